@@ -1,4 +1,6 @@
-/** How the tests run: in a few processes, and with a Postgres of their own for as long as they last. */
+/**
+ * How the tests run: in a few processes, and with a Postgres of their own for as long as they last.
+ */
 import { defineConfig } from 'vitest/config'
 import { compileCache } from './test/support/compile-once.ts'
 import { fastFolder } from './test/support/fast-folder.ts'
@@ -10,17 +12,21 @@ export default defineConfig({
     provide: { runsAllCases: false },
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // Node.js runs the sources as it runs the program: without Vite, which would reach every import through an object.
+    // Node.js runs the sources as it runs the program: without Vite, which would reach every import
+    // through an object.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // A new process and its modules for each of two hundred files would take a tenth of the processor's time. Files do not
-    // rely on it: what they change in their process they change back.
+    // A new process and its modules for each of two hundred files would take a tenth of the
+    // processor's time. Files do not rely on it: what they change in their process they change
+    // back.
     isolate: false,
     // Twice the cores that are promised: many tests wait for processes, servers and the disk.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirstSequencer },
-    // Processes that the tests start need not compile anew what others have compiled: that is most of a short one's work.
+    // Processes that the tests start need not compile anew what others have compiled: that is most
+    // of a short one's work.
     env: { NODE_COMPILE_CACHE: compileCache, TMPDIR: fastFolder() },
-    // No test measures time, and on a busy machine one that starts many processes takes ten times as long.
+    // No test measures time, and on a busy machine one that starts many processes takes ten times
+    // as long.
     testTimeout: 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: 120_000 } },

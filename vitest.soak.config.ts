@@ -1,6 +1,6 @@
 /**
- * Configuration of the long tests, which are not part of `npm test`: they run one after the other. Files of which `npm test`
- * runs a sample run with all their cases.
+ * Configuration of the long tests, which are not part of `npm test`: they run one after the other.
+ * Files of which `npm test` runs a sample run with all their cases.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
@@ -15,7 +15,8 @@ export default defineConfig({
     provide: { runsAllCases: true },
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // Node.js runs the sources as it runs the program: without Vite, which would reach every import through an object.
+    // Node.js runs the sources as it runs the program: without Vite, which would reach every import
+    // through an object.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     maxWorkers: 1,
     env: { TMPDIR: fastFolder() },

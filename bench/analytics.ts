@@ -1,7 +1,8 @@
 /**
- * Tables and views for analysts beside a mirror of 1,000,000 messages in 50,000 conversations, on SQLite and Postgres: how
- * long they take to build and to keep up to date, how much storage they add, and how fast they answer. Arguments: another
- * number of conversations, and one database alone (sqlite or postgres).
+ * Tables and views for analysts beside a mirror of 1,000,000 messages in 50,000 conversations, on
+ * SQLite and Postgres: how long they take to build and to keep up to date, how much storage they
+ * add, and how fast they answer. Arguments: another number of conversations, and one database alone
+ * (sqlite or postgres).
  */
 
 import { openWarehouse } from '../src/app/open.ts'
@@ -25,7 +26,9 @@ await withTempFolder(async (folder) => {
   const postgres = await startPostgres()
   try {
     if (isMeasured('sqlite'))
-      await measureDatabase('SQLite', `sqlite:${folder}/layer.db`, async (url) => fillSqlite(url, batches()))
+      await measureDatabase('SQLite', `sqlite:${folder}/layer.db`, async (url) =>
+        fillSqlite(url, batches()),
+      )
     if (isMeasured('postgres'))
       await measureDatabase('Postgres', await createSchema(postgres.url, 'layer'), (url) =>
         fillPostgres(url, batches()),
@@ -35,7 +38,11 @@ await withTempFolder(async (folder) => {
   }
 })
 
-async function measureDatabase(name: string, url: string, fill: (url: string) => Promise<void>): Promise<void> {
+async function measureDatabase(
+  name: string,
+  url: string,
+  fill: (url: string) => Promise<void>,
+): Promise<void> {
   const created = await openWarehouse(url)
   await created.close()
   await fill(url)

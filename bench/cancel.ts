@@ -1,6 +1,6 @@
 /**
- * Cancelling everything: a million queued write-backs on SQLite and on Postgres, `writeback cancel --all` as users run
- * it, and how long it takes until the last row is cancelled.
+ * Cancelling everything: a million queued write-backs on SQLite and on Postgres, `writeback cancel
+ * --all` as users run it, and how long it takes until the last row is cancelled.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -33,7 +33,12 @@ await withTempFolder(async (folder) => {
       const warehouse = await openWarehouse(url)
       await insertWritebacks(warehouse)
       const { tookMs, peakMb } = await runCommand(['writeback', 'cancel', '--all'], service, url)
-      printFigure(`${name}: cancel --all of ${rows.toLocaleString('en-US')}`, tookMs / 1000, 's', 'goal: under 10 s')
+      printFigure(
+        `${name}: cancel --all of ${rows.toLocaleString('en-US')}`,
+        tookMs / 1000,
+        's',
+        'goal: under 10 s',
+      )
       printFigure('  peak of the process', peakMb, 'MB')
       const began = performance.now()
       const outbox = createOutbox(warehouse.projectDb(project))

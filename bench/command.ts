@@ -5,9 +5,9 @@ import type { SyncReport } from '../src/mirror/core/reports.ts'
 import { launcher, type SandboxProcess } from './sandbox.ts'
 
 /**
- * `peakMb`: the largest resident set of the process, in 10^6 bytes. `tookMs`: from its start to its end. `writtenBytes`: what
- * it passed to the kernel to write, into files and sockets. `cpuMs`: its processor time, which other work on the machine
- * affects less.
+ * `peakMb`: the largest resident set of the process, in 10^6 bytes. `tookMs`: from its start to its
+ * end. `writtenBytes`: what it passed to the kernel to write, into files and sockets. `cpuMs`: its
+ * processor time, which other work on the machine affects less.
  */
 export type CommandRun = {
   readonly stdout: string
@@ -26,7 +26,10 @@ export async function runCommand(
 ): Promise<CommandRun> {
   const began = performance.now()
   const env = { ...process.env, ...environment, DESKMIRROR_DATABASE_URL: databaseUrl }
-  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [program, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let [peakMb, writtenBytes, cpuMs] = [0, 0, 0]
   const samplePeak = () => {
     const pid = child.pid ?? 0
@@ -52,9 +55,13 @@ function readWrittenBytes(pid: number): number {
   return Number(/^wchar: (\d+)/m.exec(readProcess(pid, 'io'))?.[1] ?? 0)
 }
 
-/** User and system time of all threads. Source: proc(5), fields 14 and 15, in hundredths of a second. */
+/**
+ * User and system time of all threads. Source: proc(5), fields 14 and 15, in hundredths of a
+ * second.
+ */
 function readCpuMs(pid: number): number {
-  const [user = 0, system = 0] = readProcess(pid, 'stat').split(') ').at(-1)?.split(' ').slice(11, 13).map(Number) ?? []
+  const [user = 0, system = 0] =
+    readProcess(pid, 'stat').split(') ').at(-1)?.split(' ').slice(11, 13).map(Number) ?? []
   return (user + system) * 10
 }
 
@@ -67,7 +74,10 @@ function readProcess(pid: number, file: string): string {
   }
 }
 
-/** The kernel's high-water mark, so no peak between two samples is missed. 0 once the process has ended. */
+/**
+ * The kernel's high-water mark, so no peak between two samples is missed. 0 once the process has
+ * ended.
+ */
 function readPeakMb(pid: number): number {
   return (Number(/^VmHWM:\s+(\d+) kB/m.exec(readProcess(pid, 'status'))?.[1] ?? 0) * 1024) / 1e6
 }
@@ -75,7 +85,11 @@ function readPeakMb(pid: number): number {
 export type MeasuredSync = CommandRun & { readonly report: SyncReport; readonly messages: number }
 
 /** Runs one sync, and counts the message rows that it stored. */
-export async function runSync(service: SandboxProcess, databaseUrl: string, program = launcher): Promise<MeasuredSync> {
+export async function runSync(
+  service: SandboxProcess,
+  databaseUrl: string,
+  program = launcher,
+): Promise<MeasuredSync> {
   const ran = await runCommand(['sync', '--quiet', '--json'], service, databaseUrl, program)
   const [report] = (JSON.parse(ran.stdout) as { readonly projects: readonly SyncReport[] }).projects
   if (report === undefined) throw new Error('no project was synced')

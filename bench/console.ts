@@ -1,7 +1,8 @@
 /**
- * The console over a mirror of 1,000,000 messages in 125,000 conversations with 50,000 write-backs: how long the server takes
- * for each page, cold and warm, and whether the process keeps its beat meanwhile. `-- sqlite` or `-- postgres` runs one of
- * them; a number behind it is that of other conversations. Times are those of whole requests on loopback, compression included.
+ * The console over a mirror of 1,000,000 messages in 125,000 conversations with 50,000 write-backs:
+ * how long the server takes for each page, cold and warm, and whether the process keeps its beat
+ * meanwhile. `-- sqlite` or `-- postgres` runs one of them; a number behind it is that of other
+ * conversations. Times are those of whole requests on loopback, compression included.
  */
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { fillMirror } from './console/mirror.ts'

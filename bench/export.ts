@@ -1,6 +1,7 @@
 /**
- * Exports of messages in every format, from SQLite and Postgres: rows per second, the size of the file, and the peak of the
- * process; does a larger table need more memory? `--large`: a million rows.
+ * Exports of messages in every format, from SQLite and Postgres: rows per second, the size of the
+ * file, and the peak of the process; does a larger table need more memory? `--large`: a million
+ * rows.
  */
 
 import { rmSync, statSync } from 'node:fs'
@@ -23,7 +24,12 @@ await withTempFolder(async (folder) => {
     for (const rows of sizes) {
       const schema = await createSchema(postgres.url, `rows_${rows}`)
       peaks.push({
-        SQLite: await measureFormats(`SQLite, ${rows} messages`, `sqlite:${folder}/${rows}.db`, rows, folder),
+        SQLite: await measureFormats(
+          `SQLite, ${rows} messages`,
+          `sqlite:${folder}/${rows}.db`,
+          rows,
+          folder,
+        ),
         Postgres: await measureFormats(`Postgres, ${rows} messages`, schema, rows, folder),
       })
     }
@@ -40,12 +46,22 @@ function printGrowth([small, large]: readonly Peaks[]): void {
   for (const kind of ['SQLite', 'Postgres'] as const) {
     for (const [n, format] of exportFormats.entries()) {
       const growth = (large?.[kind][n] ?? 0) / (small?.[kind][n] ?? 1)
-      printFigure(`${kind}, ${format}: peak of the larger beside the smaller`, growth, 'times', 'goal: at most 1.15')
+      printFigure(
+        `${kind}, ${format}: peak of the larger beside the smaller`,
+        growth,
+        'times',
+        'goal: at most 1.15',
+      )
     }
   }
 }
 
-async function measureFormats(name: string, url: string, rows: number, folder: string): Promise<readonly number[]> {
+async function measureFormats(
+  name: string,
+  url: string,
+  rows: number,
+  folder: string,
+): Promise<readonly number[]> {
   await insertMessages(url, rows)
   const nothing = ['export', 'messages', '--output', `${folder}/idle.csv`, '--since', '2100-01-01']
   const idle = await runCommand(nothing, service, url)
@@ -58,8 +74,18 @@ async function measureFormats(name: string, url: string, rows: number, folder: s
     const rate = (rows / (tookMs - idle.tookMs)) * 1000
     const size = `file ${(statSync(path).size / 1e6).toFixed(1)} MB`
     rmSync(path)
-    printFigure(`${name}, ${format}: rows a second`, rate, 'rows/s', 'without the start of the process')
-    printFigure('  peak of the process', peakMb, 'MB', `${idle.peakMb.toFixed(0)} MB with nothing to export; ${size}`)
+    printFigure(
+      `${name}, ${format}: rows a second`,
+      rate,
+      'rows/s',
+      'without the start of the process',
+    )
+    printFigure(
+      '  peak of the process',
+      peakMb,
+      'MB',
+      `${idle.peakMb.toFixed(0)} MB with nothing to export; ${size}`,
+    )
     peaks.push(peakMb)
   }
   return peaks
@@ -68,7 +94,8 @@ async function measureFormats(name: string, url: string, rows: number, folder: s
 /** As wide as typical messages, twenty to a conversation. */
 async function insertMessages(url: string, rows: number): Promise<void> {
   const warehouse = await openWarehouse(url)
-  const text = 'Thank you for waiting. Your order left our warehouse this morning, and should be with you by Friday. '
+  const text =
+    'Thank you for waiting. Your order left our warehouse this morning, and should be with you by Friday. '
   const raw = (n: number) =>
     JSON.stringify({
       id: n,

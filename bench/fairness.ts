@@ -1,7 +1,8 @@
 /**
- * 200 projects with their own keys on one worker, ten of them with a first mirror of thousands of conversations: how old
- * does each mirror get? The lag of a project is the greatest age of any of its lists during the measured minutes. SQLite
- * and the embedded queue leave the worker the fewest resources.
+ * 200 projects with their own keys on one worker, ten of them with a first mirror of thousands of
+ * conversations: how old does each mirror get? The lag of a project is the greatest age of any of
+ * its lists during the measured minutes. SQLite and the embedded queue leave the worker the fewest
+ * resources.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -38,8 +39,15 @@ await withTempFolder(async (folder) => {
   })
   const databaseUrl = `sqlite:${join(folder, 'mirror.db')}`
   writeFileSync(join(folder, 'deskmirror.yaml'), configYaml(sandbox, databaseUrl))
-  const env = { ...process.env, ...Object.fromEntries(sandbox.projectIds.map((_, n) => [`KEY_${n}`, keyOf(n)])) }
-  const worker = spawn(process.execPath, [launcher, 'start'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] })
+  const env = {
+    ...process.env,
+    ...Object.fromEntries(sandbox.projectIds.map((_, n) => [`KEY_${n}`, keyOf(n)])),
+  }
+  const worker = spawn(process.execPath, [launcher, 'start'], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
   try {
     await once(worker.stdout, 'data')
     const warehouse = await openWarehouse(databaseUrl, { access: 'read' })
@@ -49,7 +57,11 @@ await withTempFolder(async (folder) => {
     await sleep(2 * periodMs)
     const cpu = processCpuMs(worker.pid ?? 0)
     const worst = await measureWorstLag(warehouse)
-    printFigure('CPU of the worker', (100 * (processCpuMs(worker.pid ?? 0) - cpu)) / measuredMs, '% of one core')
+    printFigure(
+      'CPU of the worker',
+      (100 * (processCpuMs(worker.pid ?? 0) - cpu)) / measuredMs,
+      '% of one core',
+    )
     printLags(worst, await countBackloggedProjects(warehouse))
     await warehouse.close()
   } finally {
@@ -60,34 +72,48 @@ await withTempFolder(async (folder) => {
 })
 
 function configYaml(sandbox: Sandbox, databaseUrl: string): string {
-  const named = sandbox.projectIds.map((id, n) => [`p${n}`, { project_id: id, api_key: { env: `KEY_${n}` } }])
+  const named = sandbox.projectIds.map((id, n) => [
+    `p${n}`,
+    { project_id: id, api_key: { env: `KEY_${n}` } },
+  ])
   return stringify({
     database_url: databaseUrl,
     http: 'off',
     base_url: sandbox.baseUrl,
-    schedules: { incremental: `${periodMs}ms`, availability: 'off', analytics: 'off', reconcile: 'off' },
+    schedules: {
+      incremental: `${periodMs}ms`,
+      availability: 'off',
+      analytics: 'off',
+      reconcile: 'off',
+    },
     projects: Object.fromEntries(named),
   })
 }
 
 /** For each project whose lists have all been read: the age of the oldest list, in milliseconds. */
 async function listAges(warehouse: Warehouse): Promise<Map<string, number>> {
-  const rows = await warehouse.query(`select project_id, min(synced_at) as oldest, count(*) as lists from sync_streams
+  const rows =
+    await warehouse.query(`select project_id, min(synced_at) as oldest, count(*) as lists from sync_streams
     where stream in ('conversations', 'visitors', 'calls') and synced_at is not null group by project_id`)
   const complete = rows.filter((row) => Number(row.lists) === 3)
-  return new Map(complete.map((row) => [String(row.project_id), Date.now() - Date.parse(String(row.oldest))]))
+  return new Map(
+    complete.map((row) => [String(row.project_id), Date.now() - Date.parse(String(row.oldest))]),
+  )
 }
 
 async function measureWorstLag(warehouse: Warehouse): Promise<Map<string, number>> {
   const worst = new Map<string, number>()
   for (const until = Date.now() + measuredMs; Date.now() < until; await sleep(500))
-    for (const [project, age] of await listAges(warehouse)) worst.set(project, Math.max(age, worst.get(project) ?? 0))
+    for (const [project, age] of await listAges(warehouse))
+      worst.set(project, Math.max(age, worst.get(project) ?? 0))
   return worst
 }
 
 /** Projects with children that were never read. */
 async function countBackloggedProjects(warehouse: Warehouse): Promise<number> {
-  const rows = await warehouse.query(`select distinct project_id from sync_children where read_version = 0`)
+  const rows = await warehouse.query(
+    `select distinct project_id from sync_children where read_version = 0`,
+  )
   return rows.length
 }
 

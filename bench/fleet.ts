@@ -1,7 +1,7 @@
 /**
- * How many workers, and how much Redis, do many projects need? Measures what schedules, jobs, sync runs and requests cost
- * in the real parts, and simulates the rest on a virtual clock. `--projects N`, `--seed N`; `--costs FILE` stores the
- * measured costs, or reads them if the file exists.
+ * How many workers, and how much Redis, do many projects need? Measures what schedules, jobs, sync
+ * runs and requests cost in the real parts, and simulates the rest on a virtual clock. `--projects
+ * N`, `--seed N`; `--costs FILE` stores the measured costs, or reads them if the file exists.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -34,13 +34,15 @@ const logProgress = (what: string) => process.stderr.write(`${what}\n`)
 const projects = createProjects(Number(values.projects), Number(values.seed))
 const measured = await loadCosts()
 printCosts(measured)
-for (const scenario of createScenarios(projects, size, idleRequests(measured.server))) runScenario(scenario)
+for (const scenario of createScenarios(projects, size, idleRequests(measured.server)))
+  runScenario(scenario)
 
 type AllCosts = { readonly server: MeasuredCosts; readonly sqlite: SyncCosts }
 
 async function loadCosts(): Promise<AllCosts> {
   const { costs: file } = values
-  if (file !== undefined && existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as AllCosts
+  if (file !== undefined && existsSync(file))
+    return JSON.parse(readFileSync(file, 'utf8')) as AllCosts
   const found = await measureCosts()
   if (file !== undefined) writeFileSync(file, JSON.stringify(found, null, 2))
   return found
@@ -74,7 +76,10 @@ function printCosts({ server: { queue, passes, budget }, sqlite }: AllCosts): vo
   printFigure('  memory of each', queue.bytesEach, 'bytes')
   printFigure('  memory of all', (queue.bytesEach * queue.schedules) / 1e6, 'MB')
   printFigure('a job that waits in Redis: memory', queue.bytesWaiting, 'bytes')
-  for (const [name, cost] of Object.entries({ 'sync job': queue.pass, 'scheduler job': queue.tick })) {
+  for (const [name, cost] of Object.entries({
+    'sync job': queue.pass,
+    'scheduler job': queue.tick,
+  })) {
     printFigure(`${name}: CPU of the worker`, cost.cpuMs, 'ms')
     printFigure('  CPU of Redis', cost.serverMs, 'ms')
     printFigure('  commands in Redis, including those of scripts', cost.commands, '')
@@ -84,7 +89,8 @@ function printCosts({ server: { queue, passes, budget }, sqlite }: AllCosts): vo
     for (const stream of ['conversations', 'visitors', 'calls', 'availability'] as const) {
       const { cpuMs, requests, commits, warehouseMs } = cost.idle[stream]
       printFigure(`  idle sync of ${stream}: CPU of the worker`, cpuMs, `ms, ${requests} requests`)
-      if (commits > 0) printFigure('    in Postgres', commits, `commits, ${warehouseMs.toFixed(1)} ms of CPU`)
+      if (commits > 0)
+        printFigure('    in Postgres', commits, `commits, ${warehouseMs.toFixed(1)} ms of CPU`)
     }
   }
   printFigure('budget of a request: CPU of Redis', budget.serverMs, 'ms')
@@ -136,6 +142,8 @@ function findLeast(enough: (workers: number) => boolean): number | null {
 
 function printLeast(least: number | null): void {
   process.stdout.write(
-    least === null ? `${maxWorkers} workers do not keep up\n` : `least number of workers that is enough: ${least}\n`,
+    least === null
+      ? `${maxWorkers} workers do not keep up\n`
+      : `least number of workers that is enough: ${least}\n`,
   )
 }

@@ -1,7 +1,8 @@
 /**
- * How costs grow with the size of a mirror: first syncs of 10^4 to 5·10^6 messages into SQLite, and after each a sync with
- * nothing new. Time is that of the processor, which other work on the machine affects less. Draws docs/pictures/growth.svg.
- * `-- 10000 100000` measures these sizes and draws nothing.
+ * How costs grow with the size of a mirror: first syncs of 10^4 to 5·10^6 messages into SQLite, and
+ * after each a sync with nothing new. Time is that of the processor, which other work on the
+ * machine affects less. Draws docs/pictures/growth.svg. `-- 10000 100000` measures these sizes and
+ * draws nothing.
  */
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,8 +17,8 @@ const asked = process.argv.slice(2).map(Number)
 const sizes = asked.length > 0 ? asked : [10_000, 100_000, 1_000_000, 5_000_000]
 
 /**
- * A larger mirror is that of an older project: the messages of a day and the open work do not grow with its age. Of the
- * conversations that can be open a seventh is.
+ * A larger mirror is that of an older project: the messages of a day and the open work do not grow
+ * with its age. Of the conversations that can be open a seventh is.
  */
 const messagesADay = 10_000
 const canBeOpen = 100
@@ -55,15 +56,24 @@ function entriesOf<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][
 }
 
 async function measure(messages: number): Promise<Measured> {
-  const service = await startSandboxProcess(messages / messagesEach, { days: messages / messagesADay, open: canBeOpen })
+  const service = await startSandboxProcess(messages / messagesEach, {
+    days: messages / messagesADay,
+    open: canBeOpen,
+  })
   try {
     return await withTempFolder(async (folder) => {
       const url = `sqlite:${folder}/mirror.db`
       const first = await runSync(service, url)
-      const fileMb = readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0) / 1e6
+      const fileMb =
+        readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0) / 1e6
       const again = await runSync(service, url)
       return {
-        ...{ seconds: first.cpuMs / 1000, peakMb: first.peakMb, requests: first.report.requests, fileMb },
+        ...{
+          seconds: first.cpuMs / 1000,
+          peakMb: first.peakMb,
+          requests: first.report.requests,
+          fileMb,
+        },
         ...{ againSeconds: again.cpuMs / 1000, againRequests: again.report.requests },
       }
     })

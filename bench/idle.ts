@@ -1,10 +1,12 @@
 /**
- * What an idle worker costs: one quiet project, on each kind of queue, compared with a Node.js that does nothing. Memory
- * and CPU of all of its processes over a minute, from /proc. All workers run concurrently.
+ * What an idle worker costs: one quiet project, on each kind of queue, compared with a Node.js that
+ * does nothing. Memory and CPU of all of its processes over a minute, from /proc. All workers run
+ * concurrently.
  *
- * Arguments choose setups by a part of their names. BASELINE=FOLDER measures another checkout beside this one, and
- * PROGRAM_NODE=FILE starts the workers with another Node.js, for example one so old that the launcher starts the bundled
- * one. STARTS=3: how often each worker is started and measured; the medians are printed.
+ * Arguments choose setups by a part of their names. BASELINE=FOLDER measures another checkout
+ * beside this one, and PROGRAM_NODE=FILE starts the workers with another Node.js, for example one
+ * so old that the launcher starts the bundled one. STARTS=3: how often each worker is started and
+ * measured; the medians are printed.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,10 +38,16 @@ type WorkerSetup = {
   readonly queueUrl: string
 }
 
-const { BASELINE: baseline, PROGRAM_NODE: programNode = process.execPath, STARTS: starts = '1' } = process.env
+const {
+  BASELINE: baseline,
+  PROGRAM_NODE: programNode = process.execPath,
+  STARTS: starts = '1',
+} = process.env
 const programs = [
   { label: '', program: launcher },
-  ...(baseline === undefined ? [] : [{ label: ' (baseline)', program: join(baseline, 'bin/deskmirror.js') }]),
+  ...(baseline === undefined
+    ? []
+    : [{ label: ' (baseline)', program: join(baseline, 'bin/deskmirror.js') }]),
 ]
 
 await withTempFolder(async (folder) => {
@@ -49,7 +57,9 @@ await withTempFolder(async (folder) => {
     const setups = (await listSetups(folder, redis.url, postgres.url)).filter(isChosen)
     const nothing = spawn(programNode, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
     const idle = withProcess(nothing, measure)
-    const workers = setups.map((setup) => measureWorker(() => startWorker(setup, service.environment, folder)))
+    const workers = setups.map((setup) =>
+      measureWorker(() => startWorker(setup, service.environment, folder)),
+    )
     const [bare, ...all] = await Promise.all([idle, ...workers])
     printFigure('node alone: resident', bare.rssMb, 'MB')
     for (const [n, figures] of all.entries()) printFigures(setups[n]?.name ?? '', figures)
@@ -60,7 +70,11 @@ await withTempFolder(async (folder) => {
   }
 })
 
-async function listSetups(folder: string, redisUrl: string, postgresUrl: string): Promise<readonly WorkerSetup[]> {
+async function listSetups(
+  folder: string,
+  redisUrl: string,
+  postgresUrl: string,
+): Promise<readonly WorkerSetup[]> {
   const setups: WorkerSetup[] = []
   for (const [n, { label, program }] of programs.entries()) {
     const schema = (name: string) => createSchema(postgresUrl, `${name}_${n}`)
@@ -95,7 +109,11 @@ function isChosen({ name }: WorkerSetup): boolean {
   return parts.length === 0 || parts.some((part) => name.includes(part))
 }
 
-function startWorker(setup: WorkerSetup, service: Readonly<Record<string, string>>, cwd: string): ChildProcess {
+function startWorker(
+  setup: WorkerSetup,
+  service: Readonly<Record<string, string>>,
+  cwd: string,
+): ChildProcess {
   const env = {
     ...process.env,
     ...service,
@@ -103,7 +121,11 @@ function startWorker(setup: WorkerSetup, service: Readonly<Record<string, string
     DESKMIRROR_QUEUE_URL: setup.queueUrl,
     DESKMIRROR_HTTP: setup.http,
   }
-  return spawn(programNode, [setup.program, 'start'], { env, cwd, stdio: ['ignore', 'ignore', 'pipe'] })
+  return spawn(programNode, [setup.program, 'start'], {
+    env,
+    cwd,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
 }
 
 /** A first process reads everything; later ones are measured while nothing happens. */
@@ -131,7 +153,10 @@ async function measureWorker(start: () => ChildProcess): Promise<WorkerFigures> 
   return { first, idle }
 }
 
-async function withProcess<T>(child: ChildProcess, work: (child: ChildProcess) => Promise<T>): Promise<T> {
+async function withProcess<T>(
+  child: ChildProcess,
+  work: (child: ChildProcess) => Promise<T>,
+): Promise<T> {
   const exit = once(child, 'exit')
   const early = exit.then(([code]) => Promise.reject(new Error(`it ended with ${code}`)))
   try {
@@ -159,7 +184,10 @@ async function waitForStreams(child: ChildProcess, streams: readonly string[]): 
   await new Promise<void>((resolve, reject) =>
     lines.on('line', (line) => {
       if (!line.startsWith('{')) return reject(new Error(line))
-      const { event, stream } = JSON.parse(line) as { readonly event?: string; readonly stream?: string }
+      const { event, stream } = JSON.parse(line) as {
+        readonly event?: string
+        readonly stream?: string
+      }
       if (event === 'sync.ended' && stream !== undefined) missing.delete(stream)
       if (missing.size === 0) resolve()
     }),
@@ -168,8 +196,18 @@ async function waitForStreams(child: ChildProcess, streams: readonly string[]): 
 
 function printFigures(name: string, { first, idle }: WorkerFigures): void {
   const processes = idle.processes === 1 ? 'one process' : `${idle.processes} processes`
-  printFigure(`${name}: resident`, idle.rssMb, 'MB', `${processes}, ${Math.round(idle.pssMb)} MB of their own`)
+  printFigure(
+    `${name}: resident`,
+    idle.rssMb,
+    'MB',
+    `${processes}, ${Math.round(idle.pssMb)} MB of their own`,
+  )
   printFigure('  its peak since the start', idle.peakMb, 'MB')
-  printFigure('  at the very first start, everything read', first.rssMb, 'MB', `peak ${Math.round(first.peakMb)} MB`)
+  printFigure(
+    '  at the very first start, everything read',
+    first.rssMb,
+    'MB',
+    `peak ${Math.round(first.peakMb)} MB`,
+  )
   printFigure('  CPU', (100 * idle.cpuMs) / measuredMs, '% of one core')
 }

@@ -1,8 +1,9 @@
 /**
- * An import of 100,000 write-backs, as JSON Lines and CSV, on SQLite and Postgres: lines per second and the peak of the
- * process; and of a million. For comparison a bare loop: parse each line, insert it, one transaction, no checks. And
- * 10,000 flags into warehouses with 125,000 conversations, each of which is looked up. An argument selects the cases
- * whose names contain it: `npm run bench:import -- Postgres`.
+ * An import of 100,000 write-backs, as JSON Lines and CSV, on SQLite and Postgres: lines per second
+ * and the peak of the process; and of a million. For comparison a bare loop: parse each line,
+ * insert it, one transaction, no checks. And 10,000 flags into warehouses with 125,000
+ * conversations, each of which is looked up. An argument selects the cases whose names contain it:
+ * `npm run bench:import -- Postgres`.
  */
 import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -30,7 +31,11 @@ const isWanted = (name: string) => name.includes(wanted)
 await withTempFolder(async (folder) => {
   const postgres = await startPostgres()
   try {
-    const [jsonl, csv, large] = [`${folder}/many.jsonl`, `${folder}/many.csv`, `${folder}/large.jsonl`]
+    const [jsonl, csv, large] = [
+      `${folder}/many.jsonl`,
+      `${folder}/many.csv`,
+      `${folder}/large.jsonl`,
+    ]
     writeFileSync(jsonl, asJsonLines(lines))
     writeFileSync(csv, asCsv(lines))
     writeFileSync(large, asJsonLines(10 * lines))
@@ -43,14 +48,23 @@ await withTempFolder(async (folder) => {
     for (const [name, file, url, count] of cases.filter(([name]) => isWanted(name))) {
       await runCommand(['migrate'], service, url)
       const idle = await runCommand(['migrate'], service, url)
-      const { tookMs, peakMb } = await runCommand(['writeback', 'import', file, '--quiet'], service, url)
+      const { tookMs, peakMb } = await runCommand(
+        ['writeback', 'import', file, '--quiet'],
+        service,
+        url,
+      )
       printFigure(
         `${name}: lines a second`,
         (count / (tookMs - idle.tookMs)) * 1000,
         'lines/s',
         'without the start of the process',
       )
-      printFigure('  peak of the process', peakMb, 'MB', `${idle.peakMb.toFixed(0)} MB with nothing to import`)
+      printFigure(
+        '  peak of the process',
+        peakMb,
+        'MB',
+        `${idle.peakMb.toFixed(0)} MB with nothing to import`,
+      )
       const again = await runCommand(['writeback', 'import', file, '--quiet'], service, url)
       printFigure('  the same file again', again.tookMs / 1000, 's', 'queues nothing')
     }
@@ -102,7 +116,11 @@ async function mirrorConversations(url: string): Promise<readonly string[]> {
 }
 
 function asFlags(ids: readonly string[]): string {
-  const flag = (conversation_id: string) => ({ operation: 'handled', conversation_id, handled: true })
+  const flag = (conversation_id: string) => ({
+    operation: 'handled',
+    conversation_id,
+    handled: true,
+  })
   return ids
     .slice(0, 10_000)
     .map((id) => `${JSON.stringify(flag(id))}\n`)
@@ -110,7 +128,10 @@ function asFlags(ids: readonly string[]): string {
 }
 
 function asCsv(count: number): string {
-  const rows = Array.from({ length: count }, (_, n) => `message,${randomUUID()},"${text(n)}",Ann\r\n`)
+  const rows = Array.from(
+    { length: count },
+    (_, n) => `message,${randomUUID()},"${text(n)}",Ann\r\n`,
+  )
   return `operation,conversation_id,content,sender_name\r\n${rows.join('')}`
 }
 
@@ -123,7 +144,9 @@ function text(n: number): string {
 function bareLoop(file: string, path: string): number {
   const database = new Database(path)
   database.pragma('journal_mode = wal')
-  database.exec('create table rows (id text primary key, operation text, target text, payload text)')
+  database.exec(
+    'create table rows (id text primary key, operation text, target text, payload text)',
+  )
   const insert = database.prepare('insert into rows values (?, ?, ?, ?)')
   const began = performance.now()
   database.transaction(() => {

@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util'
 import type { Switches } from '../src/sandbox/switches.ts'
 
 /**
- * `--kind`: how the service counts. `--groups`: a pattern of the names of what is measured. `--minutes` after the first
- * one. `--margin`: another one than the default.
+ * `--kind`: how the service counts. `--groups`: a pattern of the names of what is measured.
+ * `--minutes` after the first one. `--margin`: another one than the default.
  */
 export function readLimitOptions() {
   const options = {
@@ -20,7 +20,11 @@ export function readLimitOptions() {
     minutes: Number(minutes),
     margin: Number(margin),
     env: { DESKMIRROR_RATE_MARGIN: margin },
-    switches: { 'latency.after': 100, 'latency.spread': 0.5, 'rate.kind': kind } as Partial<Switches>,
+    switches: {
+      'latency.after': 100,
+      'latency.spread': 0.5,
+      'rate.kind': kind,
+    } as Partial<Switches>,
     title: `${kind}, margin ${margin}`,
   }
 }

@@ -1,7 +1,8 @@
 /**
- * How much of a key's limit is used by a worker, and by several that share it, under a backlog that outlasts the
- * measurement: 600 requests a minute as the service counts them, in the minute from the first request on, and over three
- * minutes after it. All groups run concurrently. Options: `bench/limit-options.ts`.
+ * How much of a key's limit is used by a worker, and by several that share it, under a backlog that
+ * outlasts the measurement: 600 requests a minute as the service counts them, in the minute from
+ * the first request on, and over three minutes after it. All groups run concurrently. Options:
+ * `bench/limit-options.ts`.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +22,13 @@ import { withTempFolder } from './temp-folder.ts'
 
 const [limit, windowMs] = [600, 60_000]
 const options = readLimitOptions()
-const size = { conversations: 20_000, visitors: 50, calls: 50, messagesPerConversation: [1, 3], days: 300 } as const
+const size = {
+  conversations: 20_000,
+  visitors: 50,
+  calls: 50,
+  messagesPerConversation: [1, 3],
+  days: 300,
+} as const
 
 type WorkerGroup = {
   readonly name: string
@@ -75,7 +82,10 @@ await withTempFolder(async (folder) => {
     const inProcess = [{ name: 'one client, in memory' }].filter(options.isMeasured)
     process.stdout.write(`${options.title}\n`)
     const memory = inProcess.map(async (group) => ({ ...group, ...(await measureClient()) }))
-    for (const { name, first, later, most, refused } of await Promise.all([...measured, ...memory])) {
+    for (const { name, first, later, most, refused } of await Promise.all([
+      ...measured,
+      ...memory,
+    ])) {
       printFigure(`${name}: of the limit, first minute`, 100 * first, '%', 'goal: 97')
       const worst = `at most ${most} in any minute, ${refused} refused`
       printFigure('  later', 100 * later, '%', `goal: 97; ${worst}`)
@@ -114,8 +124,15 @@ async function measureClient() {
   const sandbox = await startSandbox({ size: { conversations: 200 }, switches: options.switches })
   const stop = new AbortController()
   const rates = { rate: { requests: limit, windowMs }, writeRate: { requests: 120, windowMs } }
-  const budget = createRequestBudget(createMemoryStore({ ...rates, reserve: 0, rateMargin: options.margin }))
-  const client = createClient({ baseUrl: new URL(sandbox.baseUrl), key: sandbox.key, budget, signal: stop.signal })
+  const budget = createRequestBudget(
+    createMemoryStore({ ...rates, reserve: 0, rateMargin: options.margin }),
+  )
+  const client = createClient({
+    baseUrl: new URL(sandbox.baseUrl),
+    key: sandbox.key,
+    budget,
+    signal: stop.signal,
+  })
   const path = `/public/projects/${sandbox.projectId}/conversations`
   const spend = async () => {
     while (!stop.signal.aborted) await client.get(path, { limit: 1 }, 'backfill').catch(() => {})
@@ -137,10 +154,16 @@ async function measureUse(sandbox: Sandbox) {
   const { maxInWindow, byStatus } = sandbox.counts()
   const counted = sandbox.log().filter(({ status }) => status !== 429)
   const from = counted[0]?.arrivedAt ?? 0
-  const countedIn = (minutes: number) => counted.filter(({ arrivedAt }) => arrivedAt < from + minutes * windowMs).length
+  const countedIn = (minutes: number) =>
+    counted.filter(({ arrivedAt }) => arrivedAt < from + minutes * windowMs).length
   const first = countedIn(1)
   const later = (countedIn(1 + options.minutes) - first) / options.minutes
-  return { first: first / limit, later: later / limit, most: maxInWindow.requests, refused: byStatus['429'] ?? 0 }
+  return {
+    first: first / limit,
+    later: later / limit,
+    most: maxInWindow.requests,
+    refused: byStatus['429'] ?? 0,
+  }
 }
 
 async function stopProcess(child: ChildProcess): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Local work alone: parses, checks and stores the bodies of pages, compared with better-sqlite3 inserting the same rows
- * into the same table with the same indexes. Goal: at least half as fast.
+ * Local work alone: parses, checks and stores the bodies of pages, compared with better-sqlite3
+ * inserting the same rows into the same table with the same indexes. Goal: at least half as fast.
  */
 import Database from 'better-sqlite3'
 import { median, printFigure } from './figures.ts'
@@ -38,14 +38,19 @@ function insertBare(from: string, to: string): number {
   const made = source.prepare(
     "select sql from sqlite_master where tbl_name = 'message_rows' and type <> 'trigger' and sql is not null",
   )
-  const rows = source.prepare('select * from message_rows order by rowid').raw().all() as unknown[][]
+  const rows = source
+    .prepare('select * from message_rows order by rowid')
+    .raw()
+    .all() as unknown[][]
   const texts = made.pluck().all() as string[]
   source.close()
   const database = new Database(to)
   database.pragma('journal_mode = wal')
   database.pragma('synchronous = normal')
   for (const text of texts) database.exec(text)
-  const statement = database.prepare(`insert into message_rows values (${rows[0]?.map(() => '?').join()})`)
+  const statement = database.prepare(
+    `insert into message_rows values (${rows[0]?.map(() => '?').join()})`,
+  )
   const page = database.transaction((some: readonly unknown[][]) => {
     for (const row of some) statement.run(row)
   })

@@ -1,6 +1,6 @@
 /**
- * Memory of a first sync: does a mirror ten times as large need more? Goal: at most 1.15 times, under 230 MB. And what the
- * heap flags of bin/run-program.js save.
+ * Memory of a first sync: does a mirror ten times as large need more? Goal: at most 1.15 times,
+ * under 230 MB. And what the heap flags of bin/run-program.js save.
  */
 import { fileURLToPath } from 'node:url'
 import { runCommand, runSync } from './command.ts'
@@ -24,9 +24,19 @@ async function firstSync(messages: number): Promise<number> {
     return await withTempFolder(async (folder) => {
       const url = `sqlite:${folder}/mirror.db`
       const { peakMb, report, messages: rows } = await runSync(service, url)
-      printFigure(`first sync of ${rows.toLocaleString('en-US')} messages: peak`, peakMb, 'MB', 'goal: under 230')
+      printFigure(
+        `first sync of ${rows.toLocaleString('en-US')} messages: peak`,
+        peakMb,
+        'MB',
+        'goal: under 230',
+      )
       const withoutFlags = await runSync(service, `sqlite:${folder}/other.db`, program)
-      printFigure('  without the heap flags', withoutFlags.peakMb, 'MB', 'goal: at least 1.25 times')
+      printFigure(
+        '  without the heap flags',
+        withoutFlags.peakMb,
+        'MB',
+        'goal: at least 1.25 times',
+      )
       printFigure('  time', report.tookMs / 1000, 's')
       printFigure('  message rows a second', (rows / report.tookMs) * 1000, 'rows/s')
       printFigure('  requests', report.requests, `(${messages / messagesEach} conversations)`)
@@ -34,7 +44,12 @@ async function firstSync(messages: number): Promise<number> {
       printFigure('second sync, nothing new: requests', again.report.requests, '')
       printFigure('  time', again.tookMs / 1000, 's', 'whole process')
       for (const command of ['status', 'migrate']) {
-        printFigure(`${command}: time`, (await runCommand([command], service, url)).tookMs / 1000, 's', 'whole process')
+        printFigure(
+          `${command}: time`,
+          (await runCommand([command], service, url)).tookMs / 1000,
+          's',
+          'whole process',
+        )
       }
       return peakMb
     })

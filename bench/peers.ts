@@ -1,7 +1,8 @@
 /**
- * The same pages of messages into SQLite and Postgres: by us, by code that one writes by hand, and by a program of the same
- * kind for another service. The others are installed into a temporary folder, so that none is a dependency. Every run of one
- * is between runs of the others; the ratios are medians of the runs' own.
+ * The same pages of messages into SQLite and Postgres: by us, by code that one writes by hand, and
+ * by a program of the same kind for another service. The others are installed into a temporary
+ * folder, so that none is a dependency. Every run of one is between runs of the others; the ratios
+ * are medians of the runs' own.
  */
 import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
@@ -23,17 +24,22 @@ const packages = ['@supabase/stripe-sync-engine@0.48.5', 'stripe@23.1.0', 'pg-co
 const runs = 7
 
 await withTempFolder(async (folder) => {
-  execFileSync('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', ...packages], { stdio: 'ignore' })
+  execFileSync('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', ...packages], {
+    stdio: 'ignore',
+  })
   const require = createRequire(join(folder, 'package.json'))
   const { from } = require('pg-copy-streams')
-  const engine = (await import(pathToFileURL(require.resolve('@supabase/stripe-sync-engine')).href)) as StripeSyncEngine
+  const engine = (await import(
+    pathToFileURL(require.resolve('@supabase/stripe-sync-engine')).href
+  )) as StripeSyncEngine
   const read = withoutNul(await readPages(200))
   const rows = read.pages.length * messagesEach
   const server = await startPostgres()
   const contenders: Readonly<Record<string, (n: number) => Promise<number> | number>> = {
     'deskmirror, SQLite': (n) => mirrorPages(`sqlite:${folder}/${n}.db`, read, 16),
     'better-sqlite3 by hand': (n) => insertWithSqlite(Sqlite, `${folder}/${n}-bare.db`, read.pages),
-    'deskmirror, Postgres': async (n) => mirrorPages(await createSchema(server.url, `peers_${n}`), read, 16),
+    'deskmirror, Postgres': async (n) =>
+      mirrorPages(await createSchema(server.url, `peers_${n}`), read, 16),
     'pg by hand, COPY without a conflict': () => copyWithPg(pg, from, server.url, read.pages),
     'pg by hand, upserts': () => insertWithPg(pg, server.url, read.pages),
     '@supabase/stripe-sync-engine': () => upsertWithStripeSync(engine, server.url, read.pages),

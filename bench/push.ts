@@ -1,7 +1,7 @@
 /**
- * How much of a key's write limit a backlog of a thousand write-backs uses, including checks: 120 a minute as the service
- * counts them, over three minutes after the first one. One process on SQLite, three on Postgres, and a worker, concurrently.
- * Options: `bench/limit-options.ts`.
+ * How much of a key's write limit a backlog of a thousand write-backs uses, including checks: 120 a
+ * minute as the service counts them, over three minutes after the first one. One process on SQLite,
+ * three on Postgres, and a worker, concurrently. Options: `bench/limit-options.ts`.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -32,9 +32,24 @@ type ProcessGroup = {
 await withTempFolder(async (folder) => {
   const postgres = await startPostgres()
   const groups: ProcessGroup[] = [
-    { name: 'push, SQLite', processes: 1, command: 'push', databaseUrl: `sqlite:${folder}/push.db` },
-    { name: 'start, SQLite', processes: 1, command: 'start', databaseUrl: `sqlite:${folder}/start.db` },
-    { name: 'push, Postgres', processes: 3, command: 'push', databaseUrl: await createSchema(postgres.url, 'push') },
+    {
+      name: 'push, SQLite',
+      processes: 1,
+      command: 'push',
+      databaseUrl: `sqlite:${folder}/push.db`,
+    },
+    {
+      name: 'start, SQLite',
+      processes: 1,
+      command: 'start',
+      databaseUrl: `sqlite:${folder}/start.db`,
+    },
+    {
+      name: 'push, Postgres',
+      processes: 3,
+      command: 'push',
+      databaseUrl: await createSchema(postgres.url, 'push'),
+    },
   ]
   try {
     const named = groups.map((group) => ({ ...group, name: `${group.processes} × ${group.name}` }))
@@ -63,7 +78,10 @@ async function measure({ processes, command, databaseUrl }: ProcessGroup, cwd: s
     ...options.env,
     // So the worker mirrors nothing meanwhile.
     ...Object.fromEntries(
-      ['INCREMENTAL', 'RECONCILE', 'ANALYTICS', 'AVAILABILITY'].map((name) => [`DESKMIRROR_SCHEDULE_${name}`, 'off']),
+      ['INCREMENTAL', 'RECONCILE', 'ANALYTICS', 'AVAILABILITY'].map((name) => [
+        `DESKMIRROR_SCHEDULE_${name}`,
+        'off',
+      ]),
     ),
   }
   const children = Array.from({ length: processes }, () =>
@@ -79,10 +97,14 @@ async function measure({ processes, command, databaseUrl }: ProcessGroup, cwd: s
 
 /** Replies, flags, notes and corrections, as an import would queue them. */
 async function queueWritebacks(sandbox: Sandbox, databaseUrl: string): Promise<void> {
-  const ids = (stream: 'conversations' | 'visitors') => [...sandbox.truth(stream)].map(({ id }) => id ?? '')
+  const ids = (stream: 'conversations' | 'visitors') =>
+    [...sandbox.truth(stream)].map(({ id }) => id ?? '')
   const [conversations, visitors] = [ids('conversations'), ids('visitors')]
   const requests = Array.from({ length: backlog }, (_, n): WritebackRequest => {
-    const [conversation_id, visitor_id] = [conversations[n % conversations.length], visitors[n % visitors.length]]
+    const [conversation_id, visitor_id] = [
+      conversations[n % conversations.length],
+      visitors[n % visitors.length],
+    ]
     const lines = [
       { operation: 'message', conversation_id, content: `Reply ${n}`, sender_name: 'Ann' },
       { operation: 'handled', conversation_id, handled: true },
@@ -113,8 +135,14 @@ async function measureUse(sandbox: Sandbox) {
   await sleep(options.minutes * windowMs)
   const { maxInWindow, byStatus } = sandbox.counts()
   const arrived = sent().filter(({ arrivedAt }) => arrivedAt >= from).length
-  const reads = sandbox.log().filter(({ write, arrivedAt }) => !write && arrivedAt >= from).length / arrived
-  return { used: arrived / options.minutes / writes, most: maxInWindow.writes, refused: byStatus['429'] ?? 0, reads }
+  const reads =
+    sandbox.log().filter(({ write, arrivedAt }) => !write && arrivedAt >= from).length / arrived
+  return {
+    used: arrived / options.minutes / writes,
+    most: maxInWindow.writes,
+    refused: byStatus['429'] ?? 0,
+    reads,
+  }
 }
 
 async function stopProcess(child: ChildProcess): Promise<void> {

@@ -1,7 +1,8 @@
 /**
- * The review of 100,000 rows on a mirror of 125,000 conversations with 500,000 messages, on SQLite and Postgres: of a file
- * before it is queued, and of the batch afterwards; rows per second, and the peak of the process beside that for a tenth of
- * the rows. The rows of one conversation stand together, and, in the other file, as far apart as they can.
+ * The review of 100,000 rows on a mirror of 125,000 conversations with 500,000 messages, on SQLite
+ * and Postgres: of a file before it is queued, and of the batch afterwards; rows per second, and
+ * the peak of the process beside that for a tenth of the rows. The rows of one conversation stand
+ * together, and, in the other file, as far apart as they can.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -17,7 +18,8 @@ import { withTempFolder } from './temp-folder.ts'
 
 const rows = Number(process.argv[2] ?? 100_000)
 const conversations = 1.25 * rows
-const text = 'Thank you for waiting. Your order left our warehouse this morning, and should be with you by Friday.'
+const text =
+  'Thank you for waiting. Your order left our warehouse this morning, and should be with you by Friday.'
 const service = {
   environment: {
     DESKMIRROR_BASE_URL: 'http://127.0.0.1:9',
@@ -44,8 +46,18 @@ await withTempFolder(async (folder) => {
       const measure = async (what: string, count: number, ...args: readonly string[]) => {
         const { tookMs, peakMb } = await runCommand(['writeback', ...args, '--quiet'], service, url)
         const perSecond = (count / Math.max(1, tookMs - idle.tookMs)) * 1000
-        printFigure(`${name}, ${what}: rows a second`, perSecond, 'rows/s', `${(tookMs / 1000).toFixed(1)} s`)
-        printFigure('  peak of the process', peakMb, 'MB', `${idle.peakMb.toFixed(0)} MB with nothing to review`)
+        printFigure(
+          `${name}, ${what}: rows a second`,
+          perSecond,
+          'rows/s',
+          `${(tookMs / 1000).toFixed(1)} s`,
+        )
+        printFigure(
+          '  peak of the process',
+          peakMb,
+          'MB',
+          `${idle.peakMb.toFixed(0)} MB with nothing to review`,
+        )
       }
       await measure('a tenth of the rows', rows / 10, 'import', files.tenth, '--dry-run')
       await measure('a file', rows, 'import', files.together, '--dry-run')
@@ -62,7 +74,11 @@ await withTempFolder(async (folder) => {
         `${folder}/review.csv`,
       )
       await measure('rows of a conversation far apart', rows, 'import', files.apart, '--dry-run')
-      const { stdout } = await runCommand(['writeback', 'import', files.together, '--draft', '--quiet'], service, url)
+      const { stdout } = await runCommand(
+        ['writeback', 'import', files.together, '--draft', '--quiet'],
+        service,
+        url,
+      )
       const [batch = ''] = /together-[0-9a-f]{12}/.exec(stdout) ?? []
       await measure('the batch', rows, 'batches', 'show', batch)
     }
@@ -76,7 +92,12 @@ function idOf(n: number): string {
 }
 
 function reply(n: number) {
-  return { operation: 'message', conversation_id: idOf(n), content: `${text} (${n})`, sender_name: 'Ann' }
+  return {
+    operation: 'message',
+    conversation_id: idOf(n),
+    content: `${text} (${n})`,
+    sender_name: 'Ann',
+  }
 }
 
 function flag(n: number) {
@@ -96,7 +117,8 @@ function* apart(count: number): Generator<object> {
 
 async function writeFile(path: string, lines: Iterable<object>): Promise<string> {
   const stream = createWriteStream(path)
-  for (const line of lines) if (!stream.write(`${JSON.stringify(line)}\n`)) await once(stream, 'drain')
+  for (const line of lines)
+    if (!stream.write(`${JSON.stringify(line)}\n`)) await once(stream, 'drain')
   stream.end()
   await once(stream, 'finish')
   return path

@@ -15,22 +15,28 @@ export const messagesEach = 100
 
 const defaultCounts = { messages: messagesEach, visitors: 10, calls: 10, activity: 0 }
 
-/** Starts a sandbox with this many conversations of 100 messages each, and by default few of everything else. */
+/**
+ * Starts a sandbox with this many conversations of 100 messages each, and by default few of
+ * everything else.
+ */
 export async function startSandboxProcess(
   conversations: number,
   others: Partial<typeof defaultCounts & { readonly days: number; readonly open: number }> = {},
 ): Promise<SandboxProcess> {
-  const size = Object.entries({ conversations, ...defaultCounts, ...others }).flatMap(([what, count]) => [
-    `--${what}`,
-    count,
-  ])
+  const size = Object.entries({ conversations, ...defaultCounts, ...others }).flatMap(
+    ([what, count]) => [`--${what}`, count],
+  )
   const args = [launcher, 'sandbox', '--json', ...size, '--rate', 'off'].map(String)
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
   const ended = once(child, 'exit')
   const [line] = await once(child.stdout, 'data')
   const environment = JSON.parse(String(line)) as SandboxProcess['environment']
   return {
-    environment: { ...environment, DESKMIRROR_RATE: '1000000000/60s', DESKMIRROR_WRITE_RATE: '1000000000/60s' },
+    environment: {
+      ...environment,
+      DESKMIRROR_RATE: '1000000000/60s',
+      DESKMIRROR_WRITE_RATE: '1000000000/60s',
+    },
     stop: async () => {
       child.kill()
       await ended

@@ -1,8 +1,8 @@
 /**
- * Pictures of every screen of the console, in light, in the dark and on a phone, of a small mirror, of a project that has
- * nothing yet, and of the mirror as a file that is only looked at: into the folder
- * `screens`, or the one that the first argument names; others name screens. `npm run screens` before the pictures of the README
- * are replaced.
+ * Pictures of every screen of the console, in light, in the dark and on a phone, of a small mirror,
+ * of a project that has nothing yet, and of the mirror as a file that is only looked at: into the
+ * folder `screens`, or the one that the first argument names; others name screens. `npm run
+ * screens` before the pictures of the README are replaced.
  */
 
 import { execFile } from 'node:child_process'
@@ -36,11 +36,19 @@ const path = join(work, 'demo.db')
 
 await promisify(execFile)(process.execPath, [launcher, 'demo', '--quiet', '--keep', path])
 const { projectId, conversation, visitor, uncertain } = await fill(`sqlite:${path}`)
-const log = createLog({ level: 'error', pretty: true, secrets: [], write: (line) => void process.stderr.write(line) })
+const log = createLog({
+  level: 'error',
+  pretty: true,
+  secrets: [],
+  write: (line) => void process.stderr.write(line),
+})
 const databaseUrl = `sqlite:${path}`
 const token = secret('token')
 const projectOf = (name: string, id: string) =>
-  defaultProject({ ...{ name, projectId: id, apiKey: token }, baseUrl: new URL('https://api.example.com/v1') })
+  defaultProject({
+    ...{ name, projectId: id, apiKey: token },
+    baseUrl: new URL('https://api.example.com/v1'),
+  })
 const projects = [projectOf('demo', projectId), projectOf('empty', 'nothing')]
 const reads = openConsoleReads({ databaseUrl }, Date.now)
 const auditLog = createAuditLog((await reads.warehouse()).db)
@@ -48,13 +56,20 @@ const plugin = consolePlugin({
   ...{ reads, attempts: createAttempts(), isReadOnly: false, log, now: Date.now },
   config: () => defaultConfig({ projects, databaseUrl }),
   projects: async () => projects,
-  access: { people: () => [{ name: 'ann', role: 'approver', hidesMessages: false, token }], httpToken: null },
+  access: {
+    people: () => [{ name: 'ann', role: 'approver', hidesMessages: false, token }],
+    httpToken: null,
+  },
   // Pictures leave nothing behind.
   store: { ...auditLog, append: async () => {}, endSession: async () => {} },
 })
 const health = { isAlive: () => true, checkReadiness: async () => [] }
 const address = { host: '127.0.0.1', port: 0, token: null, health, metrics: null }
-const http = await openHttpServer({ ...address, plugins: [{ prefix: '/console', auth: 'own', plugin }], log })
+const http = await openHttpServer({
+  ...address,
+  plugins: [{ prefix: '/console', auth: 'own', plugin }],
+  log,
+})
 const browser = await launchBrowserIn(work)
 
 const root = '/console/p/demo'
@@ -82,7 +97,9 @@ const screens: Readonly<Record<string, string>> = {
   visitor: `${root}/visitors/${visitor}`,
   charts: `${root}/charts`,
   report: `${root}/report`,
-  ...Object.fromEntries(periodTableNames.map((name) => [name, `${root}/${name}?from=2026-08-01&to=2026-11-27`])),
+  ...Object.fromEntries(
+    periodTableNames.map((name) => [name, `${root}/${name}?from=2026-08-01&to=2026-11-27`]),
+  ),
   counted: `${root}/conversations?of=ai`,
   streams: `${root}/streams`,
   stream: `${root}/streams/messages`,
@@ -95,10 +112,16 @@ const screens: Readonly<Record<string, string>> = {
   log: '/console/log',
   empty: '/console/p/empty',
   ...Object.fromEntries(
-    ['waiting', 'writebacks', 'report', 'streams', 'budget', 'service', 'schema', ...periodTableNames].map((name) => [
-      `empty-${name}`,
-      `/console/p/empty/${name}`,
-    ]),
+    [
+      'waiting',
+      'writebacks',
+      'report',
+      'streams',
+      'budget',
+      'service',
+      'schema',
+      ...periodTableNames,
+    ].map((name) => [`empty-${name}`, `/console/p/empty/${name}`]),
   ),
 }
 /** Of a file that is only looked at. */
@@ -123,7 +146,8 @@ const long: ReadonlySet<string> = new Set([
 
 /** What a person does there before the picture. */
 const steps: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
-  'import-mistakes': (page) => importFile(page, 'conversation_id,content,sender_name\n1,,Ann\n2,Hello,\n'),
+  'import-mistakes': (page) =>
+    importFile(page, 'conversation_id,content,sender_name\n1,,Ann\n2,Hello,\n'),
   'import-columns': (page) => importFile(page, 'Kunde,Worte\nZoë,Your parcel is on its way.\n'),
   keys: (page) => page.keyboard.press('?'),
   run: (page) => page.locator('main td a').first().click(),
@@ -162,12 +186,20 @@ for (const [look, options] of Object.entries(looks)) {
   await page.getByRole('button', { name: 'Sign in' }).click()
   const take = async (name: string, address: string) => {
     await page.goto(address)
-    while ((await page.locator('[data-counting], main a:text-is("Look again")').count()) > 0) await page.reload()
+    while ((await page.locator('[data-counting], main a:text-is("Look again")').count()) > 0)
+      await page.reload()
     await steps[name]?.(page)
     await picture(name)
   }
   for (const [name, path] of chosen(screens)) await take(name, http.address + path)
-  const file = await serveStandAlone({ databaseUrl, databaseSetting: path, config: null, port: 0, log, now: Date.now })
+  const file = await serveStandAlone({
+    databaseUrl,
+    databaseSetting: path,
+    config: null,
+    port: 0,
+    log,
+    now: Date.now,
+  })
   await page.goto(file.link)
   for (const [name, below] of chosen(readOnly))
     await take(name, new URL(`/console/p/${projectId}${below}`, file.link).href)
@@ -182,13 +214,20 @@ process.stdout.write(`${folder}: ${taken} pictures\n`)
 
 type Filled = Readonly<Record<'projectId' | 'conversation' | 'visitor' | 'uncertain', string>>
 
-/** The demo sends few requests and queues nothing that waits, so it gets some more. Returns ids to show. */
+/**
+ * The demo sends few requests and queues nothing that waits, so it gets some more. Returns ids to
+ * show.
+ */
 async function fill(url: string): Promise<Filled> {
   const warehouse = await openWarehouse(url)
   const [known] = await listMirroredProjects(warehouse.db)
   const projectId = known?.id ?? ''
   await fillBudget(warehouse, projectId)
-  await recordWorkerHeartbeat(warehouse.db, { id: 'worker', queue: 'embedded', configuration: '' }, Date.now())
+  await recordWorkerHeartbeat(
+    warehouse.db,
+    { id: 'worker', queue: 'embedded', configuration: '' },
+    Date.now(),
+  )
   // The longest one whose characters the fonts of the browser have.
   const [row] = await warehouse.query(`select c.id, c.visitor_id from conversations as c
     join visitors as v on v.id = c.visitor_id join messages as m on m.conversation_id = c.id where c.handled_at is not null
@@ -199,13 +238,19 @@ async function fill(url: string): Promise<Filled> {
   return { projectId, conversation: String(row?.id), visitor: String(row?.visitor_id), uncertain }
 }
 
-/** Batches in each state with replies and flags for those who wait, and a reply whose outcome is not known. */
+/**
+ * Batches in each state with replies and flags for those who wait, and a reply whose outcome is not
+ * known.
+ */
 async function queueBatch(warehouse: Warehouse, projectId: string): Promise<string> {
   const waiting = await warehouse.query(
     'select id from conversations where handled_at is null order by last_message_at desc limit 24',
   )
   const common = { ref: null, expect: null, expiresAt: null }
-  const payload = { content: 'Your parcel is on its way: it arrives on Tuesday.', sender_name: 'Ann' }
+  const payload = {
+    content: 'Your parcel is on its way: it arrives on Tuesday.',
+    sender_name: 'Ann',
+  }
   const requests = waiting.flatMap(({ id }) => [
     { ...common, operation: 'message', target: String(id), payload } as const,
     { ...common, operation: 'handled', target: String(id), payload: { handled: true } } as const,
@@ -213,20 +258,30 @@ async function queueBatch(warehouse: Warehouse, projectId: string): Promise<stri
   const [reply] = await warehouse.query(`select conversation_id, content, created_at from messages
     where kind = 'utterance' and sender_type = 'agent' order by created_at desc limit 1`)
   const outbox = createOutbox(warehouse.projectDb(projectId))
-  const titles = { sending: 'Delay', done: 'Refunds', stopped: 'Newsletter', parcels: 'Parcels of Monday' }
+  const titles = {
+    sending: 'Delay',
+    done: 'Refunds',
+    stopped: 'Newsletter',
+    parcels: 'Parcels of Monday',
+  }
   for (const [batchId, title] of Object.entries(titles)) {
     const batch = { title, source: `${batchId}.csv`, note: 'Agreed with logistics.', reverts: null }
     const options = { status: 'draft', batchId, createdBy: 'olga', expiresAt: null, batch } as const
     await outbox.enqueue([requests], options)
   }
-  await warehouse.query(`update writebacks set status = 'queued' where batch_id in ('sending', 'done')`)
+  await warehouse.query(
+    `update writebacks set status = 'queued' where batch_id in ('sending', 'done')`,
+  )
   await warehouse.query(`update writebacks set status = 'failed', error = 'the conversation is closed for replies'
     where batch_id in ('sending', 'done') and seq % 7 = 0`)
   await warehouse.query(`update writebacks set status = 'succeeded'
     where status = 'queued' and (batch_id = 'done' or (batch_id = 'sending' and seq % 3 = 0))`)
   await warehouse.query(`update writeback_batches set stopped_at = '${reply?.created_at}', stopped_by = 'ann'
     where id = 'stopped'`)
-  const content = JSON.stringify({ content: reply?.content, sender_name: 'Ann' }).replaceAll("'", "''")
+  const content = JSON.stringify({ content: reply?.content, sender_name: 'Ann' }).replaceAll(
+    "'",
+    "''",
+  )
   await warehouse.query(`insert into writebacks (project_id, id, operation, conversation_id, payload, status)
     values ('${projectId}', 'uncertain', 'message', '${reply?.conversation_id}', '${content}', 'draft')`)
   await warehouse.query(`update writebacks set status = 'uncertain', sent_at = '${reply?.created_at}'

@@ -1,4 +1,7 @@
-/** Speed of a first sync end to end, with the service in its own process. Goals: 10,000 message rows a second into SQLite, 7,000 into Postgres. */
+/**
+ * Speed of a first sync end to end, with the service in its own process. Goals: 10,000 message rows
+ * a second into SQLite, 7,000 into Postgres.
+ */
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runSync } from './command.ts'
 import { createSchema } from './create-schema.ts'
@@ -11,7 +14,9 @@ const runs = 3
 
 const service = await startSandboxProcess(messages / messagesEach)
 try {
-  const sqlite = await repeatRuns((n) => withTempFolder((folder) => firstSyncRate(`sqlite:${folder}/${n}.db`)))
+  const sqlite = await repeatRuns((n) =>
+    withTempFolder((folder) => firstSyncRate(`sqlite:${folder}/${n}.db`)),
+  )
   printFigure(
     'message rows a second into SQLite, end to end',
     median(sqlite),
@@ -20,8 +25,15 @@ try {
   )
   const server = await startPostgres()
   try {
-    const postgres = await repeatRuns(async (n) => firstSyncRate(await createSchema(server.url, `bench_${n}`)))
-    printFigure('message rows a second into Postgres, end to end', median(postgres), 'rows/s', 'goal: at least 7,000')
+    const postgres = await repeatRuns(async (n) =>
+      firstSyncRate(await createSchema(server.url, `bench_${n}`)),
+    )
+    printFigure(
+      'message rows a second into Postgres, end to end',
+      median(postgres),
+      'rows/s',
+      'goal: at least 7,000',
+    )
     printFigure('Postgres beside SQLite', median(postgres) / median(sqlite), 'times')
   } finally {
     await server.stop()

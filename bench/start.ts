@@ -1,7 +1,7 @@
 /**
- * How long the start of a command takes beyond that of Node.js itself, in this checkout and in the installed package, and
- * `status` over a million messages whose file is not in the cache of the system. BASELINE=FOLDER measures another checkout
- * beside them, in turns.
+ * How long the start of a command takes beyond that of Node.js itself, in this checkout and in the
+ * installed package, and `status` over a million messages whose file is not in the cache of the
+ * system. BASELINE=FOLDER measures another checkout beside them, in turns.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -31,15 +31,26 @@ await withTempFolder(async (folder) => {
   ]
   if (baseline !== undefined) {
     // Its schema may be another one.
-    const other = { name: 'baseline', program: join(baseline, 'bin/deskmirror.js'), file: `${folder}/baseline.db` }
+    const other = {
+      name: 'baseline',
+      program: join(baseline, 'bin/deskmirror.js'),
+      file: `${folder}/baseline.db`,
+    }
     environment.DESKMIRROR_PROJECT_ID = await createMirror(other.file, other.program)
     programs.push(other)
   }
   const bare = median(Array.from({ length: rounds }, () => run(['-e', '0'], '')))
   printFigure('node alone', bare, 's')
   for (const args of [['--version'], ['--help'], ['status']])
-    for (const [{ name }, seconds] of inTurns(programs, rounds, (each) => run([each.program, ...args], each.file)))
-      printFigure(`${args.join(' ')} beyond node alone, ${name}`, seconds - bare, 's', 'goal: at most 0.4')
+    for (const [{ name }, seconds] of inTurns(programs, rounds, (each) =>
+      run([each.program, ...args], each.file),
+    ))
+      printFigure(
+        `${args.join(' ')} beyond node alone, ${name}`,
+        seconds - bare,
+        's',
+        'goal: at most 0.4',
+      )
   const runCold = (each: Program) => {
     dropFromCache(each.file)
     return run([each.program, 'status'], each.file)
@@ -71,9 +82,14 @@ function run(args: readonly string[], file: string): number {
 }
 
 /** The medians. */
-function inTurns(programs: readonly Program[], count: number, measure: (program: Program) => number) {
+function inTurns(
+  programs: readonly Program[],
+  count: number,
+  measure: (program: Program) => number,
+) {
   const measured = programs.map((program): [Program, number[]] => [program, []])
-  for (const _ of Array(count)) for (const [program, values] of measured) values.push(measure(program))
+  for (const _ of Array(count))
+    for (const [program, values] of measured) values.push(measure(program))
   return measured.map(([program, values]) => [program, median(values)] as const)
 }
 

@@ -1,7 +1,8 @@
 /**
- * How much of the allowance `verify` and a reconcile use where the service takes 0.3 s to respond: 600 requests a minute, in
- * the second and the third minute. In the second one the slots of the first burst come back at once and are used at the even
- * rate. BASELINE=FOLDER measures another checkout beside this one.
+ * How much of the allowance `verify` and a reconcile use where the service takes 0.3 s to respond:
+ * 600 requests a minute, in the second and the third minute. In the second one the slots of the
+ * first burst come back at once and are used at the even rate. BASELINE=FOLDER measures another
+ * checkout beside this one.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,21 +15,31 @@ import { withTempFolder } from './temp-folder.ts'
 
 const [limit, windowMs] = [600, 60_000]
 const { BASELINE: baseline } = process.env
-/** A reconcile reads the messages of a seventh of the conversations again. Each has something to do for four minutes. */
+/**
+ * A reconcile reads the messages of a seventh of the conversations again. Each has something to do
+ * for four minutes.
+ */
 const commands = [
   { name: 'verify', args: ['verify'], conversations: 3000 },
   { name: 'reconcile', args: ['sync', '--mode', 'reconcile'], conversations: 16_000 },
 ] as const
 const programs = [
   { suffix: '', program: launcher },
-  ...(baseline === undefined ? [] : [{ suffix: ' (baseline)', program: join(baseline, 'bin/deskmirror.js') }]),
+  ...(baseline === undefined
+    ? []
+    : [{ suffix: ' (baseline)', program: join(baseline, 'bin/deskmirror.js') }]),
 ]
 const cases = commands.flatMap((command) => programs.map((program) => ({ ...command, ...program })))
 
 const measured = await Promise.all(cases.map(measure))
 for (const { name, suffix, shares } of measured) {
   printFigure(`${name}${suffix}: of the allowance, second minute`, 100 * (shares[0] ?? 0), '%')
-  printFigure('  third minute', 100 * (shares[1] ?? 0), '%', 'goal: 97, as a margin of 2 % stays unused')
+  printFigure(
+    '  third minute',
+    100 * (shares[1] ?? 0),
+    '%',
+    'goal: 97, as a margin of 2 % stays unused',
+  )
 }
 
 type Case = (typeof cases)[number]
@@ -44,7 +55,10 @@ async function measure({ args, program, conversations, ...titles }: Case) {
       await ask(service, 'switches', { 'latency.after': 300, 'latency.spread': 0.5 })
       const env = { ...process.env, ...service.environment, DESKMIRROR_DATABASE_URL: databaseUrl }
       const limited = { ...env, DESKMIRROR_RATE: `${limit}/${windowMs / 1000}s` }
-      const child = spawn(process.execPath, [program, ...args, '--quiet'], { env: limited, stdio: 'ignore' })
+      const child = spawn(process.execPath, [program, ...args, '--quiet'], {
+        env: limited,
+        stdio: 'ignore',
+      })
       const exit = once(child, 'exit')
       try {
         await firstRequest(service)

@@ -11,7 +11,13 @@ var neededFiles = 48
 var root = path.join(__dirname, '..')
 var source = path.join(root, 'src', 'cli', 'main.ts')
 var compiled = path.join(root, 'dist', 'src', 'cli', 'main.js')
-var bundled = path.join(root, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+var bundled = path.join(
+  root,
+  'node_modules',
+  'node',
+  'bin',
+  process.platform === 'win32' ? 'node.exe' : 'node'
+)
 var isCheckout = fs.existsSync(source)
 var program = isCheckout ? source : compiled
 
@@ -19,7 +25,10 @@ if (!canOpenFiles()) {
   // It has printed the reason.
 } else if (isNewEnough() && (!isCheckout || canStripTypes())) {
   require('./run-program.js').runProgram(program, isCheckout ? root : null)
-} else if (fs.existsSync(bundled) && fs.realpathSync(bundled) !== fs.realpathSync(process.execPath)) {
+} else if (
+  fs.existsSync(bundled) &&
+  fs.realpathSync(bundled) !== fs.realpathSync(process.execPath)
+) {
   // Where a process can become another program, there is no second one.
   if (process.execve) process.execve(bundled, [bundled].concat(bundledArgs()), process.env)
   else require('./run-bundled-node.js')(bundled, bundledArgs())
@@ -49,7 +58,8 @@ function canStripTypes() {
   return Boolean(process.features && process.features.typescript)
 }
 
-// Whether that many more files can be opened now. Node.js itself would end without a message, or in the middle of work.
+// Whether that many more files can be opened now. Node.js itself would end without a message, or in
+// the middle of work.
 function canOpenFiles() {
   var opened = []
   try {

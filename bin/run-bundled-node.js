@@ -5,7 +5,8 @@ var os = require('os')
 var spawn = require('child_process').spawn
 
 module.exports = function runBundledNode(node, args) {
-  // The fourth stream is an empty channel: when it closes, the child knows that this process ended (run-program.js).
+  // The fourth stream is an empty channel: when it closes, the child knows that this process ended
+  // (run-program.js).
   var env = Object.assign({}, process.env, { DESKMIRROR_LAUNCHER: '1' })
   var child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: env })
   var onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY

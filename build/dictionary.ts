@@ -1,6 +1,6 @@
 /**
- * Writes docs/reference/ from the code: commands and their JSON documents, settings, tables, objects for analysts, metrics,
- * events. `--check` only checks that all are current.
+ * Writes docs/reference/ from the code: commands and their JSON documents, settings, tables,
+ * objects for analysts, metrics, events. `--check` only checks that all are current.
  */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
@@ -45,7 +45,10 @@ function fenced(language: string, text: string): string {
 
 async function renderCommands(): Promise<string> {
   const program = await createProgram({} as CommandContext, commandNames)
-  const sections = [program, ...program.commands.flatMap((command) => [command, ...descendants(command)])]
+  const sections = [
+    program,
+    ...program.commands.flatMap((command) => [command, ...descendants(command)]),
+  ]
     .filter((command) => command.name() !== 'help')
     .map((command) => {
       const name = pathOf(command)
@@ -77,7 +80,9 @@ function descendants(command: Command): readonly Command[] {
 }
 
 function pathOf(command: Command): string {
-  return command.parent?.parent == null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
+  return command.parent?.parent == null
+    ? command.name()
+    : `${pathOf(command.parent)} ${command.name()}`
 }
 
 function helpOf(command: Command): string {
@@ -136,7 +141,8 @@ function toText(value: unknown, name: string): string {
   if (typeof value !== 'object' || value === null) return String(value ?? '')
   const given: Record<string, unknown> = { ...value }
   if ('requests' in given) return `${given['requests']}/${durationText(Number(given['windowMs']))}`
-  if ('kind' in given) return given['kind'] === 'every' ? durationText(Number(given['ms'])) : String(given['kind'])
+  if ('kind' in given)
+    return given['kind'] === 'every' ? durationText(Number(given['ms'])) : String(given['kind'])
   if ('port' in given) return `${given['host']}:${given['port']}`
   const parts = Object.entries(given).filter(([, part]) => typeof part === 'number')
   return parts.map(([key, part]) => `${key}=${durationText(Number(part))}`).join(',')
@@ -144,7 +150,9 @@ function toText(value: unknown, name: string): string {
 
 function durationOf(value: number, name: string): string {
   if (/^(look_back|verify_after|approve_grace)$/.test(name)) return durationText(value)
-  return /^analytics\.(visit_gap|availability_holds)$/.test(name) ? durationText(value * 1000) : String(value)
+  return /^analytics\.(visit_gap|availability_holds)$/.test(name)
+    ? durationText(value * 1000)
+    : String(value)
 }
 
 function durationText(ms: number): string {
@@ -158,7 +166,9 @@ function durationText(ms: number): string {
 }
 
 function renderTables(): string {
-  const own = Object.entries<TableSpec>(tables).filter(([name]) => analyticsObjects.every((made) => made.name !== name))
+  const own = Object.entries<TableSpec>(tables).filter(([name]) =>
+    analyticsObjects.every((made) => made.name !== name),
+  )
   return `# Tables of the warehouse
 
 The same names in SQLite and Postgres. [How to read them](../analytics.md#the-tables-of-the-mirror). Discovered columns are
@@ -170,16 +180,36 @@ ${own.map(renderTable).join('\n')}`
 function renderTable([name, { note, key, columns }]: [string, TableSpec]): string {
   const rows = Object.entries<ColumnSpec>(columns).map(([column, [type, about]]) => {
     const bare = plainType[type]
-    return [`\`${column}\``, columnTypes[bare].sqlite, columnTypes[bare].postgres.replace(/ collate .*/, ''), about]
+    return [
+      `\`${column}\``,
+      columnTypes[bare].sqlite,
+      columnTypes[bare].postgres.replace(/ collate .*/, ''),
+      about,
+    ]
   })
   return objectTable({ name, note, key }, '| column | SQLite | Postgres | |', rows)
 }
 
 type TableOrView = Pick<AnalyticsObject, 'name' | 'note' | 'key'>
 
-function objectTable({ name, note, key }: TableOrView, head: string, rows: readonly (readonly string[])[]): string {
+function objectTable(
+  { name, note, key }: TableOrView,
+  head: string,
+  rows: readonly (readonly string[])[],
+): string {
   const keyLine = `Key: ${key.map((column) => `\`${column}\``).join(', ')}`
-  return [`### ${name}`, '', note, '', keyLine, '', head, '|---|---|---|---|', ...rows.map(cells), ''].join('\n')
+  return [
+    `### ${name}`,
+    '',
+    note,
+    '',
+    keyLine,
+    '',
+    head,
+    '|---|---|---|---|',
+    ...rows.map(cells),
+    '',
+  ].join('\n')
 }
 
 function renderAnalyticsObjects(): string {
@@ -205,12 +235,16 @@ function renderObject({ name, note, caveat, key, columns }: AnalyticsObject): st
   return objectTable({ name, note: `${note}${beware}`, key }, '| column | type | use | |', rows)
 }
 
-type Rules = { groups: { rules: { alert: string; annotations: { summary: string; description: string } }[] }[] }
+type Rules = {
+  groups: { rules: { alert: string; annotations: { summary: string; description: string } }[] }[]
+}
 
 async function renderMetrics(): Promise<string> {
   const { registry } = createMetrics({ readHealth: async () => [], log: pino({ level: 'silent' }) })
   const metrics = (await registry.getMetricsAsJSON()).map(({ name, type, help }) => {
-    const { labelNames } = registry.getSingleMetric(name) as unknown as { labelNames: readonly string[] }
+    const { labelNames } = registry.getSingleMetric(name) as unknown as {
+      labelNames: readonly string[]
+    }
     return [`\`${name}\``, String(type), labelNames.map((label) => `\`${label}\``).join(' '), help]
   })
   const { groups }: Rules = parse(readFileSync(new URL('deploy/alerts.yml', root), 'utf8'))
@@ -260,7 +294,10 @@ for (const [name, render] of Object.entries(pages)) {
   const fresh = `<!-- Made by \`node build/dictionary.ts\`. -->\n${await render()}`
   if (!process.argv.includes('--check')) {
     writeFileSync(target, fresh)
-  } else if (globSync(name, { cwd: folder.pathname }).length === 0 || readFileSync(target, 'utf8') !== fresh) {
+  } else if (
+    globSync(name, { cwd: folder.pathname }).length === 0 ||
+    readFileSync(target, 'utf8') !== fresh
+  ) {
     process.stderr.write(`docs/reference/${name} is out of date: run node build/dictionary.ts\n`)
     process.exitCode = 1
   }

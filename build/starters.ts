@@ -1,6 +1,6 @@
 /**
- * Writes the files for BI tools below deploy/: dashboards for Grafana and Metabase, sources for dbt, a data model for Cube.
- * `--check` only checks that they are current.
+ * Writes the files for BI tools below deploy/: dashboards for Grafana and Metabase, sources for
+ * dbt, a data model for Cube. `--check` only checks that they are current.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { stringify } from 'yaml'
@@ -10,7 +10,8 @@ import { cubeModel, dbtSources } from '../src/analytics/starters/models.ts'
 
 const yamlHead = '# Made by `node build/starters.ts`.\n'
 const toJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`
-const toYaml = (value: unknown) => yamlHead + stringify(value, { lineWidth: 120, aliasDuplicateObjects: false })
+const toYaml = (value: unknown) =>
+  yamlHead + stringify(value, { lineWidth: 120, aliasDuplicateObjects: false })
 
 const files: Readonly<Record<string, () => string>> = {
   'deploy/grafana/postgres/dashboards/support.json': () => toJson(grafanaDashboard('postgres')),

@@ -32,9 +32,18 @@ export type JobRun<Data> = {
 export type JobType<Data> = {
   /** The identity, as far as the data names it. */
   readonly identityOf: (data: Data | null) => Pick<JobIdentity, 'job'> & Partial<JobIdentity>
-  /** `missing`: what is not configured here. The job is left to a worker that may know it, or dropped. */
-  readonly run: (run: JobRun<Data>, deps: JobDeps) => Promise<JobResult | { readonly missing: string }>
-  /** What follows whatever `run` throws; by default the job's `attempts` decide whether it runs again. */
+  /**
+   * `missing`: what is not configured here. The job is left to a worker that may know it, or
+   * dropped.
+   */
+  readonly run: (
+    run: JobRun<Data>,
+    deps: JobDeps,
+  ) => Promise<JobResult | { readonly missing: string }>
+  /**
+   * What follows whatever `run` throws; by default the job's `attempts` decide whether it runs
+   * again.
+   */
   readonly afterError?: (data: Data | null, why: string, sinceMs: Ms) => JobResult
 }
 
@@ -51,14 +60,23 @@ export function createJobHandler<Queue extends QueueName>(
   return async (job) => {
     const data = parseJob(queue, job.data)
     const project = data !== null && 'project' in data ? findProject(data.project) : undefined
-    const identity: JobIdentity = { project: project ?? null, key: '', stream: null, ...identityOf(data) }
+    const identity: JobIdentity = {
+      project: project ?? null,
+      key: '',
+      stream: null,
+      ...identityOf(data),
+    }
     const startedAt = performance.now()
     const tookMs = () => Math.round(performance.now() - startedAt)
     try {
-      const result = await run({ data, project, identity, queue, addedAt: job.timestamp, tookMs }, deps)
+      const result = await run(
+        { data, project, identity, queue, addedAt: job.timestamp, tookMs },
+        deps,
+      )
       if ('missing' in result) {
         const isRecent = Date.now() - job.timestamp < leaveToOthersForMs
-        if (isRecent && (await context.workersDiffer())) return { do: 'delay', afterMs: 1000 + Math.random() * 2000 }
+        if (isRecent && (await context.workersDiffer()))
+          return { do: 'delay', afterMs: 1000 + Math.random() * 2000 }
         const why = `the configuration has no such ${result.missing}`
         context.log.info({ event: 'job.dropped', queue, id: job.id, why })
         return { do: 'done' }

@@ -1,4 +1,6 @@
-/** What each kind of job does, and whether it runs again. What to read or send is in the warehouse. */
+/**
+ * What each kind of job does, and whether it runs again. What to read or send is in the warehouse.
+ */
 import { isListStream, type StreamName } from '../schema/stream-specs.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { JobIdentity } from '../src/maintenance/maintenance.ts'
@@ -6,7 +8,11 @@ import { auditedStreams } from '../src/mirror/core/audit.ts'
 import type { Ms } from '../src/values/time.ts'
 import { assertNever } from '../src/values/user-error.ts'
 import { runAuditJob } from '../src/worker/audit-job.ts'
-import { areRollupsBehind, markSyncedAndListPending, runHousekeeping } from '../src/worker/project-health.ts'
+import {
+  areRollupsBehind,
+  markSyncedAndListPending,
+  runHousekeeping,
+} from '../src/worker/project-health.ts'
 import { runSyncSlice } from '../src/worker/sync-slice.ts'
 import type { LaneSliceResult, SyncSliceResult } from '../src/worker/worker.ts'
 import type { JobResult } from './backends/backend.ts'
@@ -35,8 +41,15 @@ function jobResultOf(end: SliceResult, busyMs: Ms): JobResult {
   }
 }
 
-/** Records how a job ended. Returns whether it failed and had not failed before, or for another reason. */
-async function recordEnd({ failures }: JobDeps, identity: JobIdentity, end: SliceResult): Promise<boolean> {
+/**
+ * Records how a job ended. Returns whether it failed and had not failed before, or for another
+ * reason.
+ */
+async function recordEnd(
+  { failures }: JobDeps,
+  identity: JobIdentity,
+  end: SliceResult,
+): Promise<boolean> {
   if (end.kind === 'done' || end.kind === 'more') await failures.recordSuccess(identity)
   return end.kind === 'failed' && failures.recordFailure(identity, end.why, true)
 }
@@ -75,16 +88,27 @@ export function afterFailedFiring(data: SchedulerJob | null, why: string, sinceM
   return { do: 'delay', afterMs: retryMs }
 }
 
-/** Sends the write-backs of a lane in order for a time slice. The outbox poller finds what becomes due later. */
+/**
+ * Sends the write-backs of a lane in order for a time slice. The outbox poller finds what becomes
+ * due later.
+ */
 export const laneJobs: JobType<JobData<'writebacks'>> = {
   identityOf: (data) => ({ job: 'writebacks', key: data?.lane ?? '' }),
   run: async ({ data, project, identity, tookMs }, deps) => {
-    if (data === null || project === undefined || project.readOnly) return { missing: 'project to write to' }
+    if (data === null || project === undefined || project.readOnly)
+      return { missing: 'project to write to' }
     const { context, failures, sliceMs, stopping } = deps
-    const end = await context.lanes.runSlice(project, { lane: data.lane, sliceMs, signal: stopping })
+    const end = await context.lanes.runSlice(project, {
+      lane: data.lane,
+      sliceMs,
+      signal: stopping,
+    })
     const otherFailures = failures
       .list()
-      .some(({ identity: { job, project: failing } }) => job === 'writebacks' && failing?.name === project.name)
+      .some(
+        ({ identity: { job, project: failing } }) =>
+          job === 'writebacks' && failing?.name === project.name,
+      )
     const isNewFailure = await recordEnd(deps, identity, end)
     if (end.kind === 'failed')
       context.log[failureLevel(isNewFailure && !otherFailures)]({
@@ -102,10 +126,16 @@ export const syncJobs: JobType<SyncJob> = {
   run: runSyncJob,
 }
 
-/** A stream that another process reads is retried for this long; then the next firing is soon enough. */
+/**
+ * A stream that another process reads is retried for this long; then the next firing is soon
+ * enough.
+ */
 const busyRetryForMs: Ms = 15 * 60_000
 
-async function runSyncJob({ data, project, identity, queue, addedAt, tookMs }: JobRun<SyncJob>, deps: JobDeps) {
+async function runSyncJob(
+  { data, project, identity, queue, addedAt, tookMs }: JobRun<SyncJob>,
+  deps: JobDeps,
+) {
   if (data === null || project === undefined || !project.streams.includes(data.stream))
     return { missing: 'project or stream' }
   const end = await runSlice(project, data, deps)
@@ -125,7 +155,11 @@ async function runSyncJob({ data, project, identity, queue, addedAt, tookMs }: J
 }
 
 /** One time slice of a sync, or a whole audit. */
-async function runSlice(project: ProjectConfig, { stream, mode }: SyncJob, deps: JobDeps): Promise<SyncSliceResult> {
+async function runSlice(
+  project: ProjectConfig,
+  { stream, mode }: SyncJob,
+  deps: JobDeps,
+): Promise<SyncSliceResult> {
   const { context, sliceMs, stopping: signal } = deps
   if (mode !== 'audit') return runSyncSlice(context, project, { stream, mode, sliceMs, signal })
   const audited = auditedStreams.find((name) => name === stream)
@@ -133,8 +167,14 @@ async function runSlice(project: ProjectConfig, { stream, mode }: SyncJob, deps:
   return runAuditJob(context, project, { stream: audited, sliceMs, signal })
 }
 
-/** Children of a list's rows are read immediately, even if the list itself still has years to read. */
-async function enqueueChildren(stream: StreamName, project: ProjectConfig, deps: JobDeps): Promise<void> {
+/**
+ * Children of a list's rows are read immediately, even if the list itself still has years to read.
+ */
+async function enqueueChildren(
+  stream: StreamName,
+  project: ProjectConfig,
+  deps: JobDeps,
+): Promise<void> {
   if (!isListStream(stream)) return
   const pending = await markSyncedAndListPending(deps.context, project)
   await deps.enqueueSyncJobs(incrementalSyncJobs('sync', project, pending))
@@ -143,8 +183,16 @@ async function enqueueChildren(stream: StreamName, project: ProjectConfig, deps:
 /** The project configurations whose rollups this process has checked. */
 const rollupsChecked = new WeakSet<ProjectConfig>()
 
-/** The first day of the rollups is known when the lists have been read, and moves if an earlier row arrives or a setting changes. */
-async function enqueueRollups(stream: StreamName, project: ProjectConfig, hasNewRows: boolean, deps: JobDeps) {
+/**
+ * The first day of the rollups is known when the lists have been read, and moves if an earlier row
+ * arrives or a setting changes.
+ */
+async function enqueueRollups(
+  stream: StreamName,
+  project: ProjectConfig,
+  hasNewRows: boolean,
+  deps: JobDeps,
+) {
   if (stream === 'analytics' || (!hasNewRows && rollupsChecked.has(project))) return
   if (await areRollupsBehind(deps.context, project))
     await deps.enqueueSyncJobs(incrementalSyncJobs('backfill', project, ['analytics']))
@@ -166,7 +214,8 @@ function logSyncEnd(
     metrics.observeSyncRun({ stream, mode, outcome: 'failed', tookMs })
     log[failureLevel(isNewFailure)]({ event: 'sync.failed', ...fields, why: end.why })
   } else {
-    if (end.kind === 'more') metrics.observeSyncRun({ stream, mode, outcome: 'interrupted', tookMs })
+    if (end.kind === 'more')
+      metrics.observeSyncRun({ stream, mode, outcome: 'interrupted', tookMs })
     log.debug({ event: `sync.${end.kind}`, ...fields })
   }
 }

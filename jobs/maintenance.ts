@@ -1,4 +1,7 @@
-/** Maintenance: restores missing schedules, and enqueues overdue work that it finds in the warehouse. */
+/**
+ * Maintenance: restores missing schedules, and enqueues overdue work that it finds in the
+ * warehouse.
+ */
 import type { ProjectConfig } from '../src/config/config.ts'
 import { queueBackends } from '../src/config/queue-backends.ts'
 import type { FailingJob } from '../src/maintenance/maintenance.ts'
@@ -28,8 +31,8 @@ type MaintenanceDeps = JobQueues & {
 const housekeepingLateMs = 9 * 86_400_000
 
 /**
- * Each worker records its heartbeat and which queues are paused, and enqueues the sync jobs again that the warehouse failed.
- * Only one of them restores the schedules and enqueues what is overdue.
+ * Each worker records its heartbeat and which queues are paused, and enqueues the sync jobs again
+ * that the warehouse failed. Only one of them restores the schedules and enqueues what is overdue.
  */
 export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
   const { context, backend, queues, enqueueSyncJobs, failures, projects } = deps
@@ -43,14 +46,19 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     const runs = await readRuns(warehouse.db, Date.now() - runsTellForMs)
     await enqueueSyncJobs(missedSyncJobs(projects(), completions, runs, Date.now()))
     const lateBefore = Date.now() - housekeepingLateMs
-    if ([...runs.values()].some(({ oldestIdleAt }) => oldestIdleAt !== null && oldestIdleAt < lateBefore))
+    if (
+      [...runs.values()].some(
+        ({ oldestIdleAt }) => oldestIdleAt !== null && oldestIdleAt < lateBefore,
+      )
+    )
       await queues.schedules.addBulk([{ name: housekeeping.job, data: housekeeping.data }])
     mayHaveMissed = false
   }
   return async () => {
     await context.recordHeartbeat(backend.kind, configurationDigest(projects()))
     const differ = await context.workersDiffer()
-    if (differ && !didDiffer) log.warn({ event: 'workers.differ', why: 'workers have different projects or schedules' })
+    if (differ && !didDiffer)
+      log.warn({ event: 'workers.differ', why: 'workers have different projects or schedules' })
     if (!differ && didDiffer) log.info({ event: 'workers.agree' })
     didDiffer = differ
     // Refreshing forgets them.
@@ -68,13 +76,20 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
 }
 
 /**
- * Conditions of the stores that a person should know: a large log; and a paused queue, which this program never pauses, but
- * whoever can reach the queue's store can, and then nothing else fails.
+ * Conditions of the stores that a person should know: a large log; and a paused queue, which this
+ * program never pauses, but whoever can reach the queue's store can, and then nothing else fails.
  */
-async function noteConditions({ context, backend, queues, failures }: MaintenanceDeps): Promise<void> {
+async function noteConditions({
+  context,
+  backend,
+  queues,
+  failures,
+}: MaintenanceDeps): Promise<void> {
   const note = (job: 'queue' | 'write_ahead_log', key: string, why: string | null) => {
     const identity = { job, project: null, key, stream: null } as const
-    return why === null ? failures.recordSuccess(identity) : failures.recordFailure(identity, new Error(why))
+    return why === null
+      ? failures.recordSuccess(identity)
+      : failures.recordFailure(identity, new Error(why))
   }
   for (const [key, queue] of Object.entries(queues)) {
     const next = backend.resumeStep(queue.name ?? key)
@@ -84,7 +99,9 @@ async function noteConditions({ context, backend, queues, failures }: Maintenanc
   await note('write_ahead_log', '', context.describeLargeLog())
 }
 
-/** Sync jobs that the warehouse failed: it may work again, and their schedule may be a night away. */
+/**
+ * Sync jobs that the warehouse failed: it may work again, and their schedule may be a night away.
+ */
 export function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
   const warehouseFailed = failing.filter(({ isWarehouseError }) => isWarehouseError)
   return warehouseFailed.flatMap(({ identity: { project, stream, mode } }): PlannedSyncJob[] => {
@@ -93,23 +110,37 @@ export function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[
   })
 }
 
-/** A full check of thousands of schedules runs when something may have changed, else once an hour. */
+/**
+ * A full check of thousands of schedules runs when something may have changed, else once an hour.
+ */
 const fullCheckEveryMs = 3_600_000
 
-export function createScheduleSync(backend: Pick<Backend, 'ensureSchedules'>, clock: JobQueue<SchedulerJob>) {
+export function createScheduleSync(
+  backend: Pick<Backend, 'ensureSchedules'>,
+  clock: JobQueue<SchedulerJob>,
+) {
   let lastSync: { readonly wantedKey: string; readonly at: EpochMs } | null = null
   /**
-   * `isLeader`: others only add what is missing. `differ`: other workers have other projects or schedules, so what is
-   * unknown here may be theirs and stays.
+   * `isLeader`: others only add what is missing. `differ`: other workers have other projects or
+   * schedules, so what is unknown here may be theirs and stays.
    */
-  return async (projects: readonly ProjectConfig[], now: EpochMs, isLeader: boolean, differ: boolean) => {
+  return async (
+    projects: readonly ProjectConfig[],
+    now: EpochMs,
+    isLeader: boolean,
+    differ: boolean,
+  ) => {
     const wanted = schedulesForProjects(projects)
     const wantedKey = JSON.stringify([isLeader, wanted])
     const count = await clock.getJobSchedulersCount()
     const isComplete = differ ? count >= wanted.length : count === wanted.length
-    if (isComplete && lastSync?.wantedKey === wantedKey && now - lastSync.at < fullCheckEveryMs) return
+    if (isComplete && lastSync?.wantedKey === wantedKey && now - lastSync.at < fullCheckEveryMs)
+      return
     const found = new Set((await clock.getJobSchedulers(0, -1)).map(({ key }) => key))
-    await backend.ensureSchedules(clock, isLeader ? wanted : wanted.filter(({ id }) => !found.has(id)))
+    await backend.ensureSchedules(
+      clock,
+      isLeader ? wanted : wanted.filter(({ id }) => !found.has(id)),
+    )
     const known = new Set(wanted.map(({ id }) => id))
     if (!differ) for (const id of found) if (!known.has(id)) await clock.removeJobScheduler(id)
     lastSync = { wantedKey, at: now }

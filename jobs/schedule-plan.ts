@@ -1,8 +1,16 @@
-/** Which schedules there are, which jobs a firing starts, and which are overdue or were missed. Pure. */
+/**
+ * Which schedules there are, which jobs a firing starts, and which are overdue or were missed.
+ * Pure.
+ */
 import { createHash } from 'node:crypto'
 import { childStreamNames, listStreamNames, type StreamName } from '../schema/stream-specs.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
-import { loadCronParser, type Schedule, type ScheduleName, scheduleNames } from '../src/config/default-schedules.ts'
+import {
+  loadCronParser,
+  type Schedule,
+  type ScheduleName,
+  scheduleNames,
+} from '../src/config/default-schedules.ts'
 import type { ProjectRuns } from '../src/maintenance/maintenance.ts'
 import { auditedStreams } from '../src/mirror/core/audit.ts'
 import type { EpochMs, Ms } from '../src/values/time.ts'
@@ -11,7 +19,9 @@ import { lastFiring } from './backends/in-process.ts'
 import type { PlannedSyncJob, SchedulerJob } from './queues.ts'
 
 /** Spread over their periods, so that ten thousand projects do not start in the same second. */
-export function schedulesForProjects(projects: readonly ProjectConfig[]): JobSchedule<SchedulerJob>[] {
+export function schedulesForProjects(
+  projects: readonly ProjectConfig[],
+): JobSchedule<SchedulerJob>[] {
   const ofProjects = projects.flatMap((project) =>
     schedulesForProject(project).map(({ name, recurrence }): JobSchedule<SchedulerJob> => {
       const data = { schedule: name, project: project.name }
@@ -23,7 +33,12 @@ export function schedulesForProjects(projects: readonly ProjectConfig[]): JobSch
 
 /** Equal for workers that have the same projects and schedules. */
 export function configurationDigest(projects: readonly ProjectConfig[]): string {
-  const known = projects.map(({ name, projectId, streams, readOnly }) => [name, projectId, streams, readOnly])
+  const known = projects.map(({ name, projectId, streams, readOnly }) => [
+    name,
+    projectId,
+    streams,
+    readOnly,
+  ])
   const text = JSON.stringify([known, schedulesForProjects(projects)])
   return createHash('sha256').update(text).digest('hex')
 }
@@ -43,15 +58,18 @@ function schedulesForProject(project: ProjectConfig) {
   })
 }
 
-/** How far back runs tell whether a schedule was missed: a run without changes is deleted after a week. */
+/**
+ * How far back runs tell whether a schedule was missed: a run without changes is deleted after a
+ * week.
+ */
 export const runsTellForMs = 7 * 86_400_000
 
 /** The warehouse has whole seconds. */
 const precisionMs = 1000
 
 /**
- * The sync jobs of schedules that fired, or should have fired, while no worker ran, or whose work a worker began and did not
- * end. `runs`: of the last `runsTellForMs`.
+ * The sync jobs of schedules that fired, or should have fired, while no worker ran, or whose work a
+ * worker began and did not end. `runs`: of the last `runsTellForMs`.
  */
 export function missedSyncJobs(
   projects: readonly ProjectConfig[],
@@ -60,21 +78,31 @@ export function missedSyncJobs(
   now: EpochMs,
 ): PlannedSyncJob[] {
   return projects.flatMap((project) => {
-    const { firstAt, ran } = runs.get(project.projectId) ?? { firstAt: now, ran: new Map<string, EpochMs>() }
+    const { firstAt, ran } = runs.get(project.projectId) ?? {
+      firstAt: now,
+      ran: new Map<string, EpochMs>(),
+    }
     const lastRun = ({ job: { stream, mode } }: PlannedSyncJob) =>
-      (mode === 'incremental' ? completions.get(project.projectId)?.get(stream) : ran.get(`${stream}/${mode}`)) ?? 0
+      (mode === 'incremental'
+        ? completions.get(project.projectId)?.get(stream)
+        : ran.get(`${stream}/${mode}`)) ?? 0
     return schedulesForProject(project).flatMap(({ name, recurrence }) => {
       const firedAt = lastFiring(recurrence, now)
       if (firedAt < firstAt || firedAt < now - runsTellForMs) return []
-      return syncJobsOfSchedule(name, project).filter((planned) => lastRun(planned) + precisionMs < firedAt)
+      return syncJobsOfSchedule(name, project).filter(
+        (planned) => lastRun(planned) + precisionMs < firedAt,
+      )
     })
   })
 }
 
 /** The hours of the night, in the project's time zone, in which a schedule gets its minute. */
-const nightWindows: Readonly<Record<ScheduleName, { readonly from: number; readonly hours: number }>> = {
+const nightWindows: Readonly<
+  Record<ScheduleName, { readonly from: number; readonly hours: number }>
+> = {
   reconcile: { from: 1, hours: 4 },
-  // After midnight in every time zone close to the project's that the service may use, and after the reconcile has started.
+  // After midnight in every time zone close to the project's that the service may use, and after
+  // the reconcile has started.
   analytics: { from: 5, hours: 1 },
   // Before the reconcile, so that it sees what a day of incremental syncs has left.
   audit: { from: 0, hours: 1 },
@@ -82,10 +110,14 @@ const nightWindows: Readonly<Record<ScheduleName, { readonly from: number; reado
   availability: { from: 0, hours: 1 },
 }
 
-function toRecurrence({ projectId, timeZone, schedules }: ProjectConfig, name: ScheduleName): Recurrence | null {
+function toRecurrence(
+  { projectId, timeZone, schedules }: ProjectConfig,
+  name: ScheduleName,
+): Recurrence | null {
   const schedule = schedules[name]
   // A stable share from 0 to below 1: the position of a project's schedule within its period.
-  const phase = createHash('sha256').update(`${projectId}/${name}`).digest().readUInt32BE() / 2 ** 32
+  const phase =
+    createHash('sha256').update(`${projectId}/${name}`).digest().readUInt32BE() / 2 ** 32
   switch (schedule.kind) {
     case 'off':
       return null
@@ -101,7 +133,10 @@ function toRecurrence({ projectId, timeZone, schedules }: ProjectConfig, name: S
   }
 }
 
-/** The streams that a firing starts. Children of a list's rows are enqueued when the list has been read. */
+/**
+ * The streams that a firing starts. Children of a list's rows are enqueued when the list has been
+ * read.
+ */
 const streamsBySchedule: Readonly<Record<ScheduleName, readonly StreamName[]>> = {
   incremental: listStreamNames,
   reconcile: [...listStreamNames, ...childStreamNames, 'analytics'],
@@ -129,7 +164,10 @@ export function syncJobsOfSchedule(schedule: ScheduleName, project: Mirrored): P
 
 /** For webhooks. A list that is being read may have been asked before they arrived. */
 export function wokenSyncJobs(project: Mirrored): PlannedSyncJob[] {
-  return syncJobsOfSchedule('incremental', project).map((planned) => ({ ...planned, followsActive: true }))
+  return syncJobsOfSchedule('incremental', project).map((planned) => ({
+    ...planned,
+    followsActive: true,
+  }))
 }
 
 export function incrementalSyncJobs(
@@ -143,24 +181,31 @@ export function incrementalSyncJobs(
 export type CompletionTimes = ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>
 
 /**
- * Streams that have not completed for two of their periods, except rollups that must wait for the lists; and streams with
- * pending children. Those start in `backfill`, because the list that found new children has already enqueued them.
+ * Streams that have not completed for two of their periods, except rollups that must wait for the
+ * lists; and streams with pending children. Those start in `backfill`, because the list that found
+ * new children has already enqueued them.
  */
 export function overdueSyncJobs(
-  projects: readonly Pick<ProjectConfig, 'name' | 'projectId' | 'streams' | 'schedules' | 'startDate'>[],
+  projects: readonly Pick<
+    ProjectConfig,
+    'name' | 'projectId' | 'streams' | 'schedules' | 'startDate'
+  >[],
   completionTimes: CompletionTimes,
   pendingByProject: ReadonlyMap<string, readonly StreamName[]>,
   now: EpochMs,
 ): PlannedSyncJob[] {
   return projects.flatMap((project) => {
     const completed = completionTimes.get(project.projectId)
-    const overdueStreams = (['incremental', 'analytics', 'availability'] as const).flatMap((schedule) => {
-      const period = schedulePeriod(project.schedules[schedule])
-      const isOverdue = (stream: StreamName) => period !== null && now - (completed?.get(stream) ?? 0) > 2 * period
-      return scheduledStreams(schedule, project).filter(
-        (stream) => isOverdue(stream) && !isWaitingForLists(stream, project, completed),
-      )
-    })
+    const overdueStreams = (['incremental', 'analytics', 'availability'] as const).flatMap(
+      (schedule) => {
+        const period = schedulePeriod(project.schedules[schedule])
+        const isOverdue = (stream: StreamName) =>
+          period !== null && now - (completed?.get(stream) ?? 0) > 2 * period
+        return scheduledStreams(schedule, project).filter(
+          (stream) => isOverdue(stream) && !isWaitingForLists(stream, project, completed),
+        )
+      },
+    )
     const isEnabled = project.schedules.incremental.kind !== 'off'
     const pendingChildren = isEnabled ? (pendingByProject.get(project.projectId) ?? []) : []
     const pendingMirrored = pendingChildren.filter((stream) => project.streams.includes(stream))
@@ -183,15 +228,25 @@ function isWaitingForLists(
 
 const dayMs: Ms = 86_400_000
 
-/** Null: never. A cron pattern counts as once a day: this check need not be sharper than the schedule. */
+/**
+ * Null: never. A cron pattern counts as once a day: this check need not be sharper than the
+ * schedule.
+ */
 function schedulePeriod(schedule: Schedule): Ms | null {
   if (schedule.kind === 'off') return null
   return schedule.kind === 'every' ? schedule.ms : dayMs
 }
 
-/** The longest time that its schedules leave between two readings of a stream. Null: none reads it. */
-export function plannedInterval({ schedules }: Pick<ProjectConfig, 'schedules'>, stream: StreamName): Ms | null {
-  const readers = scheduleNames.filter((name) => name !== 'audit' && readStreams[name].includes(stream))
+/**
+ * The longest time that its schedules leave between two readings of a stream. Null: none reads it.
+ */
+export function plannedInterval(
+  { schedules }: Pick<ProjectConfig, 'schedules'>,
+  stream: StreamName,
+): Ms | null {
+  const readers = scheduleNames.filter(
+    (name) => name !== 'audit' && readStreams[name].includes(stream),
+  )
   const intervals = readers.flatMap((name) => longestInterval(schedules[name]) ?? [])
   return intervals.length === 0 ? null : Math.min(...intervals)
 }
@@ -212,7 +267,10 @@ function longestInterval(schedule: Schedule): Ms | null {
   return known
 }
 
-/** Of the next week, or at least between the next two firings. The days on which clocks change are like others. */
+/**
+ * Of the next week, or at least between the next two firings. The days on which clocks change are
+ * like others.
+ */
 function longestIntervalOf(pattern: string): Ms {
   const firings = loadCronParser().CronExpressionParser.parse(pattern, { tz: 'UTC' })
   const first = firings.next().getTime()

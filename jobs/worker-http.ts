@@ -5,7 +5,13 @@ import { loadRoutes } from '../src/console/console.ts'
 import { openConsoleReads } from '../src/console/reads.ts'
 import { createConsoleLink } from '../src/console/sign-in-links.ts'
 import { createAttempts } from '../src/http/auth.ts'
-import type { Attempts, HttpRoutes, ReadinessResult, RoutesPlugin, WebhookReceiver } from '../src/http/http.ts'
+import type {
+  Attempts,
+  HttpRoutes,
+  ReadinessResult,
+  RoutesPlugin,
+  WebhookReceiver,
+} from '../src/http/http.ts'
 import { withTimeout } from '../src/http/remember-results.ts'
 import { openHttpServer } from '../src/http/server.ts'
 import { webhookRoutes } from '../src/http/webhooks.ts'
@@ -44,7 +50,15 @@ export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps)
   const plugins = [queueBoard(backend), webhookRoutes(receiver), webConsole.routes]
   const health = { isAlive, checkReadiness, listHeld: listHeldNames }
   const { trustedProxies } = config()
-  const server = await openHttpServer({ ...address, attempts, trustedProxies, health, metrics, plugins, log })
+  const server = await openHttpServer({
+    ...address,
+    attempts,
+    trustedProxies,
+    health,
+    metrics,
+    plugins,
+    log,
+  })
   onClose(server.close)
   return { address: server.address, consoleLink: await webConsole.createLink(server.address) }
 }
@@ -55,11 +69,14 @@ function createWebhookReceiver(
   wake: JobQueues['wake'],
 ): WebhookReceiver {
   const findProject = (named: string) =>
-    projects().find(({ name }) => name === named) ?? projects().find(({ projectId }) => projectId === named)
+    projects().find(({ name }) => name === named) ??
+    projects().find(({ projectId }) => projectId === named)
   return {
     findProject: (named) => {
       const project = findProject(named)
-      return project === undefined ? undefined : { name: project.name, secrets: project.webhookSecrets }
+      return project === undefined
+        ? undefined
+        : { name: project.name, secrets: project.webhookSecrets }
     },
     wake,
     onDelivery: metrics.countDelivery,
@@ -77,7 +94,9 @@ function queueBoard({ kind, loadBoard }: Backend): HttpRoutes {
   return { ...routes, plugin }
 }
 
-/** Shorter than the clients' timeouts; each part has its own, so that the one that hangs is named. */
+/**
+ * Shorter than the clients' timeouts; each part has its own, so that the one that hangs is named.
+ */
 const pingTimeoutMs: Ms = 3000
 
 /** The worker is ready if the warehouse and the queue respond, and it is not stopping. */
@@ -104,8 +123,16 @@ export async function checkReadiness(
   return [...(await Promise.all(parts)), worker]
 }
 
-/** `config` is asked each time: it can be reloaded. Throws UserError if a token of a person cannot be read. */
-export function openWorkerConsole(config: () => Config, { db }: Warehouse, attempts: Attempts, log: Logger) {
+/**
+ * `config` is asked each time: it can be reloaded. Throws UserError if a token of a person cannot
+ * be read.
+ */
+export function openWorkerConsole(
+  config: () => Config,
+  { db }: Warehouse,
+  attempts: Attempts,
+  log: Logger,
+) {
   const { httpToken } = config()
   const auditLog = createAuditLog(db)
   requirePeopleTokens(config())
@@ -118,7 +145,8 @@ export function openWorkerConsole(config: () => Config, { db }: Warehouse, attem
       // A request does not wait behind the work of the worker.
       store: {
         ...auditLog,
-        hasSessionEnded: async (cookie) => createAuditLog((await reads.warehouse()).db).hasSessionEnded(cookie),
+        hasSessionEnded: async (cookie) =>
+          createAuditLog((await reads.warehouse()).db).hasSessionEnded(cookie),
       },
       config: () => (config().readOnly ? null : config()),
       projects: async () => config().projects,
@@ -127,7 +155,9 @@ export function openWorkerConsole(config: () => Config, { db }: Warehouse, attem
   const routes: HttpRoutes = { prefix: '/console', auth: 'own', load }
   /** A one-time link at this address; null: people sign in with tokens. */
   const createLink = async (address: string) =>
-    httpToken === null && people().length === 0 ? createConsoleLink(auditLog, address, Date.now()) : null
+    httpToken === null && people().length === 0
+      ? createConsoleLink(auditLog, address, Date.now())
+      : null
   return { routes, createLink, close: reads.close }
 }
 

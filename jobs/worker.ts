@@ -23,7 +23,10 @@ import { checkReadiness, openWorkerHttp, requirePeopleTokens } from './worker-ht
 
 export type WorkerOptions = {
   readonly log: Logger
-  /** The warehouse's file is gone, or another worker has taken over: the process should end and be restarted. */
+  /**
+   * The warehouse's file is gone, or another worker has taken over: the process should end and be
+   * restarted.
+   */
   readonly onFatal: (error: Error) => void
   /** How long a sync run works before it yields to others. */
   readonly sliceMs?: Ms
@@ -55,12 +58,22 @@ export async function startWorker(config: Config, options: WorkerOptions) {
     return closer.closeAll()
   }
   try {
-    const components = await openWorkerComponents(config, options, projects, stopping.signal, closer)
+    const components = await openWorkerComponents(
+      config,
+      options,
+      projects,
+      stopping.signal,
+      closer,
+    )
     const { context, backend, failures, enqueueLanes, enqueueSyncJobs } = components
     let sinceMaintenanceMs = (): Ms => 0
     const isAlive = () => sinceMaintenanceMs() < 4 * maintenanceEveryMs + 60_000
     // Before any work begins: the address may be taken.
-    const http = await openWorkerHttp(() => current, { ...components, isAlive, onClose: closer.add })
+    const http = await openWorkerHttp(() => current, {
+      ...components,
+      isAlive,
+      onClose: closer.add,
+    })
     const maintain = createMaintenance({ ...components, projects })
     const maintenance = startPeriodicTask('maintenance', maintenanceEveryMs, maintain, failures)
     sinceMaintenanceMs = maintenance.sinceLastRunMs
@@ -69,7 +82,14 @@ export async function startWorker(config: Config, options: WorkerOptions) {
     const enqueueReadyLanes = async () => enqueueLanes(await context.lanes.findReady(projects()))
     closer.add(startPeriodicTask('outbox_poll', pollEveryMs, enqueueReadyLanes, failures).stop)
     const findProject = (name: string) => projects().find((project) => project.name === name)
-    const deps = { context, findProject, enqueueSyncJobs, failures, sliceMs, stopping: stopping.signal }
+    const deps = {
+      context,
+      findProject,
+      enqueueSyncJobs,
+      failures,
+      sliceMs,
+      stopping: stopping.signal,
+    }
     startQueueWorkers(backend, deps, config.concurrency, lockMs)
     return {
       queue: backend.kind,
@@ -77,7 +97,10 @@ export async function startWorker(config: Config, options: WorkerOptions) {
       address: http.address,
       /** Signs in to the console once; null = people have tokens, or HTTP is off. */
       consoleLink: http.consoleLink,
-      /** Applies changed projects, keys, schedules and people. Returns the settings that need a restart. Throws UserError. */
+      /**
+       * Applies changed projects, keys, schedules and people. Returns the settings that need a
+       * restart. Throws UserError.
+       */
       reload: (next: Config): readonly string[] => {
         requirePeopleTokens(next)
         current = next
@@ -94,10 +117,16 @@ export async function startWorker(config: Config, options: WorkerOptions) {
 }
 
 /**
- * Work that repeats in every worker and needs no job. The first run starts at once, each further one `everyMs` after the end
- * of the one before. A run that fails is recorded, and the next one starts all the same.
+ * Work that repeats in every worker and needs no job. The first run starts at once, each further
+ * one `everyMs` after the end of the one before. A run that fails is recorded, and the next one
+ * starts all the same.
  */
-function startPeriodicTask(job: JobKind, everyMs: Ms, work: () => Promise<void>, failures: JobFailures) {
+function startPeriodicTask(
+  job: JobKind,
+  everyMs: Ms,
+  work: () => Promise<void>,
+  failures: JobFailures,
+) {
   const identity: JobIdentity = { job, project: null, key: '', stream: null }
   let lastAt = performance.now()
   let stopped = false
@@ -133,7 +162,10 @@ function startPeriodicTask(job: JobKind, everyMs: Ms, work: () => Promise<void>,
 
 type Closer = ReturnType<typeof createCloser>
 
-/** Closes the warehouse, which is added first, when everything else is closed. The others close concurrently. */
+/**
+ * Closes the warehouse, which is added first, when everything else is closed. The others close
+ * concurrently.
+ */
 function createCloser(log: Logger) {
   const closers: (() => Promise<unknown>)[] = []
   const close = (closer: () => Promise<unknown>) =>
@@ -149,11 +181,16 @@ function createCloser(log: Logger) {
 
 async function stopInTime(closeAll: () => Promise<void>, log: Logger): Promise<void> {
   const closed = new AbortController()
-  // The timer keeps the process: it must not end by itself, with exit code 0, where something never closes.
+  // The timer keeps the process: it must not end by itself, with exit code 0, where something never
+  // closes.
   const late = sleep(shutdownTimeoutMs, false, { signal: closed.signal }).catch(() => true)
   const inTime = await Promise.race([closeAll().then(() => true), late])
   closed.abort()
-  if (!inTime) log.error({ event: 'shutdown.timed_out', why: `not everything closed within ${shutdownTimeoutMs} ms` })
+  if (!inTime)
+    log.error({
+      event: 'shutdown.timed_out',
+      why: `not everything closed within ${shutdownTimeoutMs} ms`,
+    })
 }
 
 async function openWorkerComponents(
@@ -173,7 +210,13 @@ async function openWorkerComponents(
   const context = await openWorkerContext(config, { log, metrics, onLost: onFatal })
   closer.add(context.close)
   const { warehouse } = context
-  const failures = createJobFailures({ db: warehouse.db, projects, log, metrics, onFileLost: onFatal })
+  const failures = createJobFailures({
+    db: warehouse.db,
+    projects,
+    log,
+    metrics,
+    onFileLost: onFatal,
+  })
   const installation = await readInstallationId(warehouse.db)
   const backendOptions = {
     log,
@@ -184,13 +227,26 @@ async function openWorkerComponents(
   const backend = await openBackend(config.queueUrl, backendOptions)
   closer.add(backend.close)
   const checkComponents = () => checkReadiness(warehouse, backend, failures, stopping)
-  return { context, failures, backend, checkReadiness: checkComponents, ...openJobQueues(backend, wakeDelayMs) }
+  return {
+    context,
+    failures,
+    backend,
+    checkReadiness: checkComponents,
+    ...openJobQueues(backend, wakeDelayMs),
+  }
 }
 
 /** `concurrency`: of sync runs and of lanes. The other jobs are short, or wait behind these. */
 function startQueueWorkers(backend: Backend, deps: JobDeps, concurrency: number, lockMs: Ms): void {
-  const start = <Queue extends QueueName>(queue: Queue, type: JobType<JobData<Queue>>, jobLimit: number) =>
-    backend.worker(queue, createJobHandler(queue, type, deps), { lockMs, concurrency: Math.ceil(jobLimit) })
+  const start = <Queue extends QueueName>(
+    queue: Queue,
+    type: JobType<JobData<Queue>>,
+    jobLimit: number,
+  ) =>
+    backend.worker(queue, createJobHandler(queue, type, deps), {
+      lockMs,
+      concurrency: Math.ceil(jobLimit),
+    })
   start('schedules', schedulerJobs, 4)
   start('writebacks', laneJobs, concurrency)
   start('sync', syncJobs, concurrency)

@@ -1,4 +1,7 @@
-/** What the facts for analysts refer to: the calendar, roles and targets that a project's settings say. */
+/**
+ * What the facts for analysts refer to: the calendar, roles and targets that a project's settings
+ * say.
+ */
 import { type AnalyticsTableSpec, projectColumns } from './column-types.ts'
 
 export const analyticsReferenceTables = {
@@ -8,7 +11,10 @@ export const analyticsReferenceTables = {
     columns: {
       ...projectColumns,
       sender_type: ['key', 'sender_type of messages'],
-      role: ['text', 'visitor, human or ai; other = its role is unknown, so its conversations count as incomplete'],
+      role: [
+        'text',
+        'visitor, human or ai; other = its role is unknown, so its conversations count as incomplete',
+      ],
     },
   },
   zone_offsets: {

@@ -1,6 +1,6 @@
 /**
- * The tables for analysts: facts derived from the mirror, and how far they are derived. Dates and hours are in the
- * project's time zone, times in UTC, durations in whole seconds.
+ * The tables for analysts: facts derived from the mirror, and how far they are derived. Dates and
+ * hours are in the project's time zone, times in UTC, durations in whole seconds.
  */
 import { analyticsReferenceTables } from './analytics-reference-tables.ts'
 import { type AnalyticsTableSpec, projectColumns } from './column-types.ts'
@@ -64,7 +64,10 @@ export const analyticsTables = {
       longest_wait_seconds: ['integer?', 'longest wait that a human or the AI ended', 'none'],
       total_wait_seconds: ['integer?', 'sum of those waits', 'sum'],
       total_human_wait_seconds: ['integer?', 'sum of the waits for humans', 'sum'],
-      waiting_since: ['utc_time?', 'since when the visitor of an open conversation waits; null = the visitor does not'],
+      waiting_since: [
+        'utc_time?',
+        'since when the visitor of an open conversation waits; null = the visitor does not',
+      ],
       handled_at: ['utc_time?', 'when it was marked handled; null = it is open'],
       handled_date: ['local_date?', 'local day of handled_at'],
       handled_seconds: ['integer?', 'from created_at to handled_at', 'sum'],
@@ -76,9 +79,15 @@ export const analyticsTables = {
         'reopenings since history_from; a handling of a conversation that is handled already is none, unless someone wrote before it',
         'sum',
       ],
-      history_from: ['utc_time', 'since when changes of it were watched: its creation, or the start of the mirror'],
+      history_from: [
+        'utc_time',
+        'since when changes of it were watched: its creation, or the start of the mirror',
+      ],
       history_complete: ['boolean', 'it was watched from its creation on'],
-      is_one_touch: ['boolean', 'handled after one run of human utterances, with no reopening seen'],
+      is_one_touch: [
+        'boolean',
+        'handled after one run of human utterances, with no reopening seen',
+      ],
     },
   },
   fct_wait: {
@@ -105,7 +114,11 @@ export const analyticsTables = {
       ended_date: ['local_date?', 'local day of ended_at'],
       ended_hour: ['int32?', 'local hour of ended_at, 0 to 23', 'dimension'],
       ended_by_name: ['text?', 'the name on the answer; empty = it shows none'],
-      answer_seconds: ['integer?', 'from started_at to the answer of a human or the AI; null = there is none', 'sum'],
+      answer_seconds: [
+        'integer?',
+        'from started_at to the answer of a human or the AI; null = there is none',
+        'sum',
+      ],
       answer_business_seconds: ['integer?', 'the same within business hours', 'sum'],
       human_answered_at: [
         'utc_time?',
@@ -116,7 +129,11 @@ export const analyticsTables = {
       human_name: ['text?', 'the name on the human answer; empty = it shows none'],
       human_seconds: ['integer?', 'from started_at to human_answered_at', 'sum'],
       human_business_seconds: ['integer?', 'the same within business hours', 'sum'],
-      ai_answers: ['int32?', 'runs of the AI that answered the visitor before the human did', 'sum'],
+      ai_answers: [
+        'int32?',
+        'runs of the AI that answered the visitor before the human did',
+        'sum',
+      ],
       after_ai_seconds: [
         'integer?',
         "wait for the human after the AI: from the visitor's run that the human answered, or from the AI's last message if the AI wrote last; null = no AI",
@@ -182,7 +199,11 @@ export const analyticsTables = {
     columns: {
       ...projectColumns,
       date: ['local_date', 'the local day'],
-      hour: ['int32', 'the local hour, 0 to 23; an hour that the clock shows twice is one row', 'dimension'],
+      hour: [
+        'int32',
+        'the local hour, 0 to 23; an hour that the clock shows twice is one row',
+        'dimension',
+      ],
       snapshots: ['int32', 'how often the service was asked in this hour', 'sum'],
       observed_seconds: [
         'integer',
@@ -210,7 +231,10 @@ export const analyticsTables = {
     key: ['project_id'],
     columns: {
       ...projectColumns,
-      mirrored_since: ['utc_time', 'when the first sync run started; changes of earlier times were not watched'],
+      mirrored_since: [
+        'utc_time',
+        'when the first sync run started; changes of earlier times were not watched',
+      ],
       version: ['int32', 'how facts are derived; grows with the definitions', 'dimension'],
       fingerprint: ['text', 'hash of the settings; empty = no facts yet'],
       time_zone: ['text', 'the time zone of all dates and hours'],
@@ -218,7 +242,10 @@ export const analyticsTables = {
         'text?',
         'how far a rebuild has come: the kind and the id of what it rebuilt last, empty at its start; null = no rebuild is under way',
       ],
-      personal_data: ['boolean', 'false = names, addresses, pages of visits and undocumented fields are left out'],
+      personal_data: [
+        'boolean',
+        'false = names, addresses, pages of visits and undocumented fields are left out',
+      ],
     },
   },
   call_fields: {
@@ -237,6 +264,9 @@ export const analyticsTables = {
   _metabase_metadata: {
     note: 'Descriptions of all objects for analysts, which Metabase reads when it syncs the database.',
     key: ['keypath'],
-    columns: { keypath: ['key', 'table.property or table.column.property'], value: ['text', 'its value'] },
+    columns: {
+      keypath: ['key', 'table.property or table.column.property'],
+      value: ['text', 'its value'],
+    },
   },
 } as const satisfies Record<string, AnalyticsTableSpec>

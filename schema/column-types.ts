@@ -1,23 +1,25 @@
 /**
- * The portable column types and their SQL types, on which landed migrations depend: add types, never change one. And how a
- * table is described as data.
+ * The portable column types and their SQL types, on which landed migrations depend: add types,
+ * never change one. And how a table is described as data.
  */
 export type DatabaseKind = 'sqlite' | 'postgres'
 
 /**
- * `key`: text that takes part in a key, compared by bytes in both databases. `time`: a time in UTC; RFC 3339 text
- * (`YYYY-MM-DDThh:mm:ssZ`) in SQLite, `timestamptz` in Postgres. `date`: a calendar date, `YYYY-MM-DD`. `json`: JSON
- * text, `jsonb` in Postgres.
+ * `key`: text that takes part in a key, compared by bytes in both databases. `time`: a time in UTC;
+ * RFC 3339 text (`YYYY-MM-DDThh:mm:ssZ`) in SQLite, `timestamptz` in Postgres. `date`: a calendar
+ * date, `YYYY-MM-DD`. `json`: JSON text, `jsonb` in Postgres.
  *
  * `uuid`: an id that deskmirror makes itself, in less than half of the space of a text.
  *
- * The tables for analysts use the rest. `utc_time` and `local_date` are `time` and `date` with declared types that BI tools
- * recognise in SQLite, where a column of type `text` is a text for them. `int32`: a count or a number of an hour.
+ * The tables for analysts use the rest. `utc_time` and `local_date` are `time` and `date` with
+ * declared types that BI tools recognise in SQLite, where a column of type `text` is a text for
+ * them. `int32`: a count or a number of an hour.
  *
  * Each with its SQL types, and with its name in exports.
  */
 export const columnTypes = {
-  // Byte order instead of the database's collation, so that the order of keys is the same everywhere.
+  // Byte order instead of the database's collation, so that the order of keys is the same
+  // everywhere.
   key: { sqlite: 'text', postgres: 'text collate "C"', exported: 'text' },
   text: { sqlite: 'text', postgres: 'text', exported: 'text' },
   integer: { sqlite: 'integer', postgres: 'bigint', exported: 'integer' },
@@ -42,12 +44,18 @@ export type ColumnType = keyof typeof columnTypes
 export type NumberUse = 'dimension' | 'sum' | 'distinct' | 'none'
 
 /** How a column and a table are described as data. */
-export type ColumnSpec = readonly [type: ColumnType | `${ColumnType}?`, note: string, use?: NumberUse]
+export type ColumnSpec = readonly [
+  type: ColumnType | `${ColumnType}?`,
+  note: string,
+  use?: NumberUse,
+]
 
 type NumberTypeName = 'integer' | 'int32' | 'number'
 type NumberType = NumberTypeName | `${NumberTypeName}?`
 
-/** A column of a table for analysts. A number says what it is, because neither name nor type tells. */
+/**
+ * A column of a table for analysts. A number says what it is, because neither name nor type tells.
+ */
 type AnalyticsColumnSpec =
   | readonly [type: Exclude<ColumnSpec[0], NumberType>, note: string]
   | readonly [type: NumberType, note: string, use: NumberUse]
@@ -69,11 +77,15 @@ export const columnTypeOf = (type: FieldType): ColumnType => (type === 'timestam
 
 export type TableSpec = {
   readonly note: string
-  /** The primary key, with `project_id` first if the table has one: projects never touch each other's rows. */
+  /**
+   * The primary key, with `project_id` first if the table has one: projects never touch each
+   * other's rows.
+   */
   readonly key: readonly string[]
   /**
-   * Of a table with many rows for one conversation or visitor: Postgres has an index on these columns instead of the key.
-   * Equal entries of an index share their room, so it takes a quarter of it; tests show that the key is unique.
+   * Of a table with many rows for one conversation or visitor: Postgres has an index on these
+   * columns instead of the key. Equal entries of an index share their room, so it takes a quarter
+   * of it; tests show that the key is unique.
    */
   readonly postgresIndex?: readonly string[]
   /** The table that stores the rows, if this is a view of it. */
@@ -81,6 +93,10 @@ export type TableSpec = {
   readonly columns: Readonly<Record<string, ColumnSpec>>
 }
 
-export type AnalyticsTableSpec = TableSpec & { readonly columns: Readonly<Record<string, AnalyticsColumnSpec>> }
+export type AnalyticsTableSpec = TableSpec & {
+  readonly columns: Readonly<Record<string, AnalyticsColumnSpec>>
+}
 
-export const projectColumns = { project_id: ['key', 'the project that the row belongs to'] } as const
+export const projectColumns = {
+  project_id: ['key', 'the project that the row belongs to'],
+} as const

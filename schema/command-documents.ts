@@ -1,4 +1,7 @@
-/** The JSON documents of the commands: which type each prints, and the declarations of these types, from the sources. */
+/**
+ * The JSON documents of the commands: which type each prints, and the declarations of these types,
+ * from the sources.
+ */
 import { globSync, readFileSync } from 'node:fs'
 
 export const commandDocuments: Readonly<Record<string, string>> = {
@@ -20,7 +23,8 @@ export const commandDocuments: Readonly<Record<string, string>> = {
   'writeback revert': 'RevertReport',
   push: '{ projects: PushReport[] }',
   console: '{ link: string, answers: boolean }',
-  status: '{ versions: { program: string, schema: string }, projects: (StatusReport & { readOnly: boolean })[] }',
+  status:
+    '{ versions: { program: string, schema: string }, projects: (StatusReport & { readOnly: boolean })[] }',
   report: '{ projects: Report[] }',
   verify: '{ projects: VerifyDocument[] }; with --against: { projects: DigestComparison[] }',
   audit: '{ projects: AuditReport[] }',
@@ -34,7 +38,9 @@ export const commandDocuments: Readonly<Record<string, string>> = {
 
 /** The declarations that the documents name, and all that these name in turn. */
 export function readTypes(root: URL): readonly string[] {
-  const urls = globSync('{src,schema}/**/*.ts', { cwd: root.pathname }).map((path) => new URL(path, root))
+  const urls = globSync('{src,schema}/**/*.ts', { cwd: root.pathname }).map(
+    (path) => new URL(path, root),
+  )
   const files = new Map(urls.map((url) => [url.href, parseFile(url)]))
   const found = new Map<string, string>()
   /** The file that declares the name; the front file of a module only names it. */
@@ -57,12 +63,17 @@ export function readTypes(root: URL): readonly string[] {
     .join(' ')
     .match(/\b[A-Z]\w+/g)
   for (const name of new Set(named)) {
-    const [href] = [...files].find(([href, { declarations }]) => href.includes('/src/') && declarations.has(name)) ?? []
+    const [href] =
+      [...files].find(
+        ([href, { declarations }]) => href.includes('/src/') && declarations.has(name),
+      ) ?? []
     if (href === undefined) throw new Error(`no file declares the type ${name}`)
     visit(name, href)
   }
   // `is` tells apart types of the same values.
-  return [...found.values()].map((text) => text.replaceAll(/^export |\breadonly | & \{ readonly is\?: '\w+' \}/gm, ''))
+  return [...found.values()].map((text) =>
+    text.replaceAll(/^export |\breadonly | & \{ readonly is\?: '\w+' \}/gm, ''),
+  )
 }
 
 /** Types, and the lists of texts that types are made of, each with the comment above it. */
@@ -74,23 +85,34 @@ function parseFile(url: URL) {
   for (const block of blocks) {
     const [, kind, name = ''] = /^(?:export )?(type|const) (\w+)/.exec(block) ?? []
     const keyOf = /^(?:export )?type \w+ = keyof (?:typeof )?(\w+)$/.exec(block)?.[1]
-    if (keyOf !== undefined) declarations.set(name, `${comment}type ${name} = ${keysOf(blocks, keyOf)}`)
-    else if (kind === 'type' ? !/\binfer\b|keyof/.test(block) : block.includes(' = [') && block.endsWith('] as const'))
+    if (keyOf !== undefined)
+      declarations.set(name, `${comment}type ${name} = ${keysOf(blocks, keyOf)}`)
+    else if (
+      kind === 'type'
+        ? !/\binfer\b|keyof/.test(block)
+        : block.includes(' = [') && block.endsWith('] as const')
+    )
       declarations.set(name, `${comment}${block.trimEnd()}`)
     comment = block.startsWith('/**') && block.endsWith('*/') ? `${block}\n` : ''
   }
   const imports = [...text.matchAll(/^(?:import|export) (?:type )?\{([^{}]*)\} from '(\.[^']*)'/gm)]
   const names = imports.flatMap(([, names = '', path = '']) =>
-    names.split(',').map((name) => [name.replace('type ', '').trim(), new URL(path, url).href] as const),
+    names
+      .split(',')
+      .map((name) => [name.replace('type ', '').trim(), new URL(path, url).href] as const),
   )
   return { declarations, imports: new Map(names) }
 }
 
 /** The keys of a constant, or of the type of one, as a union. */
 function keysOf(blocks: readonly string[], name: string): string {
-  const alias = blocks.map((block) => /^type (\w+) = typeof (\w+)$/.exec(block)).find((found) => found?.[1] === name)
+  const alias = blocks
+    .map((block) => /^type (\w+) = typeof (\w+)$/.exec(block))
+    .find((found) => found?.[1] === name)
   const start = `const ${alias?.[2] ?? name} = {`
-  const constant = blocks.findIndex((block) => block.startsWith(start) || block.startsWith(`export ${start}`))
+  const constant = blocks.findIndex(
+    (block) => block.startsWith(start) || block.startsWith(`export ${start}`),
+  )
   const body = blocks.slice(constant).join('\n').split('\n}')[0] ?? ''
   return [...body.matchAll(/^ {2}(\w+):/gm)].map(([, key]) => `'${key}'`).join(' | ')
 }

@@ -15,7 +15,9 @@ export const runOn =
   async (statement) =>
     (await sql.raw<Readonly<Record<string, unknown>>>(statement).execute(db)).rows
 
-/** The schema of the tables, which need not be the first of the search path; quoted if necessary. */
+/**
+ * The schema of the tables, which need not be the first of the search path; quoted if necessary.
+ */
 export async function schemaOf(run: Run): Promise<string> {
   const [found] = await run(`
     select pg_catalog.quote_ident(nspname) as schema from pg_catalog.pg_class
@@ -36,12 +38,15 @@ export async function createMissing(run: Run, kind: DatabaseKind): Promise<void>
   if (kind === 'postgres') await run('create sequence if not exists writeback_events_seq')
   for (const [name, spec] of specs) {
     const found = existing.get(name)
-    const statements = found === undefined ? createWithRows(kind, name, spec) : addColumns(kind, name, spec, found)
+    const statements =
+      found === undefined ? createWithRows(kind, name, spec) : addColumns(kind, name, spec, found)
     for (const statement of statements) await run(statement)
   }
-  for (const stream of childStreamNames) if (!existing.has(storedIn(stream))) await run(addPending(stream))
+  for (const stream of childStreamNames)
+    if (!existing.has(storedIn(stream))) await run(addPending(stream))
   if (kind === 'postgres') await run('alter sequence writebacks_seq owned by writebacks.seq')
-  if (kind === 'postgres') await run('alter sequence writeback_events_seq owned by writeback_events.seq')
+  if (kind === 'postgres')
+    await run('alter sequence writeback_events_seq owned by writeback_events.seq')
   for (const statement of searchIndex[kind]) await run(statement)
   for (const index of uniqueIndexes) await run(`create unique index if not exists ${index}`)
   for (const index of indexes) await run(`create index if not exists ${index}`)
@@ -53,7 +58,10 @@ function storedIn(stream: ChildStreamName): string {
   return spec.storedIn ?? table
 }
 
-/** Of a stream that is new in this version, the children of all parents that are there are still to be read. */
+/**
+ * Of a stream that is new in this version, the children of all parents that are there are still to
+ * be read.
+ */
 function addPending(stream: ChildStreamName): string {
   const parents = streamSpecs[streamSpecs[stream].parent].table
   return `insert into sync_children (project_id, stream, parent_id, requested_version, read_version, due_at, attempts)
@@ -62,7 +70,10 @@ function addPending(stream: ChildStreamName): string {
 }
 
 /** The columns of each table. */
-export async function readTables(run: Run, kind: DatabaseKind): Promise<ReadonlyMap<unknown, ReadonlySet<unknown>>> {
+export async function readTables(
+  run: Run,
+  kind: DatabaseKind,
+): Promise<ReadonlyMap<unknown, ReadonlySet<unknown>>> {
   const columns = await run(
     kind === 'sqlite'
       ? `select m.name as "table", c.name as "column" from sqlite_master m join pragma_table_info(m.name) c
@@ -72,12 +83,15 @@ export async function readTables(run: Run, kind: DatabaseKind): Promise<Readonly
           join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped where relkind = 'r'`,
   )
   const byTable = Map.groupBy(columns, ({ table }) => table)
-  return new Map([...byTable].map(([table, found]) => [table, new Set(found.map(({ column }) => column))]))
+  return new Map(
+    [...byTable].map(([table, found]) => [table, new Set(found.map(({ column }) => column))]),
+  )
 }
 
 function createWithRows(kind: DatabaseKind, name: string, spec: TableSpec): readonly string[] {
   const { postgresIndex } = spec
-  // Without a key, a publication would refuse every change of a row unless it may use all of its columns.
+  // Without a key, a publication would refuse every change of a row unless it may use all of its
+  // columns.
   const withoutKey = [
     `create index ${name}_by_parent on ${name} (${postgresIndex?.join(', ')})`,
     `alter table ${name} replica identity full`,
@@ -95,32 +109,50 @@ function createTable(kind: DatabaseKind, name: string, spec: TableSpec): string 
   const listed = isPacked ? Object.entries(columns).sort(byWidth) : Object.entries(columns)
   const declared = listed.map(([column, spec]) => declare(kind, name, column, spec))
   const hasKey = kind === 'sqlite' || postgresIndex === undefined
-  const rules = [...(hasKey ? [`primary key (${key.join(', ')})`] : []), ...(tableClauses(kind)[name] ?? [])]
+  const rules = [
+    ...(hasKey ? [`primary key (${key.join(', ')})`] : []),
+    ...(tableClauses(kind)[name] ?? []),
+  ]
   // All facts are found by their keys, so an index beside the rows would only take room.
   const layout = kind === 'sqlite' && name in analyticsTables ? ' without rowid' : ''
   return `create table ${name} (${[...declared, ...rules].join(', ')})${layout}`
 }
 
-function addColumns(kind: DatabaseKind, name: string, { columns }: TableSpec, found: ReadonlySet<unknown>) {
+function addColumns(
+  kind: DatabaseKind,
+  name: string,
+  { columns }: TableSpec,
+  found: ReadonlySet<unknown>,
+) {
   const missing = Object.entries(columns).filter(([column]) => !found.has(column))
-  return missing.map(([column, spec]) => `alter table ${name} add column ${declare(kind, name, column, spec)}`)
+  return missing.map(
+    ([column, spec]) => `alter table ${name} add column ${declare(kind, name, column, spec)}`,
+  )
 }
 
 const wide: readonly string[] = ['bigint', 'timestamptz']
 
-/** Values of eight bytes come first: behind a text they would begin at the next multiple of eight. */
+/**
+ * Values of eight bytes come first: behind a text they would begin at the next multiple of eight.
+ */
 function byWidth([, [one]]: [string, ColumnSpec], [, [other]]: [string, ColumnSpec]): number {
-  const isWide = (type: ColumnSpec[0]) => Number(wide.includes(columnTypes[plainType[type]].postgres))
+  const isWide = (type: ColumnSpec[0]) =>
+    Number(wide.includes(columnTypes[plainType[type]].postgres))
   return isWide(other) - isWide(one)
 }
 
 function declare(kind: DatabaseKind, table: string, column: string, [type]: ColumnSpec): string {
-  const clauses = [type.endsWith('?') ? '' : ' not null', columnClauses[kind][table]?.[column] ?? '']
+  const clauses = [
+    type.endsWith('?') ? '' : ' not null',
+    columnClauses[kind][table]?.[column] ?? '',
+  ]
   return `${column} ${columnTypes[plainType[type]][kind]}${clauses.join(' ').trimEnd()}`
 }
 
 const firstRows: Readonly<Record<string, () => readonly string[]>> = {
-  sync_sends: () => [`insert into sync_sends (project_id, token, sends) values ('', '${randomUUID()}', 0)`],
+  sync_sends: () => [
+    `insert into sync_sends (project_id, token, sends) values ('', '${randomUUID()}', 0)`,
+  ],
   sync_installation: () => [`insert into sync_installation (id) values ('${randomUUID()}')`],
 }
 

@@ -1,4 +1,7 @@
-/** The indexes of the tables. Partial ones make rare rows (deleted rows, pending children, open gaps) cheap to find and to keep. */
+/**
+ * The indexes of the tables. Partial ones make rare rows (deleted rows, pending children, open
+ * gaps) cheap to find and to keep.
+ */
 import type { TableSpec } from './column-types.ts'
 import { mirrorTables } from './mirror-tables.ts'
 import { inList, operationsWhere } from './operation-specs.ts'
@@ -23,7 +26,10 @@ export const uniqueIndexes = [
 ]
 
 /** Indexes of the others have the name of their stream. */
-const shortNames: Partial<Record<StreamName, string>> = { visitor_activity: 'activity', call_recordings: 'recordings' }
+const shortNames: Partial<Record<StreamName, string>> = {
+  visitor_activity: 'activity',
+  call_recordings: 'recordings',
+}
 
 export const indexes = [
   ...streamNames.flatMap(indexesOf),

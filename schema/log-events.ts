@@ -1,4 +1,7 @@
-/** The events of the log and what each means, for docs/reference/events.md. A test finds those that are missing here. */
+/**
+ * The events of the log and what each means, for docs/reference/events.md. A test finds those that
+ * are missing here.
+ */
 export const logEvents: Readonly<Record<string, string>> = {
   'worker.waiting':
     'the embedded queue is for one worker: another one on this Postgres runs, or was killed within a minute',
@@ -18,8 +21,10 @@ export const logEvents: Readonly<Record<string, string>> = {
   'stream.skipped': 'the key lacks the scope of a stream: `why`',
   'lock.awaited': 'another run holds the stream: `holder` `since`',
   'run.heartbeat_failed': 'the run could not renew its locks: `why`',
-  'audit.ended': 'an audit has ended: rows read again, how many differed, and how many of these were corrected',
-  'audit.interrupted': 'an audit was interrupted, and nothing of it is stored; the next one draws again',
+  'audit.ended':
+    'an audit has ended: rows read again, how many differed, and how many of these were corrected',
+  'audit.interrupted':
+    'an audit was interrupted, and nothing of it is stored; the next one draws again',
   'behaviour.learned': 'a behaviour of the service: `name` `value`',
   'behaviour.changed': 'the service behaves otherwise: `name` `value` `was`',
   'facts.refreshed': 'facts for analysts were derived: `conversations`',
@@ -41,7 +46,8 @@ export const logEvents: Readonly<Record<string, string>> = {
   'sending.held': 'the warehouse went back in time, so no write-back is sent',
   'send_record.failed': 'the number of sends could not be kept outside the warehouse: `why`',
   'clock.off': 'the clock of this machine is off by more than 5 s',
-  'webhook.accepted': 'a delivery wakes a sync of its project, or shares one that is about to begin',
+  'webhook.accepted':
+    'a delivery wakes a sync of its project, or shares one that is about to begin',
   'webhook.unavailable': 'a delivery could not wake a sync, as the queue does not answer: `why`',
   'webhook.rejected':
     'a delivery without a valid signature: `signed` says whether it had one; further ones: `refused` in a minute',
@@ -51,10 +57,12 @@ export const logEvents: Readonly<Record<string, string>> = {
   'queue.warning': 'a setting of the queue to change, or what happened to it',
   'warehouse.lost': 'the warehouse cannot be used: `why` `next`; one line for all jobs',
   'warehouse.back': 'it can be used again, after `for_ms` and `failures`',
-  'job.failed': 'a job fails: `job` `project` `stream` `why` `stack`; once for each reason, again at `debug`',
+  'job.failed':
+    'a job fails: `job` `project` `stream` `why` `stack`; once for each reason, again at `debug`',
   'job.recovered': 'it succeeded again, after `failures` and `for_ms`',
   'job.dropped': 'a job of a project that is no longer configured',
-  'workers.differ': 'running workers have different projects or schedules; each leaves those of the others alone',
+  'workers.differ':
+    'running workers have different projects or schedules; each leaves those of the others alone',
   'workers.agree': 'they no longer differ',
   'housekeeping.completed': 'the daily housekeeping has ended',
   'health.read_failed': 'the gauges of `/metrics` cannot be read: `why`',

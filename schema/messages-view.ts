@@ -1,7 +1,8 @@
 /**
- * `messages` is a view of the table `message_rows`. The table has only those fields of a row that its columns do not tell; the
- * view has the row as the service sent it, which it rebuilds when it is read, and what is written to it is written to the
- * table. Every column that the table gets needs the view anew.
+ * `messages` is a view of the table `message_rows`. The table has only those fields of a row that
+ * its columns do not tell; the view has the row as the service sent it, which it rebuilds when it
+ * is read, and what is written to it is written to the table. Every column that the table gets
+ * needs the view anew.
  */
 import type { DatabaseKind } from './column-types.ts'
 import { type Run, schemaOf } from './create-missing.ts'
@@ -21,10 +22,18 @@ const columns =
   'project_id raw synced_at run_id asked_at deleted_at conversation_id id sender_type kind content sender_display_name created_at'
 
 /** What a statement is made of. `list`: the columns of the view, quoted. */
-type Parts = { readonly list: readonly string[]; readonly values: readonly string[]; readonly schema: string }
+type Parts = {
+  readonly list: readonly string[]
+  readonly values: readonly string[]
+  readonly schema: string
+}
 
 /** `without`: a column of the table that the view is not to show. */
-export async function createMessagesView(run: Run, kind: DatabaseKind, without?: string): Promise<void> {
+export async function createMessagesView(
+  run: Run,
+  kind: DatabaseKind,
+  without?: string,
+): Promise<void> {
   const found = await run(
     kind === 'sqlite'
       ? `select name from pragma_table_info('message_rows') order by cid`
@@ -39,12 +48,14 @@ export async function createMessagesView(run: Run, kind: DatabaseKind, without?:
 }
 
 /**
- * `raw` of the table is one of: fields that the columns do not tell, often none; a list of one element, the whole row, where a
- * column tells something that the row does not have, or where `raw` was written by hand.
+ * `raw` of the table is one of: fields that the columns do not tell, often none; a list of one
+ * element, the whole row, where a column tells something that the row does not have, or where `raw`
+ * was written by hand.
  */
 const rebuiltRow: Readonly<Record<DatabaseKind, string>> = {
-  // A list is cut as text: with it, a row may have more levels than SQLite's JSON functions read, and one such row would fail
-  // every query. The empty text makes a text of what other functions would take for JSON.
+  // A list is cut as text: with it, a row may have more levels than SQLite's JSON functions read,
+  // and one such row would fail every query. The empty text makes a text of what other functions
+  // would take for JSON.
   sqlite: `case
     when raw = '{}' and ${Object.values(fields)
       .map((column) => `${column} is not null`)
@@ -125,17 +136,23 @@ const statements: Readonly<Record<DatabaseKind, (parts: Parts) => readonly strin
   ],
 }
 
-const ofOldKey = 'where project_id = old.project_id and conversation_id = old.conversation_id and id = old.id'
+const ofOldKey =
+  'where project_id = old.project_id and conversation_id = old.conversation_id and id = old.id'
 
 function select(list: readonly string[], kind: DatabaseKind): string {
-  return list.map((name) => (name in shown[kind] ? `${shown[kind][name]} as ${name}` : name)).join(', ')
+  return list
+    .map((name) => (name in shown[kind] ? `${shown[kind][name]} as ${name}` : name))
+    .join(', ')
 }
 
 /** `raw` is kept unless it was written, too. */
 function assignments(list: readonly string[], values: readonly string[], equals: string): string {
   return list
     .map((name, n) => {
-      const value = name === '"raw"' ? `case when new.raw ${equals} old.raw then raw else ${values[n]} end` : values[n]
+      const value =
+        name === '"raw"'
+          ? `case when new.raw ${equals} old.raw then raw else ${values[n]} end`
+          : values[n]
       return `${name} = ${value}`
     })
     .join(', ')

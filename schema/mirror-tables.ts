@@ -1,4 +1,6 @@
-/** The tables of the mirror: what the service has, and what changed in it from one sync to the next. */
+/**
+ * The tables of the mirror: what the service has, and what changed in it from one sync to the next.
+ */
 import { projectColumns, type TableSpec } from './column-types.ts'
 import type { ListStreamName, streamSpecs } from './stream-specs.ts'
 
@@ -13,9 +15,9 @@ const likelyFields = (list: keyof typeof likelyIdFields) =>
 
 type MirrorTableSpec = TableSpec & {
   /**
-   * The columns and fields of `raw` with ids of a person, or of what is a person's: the rows are erased with them, and
-   * refused from then on. `raw[call_fields.visitor]`: the field that this setting names.
-   * `raw[*visitors]`: any field with a UUID.
+   * The columns and fields of `raw` with ids of a person, or of what is a person's: the rows are
+   * erased with them, and refused from then on. `raw[call_fields.visitor]`: the field that this
+   * setting names. `raw[*visitors]`: any field with a UUID.
    */
   readonly erasedWith: Readonly<Record<string, ListStreamName>>
 }
@@ -25,19 +27,28 @@ const mirroredColumns = {
   raw: ['json', 'the row as the service sent it'],
   synced_at: ['time', 'when the stored copy was requested from the service'],
   run_id: ['text?', 'the sync run that stored it, in sync_runs'],
-  asked_at: ['integer', 'synced_at in milliseconds since 1970: an older copy never replaces a newer one'],
+  asked_at: [
+    'integer',
+    'synced_at in milliseconds since 1970: an older copy never replaces a newer one',
+  ],
 } as const
 /** Of what the service can lose. */
 const rowColumns = {
   ...mirroredColumns,
   deleted_at: ['time?', 'when the service was found to no longer have it; null while it exists'],
 } as const
-/** A day in the project's time zone. Windows of a project never overlap, and all are days of one zone. */
+/**
+ * A day in the project's time zone. Windows of a project never overlap, and all are days of one
+ * zone.
+ */
 const dayColumns = {
   window_from: ['time', 'start of the day'],
   window_to: ['time', 'end of the day, which is the start of the next'],
   day: ['date', 'the local date'],
-  time_zone: ['text', 'the time zone of the days (DESKMIRROR_TIME_ZONE): the same for all rows of a project'],
+  time_zone: [
+    'text',
+    'the time zone of the days (DESKMIRROR_TIME_ZONE): the same for all rows of a project',
+  ],
 } as const
 
 const messageColumns = {
@@ -71,7 +82,10 @@ export const mirrorTables = {
       ],
       assigned_agent_id: ['text?', 'the agent to whom it is assigned'],
       origin: ['text?', 'how it started: visitor_initiated or another value'],
-      messages_complete: ['boolean?', 'false = the service did not list all of its messages; null = not read yet'],
+      messages_complete: [
+        'boolean?',
+        'false = the service did not list all of its messages; null = not read yet',
+      ],
     },
   },
   messages: {
@@ -112,8 +126,14 @@ export const mirrorTables = {
     columns: {
       ...rowColumns,
       visitor_id: ['key', 'the visitor, in visitors'],
-      entry_hash: ['key', 'hash of the id and the time of the entry; without one of them, of the whole entry'],
-      ordinal: ['integer', 'number among entries with the same hash, in the order in which the service lists them'],
+      entry_hash: [
+        'key',
+        'hash of the id and the time of the entry; without one of them, of the whole entry',
+      ],
+      ordinal: [
+        'integer',
+        'number among entries with the same hash, in the order in which the service lists them',
+      ],
       occurred_at: ['time?', 'when it happened'],
     },
   },
@@ -129,7 +149,11 @@ export const mirrorTables = {
       'raw[*visitors]': 'visitors',
       'raw[*conversations]': 'conversations',
     },
-    columns: { ...rowColumns, id: ['key', 'id of the call in the service'], occurred_at: ['time?', 'when it started'] },
+    columns: {
+      ...rowColumns,
+      id: ['key', 'id of the call in the service'],
+      occurred_at: ['time?', 'when it started'],
+    },
   },
   call_recordings: {
     note: 'Whether calls have recordings, and what the service says about them; never a recording itself.',
@@ -172,7 +196,10 @@ export const mirrorTables = {
       taken_at: ['time', 'when the service was asked'],
       available: ['boolean?', 'whether any agent was available'],
       agents_online: ['integer?', 'how many agents were online'],
-      same_until: ['time?', 'of an earlier row that stands for equal ones: when the last of them was taken'],
+      same_until: [
+        'time?',
+        'of an earlier row that stands for equal ones: when the last of them was taken',
+      ],
       same_count: ['integer?', 'and how many they were; null = one'],
     },
   },
@@ -196,32 +223,48 @@ export const mirrorTables = {
   },
 } as const satisfies Record<string, MirrorTableSpec>
 
-export const hasDeletedAt = (table: keyof typeof mirrorTables): boolean => 'deleted_at' in mirrorTables[table].columns
+export const hasDeletedAt = (table: keyof typeof mirrorTables): boolean =>
+  'deleted_at' in mirrorTables[table].columns
 
 type Tables = typeof mirrorTables
 type Lists = (typeof streamSpecs)[ListStreamName]
 type IdColumn = `${Lists['singular']}_id`
-type Ids<T extends keyof Tables> = (keyof Tables[T]['columns'] & IdColumn) | (T extends Lists['table'] ? 'id' : never)
+type Ids<T extends keyof Tables> =
+  | (keyof Tables[T]['columns'] & IdColumn)
+  | (T extends Lists['table'] ? 'id' : never)
 
 /** A table that has the id of a row of a list says so in `erasedWith`. */
-const tables = mirrorTables satisfies { [T in keyof Tables]: { erasedWith: Record<Ids<T>, ListStreamName> } }
+const tables = mirrorTables satisfies {
+  [T in keyof Tables]: { erasedWith: Record<Ids<T>, ListStreamName> }
+}
 
 /**
- * Null: the column is the id. Else the JSON in the column has it: at a path, at the path that `call_fields` has, or
- * anywhere.
+ * Null: the column is the id. Else the JSON in the column has it: at a path, at the path that
+ * `call_fields` has, or anywhere.
  */
 type IdField = { readonly path: string } | { readonly setting: string } | 'any' | null
-export type ErasedId = { readonly column: string; readonly field: IdField; readonly list: ListStreamName }
+export type ErasedId = {
+  readonly column: string
+  readonly field: IdField
+  readonly list: ListStreamName
+}
 
 const toId = ([name, list]: [string, ListStreamName]): ErasedId => {
   const [, path, setting] = /^raw(?:\.(.+)|\[call_fields\.(\w+)\]|\[\*\w+\])$/.exec(name) ?? []
   if (path !== undefined) return { column: 'raw', field: { path }, list }
   if (setting !== undefined) return { column: 'raw', field: { setting }, list }
-  return name.startsWith('raw[') ? { column: 'raw', field: 'any', list } : { column: name, field: null, list }
+  return name.startsWith('raw[')
+    ? { column: 'raw', field: 'any', list }
+    : { column: name, field: null, list }
 }
 
 export const erasedTables: Readonly<Record<string, readonly ErasedId[]>> = Object.fromEntries(
   Object.entries(tables)
-    .filter(([, { erasedWith, ...spec }]) => !('storedIn' in spec) && Object.keys(erasedWith).length > 0)
-    .map(([table, { erasedWith }]) => [table, Object.entries<ListStreamName>(erasedWith).map(toId)]),
+    .filter(
+      ([, { erasedWith, ...spec }]) => !('storedIn' in spec) && Object.keys(erasedWith).length > 0,
+    )
+    .map(([table, { erasedWith }]) => [
+      table,
+      Object.entries<ListStreamName>(erasedWith).map(toId),
+    ]),
 )

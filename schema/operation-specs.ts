@@ -1,4 +1,7 @@
-/** The operations of write-backs, as the database checks them: which target each has, and what its payload may hold. */
+/**
+ * The operations of write-backs, as the database checks them: which target each has, and what its
+ * payload may hold.
+ */
 import type { DatabaseKind } from './column-types.ts'
 
 export const targetKinds = ['conversation', 'visitor'] as const
@@ -11,20 +14,31 @@ export type FieldSpec = {
   readonly shownAs: string
   /** Of the mirrored table; without one it is read from `raw`. */
   readonly column?: string
-  /** It is shown as the time since when it is set: what people call it when it is not set, and when it is. */
+  /**
+   * It is shown as the time since when it is set: what people call it when it is not set, and when
+   * it is.
+   */
   readonly flagWords?: readonly [off: string, on: string]
 }
 
 /** By their names in payloads. */
 export const targetFields = {
-  handled: { target: 'conversation', shownAs: 'handledAt', column: 'handled_at', flagWords: ['open', 'handled'] },
+  handled: {
+    target: 'conversation',
+    shownAs: 'handledAt',
+    column: 'handled_at',
+    flagWords: ['open', 'handled'],
+  },
   name: { target: 'visitor', shownAs: 'name', column: 'name' },
   email: { target: 'visitor', shownAs: 'email', column: 'email' },
 } as const satisfies Readonly<Record<string, FieldSpec>>
 
 export type FieldName = keyof typeof targetFields
 
-/** A text that is not blank. In an operation with optional ones, one must be given, and null clears it. */
+/**
+ * A text that is not blank. In an operation with optional ones, one must be given, and null clears
+ * it.
+ */
 type TextSpec = { readonly maxLength: number; readonly isOptional?: true }
 
 export type OperationSpec = {
@@ -53,7 +67,12 @@ export const operationSpecs = {
     since: '0001_tables',
     payload: { content, sender_name: { maxLength: maxLengths.name } },
   },
-  handled: { target: 'conversation', isIdempotent: true, since: '0001_tables', payload: { handled: 'flag' } },
+  handled: {
+    target: 'conversation',
+    isIdempotent: true,
+    since: '0001_tables',
+    payload: { handled: 'flag' },
+  },
   visitor: {
     target: 'visitor',
     isIdempotent: true,
@@ -72,9 +91,11 @@ export function operationsWhere(condition: (spec: OperationSpec) => boolean): re
   return described.flatMap(([operation, spec]) => (condition(spec) ? [operation] : []))
 }
 
-export const operationsOn = (kind: TargetKind): readonly string[] => operationsWhere(({ target }) => target === kind)
+export const operationsOn = (kind: TargetKind): readonly string[] =>
+  operationsWhere(({ target }) => target === kind)
 
-export const inList = (names: readonly string[]): string => `in (${names.map((name) => `'${name}'`).join(',')})`
+export const inList = (names: readonly string[]): string =>
+  `in (${names.map((name) => `'${name}'`).join(',')})`
 
 const fields = Object.entries<FieldSpec>(targetFields)
 
@@ -98,7 +119,9 @@ export function snapshotSql(kind: DatabaseKind, target: TargetKind, row = ''): s
     kind === 'sqlite'
       ? `${row}last_message_at`
       : `pg_catalog.to_char(${row}last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
-  const texts = fields.filter(([, field]) => field.target === target && field.flagWords === undefined)
+  const texts = fields.filter(
+    ([, field]) => field.target === target && field.flagWords === undefined,
+  )
   const members = texts.map(([name, field]) => `'${name}', ${shownSql(kind, field, row)}`)
   return `${object}(${[...(target === 'conversation' ? [`'last_message_at', ${at}`] : []), ...members].join(', ')})`
 }

@@ -4,9 +4,12 @@ import { operationSpecs, operationsOn } from './operation-specs.ts'
 
 const described = Object.entries(operationSpecs)
 const listAll = (names: readonly string[]) => new Intl.ListFormat('en-GB').format(names)
-const listAny = (names: readonly string[]) => new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names)
+const listAny = (names: readonly string[]) =>
+  new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names)
 
-/** What every write-back may have besides its operation, target and payload: columns of CSV, too. */
+/**
+ * What every write-back may have besides its operation, target and payload: columns of CSV, too.
+ */
 export const commonColumns = {
   ref: ['text?', 'your own key, or else the id: the same key is never queued twice'],
   expect: ['text?', 'the last message that the person saw: its id or its time'],
@@ -18,7 +21,10 @@ export const outboxTables = {
     note: 'The queue of changes to send to the service. Inserting a row with operation, target and payload queues a write-back.',
     key: ['project_id', 'id'],
     columns: {
-      project_id: ['key', 'the project that the row belongs to; with a single project it can be left out'],
+      project_id: [
+        'key',
+        'the project that the row belongs to; with a single project it can be left out',
+      ],
       id: ['key', 'has a default'],
       operation: ['text', listAny(Object.keys(operationSpecs))],
       conversation_id: ['text?', `target of ${listAll(operationsOn('conversation'))}`],
@@ -33,7 +39,10 @@ export const outboxTables = {
       ],
       attempts: ['integer', 'how often it was sent'],
       batch_id: ['text?', 'the import that created it'],
-      source_row: ['integer?', 'its row in the imported file, as a spreadsheet numbers it: the header is row 1'],
+      source_row: [
+        'integer?',
+        'its row in the imported file, as a spreadsheet numbers it: the header is row 1',
+      ],
       found_by: [
         'text?',
         'the address or name of the visitor by which its conversation was found; null = it was named by its id',
@@ -44,7 +53,10 @@ export const outboxTables = {
       sent_at: ['time?', 'when it was last sent'],
       finished_at: ['time?', 'when its outcome was settled'],
       request_id: ['text?', "request id of the service's last response, to quote to its support"],
-      error: ['text?', 'why it did not succeed, or what the service showed although it had accepted it'],
+      error: [
+        'text?',
+        'why it did not succeed, or what the service showed although it had accepted it',
+      ],
       evidence: ['json?', 'what its outcome was concluded from'],
       reason: ['text?', 'why it is in this status'],
       message_id: ['text?', 'id of the message in the service that this reply became'],
@@ -53,7 +65,10 @@ export const outboxTables = {
         'what the mirror showed of its target when it was queued; null = the target was not mirrored',
       ],
       seq: ['integer', 'its place in the queue'],
-      lane: ['key', 'its conversation or visitor: write-backs of one lane are sent one after the other'],
+      lane: [
+        'key',
+        'its conversation or visitor: write-backs of one lane are sent one after the other',
+      ],
       fencing_token: [
         'integer',
         'grows with each claim, so that a process that has lost its claim cannot change the row',
@@ -66,11 +81,17 @@ export const outboxTables = {
         'cancelled or expired: decided while it was being sent; it is not sent again, and gets this status if it did not arrive',
       ],
       approved_by: ['text?', 'who approved it; null = it needed no approval, or waits for it'],
-      undo_until: ['integer?', 'until when `writeback undo` takes its approval back, in milliseconds since 1970'],
+      undo_until: [
+        'integer?',
+        'until when `writeback undo` takes its approval back, in milliseconds since 1970',
+      ],
       decided_by: ['text?', 'who made the last decision about it'],
       decided_at: ['integer?', 'when that was, in milliseconds since 1970'],
       stopped_by: ['text?', 'who stopped its batch; set while it is a draft for that reason'],
-      erased_at: ['time?', 'when its words, its evidence and its log were deleted; it is never sent again'],
+      erased_at: [
+        'time?',
+        'when its words, its evidence and its log were deleted; it is never sent again',
+      ],
     },
   },
   sync_sends: {
@@ -80,9 +101,15 @@ export const outboxTables = {
       project_id: ['key', 'the project; empty = the row that projects take their token from'],
       token: ['text', 'names the number outside of the database; a new one after each restore'],
       sends: ['integer', 'grows with each send since the token is in use'],
-      held_at: ['integer?', 'since when nothing is sent, in milliseconds since 1970; null = sending is not held'],
+      held_at: [
+        'integer?',
+        'since when nothing is sent, in milliseconds since 1970; null = sending is not held',
+      ],
       held_why: ['text?', 'why nothing is sent'],
-      resumed_at: ['integer?', 'when a person last let it send again after that, in milliseconds since 1970'],
+      resumed_at: [
+        'integer?',
+        'when a person last let it send again after that, in milliseconds since 1970',
+      ],
     },
   },
   writeback_batches: {
@@ -103,7 +130,10 @@ export const outboxTables = {
       created_by: ['text?', 'who queued it'],
       approved_at: ['time?', 'when rows of it were last approved'],
       approved_by: ['text?', 'who approved them'],
-      stopped_at: ['time?', 'when it was stopped; null = it is not. Nothing of a stopped batch is sent'],
+      stopped_at: [
+        'time?',
+        'when it was stopped; null = it is not. Nothing of a stopped batch is sent',
+      ],
       stopped_by: ['text?', 'who stopped it'],
       reverts: ['text?', 'the batch that it takes back'],
       finished_at: [

@@ -23,7 +23,12 @@ type InIds = (list: ErasedId['list'], isLowered: boolean) => string
  * A condition: the row names one of the ids. A column has an id as the list has it, and an index;
  * an undocumented field may have it in other letters.
  */
-export function namesAny(kind: DatabaseKind, ids: readonly ErasedId[], source: RowSource, inIds: InIds): string {
+export function namesAny(
+  kind: DatabaseKind,
+  ids: readonly ErasedId[],
+  source: RowSource,
+  inIds: InIds,
+): string {
   const conditions = ids.map((id) => {
     const isIn = inIds(id.list, id.field !== null)
     if (id.field !== 'any') return `${idOf(kind, source, id)} ${isIn}`
@@ -33,17 +38,28 @@ export function namesAny(kind: DatabaseKind, ids: readonly ErasedId[], source: R
 }
 
 /** A condition: the row names an id of a person who was erased. */
-export function namesErased(kind: DatabaseKind, table: string, source: RowSource, erasedIds = 'erased_ids'): string {
+export function namesErased(
+  kind: DatabaseKind,
+  table: string,
+  source: RowSource,
+  erasedIds = 'erased_ids',
+): string {
   const ids = erasedTables[table] ?? []
   const ofProject = `from ${erasedIds} as e where e.project_id = ${source.row}.project_id`
-  const single = ids.filter(({ field }) => field !== 'any').map((id) => `lower(${idOf(kind, source, id)})`)
+  const single = ids
+    .filter(({ field }) => field !== 'any')
+    .map((id) => `lower(${idOf(kind, source, id)})`)
   const isNamed = `exists (select 1 ${ofProject} and e.id in (${single.join(', ')}))`
   if (!ids.some(({ field }) => field === 'any')) return isNamed
   const uuids = `(select id from ${uuidsIn[kind](`${source.row}.raw`)})`
   return `exists (select 1 ${ofProject}) and (${isNamed} or exists (select 1 ${ofProject} and e.id in ${uuids}))`
 }
 
-function idOf(kind: DatabaseKind, { row, setting }: RowSource, { column, field }: ErasedId): string {
+function idOf(
+  kind: DatabaseKind,
+  { row, setting }: RowSource,
+  { column, field }: ErasedId,
+): string {
   const value = `${row}.${column}`
   if (field === null || field === 'any') return value
   const path = 'path' in field ? `'${field.path}'` : setting(field.setting)

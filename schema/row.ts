@@ -1,4 +1,7 @@
-/** What is stored: a row of the mirror, what is known to be missing, what was learned, what people did. */
+/**
+ * What is stored: a row of the mirror, what is known to be missing, what was learned, what people
+ * did.
+ */
 import type { ExtraField } from '../src/values/field-path.ts'
 import type { Json, Scalar } from '../src/values/json.ts'
 import type { ProjectId } from '../src/values/project.ts'
@@ -7,7 +10,10 @@ import type { StreamName } from './stream-specs.ts'
 
 /** One row of a mirrored table, read from the service and not yet stored. */
 export type MirrorRow = {
-  /** Documented columns by their names in the table, keys included, `project_id` excluded. Times are RFC 3339 text. */
+  /**
+   * Documented columns by their names in the table, keys included, `project_id` excluded. Times are
+   * RFC 3339 text.
+   */
   readonly columns: Readonly<Record<string, Scalar>>
   /** Undocumented fields by dotted path (`customFields.plan`). */
   readonly extraFields: ReadonlyMap<string, ExtraField>
@@ -42,7 +48,11 @@ export type Gap = {
 }
 
 /** An observed, undocumented behaviour of the service, and the evidence for it. */
-export type ServiceBehaviour = { readonly name: string; readonly value: string; readonly evidence: string }
+export type ServiceBehaviour = {
+  readonly name: string
+  readonly value: string
+  readonly evidence: string
+}
 
 /** Of the audit log. */
 export type AuditEvent = {

@@ -10,7 +10,10 @@ type Spec<Kind extends string> = {
 type PagedSpec<Kind extends string> = Spec<Kind> & {
   /** The column that says when a row began; null as above. */
   readonly startColumn: string | null
-  /** DESKMIRROR_START_DATE limits how far back it goes. Rollups do not need this: missing days are read anyway. */
+  /**
+   * DESKMIRROR_START_DATE limits how far back it goes. Rollups do not need this: missing days are
+   * read anyway.
+   */
   readonly hasStartDate: boolean
 }
 type StreamSpec =
@@ -19,7 +22,10 @@ type StreamSpec =
       readonly singular: string
       /** The ids of its rows are documented as UUIDs. */
       readonly hasUuids: boolean
-      /** A copy of a row never replaces one with a later time in this column; null: its time does not move when it changes. */
+      /**
+       * A copy of a row never replaces one with a later time in this column; null: its time does
+       * not move when it changes.
+       */
       readonly newerBy: string | null
     })
   | (PagedSpec<'child-list'> & { readonly parent: string })
@@ -74,7 +80,12 @@ export const streamSpecs = {
     hasUuids: false,
     newerBy: null,
   },
-  call_recordings: { kind: 'child-object', parent: 'calls', table: 'call_recordings', timeColumn: 'checked_at' },
+  call_recordings: {
+    kind: 'child-object',
+    parent: 'calls',
+    table: 'call_recordings',
+    timeColumn: 'checked_at',
+  },
   analytics: { kind: 'daily', table: 'analytics_rollups', timeColumn: 'window_from' },
   availability: { kind: 'snapshot', table: 'availability_snapshots', timeColumn: 'taken_at' },
 } as const satisfies Readonly<Record<string, StreamSpec>>
@@ -91,26 +102,33 @@ type PagedStreamName = StreamNameOf<'list' | 'child-list'>
 export type MirroredTable = Specs[StreamName]['table']
 
 export const streamNames = Object.keys(streamSpecs) as readonly StreamName[]
-export const isListStream = (stream: StreamName): stream is ListStreamName => streamSpecs[stream].kind === 'list'
+export const isListStream = (stream: StreamName): stream is ListStreamName =>
+  streamSpecs[stream].kind === 'list'
 
 export const isChildList = (stream: StreamName): stream is StreamNameOf<'child-list'> =>
   streamSpecs[stream].kind === 'child-list'
 
 /** Its rows are read one parent at a time. */
-export const isChildStream = (stream: StreamName): stream is ChildStreamName => 'parent' in streamSpecs[stream]
+export const isChildStream = (stream: StreamName): stream is ChildStreamName =>
+  'parent' in streamSpecs[stream]
 
-export const isPagedStream = (stream: StreamName): stream is PagedStreamName => 'startColumn' in streamSpecs[stream]
+export const isPagedStream = (stream: StreamName): stream is PagedStreamName =>
+  'startColumn' in streamSpecs[stream]
 export const listStreamNames = streamNames.filter(isListStream)
 export const childStreamNames = streamNames.filter(isChildStream)
 
-/** The column whose day a row belongs to: when it began, which does not change later; null = rows of no day. */
+/**
+ * The column whose day a row belongs to: when it began, which does not change later; null = rows of
+ * no day.
+ */
 export function dayColumn(stream: StreamName): string | null {
   if (isPagedStream(stream)) return streamSpecs[stream].startColumn
   // The only time of a child object is when it was requested.
   return isChildStream(stream) ? null : streamSpecs[stream].timeColumn
 }
 
-export const hasStartDate = (stream: StreamName): boolean => isPagedStream(stream) && streamSpecs[stream].hasStartDate
+export const hasStartDate = (stream: StreamName): boolean =>
+  isPagedStream(stream) && streamSpecs[stream].hasStartDate
 
 export function childStreamsOf(parent: StreamName): readonly ChildStreamName[] {
   return childStreamNames.filter((child) => streamSpecs[child].parent === parent)

@@ -1,4 +1,7 @@
-/** The tables of the synchronisation: runs, cursors, gaps, locks, workers, and what was learned about the service. */
+/**
+ * The tables of the synchronisation: runs, cursors, gaps, locks, workers, and what was learned
+ * about the service.
+ */
 import { projectColumns, type TableSpec } from './column-types.ts'
 import { childStreamNames } from './stream-specs.ts'
 
@@ -28,7 +31,10 @@ export const syncTables = {
         'strings that the database could not store as they were, and that are stored escaped',
       ],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
-      request_log: ['json?', 'pairs of a time and the requests sent until then, of the last minutes'],
+      request_log: [
+        'json?',
+        'pairs of a time and the requests sent until then, of the last minutes',
+      ],
       lock_token: ['text?', 'token of its lock in sync_locks; null = it has none'],
     },
   },
@@ -65,7 +71,10 @@ export const syncTables = {
       stream: ['key', childStreamNames.join(', ')],
       parent_id: ['key', 'the conversation, visitor or call'],
       requested_version: ['integer', 'grows when the parent changes'],
-      read_version: ['integer', 'the requested version that the last read answered; 0 = never read'],
+      read_version: [
+        'integer',
+        'the requested version that the last read answered; 0 = never read',
+      ],
       due_at: ['integer?', 'when to read it, in milliseconds since 1970; null = nothing to read'],
       attempts: ['integer', 'failures in a row'],
       cursor: ['text?', 'where the next read continues'],
@@ -83,7 +92,11 @@ export const syncTables = {
   sync_seen_rows: {
     note: 'Ids that a scan of a whole list has returned, kept until the rows that it did not return have been checked.',
     key: ['project_id', 'scan', 'id'],
-    columns: { ...projectColumns, scan: ['key', 'name of the scan'], id: ['key', 'id that it returned'] },
+    columns: {
+      ...projectColumns,
+      scan: ['key', 'name of the scan'],
+      id: ['key', 'id that it returned'],
+    },
   },
   sync_locks: {
     note: 'Which process is syncing a stream of a project.',
@@ -107,7 +120,10 @@ export const syncTables = {
       skipped: ['text?', 'the scope that the key lacked, so that the last sync skipped it'],
       failed: ['text?', 'why the last sync failed'],
       failed_since: ['time?', 'since when every sync has failed; null = the last one did not fail'],
-      counted_rows: ['integer?', 'its number of rows when they were last counted, deleted ones included'],
+      counted_rows: [
+        'integer?',
+        'its number of rows when they were last counted, deleted ones included',
+      ],
       counted_at: ['time?', 'when they were last counted'],
     },
   },
@@ -116,8 +132,14 @@ export const syncTables = {
     key: ['project_id', 'job', 'subject'],
     columns: {
       project_id: ['key', 'the project; empty if it concerns all projects'],
-      job: ['key', 'sync, writebacks, schedule, housekeeping, maintenance, outbox_poll or queue (paused)'],
-      subject: ['key', 'stream and mode of a sync job, lane of write-backs, or schedule; else empty'],
+      job: [
+        'key',
+        'sync, writebacks, schedule, housekeeping, maintenance, outbox_poll or queue (paused)',
+      ],
+      subject: [
+        'key',
+        'stream and mode of a sync job, lane of write-backs, or schedule; else empty',
+      ],
       since: ['time', 'when it first failed'],
       last_at: ['time', 'when it last failed'],
       failures: ['integer', 'how often it has failed since then'],
@@ -132,7 +154,10 @@ export const syncTables = {
       id: ['key', 'UUID'],
       purpose: ['text', 'push, audit or writebacks'],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
-      request_log: ['json', 'pairs of a time and the requests sent until then, of the last ten minutes'],
+      request_log: [
+        'json',
+        'pairs of a time and the requests sent until then, of the last ten minutes',
+      ],
     },
   },
   sync_projects: {
@@ -144,11 +169,20 @@ export const syncTables = {
         'integer?',
         'no requests are sent before this time, in milliseconds since 1970; null = not paused',
       ],
-      paused_key: ['text?', 'fingerprint of the key that the service denied; a different key ends the pause'],
+      paused_key: [
+        'text?',
+        'fingerprint of the key that the service denied; a different key ends the pause',
+      ],
       paused_why: ['text?', 'why it is paused'],
-      budget_lost_at: ['integer?', 'when the shared record of the budget was last lost, in milliseconds since 1970'],
+      budget_lost_at: [
+        'integer?',
+        'when the shared record of the budget was last lost, in milliseconds since 1970',
+      ],
       budget_lost_why: ['text?', 'why it was lost'],
-      sending_stopped_at: ['time?', 'when a person stopped the sending of all write-backs; null = it is not stopped'],
+      sending_stopped_at: [
+        'time?',
+        'when a person stopped the sending of all write-backs; null = it is not stopped',
+      ],
       sending_stopped_by: ['text?', 'who stopped it'],
       circuit_closed_at: [
         'time?',
@@ -215,13 +249,19 @@ export const syncTables = {
       path: ['key', 'dotted path of the field within the row'],
       column_name: ['text?', "column of the stream's table; null = stays in raw only"],
       type: ['text', 'boolean, integer, number, timestamp, text or json'],
-      needed_type: ['text?', 'the type that stored values need, which the column does not have yet; null = all fit'],
+      needed_type: [
+        'text?',
+        'the type that stored values need, which the column does not have yet; null = all fit',
+      ],
       former_columns: [
         'text?',
         'as JSON, the columns that it had before, whose type could not be changed because something else uses them: they have the values that fit their type, and null for others',
       ],
       first_seen_at: ['time', 'when the field first appeared'],
-      fill_after: ['text?', 'the key up to which the column has been filled for stored rows; null = completely'],
+      fill_after: [
+        'text?',
+        'the key up to which the column has been filled for stored rows; null = completely',
+      ],
     },
   },
 } as const satisfies Record<string, TableSpec>

@@ -1,6 +1,7 @@
 /**
- * Every table of the warehouse at this version, as data: the source for inserts, for types and for the data dictionary.
- * A column is its portable type (`?` = may be null) and a note. A test checks that the migrations create these tables.
+ * Every table of the warehouse at this version, as data: the source for inserts, for types and for
+ * the data dictionary. A column is its portable type (`?` = may be null) and a note. A test checks
+ * that the migrations create these tables.
  */
 import { analyticsTables } from './analytics-tables.ts'
 import type { ColumnType, columnTypes } from './column-types.ts'
@@ -35,7 +36,10 @@ type ColumnValue<T extends string> = T extends `${infer U extends ColumnType}?`
   ? ColumnValue<U> | null
   : Exported[(typeof columnTypes)[T & ColumnType]['exported']]
 
-/** The tables as types for kysely. Integers beyond 2^53 are read as bigint although their type is number. */
+/**
+ * The tables as types for kysely. Integers beyond 2^53 are read as bigint although their type is
+ * number.
+ */
 export type DatabaseSchema = {
   [T in TableName]: {
     [C in keyof (typeof tables)[T]['columns']]: (typeof tables)[T]['columns'][C] extends readonly [

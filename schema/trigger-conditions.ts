@@ -1,21 +1,30 @@
 /**
- * What the triggers of write-backs do on both databases, whoever changes a row. They give it its place, its lane and its batch,
- * write the log, keep what has arrived or may have left as it is, and reset the columns that only deskmirror may set. An
- * approval is of what was shown: a write-back that is changed afterwards waits for another one.
+ * What the triggers of write-backs do on both databases, whoever changes a row. They give it its
+ * place, its lane and its batch, write the log, keep what has arrived or may have left as it is,
+ * and reset the columns that only deskmirror may set. An approval is of what was shown: a
+ * write-back that is changed afterwards waits for another one.
  */
 import type { DatabaseKind } from './column-types.ts'
 import { inList, operationsOn } from './operation-specs.ts'
 import { commonColumns } from './outbox-tables.ts'
 
-/** Columns that only deskmirror may set: how often a row was sent, which process has claimed it, its outcome, and decisions. */
+/**
+ * Columns that only deskmirror may set: how often a row was sent, which process has claimed it, its
+ * outcome, and decisions.
+ */
 export const counters = ['attempts', 'fencing_token']
 export const outcome =
-  'owner lease_until sent_at finished_at request_id error evidence message_id revoked_as erased_at'.split(' ')
+  'owner lease_until sent_at finished_at request_id error evidence message_id revoked_as erased_at'.split(
+    ' ',
+  )
 export const decisions = ['approved_by', 'undo_until', 'decided_by', 'decided_at', 'stopped_by']
 
 export const request = ['operation', 'conversation_id', 'visitor_id', 'payload']
 export const conditions = Object.keys(commonColumns).filter((column) => column !== 'ref')
-const differences: Readonly<Record<DatabaseKind, string>> = { sqlite: 'is not', postgres: 'is distinct from' }
+const differences: Readonly<Record<DatabaseKind, string>> = {
+  sqlite: 'is not',
+  postgres: 'is distinct from',
+}
 
 export function differ(kind: DatabaseKind, names: readonly string[]): string {
   return names.map((name) => `new.${name} ${differences[kind]} old.${name}`).join(' or ')
@@ -39,19 +48,27 @@ export const laneOf = (lower: string) => `case when ${isOnConversation}
   then 'conversation/' || coalesce(${lower}(new.conversation_id), '')
   else 'visitor/' || coalesce(${lower}(new.visitor_id), '') end`
 
-/** A cancellation by plain SQL of a write-back that is being sent; deskmirror itself sets `revoked_as`. */
+/**
+ * A cancellation by plain SQL of a write-back that is being sent; deskmirror itself sets
+ * `revoked_as`.
+ */
 export const isRevoked = `old.status = 'sending' and new.status in ('cancelled','expired') and old.revoked_as is null`
 
 /** A retry changes `expect` and `expires_at`, too, but of a row that is not queued. */
-export const isDisapproved = (kind: DatabaseKind) => `new.approved_by is not null and new.erased_at is null
+export const isDisapproved = (
+  kind: DatabaseKind,
+) => `new.approved_by is not null and new.erased_at is null
   and new.status <> 'succeeded' and (${differ(kind, request)}
     or (old.status = 'queued' and new.status = 'queued' and (${differ(kind, conditions)})))`
 
 /**
- * What was sent is what the row says: while it is sent, and afterwards. A row that plain SQL puts back into the queue keeps its
- * owner, who may be sending it. An erasure deletes the words of rows that have their outcome.
+ * What was sent is what the row says: while it is sent, and afterwards. A row that plain SQL puts
+ * back into the queue keeps its owner, who may be sending it. An erasure deletes the words of rows
+ * that have their outcome.
  */
-export const hasLeft = (kind: DatabaseKind) => `(${differ(kind, request)}) and (old.status = 'sending'
+export const hasLeft = (
+  kind: DatabaseKind,
+) => `(${differ(kind, request)}) and (old.status = 'sending'
   or (new.erased_at is null and (old.status in ('succeeded','uncertain')
     or (old.owner is not null and old.attempts > 0))))`
 
@@ -59,9 +76,15 @@ export const hasLeft = (kind: DatabaseKind) => `(${differ(kind, request)}) and (
 export const losesWordsTooEarly = `old.erased_at is null and new.erased_at is not null
   and new.status in ('draft','queued','sending')`
 
-/** Decisions of people set `decided_at`; other changes, and those by plain SQL, leave it as it is. */
-export const person = (kind: DatabaseKind) => `case when ${differ(kind, ['decided_at'])} then new.decided_by end`
+/**
+ * Decisions of people set `decided_at`; other changes, and those by plain SQL, leave it as it is.
+ */
+export const person = (kind: DatabaseKind) =>
+  `case when ${differ(kind, ['decided_at'])} then new.decided_by end`
 
 /** A stopped batch that gets another row has a row that does not follow the stop yet. */
-export const addRows = (count: string, own: string) => `rows = ${own}rows + ${count}, finished_at = null,
+export const addRows = (
+  count: string,
+  own: string,
+) => `rows = ${own}rows + ${count}, finished_at = null,
   done_to = case when ${own}stopped_at is not null then 0 else ${own}done_to end`

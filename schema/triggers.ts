@@ -1,4 +1,7 @@
-/** Makes the triggers of this version: those of write-backs and of logs, and those that store nothing of an erased person. */
+/**
+ * Makes the triggers of this version: those of write-backs and of logs, and those that store
+ * nothing of an erased person.
+ */
 import type { DatabaseKind } from './column-types.ts'
 import { type Run, schemaOf } from './create-missing.ts'
 import { erasedTables } from './mirror-tables.ts'
@@ -22,7 +25,9 @@ export async function replaceTriggers(run: Run, kind: DatabaseKind): Promise<voi
 /** Those that `replaceTriggers` makes. */
 export function triggerNames(kind: DatabaseKind): readonly string[] {
   if (kind === 'sqlite') return Object.keys(triggersInSqlite())
-  return [writebackTriggersInPostgres(''), otherTriggers('')].flatMap(({ triggers }) => Object.keys(triggers))
+  return [writebackTriggersInPostgres(''), otherTriggers('')].flatMap(({ triggers }) =>
+    Object.keys(triggers),
+  )
 }
 
 async function replaceInSqlite(run: Run): Promise<void> {
@@ -35,7 +40,10 @@ async function replaceInSqlite(run: Run): Promise<void> {
 function triggersInSqlite(): SqliteTriggers {
   return {
     ...writebackTriggersInSqlite(),
-    console_events_kept: ['before update on console_events', `select raise(abort, '${auditLogKept}')`],
+    console_events_kept: [
+      'before update on console_events',
+      `select raise(abort, '${auditLogKept}')`,
+    ],
     console_events_never_deleted: [
       `before delete on console_events when old.at > strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-90 days')`,
       `select raise(abort, '${auditLogKept}')`,
@@ -60,12 +68,18 @@ async function replaceInPostgres(run: Run): Promise<void> {
     // Inserting requires no other right, whatever the search path of the inserter is.
     await run(`create or replace function ${schema}.${name}() returns trigger language plpgsql security definer
       set search_path = pg_catalog, pg_temp as '${text.replaceAll("'", "''")}'`)
-    // A user who may execute a function could make it a trigger of their own table, and so write to the log as its owner.
+    // A user who may execute a function could make it a trigger of their own table, and so write to
+    // the log as its owner.
     await run(`revoke all on function ${schema}.${name}() from public`)
   }
-  for (const [name, { event, on, each, calls }] of Object.entries({ ...ofWritebacks.triggers, ...others.triggers })) {
+  for (const [name, { event, on, each, calls }] of Object.entries({
+    ...ofWritebacks.triggers,
+    ...others.triggers,
+  })) {
     await run(`drop trigger if exists ${name} on ${on}`)
-    await run(`create trigger ${name} ${event} on ${on} ${each} execute function ${schema}.${calls ?? name}()`)
+    await run(
+      `create trigger ${name} ${event} on ${on} ${each} execute function ${schema}.${calls ?? name}()`,
+    )
   }
   // They double the time of an insert, so they are enabled when a person is first erased.
   const [erased] = await run('select 1 from erased_ids limit 1')
@@ -89,13 +103,19 @@ function otherTriggers(schema: string): PostgresTriggers {
     },
     triggers: {
       console_events_kept: eachRow('before update', events),
-      console_events_never_emptied: { ...eachStatement('before truncate', events), calls: 'console_events_kept' },
+      console_events_never_emptied: {
+        ...eachStatement('before truncate', events),
+        calls: 'console_events_kept',
+      },
       console_events_never_deleted: {
         ...eachRow('before delete', events, "old.at > now() - interval '90 days'"),
         calls: 'console_events_kept',
       },
       ...Object.fromEntries(
-        Object.keys(erasedTables).map((table) => [`${table}_erased`, eachRow('before insert', `${schema}.${table}`)]),
+        Object.keys(erasedTables).map((table) => [
+          `${table}_erased`,
+          eachRow('before insert', `${schema}.${table}`),
+        ]),
       ),
     },
   }

@@ -1,13 +1,20 @@
 /**
- * Defaults and checks of the tables of write-backs. People insert rows by plain SQL: what they leave out has a default, and
- * invalid rows are rejected.
+ * Defaults and checks of the tables of write-backs. People insert rows by plain SQL: what they
+ * leave out has a default, and invalid rows are rejected.
  */
 import type { DatabaseKind } from './column-types.ts'
-import { inList, type OperationSpec, operationSpecs, operationsOn, targetKinds } from './operation-specs.ts'
+import {
+  inList,
+  type OperationSpec,
+  operationSpecs,
+  operationsOn,
+  targetKinds,
+} from './operation-specs.ts'
 
 type Clauses<T> = Readonly<Record<string, T>>
 
-const statuses = "'draft','queued','sending','succeeded','failed','conflict','uncertain','cancelled','expired'"
+const statuses =
+  "'draft','queued','sending','succeeded','failed','conflict','uncertain','cancelled','expired'"
 
 function columnClausesOf(kind: DatabaseKind): Clauses<Clauses<string>> {
   const sqlite = kind === 'sqlite'
@@ -41,13 +48,18 @@ function columnClausesOf(kind: DatabaseKind): Clauses<Clauses<string>> {
 }
 
 /** By table and column. */
-export const columnClauses = { sqlite: columnClausesOf('sqlite'), postgres: columnClausesOf('postgres') } as const
+export const columnClauses = {
+  sqlite: columnClausesOf('sqlite'),
+  postgres: columnClausesOf('postgres'),
+} as const
 
 /** The database's error message names the violated constraint, so the names read as sentences. */
 export function tableClauses(kind: DatabaseKind): Clauses<readonly string[]> {
   const sqlite = kind === 'sqlite'
-  const type = (field: string) => (sqlite ? `json_type(payload, '$.${field}')` : `jsonb_typeof(payload->'${field}')`)
-  const value = (field: string) => (sqlite ? `json_extract(payload, '$.${field}')` : `payload->>'${field}'`)
+  const type = (field: string) =>
+    sqlite ? `json_type(payload, '$.${field}')` : `jsonb_typeof(payload->'${field}')`
+  const value = (field: string) =>
+    sqlite ? `json_extract(payload, '$.${field}')` : `payload->>'${field}'`
   const [string, flag] = sqlite ? ["'text'", "('true','false')"] : ["'string'", "('boolean')"]
   const blank = sqlite ? 'char(9,10,13,32)' : "E' \\t\\n\\r'"
   const filled = (field: string, most: number) =>
@@ -67,24 +79,32 @@ export function tableClauses(kind: DatabaseKind): Clauses<readonly string[]> {
     `${operationsOn(kind).join('_and_')}_need_${kind}_id`,
     `operation not ${inList(operationsOn(kind))} or ${uuid(`${kind}_id`)}`,
   ])
-  const ofPayloads = Object.entries<OperationSpec>(operationSpecs).map(([operation, { payload }]) => {
-    const fields = Object.entries(payload)
-    const required = fields.filter(([, spec]) => spec === 'flag' || spec.isOptional !== true)
-    const named = (required.length > 0 ? required : fields).map(([field, spec]) =>
-      spec === 'flag' ? 'true_or_false' : field,
-    )
-    const oneIsGiven = `(${fields.map(([field]) => `${type(field)} is not null`).join(' or ')})`
-    const each = fields.map(([field, spec]) => {
-      if (spec === 'flag') return `${type(field)} in ${flag}`
-      return spec.isOptional ? orNull(field, spec.maxLength) : filled(field, spec.maxLength)
-    })
-    const rule = [...(required.length > 0 ? [] : [oneIsGiven]), ...each, only(Object.keys(payload))].join(' and ')
-    return [
-      `${operation}_needs_${named.join(required.length > 0 ? '_and_' : '_or_')}`,
-      `operation <> '${operation}' or (${rule})`,
-    ]
-  })
+  const ofPayloads = Object.entries<OperationSpec>(operationSpecs).map(
+    ([operation, { payload }]) => {
+      const fields = Object.entries(payload)
+      const required = fields.filter(([, spec]) => spec === 'flag' || spec.isOptional !== true)
+      const named = (required.length > 0 ? required : fields).map(([field, spec]) =>
+        spec === 'flag' ? 'true_or_false' : field,
+      )
+      const oneIsGiven = `(${fields.map(([field]) => `${type(field)} is not null`).join(' or ')})`
+      const each = fields.map(([field, spec]) => {
+        if (spec === 'flag') return `${type(field)} in ${flag}`
+        return spec.isOptional ? orNull(field, spec.maxLength) : filled(field, spec.maxLength)
+      })
+      const rule = [
+        ...(required.length > 0 ? [] : [oneIsGiven]),
+        ...each,
+        only(Object.keys(payload)),
+      ].join(' and ')
+      return [
+        `${operation}_needs_${named.join(required.length > 0 ? '_and_' : '_or_')}`,
+        `operation <> '${operation}' or (${rule})`,
+      ]
+    },
+  )
   // `is true`: a check that evaluates to null would accept the row.
-  const checks = [...ofTargets, ...ofPayloads].map(([name, rule]) => `constraint ${name} check ((${rule}) is true)`)
+  const checks = [...ofTargets, ...ofPayloads].map(
+    ([name, rule]) => `constraint ${name} check ((${rule}) is true)`,
+  )
   return { writebacks: checks }
 }

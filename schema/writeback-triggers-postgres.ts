@@ -1,12 +1,17 @@
 /**
- * The triggers of write-backs in Postgres. They name every object with its schema, so that a user who may insert a row cannot
- * substitute tables of their own.
+ * The triggers of write-backs in Postgres. They name every object with its schema, so that a user
+ * who may insert a row cannot substitute tables of their own.
  */
 import { snapshotSql, type TargetKind } from './operation-specs.ts'
 import * as rules from './trigger-conditions.ts'
 
 /** `calls`: a function; without it, the one of the trigger's name. */
-type Trigger = { readonly event: string; readonly on: string; readonly each: string; readonly calls?: string }
+type Trigger = {
+  readonly event: string
+  readonly on: string
+  readonly each: string
+  readonly calls?: string
+}
 
 /** `functions`: their bodies in PL/pgSQL, by name. */
 export type PostgresTriggers = {
@@ -18,9 +23,14 @@ export function eachRow(event: string, on: string, condition = ''): Trigger {
   return { event, on, each: condition === '' ? 'for each row' : `for each row when (${condition})` }
 }
 
-export const eachStatement = (event: string, on: string): Trigger => ({ event, on, each: 'for each statement' })
+export const eachStatement = (event: string, on: string): Trigger => ({
+  event,
+  on,
+  each: 'for each statement',
+})
 
-export const refuse = (why: string): string => `raise exception '${why}' using errcode = 'check_violation';`
+export const refuse = (why: string): string =>
+  `raise exception '${why}' using errcode = 'check_violation';`
 
 export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
   const writebacks = `${schema}.writebacks`
@@ -32,7 +42,8 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
     on conflict (project_id, id) do update set ${rules.addRows('excluded.rows', 'known.')};`
   const leaveBatch = `update ${batches} set rows = rows - 1 where project_id = old.project_id and id = old.batch_id;`
   const one = 'values (new.project_id, new.batch_id, 1, new.created_at, new.created_by)'
-  // In the order of the key, so that two statements that add to the same batches cannot wait for each other.
+  // In the order of the key, so that two statements that add to the same batches cannot wait for
+  // each other.
   const all = `select project_id, batch_id, pg_catalog.count(*), pg_catalog.min(created_at), pg_catalog.min(created_by)
     from added where batch_id is not null group by 1, 2 order by 1, 2`
   const of = (event: string, condition = '') => eachRow(event, writebacks, condition)
@@ -81,10 +92,22 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
       writebacks_reserved: of('before insert'),
       writebacks_begun: added,
       writebacks_batched: added,
-      writebacks_named: of('before update of project_id', "old.project_id = '' and new.target_snapshot is null"),
-      writebacks_arrived: of('before update of status', "old.status = 'succeeded' and new.status <> 'succeeded'"),
-      writebacks_changed: of(`before update of ${rules.request.join(', ')}`, rules.differ('postgres', rules.request)),
-      writebacks_logged: of('after update of status, reason', rules.differ('postgres', ['status', 'reason'])),
+      writebacks_named: of(
+        'before update of project_id',
+        "old.project_id = '' and new.target_snapshot is null",
+      ),
+      writebacks_arrived: of(
+        'before update of status',
+        "old.status = 'succeeded' and new.status <> 'succeeded'",
+      ),
+      writebacks_changed: of(
+        `before update of ${rules.request.join(', ')}`,
+        rules.differ('postgres', rules.request),
+      ),
+      writebacks_logged: of(
+        'after update of status, reason',
+        rules.differ('postgres', ['status', 'reason']),
+      ),
       writebacks_revoked: of('before update of status', rules.isRevoked),
       writebacks_rebatched: of('after update of batch_id', rules.differ('postgres', ['batch_id'])),
       writebacks_unbatched: of('after delete', 'old.batch_id is not null'),
@@ -92,15 +115,27 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
         'before update of status',
         `old.erased_at is not null and ${rules.differ('postgres', ['status'])}`,
       ),
-      writebacks_left: of(`before update of ${rules.request.join(', ')}`, rules.hasLeft('postgres')),
+      writebacks_left: of(
+        `before update of ${rules.request.join(', ')}`,
+        rules.hasLeft('postgres'),
+      ),
       writebacks_open_kept: of('before update of erased_at', rules.losesWordsTooEarly),
       writebacks_disapproved: of(
         `before update of ${[...rules.request, ...rules.conditions].join(', ')}`,
         rules.isDisapproved('postgres'),
       ),
-      events_kept: { ...eachRow('before update', events, "old.project_id <> ''"), calls: 'writeback_events_kept' },
-      events_never_deleted: { ...eachRow('before delete', events), calls: 'writeback_events_expired' },
-      events_never_emptied: { ...eachStatement('before truncate', events), calls: 'writeback_events_kept' },
+      events_kept: {
+        ...eachRow('before update', events, "old.project_id <> ''"),
+        calls: 'writeback_events_kept',
+      },
+      events_never_deleted: {
+        ...eachRow('before delete', events),
+        calls: 'writeback_events_expired',
+      },
+      events_never_emptied: {
+        ...eachStatement('before truncate', events),
+        calls: 'writeback_events_kept',
+      },
     },
   }
 }
@@ -125,12 +160,15 @@ function begin(schema: string): string {
 }
 
 /**
- * What the mirror shows of the target: guards compare the service with it. Reads the row of that key, or the next one, which is
- * then discarded: only the primary key has this order. With a condition of equality, a planner without statistics may take any
- * index that starts with the project, and read all of it.
+ * What the mirror shows of the target: guards compare the service with it. Reads the row of that
+ * key, or the next one, which is then discarded: only the primary key has this order. With a
+ * condition of equality, a planner without statistics may take any index that starts with the
+ * project, and read all of it.
  */
 function snapshotIn(schema: string): string {
-  const shown = (target: TargetKind) => `(select ${snapshotSql('postgres', target, 'mirrored.')} from
+  const shown = (
+    target: TargetKind,
+  ) => `(select ${snapshotSql('postgres', target, 'mirrored.')} from
     (select case when new.project_id <> '' then new.project_id
       else (select project_id from ${schema}.${target}s order by project_id, id limit 1) end) own (project)
     cross join lateral (select * from ${schema}.${target}s where (project_id, id) >= (own.project, new.${target}_id)

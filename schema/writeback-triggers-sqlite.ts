@@ -9,8 +9,8 @@ export type SqliteTriggers = Readonly<Record<string, readonly [when: string, doe
 const maxSeq = '4611686018427387904'
 
 /**
- * The place behind the last row. A number that people gave, which may be the largest that there is, counts neither for the row
- * itself nor for others.
+ * The place behind the last row. A number that people gave, which may be the largest that there is,
+ * counts neither for the row itself nor for others.
  */
 const next = (table: string, others: string) =>
   `(select coalesce((select seq from ${table} where seq < ${maxSeq} ${others} order by seq desc limit 1), 0) + 1)`
@@ -26,8 +26,8 @@ export function writebackTriggersInSqlite(): SqliteTriggers {
     ...rules.counters.map((column) => `${column} = 0`),
     ...[...rules.outcome, ...rules.decisions].map((column) => `${column} = null`),
   ]
-  // Each event gets its place when it is inserted, without a second statement, and an id that ascends with it: random ids would
-  // be spread over the whole index.
+  // Each event gets its place when it is inserted, without a second statement, and an id that
+  // ascends with it: random ids would be spread over the whole index.
   const nextSeq = `select ${next('writeback_events', '')} as place`
   const log = (columns: string, values: string) => `insert into writeback_events
     (project_id, id, writeback_id, from_status, to_status, detail, seq${columns}) select new.project_id,

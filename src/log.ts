@@ -1,4 +1,7 @@
-/** The log: one event a line on standard error, JSON for machines, short text for people at a terminal. */
+/**
+ * The log: one event a line on standard error, JSON for machines, short text for people at a
+ * terminal.
+ */
 import { type LevelWithSilent, type Logger, pino, stdTimeFunctions } from 'pino'
 import { redactSecrets } from './values/secret.ts'
 

@@ -1,4 +1,6 @@
-/** Writes batches of rows into the tables of a mirror, past the program: a million rows in a minute. */
+/**
+ * Writes batches of rows into the tables of a mirror, past the program: a million rows in a minute.
+ */
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { columnTypes } from '../../schema/column-types.ts'
@@ -14,7 +16,8 @@ export function fillSqlite(url: string, batches: Iterable<TableBatch>): void {
       `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
     )
     database.transaction(() => {
-      for (const row of rows) insert.run(row.map((value) => (typeof value === 'boolean' ? Number(value) : value)))
+      for (const row of rows)
+        insert.run(row.map((value) => (typeof value === 'boolean' ? Number(value) : value)))
     })()
   }
   database.close()
@@ -38,7 +41,9 @@ export async function fillPostgres(url: string, batches: Iterable<TableBatch>): 
 }
 
 function sqlTypeOf(table: string, column: string): string {
-  const spec = tables[table as keyof typeof tables].columns as Readonly<Record<string, readonly [string, string]>>
+  const spec = tables[table as keyof typeof tables].columns as Readonly<
+    Record<string, readonly [string, string]>
+  >
   const type = (spec[column]?.[0] ?? 'text').replace('?', '') as keyof typeof columnTypes
   return columnTypes[type].postgres.replace(' collate "C"', '')
 }

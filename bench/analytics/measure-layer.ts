@@ -1,4 +1,7 @@
-/** What the tables and views for analysts cost in one warehouse: time, storage, and how fast they answer. */
+/**
+ * What the tables and views for analysts cost in one warehouse: time, storage, and how fast they
+ * answer.
+ */
 
 import { readFileSync } from 'node:fs'
 import { createProjectFacts } from '../../src/analytics/sql/project-facts.ts'
@@ -26,16 +29,42 @@ const target = {
 
 const analytics: AnalyticsSettings = {
   roles: { visitor: 'visitor', agent: 'human', ai: 'ai' },
-  hours: { 1: workday, 2: workday, 3: workday, 4: workday, 5: workday, 6: [{ opens: 600, closes: 840 }] },
-  holidays: { '2025-01-01': [], '2025-05-01': [], '2025-12-24': [{ opens: 540, closes: 720 }], '2025-12-25': [] },
+  hours: {
+    1: workday,
+    2: workday,
+    3: workday,
+    4: workday,
+    5: workday,
+    6: [{ opens: 600, closes: 840 }],
+  },
+  holidays: {
+    '2025-01-01': [],
+    '2025-05-01': [],
+    '2025-12-24': [{ opens: 540, closes: 720 }],
+    '2025-12-25': [],
+  },
   visitGapSeconds: 1800,
   availabilityHoldSeconds: 600,
   targets: [
     { ...target, name: 'first human answer' },
     { ...target, name: 'first answer', clock: 'any', withinSeconds: 900 },
-    { ...target, name: 'every answer', clock: 'any', which: 'every', withinSeconds: 7200, inBusinessHours: false },
+    {
+      ...target,
+      name: 'every answer',
+      clock: 'any',
+      which: 'every',
+      withinSeconds: 7200,
+      inBusinessHours: false,
+    },
   ],
-  calls: { visitor: null, ended: null, outcome: null, duration: null, direction: null, agent: null },
+  calls: {
+    visitor: null,
+    ended: null,
+    outcome: null,
+    duration: null,
+    direction: null,
+    agent: null,
+  },
   fields: { activityKind: 'type', activityPage: 'url' },
   personalData: true,
 }
@@ -57,7 +86,12 @@ export async function measureLayer(warehouse: Warehouse): Promise<void> {
   printFigure('  storage of the mirror alone', before, 'MB')
   printFigure('  storage added', (100 * (after - before)) / before, '%', 'goal: at most 30')
   await changeConversations(warehouse, 100)
-  printFigure('  refresh of 100 changed conversations', await timed(() => facts.refresh()), 's', 'goal: under 1')
+  printFigure(
+    '  refresh of 100 changed conversations',
+    await timed(() => facts.refresh()),
+    's',
+    'goal: under 1',
+  )
   printFigure('  refresh with nothing changed', await timed(() => facts.refresh()), 's')
   await discoverPlan(warehouse)
   await measureQuestions(warehouse, 'view', viewQuestions())
@@ -91,7 +125,12 @@ async function changeConversations(warehouse: Warehouse, count: number): Promise
   )
   for (const { conversation_id } of ids) {
     const sender = { sender_type: 'visitor', sender_display_name: 'Visitor' }
-    const text = { id: 1_000_000_000, kind: 'utterance', content: 'One more thing', created_at: '2025-12-31T23:00:00Z' }
+    const text = {
+      id: 1_000_000_000,
+      kind: 'utterance',
+      content: 'One more thing',
+      created_at: '2025-12-31T23:00:00Z',
+    }
     const columns = { conversation_id: String(conversation_id), ...text, ...sender }
     const row = { columns, extraFields: new Map(), item: columns }
     await mirror.commit({ stream: 'messages', rows: [row], requestedAt: Date.now() })
@@ -103,25 +142,46 @@ export async function discoverPlan(warehouse: Warehouse): Promise<void> {
   const columns = { id: 'visitor with a plan', name: null, email: null }
   const extraFields = new Map([['plan', { value: 'pro', isJsonText: false }]])
   const row = { columns, extraFields, item: { ...columns, plan: 'pro' } }
-  await openMirror(warehouse, benchProject).commit({ stream: 'visitors', rows: [row], requestedAt: Date.now() })
+  await openMirror(warehouse, benchProject).commit({
+    stream: 'visitors',
+    rows: [row],
+    requestedAt: Date.now(),
+  })
 }
 
 type Question = { readonly title: string; readonly sql: string }
 
 /** Prints those that miss the goal, the slowest, and how many there are. */
-async function measureQuestions(warehouse: Warehouse, what: string, questions: readonly Question[]): Promise<void> {
+async function measureQuestions(
+  warehouse: Warehouse,
+  what: string,
+  questions: readonly Question[],
+): Promise<void> {
   let slowest = { title: '', seconds: 0 }
   for (const { title, sql } of questions) {
     const times: number[] = []
     for (let n = 0; n < repetitions; n++) times.push(await timed(() => warehouse.query(sql)))
     const seconds = median(times)
     if (seconds > slowest.seconds) slowest = { title, seconds }
-    printFigure(`  ${what}: ${title}`, seconds, 's', seconds > goalSeconds ? 'over the goal of 1' : '')
+    printFigure(
+      `  ${what}: ${title}`,
+      seconds,
+      's',
+      seconds > goalSeconds ? 'over the goal of 1' : '',
+    )
   }
-  printFigure(`  slowest of ${questions.length}: ${slowest.title}`, slowest.seconds, 's', 'goal: under 1')
+  printFigure(
+    `  slowest of ${questions.length}: ${slowest.title}`,
+    slowest.seconds,
+    's',
+    'goal: under 1',
+  )
 }
 
-/** Each view as a dashboard asks for it: one project, the last 90 days, and one kind of times where it has several. */
+/**
+ * Each view as a dashboard asks for it: one project, the last 90 days, and one kind of times where
+ * it has several.
+ */
 export function viewQuestions(): Question[] {
   return Object.entries<AnalyticsView>(analyticsViews).map(([name, { columns }]) => {
     const dateColumn = Object.entries(columns).find(([, { type }]) => type === 'local_date')?.[0]
@@ -142,5 +202,7 @@ export function viewQuestions(): Question[] {
 /** The queries of the documentation, by the heading above them. */
 export function documentedQuestions(): Question[] {
   const text = readFileSync(new URL('../../docs/analytics.md', import.meta.url), 'utf8')
-  return [...text.matchAll(/^## (.*)\n\n```sql\n([^`]*?);?\n```/gm)].map(([, title = '', sql = '']) => ({ title, sql }))
+  return [...text.matchAll(/^## (.*)\n\n```sql\n([^`]*?);?\n```/gm)].map(
+    ([, title = '', sql = '']) => ({ title, sql }),
+  )
 }

@@ -1,4 +1,7 @@
-/** One synthetic conversation with a support team: who wrote what and when, and when it was handled and reopened. */
+/**
+ * One synthetic conversation with a support team: who wrote what and when, and when it was handled
+ * and reopened.
+ */
 
 export type Speaker = 'visitor' | 'agent' | 'ai' | 'system'
 
@@ -27,13 +30,24 @@ export const agentCount = agentNames.length
 const nameOf = (agent: number) => `${agentNames[agent]} ${String.fromCharCode(65 + agent)}.`
 
 const visitorInitiated = 'visitor_initiated'
-const origins = [visitorInitiated, visitorInitiated, visitorInitiated, visitorInitiated, 'agent_initiated', 'email']
+const origins = [
+  visitorInitiated,
+  visitorInitiated,
+  visitorInitiated,
+  visitorInitiated,
+  'agent_initiated',
+  'email',
+]
 const eventKinds = ['conversation_assigned', 'csat_requested', 'agent_left']
 
 const hourSeconds = 3600
 
 /** `until`: no message is later. */
-export function synthesizeConversation(createdAt: number, until: number, random: RandomSource): SyntheticConversation {
+export function synthesizeConversation(
+  createdAt: number,
+  until: number,
+  random: RandomSource,
+): SyntheticConversation {
   const origin = pick(origins, random)
   const agent = intBetween(0, agentCount - 1, random)
   const messages = converse(createdAt, until - 2 * hourSeconds, origin, agent, random)
@@ -44,7 +58,10 @@ export function synthesizeConversation(createdAt: number, until: number, random:
   return { createdAt, origin, agent, messages, handledAt, reopening }
 }
 
-/** The AI answers in seconds, until it hands over to a human or solves the question; humans take minutes, or a night. */
+/**
+ * The AI answers in seconds, until it hands over to a human or solves the question; humans take
+ * minutes, or a night.
+ */
 function converse(
   createdAt: number,
   until: number,
@@ -61,7 +78,12 @@ function converse(
   let at = createdAt
   let speaker = (isByAgent ? 'agent' : 'visitor') as Speaker
   const say = (sender: Speaker, kind = 'utterance') => {
-    const name = { visitor: 'Visitor', agent: nameOf(random() < 0.9 ? agent : substitute), ai: 'Assistant', system: '' }
+    const name = {
+      visitor: 'Visitor',
+      agent: nameOf(random() < 0.9 ? agent : substitute),
+      ai: 'Assistant',
+      system: '',
+    }
     messages.push({ sender, kind, name: name[sender], at })
     if (sender !== 'system') speaker = sender
   }
@@ -102,7 +124,10 @@ function humanDelay(at: number, random: RandomSource): number {
 }
 
 /** Handled right after one of the first messages, until the next message. */
-function findPause(messages: readonly SyntheticMessage[], random: RandomSource): SyntheticConversation['reopening'] {
+function findPause(
+  messages: readonly SyntheticMessage[],
+  random: RandomSource,
+): SyntheticConversation['reopening'] {
   const index = intBetween(1, Math.max(1, messages.length - 2), random)
   const before = messages[index - 1]
   const after = messages[index]

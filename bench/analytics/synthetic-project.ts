@@ -1,4 +1,7 @@
-/** A synthetic project of two years as rows of the mirror, in batches: half of its history was watched as it happened. */
+/**
+ * A synthetic project of two years as rows of the mirror, in batches: half of its history was
+ * watched as it happened.
+ */
 import {
   agentCount,
   intBetween,
@@ -31,10 +34,20 @@ export const dashboardDays = { from: '2025-10-03', to: '2026-01-01' } as const
 const timeText = (at: number) => `${new Date(at * 1000).toISOString().slice(0, 19)}Z`
 
 /** About 20 messages in each conversation. */
-export function* synthesizeProject(conversations: number, random: RandomSource): Generator<TableBatch> {
-  const visitors = Array.from({ length: Math.max(10, Math.floor(conversations * 0.4)) }, () => newUuid(random))
+export function* synthesizeProject(
+  conversations: number,
+  random: RandomSource,
+): Generator<TableBatch> {
+  const visitors = Array.from({ length: Math.max(10, Math.floor(conversations * 0.4)) }, () =>
+    newUuid(random),
+  )
   const counts = { requests: 1, rows_read: 1, rows_changed: 1, strings_escaped: 0, beat_at: 0 }
-  const run = { id: firstRun, mode: 'full', started_at: timeText(mirroredSince), finished_at: timeText(mirroredSince) }
+  const run = {
+    id: firstRun,
+    mode: 'full',
+    started_at: timeText(mirroredSince),
+    finished_at: timeText(mirroredSince),
+  }
   yield toBatch('sync_runs', [{ project_id: benchProject, ...run, outcome: 'complete', ...counts }])
   yield toBatch(
     'visitors',
@@ -47,7 +60,13 @@ export function* synthesizeProject(conversations: number, random: RandomSource):
       const id = newUuid(random)
       const firstMessageId = nextMessageId
       nextMessageId += conversation.messages.length
-      return { id, visitor: pick(visitors, random), firstMessageId, conversation, isDeleted: random() < 0.004 }
+      return {
+        id,
+        visitor: pick(visitors, random),
+        firstMessageId,
+        conversation,
+        isDeleted: random() < 0.004,
+      }
     })
     yield toBatch(
       'conversations',
@@ -92,7 +111,10 @@ const mirroredRow = (raw: object): Row => ({
   asked_at: endsAt * 1000,
 })
 
-function toConversationRow({ id, visitor, conversation, isDeleted }: Made, random: RandomSource): Row {
+function toConversationRow(
+  { id, visitor, conversation, isDeleted }: Made,
+  random: RandomSource,
+): Row {
   const { createdAt, handledAt, messages, agent, origin } = conversation
   const last = messages.at(-1)
   const columns = {
@@ -108,10 +130,18 @@ function toConversationRow({ id, visitor, conversation, isDeleted }: Made, rando
     origin,
   }
   const messages_complete = random() < 0.99
-  return { ...mirroredRow(columns), ...columns, messages_complete, deleted_at: isDeleted ? timeText(endsAt) : null }
+  return {
+    ...mirroredRow(columns),
+    ...columns,
+    messages_complete,
+    deleted_at: isDeleted ? timeText(endsAt) : null,
+  }
 }
 
-function toMessageRows({ id, conversation, firstMessageId, isDeleted }: Made, random: RandomSource): Row[] {
+function toMessageRows(
+  { id, conversation, firstMessageId, isDeleted }: Made,
+  random: RandomSource,
+): Row[] {
   return conversation.messages.map(({ sender, kind, name, at }, index) => {
     const columns = {
       conversation_id: id,
@@ -132,18 +162,22 @@ const syncEverySeconds = 240
 /** Changes that were seen, some minutes late, since the mirror began. */
 function toChangeRows({ id, conversation }: Made): Row[] {
   const { handledAt, reopening } = conversation
-  const seen: { readonly old: number | null; readonly new: number | null; readonly at: number }[] = []
+  const seen: { readonly old: number | null; readonly new: number | null; readonly at: number }[] =
+    []
   if (reopening !== null) {
     seen.push({ old: null, new: reopening.handledAt, at: reopening.handledAt + 120 })
     seen.push({ old: reopening.handledAt, new: null, at: reopening.reopenedAt + 120 })
   }
   if (handledAt !== null) seen.push({ old: null, new: handledAt, at: handledAt + 120 })
   const ofFlag = seen.filter(({ at }) => at >= mirroredSince)
-  const lastMessageBefore = (time: number) => conversation.messages.findLast(({ at }) => at <= time)?.at ?? null
+  const lastMessageBefore = (time: number) =>
+    conversation.messages.findLast(({ at }) => at <= time)?.at ?? null
   // What the readings showed beside the flag, and the message that came after the last one.
   const readings = [...ofFlag.map(({ at }) => at), ...(ofFlag.length > 0 ? [endsAt] : [])]
   const ofMessages = readings.map((at, index) => ({
-    old: lastMessageBefore(index === readings.length - 1 ? (ofFlag.at(-1)?.at ?? at) : at - syncEverySeconds),
+    old: lastMessageBefore(
+      index === readings.length - 1 ? (ofFlag.at(-1)?.at ?? at) : at - syncEverySeconds,
+    ),
     new: lastMessageBefore(at),
     at,
   }))
@@ -158,12 +192,22 @@ function toChangeRows({ id, conversation }: Made): Row[] {
     old_read_at: timeText(change.at - syncEverySeconds),
   })
   const isChange = (change: (typeof seen)[number]) => change.old !== change.new
-  return [...ofFlag.map(toRow('handled_at')), ...ofMessages.filter(isChange).map(toRow('last_message_at'))]
+  return [
+    ...ofFlag.map(toRow('handled_at')),
+    ...ofMessages.filter(isChange).map(toRow('last_message_at')),
+  ]
 }
 
 function toVisitor(id: string, n: number, random: RandomSource): Row {
-  const columns = { id, name: `Visitor ${n}`, email: n % 3 === 0 ? null : `visitor-${n}@example.com` }
-  return { ...mirroredRow({ ...columns, country: pick(['DE', 'US', 'FR', 'GB'], random) }), ...columns }
+  const columns = {
+    id,
+    name: `Visitor ${n}`,
+    email: n % 3 === 0 ? null : `visitor-${n}@example.com`,
+  }
+  return {
+    ...mirroredRow({ ...columns, country: pick(['DE', 'US', 'FR', 'GB'], random) }),
+    ...columns,
+  }
 }
 
 function toEntry(visitor: string, random: RandomSource): Row {
@@ -194,7 +238,9 @@ function toSnapshot(at: number, random: RandomSource): Row {
 
 /** Most at noon, little at night and on weekends. */
 function randomDemand(random: RandomSource): number {
-  const hourWeights = [1, 1, 1, 1, 1, 2, 5, 10, 16, 20, 20, 18, 15, 17, 18, 17, 15, 11, 8, 6, 5, 4, 3, 2]
+  const hourWeights = [
+    1, 1, 1, 1, 1, 2, 5, 10, 16, 20, 20, 18, 15, 17, 18, 17, 15, 11, 8, 6, 5, 4, 3, 2,
+  ]
   for (;;) {
     const at = intBetween(startsAt, endsAt - 3600, random)
     const date = new Date(at * 1000)
@@ -209,7 +255,8 @@ const words =
     ' ',
   )
 
-const randomText = (length: number, random: RandomSource) => Array.from({ length }, () => pick(words, random)).join(' ')
+const randomText = (length: number, random: RandomSource) =>
+  Array.from({ length }, () => pick(words, random)).join(' ')
 
 function newUuid(random: RandomSource): string {
   const hex = Array.from({ length: 4 }, () =>

@@ -1,4 +1,7 @@
-/** A mirror to look at: eight messages in each conversation, and write-backs to two of five, in 42 batches. */
+/**
+ * A mirror to look at: eight messages in each conversation, and write-backs to two of five, in 42
+ * batches.
+ */
 
 import { streamSpecs } from '../../schema/stream-specs.ts'
 import { openWarehouse } from '../../src/app/open.ts'
@@ -61,7 +64,10 @@ const insertReplies = (batch: string, from: number, to: number) =>
   select '${benchProject}', 'message', id, '{"content":"We have found your order.","sender_name":"Ann"}', ${batch}, 'draft', 'olga'
   from ${numbered} where n > ${from} and n <= ${to}`
 
-/** Of 125,000: a thousand drafts, twenty thousand in one batch, and forty batches that were sent, of which some rows failed. */
+/**
+ * Of 125,000: a thousand drafts, twenty thousand in one batch, and forty batches that were sent, of
+ * which some rows failed.
+ */
 const queueStatements = (conversations: number): readonly string[] => [
   insertReplies(`'drafts'`, 0, 0.008 * conversations),
   insertReplies(`'many-drafts'`, 0.008 * conversations, 0.168 * conversations),

@@ -15,7 +15,9 @@ const keys = 200
 const keysAtOnce = 50
 /** Few enough to stay within the burst. */
 const requestsEach = 40
-/** Requests come one by one, at the pace of a long sync: concurrent ones would share their steps. */
+/**
+ * Requests come one by one, at the pace of a long sync: concurrent ones would share their steps.
+ */
 const pauseMs = 20
 
 export async function measureBudgetCost(url: string): Promise<BudgetCost> {
@@ -45,7 +47,11 @@ async function sendRequests(record: BudgetRecord): Promise<void> {
     }),
   )
   for (let n = 0; n < requestsEach; n++) {
-    const slot = await budget.acquire({ priority: 'fresh', write: false, maxDurationMs: defaultMaxDurationMs })
+    const slot = await budget.acquire({
+      priority: 'fresh',
+      write: false,
+      maxDurationMs: defaultMaxDurationMs,
+    })
     await sleep(pauseMs)
     budget.releaseResponded(slot)
     await sleep(pauseMs)

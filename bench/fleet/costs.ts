@@ -1,4 +1,7 @@
-/** The costs of the real parts that the simulation uses. All are measured, except the service's response time. */
+/**
+ * The costs of the real parts that the simulation uses. All are measured, except the service's
+ * response time.
+ */
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { Ms } from '../../src/values/time.ts'
 

@@ -61,5 +61,7 @@ function pop(heap: Entry[]): Entry | undefined {
 
 function firstChild(heap: readonly Entry[], position: number): number {
   const [left, right] = [heap[2 * position + 1], heap[2 * position + 2]]
-  return left !== undefined && right !== undefined && isBefore(right, left) ? 2 * position + 2 : 2 * position + 1
+  return left !== undefined && right !== undefined && isBefore(right, left)
+    ? 2 * position + 2
+    : 2 * position + 1
 }

@@ -6,7 +6,10 @@ import type { EpochMs } from '../../src/values/time.ts'
 /** The first time after `after`. */
 export function nextFiring(recurrence: Recurrence, after: EpochMs): EpochMs {
   if ('pattern' in recurrence) {
-    return CronExpressionParser.parse(recurrence.pattern, { currentDate: new Date(after), tz: recurrence.tz })
+    return CronExpressionParser.parse(recurrence.pattern, {
+      currentDate: new Date(after),
+      tz: recurrence.tz,
+    })
       .next()
       .getTime()
   }

@@ -1,4 +1,7 @@
-/** What a key allows: a short burst, the rest evenly paced, and no more than its slots in any window. */
+/**
+ * What a key allows: a short burst, the rest evenly paced, and no more than its slots in any
+ * window.
+ */
 import { burstSlots } from '../../src/service/core/slots.ts'
 import type { EpochMs, Rate } from '../../src/values/time.ts'
 
@@ -7,7 +10,10 @@ const usedShare = 0.98
 
 type UsedSlots = { readonly freeAt: EpochMs; readonly count: number }
 
-/** `take`: returns when `count` requests are allowed that were requested at `now`. Calls come in order of time. */
+/**
+ * `take`: returns when `count` requests are allowed that were requested at `now`. Calls come in
+ * order of time.
+ */
 export type KeyLimit = { readonly take: (now: EpochMs, count: number) => EpochMs }
 
 export function createKeyLimit({ requests, windowMs }: Rate): KeyLimit {
@@ -18,7 +24,10 @@ export function createKeyLimit({ requests, windowMs }: Rate): KeyLimit {
     take: (now, count) => {
       used = used.filter(({ freeAt }) => freeAt > now)
       const total = used.reduce((sum, entry) => sum + entry.count, 0)
-      const paced = total + count <= burstSlots(slots) ? now : Math.max(now, pacedAt + (count * windowMs) / slots)
+      const paced =
+        total + count <= burstSlots(slots)
+          ? now
+          : Math.max(now, pacedAt + (count * windowMs) / slots)
       const at = Math.max(paced, whenFree(used, total + count - slots))
       used.push({ freeAt: at + windowMs, count })
       pacedAt = at

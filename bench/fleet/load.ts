@@ -1,4 +1,7 @@
-/** How many requests sync runs need: of a quiet project, of its nightly reconcile, of its first mirror. */
+/**
+ * How many requests sync runs need: of a quiet project, of its nightly reconcile, of its first
+ * mirror.
+ */
 import { streamNames } from '../../schema/stream-specs.ts'
 import type { PerStream } from './costs.ts'
 
@@ -9,13 +12,20 @@ export type Load = {
   readonly idle: LoadRequests
   /** Of a reconcile, in addition to those. */
   readonly reconcile: LoadRequests
-  /** The lists' remaining requests of the first mirror at the start; their rows add those of children. */
+  /**
+   * The lists' remaining requests of the first mirror at the start; their rows add those of
+   * children.
+   */
   readonly backlog: LoadRequests
   /** Children that a page of a first mirror adds. */
   readonly childrenPerPage: number
 }
 
-export type ProjectSize = { readonly conversations: number; readonly visitors: number; readonly calls: number }
+export type ProjectSize = {
+  readonly conversations: number
+  readonly visitors: number
+  readonly calls: number
+}
 
 const pageSize = 200
 

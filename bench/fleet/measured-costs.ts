@@ -6,18 +6,28 @@ import type { QueueCosts } from './queue-costs.ts'
 import type { FleetResult } from './simulate.ts'
 import type { SyncCosts } from './sync-costs.ts'
 
-export type MeasuredCosts = { readonly queue: QueueCosts; readonly passes: SyncCosts; readonly budget: BudgetCost }
+export type MeasuredCosts = {
+  readonly queue: QueueCosts
+  readonly passes: SyncCosts
+  readonly budget: BudgetCost
+}
 
 /** An assumption: the service's response time is unknown. */
 const responseMs = 150
 
-export function toSimulationCosts({ queue, budget, passes: { idle, request, busyCpuMs } }: MeasuredCosts): Costs {
+export function toSimulationCosts({
+  queue,
+  budget,
+  passes: { idle, request, busyCpuMs },
+}: MeasuredCosts): Costs {
   const lists = [idle.conversations, idle.visitors, idle.calls]
-  const waited = lists.reduce((sum, { tookMs, cpuMs }) => sum + Math.max(0, tookMs - cpuMs), 0) / lists.length
+  const waited =
+    lists.reduce((sum, { tookMs, cpuMs }) => sum + Math.max(0, tookMs - cpuMs), 0) / lists.length
   return {
     tickCpuMs: queue.tick.cpuMs,
     passCpuMs: forEachStream(
-      (stream) => Math.max(0, idle[stream].cpuMs - idle[stream].requests * request.cpuMs) + queue.pass.cpuMs,
+      (stream) =>
+        Math.max(0, idle[stream].cpuMs - idle[stream].requests * request.cpuMs) + queue.pass.cpuMs,
     ),
     busyCpuMs: busyCpuMs + queue.pass.cpuMs,
     requestCpuMs: request.cpuMs,
@@ -46,7 +56,8 @@ export function sharedUse(
   result: FleetResult,
   seconds: number,
 ): SharedUse {
-  const sum = (of: (stream: StreamName) => number) => streamNames.reduce((all, stream) => all + of(stream), 0)
+  const sum = (of: (stream: StreamName) => number) =>
+    streamNames.reduce((all, stream) => all + of(stream), 0)
   const passes = sum((stream) => result.passes[stream])
   const counted = sum((stream) => result.passes[stream] * Math.round(idle[stream].requests))
   const more = Math.max(0, result.requestsInWindow - counted)
@@ -62,5 +73,7 @@ export function sharedUse(
 }
 
 function forEachStream(value: (stream: StreamName) => number): PerStream<number> {
-  return Object.fromEntries(streamNames.map((stream) => [stream, value(stream)])) as PerStream<number>
+  return Object.fromEntries(
+    streamNames.map((stream) => [stream, value(stream)]),
+  ) as PerStream<number>
 }

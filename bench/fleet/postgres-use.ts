@@ -1,4 +1,7 @@
-/** What a Postgres on this machine has done so far: its count of commits, and the CPU of its sessions. */
+/**
+ * What a Postgres on this machine has done so far: its count of commits, and the CPU of its
+ * sessions.
+ */
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 

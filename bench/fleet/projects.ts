@@ -17,10 +17,17 @@ const zones: readonly (readonly [string, number])[] = [
   ['Australia/Sydney', 0.05],
 ]
 
-/** Audits are not simulated: they use what everything else leaves, and 2,000 requests a night of each key at most. */
+/**
+ * Audits are not simulated: they use what everything else leaves, and 2,000 requests a night of
+ * each key at most.
+ */
 const simulatedSchedules: Schedules = { ...defaultSchedules, audit: { kind: 'off' } }
 
-export function createProjects(count: number, seed: number, schedules = simulatedSchedules): ProjectConfig[] {
+export function createProjects(
+  count: number,
+  seed: number,
+  schedules = simulatedSchedules,
+): ProjectConfig[] {
   const url = new URL('https://service.invalid')
   const project = defaultProject({
     name: '',

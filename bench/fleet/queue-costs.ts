@@ -1,4 +1,7 @@
-/** What the queue costs, measured on a private Redis: all projects' schedules, waiting jobs, running jobs. */
+/**
+ * What the queue costs, measured on a private Redis: all projects' schedules, waiting jobs, running
+ * jobs.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Backend, JobResult, JobSchedule, NewJob } from '../../jobs/backends/backend.ts'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
@@ -9,8 +12,15 @@ import type { ProjectConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/log.ts'
 import { type RedisUse, redisUse, usedSince } from './redis-use.ts'
 
-/** The cost of one job or schedule. `cpuMs`: of the process that adds and runs it. `serverMs`: CPU of Redis. */
-export type JobCost = { readonly cpuMs: number; readonly serverMs: number; readonly commands: number }
+/**
+ * The cost of one job or schedule. `cpuMs`: of the process that adds and runs it. `serverMs`: CPU
+ * of Redis.
+ */
+export type JobCost = {
+  readonly cpuMs: number
+  readonly serverMs: number
+  readonly commands: number
+}
 
 export type QueueCosts = {
   readonly schedules: number
@@ -28,7 +38,10 @@ export type QueueCosts = {
 const quiet = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 const syncJobs = 9_000
 
-export async function measureQueue(url: string, projects: readonly ProjectConfig[]): Promise<QueueCosts> {
+export async function measureQueue(
+  url: string,
+  projects: readonly ProjectConfig[],
+): Promise<QueueCosts> {
   const open = (prefix: string) => openBackend(url, { log: quiet, prefix })
   const within = async <T>(prefix: string, work: (backend: Backend) => Promise<T>) => {
     const backend = await open(prefix)
@@ -43,9 +56,13 @@ export async function measureQueue(url: string, projects: readonly ProjectConfig
 async function measureSchedules(backend: Backend, url: string, projects: readonly ProjectConfig[]) {
   const queue = backend.queue<SchedulerJob>('schedules')
   const before = await redisUse(url)
-  const setMs = await timed(() => createScheduleSync(backend, queue)(projects, Date.now(), true, false))
+  const setMs = await timed(() =>
+    createScheduleSync(backend, queue)(projects, Date.now(), true, false),
+  )
   const { bytes } = usedSince(before, await redisUse(url))
-  const lookMs = await timed(() => createScheduleSync(backend, queue)(projects, Date.now(), true, false))
+  const lookMs = await timed(() =>
+    createScheduleSync(backend, queue)(projects, Date.now(), true, false),
+  )
   const schedules = schedulesForProjects(projects).length
   return { schedules, setMs, lookMs, bytesEach: bytes / schedules }
 }
@@ -63,7 +80,11 @@ async function measureSyncQueue(backend: Backend, url: string) {
   for (let n = 0; n < syncJobs / 3; n++) {
     // As an incremental schedule enqueues them.
     const streams = ['conversations', 'visitors', 'calls'] as const
-    await queue.addBulk(streams.map((stream) => toQueueEntry({ project: `project-${n}`, stream, mode: 'incremental' })))
+    await queue.addBulk(
+      streams.map((stream) =>
+        toQueueEntry({ project: `project-${n}`, stream, mode: 'incremental' }),
+      ),
+    )
   }
   const added = await redisUse(url)
   await new Promise<void>((resolve) => {
@@ -93,7 +114,12 @@ async function measureSchedulerQueue(backend: Backend, url: string): Promise<Job
   const queue = backend.queue<SchedulerJob>('schedules')
   const data: SchedulerJob = { schedule: 'availability', project: 'project' }
   const schedules = Array.from({ length: 300 }, (_, n): JobSchedule<SchedulerJob> => {
-    return { id: `availability/${n}`, recurrence: { every: 1000, offset: n * 3 }, job: 'availability', data }
+    return {
+      id: `availability/${n}`,
+      recurrence: { every: 1000, offset: n * 3 },
+      job: 'availability',
+      data,
+    }
   })
   await backend.ensureSchedules(queue, schedules)
   let jobs = 0

@@ -12,7 +12,8 @@ export async function redisUse(url: string): Promise<RedisUse> {
   const redis = new Redis(url)
   try {
     const text = await redis.info('all')
-    const value = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(text)?.[1] ?? 0)
+    const value = (name: string) =>
+      Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(text)?.[1] ?? 0)
     const commands = [...text.matchAll(/^cmdstat_[^:]+:calls=(\d+)/gm)].reduce(
       (sum, [, calls]) => sum + Number(calls),
       0,

@@ -1,4 +1,7 @@
-/** The simulated workloads: a quiet day, the night of most reconciles, the first mirror of all projects. */
+/**
+ * The simulated workloads: a quiet day, the night of most reconciles, the first mirror of all
+ * projects.
+ */
 import { schedulesForProjects } from '../../jobs/schedule-plan.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
@@ -29,8 +32,20 @@ export function createScenarios(
   const busiest = hours.indexOf(Math.max(...hours))
   const known = createLoad(size, idle, false)
   return [
-    { name: 'quiet', load: known, startsAt: at(quietest), warmUpMs: 5 * minute, forMs: 25 * minute },
-    { name: 'night', load: known, startsAt: at(busiest) - 30 * minute, warmUpMs: 30 * minute, forMs: 90 * minute },
+    {
+      name: 'quiet',
+      load: known,
+      startsAt: at(quietest),
+      warmUpMs: 5 * minute,
+      forMs: 25 * minute,
+    },
+    {
+      name: 'night',
+      load: known,
+      startsAt: at(busiest) - 30 * minute,
+      warmUpMs: 30 * minute,
+      forMs: 90 * minute,
+    },
     {
       name: 'first mirror',
       load: createLoad(size, idle, true),

@@ -1,12 +1,23 @@
 /**
- * Simulates many projects on some workers, on a virtual clock: schedules fire and enqueue sync jobs, workers run them in
- * rotation, keys limit requests, and each thread and the queue server do one thing at a time. Schedules, planned jobs and
- * follow-up jobs come from the program itself; the rest imitates jobs/ in short.
+ * Simulates many projects on some workers, on a virtual clock: schedules fire and enqueue sync
+ * jobs, workers run them in rotation, keys limit requests, and each thread and the queue server do
+ * one thing at a time. Schedules, planned jobs and follow-up jobs come from the program itself; the
+ * rest imitates jobs/ in short.
  */
 import type { Recurrence } from '../../jobs/backends/backend.ts'
 import type { PlannedSyncJob, SchedulerJob, SyncJob } from '../../jobs/queues.ts'
-import { incrementalSyncJobs, schedulesForProjects, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
-import { childStreamsOf, isChildStream, isListStream, type StreamName, streamNames } from '../../schema/stream-specs.ts'
+import {
+  incrementalSyncJobs,
+  schedulesForProjects,
+  syncJobsOfSchedule,
+} from '../../jobs/schedule-plan.ts'
+import {
+  childStreamsOf,
+  isChildStream,
+  isListStream,
+  type StreamName,
+  streamNames,
+} from '../../schema/stream-specs.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
 import type { Costs, PerStream } from './costs.ts'
@@ -15,7 +26,12 @@ import { createEventQueue } from './event-queue.ts'
 import { nextFiring } from './firings.ts'
 import { createKeyLimit, type KeyLimit } from './key-limit.ts'
 import type { Load } from './load.ts'
-import { createWorkerPool, type SimulatedQueue, type SimulatedWorker, type WorkerPool } from './worker-pool.ts'
+import {
+  createWorkerPool,
+  type SimulatedQueue,
+  type SimulatedWorker,
+  type WorkerPool,
+} from './worker-pool.ts'
 
 export type Simulation = {
   readonly projects: readonly ProjectConfig[]
@@ -89,9 +105,15 @@ export function simulate(simulation: Simulation): FleetResult {
   const from = startsAt + simulation.warmUpMs
   const until = startsAt + simulation.forMs
   const counts = () => events.now() >= from && events.now() < until
-  const projects = new Map(simulation.projects.map((config) => [config.name, createSimulatedProject(config, load)]))
+  const projects = new Map(
+    simulation.projects.map((config) => [config.name, createSimulatedProject(config, load)]),
+  )
   const queuedIds = new Set<string>()
-  const wait = { schedules: createDistribution(), sync: createDistribution(), backfill: createDistribution() }
+  const wait = {
+    schedules: createDistribution(),
+    sync: createDistribution(),
+    backfill: createDistribution(),
+  }
   const lag = createDistribution()
   const total = {
     enqueued: 0,
@@ -103,7 +125,10 @@ export function simulate(simulation: Simulation): FleetResult {
     ticks: 0,
     mostWaiting: 0,
   }
-  const passes = Object.fromEntries(streamNames.map((stream) => [stream, 0])) as Record<StreamName, number>
+  const passes = Object.fromEntries(streamNames.map((stream) => [stream, 0])) as Record<
+    StreamName,
+    number
+  >
   const pool: WorkerPool<SimulatedJob> = createWorkerPool(simulation.workers, {
     schedules: 4,
     sync: simulation.concurrency,
@@ -214,19 +239,27 @@ export function simulate(simulation: Simulation): FleetResult {
       job.left = 0
     }
     useThread(worker, costs.passCpuMs[stream], () =>
-      events.schedule(events.now() + costs.passMs, () => request(job, worker, load.idle[stream], endsAt)),
+      events.schedule(events.now() + costs.passMs, () =>
+        request(job, worker, load.idle[stream], endsAt),
+      ),
     )
   }
 
   /** `more`: requests of the sync run beyond the remaining ones. */
   const request = (job: SimulatedJob, worker: SimulatedWorker, more: number, endsAt: EpochMs) => {
     const { stream } = job.work as SyncJob
-    const count = Math.min(isChildStream(stream) ? childrenAtOnce : 1, more + job.left + requestsLeft(job))
+    const count = Math.min(
+      isChildStream(stream) ? childrenAtOnce : 1,
+      more + job.left + requestsLeft(job),
+    )
     if (count === 0 || events.now() >= endsAt) {
       finish(job, worker, count > 0)
       return
     }
-    const grantedAt = Math.max(job.project.key.take(events.now(), count), serve(count * costs.budgetMs))
+    const grantedAt = Math.max(
+      job.project.key.take(events.now(), count),
+      serve(count * costs.budgetMs),
+    )
     const answeredAt = grantedAt + costs.requestMs
     events.schedule(answeredAt, () =>
       useThread(worker, count * costs.requestCpuMs, () => {
@@ -247,7 +280,8 @@ export function simulate(simulation: Simulation): FleetResult {
     }
     const { left } = job.project
     left.set(stream, Math.max(0, requestsLeft(job) - count))
-    for (const child of childStreamsOf(stream)) left.set(child, (left.get(child) ?? 0) + count * load.childrenPerPage)
+    for (const child of childStreamsOf(stream))
+      left.set(child, (left.get(child) ?? 0) + count * load.childrenPerPage)
     return 0
   }
 
@@ -261,12 +295,16 @@ export function simulate(simulation: Simulation): FleetResult {
       return
     }
     if (isMore) {
-      const remaining = { ...(job.work as SyncJob), mode: isChildStream(stream) ? ('incremental' as const) : mode }
+      const remaining = {
+        ...(job.work as SyncJob),
+        mode: isChildStream(stream) ? ('incremental' as const) : mode,
+      }
       enqueueAll([{ queue: 'backfill', job: remaining }], job.dueAt)
     } else {
       recordEnd(job)
     }
-    if (isListStream(stream)) enqueueAll(incrementalSyncJobs('sync', project.config, pending), job.dueAt)
+    if (isListStream(stream))
+      enqueueAll(incrementalSyncJobs('sync', project.config, pending), job.dueAt)
     end(job, worker)
   }
 
@@ -275,14 +313,24 @@ export function simulate(simulation: Simulation): FleetResult {
     const now = events.now()
     if (queue === 'sync' && isListStream(stream) && counts()) lag.add(now - dueAt)
     if (stream !== 'conversations') return
-    if (project.endedAt !== null && counts()) project.oldestMs = Math.max(project.oldestMs, now - project.endedAt)
+    if (project.endedAt !== null && counts())
+      project.oldestMs = Math.max(project.oldestMs, now - project.endedAt)
     project.endedAt = now
   }
 
   for (const { recurrence, id, data } of schedulesForProjects(simulation.projects)) {
     const project = data.schedule === 'housekeeping' ? undefined : projects.get(data.project)
     if (project === undefined) continue
-    scheduleNext({ queue: 'schedules', id, project, work: data, dueAt: startsAt, readyAt: 0, left: 0, recurrence })
+    scheduleNext({
+      queue: 'schedules',
+      id,
+      project,
+      work: data,
+      dueAt: startsAt,
+      readyAt: 0,
+      left: 0,
+      recurrence,
+    })
   }
   events.run(simulation.drain ? Number.POSITIVE_INFINITY : until)
 
@@ -290,12 +338,29 @@ export function simulate(simulation: Simulation): FleetResult {
   for (const { endedAt, oldestMs } of projects.values()) {
     age.add(endedAt === null ? simulation.forMs : Math.max(oldestMs, until - endedAt))
   }
-  return { ...total, passes, cpuMs: pool.workers.map(({ cpuMs }) => cpuMs), queueMs, lag, age, wait }
+  return {
+    ...total,
+    passes,
+    cpuMs: pool.workers.map(({ cpuMs }) => cpuMs),
+    queueMs,
+    lag,
+    age,
+    wait,
+  }
 }
 
 function createSimulatedProject(config: ProjectConfig, load: Load): SimulatedProject {
-  const left = new Map(Object.entries(load.backlog).filter(([, count]) => count > 0) as [StreamName, number][])
-  return { config, key: createKeyLimit(config.rate), left, runningStreams: new Set(), endedAt: null, oldestMs: 0 }
+  const left = new Map(
+    Object.entries(load.backlog).filter(([, count]) => count > 0) as [StreamName, number][],
+  )
+  return {
+    config,
+    key: createKeyLimit(config.rate),
+    left,
+    runningStreams: new Set(),
+    endedAt: null,
+    oldestMs: 0,
+  }
 }
 
 /** A reconcile reads its own list; other jobs read what remains of the stream. */

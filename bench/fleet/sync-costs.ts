@@ -1,4 +1,7 @@
-/** Measures what sync runs cost a worker, with the real parts: the first mirror of a project, then runs without new rows. */
+/**
+ * Measures what sync runs cost a worker, with the real parts: the first mirror of a project, then
+ * runs without new rows.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isChildStream, type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
@@ -14,7 +17,10 @@ import type { PerStream } from './costs.ts'
 import type { ProjectSize } from './load.ts'
 import { postgresUse } from './postgres-use.ts'
 
-/** The cost of one sync run or request. `cpuMs`: of this process. `tookMs`: with a service that responds at once. */
+/**
+ * The cost of one sync run or request. `cpuMs`: of this process. `tookMs`: with a service that
+ * responds at once.
+ */
 export type SyncCost = {
   readonly cpuMs: number
   readonly tookMs: number
@@ -39,10 +45,22 @@ const idleRuns = 60
 const messagesEach = 20
 const quiet = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
-export async function measureSyncJobs({ databaseUrl, queueUrl }: StoreUrls, size: ProjectSize): Promise<SyncCosts> {
+export async function measureSyncJobs(
+  { databaseUrl, queueUrl }: StoreUrls,
+  size: ProjectSize,
+): Promise<SyncCosts> {
   const { conversations, visitors, calls } = size
-  const service = await startSandboxProcess(conversations, { messages: messagesEach, visitors, calls, activity: 10 })
-  const environment = { ...service.environment, DESKMIRROR_DATABASE_URL: databaseUrl, DESKMIRROR_QUEUE_URL: queueUrl }
+  const service = await startSandboxProcess(conversations, {
+    messages: messagesEach,
+    visitors,
+    calls,
+    activity: 10,
+  })
+  const environment = {
+    ...service.environment,
+    DESKMIRROR_DATABASE_URL: databaseUrl,
+    DESKMIRROR_QUEUE_URL: queueUrl,
+  }
   const config = loadConfig('service', '/', environment)
   const [project] = config.projects
   if (project === undefined) throw new Error('no project')
@@ -64,7 +82,10 @@ export async function measureSyncJobs({ databaseUrl, queueUrl }: StoreUrls, size
     await runFirstSync(workerContext, project)
     const idle: [StreamName, SyncCost][] = []
     for (const stream of streamNames)
-      idle.push([stream, divideCost(await meter(() => repeatSyncJob(workerContext, project, stream)), idleRuns)])
+      idle.push([
+        stream,
+        divideCost(await meter(() => repeatSyncJob(workerContext, project, stream)), idleRuns),
+      ])
     const busyCpuMs = await measureBusyJobs(workerContext, project)
     return {
       request: divideCost(first, first.requests),
@@ -78,30 +99,51 @@ export async function measureSyncJobs({ databaseUrl, queueUrl }: StoreUrls, size
 }
 
 async function runFirstSync(workerContext: WorkerContext, project: ProjectConfig): Promise<void> {
-  for (const stream of [...streamNames].sort((a, b) => Number(isChildStream(a)) - Number(isChildStream(b)))) {
+  for (const stream of [...streamNames].sort(
+    (a, b) => Number(isChildStream(a)) - Number(isChildStream(b)),
+  )) {
     await runSyncJob(workerContext, project, stream)
   }
 }
 
-async function runSyncJob(workerContext: WorkerContext, project: ProjectConfig, stream: StreamName) {
+async function runSyncJob(
+  workerContext: WorkerContext,
+  project: ProjectConfig,
+  stream: StreamName,
+) {
   const signal = new AbortController().signal
-  const end = await runSyncSlice(workerContext, project, { stream, mode: 'incremental', sliceMs: 600_000, signal })
+  const end = await runSyncSlice(workerContext, project, {
+    stream,
+    mode: 'incremental',
+    sliceMs: 600_000,
+    signal,
+  })
   if (end.kind !== 'done') throw new Error(`the sync of ${stream} ended ${JSON.stringify(end)}`)
-  if (['conversations', 'visitors', 'calls'].includes(stream)) await markSyncedAndListPending(workerContext, project)
+  if (['conversations', 'visitors', 'calls'].includes(stream))
+    await markSyncedAndListPending(workerContext, project)
 }
 
-async function repeatSyncJob(workerContext: WorkerContext, project: ProjectConfig, stream: StreamName): Promise<void> {
+async function repeatSyncJob(
+  workerContext: WorkerContext,
+  project: ProjectConfig,
+  stream: StreamName,
+): Promise<void> {
   for (let n = 0; n < idleRuns; n++) await runSyncJob(workerContext, project, stream)
 }
 
 /** One run locks the stream; fifty more find it locked. */
-async function measureBusyJobs(workerContext: WorkerContext, project: ProjectConfig): Promise<number> {
+async function measureBusyJobs(
+  workerContext: WorkerContext,
+  project: ProjectConfig,
+): Promise<number> {
   const signal = new AbortController().signal
   const sliceOptions = { stream: 'calls', mode: 'incremental', sliceMs: 600_000, signal } as const
   const spent: number[] = []
   for (let n = 0; n < 5; n++) {
     const cpu = process.cpuUsage()
-    const all = await Promise.all(Array.from({ length: 51 }, () => runSyncSlice(workerContext, project, sliceOptions)))
+    const all = await Promise.all(
+      Array.from({ length: 51 }, () => runSyncSlice(workerContext, project, sliceOptions)),
+    )
     const busy = all.filter(({ kind }) => kind === 'busy').length
     const { user, system } = process.cpuUsage(cpu)
     if (busy > 25) spent.push((user + system) / 1000 / all.length)
@@ -112,7 +154,8 @@ async function measureBusyJobs(workerContext: WorkerContext, project: ProjectCon
 type Meter = (work: () => Promise<void>) => Promise<SyncCost>
 
 function createMeter(databaseUrl: string, requests: () => number): Meter {
-  const postgres = () => (databaseUrl.startsWith('postgres') ? postgresUse(databaseUrl) : { commits: 0, cpuMs: 0 })
+  const postgres = () =>
+    databaseUrl.startsWith('postgres') ? postgresUse(databaseUrl) : { commits: 0, cpuMs: 0 }
   return async (work) => {
     const [before, requestsBefore] = [await postgres(), requests()]
     const cpu = process.cpuUsage()
@@ -134,5 +177,7 @@ function createMeter(databaseUrl: string, requests: () => number): Meter {
 }
 
 function divideCost(cost: SyncCost, count: number): SyncCost {
-  return Object.fromEntries(Object.entries(cost).map(([name, value]) => [name, value / count])) as SyncCost
+  return Object.fromEntries(
+    Object.entries(cost).map(([name, value]) => [name, value / count]),
+  ) as SyncCost
 }

@@ -47,7 +47,10 @@ export function renderRow(
   return cells.map((cell, n) => cell.padStart(columns[n]?.[1] ?? 0)).join(' ')
 }
 
-/** Every project is at most twice as old as the median one, no thread exceeds 70 %, and every sync ends before the next. */
+/**
+ * Every project is at most twice as old as the median one, no thread exceeds 70 %, and every sync
+ * ends before the next.
+ */
 export function isEnough({ outcome }: ScenarioRun, { forMs, warmUpMs }: Scenario): boolean {
   const { age, lag } = outcome
   const keepsUp = age.max() <= 2 * age.quantile(0.5) && lag.max() < 300_000

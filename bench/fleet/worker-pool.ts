@@ -5,20 +5,29 @@ import type { EpochMs, Ms } from '../../src/values/time.ts'
 /** Audits are not simulated. */
 export type SimulatedQueue = 'schedules' | Exclude<PlannedSyncJob['queue'], 'audits'>
 /** `freeAt`: when its thread has finished all its work. */
-export type SimulatedWorker = { readonly freeSlots: Record<SimulatedQueue, number>; freeAt: EpochMs; cpuMs: Ms }
+export type SimulatedWorker = {
+  readonly freeSlots: Record<SimulatedQueue, number>
+  freeAt: EpochMs
+  cpuMs: Ms
+}
 
 export type WorkerPool<J> = {
   readonly workers: readonly SimulatedWorker[]
   readonly add: (queue: SimulatedQueue, job: J) => void
   /** Takes a job and a slot; null: no job waits, or no slot is free. */
-  readonly next: (queue: SimulatedQueue) => { readonly job: J; readonly worker: SimulatedWorker } | null
+  readonly next: (
+    queue: SimulatedQueue,
+  ) => { readonly job: J; readonly worker: SimulatedWorker } | null
   readonly release: (queue: SimulatedQueue, worker: SimulatedWorker) => void
   /** Over all queues. */
   readonly waiting: () => number
 }
 
 /** `slots`: how many jobs of each queue a worker runs concurrently. */
-export function createWorkerPool<J>(count: number, slots: Readonly<Record<SimulatedQueue, number>>): WorkerPool<J> {
+export function createWorkerPool<J>(
+  count: number,
+  slots: Readonly<Record<SimulatedQueue, number>>,
+): WorkerPool<J> {
   const workers = Array.from(
     { length: count },
     (): SimulatedWorker => ({ freeSlots: { ...slots }, freeAt: 0, cpuMs: 0 }),
@@ -52,7 +61,11 @@ export function createWorkerPool<J>(count: number, slots: Readonly<Record<Simula
   }
 }
 
-type JobFifo<J> = { readonly add: (job: J) => void; readonly take: () => J | undefined; readonly length: () => number }
+type JobFifo<J> = {
+  readonly add: (job: J) => void
+  readonly take: () => J | undefined
+  readonly length: () => number
+}
 
 function createFifo<J>(): JobFifo<J> {
   let jobs: J[] = []

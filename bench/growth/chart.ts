@@ -1,12 +1,17 @@
 /**
- * One chart of how costs grow with the size of a mirror, as SVG: each line shows how many times its value at the smallest size
- * a cost has, so that costs of all units can be compared. Both axes are logarithmic: what grows in proportion is a diagonal.
+ * One chart of how costs grow with the size of a mirror, as SVG: each line shows how many times its
+ * value at the smallest size a cost has, so that costs of all units can be compared. Both axes are
+ * logarithmic: what grows in proportion is a diagonal.
  */
 import { type ScaleLogarithmic, scaleLog } from 'd3-scale'
 import { line } from 'd3-shape'
 
 /** `values`: one for each size. */
-export type Growth = { readonly name: string; readonly unit: string; readonly values: readonly number[] }
+export type Growth = {
+  readonly name: string
+  readonly unit: string
+  readonly values: readonly number[]
+}
 
 const [width, height] = [920, 470] as const
 const plot = { left: 64, right: 560, top: 76, bottom: 408 } as const
@@ -48,7 +53,12 @@ function proportion(sizes: readonly number[], x: Scale, y: Scale): string {
 <text class="note" x="${at(textX)}" y="${at(textY)}" transform="rotate(${at(angle)} ${at(textX)} ${at(textY)})" text-anchor="middle">in proportion to the messages</text>`
 }
 
-function drawLines(sizes: readonly number[], growths: readonly Growth[], x: Scale, y: Scale): string {
+function drawLines(
+  sizes: readonly number[],
+  growths: readonly Growth[],
+  x: Scale,
+  y: Scale,
+): string {
   const lines = growths.map(({ values }) => values.map((value) => y(value / (values[0] ?? 1))))
   const labels = spread(lines.map((places) => places.at(-1) ?? 0))
   const draw = line<number>()
@@ -61,7 +71,8 @@ function drawLines(sizes: readonly number[], growths: readonly Growth[], x: Scal
       const places = lines[n] ?? []
       const label = labels[n] ?? 0
       const dots = places.map(
-        (place, index) => `<circle cx="${at(x(sizes[index] ?? 1))}" cy="${at(place)}" r="3.5" fill="${colour}"/>`,
+        (place, index) =>
+          `<circle cx="${at(x(sizes[index] ?? 1))}" cy="${at(place)}" r="3.5" fill="${colour}"/>`,
       )
       return `<path class="line" stroke="${colour}" d="${draw(places)}"/>${dots.join('')}
 <path stroke="${colour}" fill="none" d="M${plot.right + 5} ${at(places.at(-1) ?? 0)}L${labelsLeft - 5} ${at(label - 4)}"/>
@@ -85,7 +96,9 @@ function spread(places: readonly number[]): readonly number[] {
 }
 
 function describe(sizes: readonly number[], growths: readonly Growth[]): string {
-  const spans = growths.map(({ name, unit, values }) => `${name} ${values.map(short).join(', ')} ${unit}`)
+  const spans = growths.map(
+    ({ name, unit, values }) => `${name} ${values.map(short).join(', ')} ${unit}`,
+  )
   return `At ${sizes.map((size) => size.toLocaleString('en-US')).join(', ')} messages: ${spans.join('; ')}`
 }
 

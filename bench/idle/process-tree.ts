@@ -1,10 +1,13 @@
-/** What a process and everything that it started use, as the kernel counts it (/proc, so Linux only). */
+/**
+ * What a process and everything that it started use, as the kernel counts it (/proc, so Linux
+ * only).
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { processCpuMs } from '../fleet/postgres-use.ts'
 
 /**
- * In 10^6 bytes. `rssMb`: resident, where what processes share counts in each of them. `pssMb`: what several share is
- * divided among them. `peakMb`: the sum of the largest resident sets.
+ * In 10^6 bytes. `rssMb`: resident, where what processes share counts in each of them. `pssMb`:
+ * what several share is divided among them. `peakMb`: the sum of the largest resident sets.
  */
 export type ProcessUse = {
   readonly processes: number
@@ -29,7 +32,8 @@ export function measureTree(root: number): ProcessUse {
 /** The process, and its children at any depth. */
 function treeOf(root: number): readonly number[] {
   const parents = new Map(listProcesses().map((pid) => [pid, parentOf(pid)]))
-  const descends = (pid: number): boolean => pid === root || (pid > 1 && descends(parents.get(pid) ?? 0))
+  const descends = (pid: number): boolean =>
+    pid === root || (pid > 1 && descends(parents.get(pid) ?? 0))
   return [...parents.keys()].filter(descends)
 }
 

@@ -13,7 +13,11 @@ export async function mirrorPages(
 ): Promise<number> {
   const warehouse = await openWarehouse(databaseUrl)
   const { commit } = openMirror(warehouse, project)
-  await commit({ stream: 'conversations', rows: conversations.parseRows(list, project).rows, requestedAt: Date.now() })
+  await commit({
+    stream: 'conversations',
+    rows: conversations.parseRows(list, project).rows,
+    requestedAt: Date.now(),
+  })
   const left = pages.values()
   const mirror = async () => {
     for (const { parent, body } of left) {
@@ -25,7 +29,12 @@ export async function mirrorPages(
         completeness: 'complete',
         dueAt: null,
       } as const
-      await commit({ stream: 'messages', rows, requestedAt: Date.now(), childRead: { stream: 'messages', ...end } })
+      await commit({
+        stream: 'messages',
+        rows,
+        requestedAt: Date.now(),
+        childRead: { stream: 'messages', ...end },
+      })
     }
   }
   const began = performance.now()

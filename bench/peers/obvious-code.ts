@@ -1,6 +1,6 @@
 /**
- * What one writes by hand for the same pages: parses the JSON and stores each row by its fields and as it came, in a table
- * with the same key and index as ours, a transaction a page.
+ * What one writes by hand for the same pages: parses the JSON and stores each row by its fields and
+ * as it came, in a table with the same key and index as ours, a transaction a page.
  */
 import { pipeline } from 'node:stream/promises'
 import type Sqlite from 'better-sqlite3'
@@ -12,7 +12,9 @@ type CopyFrom = (text: string) => NodeJS.WritableStream & Parameters<Pg.Client['
 
 /** The columns are the fields of the first row. */
 function rowsOf({ parent, body }: PeerPage): readonly Fields[] {
-  const { data } = JSON.parse(body.toString()) as { readonly data: { readonly items: readonly Fields[] } }
+  const { data } = JSON.parse(body.toString()) as {
+    readonly data: { readonly items: readonly Fields[] }
+  }
   return data.items.map((item) => ({ ...item, conversation_id: parent, raw: JSON.stringify(item) }))
 }
 
@@ -43,7 +45,11 @@ function onConflict(columns: readonly string[]): string {
 }
 
 /** Seconds. */
-export function insertWithSqlite(Database: typeof Sqlite, file: string, pages: readonly PeerPage[]): number {
+export function insertWithSqlite(
+  Database: typeof Sqlite,
+  file: string,
+  pages: readonly PeerPage[],
+): number {
   const database = new Database(file)
   database.pragma('journal_mode = wal')
   database.pragma('synchronous = normal')
@@ -63,10 +69,16 @@ export function insertWithSqlite(Database: typeof Sqlite, file: string, pages: r
 }
 
 /** Seconds, with one statement a page. */
-export async function insertWithPg({ Client }: typeof Pg, url: string, pages: readonly PeerPage[]): Promise<number> {
+export async function insertWithPg(
+  { Client }: typeof Pg,
+  url: string,
+  pages: readonly PeerPage[],
+): Promise<number> {
   return withTable(Client, url, pages, async (client, columns, rows) => {
     const values = rows.flatMap((row) => columns.map((column) => storable(row[column] ?? null)))
-    const places = rows.map((_, n) => `(${columns.map((_column, m) => `$${n * columns.length + m + 1}`).join()})`)
+    const places = rows.map(
+      (_, n) => `(${columns.map((_column, m) => `$${n * columns.length + m + 1}`).join()})`,
+    )
     await client.query(
       `insert into messages (${quoted(columns)}) values ${places.join()} ${onConflict(columns)}`,
       values as string[],
@@ -82,8 +94,11 @@ export async function copyWithPg(
   pages: readonly PeerPage[],
 ): Promise<number> {
   return withTable(Client, url, pages, async (client, columns, rows) => {
-    const line = (row: Fields) => columns.map((column) => copyText(storable(row[column] ?? null))).join('\t')
-    const stream = client.query(copyFrom(`copy messages (${quoted(columns)}) from stdin`)) as unknown
+    const line = (row: Fields) =>
+      columns.map((column) => copyText(storable(row[column] ?? null))).join('\t')
+    const stream = client.query(
+      copyFrom(`copy messages (${quoted(columns)}) from stdin`),
+    ) as unknown
     await pipeline([`${rows.map(line).join('\n')}\n`], stream as NodeJS.WritableStream)
   })
 }

@@ -7,15 +7,29 @@ import { startSandboxProcess } from '../sandbox.ts'
 
 export type PeerPage = { readonly parent: string; readonly body: Buffer }
 /** `list`: the conversations, as one page of their list holds them. */
-export type Pages = { readonly project: string; readonly list: readonly Json[]; readonly pages: readonly PeerPage[] }
+export type Pages = {
+  readonly project: string
+  readonly list: readonly Json[]
+  readonly pages: readonly PeerPage[]
+}
 
 const request = { method: 'GET', path: '/', priority: 'backfill' } as const
-const context = { request, requestedAt: 0, receivedAt: 0, defaultRetryAfterMs: 60_000, redact: (text: string) => text }
+const context = {
+  request,
+  requestedAt: 0,
+  receivedAt: 0,
+  defaultRetryAfterMs: 60_000,
+  redact: (text: string) => text,
+}
 
 /** `count`: pages with the messages of a conversation, 200 at most. */
 export async function readPages(count: number): Promise<Pages> {
   const { environment, stop } = await startSandboxProcess(count)
-  const { DESKMIRROR_BASE_URL: base, DESKMIRROR_PROJECT_ID: project = '', DESKMIRROR_API_KEY: key = '' } = environment
+  const {
+    DESKMIRROR_BASE_URL: base,
+    DESKMIRROR_PROJECT_ID: project = '',
+    DESKMIRROR_API_KEY: key = '',
+  } = environment
   const get = async (path: string) =>
     Buffer.from(await (await fetch(base + path, { headers: { 'x-api-key': key } })).arrayBuffer())
   const list = await itemsOf(await get(`/public/projects/${project}/conversations?limit=200`))

@@ -5,7 +5,10 @@ import type { PeerPage } from './pages.ts'
 type Fields = Readonly<Record<string, unknown>>
 /** What is used of it; its types are not installed here. */
 export type StripeSyncEngine = {
-  readonly runMigrations: (config: { readonly databaseUrl: string; readonly schema: string }) => Promise<void>
+  readonly runMigrations: (config: {
+    readonly databaseUrl: string
+    readonly schema: string
+  }) => Promise<void>
   readonly StripeSync: new (
     config: object,
   ) => {
@@ -14,7 +17,10 @@ export type StripeSyncEngine = {
   }
 }
 
-/** Seconds. The work of one row is comparable: an upsert by its key of the same texts, and of the rest as JSON. */
+/**
+ * Seconds. The work of one row is comparable: an upsert by its key of the same texts, and of the
+ * rest as JSON.
+ */
 export async function upsertWithStripeSync(
   { runMigrations, StripeSync }: StripeSyncEngine,
   databaseUrl: string,
@@ -34,7 +40,9 @@ export async function upsertWithStripeSync(
   try {
     const began = performance.now()
     for (const { body } of pages) {
-      const { data } = JSON.parse(body.toString()) as { readonly data: { readonly items: readonly Fields[] } }
+      const { data } = JSON.parse(body.toString()) as {
+        readonly data: { readonly items: readonly Fields[] }
+      }
       await sync.upsertCustomers(data.items.map(toCustomer))
     }
     return (performance.now() - began) / 1000
@@ -54,5 +62,13 @@ async function createRole(databaseUrl: string): Promise<void> {
 
 function toCustomer({ id, content, senderName, createdAt, ...metadata }: Fields): Fields {
   const created = Math.floor(Date.parse(String(createdAt)) / 1000) || 0
-  return { id, object: 'customer', description: content, name: senderName, created, metadata, livemode: false }
+  return {
+    id,
+    object: 'customer',
+    description: content,
+    name: senderName,
+    created,
+    metadata,
+    livemode: false,
+  }
 }

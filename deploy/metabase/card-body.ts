@@ -30,7 +30,13 @@ export function toCardBody(card: Card, { engine, database, collection, project }
     tag === 'project' ? { ...value, default: project } : value,
   ])
   return {
-    ...{ name, description, display, collection_id: collection, visualization_settings: visualizationSettings },
+    ...{
+      name,
+      description,
+      display,
+      collection_id: collection,
+      visualization_settings: visualizationSettings,
+    },
     dataset_query: {
       ...{ database, type: 'native' },
       native: { query: queries[engine], 'template-tags': Object.fromEntries(tags) },
@@ -62,5 +68,7 @@ export function isCurrent(wanted: CardBody, stored: StoredCard): boolean {
 function contains(stored: unknown, wanted: unknown): boolean {
   if (typeof wanted !== 'object' || wanted === null) return Object.is(stored, wanted)
   if (typeof stored !== 'object' || stored === null) return false
-  return Object.entries(wanted).every(([key, value]) => contains((stored as Record<string, unknown>)[key], value))
+  return Object.entries(wanted).every(([key, value]) =>
+    contains((stored as Record<string, unknown>)[key], value),
+  )
 }

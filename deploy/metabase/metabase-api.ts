@@ -1,4 +1,7 @@
-/** Requests to Metabase's API, with a key. Needs only Node.js. Source: metabase.com/docs/latest/api, read 2026-11-22. */
+/**
+ * Requests to Metabase's API, with a key. Needs only Node.js. Source: metabase.com/docs/latest/api,
+ * read 2026-11-22.
+ */
 
 export type MetabaseApi = {
   readonly get: <T>(path: string) => Promise<T>
@@ -17,7 +20,8 @@ const timeoutMs = 60_000
 
 export function createMetabaseApi({ url, key, secrets }: MetabaseAccess): MetabaseApi {
   const base = url.replace(/\/+$/, '')
-  const hide = (text: string) => [key, ...secrets].reduce((shown, secret) => shown.replaceAll(secret, '…'), text)
+  const hide = (text: string) =>
+    [key, ...secrets].reduce((shown, secret) => shown.replaceAll(secret, '…'), text)
 
   async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
     const response = await fetch(`${base}/api/${path}`, {
@@ -32,7 +36,9 @@ export function createMetabaseApi({ url, key, secrets }: MetabaseAccess): Metaba
     })
     const text = await response.text()
     if (!response.ok) {
-      throw new Error(hide(`${method} ${base}/api/${path} answered ${response.status}: ${text.slice(0, 300)}`))
+      throw new Error(
+        hide(`${method} ${base}/api/${path} answered ${response.status}: ${text.slice(0, 300)}`),
+      )
     }
     return (text === '' ? null : JSON.parse(text)) as T
   }

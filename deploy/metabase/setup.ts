@@ -1,6 +1,7 @@
 /**
- * Creates the starter dashboard in Metabase, from dashboard.json: the database, relations between its tables, a collection,
- * the cards and the dashboard. What exists is found by its name, so a second run changes nothing. See docs/analytics.md.
+ * Creates the starter dashboard in Metabase, from dashboard.json: the database, relations between
+ * its tables, a collection, the cards and the dashboard. What exists is found by its name, so a
+ * second run changes nothing. See docs/analytics.md.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,7 +22,10 @@ type Starter = {
 export type SetupOptions = {
   readonly metabaseUrl: string
   readonly apiKey: string
-  /** As Metabase reaches it: `postgres://…` or `sqlite:/path`. Not needed once Metabase knows the database. */
+  /**
+   * As Metabase reaches it: `postgres://…` or `sqlite:/path`. Not needed once Metabase knows the
+   * database.
+   */
   readonly warehouseUrl: string | null
   readonly databaseName: string
   readonly pollMs?: number
@@ -30,7 +34,10 @@ export type SetupOptions = {
 
 type Named = { readonly id: number; readonly name: string }
 type Database = Named & { readonly engine: string }
-type Field = Named & { readonly semantic_type: string | null; readonly fk_target_field_id: number | null }
+type Field = Named & {
+  readonly semantic_type: string | null
+  readonly fk_target_field_id: number | null
+}
 type Table = Named & { readonly fields: readonly Field[] }
 type Step = { readonly api: MetabaseApi; readonly options: SetupOptions; readonly starter: Starter }
 
@@ -42,7 +49,9 @@ export async function setupMetabase(options: SetupOptions): Promise<void> {
     options.warehouseUrl === null ? '' : decodeURIComponent(new URL(options.warehouseUrl).password)
   const secrets = warehousePassword === '' ? [] : [warehousePassword]
   const api = createMetabaseApi({ url: options.metabaseUrl, key: options.apiKey, secrets })
-  const starter: Starter = JSON.parse(readFileSync(new URL('dashboard.json', import.meta.url), 'utf8'))
+  const starter: Starter = JSON.parse(
+    readFileSync(new URL('dashboard.json', import.meta.url), 'utf8'),
+  )
   const step = { api, options, starter }
   const database = await findOrCreateDatabase(step)
   await relateFields(step, await waitForTables(step, database))
@@ -57,17 +66,27 @@ async function findOrCreateDatabase({ api, options }: Step): Promise<Database> {
   const existing = data.find(({ name }) => name === options.databaseName)
   if (existing !== undefined) return existing
   if (options.warehouseUrl === null) {
-    throw new Error(`Metabase has no database ${options.databaseName}: set WAREHOUSE_URL_FILE, so that it is created`)
+    throw new Error(
+      `Metabase has no database ${options.databaseName}: set WAREHOUSE_URL_FILE, so that it is created`,
+    )
   }
   options.log(`creating the database ${options.databaseName}`)
-  return api.post<Database>('database', { name: options.databaseName, ...databaseDetails(options.warehouseUrl) })
+  return api.post<Database>('database', {
+    name: options.databaseName,
+    ...databaseDetails(options.warehouseUrl),
+  })
 }
 
 /** Metabase finds the tables in the background. */
-async function waitForTables({ api, options, starter }: Step, { id }: Database): Promise<readonly Table[]> {
+async function waitForTables(
+  { api, options, starter }: Step,
+  { id }: Database,
+): Promise<readonly Table[]> {
   const expected = new Set(starter.relations.flatMap(({ table, target }) => [table, target]))
   for (let poll = 0; poll < maxPolls; poll++) {
-    const { tables } = await api.get<{ readonly tables: readonly Table[] }>(`database/${id}/metadata`)
+    const { tables } = await api.get<{ readonly tables: readonly Table[] }>(
+      `database/${id}/metadata`,
+    )
     const found = new Set(tables.filter(({ fields }) => fields.length > 0).map(({ name }) => name))
     if ([...expected].every((name) => found.has(name))) return tables
     if (poll === 0) {
@@ -82,28 +101,42 @@ async function waitForTables({ api, options, starter }: Step, { id }: Database):
 }
 
 /** Relations that people have set stay as they are. */
-async function relateFields({ api, options, starter }: Step, tables: readonly Table[]): Promise<void> {
+async function relateFields(
+  { api, options, starter }: Step,
+  tables: readonly Table[],
+): Promise<void> {
   const fieldOf = (table: string, column: string) =>
     tables.find(({ name }) => name === table)?.fields.find(({ name }) => name === column)
   let changed = 0
   for (const { table, column, target, targetColumn } of starter.relations) {
     const [field, targetField] = [fieldOf(table, column), fieldOf(target, targetColumn)]
-    if (field === undefined || targetField === undefined || field.fk_target_field_id !== null) continue
-    await api.put(`field/${field.id}`, { semantic_type: 'type/FK', fk_target_field_id: targetField.id })
+    if (field === undefined || targetField === undefined || field.fk_target_field_id !== null)
+      continue
+    await api.put(`field/${field.id}`, {
+      semantic_type: 'type/FK',
+      fk_target_field_id: targetField.id,
+    })
     changed++
   }
   if (changed > 0) options.log(`related ${changed} columns`)
 }
 
 async function findOrCreateCollection({ api, options }: Step): Promise<Named> {
-  const collections = await api.get<readonly (Named & { readonly archived?: boolean })[]>('collection')
-  const existing = collections.find(({ name, archived }) => name === collectionName && archived !== true)
+  const collections =
+    await api.get<readonly (Named & { readonly archived?: boolean })[]>('collection')
+  const existing = collections.find(
+    ({ name, archived }) => name === collectionName && archived !== true,
+  )
   if (existing !== undefined) return existing
   options.log(`creating the collection ${collectionName}`)
   return api.post<Named>('collection', { name: collectionName })
 }
 
-async function listItems(api: MetabaseApi, collection: number, model: 'card' | 'dashboard'): Promise<readonly Named[]> {
+async function listItems(
+  api: MetabaseApi,
+  collection: number,
+  model: 'card' | 'dashboard',
+): Promise<readonly Named[]> {
   const path = `collection/${collection}/items?models=${model}&limit=1000`
   return (await api.get<{ readonly data: readonly Named[] }>(path)).data
 }
@@ -162,19 +195,26 @@ async function updateDashboard(
   const parameters = starter.parameters.map((parameter) =>
     parameter.slug === 'project' ? { ...parameter, default: project } : parameter,
   )
-  const existing = (await listItems(api, collection, 'dashboard')).find((dashboard) => dashboard.name === name)
+  const existing = (await listItems(api, collection, 'dashboard')).find(
+    (dashboard) => dashboard.name === name,
+  )
   if (existing === undefined) options.log(`creating the dashboard ${name}`)
-  const id = existing?.id ?? (await api.post<Named>('dashboard', { name, description, collection_id: collection })).id
+  const id =
+    existing?.id ??
+    (await api.post<Named>('dashboard', { name, description, collection_id: collection })).id
   const stored = await api.get<Dashboard>(`dashboard/${id}`)
   const missingParameters = parameters.filter((parameter) =>
     stored.parameters.every((other) => other.id !== parameter.id),
   )
   const missingCards = cards.flatMap(({ position, parameterMappings }, index) => {
     const card_id = cardIds[index]
-    if (card_id === undefined || stored.dashcards.some((other) => other.card_id === card_id)) return []
+    if (card_id === undefined || stored.dashcards.some((other) => other.card_id === card_id))
+      return []
     const parameter_mappings = parameterMappings.map((mapping) => ({ ...mapping, card_id }))
     // A negative id is a new one.
-    return [{ id: -1 - index, card_id, ...position, parameter_mappings, visualization_settings: {} }]
+    return [
+      { id: -1 - index, card_id, ...position, parameter_mappings, visualization_settings: {} },
+    ]
   })
   if (missingParameters.length + missingCards.length === 0) return
   await api.put(`dashboard/${id}`, {

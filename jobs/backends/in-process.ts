@@ -1,13 +1,21 @@
 /**
- * The queue of a single worker: in memory, with timers. It may lose everything at any time, as what there is to do is in the
- * warehouse, where maintenance finds it.
+ * The queue of a single worker: in memory, with timers. It may lose everything at any time, as what
+ * there is to do is in the warehouse, where maintenance finds it.
  */
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { loadCronParser } from '../../src/config/default-schedules.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
 import { errorText } from '../../src/values/user-error.ts'
-import type { Backend, JobHandler, JobQueue, JobResult, JobSchedule, NewJob, Recurrence } from './backend.ts'
+import type {
+  Backend,
+  JobHandler,
+  JobQueue,
+  JobResult,
+  JobSchedule,
+  NewJob,
+  Recurrence,
+} from './backend.ts'
 
 export function openInProcess(): Backend {
   const queues = new Map<string, ReturnType<typeof createQueue>>()
@@ -20,7 +28,8 @@ export function openInProcess(): Backend {
     kind: 'embedded',
     warnings: [],
     queue: (name) => queueOf(name).port,
-    worker: (name, work, { concurrency = 1 } = {}) => queueOf(name).start(work as JobHandler<unknown>, concurrency),
+    worker: (name, work, { concurrency = 1 } = {}) =>
+      queueOf(name).start(work as JobHandler<unknown>, concurrency),
     ensureSchedules: async (of, schedules) =>
       [...queues.values()].find(({ port }) => port === of)?.setSchedules(schedules),
     resumeStep: () => '',
@@ -38,11 +47,15 @@ type QueuedJob = NewJob<unknown> & {
   next: NewJob<unknown> | null
 }
 
-type QueuedSchedule = { readonly schedule: JobSchedule<unknown>; nextAt: EpochMs; lastRun: QueuedJob | null }
+type QueuedSchedule = {
+  readonly schedule: JobSchedule<unknown>
+  nextAt: EpochMs
+  lastRun: QueuedJob | null
+}
 
 /**
- * How long the clock of the system is not looked at. A timer does not count the time for which the machine sleeps, and the
- * clock can be set.
+ * How long the clock of the system is not looked at. A timer does not count the time for which the
+ * machine sleeps, and the clock can be set.
  */
 const checkClockMs: Ms = 10_000
 
@@ -63,7 +76,8 @@ function createQueue() {
     const key = job.opts?.deduplication?.id
     const existing = key === undefined ? undefined : byKey.get(key)
     if (existing !== undefined) {
-      if (job.opts?.deduplication?.keepLastIfActive === true && active.has(existing)) existing.next = job
+      if (job.opts?.deduplication?.keepLastIfActive === true && active.has(existing))
+        existing.next = job
       return existing
     }
     const added = { ...job, id: randomUUID(), timestamp: Date.now(), failures: 0, next: null }
@@ -84,7 +98,9 @@ function createQueue() {
   const run = async (job: QueuedJob, work: JobHandler<unknown>): Promise<void> => {
     // What adds a job continues first.
     await null
-    const result = await work(job).catch((error: unknown): JobResult => ({ do: 'retry', why: errorText(error) }))
+    const result = await work(job).catch(
+      (error: unknown): JobResult => ({ do: 'retry', why: errorText(error) }),
+    )
     active.delete(job)
     const delayMs = delayAfter(job, result)
     if (delayMs === null) end(job)
@@ -104,7 +120,10 @@ function createQueue() {
     if (next !== null) add(next)
   }
 
-  /** Adds a job for each schedule that is due by the system's clock; only one, however long it has been due. */
+  /**
+   * Adds a job for each schedule that is due by the system's clock; only one, however long it has
+   * been due.
+   */
   const fireSchedules = () => {
     clearTimeout(clockTimer)
     if (isClosed) return
@@ -114,7 +133,8 @@ function createQueue() {
     let earliest = now + checkClockMs
     for (const entry of schedules.values()) {
       const { job, data, recurrence } = entry.schedule
-      const isPending = entry.lastRun !== null && (waiting.has(entry.lastRun) || delayed.has(entry.lastRun))
+      const isPending =
+        entry.lastRun !== null && (waiting.has(entry.lastRun) || delayed.has(entry.lastRun))
       const isDue = entry.nextAt <= now
       if (isDue && !isPending) entry.lastRun = add({ name: job, data })
       if (isDue || wasSetBack) entry.nextAt = nextFiring(recurrence, now)
@@ -161,7 +181,9 @@ function delayAfter(job: QueuedJob, result: JobResult): Ms | null {
   if (result.do !== 'retry') return null
   const { attempts = 1, backoff } = job.opts ?? {}
   job.failures += 1
-  return job.failures < attempts ? Math.max(1, (backoff?.delay ?? 0) * 2 ** (job.failures - 1)) : null
+  return job.failures < attempts
+    ? Math.max(1, (backoff?.delay ?? 0) * 2 ** (job.failures - 1))
+    : null
 }
 
 function nextFiring(recurrence: Recurrence, now: EpochMs): EpochMs {

@@ -12,7 +12,12 @@ type BackendOptions = QueueServerOptions & {
   readonly installation?: string
 }
 
-const defaults = { prefix: 'deskmirror', connectTimeoutMs: 30_000, requestTimeoutMs: 15_000, onError: () => {} }
+const defaults = {
+  prefix: 'deskmirror',
+  connectTimeoutMs: 30_000,
+  requestTimeoutMs: 15_000,
+  onError: () => {},
+}
 
 /** `queueUrl`: a setting that was read. Throws UserError: unreachable, refused. */
 export async function openBackend(
@@ -24,7 +29,9 @@ export async function openBackend(
   return backend
 }
 
-const openers: Readonly<Record<BackendKind, (url: string, options: BackendOptions) => Promise<Backend>>> = {
+const openers: Readonly<
+  Record<BackendKind, (url: string, options: BackendOptions) => Promise<Backend>>
+> = {
   embedded: async () => openInProcess(),
   redis: async (url, { log, installation, onError, ...options }) => {
     const redis = await (await import('./bullmq/redis.ts')).openRedis(url, options)

@@ -1,6 +1,7 @@
 /**
- * Brings a database to this version's schema. Tables, columns, indexes and triggers are those that `schema/` describes; a
- * migration is what else is to be done once, in a warehouse that has rows. Append-only: landed ones are never edited.
+ * Brings a database to this version's schema. Tables, columns, indexes and triggers are those that
+ * `schema/` describes; a migration is what else is to be done once, in a warehouse that has rows.
+ * Append-only: landed ones are never edited.
  */
 import type { DatabaseKind } from '../column-types.ts'
 import { createMissing, type Run } from '../create-missing.ts'
@@ -33,7 +34,12 @@ export const namesOf = (all: Migrations): readonly string[] => Object.keys(all).
 export const migrationNames = namesOf(migrations)
 
 /** `applied`: those that the database has; none: it is empty. Returns those that it gets. */
-export async function applyMigrations(run: Run, kind: DatabaseKind, all: Migrations, applied: readonly string[]) {
+export async function applyMigrations(
+  run: Run,
+  kind: DatabaseKind,
+  all: Migrations,
+  applied: readonly string[],
+) {
   const missing = namesOf(all).filter((name) => !applied.includes(name))
   if (missing.length === 0) return missing
   const steps = applied.length === 0 ? [] : missing.map((name) => all[name] ?? {})

@@ -1,5 +1,6 @@
 /**
- * Facts, views and the report for analysts: derived from the mirror by one code, whether refreshed or rebuilt.
+ * Facts, views and the report for analysts: derived from the mirror by one code, whether refreshed
+ * or rebuilt.
  */
 export { chooseReportPeriod, type DateRange, parseDate } from './core/report-period.ts'
 export { hasWord, isFound, parseSearch, type SearchQuery } from './core/search-words.ts'
@@ -24,7 +25,12 @@ export { lastMessageAt, removeSearchEntries } from './sql/search-index.ts'
 export { explainDependentView, showDiscoveredColumns, updateAnalyticsViews } from './sql/views.ts'
 export { countOnlyService, describeDifference, waitingCounted, waitingNow } from './sql/waiting.ts'
 export { type PeriodTableName, periodTables } from './views/all-period-pages.ts'
-export { analystObjects, analyticsObjects, analyticsViews, grantedNames } from './views/all-views.ts'
+export {
+  analystObjects,
+  analyticsObjects,
+  analyticsViews,
+  grantedNames,
+} from './views/all-views.ts'
 export { readingRules, typeWordOf, useOf } from './views/column-words.ts'
 export type { PeriodTable } from './views/period-table.ts'
 export { type AnalyticsView, describeColumn } from './views/view-spec.ts'

@@ -1,7 +1,17 @@
-/** Runs an audit: reads a random sample of the mirror again, corrects what differs, and says what follows. */
+/**
+ * Runs an audit: reads a random sample of the mirror again, corrects what differs, and says what
+ * follows.
+ */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { auditedStreams } from '../mirror/core/audit.ts'
-import type { AuditDeps, AuditedStream, AuditReport, AuditResult, Difference, SyncProgress } from '../mirror/mirror.ts'
+import type {
+  AuditDeps,
+  AuditedStream,
+  AuditReport,
+  AuditResult,
+  Difference,
+  SyncProgress,
+} from '../mirror/mirror.ts'
 import { createAuditStore } from '../mirror/sql/audits.ts'
 import { readAuditEstimates } from '../mirror/sql/mirror-state.ts'
 import { auditedNames, canAudit, runAudit } from '../mirror/verify/audit.ts'
@@ -10,7 +20,13 @@ import type { Ms } from '../values/time.ts'
 import { openMirror } from './facts.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
-import { type CommandOptions, type Service, type ServiceOptions, withProject, withRequestCounting } from './service.ts'
+import {
+  type CommandOptions,
+  type Service,
+  type ServiceOptions,
+  withProject,
+  withRequestCounting,
+} from './service.ts'
 import { acquireLocks, runSyncUnderLock } from './sync.ts'
 
 type AuditOptions = CommandOptions & {
@@ -20,7 +36,11 @@ type AuditOptions = CommandOptions & {
 }
 
 /** Throws ApiError, and UserError: a warehouse that cannot be used. */
-export function auditProject(config: Config, project: ProjectConfig, options: AuditOptions): Promise<AuditReport> {
+export function auditProject(
+  config: Config,
+  project: ProjectConfig,
+  options: AuditOptions,
+): Promise<AuditReport> {
   return withProject(config, project, options, (service, warehouse, budgets) =>
     withRequestCounting(warehouse, project, 'audit', service, () =>
       auditStreams(warehouse, budgets, project, service, options),
@@ -53,7 +73,9 @@ async function auditStreams(
   let outcome: AuditReport['outcome'] = 'complete'
   for (const stream of auditedStreams.filter((name) => project.streams.includes(name))) {
     if (!(await canAudit(deps.mirror, deps.streams, stream))) {
-      notices.push(`${stream} cannot be audited before a sync has read them and what belongs to them to the end`)
+      notices.push(
+        `${stream} cannot be audited before a sync has read them and what belongs to them to the end`,
+      )
       continue
     }
     const finished = await runAudit(deps, stream).catch(nullIfInterrupted)
@@ -66,7 +88,15 @@ async function auditStreams(
     notices.push(...finished.notices)
   }
   const estimates = await readAuditEstimates(warehouse.projectDb(project.projectId), Date.now())
-  return { project: project.name, audits, differences, estimates, outcome, requests: requestCount(), notices }
+  return {
+    project: project.name,
+    audits,
+    differences,
+    estimates,
+    outcome,
+    requests: requestCount(),
+    notices,
+  }
 }
 
 function nullIfInterrupted(error: unknown): null {
@@ -137,6 +167,12 @@ async function catchUp(
     if (isLockLost || run.outcome === 'interrupted') continue
     const why = run.reports.find((report) => report.stream === stream)?.failed ?? null
     if (why === null) return
-    throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: true, status: null, requestId: null })
+    throw new ApiError({
+      kind: 'transient',
+      why,
+      mayHaveBeenSent: true,
+      status: null,
+      requestId: null,
+    })
   }
 }

@@ -1,4 +1,7 @@
-/** The use cases of batches: list, show, stop, resume and take back, each with a warehouse opened for it. */
+/**
+ * The use cases of batches: list, show, stop, resume and take back, each with a warehouse opened
+ * for it.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { executeBatchDecision } from '../outbox/decide.ts'
@@ -16,7 +19,11 @@ import type {
   RevertRequest,
   SelectionMismatch,
 } from '../outbox/outbox.ts'
-import { listBatches as batchesOf, readBatch as batchOf, toBatchProgress } from '../outbox/read-reports.ts'
+import {
+  listBatches as batchesOf,
+  readBatch as batchOf,
+  toBatchProgress,
+} from '../outbox/read-reports.ts'
 import { revertBatch } from '../outbox/revert.ts'
 import { evaluateCircuits } from '../outbox/send/circuit-breaker.ts'
 import type { BudgetPolicy } from '../service/core/budget-policy.ts'
@@ -40,8 +47,14 @@ export function listBatches(
 }
 
 /** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none. */
-export function showBatch(config: Config, project: ProjectConfig, name: string): Promise<BatchReport> {
-  return withOutbox(config, project, (outbox, warehouse) => readBatch(outbox, warehouse, project, name))
+export function showBatch(
+  config: Config,
+  project: ProjectConfig,
+  name: string,
+): Promise<BatchReport> {
+  return withOutbox(config, project, (outbox, warehouse) =>
+    readBatch(outbox, warehouse, project, name),
+  )
 }
 
 async function readBatch(
@@ -50,12 +63,15 @@ async function readBatch(
   project: BudgetPolicy & Pick<ProjectConfig, 'name' | 'projectId'>,
   name: string,
 ): Promise<BatchReport> {
-  return { project: project.name, ...(await batchOf(outbox, await readPace(warehouse, project), name)) }
+  return {
+    project: project.name,
+    ...(await batchOf(outbox, await readPace(warehouse, project), name)),
+  }
 }
 
 /**
- * Stops a batch or goes on with it. Throws UserError if it is so already. If what was `shown` has changed, nothing is
- * decided. `by`: the person's name.
+ * Stops a batch or goes on with it. Throws UserError if it is so already. If what was `shown` has
+ * changed, nothing is decided. `by`: the person's name.
  */
 export function decideBatch(
   config: Config,
@@ -65,11 +81,18 @@ export function decideBatch(
 ): Promise<BatchDecisionReport | SelectionMismatch> {
   return withOutbox(config, project, async (outbox, warehouse) => {
     const report = await executeBatchDecision(outbox, decision, request)
-    return { project: project.name, ...report, ...('outcome' in report ? {} : await clockNotices(warehouse)) }
+    return {
+      project: project.name,
+      ...report,
+      ...('outcome' in report ? {} : await clockNotices(warehouse)),
+    }
   })
 }
 
-/** Stops all sending of a project, goes on, or closes its circuit breaker. Throws UserError if it is so already. */
+/**
+ * Stops all sending of a project, goes on, or closes its circuit breaker. Throws UserError if it is
+ * so already.
+ */
 export function decideSending(
   config: Config,
   project: ProjectConfig,
@@ -82,7 +105,9 @@ export function decideSending(
 }> {
   return withOutbox(config, project, async (outbox, warehouse) => {
     const { isStopped, isCircuitOpen } = await readSendingFacts(outbox, warehouse)
-    const isSo = { stop_all: isStopped, resume_all: !isStopped, close_circuit: !isCircuitOpen }[decision]
+    const isSo = { stop_all: isStopped, resume_all: !isStopped, close_circuit: !isCircuitOpen }[
+      decision
+    ]
     const isMade = !isSo && (await outbox.decideSending(decision, terms))
     if (isMade) return { project: project.name, decision, ...(await clockNotices(warehouse)) }
     const why = {
@@ -90,7 +115,12 @@ export function decideSending(
       resume_all: `the sending of ${project.name} is not stopped`,
       close_circuit: `no circuit breaker of ${project.name} is open`,
     }[decision]
-    throw new UserError({ what: 'nothing was changed', why, next: '`deskmirror status` shows its state', exitCode: 2 })
+    throw new UserError({
+      what: 'nothing was changed',
+      why,
+      next: '`deskmirror status` shows its state',
+      exitCode: 2,
+    })
   })
 }
 
@@ -100,11 +130,23 @@ export async function readSendingFacts(outbox: Outbox, { db, kind }: Warehouse) 
   const { all, batches } = evaluateCircuits(await outbox.listRecentOutcomes(), clock())
   const stop = await outbox.readSendingStop()
   const open = [...(all === null ? [] : [all]), ...batches.values()]
-  return { isStopped: stop !== null, isCircuitOpen: open.length > 0, stop, why: open[0]?.why ?? null }
+  return {
+    isStopped: stop !== null,
+    isCircuitOpen: open.length > 0,
+    stop,
+    why: open[0]?.why ?? null,
+  }
 }
 
-/** Queues the inverse of a batch as a draft batch. Throws UserError if it is still being sent, or was taken back before. */
-export function revertBatchOf(config: Config, project: ProjectConfig, request: RevertRequest): Promise<RevertReport> {
+/**
+ * Queues the inverse of a batch as a draft batch. Throws UserError if it is still being sent, or
+ * was taken back before.
+ */
+export function revertBatchOf(
+  config: Config,
+  project: ProjectConfig,
+  request: RevertRequest,
+): Promise<RevertReport> {
   return withOutbox(config, project, async (outbox, warehouse) => {
     const report = await revertBatch(outbox, request)
     return { project: project.name, ...report, ...(await clockNotices(warehouse)) }
@@ -118,8 +160,8 @@ type WatchOptions = {
 }
 
 /**
- * Until nothing more happens to the batch without a person, or `signal`. Returns the last reading. Throws UserError if there
- * is no such batch.
+ * Until nothing more happens to the batch without a person, or `signal`. Returns the last reading.
+ * Throws UserError if there is no such batch.
  */
 export function watchBatch(
   config: Config,

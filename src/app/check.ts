@@ -1,7 +1,12 @@
 /** Runs `check`: requests and queries that show whether a sync can work. Changes nothing. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { allStreams } from '../mirror/core/streams.ts'
-import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../service/core/api-failure.ts'
+import {
+  ApiError,
+  budgetUnavailable,
+  describeFailure,
+  isBudgetUnavailable,
+} from '../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../service/core/api-request.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
 import { isMissingScope } from '../service/core/whose-refusal.ts'
@@ -20,10 +25,19 @@ export async function checkProject(
   options: Pick<ServiceOptions, 'signal' | 'log'>,
 ): Promise<readonly CheckItem[]> {
   return withRequestBudgetsOnly(config, options.log, (budgets) =>
-    withService(project, budgets.forProject(project), { ...options, isNewAddress: true }, async ({ client }) => {
-      const service = await checkService(client.get, project.projectId, Math.floor(Date.now() / 1000))
-      return [...service, await checkWarehouse(config, project), ...checkFiles(config)]
-    }),
+    withService(
+      project,
+      budgets.forProject(project),
+      { ...options, isNewAddress: true },
+      async ({ client }) => {
+        const service = await checkService(
+          client.get,
+          project.projectId,
+          Math.floor(Date.now() / 1000),
+        )
+        return [...service, await checkWarehouse(config, project), ...checkFiles(config)]
+      },
+    ),
   )
 }
 
@@ -45,17 +59,30 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     if (error instanceof EmptyWarehouseError)
-      return { name: 'warehouse', state: 'ok', detail: 'empty; the first `deskmirror sync` fills it', hint: null }
+      return {
+        name: 'warehouse',
+        state: 'ok',
+        detail: 'empty; the first `deskmirror sync` fills it',
+        hint: null,
+      }
     const [detail, retryable] = [`${error.what}: ${error.why}`, error.exitCode === 1]
     return { name: 'warehouse', state: 'error', detail, hint: error.next, retryable }
   }
 }
 
-/** Checks what a sync needs from the service: the connection, the key, each scope and the clock. Changes nothing. */
-const newKeyAdvice = 'create a key under Settings > API keys in the app (only the account owner can)'
+/**
+ * Checks what a sync needs from the service: the connection, the key, each scope and the clock.
+ * Changes nothing.
+ */
+const newKeyAdvice =
+  'create a key under Settings > API keys in the app (only the account owner can)'
 
 /** `now`: this machine's clock. Never throws ApiError. */
-async function checkService(get: ApiGet, project: ProjectId, now: EpochSeconds): Promise<CheckItem[]> {
+async function checkService(
+  get: ApiGet,
+  project: ProjectId,
+  now: EpochSeconds,
+): Promise<CheckItem[]> {
   const items: CheckItem[] = []
   for (const [scope, [path, query]] of scopeProbes(project, now)) {
     const result = await get(path, query, 'fresh').catch((error: unknown) => {
@@ -65,7 +92,8 @@ async function checkService(get: ApiGet, project: ProjectId, now: EpochSeconds):
     if (result instanceof ApiError) {
       const item = failureItem(scope, result)
       items.push(item)
-      // If the key is not accepted or the service is unreachable, the other requests fail in the same way.
+      // If the key is not accepted or the service is unreachable, the other requests fail in the
+      // same way.
       if (item.name !== scope) return [...items, ...projectIdItems(project)]
     } else {
       if (items.length === 0) items.push(...connectionItems(result, now))
@@ -87,7 +115,9 @@ type Stream = (typeof allStreams)[number]
 type ApiScope = Stream['scope']
 type Probe = readonly [path: string, query: QueryParams]
 
-/** One small request for each scope: of the first stream that can be read without the id of a row. */
+/**
+ * One small request for each scope: of the first stream that can be read without the id of a row.
+ */
 function scopeProbes(project: ProjectId, now: EpochSeconds): Map<ApiScope, Probe> {
   const probes = new Map<ApiScope, Probe>()
   for (const stream of allStreams) {
@@ -98,11 +128,16 @@ function scopeProbes(project: ProjectId, now: EpochSeconds): Map<ApiScope, Probe
 }
 
 /** Only a day of a list that can be bounded on both sides. Null for streams that belong to rows. */
-function probeOf(stream: Stream, project: ProjectId, range: { from: string; to: string }): Probe | null {
+function probeOf(
+  stream: Stream,
+  project: ProjectId,
+  range: { from: string; to: string },
+): Probe | null {
   switch (stream.kind) {
     case 'list': {
       const { path, lowerParam: lower, upperParam: upper } = stream.list(project)
-      const bounds = lower === null || upper === null ? {} : { [lower]: range.from, [upper]: range.to }
+      const bounds =
+        lower === null || upper === null ? {} : { [lower]: range.from, [upper]: range.to }
       return [path, { ...bounds, limit: 1 }]
     }
     case 'daily':
@@ -117,16 +152,25 @@ function probeOf(stream: Stream, project: ProjectId, range: { from: string; to: 
 
 function connectionItems({ serverDate, requestId }: ApiResponse, now: EpochSeconds): CheckItem[] {
   const id = requestId === null ? '' : ` (request ${requestId})`
-  const reached: CheckItem = { name: 'connection', state: 'ok', detail: `the service answers${id}`, hint: null }
+  const reached: CheckItem = {
+    name: 'connection',
+    state: 'ok',
+    detail: `the service answers${id}`,
+    hint: null,
+  }
   if (serverDate === null || Math.abs(serverDate - now) <= clockToleranceSeconds) return [reached]
   const detail = `this machine's clock says ${rfc3339(now)}, the service's ${rfc3339(serverDate)}`
-  return [reached, { name: 'clock', state: 'warning', detail, hint: "set this machine's clock by NTP" }]
+  return [
+    reached,
+    { name: 'clock', state: 'warning', detail, hint: "set this machine's clock by NTP" },
+  ]
 }
 
 function failureItem(scope: ApiScope, { failure }: ApiError): CheckItem {
   const detail = describeFailure(failure)
   const { next } = budgetUnavailable
-  if (isBudgetUnavailable(failure)) return { name: 'budget', state: 'error', detail, hint: next, retryable: true }
+  if (isBudgetUnavailable(failure))
+    return { name: 'budget', state: 'error', detail, hint: next, retryable: true }
   if (failure.kind === 'refused' && failure.isOnlyThis === true) {
     const hint = `these stay empty: ${streamsOf(scope)}; ask the support of the service`
     return { name: scope, state: 'warning', detail, hint }
@@ -156,8 +200,8 @@ function streamsOf(scope: ApiScope): string {
 }
 
 /**
- * One item of `check`. With a warning a sync still works, without some streams if a scope is missing. `hint` says how to
- * fix it; `retryable`: the error may go away by itself.
+ * One item of `check`. With a warning a sync still works, without some streams if a scope is
+ * missing. `hint` says how to fix it; `retryable`: the error may go away by itself.
  */
 export type CheckItem = {
   readonly name: string

@@ -19,12 +19,17 @@ export type EraseReport = {
 export function eraseVisitor(
   config: Config,
   { name, projectId, analytics }: ProjectConfig,
-  { visitor, by, dryRun }: { readonly visitor: string; readonly by: string; readonly dryRun: boolean },
+  {
+    visitor,
+    by,
+    dryRun,
+  }: { readonly visitor: string; readonly by: string; readonly dryRun: boolean },
 ): Promise<EraseReport> {
   return withWarehouse(config, async (warehouse) => {
     const context = warehouse.projectDb(projectId)
     const erasure = { visitor, calls: analytics.calls }
-    if (dryRun) return { project: name, dryRun, rows: await countErased(context, erasure), search: null }
+    if (dryRun)
+      return { project: name, dryRun, rows: await countErased(context, erasure), search: null }
     const erased = await erase(context, erasure, by)
     const search = await searchRemains(warehouse, parseDatabaseUrl(config.databaseUrl), erased)
     return { project: name, dryRun, rows: erased.rows, search }

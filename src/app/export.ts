@@ -22,7 +22,9 @@ export async function exportFromWarehouse(
   const exported = await withWarehouse(
     config,
     (warehouse) =>
-      withSnapshot(warehouse.db, warehouse.pool, (snapshot) => exportObjects(request, { snapshot, ...options })),
+      withSnapshot(warehouse.db, warehouse.pool, (snapshot) =>
+        exportObjects(request, { snapshot, ...options }),
+      ),
     { access: 'read', signal: options.signal },
   )
   return { ...exported, tookMs: Math.round(performance.now() - began) }

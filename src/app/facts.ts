@@ -1,4 +1,7 @@
-/** Keeps what analysts see up to date with the mirror: its columns, and facts during a long sync run and at the end of all work. */
+/**
+ * Keeps what analysts see up to date with the mirror: its columns, and facts during a long sync run
+ * and at the end of all work.
+ */
 import type { FactsOptions } from '../analytics/analytics.ts'
 import { createProjectFacts } from '../analytics/sql/project-facts.ts'
 import { showDiscoveredColumns } from '../analytics/sql/views.ts'
@@ -26,8 +29,12 @@ export async function refreshFacts(
 ): Promise<void> {
   if (maxMs === 0) return
   const startedAt = performance.now()
-  const limited = maxMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(maxMs)])
-  const { conversations } = await createProjectFacts(warehouse.projectDb(project.projectId), project).refresh({
+  const limited =
+    maxMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(maxMs)])
+  const { conversations } = await createProjectFacts(
+    warehouse.projectDb(project.projectId),
+    project,
+  ).refresh({
     signal: limited,
   })
   if (conversations === 0) return
@@ -83,11 +90,20 @@ export function rebuildFacts(
       project,
     ).rebuild(options)
     const tookMs = Math.round(performance.now() - startedAt)
-    return { project: project.name, conversations, tookMs, outcome: isComplete ? 'complete' : 'interrupted' }
+    return {
+      project: project.name,
+      conversations,
+      tookMs,
+      outcome: isComplete ? 'complete' : 'interrupted',
+    }
   })
 }
 
 /** The mirror of one project, whose discovered columns the views for analysts show. */
-export function openMirror({ projectDb }: Warehouse, project: ProjectId, options: MirrorOptions = {}) {
+export function openMirror(
+  { projectDb }: Warehouse,
+  project: ProjectId,
+  options: MirrorOptions = {},
+) {
   return createMirror(projectDb(project), options, showDiscoveredColumns)
 }

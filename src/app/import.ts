@@ -58,7 +58,10 @@ export function importWritebacks(
       const importOptions = { ...options, onChecked, project: name, approveOver }
       const queued = await importFile(outbox, file, importOptions, warehouse.retry.run)
       if (queued.outcome === 'mistaken' || queued.outcome === 'imported before') return queued
-      return { ...queued, ...estimateSends(await readPace(warehouse, project), queuedEarlier, queued.queued) }
+      return {
+        ...queued,
+        ...estimateSends(await readPace(warehouse, project), queuedEarlier, queued.queued),
+      }
     }),
   )
 }
@@ -76,7 +79,9 @@ type PreviewOptions = Omit<CheckFileOptions, 'project' | 'onProgress'> &
     readonly draft: boolean
   }
 
-/** Shows what an import would change, as the mirror shows it. Queues nothing, and makes no request. */
+/**
+ * Shows what an import would change, as the mirror shows it. Queues nothing, and makes no request.
+ */
 export function previewImport(
   config: Config,
   project: ProjectConfig,
@@ -87,16 +92,27 @@ export function previewImport(
   return withImportFile(source, (given) =>
     withOutbox(config, project, async (outbox, warehouse): Promise<PreviewReport> => {
       const file = await prepareFile(warehouse.projectDb(project.projectId), outbox, given)
-      const checked = await checkFile(outbox, file, { ...options, project: name, onProgress: () => {} })
+      const checked = await checkFile(outbox, file, {
+        ...options,
+        project: name,
+        onProgress: () => {},
+      })
       if ('outcome' in checked) return checked
       const { notices, emptyRows, columns, validRows } = checked
       return {
         outcome: 'reviewed',
         project: name,
         review: await reviewImportFile(project, warehouse, file, options),
-        draft: needsApproval(validRows, { approveOver, draft: options.draft || checked.mustBeSeen }),
+        draft: needsApproval(validRows, {
+          approveOver,
+          draft: options.draft || checked.mustBeSeen,
+        }),
         ...{ notices, emptyRows, columns },
-        ...estimateSends(await readPace(warehouse, project), await countUnsettled(outbox), validRows),
+        ...estimateSends(
+          await readPace(warehouse, project),
+          await countUnsettled(outbox),
+          validRows,
+        ),
       }
     }),
   )

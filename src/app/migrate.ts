@@ -12,7 +12,10 @@ export function migrateWarehouse(config: Config): Promise<MigrationSummary> {
   return withWarehouse(config, async ({ migration }) => migration ?? noMigration)
 }
 
-/** Brings the warehouse to this version's schema, and lets a role of Postgres read the objects for analysts. */
+/**
+ * Brings the warehouse to this version's schema, and lets a role of Postgres read the objects for
+ * analysts.
+ */
 export function grantToAnalyst(config: Config, role: string) {
   return withWarehouse(config, async ({ migration, db, kind }) => {
     const granted = await grantRole(db, kind, role)

@@ -1,4 +1,7 @@
-/** Opens the warehouse that a URL names, migrates its schema, and closes it when the work of a command has ended. */
+/**
+ * Opens the warehouse that a URL names, migrates its schema, and closes it when the work of a
+ * command has ended.
+ */
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { type Run, runOn } from '../../schema/create-missing.ts'
 import type { Config } from '../config/config.ts'
@@ -7,7 +10,12 @@ import { type ConnectionPool, type Db, openKysely } from '../warehouse/connectio
 import { type MigrationSummary, migrate, requireCurrentSchema } from '../warehouse/migrate.ts'
 import { openDatabase, type WarehouseOptions } from '../warehouse/open-database.ts'
 import { createProjectDb, type ProjectDb } from '../warehouse/project-db.ts'
-import { createWarehouseRetry, noRetry, type WarehouseRetry, type WarehouseRetryOptions } from '../warehouse/retry.ts'
+import {
+  createWarehouseRetry,
+  noRetry,
+  type WarehouseRetry,
+  type WarehouseRetryOptions,
+} from '../warehouse/retry.ts'
 
 /** What all SQL of an open warehouse shares. Each module has functions that take it. */
 export type Warehouse = {
@@ -49,7 +57,10 @@ export async function createWarehouse(
   }
 }
 
-/** Brings the schema to this version. A reader changes nothing, and throws UserError if the schema is an earlier one. */
+/**
+ * Brings the schema to this version. A reader changes nothing, and throws UserError if the schema
+ * is an earlier one.
+ */
 async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOptions) {
   if (access === 'read') {
     await requireCurrentSchema(db, kind)
@@ -63,8 +74,8 @@ async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOp
 }
 
 /**
- * Where the warehouse is, the setting that says so, for errors, and the projects that are to be in it; without them, those
- * that it has.
+ * Where the warehouse is, the setting that says so, for errors, and the projects that are to be in
+ * it; without them, those that it has.
  */
 export type DatabaseAddress = Pick<Config, 'databaseUrl' | 'databaseSetting'> & {
   readonly projects?: readonly { readonly projectId: ProjectId }[]
@@ -80,7 +91,10 @@ export async function withWarehouse<T>(
   work: (warehouse: Warehouse) => Promise<T>,
   options: OpenOptions = {},
 ): Promise<T> {
-  const warehouse = await openWarehouse(address.databaseUrl, { ...options, ...addressOptions(address) })
+  const warehouse = await openWarehouse(address.databaseUrl, {
+    ...options,
+    ...addressOptions(address),
+  })
   try {
     return await work(warehouse)
   } finally {

@@ -59,7 +59,11 @@ export function addWriteback(
     const options = { status, batchId: null, createdBy, expiresAt: null } as const
     const result = await outbox.enqueue([[request]], options).catch(throwUnknownResult)
     const id = 'ids' in result ? (result.ids[0] ?? null) : null
-    const estimate = estimateSends(await readPace(warehouse, project), queuedEarlier, id === null ? 0 : 1)
+    const estimate = estimateSends(
+      await readPace(warehouse, project),
+      queuedEarlier,
+      id === null ? 0 : 1,
+    )
     return { project: project.name, id, status, marks, ...estimate }
   })
 }
@@ -92,7 +96,10 @@ export function listWritebacks(
 }
 
 /** A batch may be named by a unique beginning of its name. */
-async function nameBatch(outbox: Outbox, { batch, ...filter }: OutboxFilter): Promise<OutboxFilter> {
+async function nameBatch(
+  outbox: Outbox,
+  { batch, ...filter }: OutboxFilter,
+): Promise<OutboxFilter> {
   return batch === undefined
     ? filter
     : { ...filter, batch: (await requireBatch(outbox, batch, 'nothing was listed')).id }
@@ -118,18 +125,24 @@ export function forEachWriteback(
 }
 
 /** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
-export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowWritebackReport> {
+export function showWriteback(
+  config: Config,
+  project: ProjectConfig,
+  id: string,
+): Promise<ShowWritebackReport> {
   return withOutbox(config, project, async (outbox) => ({
     project: project.name,
     ...(await readWriteback(outbox, id)),
   }))
 }
 
-export type DecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & { readonly selection: OutboxFilter }
+export type DecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & {
+  readonly selection: OutboxFilter
+}
 
 /**
- * Approves, takes an approval back, cancels, sends again or resolves. If what was `shown` has moved since, nothing is
- * changed, and the report says what differs. `by`: the person's name.
+ * Approves, takes an approval back, cancels, sends again or resolves. If what was `shown` has moved
+ * since, nothing is changed, and the report says what differs. `by`: the person's name.
  */
 export function decideWritebacks(
   config: Config,
@@ -137,7 +150,8 @@ export function decideWritebacks(
   decision: OutboxDecision,
   { selection, ...made }: DecisionRequest,
 ): Promise<DecisionReport | SelectionMismatch> {
-  // Cancelling everything must be fast, so it covers rows without a project instead of assigning them first.
+  // Cancelling everything must be fast, so it covers rows without a project instead of assigning
+  // them first.
   const isAll = Object.values(selection).every((restriction) => restriction === undefined)
   const orWithoutProject = config.projects.length === 1 && decision === 'cancelled' && isAll
   return withWarehouse(config, async (warehouse) => {
@@ -157,17 +171,25 @@ export function withOutbox<T>(
   project: ProjectConfig,
   work: (outbox: Outbox, warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  return withWarehouse(config, async (warehouse) => work(await openOutbox(config, project, warehouse), warehouse))
+  return withWarehouse(config, async (warehouse) =>
+    work(await openOutbox(config, project, warehouse), warehouse),
+  )
 }
 
-export async function openOutbox(config: Config, { projectId }: ProjectConfig, warehouse: Warehouse): Promise<Outbox> {
+export async function openOutbox(
+  config: Config,
+  { projectId }: ProjectConfig,
+  warehouse: Warehouse,
+): Promise<Outbox> {
   const outbox = createOutbox(warehouse.projectDb(projectId))
   if (config.projects.length === 1) await outbox.assignProject()
   return outbox
 }
 
 export async function countUnsettled(outbox: Outbox): Promise<number> {
-  const { queued = 0, sending = 0 } = await outbox.countByStatus({ statuses: ['queued', 'sending'] })
+  const { queued = 0, sending = 0 } = await outbox.countByStatus({
+    statuses: ['queued', 'sending'],
+  })
   return queued + sending
 }
 
@@ -207,13 +229,20 @@ export async function findClockNotice({ db, kind, retry }: Warehouse): Promise<s
 }
 
 /** As part of the report of a decision. */
-export async function clockNotices(warehouse: Warehouse): Promise<{ readonly notices?: readonly string[] }> {
+export async function clockNotices(
+  warehouse: Warehouse,
+): Promise<{ readonly notices?: readonly string[] }> {
   const notice = await findClockNotice(warehouse)
   return notice === null ? {} : { notices: [notice] }
 }
 
-/** Until when an approval can be taken back, by the clock of the database; null: it cannot any more. */
-export async function findOpenGrace({ db, kind }: Warehouse, queued: Pick<OutboxEntry, 'undoUntil'> | undefined) {
+/**
+ * Until when an approval can be taken back, by the clock of the database; null: it cannot any more.
+ */
+export async function findOpenGrace(
+  { db, kind }: Warehouse,
+  queued: Pick<OutboxEntry, 'undoUntil'> | undefined,
+) {
   const clock = await readClock(db, kind)
   const undoUntil = queued?.undoUntil ?? null
   return undoUntil !== null && Date.parse(undoUntil) > clock() ? undoUntil : null

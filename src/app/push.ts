@@ -1,4 +1,7 @@
-/** The `push` use case: opens what it needs and sends one project's queued write-backs until none can be sent. */
+/**
+ * The `push` use case: opens what it needs and sends one project's queued write-backs until none
+ * can be sent.
+ */
 import pRetry from 'p-retry'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
@@ -29,8 +32,14 @@ type PushOptions = CommandOptions & {
   readonly despiteFailures: boolean
 }
 
-/** Throws UserError if the key is denied, the service does not answer, or writing is switched off. */
-export async function pushProject(config: Config, project: ProjectConfig, options: PushOptions): Promise<PushReport> {
+/**
+ * Throws UserError if the key is denied, the service does not answer, or writing is switched off.
+ */
+export async function pushProject(
+  config: Config,
+  project: ProjectConfig,
+  options: PushOptions,
+): Promise<PushReport> {
   const { signal, log, despiteFailures } = options
   if (project.readOnly) {
     // What is in flight is not sent again, and what is queued stays so.
@@ -71,14 +80,20 @@ export async function pushProject(config: Config, project: ProjectConfig, option
   })
 }
 
-export async function writebackDeps(warehouse: Warehouse, project: ProjectConfig, service: Service, log: Logger) {
+export async function writebackDeps(
+  warehouse: Warehouse,
+  project: ProjectConfig,
+  service: Service,
+  log: Logger,
+) {
   const { client, signal } = service
   const outbox = createOutbox(warehouse.projectDb(project.projectId))
   const { settleSent } = outbox
-  // Only this process knows the response, so its outcome is stored again for half a minute while the database restarts, which
-  // is idempotent. Commands with warehouse retries wait longer anyway.
+  // Only this process knows the response, so its outcome is stored again for half a minute while
+  // the database restarts, which is idempotent. Commands with warehouse retries wait longer anyway.
   const retries = { retries: 10, minTimeout: 100, maxTimeout: 5000 } as const
-  const persistent: Outbox['settleSent'] = (...outcome) => pRetry(() => settleSent(...outcome), retries)
+  const persistent: Outbox['settleSent'] = (...outcome) =>
+    pRetry(() => settleSent(...outcome), retries)
   return {
     ...project,
     get: client.get,

@@ -22,13 +22,23 @@ export async function readConversationNow(
   const signal = AbortSignal.timeout(maxMs)
   try {
     await withBudgets(config, { signal, log, maxMs }, async (warehouse, budgets) => {
-      const { readBehaviours, recordBehaviours } = createOutbox(warehouse.projectDb(project.projectId))
+      const { readBehaviours, recordBehaviours } = createOutbox(
+        warehouse.projectDb(project.projectId),
+      )
       const mirror = openMirror(warehouse, project.projectId, { schema: project.schema })
-      await withService(project, budgets.forProject(project), { signal, log }, async ({ client }) => {
-        const deps = { projectId: project.projectId, get: client.get, now: Date.now }
-        const { rows, requestedAt } = await readMessages({ ...deps, readBehaviours, recordBehaviours }, conversation)
-        await mirror.commit({ stream: 'messages', rows, requestedAt })
-      })
+      await withService(
+        project,
+        budgets.forProject(project),
+        { signal, log },
+        async ({ client }) => {
+          const deps = { projectId: project.projectId, get: client.get, now: Date.now }
+          const { rows, requestedAt } = await readMessages(
+            { ...deps, readBehaviours, recordBehaviours },
+            conversation,
+          )
+          await mirror.commit({ stream: 'messages', rows, requestedAt })
+        },
+      )
     })
     return { why: null }
   } catch (error) {

@@ -14,12 +14,21 @@ export type ReportConfig = DatabaseAddress & { readonly projects: readonly Repor
 
 const readOnly = { access: 'read', readOnly: true } as const
 
-/** A warehouse without its configuration: its projects are named by their ids. Throws UserError if there is none. */
+/**
+ * A warehouse without its configuration: its projects are named by their ids. Throws UserError if
+ * there is none.
+ */
 export async function withMirroredProjects(address: DatabaseAddress): Promise<ReportConfig> {
   const found = await withWarehouse(address, ({ db }) => listMirroredProjects(db), readOnly)
-  if (found.length > 0) return { ...address, projects: found.map(({ id }) => ({ name: id, projectId: id })) }
+  if (found.length > 0)
+    return { ...address, projects: found.map(({ id }) => ({ name: id, projectId: id })) }
   const why = 'no project has been read into it yet'
-  throw new UserError({ what: 'the warehouse is empty', why, next: 'run `deskmirror sync`', exitCode: 2 })
+  throw new UserError({
+    what: 'the warehouse is empty',
+    why,
+    next: 'run `deskmirror sync`',
+    exitCode: 2,
+  })
 }
 
 /** Throws UserError if there are no facts yet, or the period is invalid. */
@@ -42,8 +51,14 @@ export function readReport(
   return withWarehouse(address, read, readOnly)
 }
 
-/** Writes the file as a whole, or not at all. Throws UserError if it may not or cannot be written. */
-export async function writeReportFile(path: string, text: string, options: OutputOptions): Promise<void> {
+/**
+ * Writes the file as a whole, or not at all. Throws UserError if it may not or cannot be written.
+ */
+export async function writeReportFile(
+  path: string,
+  text: string,
+  options: OutputOptions,
+): Promise<void> {
   const file = await createOutputFile(path, options)
   try {
     await file.output.write(Buffer.from(text))

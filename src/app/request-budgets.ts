@@ -1,16 +1,28 @@
-/** The request budgets of this process, one for each key, shared through Redis or the warehouse, as the queue has it. */
+/**
+ * The request budgets of this process, one for each key, shared through Redis or the warehouse, as
+ * the queue has it.
+ */
 
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { type BudgetLocation, backendKindOf, budgetLocationOf, queueBackends } from '../config/queue-backends.ts'
+import {
+  type BudgetLocation,
+  backendKindOf,
+  budgetLocationOf,
+  queueBackends,
+} from '../config/queue-backends.ts'
 import type { Logger } from '../log.ts'
 import { recordBudgetLoss } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import type { Priority } from '../service/core/api-request.ts'
 import type { BudgetPause } from '../service/core/budget.ts'
 import type { BudgetPolicy } from '../service/core/budget-policy.ts'
-import { type BudgetStore, createMemoryStore, createSharedStore } from '../service/rate-limit/budget-store.ts'
+import {
+  type BudgetStore,
+  createMemoryStore,
+  createSharedStore,
+} from '../service/rate-limit/budget-store.ts'
 import { createRequestBudget, type RequestBudget } from '../service/rate-limit/request-budget.ts'
 import { createBudgetRecords } from '../service/sql/budget-records.ts'
 import { addMinutes, type MinuteRequests, recordPause } from '../service/sql/request-counts.ts'
@@ -21,30 +33,40 @@ import type { Db } from '../warehouse/connection-pool.ts'
 import { addressOptions, openWarehouse, type Warehouse } from './open.ts'
 
 /** Most commands need no Redis, whose client takes a while to load. */
-const loadRedisRecords = async () => (await import('../service/rate-limit/redis-record.ts')).openRedisRecords
+const loadRedisRecords = async () =>
+  (await import('../service/rate-limit/redis-record.ts')).openRedisRecords
 
 export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
 
 /**
- * `warehouse` null: there is none yet, so no process to share with. Throws UserError if the URL of Redis is not valid,
- * or if a worker keeps its budgets elsewhere.
+ * `warehouse` null: there is none yet, so no process to share with. Throws UserError if the URL of
+ * Redis is not valid, or if a worker keeps its budgets elsewhere.
  */
-export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse | null, log: Logger) {
+export async function openRequestBudgets(
+  queueUrl: string,
+  warehouse: Warehouse | null,
+  log: Logger,
+) {
   const { sharesBudgetsThrough } = queueBackends[backendKindOf(queueUrl)]
   if (warehouse !== null) await assertSameBudgetLocation(sharesBudgetsThrough, warehouse)
   const onUnreachable = (why: string) => log.debug({ event: 'budget.unreachable', why })
-  const redis = sharesBudgetsThrough === 'redis' ? (await loadRedisRecords())(queueUrl, onUnreachable) : null
+  const redis =
+    sharesBudgetsThrough === 'redis' ? (await loadRedisRecords())(queueUrl, onUnreachable) : null
   /** Names of the closed budgets that are polled until they reopen. */
   const watchedBudgets = new Set<string>()
   const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.db)
   const records = warehouse === null ? null : createBudgetRecords(warehouse.pool)
   let isClosed = false
-  const openedBudgets = new Map<string, { readonly policy: string; readonly budget: RequestBudget }>()
+  const openedBudgets = new Map<
+    string,
+    { readonly policy: string; readonly budget: RequestBudget }
+  >()
 
   const open = (project: ProjectConfig, name: string): RequestBudget => {
     const { projectId } = project
     const policy = policyOf(project)
-    if (warehouse === null || records === null) return createRequestBudget(createMemoryStore(policy))
+    if (warehouse === null || records === null)
+      return createRequestBudget(createMemoryStore(policy))
     const keyUse = records.keyUse(name)
     const record = redis?.record(name) ?? records.record(name)
     const onClosed = (why: string) => {
@@ -60,7 +82,8 @@ export async function openRequestBudgets(queueUrl: string, warehouse: Warehouse 
     }
     const store = createSharedStore({ policy, record, keyUse, onClosed })
     // A slot whose grant did not reach us expires by itself.
-    const acquire: BudgetStore['acquire'] = (...args) => warehouse.retry.run(() => store.acquire(...args))
+    const acquire: BudgetStore['acquire'] = (...args) =>
+      warehouse.retry.run(() => store.acquire(...args))
     const budget = createRequestBudget({ ...store, acquire })
     return budget
   }
@@ -100,9 +123,10 @@ export async function withRequestBudgetsOnly<T>(
   log: Logger,
   work: (budgets: RequestBudgets) => Promise<T>,
 ): Promise<T> {
-  const warehouse = await openWarehouse(config.databaseUrl, { ...addressOptions(config), access: 'read' }).catch(
-    () => null,
-  )
+  const warehouse = await openWarehouse(config.databaseUrl, {
+    ...addressOptions(config),
+    access: 'read',
+  }).catch(() => null)
   try {
     return await withRequestBudgets(config, warehouse, log, work)
   } finally {
@@ -134,7 +158,10 @@ const locationNames: Readonly<Record<BudgetLocation, string>> = {
 }
 
 /** Two budgets for one key would each allow the whole rate. */
-async function assertSameBudgetLocation(location: BudgetLocation, warehouse: Warehouse): Promise<void> {
+async function assertSameBudgetLocation(
+  location: BudgetLocation,
+  warehouse: Warehouse,
+): Promise<void> {
   const workers = await warehouse.retry.run(() => listLiveWorkers(warehouse.db, Date.now()))
   const other = workers.find(({ queue }) => budgetLocationOf(queue) !== location)
   if (other === undefined) return
@@ -149,14 +176,26 @@ async function assertSameBudgetLocation(location: BudgetLocation, warehouse: War
 }
 
 /** Identifies a key without showing it: the service counts requests by key, not by project. */
-export function keyFingerprint({ baseUrl, apiKey }: Pick<ProjectConfig, 'baseUrl' | 'apiKey'>): string {
-  return createHash('sha256').update(`${baseUrl.origin}\n${apiKey.reveal()}`).digest('hex').slice(0, 24)
+export function keyFingerprint({
+  baseUrl,
+  apiKey,
+}: Pick<ProjectConfig, 'baseUrl' | 'apiKey'>): string {
+  return createHash('sha256')
+    .update(`${baseUrl.origin}\n${apiKey.reveal()}`)
+    .digest('hex')
+    .slice(0, 24)
 }
 
-/** How often a closed budget is polled at least: another process may close it again, or its store may be away. */
+/**
+ * How often a closed budget is polled at least: another process may close it again, or its store
+ * may be away.
+ */
 const pollEveryMs: Ms = 5000
 
-/** Logs when a closed budget is open again, unless `isStopped` first. Does not keep the process alive. */
+/**
+ * Logs when a closed budget is open again, unless `isStopped` first. Does not keep the process
+ * alive.
+ */
 export async function logWhenBudgetOpens(
   project: ProjectName,
   budget: RequestBudget,
@@ -166,12 +205,15 @@ export async function logWhenBudgetOpens(
   const since = Date.now()
   while (!isStopped()) {
     const { closedForMs } = await budget.view().catch(() => ({ closedForMs: pollEveryMs }))
-    if (closedForMs === null) return log.info({ event: 'budget.opened', project, for_ms: Date.now() - since })
+    if (closedForMs === null)
+      return log.info({ event: 'budget.opened', project, for_ms: Date.now() - since })
     await sleep(Math.min(closedForMs, pollEveryMs) + 1, undefined, { ref: false })
   }
 }
 
-/** Counts the requests of this process by the minute, and notes pauses, for the chart of the budget. */
+/**
+ * Counts the requests of this process by the minute, and notes pauses, for the chart of the budget.
+ */
 const minuteMs: Ms = 60_000
 
 type Count = { requests: number; throttled: number }
@@ -191,12 +233,16 @@ function createBudgetRecorder(db: Db, now: () => EpochMs = Date.now) {
     counts.clear()
     await addMinutes(db, written).catch(() => {})
   }
-  const addPause = (project: ProjectId, pause: BudgetPause) => void recordPause(db, project, pause).catch(() => {})
+  const addPause = (project: ProjectId, pause: BudgetPause) =>
+    void recordPause(db, project, pause).catch(() => {})
   const timer = setInterval(() => void flush(), minuteMs).unref()
   return {
     addPause,
     /** The same budget, whose use is counted for the project. */
-    watch: (budget: RequestBudget, { projectId }: Pick<ProjectConfig, 'projectId'>): RequestBudget => {
+    watch: (
+      budget: RequestBudget,
+      { projectId }: Pick<ProjectConfig, 'projectId'>,
+    ): RequestBudget => {
       const priorities = new WeakMap<object, Priority>()
       return {
         ...budget,

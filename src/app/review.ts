@@ -31,7 +31,9 @@ export function reviewQueuedBatch(
   { now, onReviews }: ReviewOptions,
 ): Promise<{ readonly review: ReviewSummary; readonly drafts: SelectionDigest }> {
   return withOutbox(config, project, (_, warehouse) =>
-    withOutboxSnapshot(warehouse.projectDb(project.projectId), (reader) => reviewBatch(reader, batch, now, onReviews)),
+    withOutboxSnapshot(warehouse.projectDb(project.projectId), (reader) =>
+      reviewBatch(reader, batch, now, onReviews),
+    ),
   )
 }
 
@@ -45,7 +47,8 @@ export async function selectByOutcome(
   const { id } = await withOutbox(config, project, (outbox) => requireBatch(outbox, batch))
   const ids: string[] = []
   const onReviews: OnReviews = async (reviews) => {
-    for (const review of reviews) if (review.id !== null && outcomes.includes(review.outcome)) ids.push(review.id)
+    for (const review of reviews)
+      if (review.id !== null && outcomes.includes(review.outcome)) ids.push(review.id)
   }
   await reviewQueuedBatch(config, project, id, { now, onReviews })
   return ids

@@ -1,7 +1,8 @@
 /**
- * Notices that the warehouse went back in time, as after a restored backup, or began anew: how often it has sent is also kept
- * outside of it, in Redis if the queue is there, and in a file; and how often any warehouse of its address has sent. Then
- * nothing is sent until a person has said how to go on.
+ * Notices that the warehouse went back in time, as after a restored backup, or began anew: how
+ * often it has sent is also kept outside of it, in Redis if the queue is there, and in a file; and
+ * how often any warehouse of its address has sent. Then nothing is sent until a person has said how
+ * to go on.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -25,7 +26,11 @@ export type SendRecord = ReturnType<typeof openSendRecord>
 export function openSendRecord(
   config: Pick<Config, 'databaseUrl' | 'projects'>,
   project: ProjectConfig,
-  { warehouse, budgets, log }: { warehouse: Warehouse; budgets: Pick<RequestBudgets, 'numbers'>; log: Logger },
+  {
+    warehouse,
+    budgets,
+    log,
+  }: { warehouse: Warehouse; budgets: Pick<RequestBudgets, 'numbers'>; log: Logger },
 ) {
   const sends = createSends(warehouse.projectDb(project.projectId))
   const location = parseDatabaseUrl(config.databaseUrl)
@@ -33,7 +38,8 @@ export function openSendRecord(
   const place = sendsFile(location)
   const file = place === null ? null : numbersInFile(place.path, place.beside)
   const places = [file, budgets.numbers].filter((place) => place !== null)
-  const readOutside = async (key: string) => Math.max(0, ...(await Promise.all(places.map((place) => place.read(key)))))
+  const readOutside = async (key: string) =>
+    Math.max(0, ...(await Promise.all(places.map((place) => place.read(key)))))
   const addressKey = `${addressOf(location)}:${project.projectId}`
 
   /** Why nothing is sent; null: it may be. Recorded in the warehouse when it is first noticed. */
@@ -59,9 +65,13 @@ export function openSendRecord(
     return why
   }
   /** The file is created before the first send, so that later it is known to be missing. */
-  const findMissing = async (numbers: NumbersFile, { key, sends: counted }: Sends): Promise<string | null> => {
+  const findMissing = async (
+    numbers: NumbersFile,
+    { key, sends: counted }: Sends,
+  ): Promise<string | null> => {
     if (numbers.exists()) return null
-    if (counted > 0) return `${numbers.path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
+    if (counted > 0)
+      return `${numbers.path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
     await numbers.raise([key], 0)
     return null
   }
@@ -113,10 +123,14 @@ export function openSendRecord(
 
 const isOlder = 'the warehouse is older than the last write-back that was sent'
 const asRestored = 'as after a restored backup'
-const isEmpty = 'the warehouse has sent nothing yet, but one at the same address has sent write-backs of this project'
+const isEmpty =
+  'the warehouse has sent nothing yet, but one at the same address has sent write-backs of this project'
 const asReplaced = 'as after its database was dropped, or another file or schema took its place'
 
-/** The same for all warehouses that are there one after the other, and for all schemas of a database. */
+/**
+ * The same for all warehouses that are there one after the other, and for all schemas of a
+ * database.
+ */
 function addressOf(location: DatabaseLocation): string {
   return location.kind === 'sqlite' ? resolve(location.path) : serverDisplayName(location.url)
 }

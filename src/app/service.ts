@@ -1,4 +1,6 @@
-/** The service for one project: a client with the project's key, on the key's shared request budget. */
+/**
+ * The service for one project: a client with the project's key, on the key's shared request budget.
+ */
 import { randomUUID } from 'node:crypto'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
@@ -33,10 +35,17 @@ export type ServiceOptions = {
   readonly onOutcome?: (priority: Priority, outcome: 'ok' | ApiFailure['kind']) => void
 }
 
-/** How long a read may continue after the stop signal, so that its page is stored and not read again. */
+/**
+ * How long a read may continue after the stop signal, so that its page is stored and not read
+ * again.
+ */
 const readGraceMs = 5000
 
-export function connectService(project: ProjectConfig, budget: RequestBudget, options: ServiceOptions) {
+export function connectService(
+  project: ProjectConfig,
+  budget: RequestBudget,
+  options: ServiceOptions,
+) {
   const { signal, log, onOutcome, connections, isNewAddress = false } = options
   const ownAbort = new AbortController()
   const stopSignal = AbortSignal.any([signal, ownAbort.signal])
@@ -58,7 +67,8 @@ export function connectService(project: ProjectConfig, budget: RequestBudget, op
     ...(connections === undefined ? {} : { connections }),
   })
   const close = async () => {
-    // While a combined signal has a listener, Node frees neither the signal nor what the listener refers to.
+    // While a combined signal has a listener, Node frees neither the signal nor what the listener
+    // refers to.
     stopSignal.removeEventListener('abort', abortReads)
     await client.close()
   }
@@ -80,8 +90,11 @@ export async function withService<T>(
 }
 
 /** What long work of a command takes. `notify`: the warehouse is away, or back. */
-export type CommandOptions = Pick<ServiceOptions, 'signal' | 'log'> & Pick<WarehouseRetryOptions, 'notify'>
-type LongWorkOptions = Pick<ServiceOptions, 'signal' | 'log'> & WarehouseRetryOptions & Pick<WarehouseOptions, 'access'>
+export type CommandOptions = Pick<ServiceOptions, 'signal' | 'log'> &
+  Pick<WarehouseRetryOptions, 'notify'>
+type LongWorkOptions = Pick<ServiceOptions, 'signal' | 'log'> &
+  WarehouseRetryOptions &
+  Pick<WarehouseOptions, 'access'>
 
 /** Opens what long work with the service needs. The warehouse may be away for a while. */
 export function withBudgets<T>(
@@ -102,7 +115,9 @@ export function withProject<T>(
   work: (service: Service, warehouse: Warehouse, budgets: RequestBudgets) => Promise<T>,
 ): Promise<T> {
   return withBudgets(config, { signal, log, ...options }, (warehouse, budgets) =>
-    withService(project, budgets.forProject(project), { signal, log }, (service) => work(service, warehouse, budgets)),
+    withService(project, budgets.forProject(project), { signal, log }, (service) =>
+      work(service, warehouse, budgets),
+    ),
   )
 }
 
@@ -114,18 +129,29 @@ export function reportBudget({ budget }: Service, onBudget: (budget: BudgetView)
 const budgetEveryMs: Ms = 500
 
 /** Reports it now, and twice a second until the returned function is called. */
-export function startBudgetReports(service: Service, onBudget?: (budget: BudgetView) => void): () => void {
+export function startBudgetReports(
+  service: Service,
+  onBudget?: (budget: BudgetView) => void,
+): () => void {
   if (onBudget === undefined) return () => {}
   reportBudget(service, onBudget)
   const timer = setInterval(() => reportBudget(service, onBudget), budgetEveryMs)
   return () => clearInterval(timer)
 }
 
-/** The error of a run that a fatal failure ended. `hasServiceResponded`: the service responded before, so its address is right. */
-export function fatalRunError(project: ProjectConfig, failure: ApiFailure, hasServiceResponded = false): UserError {
+/**
+ * The error of a run that a fatal failure ended. `hasServiceResponded`: the service responded
+ * before, so its address is right.
+ */
+export function fatalRunError(
+  project: ProjectConfig,
+  failure: ApiFailure,
+  hasServiceResponded = false,
+): UserError {
   const why = describeFailure(failure)
   if (isBudgetUnavailable(failure)) return new UserError({ ...budgetUnavailable, why, exitCode: 1 })
-  const error = (what: string, next: string, exitCode: 1 | 2) => new UserError({ what, why, next, exitCode })
+  const error = (what: string, next: string, exitCode: 1 | 2) =>
+    new UserError({ what, why, next, exitCode })
   const location = `at ${project.baseUrl.href} (project ${project.name})`
   const resumeHint = 'the next run continues where this one stopped'
   if (failure.kind === 'denied') {
@@ -136,12 +162,17 @@ export function fatalRunError(project: ProjectConfig, failure: ApiFailure, hasSe
     return error(`the service denies the key of the project ${project.name}`, next, 2)
   }
   if (failure.kind === 'refused') {
-    const next = 'check DESKMIRROR_BASE_URL (with its version segment, if it has one) and DESKMIRROR_PROJECT_ID'
+    const next =
+      'check DESKMIRROR_BASE_URL (with its version segment, if it has one) and DESKMIRROR_PROJECT_ID'
     return error(`this API is not served ${location}`, next, 2)
   }
   if (hasServiceResponded || (failure.kind === 'transient' && failure.status !== null))
     return error(`the service fails ${location}`, `try again later: ${resumeHint}`, 1)
-  return error(`the service does not answer ${location}`, `check DESKMIRROR_BASE_URL and the network; ${resumeHint}`, 1)
+  return error(
+    `the service does not answer ${location}`,
+    `check DESKMIRROR_BASE_URL and the network; ${resumeHint}`,
+    1,
+  )
 }
 
 const recordEveryMs: Ms = 2000

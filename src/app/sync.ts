@@ -1,4 +1,7 @@
-/** Runs `sync`: over streams of one project, under their locks, on its budget. A worker runs one for each time slice. */
+/**
+ * Runs `sync`: over streams of one project, under their locks, on its budget. A worker runs one for
+ * each time slice.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import { updateCallFields } from '../analytics/sql/reference-tables.ts'
@@ -36,13 +39,21 @@ export type SyncOptions = CommandOptions & {
   readonly onBudget: (budget: BudgetView) => void
 }
 
-/** Throws UserError: locked, denied, a warehouse that cannot be used, a time zone that changed unconfirmed. */
-export async function syncProject(config: Config, project: ProjectConfig, options: SyncOptions): Promise<SyncReport> {
+/**
+ * Throws UserError: locked, denied, a warehouse that cannot be used, a time zone that changed
+ * unconfirmed.
+ */
+export async function syncProject(
+  config: Config,
+  project: ProjectConfig,
+  options: SyncOptions,
+): Promise<SyncReport> {
   const { mode, streams, signal, log } = options
   const startedAt = Date.now()
   return withBudgets(config, options, async (warehouse, budgets) => {
     const mirror = openMirror(warehouse, project.projectId)
-    if (streams.includes('analytics')) await requireConfirmedZone(mirror, project, options.changeTimeZone === true)
+    if (streams.includes('analytics'))
+      await requireConfirmedZone(mirror, project, options.changeTimeZone === true)
     const lock = await acquireLocks(warehouse, project, options)
     const { onProgress, onBudget } = options
     const isNewAddress = !(await hasReadAnything(warehouse, project))
@@ -51,7 +62,8 @@ export async function syncProject(config: Config, project: ProjectConfig, option
     })
     if (run.fatalFailure !== null) throw fatalRunError(project, run.fatalFailure)
     const gaps = await warehouse.retry.run(() => listGaps(warehouse.db, project.projectId))
-    const sum = (of: 'rows' | 'changed') => run.reports.reduce((total, report) => total + report[of], 0)
+    const sum = (of: 'rows' | 'changed') =>
+      run.reports.reduce((total, report) => total + report[of], 0)
     return {
       project: project.name,
       mode,
@@ -67,22 +79,29 @@ export async function syncProject(config: Config, project: ProjectConfig, option
   })
 }
 
-async function hasReadAnything(warehouse: Warehouse, { projectId }: ProjectConfig): Promise<boolean> {
+async function hasReadAnything(
+  warehouse: Warehouse,
+  { projectId }: ProjectConfig,
+): Promise<boolean> {
   const states = await warehouse.retry.run(() => readStreamStates(warehouse.db))
   return [...(states.get(projectId)?.values() ?? [])].some(({ at }) => at !== null)
 }
 
 /**
- * Locks the streams of a one-shot sync: all at once; or, if `wait` is set, one by one as other processes release them,
- * because a worker always reads some stream, one time slice each. Throws UserError if another process holds a stream and
- * `wait` is not set, or the signal ends the wait.
+ * Locks the streams of a one-shot sync: all at once; or, if `wait` is set, one by one as other
+ * processes release them, because a worker always reads some stream, one time slice each. Throws
+ * UserError if another process holds a stream and `wait` is not set, or the signal ends the wait.
  */
 export async function acquireLocks(
   warehouse: Warehouse,
   project: ProjectConfig,
   options: Pick<SyncOptions, 'streams' | 'wait' | 'signal' | 'log'>,
 ): Promise<AcquiredLock> {
-  const all = await acquireStreamLocks(warehouse.projectDb(project.projectId), options.streams, Date.now())
+  const all = await acquireStreamLocks(
+    warehouse.projectDb(project.projectId),
+    options.streams,
+    Date.now(),
+  )
   if (all.held) return all
   if (!options.wait) throw lockedError(project, all)
   const { holder, since } = all
@@ -90,7 +109,11 @@ export async function acquireLocks(
   const acquired: AcquiredLock[] = []
   const waitForLock = async (stream: StreamName): Promise<AcquiredLock> => {
     for (;;) {
-      const lock = await acquireStreamLocks(warehouse.projectDb(project.projectId), [stream], Date.now())
+      const lock = await acquireStreamLocks(
+        warehouse.projectDb(project.projectId),
+        [stream],
+        Date.now(),
+      )
       if (lock.held) return lock
       if (options.signal.aborted) throw lockedError(project, lock)
       await combineLocks(acquired).heartbeat(Date.now())
@@ -111,14 +134,18 @@ function combineLocks(locks: readonly AcquiredLock[]): AcquiredLock {
   return {
     held: true,
     token: locks[0]?.token ?? '',
-    heartbeat: async (now) => (await Promise.all(locks.map((lock) => lock.heartbeat(now)))).every((isKept) => isKept),
+    heartbeat: async (now) =>
+      (await Promise.all(locks.map((lock) => lock.heartbeat(now)))).every((isKept) => isKept),
     release: async () => {
       for (const lock of locks) await lock.release()
     },
   }
 }
 
-function lockedError(project: ProjectConfig, { stream, holder, since }: Extract<LockResult, { held: false }>) {
+function lockedError(
+  project: ProjectConfig,
+  { stream, holder, since }: Extract<LockResult, { held: false }>,
+) {
   return new UserError({
     what: `cannot sync the project ${project.name}`,
     why: `${holder} has been reading its ${stream} since ${since}`,
@@ -139,7 +166,10 @@ export type SyncRunOptions = ServiceOptions & {
   readonly onBudget?: (budget: BudgetView) => void
 }
 
-/** Releases the lock at the end. `isLockLost`: another process took the lock meanwhile, and the run was stopped. */
+/**
+ * Releases the lock at the end. `isLockLost`: another process took the lock meanwhile, and the run
+ * was stopped.
+ */
 export async function runSyncUnderLock(
   lock: AcquiredLock,
   warehouse: Warehouse,
@@ -165,7 +195,10 @@ export async function runSyncUnderLock(
           mirrored: new Set(project.streams),
           lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
           get: service.client.get,
-          mirror: openMirror(warehouse, project.projectId, { schema: project.schema, lockToken: lock.token }),
+          mirror: openMirror(warehouse, project.projectId, {
+            schema: project.schema,
+            lockToken: lock.token,
+          }),
           requestCount: service.client.requestCount,
           now: Date.now,
           signal: service.signal,
@@ -175,7 +208,11 @@ export async function runSyncUnderLock(
         })
       }
       const { log, maxFactsMs } = options
-      const factsOptions = { signal: service.signal, log, ...(maxFactsMs === undefined ? {} : { maxMs: maxFactsMs }) }
+      const factsOptions = {
+        signal: service.signal,
+        log,
+        ...(maxFactsMs === undefined ? {} : { maxMs: maxFactsMs }),
+      }
       const run = await withFreshFacts(warehouse, project, factsOptions, syncOnce)
       return { run, requests: service.client.requestCount(), isLockLost }
     } finally {
@@ -185,7 +222,10 @@ export async function runSyncUnderLock(
   }).finally(() => lock.release())
 }
 
-export function startLockHeartbeat(lock: Pick<AcquiredLock, 'heartbeat'>, onLost: () => void): () => void {
+export function startLockHeartbeat(
+  lock: Pick<AcquiredLock, 'heartbeat'>,
+  onLost: () => void,
+): () => void {
   const sendHeartbeat = () =>
     lock.heartbeat(Date.now()).then(
       (isHeld) => isHeld || onLost(),

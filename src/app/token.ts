@@ -1,7 +1,15 @@
-/** Requests a widget token for one project, at the widget's address and on the budget of the project's key. */
+/**
+ * Requests a widget token for one project, at the widget's address and on the budget of the
+ * project's key.
+ */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ApiError, type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
-import { mintToken, type WidgetSession, type WidgetToken, widgetTokenPath } from '../service/widget-token.ts'
+import {
+  mintToken,
+  type WidgetSession,
+  type WidgetToken,
+  widgetTokenPath,
+} from '../service/widget-token.ts'
 import { candidateWidgetUrls } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 import { withRequestBudgetsOnly } from './request-budgets.ts'
@@ -10,8 +18,9 @@ import { type ServiceOptions, withService } from './service.ts'
 type TokenFailure = Exclude<ApiFailure, { kind: 'aborted' }>
 
 /**
- * Mints a token for the widget in a browser. Tries the next likely address only if the one before has no such endpoint, so that
- * no token was minted there. Throws UserError, and ApiError only when aborted.
+ * Mints a token for the widget in a browser. Tries the next likely address only if the one before
+ * has no such endpoint, so that no token was minted there. Throws UserError, and ApiError only when
+ * aborted.
  */
 export function mintWidgetToken(
   config: Config,
@@ -19,10 +28,12 @@ export function mintWidgetToken(
   session: WidgetSession,
   options: Pick<ServiceOptions, 'signal' | 'log'>,
 ): Promise<WidgetToken> {
-  const addresses = project.widgetUrl === null ? candidateWidgetUrls(project.baseUrl) : [project.widgetUrl]
+  const addresses =
+    project.widgetUrl === null ? candidateWidgetUrls(project.baseUrl) : [project.widgetUrl]
   return withRequestBudgetsOnly(config, options.log, async (budgets) => {
     for (const [index, baseUrl] of addresses.entries()) {
-      // A token changes nothing in the project, so it may be minted even if writing is switched off.
+      // A token changes nothing in the project, so it may be minted even if writing is switched
+      // off.
       const widget = { ...project, baseUrl, readOnly: false }
       const result = await withService(widget, budgets.forProject(project), options, ({ client }) =>
         mintToken(client, session).catch((error: unknown): TokenFailure => {
@@ -33,7 +44,8 @@ export function mintWidgetToken(
       if ('token' in result) return result
       const tried = addresses.slice(0, index + 1)
       // The path does not exist, or does not accept POST.
-      const isMissing = result.kind === 'refused' && (result.status === 404 || result.status === 405)
+      const isMissing =
+        result.kind === 'refused' && (result.status === 404 || result.status === 405)
       if (!isMissing || tried.length === addresses.length) throw tokenError(project, tried, result)
     }
     throw new Error('a project has no address to ask for a widget token')
@@ -42,7 +54,11 @@ export function mintWidgetToken(
 
 const widgetUrlHint = `DESKMIRROR_WIDGET_URL (\`widget_url\` in deskmirror.yaml) is the part of the address before ${widgetTokenPath}`
 
-function tokenError({ name }: ProjectConfig, triedUrls: readonly URL[], failure: TokenFailure): UserError {
+function tokenError(
+  { name }: ProjectConfig,
+  triedUrls: readonly URL[],
+  failure: TokenFailure,
+): UserError {
   const addresses = triedUrls.map((url) => url.href.replace(/\/$/, '') + widgetTokenPath)
   const triedAddresses = `${addresses.join(', nor from ')} (project ${name})`
   const error = (what: string, next: string, exitCode: 1 | 2) =>
@@ -50,16 +66,25 @@ function tokenError({ name }: ProjectConfig, triedUrls: readonly URL[], failure:
   switch (failure.kind) {
     case 'denied': {
       const hint = keyHints[failure.status === 401 ? 'unknown' : 'lacking']
-      return error(`${addresses.at(-1)} does not take the key of the project ${name}`, `${hint}; ${widgetUrlHint}`, 2)
+      return error(
+        `${addresses.at(-1)} does not take the key of the project ${name}`,
+        `${hint}; ${widgetUrlHint}`,
+        2,
+      )
     }
     case 'refused': {
       // Only a server that understood the body can object to it.
       if (failure.status === 400 || failure.status === 422) {
-        const next = 'change --email, --name, --company, --metadata or --ttl (the bounds of ttl are not documented)'
+        const next =
+          'change --email, --name, --company, --metadata or --ttl (the bounds of ttl are not documented)'
         return error('the service refuses this widget token', next, 2)
       }
       const hint = failure.status === 403 ? `${keyHints.lacking}; ` : ''
-      return error(`no widget token is available from ${triedAddresses}`, `${hint}${widgetUrlHint}`, 2)
+      return error(
+        `no widget token is available from ${triedAddresses}`,
+        `${hint}${widgetUrlHint}`,
+        2,
+      )
     }
     case 'throttled': {
       const next = `try again in ${Math.ceil(failure.waitMs / 1000)} s`
@@ -72,7 +97,10 @@ function tokenError({ name }: ProjectConfig, triedUrls: readonly URL[], failure:
   }
 }
 
-/** What a denied key means here: the widget may need another key than the rest of the API, which is not documented. */
+/**
+ * What a denied key means here: the widget may need another key than the rest of the API, which is
+ * not documented.
+ */
 const keyHints = {
   unknown:
     '`deskmirror check` shows whether the key itself is right; if it is, this address is another service, or the widget needs another key or role (not documented; see Settings > API keys)',

@@ -1,4 +1,7 @@
-/** Runs `verify`, which changes nothing; `--json` also counts the rows of each day, and `--against` counts them again. */
+/**
+ * Runs `verify`, which changes nothing; `--json` also counts the rows of each day, and `--against`
+ * counts them again.
+ */
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { compareDigests } from '../export/core/day-digests.ts'
@@ -20,19 +23,38 @@ type VerifyOptions = CommandOptions & {
   readonly streams: readonly StreamName[]
   /** How many differences are listed. */
   readonly limit: number
-  /** Compare only so many conversations and visitors, drawn at random, with their children; undefined = everything. */
+  /**
+   * Compare only so many conversations and visitors, drawn at random, with their children;
+   * undefined = everything.
+   */
   readonly sampleSize?: number | undefined
   readonly onProgress: (progress: SyncProgress) => void
 }
 
-export function verifyProject(config: Config, project: ProjectConfig, options: VerifyOptions): Promise<VerifyReport> {
-  return withProject(config, project, { ...options, access: 'read' }, async ({ client }, warehouse) => {
-    const mirror = openMirror(warehouse, project.projectId)
-    const store = createAuditStore(warehouse.projectDb(project.projectId))
-    const deps = { ...project, ...options, streams: new Set(options.streams), get: client.get, mirror, store }
-    const result = await verifyMirror({ ...deps, now: Date.now })
-    return { project: project.name, ...result, requests: client.requestCount() }
-  })
+export function verifyProject(
+  config: Config,
+  project: ProjectConfig,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  return withProject(
+    config,
+    project,
+    { ...options, access: 'read' },
+    async ({ client }, warehouse) => {
+      const mirror = openMirror(warehouse, project.projectId)
+      const store = createAuditStore(warehouse.projectDb(project.projectId))
+      const deps = {
+        ...project,
+        ...options,
+        streams: new Set(options.streams),
+        get: client.get,
+        mirror,
+        store,
+      }
+      const result = await verifyMirror({ ...deps, now: Date.now })
+      return { project: project.name, ...result, requests: client.requestCount() }
+    },
+  )
 }
 
 /** `now`: the clock of the command. */
@@ -41,11 +63,16 @@ type CountOptions = Pick<VerifyOptions, 'streams' | 'signal'> & {
   readonly now: () => EpochMs
 }
 
-/** `verify --json`, one project: what was compared with the service, what could not be, and what the mirror has. */
+/**
+ * `verify --json`, one project: what was compared with the service, what could not be, and what the
+ * mirror has.
+ */
 export type VerifyDocument = VerifyReport & {
   /** Its id in the service. */
   readonly projectId: ProjectId
-  /** So many conversations and visitors were drawn at random, with their children; null = every row. */
+  /**
+   * So many conversations and visitors were drawn at random, with their children; null = every row.
+   */
   readonly sample: number | null
   /** When the service was read. */
   readonly from: string
@@ -69,10 +96,20 @@ export async function verifyWithDigests(
     .filter((stream) => !isCompared(stream))
     .map((stream) => ({ stream, why: notComparable[stream] ?? 'a sample has none of it' }))
   const mirror = await countStreams(config, project, options)
-  return { ...report, projectId: project.projectId, sample: sampleSize, from, to, notCompared, mirror }
+  return {
+    ...report,
+    projectId: project.projectId,
+    sample: sampleSize,
+    from,
+    to,
+    notCompared,
+    mirror,
+  }
 }
 
-const notComparable: Partial<Record<StreamName, string>> = { availability: 'the service shows only the present state' }
+const notComparable: Partial<Record<StreamName, string>> = {
+  availability: 'the service shows only the present state',
+}
 
 /** `verify --against`, one project. */
 export type DigestComparison = {
@@ -84,8 +121,8 @@ export type DigestComparison = {
 }
 
 /**
- * Reads only the warehouse. `streams` undefined: those of the file. Throws UserError if the file has no counts of this project
- * and these streams.
+ * Reads only the warehouse. `streams` undefined: those of the file. Throws UserError if the file
+ * has no counts of this project and these streams.
  */
 export async function compareWithDocument(
   config: Config,
@@ -94,18 +131,32 @@ export async function compareWithDocument(
     file,
     streams,
     ...options
-  }: Omit<CountOptions, 'streams'> & { readonly file: string; readonly streams: readonly StreamName[] | undefined },
+  }: Omit<CountOptions, 'streams'> & {
+    readonly file: string
+    readonly streams: readonly StreamName[] | undefined
+  },
 ): Promise<DigestComparison> {
   const { countedAt, digest, streams: all } = readVerifyDocument(file, project.projectId)
   const missing = streams?.find((name) => all.every(({ stream }) => stream !== name))
   if (missing !== undefined) {
-    const [why, next] = [`it does not count ${missing}`, 'leave it out of --streams, or name another file']
+    const [why, next] = [
+      `it does not count ${missing}`,
+      'leave it out of --streams, or name another file',
+    ]
     throw new UserError({ what: `cannot compare with ${file}`, why, next, exitCode: 2 })
   }
   const before = all.filter(({ stream }) => streams?.includes(stream) ?? true)
-  const counted = await countStreams(config, project, { ...options, streams: before.map(({ stream }) => stream) })
+  const counted = await countStreams(config, project, {
+    ...options,
+    streams: before.map(({ stream }) => stream),
+  })
   const changes = compareDigests(before, counted.streams)
-  return { project: project.name, before: { file, countedAt, digest }, countedAt: counted.countedAt, streams: changes }
+  return {
+    project: project.name,
+    before: { file, countedAt, digest },
+    countedAt: counted.countedAt,
+    streams: changes,
+  }
 }
 
 async function countStreams(
@@ -118,6 +169,10 @@ async function countStreams(
     throwIfAborted(signal)
     onProgress?.({ stream, state: 'running', rows, changed: 0, requests: 0, left: null })
   }
-  const count = (snapshot: ExportSnapshot) => countMirror(snapshot, countedAt, { projectId, streams, onRows })
-  return withWarehouse(config, ({ db, pool }) => withSnapshot(db, pool, count), { access: 'read', readOnly: true })
+  const count = (snapshot: ExportSnapshot) =>
+    countMirror(snapshot, countedAt, { projectId, streams, onRows })
+  return withWarehouse(config, ({ db, pool }) => withSnapshot(db, pool, count), {
+    access: 'read',
+    readOnly: true,
+  })
 }

@@ -1,11 +1,20 @@
-/** `deskmirror audit`: reads a random sample of the mirror again, corrects what differs, and says what follows. */
+/**
+ * `deskmirror audit`: reads a random sample of the mirror again, corrects what differs, and says
+ * what follows.
+ */
 import { Option } from 'commander'
 import type { AuditReport, AuditResult } from '../mirror/mirror.ts'
 import { formatCount, formatDuration, pluralize } from '../values/format.ts'
 import type { EpochMs } from '../values/time.ts'
 import { type Rendered, runOverService } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
-import { type CommonOptions, jsonOption, parseSampleSize, projectOption, quietOption } from './options.ts'
+import {
+  type CommonOptions,
+  jsonOption,
+  parseSampleSize,
+  projectOption,
+  quietOption,
+} from './options.ts'
 import { createSyncLine } from './render/display.ts'
 import { auditRows, differenceRow } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
@@ -26,11 +35,13 @@ Exit code: 0 nothing differed · 1 failed · 2 a person must change something ·
 
 export const command = defineCommand<Options>({
   name: 'audit',
-  description: 'Reads a random sample of the mirror again, corrects what differs, and says how much differs at most.',
+  description:
+    'Reads a random sample of the mirror again, corrects what differs, and says how much differs at most.',
   options: [
-    new Option('--sample <n>', 'how many conversations, and how many visitors; else as configured').argParser(
-      parseSampleSize,
-    ),
+    new Option(
+      '--sample <n>',
+      'how many conversations, and how many visitors; else as configured',
+    ).argParser(parseSampleSize),
     projectOption(),
     quietOption(),
     jsonOption(),
@@ -53,13 +64,18 @@ export const command = defineCommand<Options>({
 function renderAudit(report: AuditReport, now: EpochMs): Rendered {
   const { project, audits, differences, estimates, outcome, notices, requests } = report
   const differing = audits.reduce((sum, audit) => sum + audit.differing, 0)
-  const isWhole = outcome === 'complete' && notices.length === 0 && audits.every(({ unreadable }) => unreadable === 0)
+  const isWhole =
+    outcome === 'complete' &&
+    notices.length === 0 &&
+    audits.every(({ unreadable }) => unreadable === 0)
   return {
     lines: [
       ...alignColumns(audits.map(auditRow)),
       ...alignColumns(differences.map(differenceRow)),
       ...notices,
-      ...(outcome === 'interrupted' ? ['interrupted: the running audit is lost, and the next one draws again'] : []),
+      ...(outcome === 'interrupted'
+        ? ['interrupted: the running audit is lost, and the next one draws again']
+        : []),
       ...alignColumns([[project, pluralize(requests, 'request')], ...auditRows(estimates, now)]),
     ],
     exit: differing === 0 && isWhole ? 0 : 3,

@@ -41,12 +41,14 @@ Just trying it out? deskmirror demo needs none of this.`
 
 export const command = defineCommand<CommonOptions>({
   name: 'check',
-  description: 'Checks everything that a sync needs, and explains how to get what is missing. Changes nothing.',
+  description:
+    'Checks everything that a sync needs, and explains how to get what is missing. Changes nothing.',
   options: [projectOption(), jsonOption()],
   help,
   run: async (context, options) => {
     const config = loadConfigOrError(context)
-    if (!(config instanceof ConfigurationError)) return renderChecks(await checkProjects(context, config, options), [])
+    if (!(config instanceof ConfigurationError))
+      return renderChecks(await checkProjects(context, config, options), [])
     const items = config.problems.map(({ where, why }) => errorItem(where, why))
     // Where a file describes projects, the first steps have been taken.
     const isFirst = config.problems.some(
@@ -81,7 +83,8 @@ async function checkProjects(
   ])
   return results.map((result): ProjectChecks => {
     const project = result.call.project.name
-    if ('report' in result) return { project, items: result.report, exit: worstExitCode(result.report.map(toExitCode)) }
+    if ('report' in result)
+      return { project, items: result.report, exit: worstExitCode(result.report.map(toExitCode)) }
     const { what, why, next, exitCode } = result.error
     return { project, items: [errorItem(what, why, next)], exit: exitCode }
   })
@@ -106,17 +109,26 @@ export function toExitCode({ name, state, retryable }: CheckItem): ExitCode {
 
 const marks = { ok: '✓', warning: '!', error: '✗' } as const
 
-export function renderChecks(results: readonly ProjectChecks[], footer: readonly string[]): CommandResult {
+export function renderChecks(
+  results: readonly ProjectChecks[],
+  footer: readonly string[],
+): CommandResult {
   const width = Math.max(...results.flatMap(({ items }) => items.map((item) => item.name.length)))
   const lines = results.flatMap(({ project, items }) => [
     ...(results.length > 1 && project !== null ? [project] : []),
     ...items.flatMap((item) => renderItem(item, width)),
   ])
   const document = { projects: results.map(({ project, items }) => ({ project, items })) }
-  return { document, lines: [...lines, ...footer], exit: worstExitCode(results.map(({ exit }) => exit)) }
+  return {
+    document,
+    lines: [...lines, ...footer],
+    exit: worstExitCode(results.map(({ exit }) => exit)),
+  }
 }
 
 function renderItem({ name, state, detail, hint }: CheckItem, width: number): string[] {
   const line = `${marks[state]} ${toPrintable(name).padEnd(width)}   ${toPrintable(detail)}`
-  return hint === null || hint === '' ? [line] : [line, `  ${' '.repeat(width)}   → ${toPrintable(hint)}`]
+  return hint === null || hint === ''
+    ? [line]
+    : [line, `  ${' '.repeat(width)}   → ${toPrintable(hint)}`]
 }

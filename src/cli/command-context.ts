@@ -18,7 +18,8 @@ export function createCommandContext() {
   process.stderr.on('error', exitOnStderrError)
   return {
     /** Writes the result to standard output. */
-    writeOut: (text: string): void => void process.stdout.write(isTerminal() ? toPrintableLines(text) : text),
+    writeOut: (text: string): void =>
+      void process.stdout.write(isTerminal() ? toPrintableLines(text) : text),
     /** Standard output for results of any size. `write` resolves when more may be written. */
     openStdout: () => ({
       isTerminal: isTerminal(),
@@ -37,13 +38,24 @@ export function createCommandContext() {
     describeConfiguration: () => describeConfiguration(),
     openLog: openCommandLog,
     wantsStackTraces: () => wantsStackTraces(),
-    /** From this call on, Ctrl-C aborts the signal instead of ending the process. `inHand`: what is finished first. */
+    /**
+     * From this call on, Ctrl-C aborts the signal instead of ending the process. `inHand`: what is
+     * finished first.
+     */
     openInterruptSignal: ({ notify }: Display, inHand = 'the current page'): AbortSignal =>
-      abortOnSignals(endingSignals, () => notify(`stopping after ${inHand}; press Ctrl-C again to stop at once`)),
-    /** The same for a command that leaves nothing undone: when its work has ended, the process ends by the signal. */
+      abortOnSignals(endingSignals, () =>
+        notify(`stopping after ${inHand}; press Ctrl-C again to stop at once`),
+      ),
+    /**
+     * The same for a command that leaves nothing undone: when its work has ended, the process ends
+     * by the signal.
+     */
     openEndingSignal: (): AbortSignal =>
       abortOnSignals(endingSignals, (name) => process.on('exit', () => endBySignal(name))),
-    /** Loads the use cases of a command only when they are needed, so that help and usage errors respond at once. */
+    /**
+     * Loads the use cases of a command only when they are needed, so that help and usage errors
+     * respond at once.
+     */
     load: <UseCases>(load: () => Promise<UseCases>): Promise<UseCases> => load(),
     openStdin: (): AsyncIterable<Uint8Array> => process.stdin,
     /** The name of the user who runs the command. */
@@ -60,16 +72,22 @@ async function readVersion() {
   // Loaded here, because it takes longer than most commands.
   const { migrationNames } = await import('../../schema/migrations/migrations.ts')
   // In a checkout, or compiled.
-  const paths = ['../../package.json', '../../../package.json'].map((path) => new URL(path, import.meta.url))
+  const paths = ['../../package.json', '../../../package.json'].map(
+    (path) => new URL(path, import.meta.url),
+  )
   const found = paths.find((url) => existsSync(url))
-  const program = found === undefined ? 'unknown' : String(JSON.parse(readFileSync(found, 'utf8')).version)
+  const program =
+    found === undefined ? 'unknown' : String(JSON.parse(readFileSync(found, 'utf8')).version)
   const schema = migrationNames.at(-1) ?? 'none'
   return { versions: { program, schema }, text: `${program} (schema ${schema})` }
 }
 
 const isTerminal = (): boolean => process.stdout.isTTY === true
 
-/** Rows of the service may contain what moves a terminal's cursor, or worse. Files and pipes get them as they are. */
+/**
+ * Rows of the service may contain what moves a terminal's cursor, or worse. Files and pipes get
+ * them as they are.
+ */
 export function createTerminalWriter(write: (bytes: Uint8Array) => Promise<void>) {
   // A letter may be in two chunks.
   const decoder = new TextDecoder()
@@ -95,7 +113,10 @@ function currentUser(): string {
   }
 }
 
-/** Opens a command's log, at the configured level, or else one that suits the display. Prints configuration warnings. */
+/**
+ * Opens a command's log, at the configured level, or else one that suits the display. Prints
+ * configuration warnings.
+ */
 async function openCommandLog(config: Config, display: Display): Promise<Logger> {
   // A terminal's display shows what `info` would log; with `--quiet` only errors are logged.
   const byDisplay = { terminal: 'warn', plain: 'info', quiet: 'error' } as const
@@ -104,25 +125,40 @@ async function openCommandLog(config: Config, display: Display): Promise<Logger>
   for (const warning of config.warnings) display.notify(warning)
   // Only then: `status` and many others log nothing.
   const { createLog } = await import('../log.ts')
-  return createLog({ level, pretty: process.stderr.isTTY, secrets, write: (line) => display.writeAbove(line) })
+  return createLog({
+    level,
+    pretty: process.stderr.isTTY,
+    secrets,
+    write: (line) => display.writeAbove(line),
+  })
 }
 
 /** A truncated result must not pass for a complete one. */
 function exitOnStdoutError(error: NodeJS.ErrnoException): void {
   const why = systemErrorText(error)?.why ?? error.code
-  if (error.code !== 'EPIPE') process.stderr.write(`deskmirror: cannot write the result to standard output: ${why}\n`)
+  if (error.code !== 'EPIPE')
+    process.stderr.write(`deskmirror: cannot write the result to standard output: ${why}\n`)
   exitOnStderrError(error)
 }
 
-/** `deskmirror status | head`: the reader has closed the pipe, which is no error. Any other write error ends the process. */
+/**
+ * `deskmirror status | head`: the reader has closed the pipe, which is no error. Any other write
+ * error ends the process.
+ */
 function exitOnStderrError(error: NodeJS.ErrnoException): void {
   process.exit(error.code === 'EPIPE' ? (process.exitCode ?? 0) : 1)
 }
 
-/** npm forwards a terminal's Ctrl-C to a program that has already received it: two close together count as one. */
+/**
+ * npm forwards a terminal's Ctrl-C to a program that has already received it: two close together
+ * count as one.
+ */
 const duplicateMs = 400
 
-export function classifyInterrupt(firstAt: EpochMs | null, now: EpochMs): 'first' | 'echo' | 'again' {
+export function classifyInterrupt(
+  firstAt: EpochMs | null,
+  now: EpochMs,
+): 'first' | 'echo' | 'again' {
   if (firstAt === null) return 'first'
   return now - firstAt < duplicateMs ? 'echo' : 'again'
 }
@@ -148,7 +184,10 @@ function abortOnSignals(
 
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** The system ends the process: an ordinary exit waits for a thread in the middle of a question to SQLite. */
+/**
+ * The system ends the process: an ordinary exit waits for a thread in the middle of a question to
+ * SQLite.
+ */
 function endBySignal(name: NodeJS.Signals): void {
   process.removeAllListeners(name).kill(process.pid, name)
 }
@@ -171,7 +210,8 @@ function listenForSignals() {
     },
     /** An error that nothing caught. The process should end, because its state is unknown. */
     onUncaughtError: (listener: (error: unknown) => void) => {
-      for (const name of ['unhandledRejection', 'uncaughtException'] as const) process.on(name, listener)
+      for (const name of ['unhandledRejection', 'uncaughtException'] as const)
+        process.on(name, listener)
     },
     /** Ends the process, even with active timers. */
     exit: (code: number) => process.exit(code),

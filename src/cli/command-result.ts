@@ -5,7 +5,13 @@ import type { Logger } from '../log.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type CommandHint, projectCommandHint, UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
-import { type ErrorExplanation, type ExitCode, explainError, renderError, worstExitCode } from './explain-error.ts'
+import {
+  type ErrorExplanation,
+  type ExitCode,
+  explainError,
+  renderError,
+  worstExitCode,
+} from './explain-error.ts'
 import type { CommonOptions } from './options.ts'
 import type { Display } from './render/display.ts'
 
@@ -25,7 +31,9 @@ export async function runAndPrint(
 ): Promise<void> {
   const result = await run().catch(toFailedResult)
   context.setExitCode(result.exit)
-  const lines = (result.errors ?? []).flatMap((error) => renderError(error, context.wantsStackTraces()))
+  const lines = (result.errors ?? []).flatMap((error) =>
+    renderError(error, context.wantsStackTraces()),
+  )
   if (lines.length > 0) context.writeErr(`${lines.join('\n')}\n`)
   if (json === true) context.writeOut(`${JSON.stringify(result.document, null, 2)}\n`)
   else if (result.lines.length > 0) context.writeOut(`${result.lines.join('\n')}\n`)
@@ -49,17 +57,26 @@ export function runForProject(
   { what, needs = 'mirror' }: { readonly what: string; readonly needs?: ConfigNeeds },
   run: (call: ProjectCall) => Promise<CommandResult>,
 ): Promise<void> {
-  return runAndPrint(context, options, async () => run(selectCall(context.loadConfig(needs), options.project, what)))
+  return runAndPrint(context, options, async () =>
+    run(selectCall(context.loadConfig(needs), options.project, what)),
+  )
 }
 
 /** What a command that makes requests has besides. `signal`: Ctrl-C. */
-type ServiceCall = ProjectCall & { readonly display: Display; readonly log: Logger; readonly signal: AbortSignal }
+type ServiceCall = ProjectCall & {
+  readonly display: Display
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
 
 /** A report as lines for people, and its exit code. */
 export type Rendered = Pick<CommandResult, 'lines' | 'exit'>
 type Render<T, Call = ProjectCall> = (report: T, call: Call) => Rendered
 
-/** Runs a command that makes requests for each project that `--project` selects. `inHand`: what Ctrl-C waits for. */
+/**
+ * Runs a command that makes requests for each project that `--project` selects. `inHand`: what
+ * Ctrl-C waits for.
+ */
 export async function runOverService<T>(
   context: CommandContext,
   { project, quiet }: CommonOptions,
@@ -72,7 +89,8 @@ export async function runOverService<T>(
   const display = context.openDisplay(quiet === true)
   const log = await context.openLog(config, display)
   const signal = context.openInterruptSignal(display, inHand)
-  const runOne = (call: ProjectCall) => run({ ...call, display, log, signal }).finally(display.clear)
+  const runOne = (call: ProjectCall) =>
+    run({ ...call, display, log, signal }).finally(display.clear)
   return joinResults(await forEachProject(calls, signal, runOne), render)
 }
 
@@ -83,7 +101,10 @@ export async function runOverMirror<T>(
   run: (call: ProjectCall) => Promise<T>,
   render: Render<T>,
 ): Promise<CommandResult> {
-  return joinResults(await forEachProject(selectCalls(context.loadConfig('mirror'), project), null, run), render)
+  return joinResults(
+    await forEachProject(selectCalls(context.loadConfig('mirror'), project), null, run),
+    render,
+  )
 }
 
 export type ProjectResult<T, Call = ProjectCall> =
@@ -115,11 +136,17 @@ export function joinResults<T, Call extends { readonly project: Named }>(
   render: Render<T, Call>,
 ): CommandResult {
   const joined = results.map((result) => {
-    if ('report' in result) return { document: result.report, errors: [], ...render(result.report, result.call) }
+    if ('report' in result)
+      return { document: result.report, errors: [], ...render(result.report, result.call) }
     const { call, error } = result
     const project = call.project.name
     const named = results.length > 1 ? { ...error, what: `${project}: ${error.what}` } : error
-    return { document: { project, error: errorDocument(error) }, errors: [named], lines: [], exit: error.exitCode }
+    return {
+      document: { project, error: errorDocument(error) },
+      errors: [named],
+      lines: [],
+      exit: error.exitCode,
+    }
   })
   return {
     document: { projects: joined.map(({ document }) => document) },
@@ -130,7 +157,10 @@ export function joinResults<T, Call extends { readonly project: Named }>(
 }
 
 /** The projects that `--project` selects; all of them without it. */
-export function selectCalls<C extends Projects>(config: C, name: ProjectName | undefined): readonly CallOf<C>[] {
+export function selectCalls<C extends Projects>(
+  config: C,
+  name: ProjectName | undefined,
+): readonly CallOf<C>[] {
   const all = config.projects.map((project) => ({
     config,
     project,
@@ -139,11 +169,20 @@ export function selectCalls<C extends Projects>(config: C, name: ProjectName | u
   const matching = all.filter(({ project }) => name === undefined || project.name === name)
   if (matching.length > 0 || name === undefined) return matching
   const why = `these are known: ${namesOf(all)}`
-  throw new UserError({ what: `there is no project ${name}`, why, next: 'name one of those', exitCode: 2 })
+  throw new UserError({
+    what: `there is no project ${name}`,
+    why,
+    next: 'name one of those',
+    exitCode: 2,
+  })
 }
 
 /** The one project of a command. `what`: the message if the choice is ambiguous. */
-export function selectCall<C extends Projects>(config: C, name: ProjectName | undefined, what: string): CallOf<C> {
+export function selectCall<C extends Projects>(
+  config: C,
+  name: ProjectName | undefined,
+  what: string,
+): CallOf<C> {
   const calls = selectCalls(config, name)
   const [call, ...others] = calls
   if (call !== undefined && others.length === 0) return call

@@ -9,7 +9,12 @@ import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint } from './command-result.ts'
 import { loadConfigured, namedWarehouse, warehouseArgument } from './options.ts'
 
-type Options = { readonly port: number; readonly link?: true; readonly json?: true; readonly open: boolean }
+type Options = {
+  readonly port: number
+  readonly link?: true
+  readonly json?: true
+  readonly open: boolean
+}
 
 const help = `
 Shows a warehouse in a browser, on this machine only, until Ctrl-C. Nothing can be changed. While deskmirror start runs, it
@@ -27,7 +32,11 @@ export function command(context: CommandContext): Command {
   return new Command('console')
     .description('Serves the web console over a warehouse, read-only.')
     .argument(...warehouseArgument)
-    .addOption(new Option('--port <number>', 'the port to listen at; 0 = any free one').default(0).argParser(parsePort))
+    .addOption(
+      new Option('--port <number>', 'the port to listen at; 0 = any free one')
+        .default(0)
+        .argParser(parsePort),
+    )
     .option('--no-open', 'do not open a browser')
     .option('--link', 'print a one-time link to the console of the running worker')
     .option('--json', 'with --link: print one JSON document')
@@ -50,12 +59,21 @@ function parsePort(text: string): number {
   })
 }
 
-async function printLink(context: CommandContext, { link: isAsked }: Options): Promise<CommandResult> {
+async function printLink(
+  context: CommandContext,
+  { link: isAsked }: Options,
+): Promise<CommandResult> {
   const why = '--json is for a link only'
-  if (isAsked !== true) throw new UserError({ what: 'cannot print JSON', why, next: 'add --link', exitCode: 2 })
+  if (isAsked !== true)
+    throw new UserError({ what: 'cannot print JSON', why, next: 'add --link', exitCode: 2 })
   const config = context.loadConfig('database')
   if (config.http === null)
-    throw new UserError({ what: 'there is no console', why: 'HTTP is off', next: 'set DESKMIRROR_HTTP', exitCode: 2 })
+    throw new UserError({
+      what: 'there is no console',
+      why: 'HTTP is off',
+      next: 'set DESKMIRROR_HTTP',
+      exitCode: 2,
+    })
   const { createWorkerLink } = await context.load(() => import('../console/console.ts'))
   const { link, address, answers } = await createWorkerLink(config, config.http, context.now())
   if (!answers) {
@@ -66,22 +84,44 @@ async function printLink(context: CommandContext, { link: isAsked }: Options): P
   return { document: { link, answers }, lines: [link], exit: 0 }
 }
 
-async function serve(context: CommandContext, named: string | undefined, { port, open }: Options): Promise<void> {
+async function serve(
+  context: CommandContext,
+  named: string | undefined,
+  { port, open }: Options,
+): Promise<void> {
   const config = named === undefined ? loadConfigured(context, 'console') : null
   const { databaseUrl, databaseSetting } = config ?? namedWarehouse(named ?? '')
   const display = context.openDisplay(false)
-  const log = await context.openLog({ ...(config ?? (await defaults(context))), warnings: [] }, display)
+  const log = await context.openLog(
+    { ...(config ?? (await defaults(context))), warnings: [] },
+    display,
+  )
   const { stopped, exit } = context.listenForSignals()
-  const { serveStandAlone } = await context.load(async () => (await import('../console/console.ts')).loadStandAlone())
+  const { serveStandAlone } = await context.load(async () =>
+    (await import('../console/console.ts')).loadStandAlone(),
+  )
   const slow = setTimeout(
-    () => context.writeErr(`${named ?? 'the warehouse'} has not answered for 5 s; Ctrl-C ends this\n`),
+    () =>
+      context.writeErr(`${named ?? 'the warehouse'} has not answered for 5 s; Ctrl-C ends this\n`),
     slowMs,
   )
-  const serving = serveStandAlone({ databaseUrl, databaseSetting, config, port, log, now: context.now })
-  // A thread in the middle of a question to SQLite cannot be stopped, and an ordinary exit would wait for it.
-  void stopped.then(() => delay(closeMs, undefined, { ref: false })).then(() => process.kill(process.pid, 'SIGKILL'))
+  const serving = serveStandAlone({
+    databaseUrl,
+    databaseSetting,
+    config,
+    port,
+    log,
+    now: context.now,
+  })
+  // A thread in the middle of a question to SQLite cannot be stopped, and an ordinary exit would
+  // wait for it.
+  void stopped
+    .then(() => delay(closeMs, undefined, { ref: false }))
+    .then(() => process.kill(process.pid, 'SIGKILL'))
   const { link, close } = await serving.finally(() => clearTimeout(slow))
-  context.writeOut(`The console, read-only, until Ctrl-C. The link works once, for 15 minutes:\n${link}\n`)
+  context.writeOut(
+    `The console, read-only, until Ctrl-C. The link works once, for 15 minutes:\n${link}\n`,
+  )
   if (open && context.openStdout().isTerminal && canOpenBrowser()) openBrowser(link)
   await stopped
   await close()
@@ -100,7 +140,8 @@ async function defaults(context: CommandContext): Promise<Config> {
 
 /** Whether it works or not: the link is printed, too. */
 function openBrowser(link: string): void {
-  const program = process.platform === 'darwin' ? 'open' : process.platform === 'win32' ? 'explorer' : 'xdg-open'
+  const program =
+    process.platform === 'darwin' ? 'open' : process.platform === 'win32' ? 'explorer' : 'xdg-open'
   const child = spawn(program, [link], { stdio: 'ignore', detached: true })
   child.on('error', () => {})
   child.unref()

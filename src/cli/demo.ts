@@ -1,4 +1,7 @@
-/** `deskmirror demo`: a sandbox, a mirror of it, write-backs to it, and queries. Needs no configuration. */
+/**
+ * `deskmirror demo`: a sandbox, a mirror of it, write-backs to it, and queries. Needs no
+ * configuration.
+ */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -42,14 +45,19 @@ Examples:
 export const command = defineCommand<Options>({
   name: 'demo',
   description: 'Shows deskmirror at work on a mock server: nothing to configure, ends by itself.',
-  options: [new Option('--keep <path>', 'keep the SQLite file under this name'), quietOption(), jsonOption()],
+  options: [
+    new Option('--keep <path>', 'keep the SQLite file under this name'),
+    quietOption(),
+    jsonOption(),
+  ],
   help,
   run: runDemo,
 })
 
 async function runDemo(context: CommandContext, options: Options): Promise<CommandResult> {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-demo-'))
-  const path = options.keep === undefined ? join(folder, 'demo.db') : newDatabasePath(context, options.keep)
+  const path =
+    options.keep === undefined ? join(folder, 'demo.db') : newDatabasePath(context, options.keep)
   const service = await startDemoService(context.now())
   try {
     return await runDemoSteps(context, options, service, path)
@@ -81,7 +89,8 @@ async function runDemoSteps(
   print('The second sync reads what changed:')
   const second = await runSync()
   print(...renderSync(second).lines, '')
-  if (second.outcome === 'interrupted') return { document: { passes: [first, second] }, lines: [], exit: 1 }
+  if (second.outcome === 'interrupted')
+    return { document: { passes: [first, second] }, lines: [], exit: 1 }
 
   print('Some write-backs are queued by plain SQL:', ...enqueueStatements.map(indented), '')
   await runStatements(path, enqueueStatements)
@@ -92,7 +101,8 @@ async function runDemoSteps(
   const pushed = await runPush()
   const sent = renderPush(pushed, commandHintFor(null))
   print(...sent.lines)
-  if (pushed.outcome === 'interrupted') return { document: { passes: [first, second], pushed }, lines: [], exit: 1 }
+  if (pushed.outcome === 'interrupted')
+    return { document: { passes: [first, second], pushed }, lines: [], exit: 1 }
 
   const queries = [rowCountQuery, outcomeQuery, ...demoQueries]
   const found = await runStatements(
@@ -101,7 +111,8 @@ async function runDemoSteps(
   )
   const [counts, ...questions] = queries.map((query, n) => ({ ...query, rows: found[n] ?? [] }))
   if (counts !== undefined) print('', `${counts.title}:`, ...renderRows(counts.rows))
-  for (const { title, sql, rows } of questions) print('', `${title}:`, indented(sql), ...renderRows(rows))
+  for (const { title, sql, rows } of questions)
+    print('', `${title}:`, indented(sql), ...renderRows(rows))
   return {
     document: { passes: [first, second], pushed, tables: counts?.rows ?? [], questions },
     lines: ['', ...nextSteps(options.keep)],
@@ -109,7 +120,12 @@ async function runDemoSteps(
   }
 }
 
-async function openSteps(context: CommandContext, options: Options, service: Sandbox, path: string) {
+async function openSteps(
+  context: CommandContext,
+  options: Options,
+  service: Sandbox,
+  path: string,
+) {
   const project = defaultProject({
     name: 'demo',
     projectId: service.projectId,
@@ -119,11 +135,24 @@ async function openSteps(context: CommandContext, options: Options, service: San
     // The default of two minutes is too long for a demo.
     verifyAfterMs: 2000,
   })
-  const config = defaultConfig({ projects: [project], databaseUrl: `sqlite:${path}`, http: null, logLevel: 'warn' })
+  const config = defaultConfig({
+    projects: [project],
+    databaseUrl: `sqlite:${path}`,
+    http: null,
+    logLevel: 'warn',
+  })
   const display = context.openDisplay(options.quiet === true)
-  const shared = { signal: context.openInterruptSignal(display), log: await context.openLog(config, display) }
+  const shared = {
+    signal: context.openInterruptSignal(display),
+    log: await context.openLog(config, display),
+  }
   const syncOptions = { ...shared, mode: 'incremental', streams: streamNames, wait: false } as const
-  const pushOptions = { ...shared, onProgress: () => {}, onBudget: () => {}, despiteFailures: false }
+  const pushOptions = {
+    ...shared,
+    onProgress: () => {},
+    onBudget: () => {},
+    despiteFailures: false,
+  }
   const { syncProject } = await import('../app/sync.ts')
   const { pushProject } = await import('../app/push.ts')
   return {
@@ -136,7 +165,10 @@ async function openSteps(context: CommandContext, options: Options, service: San
 }
 
 /** Returns the rows of each. */
-async function runStatements(path: string, statements: readonly string[]): Promise<(readonly Row[])[]> {
+async function runStatements(
+  path: string,
+  statements: readonly string[],
+): Promise<(readonly Row[])[]> {
   const { openWarehouse } = await import('../app/open.ts')
   const warehouse = await openWarehouse(`sqlite:${path}`)
   try {
@@ -161,7 +193,10 @@ function renderRows(rows: readonly Row[]): string[] {
   )
 }
 
-/** Nor may there be what is beside a database of this name: SQLite would take it for a part of the new one. */
+/**
+ * Nor may there be what is beside a database of this name: SQLite would take it for a part of the
+ * new one.
+ */
 function newDatabasePath(context: CommandContext, keep: string): string {
   const path = resolve(keep)
   const files = filesOfDatabase(path)
@@ -170,7 +205,12 @@ function newDatabasePath(context: CommandContext, keep: string): string {
   const found = files.find((file) => existsSync(file))
   if (found === undefined) return path
   const why = `${found} exists already, and the demo writes only into a new file`
-  throw new UserError({ what: 'the demo did not start', why, next: 'name a file that does not exist', exitCode: 2 })
+  throw new UserError({
+    what: 'the demo did not start',
+    why,
+    next: 'name a file that does not exist',
+    exitCode: 2,
+  })
 }
 
 function nextSteps(keep: string | undefined): string[] {

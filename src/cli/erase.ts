@@ -44,7 +44,11 @@ export const command = defineCommand<Options>({
   help,
   run: async (context, options) => {
     const { visitor, yes = false } = options
-    const { config, project, hint } = selectCall(context.loadConfig('mirror'), options.project, 'nothing was erased')
+    const { config, project, hint } = selectCall(
+      context.loadConfig('mirror'),
+      options.project,
+      'nothing was erased',
+    )
     const { eraseVisitor } = await context.load(() => import('../app/erase.ts'))
     const by = decidingPerson(context, config, options)
     const report = await eraseVisitor(config, project, { visitor, by, dryRun: !yes })
@@ -55,7 +59,9 @@ export const command = defineCommand<Options>({
       lines: [
         report.dryRun ? 'this would be erased:' : 'erased:',
         ...alignColumns(rows, '  '),
-        ...(search === null ? [`next: ${hint(`erase --visitor ${visitor} --yes`)} erases it`] : searchLines(search)),
+        ...(search === null
+          ? [`next: ${hint(`erase --visitor ${visitor} --yes`)} erases it`]
+          : searchLines(search)),
       ],
       exit: search === null || isClean(search) ? 0 : 3,
     }
@@ -76,7 +82,9 @@ function searchLines(search: RemainsReport): readonly string[] {
     `${searched}: ${remains.length === 0 ? 'nothing is left' : 'this is left'}`,
     ...found,
     ...unread.map(({ place, why }) => `  ${place} was not looked through: ${why}`),
-    ...(notSearched === 0 ? [] : [`${pluralize(notSearched, 'value')} too short or too common to look for`]),
+    ...(notSearched === 0
+      ? []
+      : [`${pluralize(notSearched, 'value')} too short or too common to look for`]),
     'out of reach (docs/guide.md):',
     ...elsewhere.map((where) => `  ${where}`),
   ]

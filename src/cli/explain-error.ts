@@ -1,5 +1,10 @@
 /** Explains any thrown error to people, and maps it to an exit code. */
-import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../service/core/api-failure.ts'
+import {
+  ApiError,
+  budgetUnavailable,
+  describeFailure,
+  isBudgetUnavailable,
+} from '../service/core/api-failure.ts'
 import { toPrintable } from '../values/format.ts'
 import { redactSecrets } from '../values/secret.ts'
 import { systemErrorText, UserError } from '../values/user-error.ts'
@@ -31,11 +36,16 @@ function toExplanation(error: unknown): ErrorExplanation {
 }
 
 /** `deskmirror: what: why`; several reasons take a line each; then what to do. */
-export function renderError({ what, why, next, stack }: ErrorExplanation, withStack: boolean): string[] {
+export function renderError(
+  { what, why, next, stack }: ErrorExplanation,
+  withStack: boolean,
+): string[] {
   const [reason = '', ...others] = why.split('\n').map(toPrintable)
   const head = `deskmirror: ${toPrintable(what)}`
   return [
-    ...(others.length === 0 ? [`${head}: ${reason}`] : [head, ...[reason, ...others].map((line) => `  ${line}`)]),
+    ...(others.length === 0
+      ? [`${head}: ${reason}`]
+      : [head, ...[reason, ...others].map((line) => `  ${line}`)]),
     ...(next === '' ? [] : [`  → ${toPrintable(next)}`]),
     ...(withStack && stack !== undefined ? [stack] : []),
   ]
@@ -43,9 +53,11 @@ export function renderError({ what, why, next, stack }: ErrorExplanation, withSt
 
 function explainCallFailure(error: ApiError): ErrorExplanation {
   const { failure } = error
-  if (isBudgetUnavailable(failure)) return { ...budgetUnavailable, why: describeFailure(failure), exitCode: 1 }
+  if (isBudgetUnavailable(failure))
+    return { ...budgetUnavailable, why: describeFailure(failure), exitCode: 1 }
   const what = 'the service did not answer as it should'
-  if (failure.kind === 'aborted') return { what: 'stopped', why: describeFailure(failure), next: '', exitCode: 1 }
+  if (failure.kind === 'aborted')
+    return { what: 'stopped', why: describeFailure(failure), next: '', exitCode: 1 }
   const needsPerson = failure.kind === 'denied' || failure.kind === 'refused'
   const next = needsPerson ? '`deskmirror check` says what the key may do' : 'try again later'
   return { what, why: describeFailure(failure), next, exitCode: needsPerson ? 2 : 1 }
@@ -75,11 +87,21 @@ const outOfFiles: ErrorExplanation = {
 function explainBug(error: unknown): ErrorExplanation {
   const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   const next = 'please report this, with what DESKMIRROR_LOG_LEVEL=debug prints'
-  const explanation = { what: 'this is a bug in deskmirror', why: toPrintable(why), next, exitCode: 1 } as const
-  return error instanceof Error && error.stack !== undefined ? { ...explanation, stack: error.stack } : explanation
+  const explanation = {
+    what: 'this is a bug in deskmirror',
+    why: toPrintable(why),
+    next,
+    exitCode: 1,
+  } as const
+  return error instanceof Error && error.stack !== undefined
+    ? { ...explanation, stack: error.stack }
+    : explanation
 }
 
-/** 0 done · 1 failed, trying again may help · 2 a person must change something · 3 done, with gaps or skipped streams. */
+/**
+ * 0 done · 1 failed, trying again may help · 2 a person must change something · 3 done, with gaps
+ * or skipped streams.
+ */
 export type ExitCode = 0 | 1 | 2 | 3
 
 /** The most severe first: what a person must change cannot be fixed by trying again. */

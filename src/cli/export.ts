@@ -46,23 +46,34 @@ export const command = defineCommand<Options, readonly string[]>({
     'Exports tables and views of the warehouse. Reads only the warehouse: needs no key and makes no request.',
   argument: ['<object...>', 'tables and views'],
   options: [
-    new Option('--format <format>', 'the format; otherwise the ending of --output decides, then csv').choices(
-      exportFormats,
+    new Option(
+      '--format <format>',
+      'the format; otherwise the ending of --output decides, then csv',
+    ).choices(exportFormats),
+    new Option(
+      '--output <path>',
+      'a file, or a folder; - is standard output, the default for a single object',
     ),
-    new Option('--output <path>', 'a file, or a folder; - is standard output, the default for a single object'),
     new Option('--force', 'overwrite existing files'),
-    new Option('--project <name>', 'only this project of deskmirror.yaml; otherwise all that the warehouse holds'),
+    new Option(
+      '--project <name>',
+      'only this project of deskmirror.yaml; otherwise all that the warehouse holds',
+    ),
     new Option('--since <time>', 'from this date or time on: 2026-01-31, or 2026-01-31T08:00:00Z'),
     new Option('--until <time>', 'before this date or time'),
     new Option(
       '--time-column <name>',
       'what --since and --until mean; otherwise created_at, or the first time or date',
     ),
-    new Option('--where <column=value>', 'only rows with this value (null: with none); may be repeated').argParser(
-      parseCondition,
-    ),
+    new Option(
+      '--where <column=value>',
+      'only rows with this value (null: with none); may be repeated',
+    ).argParser(parseCondition),
     new Option('--columns <a,b>', 'only these columns, in this order').argParser(parseNames),
-    new Option('--excel', 'CSV for spreadsheets: a byte order mark, and no text that would be executed as a formula'),
+    new Option(
+      '--excel',
+      'CSV for spreadsheets: a byte order mark, and no text that would be executed as a formula',
+    ),
     quietOption(),
     new Option('--json', 'print a summary as one JSON document; needs --output'),
   ],
@@ -76,12 +87,15 @@ async function runExport(
   objects: readonly string[],
 ): Promise<CommandResult> {
   const format = options.format ?? formatOfPath(options.output ?? '') ?? 'csv'
-  const target = options.output === undefined || options.output === '-' ? context.openStdout() : options.output
+  const target =
+    options.output === undefined || options.output === '-' ? context.openStdout() : options.output
   rejectContradictions(format, options, typeof target === 'string' ? null : target)
   // Without --project the projects are not needed, only the database.
   const config = context.loadConfig(options.project === undefined ? 'database' : 'mirror')
   const projectId =
-    options.project === undefined ? null : selectCall(config, options.project, 'cannot export').project.projectId
+    options.project === undefined
+      ? null
+      : selectCall(config, options.project, 'cannot export').project.projectId
   const display = context.openDisplay(options.quiet === true)
   const signal = context.openEndingSignal()
   const { exportFromWarehouse } = await context.load(() => import('../app/export.ts'))
@@ -102,7 +116,11 @@ async function runExport(
   const onProgress = createExportProgress(display, context.now)
   const exportOptions = { countFirst: display.kind === 'terminal', onProgress, signal }
   const report = await exportFromWarehouse(config, request, exportOptions).finally(display.clear)
-  return { document: report, lines: typeof target === 'string' ? renderExport(report) : [], exit: 0 }
+  return {
+    document: report,
+    lines: typeof target === 'string' ? renderExport(report) : [],
+    exit: 0,
+  }
 }
 
 function rejectContradictions(
@@ -111,9 +129,17 @@ function rejectContradictions(
   stdout: { readonly isTerminal: boolean } | null,
 ): void {
   const problem = [
-    [json === true && stdout !== null, '--json would be mixed with the rows on standard output', 'add --output'],
+    [
+      json === true && stdout !== null,
+      '--json would be mixed with the rows on standard output',
+      'add --output',
+    ],
     [excel === true && format !== 'csv', '--excel is for CSV', 'leave it out, or add --format csv'],
-    [stdout?.isTerminal === true && !isTextFormat(format), `${format} is not for a terminal`, 'add --output FILE'],
+    [
+      stdout?.isTerminal === true && !isTextFormat(format),
+      `${format} is not for a terminal`,
+      'add --output FILE',
+    ],
     [columns?.length === 0, '--columns names no column', 'name some'],
     [output === '', '--output names no file', 'name one'],
   ].find(([isWrong]) => isWrong)
@@ -160,10 +186,14 @@ function createExportProgress(
   }
 }
 
-/** `messages   120,000 of 1,000,000 rows   45,000 rows/s   about 20 s left`; the parts that are known. */
+/**
+ * `messages 120,000 of 1,000,000 rows 45,000 rows/s about 20 s left`; the parts that are known.
+ */
 export function renderExportProgress({ object, rows, total }: ExportProgress, tookMs: Ms): string {
-  const count = total === null ? pluralize(rows, 'row') : `${formatCount(rows)} of ${pluralize(total, 'row')}`
+  const count =
+    total === null ? pluralize(rows, 'row') : `${formatCount(rows)} of ${pluralize(total, 'row')}`
   const rate = `${formatCount(Math.round((rows / tookMs) * 1000))} rows/s`
-  const measured = tookMs < 500 ? [] : [rate, timeLeft(rows, total === null ? 0 : total - rows, tookMs)]
+  const measured =
+    tookMs < 500 ? [] : [rate, timeLeft(rows, total === null ? 0 : total - rows, tookMs)]
   return joinParts(object, count, ...measured)
 }

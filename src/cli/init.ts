@@ -1,4 +1,7 @@
-/** `deskmirror init`: the first five minutes. Asks for what a project needs, tests it, and writes it down. */
+/**
+ * `deskmirror init`: the first five minutes. Asks for what a project needs, tests it, and writes it
+ * down.
+ */
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
@@ -6,7 +9,13 @@ import { Option } from 'commander'
 import type { CheckItem } from '../app/check.ts'
 import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
 import { readTextFile } from '../config/text-file.ts'
-import { addKeyToEnv, addToEnv, addToYaml, isConfigured, type NewProject } from '../config/write-settings.ts'
+import {
+  addKeyToEnv,
+  addToEnv,
+  addToYaml,
+  isConfigured,
+  type NewProject,
+} from '../config/write-settings.ts'
 import { keptFiles, rejectKept } from '../export/kept-files.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
 import type { ProjectId } from '../values/project.ts'
@@ -62,7 +71,10 @@ async function runInit(context: CommandContext, options: Options): Promise<Comma
   rejectWriting(context, options, hasYaml)
   const files = textsWith(project, hasYaml)
   const items = await testProject(context, project)
-  const checks = renderChecks([{ project: null, items, exit: worstExitCode(items.map(toExitCode)) }], [])
+  const checks = renderChecks(
+    [{ project: null, items, exit: worstExitCode(items.map(toExitCode)) }],
+    [],
+  )
   if (checks.exit === 1 || checks.exit === 2) {
     const why = 'Nothing was written: correct what is wrong, and run `deskmirror init` again.'
     return { ...checks, lines: [...checks.lines, '', why] }
@@ -84,7 +96,11 @@ const nextSteps = [
   '  deskmirror start      keeps it current',
 ]
 
-async function collect(options: Options, isTerminal: boolean, hasYaml: boolean): Promise<NewProject> {
+async function collect(
+  options: Options,
+  isTerminal: boolean,
+  hasYaml: boolean,
+): Promise<NewProject> {
   const { baseUrl, projectId, apiKeyFile, name } = options
   const needed = { '--base-url': baseUrl, '--project-id': projectId, '--api-key-file': apiKeyFile }
   const missing = Object.entries(hasYaml ? { ...needed, '--name': name } : needed)
@@ -105,7 +121,10 @@ async function collect(options: Options, isTerminal: boolean, hasYaml: boolean):
       name: hasYaml ? await answerOf(name, questions.name) : 'default',
       baseUrl: await answerOf(baseUrl, questions.baseUrl),
       projectId: await answerOf(projectId, questions.projectId),
-      key: apiKeyFile === undefined ? { value: await answerOf(undefined, questions.key) } : { file: apiKeyFile },
+      key:
+        apiKeyFile === undefined
+          ? { value: await answerOf(undefined, questions.key) }
+          : { file: apiKeyFile },
     }
   } finally {
     prompt?.close()
@@ -116,7 +135,9 @@ const questions: Readonly<Record<'name' | 'baseUrl' | 'projectId' | 'key', Quest
   name: {
     text: 'A name for the project (letters, digits, dashes)',
     problemOf: (answer) =>
-      /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(answer) ? null : 'use letters, digits, dots and dashes',
+      /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(answer)
+        ? null
+        : 'use letters, digits, dots and dashes',
   },
   baseUrl: {
     text: 'The address of the API, with its version (https://…)',
@@ -129,7 +150,8 @@ const questions: Readonly<Record<'name' | 'baseUrl' | 'projectId' | 'key', Quest
   key: {
     text: 'The API key (Settings > API keys; it is not shown here)',
     isSecret: true,
-    problemOf: (answer) => (/^[\x21-\x7e]+$/.test(answer) ? null : 'a key is one line without spaces'),
+    problemOf: (answer) =>
+      /^[\x21-\x7e]+$/.test(answer) ? null : 'a key is one line without spaces',
   },
 }
 
@@ -146,11 +168,17 @@ function textsWith(project: NewProject, hasYaml: boolean): Readonly<Record<strin
   const why = `${yamlFile} has a project of this name or id already`
   if (yaml === null) throw alreadyThere(why, 'edit the file, or use another name')
   const { name, key } = project
-  return { [yamlFile]: yaml, ...('file' in key ? {} : { [envFile]: addKeyToEnv(env, name, key.value) }) }
+  return {
+    [yamlFile]: yaml,
+    ...('file' in key ? {} : { [envFile]: addKeyToEnv(env, name, key.value) }),
+  }
 }
 
 /** The same checks as those of `check`. */
-async function testProject(context: CommandContext, project: NewProject): Promise<readonly CheckItem[]> {
+async function testProject(
+  context: CommandContext,
+  project: NewProject,
+): Promise<readonly CheckItem[]> {
   const parsed = parseBaseUrl(project.baseUrl)
   if (!parsed.ok) throw wrongOption(`the address ${parsed.why}`)
   const key = 'file' in project.key ? readKey(project.key.file) : project.key.value
@@ -180,8 +208,15 @@ function readText(path: string): string | null {
   return text
 }
 
-/** Throws UserError if the files of the configuration are the warehouse, or the file of the key, by a link. */
-function rejectWriting(context: CommandContext, { apiKeyFile: path }: Options, hasYaml: boolean): void {
+/**
+ * Throws UserError if the files of the configuration are the warehouse, or the file of the key, by
+ * a link.
+ */
+function rejectWriting(
+  context: CommandContext,
+  { apiKeyFile: path }: Options,
+  hasYaml: boolean,
+): void {
   const { databaseUrl } = context.describeConfiguration()
   const key = path === undefined ? [] : [{ path, why: 'it is the file of the key' }]
   const kept = keptFiles({ databaseUrl, files: [] }, key)

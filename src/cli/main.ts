@@ -36,7 +36,8 @@ function configureErrors(command: Command, name: string): void {
 function reportError(error: unknown): void {
   if (error instanceof CommanderError) {
     context.setExitCode(error.exitCode === 0 ? 0 : 2)
-    // The parser has printed the message. The options were not parsed, so --json is searched in the arguments.
+    // The parser has printed the message. The options were not parsed, so --json is searched in the
+    // arguments.
     if (error.exitCode !== 0) writeDocument(usageErrorDocument(error))
     return
   }

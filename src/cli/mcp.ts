@@ -40,7 +40,11 @@ export function command(context: CommandContext): Command {
     )
 }
 
-async function serve(context: CommandContext, named: string | undefined, options: Options): Promise<CommandResult> {
+async function serve(
+  context: CommandContext,
+  named: string | undefined,
+  options: Options,
+): Promise<CommandResult> {
   const what = 'the assistant cannot be served'
   const config = named === undefined ? loadConfigured(context, 'mcp') : null
   const { defaultConfig } = await context.load(() => import('../config/config.ts'))

@@ -1,6 +1,6 @@
 /**
- * `deskmirror migrate`: brings the warehouse to this version's schema, derives the facts for analysts anew, and lets a role
- * read them.
+ * `deskmirror migrate`: brings the warehouse to this version's schema, derives the facts for
+ * analysts anew, and lets a role read them.
  */
 import { Option } from 'commander'
 import type { GrantReport } from '../analytics/analytics.ts'
@@ -10,7 +10,13 @@ import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { MigrationSummary } from '../warehouse/migrate.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, forEachProject, joinResults, type Rendered, selectCalls } from './command-result.ts'
+import {
+  type CommandResult,
+  forEachProject,
+  joinResults,
+  type Rendered,
+  selectCalls,
+} from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
 import { joinParts, timeLeft } from './render/progress.ts'
@@ -32,10 +38,14 @@ export const command = defineCommand<Options>({
   name: 'migrate',
   description: "Creates the tables of the warehouse, or brings them to this version's schema.",
   options: [
-    new Option('--rebuild-analytics', 'derive all facts for analysts anew; other processes can sync meanwhile'),
-    new Option('--grant <role>', 'let this role of Postgres read the objects for analysts, and nothing else').conflicts(
-      ['rebuildAnalytics', 'project'],
+    new Option(
+      '--rebuild-analytics',
+      'derive all facts for analysts anew; other processes can sync meanwhile',
     ),
+    new Option(
+      '--grant <role>',
+      'let this role of Postgres read the objects for analysts, and nothing else',
+    ).conflicts(['rebuildAnalytics', 'project']),
     projectOption(),
     quietOption(),
     jsonOption(),
@@ -88,7 +98,9 @@ async function runRebuild(context: CommandContext, options: Options): Promise<Co
     const startedAt = context.now()
     const onProgress = (done: number, left: number) =>
       display.onLine(renderProgress({ done, left, tookMs: context.now() - startedAt }))
-    return rebuildFacts(config, project, { signal, onProgress, notify: display.notify }).finally(display.clear)
+    return rebuildFacts(config, project, { signal, onProgress, notify: display.notify }).finally(
+      display.clear,
+    )
   })
   return joinResults(results, renderRebuild)
 }

@@ -13,14 +13,20 @@ import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** The options that most commands have. */
-export type CommonOptions = { readonly project?: ProjectName; readonly quiet?: true; readonly json?: true }
+export type CommonOptions = {
+  readonly project?: ProjectName
+  readonly quiet?: true
+  readonly json?: true
+}
 
 export const jsonOption = () => new Option('--json', 'print one JSON document instead of text')
-export const projectOption = () => new Option('--project <name>', 'only this project of deskmirror.yaml')
+export const projectOption = () =>
+  new Option('--project <name>', 'only this project of deskmirror.yaml')
 /** For commands that handle one project. */
 export const oneProjectOption = () =>
   new Option('--project <name>', 'which project; needed where deskmirror.yaml has several')
-export const quietOption = () => new Option('--quiet', 'no progress and no log, only the result and errors')
+export const quietOption = () =>
+  new Option('--quiet', 'no progress and no log, only the result and errors')
 export const streamsOption = () =>
   new Option('--streams <a,b>', 'only these streams').argParser(parseChoices(streamNames))
 
@@ -29,7 +35,8 @@ export function parseChoices<T extends string>(choices: readonly T[]) {
   return (text: string): readonly T[] => {
     const names = text.split(',').map((name) => name.trim())
     const unknown = names.filter((name) => !choices.some((choice) => choice === name))
-    if (unknown.length > 0) throw new InvalidArgumentError(`${unknown.join(', ')}: choose from ${choices.join(', ')}.`)
+    if (unknown.length > 0)
+      throw new InvalidArgumentError(`${unknown.join(', ')}: choose from ${choices.join(', ')}.`)
     return choices.filter((choice) => names.includes(choice))
   }
 }
@@ -48,11 +55,14 @@ export function parseSampleSize(text: string): number {
 
 /** How long a write-back may be sent. */
 export const expiresOption = () =>
-  new Option('--expires <duration>', 'do not send it after this time, for example 24h').argParser(parseExpiresOption)
+  new Option('--expires <duration>', 'do not send it after this time, for example 24h').argParser(
+    parseExpiresOption,
+  )
 
 function parseExpiresOption(text: string): Ms {
   const ms = parseDuration(text)
-  if (ms === undefined || ms === 0) throw new InvalidArgumentError('Write a duration like 30m, 24h or 7d.')
+  if (ms === undefined || ms === 0)
+    throw new InvalidArgumentError('Write a duration like 30m, 24h or 7d.')
   return ms
 }
 
@@ -65,19 +75,29 @@ export function toExpiryTime(now: EpochMs, lifetimeMs: Ms | undefined): string |
 export type PersonOption = { readonly as?: string }
 
 export const personOption = (does = 'who decides') =>
-  new Option('--as <name>', `${does}; without it DESKMIRROR_PERSON, else your user name`).argParser((text) => {
-    const name = parsePersonName(text)
-    if (name === undefined) throw new InvalidArgumentError('Write a name of at most 100 characters.')
-    return name
-  })
+  new Option('--as <name>', `${does}; without it DESKMIRROR_PERSON, else your user name`).argParser(
+    (text) => {
+      const name = parsePersonName(text)
+      if (name === undefined)
+        throw new InvalidArgumentError('Write a name of at most 100 characters.')
+      return name
+    },
+  )
 
 /** `config` null: there is none. */
-export function decidingPerson(context: CommandContext, config: Config | null, { as }: PersonOption): string {
+export function decidingPerson(
+  context: CommandContext,
+  config: Config | null,
+  { as }: PersonOption,
+): string {
   return as ?? config?.person ?? context.currentUser()
 }
 
 /** A warehouse that is named on the command line: nothing needs to be configured. */
-export const warehouseArgument = ['[warehouse]', 'an SQLite file, or postgres://…; else the configured one'] as const
+export const warehouseArgument = [
+  '[warehouse]',
+  'an SQLite file, or postgres://…; else the configured one',
+] as const
 
 export function namedWarehouse(named: string): DatabaseAddress {
   const isUrl = /^(sqlite|postgres|postgresql):/.test(named)

@@ -7,8 +7,14 @@ type CommandModule = { readonly command: (context: CommandContext) => Command }
 
 /** Of each its summary, and what loads it; in the order of the help. */
 const commands = {
-  init: ['connect a project: asks, tests and writes .env or deskmirror.yaml', () => import('./init.ts')],
-  check: ['check the configuration, the connection, the key and its scopes', () => import('./check.ts')],
+  init: [
+    'connect a project: asks, tests and writes .env or deskmirror.yaml',
+    () => import('./init.ts'),
+  ],
+  check: [
+    'check the configuration, the connection, the key and its scopes',
+    () => import('./check.ts'),
+  ],
   sync: ['bring the mirror up to date, once', () => import('./sync.ts')],
   writeback: [
     'queue replies, handled flags, notes and corrections, and see their outcomes',
@@ -24,8 +30,14 @@ const commands = {
     () => import('./report.ts'),
   ],
   verify: ['compare the mirror with the service, row by row', () => import('./verify.ts')],
-  audit: ['read a random sample of the mirror again, and say what follows', () => import('./audit.ts')],
-  export: ['export tables and views as CSV, JSON Lines, Parquet or SQLite', () => import('./export.ts')],
+  audit: [
+    'read a random sample of the mirror again, and say what follows',
+    () => import('./audit.ts'),
+  ],
+  export: [
+    'export tables and views as CSV, JSON Lines, Parquet or SQLite',
+    () => import('./export.ts'),
+  ],
   token: ['mint a short-lived token for the widget in a browser', () => import('./token.ts')],
   migrate: ["bring the warehouse to this version's schema", () => import('./migrate.ts')],
   erase: ['delete what is stored of a visitor', () => import('./erase.ts')],
@@ -54,17 +66,23 @@ Exit code: 0 done · 1 failed, trying again may help · 2 a person must change s
 
 export const commandNames = Object.keys(commands) as readonly CommandName[]
 
-/** Of the commands that are not named only the summary is there: loading all of them takes longer than most of them. */
+/**
+ * Of the commands that are not named only the summary is there: loading all of them takes longer
+ * than most of them.
+ */
 export async function createProgram(
   context: CommandContext,
   names: readonly CommandName[],
   version = '',
 ): Promise<Command> {
   const program = new Command('deskmirror')
-    .description('Mirrors the conversations, visitors and calls of a messaging project into SQLite or Postgres.')
+    .description(
+      'Mirrors the conversations, visitors and calls of a messaging project into SQLite or Postgres.',
+    )
     .version(version)
     .addHelpText('after', examples)
-    // Options belong to the command in front of them, as a subcommand may have one of the same name.
+    // Options belong to the command in front of them, as a subcommand may have one of the same
+    // name.
     .enablePositionalOptions()
     .configureHelp({ subcommandTerm: (command) => command.name() })
   for (const name of commandNames) {

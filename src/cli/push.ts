@@ -46,12 +46,21 @@ export const command = defineCommand<Options>({
       options,
       async ({ config, project, display, log, signal }) => {
         const since = context.now()
-        const handlers = createProgressLine<PushProgress>(display, nothingSent, (progress, budget) =>
-          renderProgress(progress, { tookMs: context.now() - since, now: context.now() }, budget),
+        const handlers = createProgressLine<PushProgress>(
+          display,
+          nothingSent,
+          (progress, budget) =>
+            renderProgress(progress, { tookMs: context.now() - since, now: context.now() }, budget),
         )
         const { pushProject } = await context.load(() => import('../app/push.ts'))
         const { despiteFailures = false } = options
-        return pushProject(config, project, { ...handlers, notify: display.notify, signal, log, despiteFailures })
+        return pushProject(config, project, {
+          ...handlers,
+          notify: display.notify,
+          signal,
+          log,
+          despiteFailures,
+        })
       },
       (report, { hint }) => renderPush(report, hint),
       'the sends in flight to finish',
@@ -63,7 +72,10 @@ const nothingSent: PushProgress = {
   ...{ takesMs: 0, restsUntil: null, restsBecause: null },
 }
 
-/** `310 succeeded, 10 failed   the service answered 404 (8)   880 left   117 a minute   about 8 min left   budget 240 of 588` */
+/**
+ * `310 succeeded, 10 failed the service answered 404 (8) 880 left 117 a minute about 8 min left
+ * budget 240 of 588`
+ */
 export function renderProgress(
   { settled, counts, reasons, left, takesMs, restsUntil, restsBecause }: PushProgress,
   { tookMs, now }: { readonly tookMs: Ms; readonly now: EpochMs },
@@ -82,7 +94,12 @@ export function renderProgress(
 }
 
 /** Statuses that a person should check. */
-const unsuccessfulStatuses: readonly WritebackStatus[] = ['failed', 'conflict', 'uncertain', 'expired']
+const unsuccessfulStatuses: readonly WritebackStatus[] = [
+  'failed',
+  'conflict',
+  'uncertain',
+  'expired',
+]
 
 /** Statuses that can still be sent, automatically or after approval. */
 const remainingStatuses: readonly WritebackStatus[] = ['queued', 'sending', 'draft']
@@ -111,7 +128,8 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
     ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
     ...renderBlockedLanes(report.blockedLanes, hint),
   ]
-  const isInOrder = unsuccessful.length === 0 && report.blockedLanes === 0 && report.contradicted === 0
+  const isInOrder =
+    unsuccessful.length === 0 && report.blockedLanes === 0 && report.contradicted === 0
   const needsCheck = outcome === 'held' || !isInOrder
   return { lines, exit: outcome === 'interrupted' ? 1 : needsCheck ? 3 : 0 }
 }
@@ -120,7 +138,11 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
 function renderDrafts({ queue, stopped }: PushReport, hint: CommandHint): readonly string[] {
   const waiting = (queue.draft ?? 0) - stopped.reduce((sum, { drafts }) => sum + drafts, 0)
   return [
-    ...stopped.map(({ batch }) => `${batch} is stopped: ${hint(`writeback resume --batch ${batch}`)} goes on`),
-    ...(waiting > 0 ? [`drafts wait for approval: ${hint('writeback approve --all')}, or --batch NAME`] : []),
+    ...stopped.map(
+      ({ batch }) => `${batch} is stopped: ${hint(`writeback resume --batch ${batch}`)} goes on`,
+    ),
+    ...(waiting > 0
+      ? [`drafts wait for approval: ${hint('writeback approve --all')}, or --batch NAME`]
+      : []),
   ]
 }

@@ -5,7 +5,11 @@ import { UserError } from '../values/user-error.ts'
 type Instead = { readonly why: string; readonly next: string }
 
 /** `flags`: as they were declared, such as `--limit <n>`. The help does not list them. */
-export function refuseRemoved(command: Command, flags: readonly string[], { why, next }: Instead): void {
+export function refuseRemoved(
+  command: Command,
+  flags: readonly string[],
+  { why, next }: Instead,
+): void {
   for (const flag of flags) {
     const option = new Option(flag).hideHelp()
     command.addOption(option).on(`option:${option.name()}`, () => {
@@ -14,7 +18,9 @@ export function refuseRemoved(command: Command, flags: readonly string[], { why,
   }
 }
 
-/** What `writeback import` and `writeback batches show` had to ask the service before the approval. */
+/**
+ * What `writeback import` and `writeback batches show` had to ask the service before the approval.
+ */
 export const checkOptions = {
   flags: ['--check', '--limit <n>'],
   instead: {

@@ -12,7 +12,13 @@ import { rejectOutput } from '../export/output-file.ts'
 import type { LocalDate } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, forEachProject, joinResults, type ProjectResult, selectCalls } from './command-result.ts'
+import {
+  type CommandResult,
+  forEachProject,
+  joinResults,
+  type ProjectResult,
+  selectCalls,
+} from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import {
   type CommonOptions,
@@ -53,15 +59,17 @@ Exit code: 0 whatever the numbers are · 1 or 2 if they cannot be read, or the f
 
 export const command = defineCommand<Options, string | undefined>({
   name: 'report',
-  description: 'Shows a period on one page, what changed against the period before, and what is not certain.',
+  description:
+    'Shows a period on one page, what changed against the period before, and what is not certain.',
   argument: warehouseArgument,
   options: [
     new Option('--from <date>', 'the first day, for example 2026-11-09').argParser(parseDateOption),
     new Option('--to <date>', 'the last day').argParser(parseDateOption),
     projectOption(),
-    new Option('--format <format>', 'html, markdown or json; else by the extension of --output, or markdown').choices(
-      formats,
-    ),
+    new Option(
+      '--format <format>',
+      'html, markdown or json; else by the extension of --output, or markdown',
+    ).choices(formats),
     new Option('--html', 'the same as --format html'),
     new Option('--markdown', 'the same as --format markdown'),
     jsonOption(),
@@ -69,7 +77,8 @@ export const command = defineCommand<Options, string | undefined>({
     new Option('--force', 'overwrite the file'),
   ],
   help,
-  printsJson: ({ json, format, output }) => json === true || (format === 'json' && output === undefined),
+  printsJson: ({ json, format, output }) =>
+    json === true || (format === 'json' && output === undefined),
   run: runReport,
 })
 
@@ -85,9 +94,13 @@ async function runReport(
   warehouse: string | undefined,
 ): Promise<CommandResult> {
   const format = chooseFormat(options)
-  const { readReport, withMirroredProjects, writeReportFile } = await context.load(() => import('../app/report.ts'))
+  const { readReport, withMirroredProjects, writeReportFile } = await context.load(
+    () => import('../app/report.ts'),
+  )
   const config: ReportConfig =
-    warehouse === undefined ? loadConfigured(context, 'report') : await withMirroredProjects(namedWarehouse(warehouse))
+    warehouse === undefined
+      ? loadConfigured(context, 'report')
+      : await withMirroredProjects(namedWarehouse(warehouse))
   const output = { overwrite: options.force === true, kept: keptBy(context, config) }
   if (options.output !== undefined) rejectOutput(options.output, output)
   const calls = selectCalls(config, options.project)
@@ -98,7 +111,10 @@ async function runReport(
   )
   const answer = joinResults(results, () => ({ lines: [], exit: 0 }))
   if (!results.some((result) => 'report' in result)) return answer
-  const text = format === 'json' ? `${JSON.stringify(answer.document, null, 2)}\n` : renderPage(format, results)
+  const text =
+    format === 'json'
+      ? `${JSON.stringify(answer.document, null, 2)}\n`
+      : renderPage(format, results)
   if (options.output === undefined) return { ...answer, lines: [text.trimEnd()] }
   await writeReportFile(options.output, text, output)
   return { ...answer, lines: [`wrote ${options.output}`] }
@@ -123,20 +139,34 @@ function renderPage(
 }
 
 const formatsByExtension: Readonly<Record<string, Format>> = {
-  ...{ '.html': 'html', '.htm': 'html', '.md': 'markdown', '.markdown': 'markdown', '.json': 'json' },
+  ...{
+    '.html': 'html',
+    '.htm': 'html',
+    '.md': 'markdown',
+    '.markdown': 'markdown',
+    '.json': 'json',
+  },
 }
 
 function chooseFormat({ format, output, ...flags }: Options): Format {
-  const asked = new Map<Format, string>(format === undefined ? [] : [[format, `--format ${format}`]])
+  const asked = new Map<Format, string>(
+    format === undefined ? [] : [[format, `--format ${format}`]],
+  )
   for (const name of formats) if (flags[name] === true) asked.set(name, `--${name}`)
   const [chosen, ...others] = asked.keys()
   if (others.length > 0)
-    throw unclearFormat(`${[...asked.values()].join(' and ')} contradict each other`, 'leave all but one of them out')
+    throw unclearFormat(
+      `${[...asked.values()].join(' and ')} contradict each other`,
+      'leave all but one of them out',
+    )
   if (chosen !== undefined) return chosen
   if (output === undefined) return 'markdown'
   const known = formatsByExtension[extname(output).toLowerCase()]
   if (known !== undefined) return known
-  throw unclearFormat(`the name ${output} does not say it`, 'end it with .html, .md or .json, or add --format')
+  throw unclearFormat(
+    `the name ${output} does not say it`,
+    'end it with .html, .md or .json, or add --format',
+  )
 }
 
 function unclearFormat(why: string, next: string): UserError {

@@ -24,7 +24,9 @@ type SandboxFlags = Partial<Pick<Size, 'conversations' | 'visitors' | 'calls' | 
 
 export function command(): Command {
   return new Command('sandbox')
-    .description('Runs a full, stateful server of the API on loopback, with seeded data, until it is stopped.')
+    .description(
+      'Runs a full, stateful server of the API on loopback, with seeded data, until it is stopped.',
+    )
     .option('--port <port>', 'port to listen on; 0 = any free one', parseWholeNumber, 0)
     .option('--prefix <path>', 'path before every path of the API, for example /v1', '')
     .option('--seed <n>', 'the same seed makes the same data', parseWholeNumber, 1)
@@ -36,8 +38,17 @@ export function command(): Command {
     .option('--messages <n|low-high>', 'messages in a conversation', parseRange)
     .option('--activity <n|low-high>', 'activity entries of a visitor', parseRange)
     .option('--days <n>', 'how far back the data goes', parseWholeNumber)
-    .option('--switch <name=value...>', 'what the service does where its documentation leaves it open; see below', [])
-    .addOption(new Option('--rate <requests/seconds>', 'requests a key, for example 600/60s; off = no limit'))
+    .option(
+      '--switch <name=value...>',
+      'what the service does where its documentation leaves it open; see below',
+      [],
+    )
+    .addOption(
+      new Option(
+        '--rate <requests/seconds>',
+        'requests a key, for example 600/60s; off = no limit',
+      ),
+    )
     .option('--key <key>', 'the API key that it accepts')
     .option('--json', 'print its variables as one JSON document')
     .addHelpText('after', helpText)
@@ -68,7 +79,14 @@ async function runSandbox(flags: SandboxFlags): Promise<void> {
 async function startFromFlags(flags: SandboxFlags): Promise<Sandbox> {
   const { port, seed, key, conversations, open: openConversations, visitors, calls, days } = flags
   const { messages: messagesPerConversation, activity: activityPerVisitor } = flags
-  const rows = { conversations, openConversations, visitors, calls, messagesPerConversation, activityPerVisitor }
+  const rows = {
+    conversations,
+    openConversations,
+    visitors,
+    calls,
+    messagesPerConversation,
+    activityPerVisitor,
+  }
   const size = { ...rows, days }
   const prefix = trimBoth(flags.prefix, '/')
   // Loaded here so that other commands start faster.
@@ -87,8 +105,13 @@ async function startFromFlags(flags: SandboxFlags): Promise<Sandbox> {
     const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
     if (!taken && !(error instanceof RangeError)) throw error
     const why = taken ? `port ${port} is in use` : error.message
-    const next = taken ? 'choose another port, or 0 for any free one' : 'see deskmirror sandbox --help'
-    throw new UserError({ what: 'cannot start the sandbox', why, next, exitCode: 2 }, { cause: error })
+    const next = taken
+      ? 'choose another port, or 0 for any free one'
+      : 'see deskmirror sandbox --help'
+    throw new UserError(
+      { what: 'cannot start the sandbox', why, next, exitCode: 2 },
+      { cause: error },
+    )
   }
 }
 
@@ -98,10 +121,15 @@ const unlimited = 1_000_000_000
 /** The rate limits for a mirror of this sandbox. */
 function rateVariables(s: Switches) {
   const [requests, writes, window] =
-    s['rate.kind'] === 'off' ? [unlimited, unlimited, 60] : [s['rate.limit'], s['rate.writes'], s['rate.window']]
+    s['rate.kind'] === 'off'
+      ? [unlimited, unlimited, 60]
+      : [s['rate.limit'], s['rate.writes'], s['rate.window']]
   const windowText = `${Math.max(1, Math.ceil(window * 1000))}ms`.replace(/000ms$/, 's')
   const rate = (count: number) => `${Math.max(1, Math.floor(count))}/${windowText}`
-  return { DESKMIRROR_RATE: rate(requests), DESKMIRROR_WRITE_RATE: rate(Math.min(requests, writes)) }
+  return {
+    DESKMIRROR_RATE: rate(requests),
+    DESKMIRROR_WRITE_RATE: rate(Math.min(requests, writes)),
+  }
 }
 
 function splitPairs(given: readonly string[]): Record<string, string> {
@@ -117,13 +145,16 @@ function toRateSwitches(rate: string | undefined): Record<string, string> {
   if (rate === undefined) return {}
   if (rate === 'off') return { 'rate.kind': 'off' }
   const [, limit, seconds] = /^(\d+)(?:\/(\d+)s)?$/.exec(rate) ?? []
-  if (limit === undefined) throw new RangeError(`--rate cannot be ${rate}; it can be off, 600 or 600/60s`)
+  if (limit === undefined)
+    throw new RangeError(`--rate cannot be ${rate}; it can be off, 600 or 600/60s`)
   return { 'rate.limit': limit, ...(seconds === undefined ? {} : { 'rate.window': seconds }) }
 }
 
 function parseRange(text: string): number | Range {
   const [low = '', high] = text.split('-')
-  return high === undefined ? parseWholeNumber(low) : [parseWholeNumber(low), parseWholeNumber(high)]
+  return high === undefined
+    ? parseWholeNumber(low)
+    : [parseWholeNumber(low), parseWholeNumber(high)]
 }
 
 function helpText(): string {

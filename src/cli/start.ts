@@ -22,7 +22,9 @@ Exit code: 0 stopped on request · 1 failed, start it again · 2 a person must c
 
 export function command(context: CommandContext): Command {
   return new Command('start')
-    .description('Runs the worker, which keeps the mirror up to date by schedule, until it is stopped.')
+    .description(
+      'Runs the worker, which keeps the mirror up to date by schedule, until it is stopped.',
+    )
     .addHelpText('after', help)
     .action(() => runWorker(context))
 }
@@ -36,16 +38,22 @@ async function runWorker(context: CommandContext): Promise<void> {
   log.info({ event: 'worker.starting', ...describeLocations(config) })
   const { stopped, onReload, onUncaughtError, exit } = context.listenForSignals()
   const failed = Promise.withResolvers<Error>()
-  onUncaughtError((error) => failed.resolve(error instanceof Error ? error : new Error(String(error))))
+  onUncaughtError((error) =>
+    failed.resolve(error instanceof Error ? error : new Error(String(error))),
+  )
   const { startWorker } = await context.load(() => import('../../jobs/worker.ts'))
-  const worker = await Promise.race([startWorker(config, { log, onFatal: failed.resolve }), stopped])
+  const worker = await Promise.race([
+    startWorker(config, { log, onFatal: failed.resolve }),
+    stopped,
+  ])
   // It may have been waiting for a server; no work has started yet.
   if (worker === 'stop') return exit(0)
   onReload(() => reload(context, worker, log))
   context.writeOut(`${renderStarted(config, worker).join('\n')}\n`)
 
   const reason = await Promise.race([stopped, failed.promise])
-  if (reason instanceof Error) log.fatal({ event: 'worker.failed', why: reason.message, stack: reason.stack })
+  if (reason instanceof Error)
+    log.fatal({ event: 'worker.failed', why: reason.message, stack: reason.stack })
   else log.info({ event: 'worker.stopping' })
   await worker.stop()
   exit(reason instanceof Error ? 1 : 0)
@@ -59,10 +67,18 @@ function reload(context: CommandContext, worker: RunningWorker, log: Logger): vo
     const needRestart = worker.reload(config)
     log.info({ event: 'config.reloaded', projects: config.projects.length })
     if (needRestart.length > 0)
-      log.warn({ event: 'config.restart_required', settings: needRestart, why: 'these settings need a restart' })
+      log.warn({
+        event: 'config.restart_required',
+        settings: needRestart,
+        why: 'these settings need a restart',
+      })
   } catch (error) {
     const { why } = explainError(error)
-    log.error({ event: 'config.rejected', why, note: 'the worker continues with the previous configuration' })
+    log.error({
+      event: 'config.rejected',
+      why,
+      note: 'the worker continues with the previous configuration',
+    })
   }
 }
 
@@ -80,7 +96,10 @@ function describeLocations({ databaseUrl, queueUrl }: Pick<Config, 'databaseUrl'
 
 const maxListed = 10
 
-function renderStarted({ projects, ...config }: Config, { queue, address, consoleLink }: RunningWorker): string[] {
+function renderStarted(
+  { projects, ...config }: Config,
+  { queue, address, consoleLink }: RunningWorker,
+): string[] {
   const names = projects.slice(0, maxListed).map(({ name }) => name)
   const more = projects.length > maxListed ? ', …' : ''
   return [
@@ -91,6 +110,8 @@ function renderStarted({ projects, ...config }: Config, { queue, address, consol
     ...(address === null ? [] : [`  console    ${consoleLink ?? `${address}/console`}`]),
     ...(consoleLink === null
       ? []
-      : ['             the link works once, for 15 minutes: `deskmirror console --link` prints another']),
+      : [
+          '             the link works once, for 15 minutes: `deskmirror console --link` prints another',
+        ]),
   ]
 }

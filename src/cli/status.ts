@@ -27,7 +27,8 @@ Exit code: 0 whatever the state of the mirror is · 1 or 2 if it cannot be read`
 
 export const command = defineCommand<Options>({
   name: 'status',
-  description: 'Shows how fresh and how complete the mirror is, what is pending, and how long that takes.',
+  description:
+    'Shows how fresh and how complete the mirror is, what is pending, and how long that takes.',
   options: [
     projectOption(),
     new Option('--verbose', 'show the evidence behind each behaviour of the service'),
@@ -44,7 +45,10 @@ export const command = defineCommand<Options>({
       },
       (report, { config, hint }) => {
         const isOnlyProject = config.projects.length === 1
-        return { lines: renderStatus(report, context.now(), options.verbose === true, hint, isOnlyProject), exit: 0 }
+        return {
+          lines: renderStatus(report, context.now(), options.verbose === true, hint, isOnlyProject),
+          exit: 0,
+        }
       },
     )
     const { versions, text } = await context.readVersion()
@@ -78,12 +82,17 @@ function renderStatus(
     streamState(stream, now),
   ])
   return [
-    ...alignColumns([...factRows(report, now, hint), ...writebackRows(report, hint, isOnlyProject)]),
+    ...alignColumns([
+      ...factRows(report, now, hint),
+      ...writebackRows(report, hint, isOnlyProject),
+    ]),
     ...alignColumns([header, ...rows]),
     ...listed(
       'rows were counted',
       // Those whose number is a remembered one.
-      report.streams.map(({ stream, countedAt }) => countedAt && `${stream} ${formatAge(countedAt, now)}`),
+      report.streams.map(
+        ({ stream, countedAt }) => countedAt && `${stream} ${formatAge(countedAt, now)}`,
+      ),
     ),
     ...listed(
       'dated in the future, and read again until that time has come',
@@ -101,9 +110,13 @@ function listed(what: string, items: readonly (string | null | false)[]): string
   return shown.length === 0 ? [] : [`${what}: ${shown.join(', ')}`]
 }
 
-function streamState({ failed, failedSince, skipped }: StatusReport['streams'][number], now: EpochMs): string {
+function streamState(
+  { failed, failedSince, skipped }: StatusReport['streams'][number],
+  now: EpochMs,
+): string {
   if (failed === interruptedText) return 'unfinished'
-  if (failed !== null) return failedSince === null ? 'failed' : `failing for ${durationSince(failedSince, now)}`
+  if (failed !== null)
+    return failedSince === null ? 'failed' : `failing for ${durationSince(failedSince, now)}`
   return skipped === null ? '' : 'skipped'
 }
 
@@ -120,24 +133,38 @@ function factRows(report: ProjectStatus, now: EpochMs, hint: CommandHint): strin
       return [n === 0 ? name : '', value + silenceNote(worker.heardAt, now)] as const
     }),
     ['paused', paused && pauseText(paused, now)],
-    ['not sending', held && `since ${held.since}: ${held.why}; next: ${hint(`writeback resume ${held.resumeBy}`)}`],
+    [
+      'not sending',
+      held &&
+        `since ${held.since}: ${held.why}; next: ${hint(`writeback resume ${held.resumeBy}`)}`,
+    ],
     ['clock', clockText(clockOffset)],
     ['budget', budgetText(budget, now)],
     ['', lossText(budget, now)],
     ['facts', factsText(facts)],
   ]
-  return [...rows.flatMap(([name, value]) => (value === null ? [] : [[name, value]])), ...auditRows(report.audits, now)]
+  return [
+    ...rows.flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+    ...auditRows(report.audits, now),
+  ]
 }
 
-const noEnd = 'recorded no end: its process was killed, or could not write to the warehouse (a full disk)'
+const noEnd =
+  'recorded no end: its process was killed, or could not write to the warehouse (a full disk)'
 
 function lastRun({ lastRun: run, running }: StatusReport, now: EpochMs): string {
   if (run === null) return 'none yet: run `deskmirror sync`'
-  const end = run.finishedAt === null ? `started ${formatAge(run.startedAt, now)}` : formatAge(run.finishedAt, now)
+  const end =
+    run.finishedAt === null
+      ? `started ${formatAge(run.startedAt, now)}`
+      : formatAge(run.finishedAt, now)
   return `${run.mode}, ${run.outcome ?? (running === null ? noEnd : 'not finished')}, ${end}, ${pluralize(run.requests, 'request')}`
 }
 
-/** A worker writes a heartbeat every half minute. One that runs but writes none cannot reach the warehouse. */
+/**
+ * A worker writes a heartbeat every half minute. One that runs but writes none cannot reach the
+ * warehouse.
+ */
 const silentMs = 3 * 60_000
 
 function silenceNote(heardAt: string, now: EpochMs): string {
@@ -196,12 +223,14 @@ const maxFailures = 10
 /** Other failing jobs of the workers; streams that are not read have a line of their own. */
 function failureLines({ failures }: StatusReport, now: EpochMs): string[] {
   const others = failures.filter(({ job, subject }) => failedStream({ job, key: subject }) === null)
-  const lines = others.slice(0, maxFailures).map(({ job, subject, since, failures: times, reason }) => {
-    const what = subject === '' ? jobNames[job] : `${jobNames[job]} ${subject}`
-    return toPrintable(
-      `failing for ${durationSince(since, now)}: ${what} (${times === 1 ? 'once' : `${times} times`}): ${reason}`,
-    )
-  })
+  const lines = others
+    .slice(0, maxFailures)
+    .map(({ job, subject, since, failures: times, reason }) => {
+      const what = subject === '' ? jobNames[job] : `${jobNames[job]} ${subject}`
+      return toPrintable(
+        `failing for ${durationSince(since, now)}: ${what} (${times === 1 ? 'once' : `${times} times`}): ${reason}`,
+      )
+    })
   const more = others.length - lines.length
   return more > 0 ? [...lines, `… and ${more} more: select * from sync_failures`] : lines
 }
@@ -228,9 +257,15 @@ function writebackRows(
 function behaviourLines({ behaviours }: StatusReport, verbose: boolean): string[] {
   if (behaviours.length === 0) return []
   if (!verbose)
-    return [`${pluralize(behaviours.length, 'behaviour')} of the service learned (--verbose shows the evidence)`]
+    return [
+      `${pluralize(behaviours.length, 'behaviour')} of the service learned (--verbose shows the evidence)`,
+    ]
   return alignColumns([
     ['learned', '', ''],
-    ...behaviours.map(({ name, value, evidence, learnedAt }) => [name, value, `${evidence} (${learnedAt})`]),
+    ...behaviours.map(({ name, value, evidence, learnedAt }) => [
+      name,
+      value,
+      `${evidence} (${learnedAt})`,
+    ]),
   ])
 }

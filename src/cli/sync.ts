@@ -6,7 +6,13 @@ import { formatCount, formatDuration, pluralize, toPrintable } from '../values/f
 import { type Rendered, runOverService } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import type { ExitCode } from './explain-error.ts'
-import { type CommonOptions, jsonOption, projectOption, quietOption, streamsOption } from './options.ts'
+import {
+  type CommonOptions,
+  jsonOption,
+  projectOption,
+  quietOption,
+  streamsOption,
+} from './options.ts'
 import { createSyncLine } from './render/display.ts'
 import { renderGaps, renderStreamReasons } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
@@ -59,22 +65,34 @@ export const command = defineCommand<Options>({
       async ({ config, project, display, log, signal }) => {
         const { mode, streams = project.streams, wait = false, changeTimeZone = false } = options
         const { syncProject } = await context.load(() => import('../app/sync.ts'))
-        const handlers = { ...createSyncLine(display, context.now), notify: display.notify, signal, log }
+        const handlers = {
+          ...createSyncLine(display, context.now),
+          notify: display.notify,
+          signal,
+          log,
+        }
         return syncProject(config, project, { mode, streams, wait, changeTimeZone, ...handlers })
       },
       renderSync,
     ),
 })
 
-const exitCodes = { complete: 0, gaps: 3, failed: 1, interrupted: 1 } as const satisfies Record<SyncOutcome, ExitCode>
+const exitCodes = { complete: 0, gaps: 3, failed: 1, interrupted: 1 } as const satisfies Record<
+  SyncOutcome,
+  ExitCode
+>
 
 export function renderSync(report: SyncReport): Rendered {
   const lines = [
     ...alignColumns([
-      ...report.streams.map((stream) => streamRow(stream.stream, stream, streamState(stream, report))),
+      ...report.streams.map((stream) =>
+        streamRow(stream.stream, stream, streamState(stream, report)),
+      ),
       totalRow(report),
     ]),
-    ...renderStreamReasons(report.outcome === 'interrupted' ? report.streams.map(withoutFailure) : report.streams),
+    ...renderStreamReasons(
+      report.outcome === 'interrupted' ? report.streams.map(withoutFailure) : report.streams,
+    ),
     ...renderGaps(report.gaps),
     ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
   ]

@@ -34,7 +34,9 @@ export const command = defineCommand<Options>({
     new Option('--email <email>', "the visitor's email address"),
     new Option('--name <name>', "the visitor's name"),
     new Option('--company <company>', "the visitor's company"),
-    new Option('--metadata <key=value>', 'a value of the session; may be repeated').argParser(parsePair),
+    new Option('--metadata <key=value>', 'a value of the session; may be repeated').argParser(
+      parsePair,
+    ),
     new Option('--ttl <seconds>', 'lifetime of the token').argParser(parseLifetime).default(600),
     oneProjectOption(),
     jsonOption(),
@@ -42,13 +44,23 @@ export const command = defineCommand<Options>({
   help,
   run: async (context, options) => {
     const { email, name, company, metadata = [], ttl } = options
-    const { config, project } = selectCall(context.loadConfig('service'), options.project, 'no token was minted')
+    const { config, project } = selectCall(
+      context.loadConfig('service'),
+      options.project,
+      'no token was minted',
+    )
     const display = context.openDisplay(true)
     const log = await context.openLog(config, display)
     const signal = context.openInterruptSignal(display, 'the current request')
     const { mintWidgetToken } = await context.load(() => import('../app/token.ts'))
-    const given = Object.entries({ email, name, company }).filter(([, value]) => value !== undefined)
-    const session = { visitor: Object.fromEntries(given), metadata: Object.fromEntries(metadata), ttl }
+    const given = Object.entries({ email, name, company }).filter(
+      ([, value]) => value !== undefined,
+    )
+    const session = {
+      visitor: Object.fromEntries(given),
+      metadata: Object.fromEntries(metadata),
+      ttl,
+    }
     const minted = await mintWidgetToken(config, project, session, { signal, log })
     const expiresAt = minted.expiresAt === null ? null : rfc3339(minted.expiresAt)
     // Integers beyond 2^53 do not occur in the response.

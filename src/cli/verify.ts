@@ -8,7 +8,12 @@ import type { VerifyReport } from '../mirror/mirror.ts'
 import { formatCount, pluralize, toPrintable } from '../values/format.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, type Rendered, runOverMirror, runOverService } from './command-result.ts'
+import {
+  type CommandResult,
+  type Rendered,
+  runOverMirror,
+  runOverService,
+} from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import {
   type CommonOptions,
@@ -70,7 +75,9 @@ export const command = defineCommand<Options>({
   help,
   run: async (context, options) => {
     if (options.certificate !== undefined) throw noCertificate()
-    return options.against === undefined ? compare(context, options) : compareAgainst(context, options.against, options)
+    return options.against === undefined
+      ? compare(context, options)
+      : compareAgainst(context, options.against, options)
   },
 })
 
@@ -99,33 +106,50 @@ function compare(context: CommandContext, options: Options): Promise<CommandResu
   )
 }
 
-function compareAgainst(context: CommandContext, file: string, options: Options): Promise<CommandResult> {
+function compareAgainst(
+  context: CommandContext,
+  file: string,
+  options: Options,
+): Promise<CommandResult> {
   const { signal } = new AbortController()
   return runOverMirror(
     context,
     options,
     async ({ config, project }) => {
       const { compareWithDocument } = await context.load(() => import('../app/verify.ts'))
-      return compareWithDocument(config, project, { file, streams: options.streams, signal, now: context.now })
+      return compareWithDocument(config, project, {
+        file,
+        streams: options.streams,
+        signal,
+        now: context.now,
+      })
     },
     (comparison) => renderComparison(comparison, options.limit),
   )
 }
 
 function renderVerify(report: VerifyReport): Rendered {
-  const sum = (of: 'compared' | 'differing') => report.streams.reduce((total, stream) => total + stream[of], 0)
+  const sum = (of: 'compared' | 'differing') =>
+    report.streams.reduce((total, stream) => total + stream[of], 0)
   const counts = (compared: number, differing: number) => [
     `${formatCount(compared)} compared`,
     `${formatCount(differing)} differ`,
   ]
-  const total = [report.project, ...counts(sum('compared'), sum('differing')), pluralize(report.requests, 'request')]
+  const total = [
+    report.project,
+    ...counts(sum('compared'), sum('differing')),
+    pluralize(report.requests, 'request'),
+  ]
   const skipped = renderStreamReasons(report.streams.map((stream) => ({ ...stream, failed: null })))
   const incomplete = report.streams.flatMap(({ stream, incomplete: why }) =>
     why === undefined ? [] : [toPrintable(`not all of ${stream} could be read: ${why}`)],
   )
   return {
     lines: [
-      ...alignColumns([...report.streams.map((it) => [it.stream, ...counts(it.compared, it.differing)]), total]),
+      ...alignColumns([
+        ...report.streams.map((it) => [it.stream, ...counts(it.compared, it.differing)]),
+        total,
+      ]),
       ...alignColumns(report.differences.map(differenceRow)),
       ...(report.truncated ? ['… and more; --limit raises the number'] : []),
       ...skipped,
@@ -136,7 +160,10 @@ function renderVerify(report: VerifyReport): Rendered {
   }
 }
 
-/** Rollups of past days change in the service without a trace, and incremental syncs read only the last ones again. */
+/**
+ * Rollups of past days change in the service without a trace, and incremental syncs read only the
+ * last ones again.
+ */
 function nextSteps({ project, streams }: VerifyReport): readonly string[] {
   const ofProject = project === 'default' ? '' : ` --project ${project}`
   const differing = streams.filter((stream) => stream.differing > 0).map(({ stream }) => stream)
@@ -149,7 +176,10 @@ function nextSteps({ project, streams }: VerifyReport): readonly string[] {
 }
 
 /** `limit`: how many days are listed. */
-function renderComparison({ project, before, countedAt, streams }: DigestComparison, limit: number): Rendered {
+function renderComparison(
+  { project, before, countedAt, streams }: DigestComparison,
+  limit: number,
+): Rendered {
   const changed = streams.flatMap(({ days }) => days)
   const header = ['', 'rows then', 'rows now', 'days the same', 'more', 'fewer', 'changed']
   const rows = streams.map(({ stream, before: then, now, counts }) => [
@@ -171,7 +201,8 @@ function renderComparison({ project, before, countedAt, streams }: DigestCompari
 }
 
 function dayRow({ stream, day, state, before, now }: DayChange): string[] {
-  const rows = before === now ? pluralize(now, 'row') : `${formatCount(before)} → ${pluralize(now, 'row')}`
+  const rows =
+    before === now ? pluralize(now, 'row') : `${formatCount(before)} → ${pluralize(now, 'row')}`
   return [stream, day ?? 'no day', state, rows]
 }
 
@@ -180,6 +211,10 @@ function conclusion(changed: readonly DayChange[]): string[] {
   const isCounted = changed.some(({ state }) => state === 'more' || state === 'fewer')
   return [
     `${pluralize(changed.length, 'day')} ${changed.length === 1 ? 'is' : 'are'} not the same`,
-    ...(isCounted ? ['more, fewer: whether the other rows of such a day are the same is not known from a digest'] : []),
+    ...(isCounted
+      ? [
+          'more, fewer: whether the other rows of such a day are the same is not known from a digest',
+        ]
+      : []),
   ]
 }

@@ -29,7 +29,9 @@ const seconds = parsedField('write a duration of at least 1s, like 30m', (text) 
   return ms !== undefined && ms >= 1000 && ms % 1000 === 0 ? ms / 1000 : undefined
 })
 
-const role = z.enum(['visitor', 'human', 'ai', 'other'], { error: 'write visitor, human, ai or other' })
+const role = z.enum(['visitor', 'human', 'ai', 'other'], {
+  error: 'write visitor, human, ai or other',
+})
 const roles = z.record(z.string(), role, {
   error: 'write a map of sender types and their roles, like { bot: ai, operator: human }',
 })
@@ -46,8 +48,13 @@ const hoursOfDay = z.unknown().transform((value, context): readonly OpeningHours
 })
 
 /** The hours by keys that `key` accepts. */
-function hoursBy(key: z.ZodType<string, string>, allowed: { readonly map: string; readonly key: string }) {
-  return z.record(key, hoursOfDay, { error: ({ code }) => (code === 'invalid_key' ? allowed.key : allowed.map) })
+function hoursBy(
+  key: z.ZodType<string, string>,
+  allowed: { readonly map: string; readonly key: string },
+) {
+  return z.record(key, hoursOfDay, {
+    error: ({ code }) => (code === 'invalid_key' ? allowed.key : allowed.map),
+  })
 }
 
 const days = z.string().refine((text) => parseDays(text) !== undefined)
@@ -59,7 +66,8 @@ const weeklyHours = hoursBy(days, {
   for (const [key, hoursOfDays] of Object.entries(map)) {
     const weekdays = parseDays(key) ?? []
     const message = 'names a day that another line names, too: keep one'
-    if (weekdays.some((weekday) => week.has(weekday))) context.addIssue({ code: 'custom', message, path: [key] })
+    if (weekdays.some((weekday) => week.has(weekday)))
+      context.addIssue({ code: 'custom', message, path: [key] })
     for (const weekday of weekdays) week.set(weekday, hoursOfDays)
   }
   return Object.fromEntries(week)
@@ -77,7 +85,9 @@ const target = z
       name: z.string({ error: 'name the target' }).trim().min(1, 'name the target'),
       /** Ends with the next answer by anyone, or with the next human one. */
       clock: z.enum(['any', 'human'], { error: 'write any or human' }).default('any'),
-      /** The first wait of each conversation, also if it is handled without an answer; or every one. */
+      /**
+       * The first wait of each conversation, also if it is handled without an answer; or every one.
+       */
       which: z.enum(['first', 'every'], { error: 'write first or every' }).default('first'),
       within: seconds,
       hours: z.enum(['all', 'business'], { error: 'write all or business' }).default('all'),
@@ -101,7 +111,9 @@ const targets = z
   .array(target, { error: 'write a list of targets, like [{ name: first answer, within: 15m }]' })
   .superRefine((list, context) => {
     for (const [index, { name, from }] of list.entries()) {
-      const isRepeated = list.slice(0, index).some((other) => other.name === name && other.from === from)
+      const isRepeated = list
+        .slice(0, index)
+        .some((other) => other.name === name && other.from === from)
       const message = 'has the name of another target: give it another one, or another from'
       if (isRepeated) context.addIssue({ code: 'custom', message, path: [index] })
     }
@@ -116,36 +128,60 @@ const optionalPath = fieldPath.nullish().transform((path) => path ?? null)
 const paths = <Name extends string>(...names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, optionalPath])) as Record<Name, typeof optionalPath>
 
-const callFields = z.strictObject(paths('visitor', 'ended', 'outcome', 'duration', 'direction', 'agent'), {
-  error: 'write a map, like { visitor: visitorId, duration: durationSeconds }',
-})
+const callFields = z.strictObject(
+  paths('visitor', 'ended', 'outcome', 'duration', 'direction', 'agent'),
+  {
+    error: 'write a map, like { visitor: visitorId, duration: durationSeconds }',
+  },
+)
 const activityFields = z
   .strictObject(paths('activity_kind', 'activity_page'), {
     error: 'write a map, like { activity_kind: type, activity_page: url }',
   })
-  .transform(({ activity_kind, activity_page }) => ({ activityKind: activity_kind, activityPage: activity_page }))
+  .transform(({ activity_kind, activity_page }) => ({
+    activityKind: activity_kind,
+    activityPage: activity_page,
+  }))
 
 /** Business hours as people write them: `mon-fri`, `9:00-12:30`, `closed`. */
-const dayNames: readonly string[] = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
+const dayNames: readonly string[] = [
+  'monday',
+  'tuesday',
+  'wednesday',
+  'thursday',
+  'friday',
+  'saturday',
+  'sunday',
+]
 const weekdays: readonly Weekday[] = [1, 2, 3, 4, 5, 6, 7]
 
-/** The days of `mon`, `mon-fri` or `sat, sun`; undefined for anything else. `fri-mon` is four days. */
+/**
+ * The days of `mon`, `mon-fri` or `sat, sun`; undefined for anything else. `fri-mon` is four days.
+ */
 export function parseDays(text: string): readonly Weekday[] | undefined {
   const parts = text.split(',').map(parseDayRange)
   return parts.every((part) => part !== undefined) ? [...new Set(parts.flat())] : undefined
 }
 
 function parseDayRange(text: string): readonly Weekday[] | undefined {
-  const [first = '', last = first, ...more] = text.split('-').map((name) => name.trim().toLowerCase())
+  const [first = '', last = first, ...more] = text
+    .split('-')
+    .map((name) => name.trim().toLowerCase())
   const [from, to] = [indexOfDay(first), indexOfDay(last)]
   if (from < 0 || to < 0 || more.length > 0) return undefined
-  return to < from ? [...weekdays.slice(from), ...weekdays.slice(0, to + 1)] : weekdays.slice(from, to + 1)
+  return to < from
+    ? [...weekdays.slice(from), ...weekdays.slice(0, to + 1)]
+    : weekdays.slice(from, to + 1)
 }
 
 /** `mon`, `Monday`; -1 for anything else. */
-const indexOfDay = (name: string): number => dayNames.findIndex((day) => name === day || name === day.slice(0, 3))
+const indexOfDay = (name: string): number =>
+  dayNames.findIndex((day) => name === day || name === day.slice(0, 3))
 
-/** The stretches of `9:00-12:30`, `9-12:30, 13-18` or `closed`, in order; undefined for anything else. */
+/**
+ * The stretches of `9:00-12:30`, `9-12:30, 13-18` or `closed`, in order; undefined for anything
+ * else.
+ */
 export function parseOpeningHours(text: string): readonly OpeningHours[] | undefined {
   if (text.trim() === 'closed') return []
   const stretches = text.split(',').map(parseStretch)
@@ -155,7 +191,9 @@ export function parseOpeningHours(text: string): readonly OpeningHours[] | undef
 function parseStretch(text: string): OpeningHours | undefined {
   const match = /^(\d{1,2})(?::([0-5]\d))?\s*-\s*(\d{1,2})(?::([0-5]\d))?$/.exec(text.trim())
   if (match === null) return undefined
-  const [opens = 0, closes = 0] = [match.slice(1, 3), match.slice(3)].map(([h, m = 0]) => Number(h) * 60 + Number(m))
+  const [opens = 0, closes = 0] = [match.slice(1, 3), match.slice(3)].map(
+    ([h, m = 0]) => Number(h) * 60 + Number(m),
+  )
   return opens < closes && closes <= 1440 ? { opens, closes } : undefined
 }
 
@@ -165,7 +203,11 @@ function mergeStretches(stretches: readonly OpeningHours[]): readonly OpeningHou
   for (const stretch of stretches.toSorted((a, b) => a.opens - b.opens)) {
     const last = merged.at(-1)
     if (last === undefined || stretch.opens > last.closes) merged.push(stretch)
-    else merged[merged.length - 1] = { opens: last.opens, closes: Math.max(last.closes, stretch.closes) }
+    else
+      merged[merged.length - 1] = {
+        opens: last.opens,
+        closes: Math.max(last.closes, stretch.closes),
+      }
   }
   return merged
 }
@@ -195,9 +237,10 @@ export const analyticsSettings = {
   calls: fileSetting('analytics.calls', callFields.prefault({})).about(
     'The names of undocumented fields of calls: `visitor`, `ended`, `outcome`, `duration` (seconds), `direction`, `agent`. `visitor.id` is a field within a field.',
   ),
-  fields: fileSetting('analytics.fields', activityFields.default({ activityKind: null, activityPage: null })).about(
-    'The same for entries of activity: `activity_kind`, `activity_page`.',
-  ),
+  fields: fileSetting(
+    'analytics.fields',
+    activityFields.default({ activityKind: null, activityPage: null }),
+  ).about('The same for entries of activity: `activity_kind`, `activity_page`.'),
   personalData: fileSetting('analytics.personal_data', flag.default(true)).about(
     '`off`: the objects for analysts leave out names and addresses of visitors, the pages of their visits, and undocumented fields.',
   ),

@@ -1,4 +1,7 @@
-/** The configuration as the rest of the program gets it: its types, its defaults, and what a change of it needs. */
+/**
+ * The configuration as the rest of the program gets it: its types, its defaults, and what a change
+ * of it needs.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import type { Secret } from '../values/secret.ts'
 import { isLoopback, passwordsInUrl } from '../values/server-address.ts'
@@ -10,28 +13,48 @@ import { type GlobalConfig, globalSettings } from './program-settings.ts'
 import { type ProjectSettings, projectSettings } from './project-settings.ts'
 import { defaultsOf, type Settings } from './setting.ts'
 
-/** `readOnly`: the same as in `Config`; repeated here so that every caller of the service has it. */
+/**
+ * `readOnly`: the same as in `Config`; repeated here so that every caller of the service has it.
+ */
 export type ProjectConfig = ProjectSettings & Pick<GlobalConfig, 'readOnly'>
 
 export type Config = GlobalConfig & {
   readonly projects: readonly ProjectConfig[]
-  /** What it was read from, whether it exists or not: `.env`, `deskmirror.yaml`, and the files of secrets. */
+  /**
+   * What it was read from, whether it exists or not: `.env`, `deskmirror.yaml`, and the files of
+   * secrets.
+   */
   readonly files: readonly string[]
   /** Likely mistakes that stop nothing: variables that nothing reads. */
   readonly warnings: readonly string[]
 }
 
-/** A project with the default of each setting that `own` leaves out, for the demo, tests and benchmarks. */
+/**
+ * A project with the default of each setting that `own` leaves out, for the demo, tests and
+ * benchmarks.
+ */
 export function defaultProject(
   own: Pick<ProjectConfig, 'name' | 'projectId' | 'baseUrl' | 'apiKey'> & Partial<ProjectConfig>,
 ): ProjectConfig {
   const analytics = defaultsOf(analyticsSettings, {})
-  return { ...defaultsOf(projectSettings, own), schedules: defaultSchedules, analytics, readOnly: false, ...own }
+  return {
+    ...defaultsOf(projectSettings, own),
+    schedules: defaultSchedules,
+    analytics,
+    readOnly: false,
+    ...own,
+  }
 }
 
 /** The same for the whole configuration. */
 export function defaultConfig(own: Pick<Config, 'projects'> & Partial<Config>): Config {
-  return { ...defaultsOf(globalSettings, own), logLevelChosen: 'logLevel' in own, files: [], warnings: [], ...own }
+  return {
+    ...defaultsOf(globalSettings, own),
+    logLevelChosen: 'logLevel' in own,
+    files: [],
+    warnings: [],
+    ...own,
+  }
 }
 
 /** The settings, by their names in the file, whose changes a running worker cannot apply. */
@@ -45,32 +68,46 @@ export function settingsNeedingRestart(before: Config, after: Config): readonly 
 }
 
 /**
- * The address to listen at, and who can reach it: this machine only, or others with a token; null = HTTP is off. Throws ConfigurationError if other machines can reach the address and
- * there is no token, and UserError if the token cannot be read. Only `start` calls it.
+ * The address to listen at, and who can reach it: this machine only, or others with a token; null =
+ * HTTP is off. Throws ConfigurationError if other machines can reach the address and there is no
+ * token, and UserError if the token cannot be read. Only `start` calls it.
  */
 export function resolveHttpExposure(config: Pick<Config, 'http' | 'httpToken' | 'metricsToken'>) {
   const { http, httpToken, metricsToken } = config
   if (http === null) return null
   httpToken?.reveal()
   metricsToken?.reveal()
-  if (httpToken !== null || isLoopback(http.host)) return { ...http, token: httpToken, metricsToken }
+  if (httpToken !== null || isLoopback(http.host))
+    return { ...http, token: httpToken, metricsToken }
   const where = 'DESKMIRROR_HTTP (`http` in deskmirror.yaml)'
   const instead = 'set DESKMIRROR_HTTP_TOKEN, listen on 127.0.0.1, or turn HTTP off'
-  throw new ConfigurationError([{ where, why: `is open to other machines without a token: ${instead}` }])
+  throw new ConfigurationError([
+    { where, why: `is open to other machines without a token: ${instead}` },
+  ])
 }
 
 export function collectSecrets(config: Omit<Config, 'warnings' | 'files'>): readonly string[] {
   const ofProjects = config.projects.flatMap((project) => sensitiveValues(projectSettings, project))
   const tokens = config.console.people.map(({ token }) => token)
   const values = [...sensitiveValues(globalSettings, config), ...ofProjects, ...tokens]
-  const addresses = values.filter((value) => typeof value === 'string').filter((text) => text.includes('://'))
-  // A password that is a plain word, like `postgres`, would redact that word in every line of the log.
-  const passwords = addresses.flatMap(passwordsInUrl).filter((password) => !/^[a-z]*$/.test(password))
+  const addresses = values
+    .filter((value) => typeof value === 'string')
+    .filter((text) => text.includes('://'))
+  // A password that is a plain word, like `postgres`, would redact that word in every line of the
+  // log.
+  const passwords = addresses
+    .flatMap(passwordsInUrl)
+    .filter((password) => !/^[a-z]*$/.test(password))
   return [...values.flatMap(revealIfReadable), ...addresses, ...passwords]
 }
 
-function sensitiveValues(settings: Settings, values: Readonly<Record<string, unknown>>): readonly unknown[] {
-  return Object.entries(settings).flatMap(([key, { isSensitive }]) => (isSensitive ? values[key] : []))
+function sensitiveValues(
+  settings: Settings,
+  values: Readonly<Record<string, unknown>>,
+): readonly unknown[] {
+  return Object.entries(settings).flatMap(([key, { isSensitive }]) =>
+    isSensitive ? values[key] : [],
+  )
 }
 
 /** A secret that could not be read cannot be printed either. Addresses of the service hold none. */
@@ -83,4 +120,5 @@ function revealIfReadable(value: unknown): readonly string[] {
   }
 }
 
-const isSecret = (value: unknown): value is Secret => typeof value === 'object' && value !== null && 'reveal' in value
+const isSecret = (value: unknown): value is Secret =>
+  typeof value === 'object' && value !== null && 'reveal' in value

@@ -3,15 +3,22 @@ import { createRequire } from 'node:module'
 import type { Ms } from '../values/time.ts'
 
 /**
- * `incremental`: changed rows. `reconcile`: all rows, compared. `analytics`: the rollups. `availability`: a snapshot. `audit`:
- * a random sample of rows, read again and compared.
+ * `incremental`: changed rows. `reconcile`: all rows, compared. `analytics`: the rollups.
+ * `availability`: a snapshot. `audit`: a random sample of rows, read again and compared.
  */
-export const scheduleNames = ['incremental', 'reconcile', 'analytics', 'availability', 'audit'] as const
+export const scheduleNames = [
+  'incremental',
+  'reconcile',
+  'analytics',
+  'availability',
+  'audit',
+] as const
 export type ScheduleName = (typeof scheduleNames)[number]
 
 /**
  * `cron`: five fields, or six with the seconds in front, read in the project's time zone.
- * `nightly`: once a night, at a minute derived from the project's id, so that many projects do not start together.
+ * `nightly`: once a night, at a minute derived from the project's id, so that many projects do not
+ * start together.
  */
 export type Schedule =
   | { readonly kind: 'every'; readonly ms: Ms }
@@ -21,7 +28,10 @@ export type Schedule =
 
 export type Schedules = Readonly<Record<ScheduleName, Schedule>>
 
-/** The nightly reconcile rereads all within a week, by `rereadShare` in `src/mirror/sync/children.ts` and `src/mirror/core/rollups.ts`. */
+/**
+ * The nightly reconcile rereads all within a week, by `rereadShare` in
+ * `src/mirror/sync/children.ts` and `src/mirror/core/rollups.ts`.
+ */
 export const defaultSchedules: Schedules = {
   incremental: { kind: 'every', ms: 300_000 },
   reconcile: { kind: 'nightly' },
@@ -31,4 +41,5 @@ export const defaultSchedules: Schedules = {
 }
 
 /** Loaded only for a cron pattern: it takes some tens of milliseconds, in every command. */
-export const loadCronParser = (): typeof import('cron-parser') => createRequire(import.meta.url)('cron-parser')
+export const loadCronParser = (): typeof import('cron-parser') =>
+  createRequire(import.meta.url)('cron-parser')

@@ -1,6 +1,6 @@
 /**
- * The file `.env`: its assignments, and the lines that are none. A line that is left out in silence turns a setting off that a
- * person has turned on, so each line is read or named. Pure.
+ * The file `.env`: its assignments, and the lines that are none. A line that is left out in silence
+ * turns a setting off that a person has turned on, so each line is read or named. Pure.
  */
 import { parseEnv } from 'node:util'
 import { trimInvisible } from '../values/invisible.ts'
@@ -25,7 +25,8 @@ export type EnvFile = {
 const quotes = ['"', "'", '`']
 
 const why = {
-  noAssignment: 'is neither a comment nor an assignment: write NAME=value, without `set`, `$env:` or a colon',
+  noAssignment:
+    'is neither a comment nor an assignment: write NAME=value, without `set`, `$env:` or a colon',
   openQuote: 'has a quote that is not closed, or something behind the quote that closes it',
   twoAssignments: 'sets a second variable: give it a line of its own, or quote all of the value',
   notText: 'has a letter that is not UTF-8: save the file as UTF-8',
@@ -35,7 +36,10 @@ const why = {
 const hiddenBreaks = /[\0\v\f\u0085\u2028\u2029]/
 const betweenWords = /[\s;]/
 
-/** Comments and blanks are as in Node.js; characters that nobody sees do not count around names and values. */
+/**
+ * Comments and blanks are as in Node.js; characters that nobody sees do not count around names and
+ * values.
+ */
 export function parseEnvFile(text: string): EnvFile {
   const assignments: EnvAssignment[] = []
   const problems: ConfigProblem[] = []
@@ -53,9 +57,14 @@ export function parseEnvFile(text: string): EnvFile {
 }
 
 /** Null: a comment or an empty line. */
-function readStatement(text: string, from: number, end: number): EnvAssignment | { readonly why: string } | null {
+function readStatement(
+  text: string,
+  from: number,
+  end: number,
+): EnvAssignment | { readonly why: string } | null {
   const line = text.slice(from, end)
-  if (isBlankOrComment(line)) return setsOursBehind(hiddenBreaks, line) ? { why: why.twoAssignments } : null
+  if (isBlankOrComment(line))
+    return setsOursBehind(hiddenBreaks, line) ? { why: why.twoAssignments } : null
   if (line.includes('\uFFFD')) return { why: why.notText }
   const equals = line.indexOf('=')
   const name = trimInvisible(line.slice(0, Math.max(0, equals))).replace(/^export\s+/, '')
@@ -72,7 +81,8 @@ function readStatement(text: string, from: number, end: number): EnvAssignment |
   if (close < 0) return { why: why.openQuote }
   const to = endOfLine(text, close)
   const quoted = text.slice(open, close + 1)
-  // Then the quote was forgotten at the end of the first line, and the next quote of the file closes it.
+  // Then the quote was forgotten at the end of the first line, and the next quote of the file
+  // closes it.
   const swallows = setsOursBehind('\n', quoted)
   if (swallows || !isBlankOrComment(text.slice(close + 1, to))) return { why: why.openQuote }
   if (quoted.includes('\uFFFD')) return { why: why.notText }

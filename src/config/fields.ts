@@ -32,8 +32,12 @@ export const url = z
     return z.NEVER
   })
 
-export const projectId = parsedField("the project's id, a UUID (in YAML: in quotes)", (text): ProjectId | undefined =>
-  /^[^\s/?#%]+$/.test(text) && text !== '.' && text !== '..' && !containsApiKey(text) ? text : undefined,
+export const projectId = parsedField(
+  "the project's id, a UUID (in YAML: in quotes)",
+  (text): ProjectId | undefined =>
+    /^[^\s/?#%]+$/.test(text) && text !== '.' && text !== '..' && !containsApiKey(text)
+      ? text
+      : undefined,
 )
 export const rate = parsedField('write requests per window, like 600/60s', parseRate)
 export const duration = parsedField('write a duration, like 120s or 5m', parseDuration)
@@ -57,11 +61,17 @@ export const retention = parsedField(
 export const timeZone = parsedField('write an IANA time zone, like UTC or Europe/Berlin', (text) =>
   isTimeZone(text) ? text : undefined,
 )
-export const startDate = parsedField('write a date, like 2024-01-01 or 2024-01-01T00:00:00Z', parseStartDate)
-export const databaseUrl = addressField('must be sqlite:PATH or postgres://user:password@host/database', {
-  isOwn: (text) => /^sqlite:(?!\/\/[^/])./.test(text) && !containsApiKey(text),
-  schemes: ['postgres', 'postgresql'],
-})
+export const startDate = parsedField(
+  'write a date, like 2024-01-01 or 2024-01-01T00:00:00Z',
+  parseStartDate,
+)
+export const databaseUrl = addressField(
+  'must be sqlite:PATH or postgres://user:password@host/database',
+  {
+    isOwn: (text) => /^sqlite:(?!\/\/[^/])./.test(text) && !containsApiKey(text),
+    schemes: ['postgres', 'postgresql'],
+  },
+)
 /** Null: no HTTP at all. */
 export const httpAddress = parsedField('write host:port, like 127.0.0.1:8484, or off', (text) =>
   text === 'off' ? null : parseHostAndPort(text),
@@ -69,7 +79,9 @@ export const httpAddress = parsedField('write host:port, like 127.0.0.1:8484, or
 const proxies = 'write addresses of proxies, like 127.0.0.1 or 10.0.0.0/8'
 /** A list, or separated by commas. */
 export const proxyAddresses = z
-  .union([z.array(z.string({ error: proxies })), z.string().transform((text) => text.split(','))], { error: proxies })
+  .union([z.array(z.string({ error: proxies })), z.string().transform((text) => text.split(','))], {
+    error: proxies,
+  })
   .transform((addresses) => addresses.map((address) => address.trim()))
   .refine((addresses) => addresses.every(isAddressRange), { error: proxies })
 export const flag = z
@@ -78,7 +90,9 @@ export const flag = z
 const rows = 'write a number of rows, like 500, or off'
 const anyRows = z.literal('off').transform(() => null)
 /** Null: any number. */
-export const rowCount = z.union([anyRows, wholeNumberField(rows, 0, Number.MAX_SAFE_INTEGER)], { error: rows })
+export const rowCount = z.union([anyRows, wholeNumberField(rows, 0, Number.MAX_SAFE_INTEGER)], {
+  error: rows,
+})
 export const auditSample = wholeNumberField('write how many rows, between 1 and 100000', 1, 100_000)
 export const concurrency = wholeNumberField('write a whole number between 1 and 1000', 1, 1000)
 const share = 'write a share between 0 and 0.9, like 0.2'
@@ -98,7 +112,10 @@ export const streams = z
   })
   .min(1, 'name at least one stream, or leave the line out for all of them')
 
-/** An IP address, with or without the bits of its network. All addresses there are is no range of proxies. */
+/**
+ * An IP address, with or without the bits of its network. All addresses there are is no range of
+ * proxies.
+ */
 function isAddressRange(text: string): boolean {
   const [address = '', bits, ...others] = text.split('/')
   const version = isIP(address)
@@ -118,8 +135,9 @@ function parseFlag(value: boolean | number | string, context: z.RefinementCtx): 
 }
 
 /**
- * An address with one of the schemes, or a value that `isOwn` accepts. Its value is never repeated: see `problems.ts`.
- * `explain`: what is said of an address that is refused, instead of what is allowed.
+ * An address with one of the schemes, or a value that `isOwn` accepts. Its value is never repeated:
+ * see `problems.ts`. `explain`: what is said of an address that is refused, instead of what is
+ * allowed.
  */
 export function addressField(
   allowed: string,
@@ -157,16 +175,22 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The first second of a calendar day (UTC), or the given time. Dates that do not exist are refused. */
+/**
+ * The first second of a calendar day (UTC), or the given time. Dates that do not exist are refused.
+ */
 function parseStartDate(text: string): EpochSeconds | undefined {
   const at = parseTime(text.length === 10 ? `${text}T00:00:00Z` : text)
   return at !== undefined && z.iso.date().safeParse(text.slice(0, 10)).success ? at : undefined
 }
 
-function parseHostAndPort(text: string): { readonly host: string; readonly port: number } | undefined {
+function parseHostAndPort(
+  text: string,
+): { readonly host: string; readonly port: number } | undefined {
   const match = /^(\[[0-9a-fA-F:]+\]|[^\s:/]+):(\d{1,5})$/.exec(text)
   const port = Number(match?.[2])
-  return match?.[1] !== undefined && port <= 65_535 ? { host: match[1].replace(/^\[|\]$/g, ''), port } : undefined
+  return match?.[1] !== undefined && port <= 65_535
+    ? { host: match[1].replace(/^\[|\]$/g, ''), port }
+    : undefined
 }
 
 const dayMs: Ms = 86_400_000
@@ -177,7 +201,10 @@ export const defaultRetention = {
   runs: (30 * dayMs) as Ms | null,
   /** Every snapshot of availability; older ones that are equal to the one before are joined. */
   snapshots: (30 * dayMs) as Ms | null,
-  /** The words, evidence and log of settled write-backs, and the words of batches; the rows with their `ref` stay. */
+  /**
+   * The words, evidence and log of settled write-backs, and the words of batches; the rows with
+   * their `ref` stay.
+   */
   writebacks: (400 * dayMs) as Ms | null,
   /** The audit log of the console. */
   events: (400 * dayMs) as Ms | null,
@@ -187,7 +214,10 @@ export const defaultRetention = {
 export type Retention = Readonly<typeof defaultRetention>
 
 /** The database itself keeps the audit log for as long. */
-const shortest: Readonly<Partial<Record<string, Ms>>> = { events: 91 * dayMs, writebacks: 91 * dayMs }
+const shortest: Readonly<Partial<Record<string, Ms>>> = {
+  events: 91 * dayMs,
+  writebacks: 91 * dayMs,
+}
 
 /** `runs=30d, events=forever`; what is not named keeps its default. Undefined for anything else. */
 export function parseRetention(text: string): Retention | undefined {

@@ -1,4 +1,7 @@
-/** Loads the configuration from variables, `.env` and `deskmirror.yaml`. The only reader of `process.env`. */
+/**
+ * Loads the configuration from variables, `.env` and `deskmirror.yaml`. The only reader of
+ * `process.env`.
+ */
 import { basename, dirname, resolve } from 'node:path'
 import { UserError } from '../values/user-error.ts'
 import type { Config } from './config.ts'
@@ -16,10 +19,14 @@ export const envFile = '.env'
 export const defaultFile = 'deskmirror.yaml'
 
 /**
- * Throws ConfigurationError, which names every problem. Paths of secrets in the YAML file are relative to the file's
- * folder, all others to the working folder.
+ * Throws ConfigurationError, which names every problem. Paths of secrets in the YAML file are
+ * relative to the file's folder, all others to the working folder.
  */
-export function loadConfig(needs: ConfigNeeds, folder = process.cwd(), environment: Variables = process.env): Config {
+export function loadConfig(
+  needs: ConfigNeeds,
+  folder = process.cwd(),
+  environment: Variables = process.env,
+): Config {
   const variables = readVariables(folder, environment)
   const path = resolve(folder, variables.DESKMIRROR_CONFIG ?? defaultFile)
   const yaml = readYamlFile(path, variables.DESKMIRROR_CONFIG)
@@ -38,7 +45,10 @@ export function loadConfig(needs: ConfigNeeds, folder = process.cwd(), environme
   return { ...config, files, warnings: unknownVariables(variables, referenced) }
 }
 
-/** What must not be written over, also if the configuration is not valid: its files, and the warehouse that it names. */
+/**
+ * What must not be written over, also if the configuration is not valid: its files, and the
+ * warehouse that it names.
+ */
 export function describeConfiguration(
   folder = process.cwd(),
   environment: Variables = process.env,
@@ -46,7 +56,10 @@ export function describeConfiguration(
   try {
     return loadConfig('database', folder, environment)
   } catch {
-    const files = [resolve(folder, envFile), resolve(folder, environment.DESKMIRROR_CONFIG ?? defaultFile)]
+    const files = [
+      resolve(folder, envFile),
+      resolve(folder, environment.DESKMIRROR_CONFIG ?? defaultFile),
+    ]
     return { databaseUrl: defaultDatabaseUrl, files }
   }
 }
@@ -56,34 +69,54 @@ export function wantsStackTraces(environment: Variables = process.env): boolean 
   return ['debug', 'trace'].includes(environment.DESKMIRROR_LOG_LEVEL ?? '')
 }
 
-/** Whether there is a desktop that a browser could open on; without one, Linux would open it within the terminal. */
+/**
+ * Whether there is a desktop that a browser could open on; without one, Linux would open it within
+ * the terminal.
+ */
 export function canOpenBrowser(environment: Variables = process.env): boolean {
   if (process.platform !== 'linux') return true
   return environment.DISPLAY !== undefined || environment.WAYLAND_DISPLAY !== undefined
 }
 
-/** Sentences about variables with our prefix that nothing reads, which are most likely typing errors. */
+/**
+ * Sentences about variables with our prefix that nothing reads, which are most likely typing
+ * errors.
+ */
 export function unknownVariables(variables: Variables, referenced: ReadonlySet<string>): string[] {
-  const settings = [...Object.values(globalSettings), ...allProjectSettings].filter(({ variable }) => variable !== null)
-  const known = new Set([...settings.map(({ name }) => name), 'api_key_file', 'config'].map(variableName))
+  const settings = [...Object.values(globalSettings), ...allProjectSettings].filter(
+    ({ variable }) => variable !== null,
+  )
+  const known = new Set(
+    [...settings.map(({ name }) => name), 'api_key_file', 'config'].map(variableName),
+  )
   return Object.keys(variables)
     .filter((name) => looksOurs(name) && !name.startsWith(`${variablePrefix}TEST_`))
     .filter((name) => !known.has(name) && !referenced.has(name))
     .map((name) => `the variable ${redactName(name)} is set, but deskmirror does not know it`)
 }
 
-/** A name in other letters, or with dashes, is none of ours, and whoever wrote it does not know that. */
-const looksOurs = (name: string): boolean => name.toUpperCase().replace(/[.-]/g, '_').startsWith(variablePrefix)
+/**
+ * A name in other letters, or with dashes, is none of ours, and whoever wrote it does not know
+ * that.
+ */
+const looksOurs = (name: string): boolean =>
+  name.toUpperCase().replace(/[.-]/g, '_').startsWith(variablePrefix)
 
 /** The environment wins over `.env`; an empty variable counts as not set. */
 function readVariables(folder: string, environment: Variables): Variables {
   const text = readTextFile(resolve(folder, envFile))
   if (text instanceof Error && !canEnter(folder)) throw unusableWorkingFolder(folder)
-  if (text instanceof Error) throw new ConfigurationError([{ where: envFile, why: `cannot be read (${text.message})` }])
+  if (text instanceof Error)
+    throw new ConfigurationError([{ where: envFile, why: `cannot be read (${text.message})` }])
   const { assignments, problems } = parseEnvFile(text ?? '')
   if (problems.length > 0) throw new ConfigurationError(problems)
-  const merged = { ...Object.fromEntries(assignments.map(({ name, value }) => [name, value])), ...environment }
-  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined && value !== ''))
+  const merged = {
+    ...Object.fromEntries(assignments.map(({ name, value }) => [name, value])),
+    ...environment,
+  }
+  return Object.fromEntries(
+    Object.entries(merged).filter(([, value]) => value !== undefined && value !== ''),
+  )
 }
 
 /** `given`: the value of DESKMIRROR_CONFIG; that file has to exist. */
@@ -111,14 +144,21 @@ function unusableWorkingFolder(folder: string): UserError {
   })
 }
 
-function secretFromVariable(variables: Variables, env: string, many?: 'several'): ReturnType<ReadSecret> {
+function secretFromVariable(
+  variables: Variables,
+  env: string,
+  many?: 'several',
+): ReturnType<ReadSecret> {
   const text = variables[env]
   const source = isVariableName(env) ? `the variable ${env}` : 'a variable'
   if (text === undefined) return { why: `points to ${source}, which does not exist` }
   return parseSecrets(text, source, many)
 }
 
-/** A file holds one secret. `isNamed`: the setting is clearly a path; otherwise it may be the secret itself, and is not repeated. */
+/**
+ * A file holds one secret. `isNamed`: the setting is clearly a path; otherwise it may be the secret
+ * itself, and is not repeated.
+ */
 function secretFromFile(path: string, isNamed: boolean): ReturnType<ReadSecret> {
   const text = readTextFile(path)
   if (typeof text === 'string') return parseSecrets(text, path)

@@ -1,4 +1,7 @@
-/** People: their names, who may do what in the console, and the setting that says who may sign in to it. */
+/**
+ * People: their names, who may do what in the console, and the setting that says who may sign in to
+ * it.
+ */
 import { z } from 'zod'
 import { isSamePerson } from '../values/person-name.ts'
 import type { Secret } from '../values/secret.ts'
@@ -9,7 +12,8 @@ import type { Setting } from './setting.ts'
 export const roles = ['viewer', 'operator', 'approver'] as const
 export type Role = (typeof roles)[number]
 
-export const hasRole = (role: Role, needed: Role): boolean => roles.indexOf(role) >= roles.indexOf(needed)
+export const hasRole = (role: Role, needed: Role): boolean =>
+  roles.indexOf(role) >= roles.indexOf(needed)
 
 export type Viewer = {
   readonly name: string
@@ -21,15 +25,16 @@ export type Viewer = {
 const maxLength = 100
 
 /**
- * The name under which a person's decisions are stored. Spaces that look alike are one. Undefined if it is empty, longer than
- * 100 characters, or contains characters that cannot be seen.
+ * The name under which a person's decisions are stored. Spaces that look alike are one. Undefined
+ * if it is empty, longer than 100 characters, or contains characters that cannot be seen.
  */
 export function parsePersonName(text: string): string | undefined {
   const name = text
     .normalize('NFC')
     .replace(/\p{Zs}+/gu, ' ')
     .replace(/^ | $/g, '')
-  const isVisible = name.isWellFormed() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(name)
+  const isVisible =
+    name.isWellFormed() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(name)
   return name !== '' && name.length <= maxLength && isVisible ? name : undefined
 }
 
@@ -51,23 +56,37 @@ const personField = (read: ReadSecret) =>
         name: nameOfPerson,
         role: z.enum(roles, { error: 'must be viewer, operator or approver' }),
         token: secretField(deferSecretErrors(read), noToken),
-        messages: z.enum(['shown', 'hidden'], { error: 'must be shown or hidden' }).default('shown'),
+        messages: z
+          .enum(['shown', 'hidden'], { error: 'must be shown or hidden' })
+          .default('shown'),
       },
       { error: 'must be a person, like { name: ann, role: approver, token: { env: ANN_TOKEN } }' },
     )
-    .transform(({ messages, ...person }): ConsolePerson => ({ ...person, hidesMessages: messages === 'hidden' }))
+    .transform(
+      ({ messages, ...person }): ConsolePerson => ({
+        ...person,
+        hidesMessages: messages === 'hidden',
+      }),
+    )
 
 /** The settings below `console`. */
 const consoleField = (read: ReadSecret) =>
   z
     .strictObject(
       { people: z.array(personField(read), { error: 'must be a list of people' }).default([]) },
-      { error: 'must be a map, like { people: [{ name: ann, role: approver, token: { env: ANN_TOKEN } }] }' },
+      {
+        error:
+          'must be a map, like { people: [{ name: ann, role: approver, token: { env: ANN_TOKEN } }] }',
+      },
     )
     .superRefine(({ people }, context) => {
       for (const [index, { name }] of people.entries()) {
         if (people.findIndex((other) => isSamePerson(other.name, name)) === index) continue
-        context.addIssue({ code: 'custom', message: 'is the name of two people', path: ['people', index, 'name'] })
+        context.addIssue({
+          code: 'custom',
+          message: 'is the name of two people',
+          path: ['people', index, 'name'],
+        })
       }
     })
     .prefault({})
@@ -81,26 +100,36 @@ export const consoleSetting: Setting<{ readonly people: readonly ConsolePerson[]
   field: consoleField,
 }
 
-/** Letters of other scripts beside those of Latin that look the same, as Unicode's list of confusable characters has them. */
+/**
+ * Letters of other scripts beside those of Latin that look the same, as Unicode's list of
+ * confusable characters has them.
+ */
 const pairs =
   'аa бb вb гr дa еe зe иu іi їi јj кk ӏl мm нh оo пn рp сc тt уy фo хx чy шw ьb эe ԁd һh ѕs ԛq ԝw яr αa βb γy εe ηn ιi κk μu νv οo ρp σo τt υu χx ωw ԍg ոn օo սu հh ıi ɑa ɡg øo đd łl ħh ŧt ßb æa œo'
 const latinOf = new Map(pairs.split(' ').map(([letter = '', latin = '']) => [letter, latin]))
 
 /**
- * A name with letters that no person's name has and this list does not know may look like anything, so beside people it is
- * refused as well.
+ * A name with letters that no person's name has and this list does not know may look like anything,
+ * so beside people it is refused as well.
  */
 export function looksLike(name: string, person: string): boolean {
   const [shown, other] = [skeleton(name), skeleton(person)]
   return shown === other || shown === '' || /[^\x20-\x7e]/.test(shown)
 }
 
-/** What is left of a name when marks, what has no width, spaces and signs are gone, and what looks alike is the same. */
+/**
+ * What is left of a name when marks, what has no width, spaces and signs are gone, and what looks
+ * alike is the same.
+ */
 function skeleton(name: string): string {
   const letters = name
     .normalize('NFKD')
     .replace(/[\p{M}\p{Default_Ignorable_Code_Point}\p{Z}\p{C}\p{P}]/gu, '')
     .toLowerCase()
   const latin = Array.from(letters, (letter) => latinOf.get(letter) ?? letter).join('')
-  return latin.replaceAll('rn', 'm').replaceAll('vv', 'w').replace(/[i1|]/g, 'l').replaceAll('0', 'o')
+  return latin
+    .replaceAll('rn', 'm')
+    .replaceAll('vv', 'w')
+    .replace(/[i1|]/g, 'l')
+    .replaceAll('0', 'o')
 }

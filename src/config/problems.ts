@@ -1,10 +1,13 @@
 /**
- * Problems in the configuration: all of them at once, each with its location. A secret can be anywhere by mistake, so nothing
- * that may be one is repeated.
+ * Problems in the configuration: all of them at once, each with its location. A secret can be
+ * anywhere by mistake, so nothing that may be one is repeated.
  */
 import { UserError } from '../values/user-error.ts'
 
-/** `where`: the variable, or `deskmirror.yaml:7 projects.shop.rate`. `why`: what is wrong, and what is allowed. */
+/**
+ * `where`: the variable, or `deskmirror.yaml:7 projects.shop.rate`. `why`: what is wrong, and what
+ * is allowed.
+ */
 export type ConfigProblem = { readonly where: string; readonly why: string }
 
 /** Nobody reads more at once, and one mistake can make every later line wrong. */
@@ -18,7 +21,8 @@ export class ConfigurationError extends UserError {
     const problems = hasMore ? [...found.slice(0, maxProblems), moreProblems] : found
     const count = hasMore ? `more than ${maxProblems}` : found.length
     super({
-      what: count === 1 ? 'the configuration has a problem' : `the configuration has ${count} problems`,
+      what:
+        count === 1 ? 'the configuration has a problem' : `the configuration has ${count} problems`,
       why: problems.map(({ where, why }) => `${where} ${why}`).join('\n'),
       next: isNotConfigured(problems)
         ? '`deskmirror init` asks for what is missing and writes it down; `deskmirror check` explains it'
@@ -32,7 +36,8 @@ export class ConfigurationError extends UserError {
 
 /** Nothing describes a project: otherwise `init` would not touch what does. */
 function isNotConfigured(problems: readonly ConfigProblem[]): boolean {
-  const isMissing = (name: string) => problems.some(({ where, why }) => where === name && why.startsWith('is missing'))
+  const isMissing = (name: string) =>
+    problems.some(({ where, why }) => where === name && why.startsWith('is missing'))
   return isMissing('DESKMIRROR_BASE_URL') && isMissing('DESKMIRROR_PROJECT_ID')
 }
 
@@ -41,7 +46,9 @@ export function describeProblem(found: unknown, allowed: string, isSensitive: bo
   if (found === undefined) return `is missing: ${allowed.replace(/^must be /, '')}`
   if (isSensitive) return allowed
   const text = redactValue(found)
-  return text === null ? `is not valid (its value is not repeated here): ${allowed}` : `is ${text}: ${allowed}`
+  return text === null
+    ? `is not valid (its value is not repeated here): ${allowed}`
+    : `is ${text}: ${allowed}`
 }
 
 /** Null: it may be a secret. */
@@ -60,7 +67,10 @@ export function isVariableName(text: string): boolean {
   return /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(text) && !mayBeSecret(text)
 }
 
-/** Whether the text is clearly a path (absolute, with a leading folder, or a YAML file) and not a secret by mistake. */
+/**
+ * Whether the text is clearly a path (absolute, with a leading folder, or a YAML file) and not a
+ * secret by mistake.
+ */
 export function isPlainPath(text: string): boolean {
   return /^(\/|\.\.?\/|~\/|[A-Za-z]:[\\/])|\.ya?ml$/.test(text) && !mayBeSecret(text)
 }
@@ -70,8 +80,14 @@ export const containsApiKey = (text: string): boolean => /svc_[a-z]+_/i.test(tex
 
 const maxPrintedLength = 80
 
-/** Whether the text may be a secret: an address, a key, or letters mixed with digits that look random. */
+/**
+ * Whether the text may be a secret: an address, a key, or letters mixed with digits that look
+ * random.
+ */
 export function mayBeSecret(text: string): boolean {
-  if (text.length > maxPrintedLength || containsApiKey(text) || /.@|\n|:\/\//.test(text)) return true
-  return text.split(/[^A-Za-z0-9+=]+/).some((run) => run.length >= 16 && /[0-9+=]/.test(run) && /[A-Za-z]/.test(run))
+  if (text.length > maxPrintedLength || containsApiKey(text) || /.@|\n|:\/\//.test(text))
+    return true
+  return text
+    .split(/[^A-Za-z0-9+=]+/)
+    .some((run) => run.length >= 16 && /[0-9+=]/.test(run) && /[A-Za-z]/.test(run))
 }

@@ -42,15 +42,15 @@ export const globalSettings = {
     'The address of the HTTP server of the worker, or `off`.',
   ),
   /** Only the worker needs it, so only `reveal` throws (UserError). */
-  httpToken: secretSetting('http_token', (read) => field.orNull(secretField(deferSecretErrors(read)))).about(
-    'The token for `/metrics`, `/queues` and, unless people are named, `/console`.',
-  ),
+  httpToken: secretSetting('http_token', (read) =>
+    field.orNull(secretField(deferSecretErrors(read))),
+  ).about('The token for `/metrics`, `/queues` and, unless people are named, `/console`.'),
   trustedProxies: setting('trusted_proxies', field.proxyAddresses.default([])).about(
     'Addresses of reverse proxies, like `127.0.0.1` or `10.0.0.0/8`, a list or separated by commas: only their `X-Forwarded-For` says who sent a wrong token.',
   ),
-  metricsToken: secretSetting('metrics_token', (read) => field.orNull(secretField(deferSecretErrors(read)))).about(
-    'Another token, which opens `/metrics` only: the one for Prometheus.',
-  ),
+  metricsToken: secretSetting('metrics_token', (read) =>
+    field.orNull(secretField(deferSecretErrors(read))),
+  ).about('Another token, which opens `/metrics` only: the one for Prometheus.'),
   concurrency: setting('concurrency', field.concurrency.default(40)).about(
     'How many sync jobs one worker process runs in parallel: 1 to 1000.',
   ),
@@ -78,7 +78,10 @@ export type GlobalConfig = SettingValues<typeof globalSettings> & {
   readonly databaseSetting?: string | undefined
 }
 
-/** `fileSettings`: the file's top-level lines that are not defaults of projects. A variable wins over such a line. */
+/**
+ * `fileSettings`: the file's top-level lines that are not defaults of projects. A variable wins
+ * over such a line.
+ */
 export function readGlobalConfig(
   sources: ConfigSources,
   fileSettings: RawSettings,
@@ -88,7 +91,9 @@ export function readGlobalConfig(
     ...readVariables(sources.variables, allSettings, 'value'),
     ...readVariables(sources.variables, allSettings, 'secret'),
   }
-  const addresses = Object.keys(fileSettings).filter((key) => key.endsWith('_url') && !(key in fromVariables))
+  const addresses = Object.keys(fileSettings).filter(
+    (key) => key.endsWith('_url') && !(key in fromVariables),
+  )
   const values: Record<string, unknown> = { ...fileSettings, ...fromVariables }
   let isReadable = true
   for (const key of addresses) {
@@ -101,19 +106,33 @@ export function readGlobalConfig(
   for (const [key, value] of Object.entries(fileSettings))
     if (typeof value === 'string' && containsPassword(value))
       problems.push({ where: locationOf(sources, [key]), why: plainPassword })
-  const locate = (key: string) => (key in fromVariables ? variableName(key) : locationOf(sources, [key]))
+  const locate = (key: string) =>
+    key in fromVariables ? variableName(key) : locationOf(sources, [key])
   const checked = checkSettings(allSettings, values, sources.readSecret, locate, problems)
   if (checked === null) return null
   const isInFile = 'database_url' in fileSettings && !('database_url' in fromVariables)
-  const databaseSetting = isInFile ? 'database_url of deskmirror.yaml' : variableName('database_url')
-  return { ...valuesOf(globalSettings, checked), logLevelChosen: 'log_level' in values, databaseSetting }
+  const databaseSetting = isInFile
+    ? 'database_url of deskmirror.yaml'
+    : variableName('database_url')
+  return {
+    ...valuesOf(globalSettings, checked),
+    logLevelChosen: 'log_level' in values,
+    databaseSetting,
+  }
 }
 
-/** A server address may carry a password, so in the file it may be a reference like every other secret. */
-function resolveReference(sources: ConfigSources, value: unknown): { readonly value: unknown } | UnreadableSecret {
+/**
+ * A server address may carry a password, so in the file it may be a reference like every other
+ * secret.
+ */
+function resolveReference(
+  sources: ConfigSources,
+  value: unknown,
+): { readonly value: unknown } | UnreadableSecret {
   if (asRecord(value) === null) return { value }
   const reference = secretReference.safeParse(value).data
-  if (reference === undefined) return { why: 'is not a reference: write { env: NAME } or { file: PATH }' }
+  if (reference === undefined)
+    return { why: 'is not a reference: write { env: NAME } or { file: PATH }' }
   const found = sources.readSecret(reference)
   return 'why' in found ? found : { value: found[0].reveal() }
 }

@@ -1,4 +1,7 @@
-/** The settings of one project. A new one needs a line here or in `analytics-settings.ts`, and nothing else in this folder. */
+/**
+ * The settings of one project. A new one needs a line here or in `analytics-settings.ts`, and
+ * nothing else in this folder.
+ */
 import { z } from 'zod'
 import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectName } from '../values/project.ts'
@@ -33,11 +36,15 @@ const maxIntervalMs: Ms = 366 * 86_400_000
 export function parseSchedule(text: string): Schedule | undefined {
   if (text === 'off' || text === 'nightly') return { kind: text }
   const ms = parseDuration(text)
-  if (ms !== undefined) return ms >= minIntervalMs && ms <= maxIntervalMs ? { kind: 'every', ms } : undefined
+  if (ms !== undefined)
+    return ms >= minIntervalMs && ms <= maxIntervalMs ? { kind: 'every', ms } : undefined
   return isCron(text) ? { kind: 'cron', pattern: text } : undefined
 }
 
-/** Uses the library that runs the pattern; by itself it would also accept fewer fields and random values (`H`). */
+/**
+ * Uses the library that runs the pattern; by itself it would also accept fewer fields and random
+ * values (`H`).
+ */
 function isCron(pattern: string): boolean {
   const fields = pattern.split(/\s+/)
   if (fields.length < 5 || fields.length > 6 || /(^|[\s,])H/i.test(pattern)) return false
@@ -48,7 +55,8 @@ function isCron(pattern: string): boolean {
   }
 }
 
-const allowed = 'write a duration of at least 1s like 5m, a cron pattern like "0 3 * * *", nightly, or off'
+const allowed =
+  'write a duration of at least 1s like 5m, a cron pattern like "0 3 * * *", nightly, or off'
 const schedule = parsedField(allowed, parseSchedule)
 
 const about: Readonly<Record<ScheduleName, string>> = {
@@ -59,7 +67,9 @@ const about: Readonly<Record<ScheduleName, string>> = {
   audit: 'When a random sample is read again and compared.',
 }
 
-/** Each schedule is a setting of its own, so that a project can change one and inherit the others. */
+/**
+ * Each schedule is a setting of its own, so that a project can change one and inherit the others.
+ */
 const scheduleSettings = Object.fromEntries(
   scheduleNames.map((name) => [
     name,
@@ -132,9 +142,10 @@ export const projectSettings = {
   search: setting('search', field.flag.default(true)).about(
     '`off`: the words of messages are not indexed for the search of the console.',
   ),
-  streams: fileSetting<readonly StreamName[]>('streams', field.streams.default([...streamNames])).about(
-    'The streams to mirror.',
-  ),
+  streams: fileSetting<readonly StreamName[]>(
+    'streams',
+    field.streams.default([...streamNames]),
+  ).about('The streams to mirror.'),
   schema: fileSetting('schema', field.schemaMode.default('discover')).about(
     '`freeze`: undocumented fields that are new stay in `raw` and get no columns.',
   ),
@@ -148,19 +159,28 @@ export const allProjectSettings: readonly Setting[] = [
   ...Object.values(analyticsSettings),
 ]
 
-/** Maps whose lines are settings of their own: `hours` in `analytics` is the setting `analytics.hours`. */
+/**
+ * Maps whose lines are settings of their own: `hours` in `analytics` is the setting
+ * `analytics.hours`.
+ */
 export const settingMaps: readonly string[] = [scheduleMap.name, analyticsMap.name]
 
 export type ProjectSettings = SettingValues<typeof projectSettings> & {
   /** Its name in the YAML file, or `default`. */
   readonly name: ProjectName
-  /** Cron patterns use the project's time zone. A schedule of a stream that is not mirrored does nothing. */
+  /**
+   * Cron patterns use the project's time zone. A schedule of a stream that is not mirrored does
+   * nothing.
+   */
   readonly schedules: Schedules
   readonly analytics: AnalyticsSettings
 }
 
 /** `checked`: by the names in the file. */
-export function toProject(name: ProjectName, checked: Readonly<Record<string, unknown>>): ProjectSettings {
+export function toProject(
+  name: ProjectName,
+  checked: Readonly<Record<string, unknown>>,
+): ProjectSettings {
   return {
     name,
     ...valuesOf(projectSettings, checked),

@@ -1,4 +1,7 @@
-/** The backends of the queue: how their addresses begin, and what a worker does differently with each. */
+/**
+ * The backends of the queue: how their addresses begin, and what a worker does differently with
+ * each.
+ */
 import { addressField } from './fields.ts'
 
 export type BudgetLocation = 'redis' | 'warehouse'
@@ -48,7 +51,8 @@ export const queueUrlHelp = [
 /** `url`: as `queueUrl` accepts it. */
 export function backendKindOf(url: string): BackendKind {
   const kind = kinds.find(
-    (name) => name === url || queueBackends[name].schemes.some((scheme) => url.startsWith(`${scheme}:`)),
+    (name) =>
+      name === url || queueBackends[name].schemes.some((scheme) => url.startsWith(`${scheme}:`)),
   )
   if (kind === undefined) throw new Error('no queue has a URL of this protocol')
   return kind

@@ -2,7 +2,12 @@
 import type { Config } from './config.ts'
 import { type ConfigProblem, ConfigurationError, containsApiKey, maxProblems } from './problems.ts'
 import { readGlobalConfig } from './program-settings.ts'
-import { allProjectSettings, type ProjectSettings, settingMaps, toProject } from './project-settings.ts'
+import {
+  allProjectSettings,
+  type ProjectSettings,
+  settingMaps,
+  toProject,
+} from './project-settings.ts'
 import { deferSecretErrors } from './secret-fields.ts'
 import {
   asRecord,
@@ -21,9 +26,12 @@ const projectName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 export function readConfig(sources: ConfigSources): Omit<Config, 'warnings' | 'files'> {
   const fileSettings = asRecord(sources.yaml?.values ?? {})
   if (fileSettings === null)
-    throw new ConfigurationError([{ where: locationOf(sources, []), why: 'must be a map of settings' }])
+    throw new ConfigurationError([
+      { where: locationOf(sources, []), why: 'must be a map of settings' },
+    ])
   const { projects: projectMap, ...lines } = fileSettings
-  const isDefault = (key: string) => key !== 'api_key' && allProjectSettings.some(({ name }) => name === key)
+  const isDefault = (key: string) =>
+    key !== 'api_key' && allProjectSettings.some(({ name }) => name === key)
   const [defaults, globalLines] = partitionSettings(lines, isDefault)
   const [ofProgram, ofProjects]: [ConfigProblem[], ConfigProblem[]] = [[], []]
   const globals = readGlobalConfig(sources, globalLines, ofProgram)
@@ -32,21 +40,33 @@ export function readConfig(sources: ConfigSources): Omit<Config, 'warnings' | 'f
   const problems = [...ofProgram, ...(sources.needs === 'database' ? [] : ofProjects)]
   const distinct = new Map(problems.map((problem) => [`${problem.where} ${problem.why}`, problem]))
   if (globals === null || distinct.size > 0) throw new ConfigurationError([...distinct.values()])
-  return { ...globals, projects: projects.map((project) => ({ ...project, readOnly: globals.readOnly })) }
+  return {
+    ...globals,
+    projects: projects.map((project) => ({ ...project, readOnly: globals.readOnly })),
+  }
 }
 
 /** `defaults`: lines at the top of the file, which projects inherit. */
-type Reading = { readonly sources: ConfigSources; readonly defaults: RawSettings; readonly problems: ConfigProblem[] }
+type Reading = {
+  readonly sources: ConfigSources
+  readonly defaults: RawSettings
+  readonly problems: ConfigProblem[]
+}
 
 function readProjects(reading: Reading, fileSettings: RawSettings): readonly ProjectSettings[] {
   const { sources, problems } = reading
-  if (!('projects' in fileSettings)) return [readVariableProject(reading)].filter((project) => project !== null)
+  if (!('projects' in fileSettings))
+    return [readVariableProject(reading)].filter((project) => project !== null)
   const projectMap = asRecord(fileSettings.projects)
   const where = locationOf(sources, ['projects'])
   const both = `and ${variableName('project_id')} are both set: describe projects in one of the two places`
   if (projectMap === null || Object.keys(projectMap).length === 0)
-    problems.push({ where, why: 'must be a map of at least one project: its name, and its settings below' })
-  else if (sources.variables[variableName('project_id')] !== undefined) problems.push({ where, why: both })
+    problems.push({
+      where,
+      why: 'must be a map of at least one project: its name, and its settings below',
+    })
+  else if (sources.variables[variableName('project_id')] !== undefined)
+    problems.push({ where, why: both })
   if (projectMap === null || problems.length > 0) return []
   const projects: ProjectSettings[] = []
   for (const [name, settings] of Object.entries(projectMap)) {
@@ -57,12 +77,21 @@ function readProjects(reading: Reading, fileSettings: RawSettings): readonly Pro
   return projects
 }
 
-/** Project ids are keys in the warehouse, and file systems and command lines may ignore the case of names. */
-function duplicateProblems(sources: ConfigSources, projects: readonly ProjectSettings[]): readonly ConfigProblem[] {
+/**
+ * Project ids are keys in the warehouse, and file systems and command lines may ignore the case of
+ * names.
+ */
+function duplicateProblems(
+  sources: ConfigSources,
+  projects: readonly ProjectSettings[],
+): readonly ConfigProblem[] {
   const earlier = (key: 'name' | 'projectId', { [key]: text }: ProjectSettings, index: number) =>
     projects.slice(0, index).find((other) => other[key].toLowerCase() === text.toLowerCase())
   return projects.flatMap((project, index): ConfigProblem[] => {
-    const [sameName, sameId] = [earlier('name', project, index), earlier('projectId', project, index)]
+    const [sameName, sameId] = [
+      earlier('name', project, index),
+      earlier('projectId', project, index),
+    ]
     const locate = (...key: string[]) => locationOf(sources, ['projects', project.name, ...key])
     const sameNameWhy = `differs from ${sameName?.name} only in upper and lower case`
     const sameIdWhy = `is also the project of ${sameId?.name}: a warehouse mirrors each project once`
@@ -73,14 +102,26 @@ function duplicateProblems(sources: ConfigSources, projects: readonly ProjectSet
   })
 }
 
-function readNamedProject(reading: Reading, name: string, settings: unknown): ProjectSettings | null {
+function readNamedProject(
+  reading: Reading,
+  name: string,
+  settings: unknown,
+): ProjectSettings | null {
   const locate: LocateSetting = (key, within = []) =>
-    locationOf(reading.sources, ['projects', name, ...(key === '' ? [] : key.split('.')), ...within])
+    locationOf(reading.sources, [
+      'projects',
+      name,
+      ...(key === '' ? [] : key.split('.')),
+      ...within,
+    ])
   const lines = asRecord(settings)
   const isNamed = projectName.test(name) && !containsApiKey(name)
   if (lines !== null && isNamed) return readProject(reading, name, lines, locate)
   const why = 'is not a valid project name: use letters, digits, dots and dashes'
-  reading.problems.push({ where: locate(''), why: lines === null ? 'must be a map of settings' : why })
+  reading.problems.push({
+    where: locate(''),
+    why: lines === null ? 'must be a map of settings' : why,
+  })
   return null
 }
 
@@ -88,12 +129,14 @@ function readNamedProject(reading: Reading, name: string, settings: unknown): Pr
 function readVariableProject(reading: Reading): ProjectSettings | null {
   const { variables } = reading.sources
   const [key, file] = [variables[variableName('api_key')], variables[variableName('api_key_file')]]
-  const locate = (name: string) => variableName(name === 'api_key' && file !== undefined ? 'api_key_file' : name)
+  const locate = (name: string) =>
+    variableName(name === 'api_key' && file !== undefined ? 'api_key_file' : name)
   const references = readVariables(variables, allProjectSettings, 'secret')
   const lines = file === undefined ? references : { ...references, api_key: { file } }
   const project = readProject(reading, 'default', lines, locate)
   const why = `and ${variableName('api_key_file')} are both set: keep only one`
-  if (key !== undefined && file !== undefined) reading.problems.push({ where: variableName('api_key'), why })
+  if (key !== undefined && file !== undefined)
+    reading.problems.push({ where: variableName('api_key'), why })
   return project
 }
 
@@ -112,7 +155,9 @@ function readProject(
   const locate: LocateSetting = (key, within = []) => {
     if (key in ownLines) return ownLocation(key, within)
     if (key in fromVariables) return variableName(key)
-    return key in defaultLines ? locationOf(sources, [...key.split('.'), ...within]) : ownLocation(key, within)
+    return key in defaultLines
+      ? locationOf(sources, [...key.split('.'), ...within])
+      : ownLocation(key, within)
   }
   const readSecret = needsSecrets ? sources.readSecret : deferSecretErrors(sources.readSecret)
   const checked = checkSettings(allProjectSettings, values, readSecret, locate, problems)
@@ -129,8 +174,12 @@ function flattenMaps(settings: RawSettings): RawSettings {
   return Object.fromEntries(entries)
 }
 
-function partitionSettings(settings: RawSettings, first: (key: string) => boolean): [RawSettings, RawSettings] {
+function partitionSettings(
+  settings: RawSettings,
+  first: (key: string) => boolean,
+): [RawSettings, RawSettings] {
   const entries = Object.entries(settings)
-  const part = (wanted: boolean) => Object.fromEntries(entries.filter(([key]) => first(key) === wanted))
+  const part = (wanted: boolean) =>
+    Object.fromEntries(entries.filter(([key]) => first(key) === wanted))
   return [part(true), part(false)]
 }

@@ -1,4 +1,6 @@
-/** Secrets as settings: the file holds a reference, and the secret is read from the place it names. */
+/**
+ * Secrets as settings: the file holds a reference, and the secret is read from the place it names.
+ */
 import { z } from 'zod'
 import { type Secret, secret } from '../values/secret.ts'
 import { passwordsInUrl } from '../values/server-address.ts'
@@ -11,12 +13,21 @@ export const secretReference = z.union([
 ])
 type SecretReference = z.infer<typeof secretReference>
 
-/** Reads what a reference points to: one secret, or all that a variable holds; or says why that failed. */
-export type ReadSecret = (reference: SecretReference, many?: 'several') => Secrets | UnreadableSecret
+/**
+ * Reads what a reference points to: one secret, or all that a variable holds; or says why that
+ * failed.
+ */
+export type ReadSecret = (
+  reference: SecretReference,
+  many?: 'several',
+) => Secrets | UnreadableSecret
 type Secrets = readonly [Secret, ...Secret[]]
 export type UnreadableSecret = { readonly why: string }
 
-/** Resolves a reference; refuses a literal without repeating it. `missing`: what to say if there is none. */
+/**
+ * Resolves a reference; refuses a literal without repeating it. `missing`: what to say if there is
+ * none.
+ */
 export function secretField(readSecret: ReadSecret, missing = missingKey) {
   return z.unknown().transform((value, context): Secret => {
     if (value === undefined) return addIssue({ why: missing }, context)
@@ -25,7 +36,10 @@ export function secretField(readSecret: ReadSecret, missing = missingKey) {
   })
 }
 
-/** One reference or a list of them: while a secret is replaced, both the old and the new one are valid. */
+/**
+ * One reference or a list of them: while a secret is replaced, both the old and the new one are
+ * valid.
+ */
 export function secretsField(readSecret: ReadSecret) {
   return z.unknown().transform((value, context): readonly Secret[] => {
     const found = [value].flat().map((reference) => resolveSecret(reference, readSecret, 'several'))
@@ -56,25 +70,38 @@ export function deferSecretErrors(read: ReadSecret): ReadSecret {
 }
 
 /**
- * The secrets in a text. A key is sent in a header, so each is one line of visible characters; a trailing line break
- * belongs to the file.
+ * The secrets in a text. A key is sent in a header, so each is one line of visible characters; a
+ * trailing line break belongs to the file.
  */
-export function parseSecrets(text: string, source: string, many?: 'several'): Secrets | UnreadableSecret {
+export function parseSecrets(
+  text: string,
+  source: string,
+  many?: 'several',
+): Secrets | UnreadableSecret {
   const [first, ...others] = many === 'several' ? splitSecrets(text) : [text.trim()]
   if (first === undefined || first === '') return { why: `points to ${source}, which is empty` }
   if (![first, ...others].every((value) => /^[\x21-\x7e]+$/.test(value)))
-    return { why: `points to ${source}, which contains a space, a line break or a character that no key has` }
+    return {
+      why: `points to ${source}, which contains a space, a line break or a character that no key has`,
+    }
   return [secret(first), ...others.map(secret)]
 }
 
-/** Splits at commas and white space. A secret may contain a comma, so the whole text counts as one, too. */
+/**
+ * Splits at commas and white space. A secret may contain a comma, so the whole text counts as one,
+ * too.
+ */
 function splitSecrets(text: string): string[] {
   const parts = text.split(/[\s,]+/).filter((part) => part !== '')
   const whole = text.trim()
   return parts.length === 0 || /\s/.test(whole) ? parts : [...new Set([whole, ...parts])]
 }
 
-function resolveSecret(value: unknown, readSecret: ReadSecret, many?: 'several'): Secrets | UnreadableSecret {
+function resolveSecret(
+  value: unknown,
+  readSecret: ReadSecret,
+  many?: 'several',
+): Secrets | UnreadableSecret {
   const reference = secretReference.safeParse(value)
   if (!reference.success) return { why: referenceProblem(value) }
   return containsApiKey(JSON.stringify(reference.data))
@@ -82,7 +109,8 @@ function resolveSecret(value: unknown, readSecret: ReadSecret, many?: 'several')
     : readSecret(reference.data, many)
 }
 
-const keyInsteadOfReference = 'contains an API key instead of the name of a variable or the path of a file'
+const keyInsteadOfReference =
+  'contains an API key instead of the name of a variable or the path of a file'
 
 function addIssue({ why }: UnreadableSecret, context: z.RefinementCtx): never {
   context.addIssue({ code: 'custom', message: why })

@@ -1,6 +1,6 @@
 /**
- * What a setting is: its name, its variable and its check; and the sources that settings come from. The types of the
- * configuration are derived from tables of settings.
+ * What a setting is: its name, its variable and its check; and the sources that settings come from.
+ * The types of the configuration are derived from tables of settings.
  */
 import { z } from 'zod'
 import { type ConfigProblem, describeProblem, maxProblems, redactName } from './problems.ts'
@@ -14,7 +14,10 @@ export type Setting<Value = unknown> = {
   readonly about: string
   /** What its variable holds: its value, or a secret. Null: it has no variable. */
   readonly variable: 'value' | 'secret' | null
-  /** It is a secret, or an address that may hold one: it is never printed, and redacted from all output. */
+  /**
+   * It is a secret, or an address that may hold one: it is never printed, and redacted from all
+   * output.
+   */
   readonly isSensitive: boolean
   readonly field: (read: ReadSecret) => z.ZodType<Value>
 }
@@ -46,13 +49,19 @@ export const fileSetting = <Value>(name: string, field: z.ZodType<Value>) =>
 export const secretSetting = <Value>(name: string, field: Setting<Value>['field']) =>
   undescribed({ name, variable: 'secret', isSensitive: true, field })
 
-export function valuesOf<Table extends Settings>(table: Table, checked: Readonly<Record<string, unknown>>) {
+export function valuesOf<Table extends Settings>(
+  table: Table,
+  checked: Readonly<Record<string, unknown>>,
+) {
   const values = Object.entries(table).map(([key, { name }]) => [key, checked[name]])
   return Object.fromEntries(values) as SettingValues<Table>
 }
 
 /** The defaults of a table, except for the keys of `own`. Throws if another setting has none. */
-export function defaultsOf<Table extends Settings>(table: Table, own: object): SettingValues<Table> {
+export function defaultsOf<Table extends Settings>(
+  table: Table,
+  own: object,
+): SettingValues<Table> {
   const others = Object.entries(table).filter(([key]) => !(key in own))
   const noSecret: ReadSecret = () => ({ why: 'is not read for a default' })
   const values = others.map(([key, { field }]) => [key, field(noSecret).parse(undefined)])
@@ -69,16 +78,25 @@ export function variableName(setting: string): string {
 }
 
 /** What variables give for these settings: the values, or references to the secrets. */
-export function readVariables(variables: Variables, settings: readonly Setting[], kind: 'value' | 'secret') {
+export function readVariables(
+  variables: Variables,
+  settings: readonly Setting[],
+  kind: 'value' | 'secret',
+) {
   const given = settings
-    .filter(({ name, variable }) => variable === kind && variables[variableName(name)] !== undefined)
-    .map(({ name }) => [name, kind === 'value' ? variables[variableName(name)] : { env: variableName(name) }])
+    .filter(
+      ({ name, variable }) => variable === kind && variables[variableName(name)] !== undefined,
+    )
+    .map(({ name }) => [
+      name,
+      kind === 'value' ? variables[variableName(name)] : { env: variableName(name) },
+    ])
   return Object.fromEntries(given)
 }
 
 /**
- * What the command needs: the service (everything must be set), the mirror (a project, but no key), or only the
- * database (incomplete projects are left out).
+ * What the command needs: the service (everything must be set), the mirror (a project, but no key),
+ * or only the database (incomplete projects are left out).
  */
 export type ConfigNeeds = 'service' | 'mirror' | 'database'
 
@@ -92,7 +110,9 @@ export type ConfigSources = {
 export type RawSettings = Readonly<Record<string, unknown>>
 
 export function asRecord(value: unknown): RawSettings | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as RawSettings) : null
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as RawSettings)
+    : null
 }
 
 /** Names of settings, and positions in lists. */
@@ -109,7 +129,10 @@ export function locationOf({ yaml }: ConfigSources, path: SettingPath): string {
 /** Returns the location of a setting by its name, or of a line within its value. */
 export type LocateSetting = (name: string, within?: SettingPath) => string
 
-/** Checks all settings together, by their names in the file, and refuses any other name. Null: it has added problems. */
+/**
+ * Checks all settings together, by their names in the file, and refuses any other name. Null: it
+ * has added problems.
+ */
 export function checkSettings(
   settings: readonly Setting[],
   values: RawSettings,
@@ -117,7 +140,9 @@ export function checkSettings(
   locate: LocateSetting,
   problems: ConfigProblem[],
 ): RawSettings | null {
-  const schema = z.strictObject(Object.fromEntries(settings.map(({ name, field }) => [name, field(readSecret)])))
+  const schema = z.strictObject(
+    Object.fromEntries(settings.map(({ name, field }) => [name, field(readSecret)])),
+  )
   const checked = schema.safeParse(values)
   if (checked.success) return checked.data
   const locateIn = ([name = '', ...within]: SettingPath) => locate(String(name), within)
@@ -130,7 +155,10 @@ export function checkSettings(
     }
     const found = path.reduce((value: unknown, step) => Object(value)[step], values)
     const isSensitive = settings.some((setting) => setting.name === path[0] && setting.isSensitive)
-    problems.push({ where: locateIn(path), why: describeProblem(found, issue.message, isSensitive) })
+    problems.push({
+      where: locateIn(path),
+      why: describeProblem(found, issue.message, isSensitive),
+    })
   }
   return null
 }

@@ -1,4 +1,7 @@
-/** The texts of `.env` and `deskmirror.yaml` with one more project. Pure; what is there stays as it is, comments too. */
+/**
+ * The texts of `.env` and `deskmirror.yaml` with one more project. Pure; what is there stays as it
+ * is, comments too.
+ */
 import type { ProjectId } from '../values/project.ts'
 import { type EnvAssignment, parseEnvFile } from './env-file.ts'
 import { ConfigurationError } from './problems.ts'
@@ -29,18 +32,24 @@ export function addToEnv(text: string, { baseUrl, projectId, key }: NewProject):
   return appendLines(text, [
     `DESKMIRROR_BASE_URL=${quoted(baseUrl)}`,
     `DESKMIRROR_PROJECT_ID=${quoted(projectId)}`,
-    'file' in key ? `DESKMIRROR_API_KEY_FILE=${quoted(key.file)}` : `DESKMIRROR_API_KEY=${quoted(key.value)}`,
+    'file' in key
+      ? `DESKMIRROR_API_KEY_FILE=${quoted(key.file)}`
+      : `DESKMIRROR_API_KEY=${quoted(key.value)}`,
   ])
 }
 
 /** The variable that holds the key of a project in `deskmirror.yaml`. */
-const keyVariable = (name: string): string => `${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_API_KEY`
+const keyVariable = (name: string): string =>
+  `${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_API_KEY`
 
 /**
- * The key is never in the file: `.env` has it under `keyVariable`. Null: there is a project of that id, or of a name with the
- * same variable.
+ * The key is never in the file: `.env` has it under `keyVariable`. Null: there is a project of that
+ * id, or of a name with the same variable.
  */
-export function addToYaml(text: string, { name, baseUrl, projectId, key }: NewProject): string | null {
+export function addToYaml(
+  text: string,
+  { name, baseUrl, projectId, key }: NewProject,
+): string | null {
   const known: unknown = loadYaml().parse(text)?.projects
   const others = typeof known === 'object' && known !== null ? Object.entries(known) : []
   const isKnown = ([other, settings]: [string, unknown]) =>
@@ -55,15 +64,24 @@ export function addToYaml(text: string, { name, baseUrl, projectId, key }: NewPr
   return document.toString({ lineWidth: 120 })
 }
 
-/** `.env` with the key of a project in `deskmirror.yaml`. Throws ConfigurationError if it cannot be read. */
+/**
+ * `.env` with the key of a project in `deskmirror.yaml`. Throws ConfigurationError if it cannot be
+ * read.
+ */
 export function addKeyToEnv(text: string, name: string, key: string): string {
   const variable = keyVariable(name)
   const earlier = requireAssignments(text).filter((assignment) => assignment.name === variable)
-  const kept = earlier.reduceRight((rest, { from, to }) => `${rest.slice(0, from)}${rest.slice(to)}`, text)
+  const kept = earlier.reduceRight(
+    (rest, { from, to }) => `${rest.slice(0, from)}${rest.slice(to)}`,
+    text,
+  )
   return appendLines(kept, [`${variable}=${quoted(key)}`])
 }
 
-/** In `.env` a `#` begins a comment, and a line break ends a value, unless there are quotes around it. */
+/**
+ * In `.env` a `#` begins a comment, and a line break ends a value, unless there are quotes around
+ * it.
+ */
 function quoted(value: string): string {
   if (/^[\w.:/@%+,~=-]*$/.test(value)) return value
   const quote = ["'", '`', '"'].find((it) => !value.includes(it)) ?? "'"

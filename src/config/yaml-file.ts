@@ -8,13 +8,21 @@ export const loadYaml = (): typeof import('yaml') => createRequire(import.meta.u
 
 export type YamlFile = ReturnType<typeof parseYaml>
 
-/** Parses the text of the file `name`. Malformed YAML throws ConfigurationError, which repeats nothing of the text. */
+/**
+ * Parses the text of the file `name`. Malformed YAML throws ConfigurationError, which repeats
+ * nothing of the text.
+ */
 export function parseYaml(name: string, text: string) {
   const { isNode, LineCounter, parseDocument } = loadYaml()
   const counter = new LineCounter()
   const lineAt = (offset: number) => `${name}:${counter.linePos(offset).line}`
   const document = withYamlLimits(name, () =>
-    parseDocument(text, { lineCounter: counter, prettyErrors: false, logLevel: 'error', uniqueKeys: false }),
+    parseDocument(text, {
+      lineCounter: counter,
+      prettyErrors: false,
+      logLevel: 'error',
+      uniqueKeys: false,
+    }),
   )
   const problems = [...syntaxProblems(document, lineAt), ...nodeProblems(document, lineAt)]
   if (problems.length > 0) throw new ConfigurationError(problems)
@@ -32,7 +40,8 @@ export function parseYaml(name: string, text: string) {
 function withYamlLimits<T>(name: string, work: () => T): T {
   const { stackTraceLimit } = Error
   try {
-    // The library makes an error for each wrong letter of a file that is no YAML; their stacks would take seconds.
+    // The library makes an error for each wrong letter of a file that is no YAML; their stacks
+    // would take seconds.
     Error.stackTraceLimit = 0
     return work()
   } catch {
@@ -49,11 +58,17 @@ const maxListed = 10
 function syntaxProblems({ errors }: Document, line: (offset: number) => string): ConfigProblem[] {
   return errors.slice(0, maxListed).map(({ pos, code }) => {
     // `BAD_INDENT` → `bad indent`. The library's messages can quote the text, its codes cannot.
-    return { where: line(pos[0]), why: `is not valid YAML (${code.toLowerCase().replaceAll('_', ' ')})` }
+    return {
+      where: line(pos[0]),
+      why: `is not valid YAML (${code.toLowerCase().replaceAll('_', ' ')})`,
+    }
   })
 }
 
-/** Repeated keys, which the library compares pair by pair; and aliases without an anchor, which may be secrets that begin with `*`. */
+/**
+ * Repeated keys, which the library compares pair by pair; and aliases without an anchor, which may
+ * be secrets that begin with `*`.
+ */
 function nodeProblems(document: Document, line: (offset: number) => string): ConfigProblem[] {
   const problems: ConfigProblem[] = []
   const anchors = new Set<string>()
@@ -65,14 +80,18 @@ function nodeProblems(document: Document, line: (offset: number) => string): Con
       for (const { key } of isMap(node) ? node.items : []) {
         if (!isScalar(key) || key.value === '<<') continue
         if (keys.has(key.value) && problems.length < maxListed)
-          problems.push({ where: line(key.range?.[0] ?? 0), why: 'is not valid YAML (duplicate key)' })
+          problems.push({
+            where: line(key.range?.[0] ?? 0),
+            why: 'is not valid YAML (duplicate key)',
+          })
         keys.add(key.value)
       }
     },
     Alias: (_, alias) => {
       if (anchors.has(alias.source)) return
       if (problems.length === maxListed) return visit.BREAK
-      const why = 'has an alias (*name) without an anchor (&name) before it; put text that begins with * in quotes'
+      const why =
+        'has an alias (*name) without an anchor (&name) before it; put text that begins with * in quotes'
       problems.push({ where: line(alias.range?.[0] ?? 0), why })
     },
   })

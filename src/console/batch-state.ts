@@ -11,7 +11,12 @@ import { formatCount, pluralize } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
 import type { EpochMs } from '../values/time.ts'
 import { addressOf, type Sentence, section, sentences } from './blocks.ts'
-import { offeredForBatch, offeredForSending, type Withheld, withheldForBatch } from './core/permissions.ts'
+import {
+  offeredForBatch,
+  offeredForSending,
+  type Withheld,
+  withheldForBatch,
+} from './core/permissions.ts'
 import type { ProjectFrame } from './frame.ts'
 import type { ConsoleProject } from './project.ts'
 import { ageText, ago, by, foreignText, spanText } from './text.ts'
@@ -36,7 +41,11 @@ export async function readBatchReport(
   return { report, sending, undoUntil }
 }
 
-async function readUndoUntil(outbox: Outbox, warehouse: Warehouse, { id, counts }: BatchReport['batch']) {
+async function readUndoUntil(
+  outbox: Outbox,
+  warehouse: Warehouse,
+  { id, counts }: BatchReport['batch'],
+) {
   if ((counts.queued ?? 0) === 0) return null
   const [queued] = await outbox.list({ batch: id, statuses: ['queued'] }, 1)
   return findOpenGrace(warehouse, queued)
@@ -49,14 +58,18 @@ export function offeredNow({ report, undoUntil }: ReadReport, frame: DecidingOn)
   return offeredForBatch(report, undoUntil, frame)
 }
 
-/** In place of a decision that does not apply any more: how the batch is, and what can be decided instead. */
+/**
+ * In place of a decision that does not apply any more: how the batch is, and what can be decided
+ * instead.
+ */
 export async function showNow(
   reading: ReadingBatch,
   project: ConsoleProject,
   { id, frame }: { readonly id: string | null; readonly frame: ProjectFrame },
 ): Promise<Html> {
   const deciding = { ...frame, approveOwn: project.approveOwn }
-  if (id === null) return sendingNow(await readSendingFacts(reading.outbox, reading.warehouse), deciding)
+  if (id === null)
+    return sendingNow(await readSendingFacts(reading.outbox, reading.warehouse), deciding)
   const batch = await reading.outbox.findBatch(id)
   if (batch === null) return nothing
   const found = await readBatchReport(reading, project, batch)
@@ -78,7 +91,11 @@ export function sendingSentences({ stop, why }: SendingNow, frame: ProjectFrame)
       kind: 'act',
       text: html`<b>All sending was stopped</b> ${ago(stop.since, frame)}${by(stop.by)}: nothing of any batch leaves until a person goes on.`,
     })
-  if (why !== null) found.push({ kind: 'wrong', text: html`<b>The circuit breaker is open</b>: ${foreignText(why)}` })
+  if (why !== null)
+    found.push({
+      kind: 'wrong',
+      text: html`<b>The circuit breaker is open</b>: ${foreignText(why)}`,
+    })
   return found
 }
 
@@ -88,7 +105,10 @@ export function holdingSentences(facts: SendingNow, frame: ProjectFrame): Senten
   return sendingSentences(facts, frame).map((sentence) => ({ ...sentence, link }))
 }
 
-export function batchSentences({ report, undoUntil, sending }: ReadReport, frame: DecidingOn): Sentence[] {
+export function batchSentences(
+  { report, undoUntil, sending }: ReadReport,
+  frame: DecidingOn,
+): Sentence[] {
   const { batch, estimate, revertible } = report
   const { draft = 0, uncertain = 0, queued = 0 } = batch.counts
   const isStopped = batch.stoppedAt !== null
@@ -127,7 +147,10 @@ export function batchSentences({ report, undoUntil, sending }: ReadReport, frame
       html`Rests until ${timeWithSeconds(estimate.restsUntil, frame)}${estimate.restsBecause === sending.why ? nothing : html`: ${foreignText(estimate.restsBecause)}`}`,
     )
   if (queued > 0 && !estimate.worker && !frame.isReadOnly)
-    add('act', html`No worker runs, so nothing of it is sent. <code>deskmirror start</code> sends it.`)
+    add(
+      'act',
+      html`No worker runs, so nothing of it is sent. <code>deskmirror start</code> sends it.`,
+    )
   const withheld = withheldForBatch(report, undoUntil, frame)
   if (withheld !== null) add('note', withheldText(withheld, frame))
   return found
@@ -138,10 +161,16 @@ const namesShown = 5
 /** Why a person who may look at it has no button, and who has one. */
 function withheldText({ decision, why, role }: Withheld, { people, viewer }: ProjectFrame): Html {
   const may = `${decisions[decision].title.toLowerCase()} it`
-  if (why === 'only_shown') return html`Nobody can ${may} here: this console only shows what the warehouse has.`
-  const others = people.filter((person) => hasRole(person.role, role) && person.name !== viewer?.name)
-  const names = others.slice(0, namesShown).map(({ name }, n) => html`${n === 0 ? ': ' : ', '}${foreignText(name)}`)
-  const more = others.length > namesShown ? `, and ${formatCount(others.length - namesShown)} more` : ''
+  if (why === 'only_shown')
+    return html`Nobody can ${may} here: this console only shows what the warehouse has.`
+  const others = people.filter(
+    (person) => hasRole(person.role, role) && person.name !== viewer?.name,
+  )
+  const names = others
+    .slice(0, namesShown)
+    .map(({ name }, n) => html`${n === 0 ? ': ' : ', '}${foreignText(name)}`)
+  const more =
+    others.length > namesShown ? `, and ${formatCount(others.length - namesShown)} more` : ''
   if (why === 'own') return html`You queued it, so another ${role} has to ${may}${names}${more}.`
   return html`It takes the role ${role} to ${may}${names}${more}. You are signed in as ${viewer?.role ?? ''}.`
 }
@@ -179,7 +208,10 @@ export function batchProgress(
   })
   const without = (others.uncertain ?? 0) > 0 ? ', without what waits for a decision' : ''
   const forecast =
-    estimate.worker && stop === null ? `, in about ${spanText(estimate.takesMs)}, at ${clock}${without}` : ''
-  const toGo = left === 0 || batch.state !== 'sending' ? '' : ` · ${formatCount(left)} to go${forecast}`
+    estimate.worker && stop === null
+      ? `, in about ${spanText(estimate.takesMs)}, at ${clock}${without}`
+      : ''
+  const toGo =
+    left === 0 || batch.state !== 'sending' ? '' : ` · ${formatCount(left)} to go${forecast}`
   return { settled, text: `${formatCount(settled)} of ${formatCount(batch.rows)} settled${toGo}` }
 }

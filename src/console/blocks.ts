@@ -49,14 +49,20 @@ export function linkTo(frame: OfProject, folder: string, id: string, content: Ht
   return html`<a href="${addressOf(frame, folder, id)}">${content}</a>`
 }
 
-/** `titles`: of the columns; one that begins with `#` has numbers. `empty`: in place of a table without rows. */
+/**
+ * `titles`: of the columns; one that begins with `#` has numbers. `empty`: in place of a table
+ * without rows.
+ */
 export function table(
   caption: string,
   titles: readonly string[],
   rows: readonly (readonly Cell[])[],
   empty = 'There are none.',
 ): Html {
-  const columns = titles.map((title) => ({ title: title.replace(/^#/, ''), isNumber: title.startsWith('#') }))
+  const columns = titles.map((title) => ({
+    title: title.replace(/^#/, ''),
+    isNumber: title.startsWith('#'),
+  }))
   return documentTable({ caption, columns, rows, empty })
 }
 
@@ -65,12 +71,18 @@ export function section(title: string, content: Html, aside: Html = nothing): Ht
 }
 
 /** Names and values; null: there is none, so nothing is said. */
-export function facts(rows: readonly (readonly [name: string, value: Html | string | null])[]): Html {
+export function facts(
+  rows: readonly (readonly [name: string, value: Html | string | null])[],
+): Html {
   const known = rows.filter(([, value]) => value !== null)
   return html`<dl class="facts">${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 
-export type Choice = { readonly label: string | Html; readonly to: string; readonly isChosen: boolean }
+export type Choice = {
+  readonly label: string | Html
+  readonly to: string
+  readonly isChosen: boolean
+}
 
 /** Filters are links, so they can be bookmarked and work without a script. */
 export function choices(name: string, list: readonly Choice[]): Html {
@@ -83,12 +95,14 @@ export function choices(name: string, list: readonly Choice[]): Html {
 
 /** To the rows that follow; nothing if there are none. */
 export function older(to: string | null, label = 'Older'): Html {
-  return to === null ? nothing : html`<p class="older"><a class="button" href="${to}" rel="next">${label}</a></p>`
+  return to === null
+    ? nothing
+    : html`<p class="older"><a class="button" href="${to}" rel="next">${label}</a></p>`
 }
 
 /**
- * While the page is open, what it is then takes its place; `said` is read aloud. `kept`: it stays, as a person reads its
- * rows; with another text these would be others.
+ * While the page is open, what it is then takes its place; `said` is read aloud. `kept`: it stays,
+ * as a person reads its rows; with another text these would be others.
  */
 export function livePart(name: string, content: Html, kept: string | null = null): Html {
   const role = attribute('role', name === 'said' ? 'status' : null)

@@ -1,5 +1,6 @@
 /**
- * The web console: pages, their reads, sessions and roles. It asks other modules and decides nothing.
+ * The web console: pages, their reads, sessions and roles. It asks other modules and decides
+ * nothing.
  */
 
 export { draftRole } from './core/permissions.ts'

@@ -1,4 +1,7 @@
-/** Rows as CSV to download: exact, and nothing of it runs in a spreadsheet. A long list is sent while it is read. */
+/**
+ * Rows as CSV to download: exact, and nothing of it runs in a spreadsheet. A long list is sent
+ * while it is read.
+ */
 import { Readable } from 'node:stream'
 import type { ExportValue } from '../export/export.ts'
 import { createCsvWriter } from '../export/writers/csv-writer.ts'

@@ -1,4 +1,7 @@
-/** The decisions of the console: what they are about, and that they are made with the functions of the command line. */
+/**
+ * The decisions of the console: what they are about, and that they are made with the functions of
+ * the command line.
+ */
 
 import { decideBatch, decideSending, revertBatchOf } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
@@ -36,16 +39,24 @@ export type DecisionTarget = {
 /** All values that a form or an address gives by this name. */
 export type Values = (name: string) => readonly string[]
 
-/** The page before a decision. `only`: of the rows, those of one operation; `after`: behind the last row of another page. */
+/**
+ * The page before a decision. `only`: of the rows, those of one operation; `after`: behind the last
+ * row of another page.
+ */
 export function confirmAddress(
   frame: Parameters<typeof addressOf>[0],
   decision: DecisionName,
   { batch, ids, would }: DecisionTarget,
-  { only = null, after = null }: { readonly only?: Operation | null; readonly after?: string | null } = {},
+  {
+    only = null,
+    after = null,
+  }: { readonly only?: Operation | null; readonly after?: string | null } = {},
 ): string {
   const named = { decision, batch: batch === null ? null : escapeName(batch), would, only, after }
   const address = withQuery(addressOf(frame, 'confirm'), named)
-  return ids === null ? address : `${address}&${new URLSearchParams(ids.map((id): [string, string] => ['id', id]))}`
+  return ids === null
+    ? address
+    : `${address}&${new URLSearchParams(ids.map((id): [string, string] => ['id', id]))}`
 }
 
 /** More are decided about as a whole batch, or by what they would do. */
@@ -62,7 +73,8 @@ export function targetOf(values: Values, decision: DecisionName): DecisionTarget
   const ids = [...new Set(values('id'))]
   const would = reviewOutcomes.find((known) => known === outcome) ?? null
   // Our forms have no such names, and they would be written to the log.
-  if ([named ?? '', ...ids].some((name) => /\p{Cc}/u.test(name) || name.length > maxNameLength)) return null
+  if ([named ?? '', ...ids].some((name) => /\p{Cc}/u.test(name) || name.length > maxNameLength))
+    return null
   if (ids.length > maxIds || (batch === null && ids.length === 0)) return null
   if (outcome !== undefined && (would === null || batch === null)) return null
   return { batch, ids: ids.length === 0 ? null : ids, would: ids.length === 0 ? would : null }
@@ -75,19 +87,26 @@ export async function filterOf(
   decision: DecisionName,
   { batch, ids, would }: DecisionTarget,
 ): Promise<OutboxFilter> {
-  const chosen = would !== null && batch !== null ? await reviews.idsByOutcome(project, batch, would) : ids
+  const chosen =
+    would !== null && batch !== null ? await reviews.idsByOutcome(project, batch, would) : ids
   return {
     ...(batch === null ? {} : { batch }),
     // Without a batch and without ids it would be everything.
     ...(chosen === null ? (batch === null ? { ids: [] } : {}) : { ids: chosen }),
-    ...(decision === 'resume' ? { isResumable: true as const } : { statuses: changedStatuses(decision, ids !== null) }),
+    ...(decision === 'resume'
+      ? { isResumable: true as const }
+      : { statuses: changedStatuses(decision, ids !== null) }),
   }
 }
 
 export type Selection = Awaited<ReturnType<typeof readSelection>>
 
 /** `only` null: of all operations. `after`: a place in the queue. */
-type PageOfRows = { readonly limit: number; readonly only: Operation | null; readonly after: number }
+type PageOfRows = {
+  readonly limit: number
+  readonly only: Operation | null
+  readonly after: number
+}
 
 /** What a decision is about: a page of its rows, and the digest that names all of them. */
 export async function readSelection(
@@ -101,7 +120,8 @@ export async function readSelection(
     const shown = only === null ? filter : { ...filter, operations: [only] }
     const entries = limit === 0 ? [] : await outbox.list(shown, limit, after)
     const counts = countOperations(await outbox.countByOperation(filter))
-    const queuedEarlier = filter.batch === undefined ? 0 : await outbox.countQueuedEarlier(filter.batch)
+    const queuedEarlier =
+      filter.batch === undefined ? 0 : await outbox.countQueuedEarlier(filter.batch)
     return {
       named,
       /** How many of them may have arrived before. */
@@ -117,13 +137,21 @@ export async function readSelection(
 
 /** `digest`: of what was shown. Null: the decision takes effect whatever has changed since. */
 type DecisionRequest = DecisionTarget &
-  Required<Pick<DecisionTerms, 'by' | 'audit'>> & { readonly decision: DecisionName; readonly digest: string | null }
+  Required<Pick<DecisionTerms, 'by' | 'audit'>> & {
+    readonly decision: DecisionName
+    readonly digest: string | null
+  }
 
 /** `inFlight`: they cannot be called back. `revert`: what a revert queued. */
 export type MadeDecision = Exclude<Awaited<ReturnType<typeof decide>>, SelectionMismatch>
 
 /** Nothing is decided if what was shown has changed. Throws UserError. */
-export async function decide(config: Config, reviews: Reviews, project: ConsoleProject, request: DecisionRequest) {
+export async function decide(
+  config: Config,
+  reviews: Reviews,
+  project: ConsoleProject,
+  request: DecisionRequest,
+) {
   const settings = settingsOf(config, project)
   const { decision, by, audit, batch } = request
   const { event, about } = decisions[decision]
@@ -136,23 +164,38 @@ export async function decide(config: Config, reviews: Reviews, project: ConsoleP
     return { moved: revert.queued, stayed: [], inFlight: 0, revert }
   }
   const filter = isTakenAnyway(request) ? null : await filterOf(reviews, project, decision, request)
-  const terms = { by, audit, ...(filter === null ? {} : { shown: { filter, digest: request.digest ?? '' } }) }
+  const terms = {
+    by,
+    audit,
+    ...(filter === null ? {} : { shown: { filter, digest: request.digest ?? '' } }),
+  }
   const report: DecisionReport | BatchDecisionReport | SelectionMismatch =
     about === 'batch'
       ? await decideBatch(config, settings, event, { batch: requireName(batch), ...terms })
-      : await decideWritebacks(config, settings, event, { selection: filter ?? selectionOf(request), ...terms })
+      : await decideWritebacks(config, settings, event, {
+          selection: filter ?? selectionOf(request),
+          ...terms,
+        })
   if ('outcome' in report) return report
   const { moved, stayed, inFlight } = { stayed: [], inFlight: 0, ...report }
   return { moved, stayed, inFlight, revert: null }
 }
 
-/** What is being sent changes from second to second; to cancel less of it than was shown does no harm. */
+/**
+ * What is being sent changes from second to second; to cancel less of it than was shown does no
+ * harm.
+ */
 function isTakenAnyway({ decision, digest, would }: DecisionRequest): boolean {
-  return decisions[decision].taken === 'anyway' || (decision === 'cancel' && digest === null && would === null)
+  return (
+    decisions[decision].taken === 'anyway' ||
+    (decision === 'cancel' && digest === null && would === null)
+  )
 }
 
 function selectionOf({ batch, ids }: DecisionTarget): OutboxFilter {
-  return ids === null ? { batch: requireName(batch) } : { ids, ...(batch === null ? {} : { batch }) }
+  return ids === null
+    ? { batch: requireName(batch) }
+    : { ids, ...(batch === null ? {} : { batch }) }
 }
 
 function requireName(batch: string | null): string {

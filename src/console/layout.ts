@@ -1,12 +1,19 @@
-/** What surrounds every page of the console: its head, banner and navigation, with the keys that lead there. */
+/**
+ * What surrounds every page of the console: its head, banner and navigation, with the keys that
+ * lead there.
+ */
 import { hasRole } from '../config/people.ts'
 import { path, withQuery } from '../values/address.ts'
 import { attribute, escapeHtml, type Html, html, nothing, trusted } from '../values/html.ts'
 import { icon } from './blocks.ts'
 import type { ConsolePage, Frame } from './frame.ts'
 
-/** Apart: a bundler rewrites tagged templates that contain this tag, and adds code of its own for that. */
-const script = (address: string) => trusted(`<script type="module" src="${escapeHtml(address)}"></script>`)
+/**
+ * Apart: a bundler rewrites tagged templates that contain this tag, and adds code of its own for
+ * that.
+ */
+const script = (address: string) =>
+  trusted(`<script type="module" src="${escapeHtml(address)}"></script>`)
 
 /** In the order of their layers. */
 const styles = ['base', 'layout', 'blocks', 'forms', 'charts'] as const
@@ -107,7 +114,10 @@ function navigationOf(
   })
   const log = ['Audit log', '/console/log', 'l'] as const
   const isApprover = viewer !== null && hasRole(viewer.role, 'approver')
-  const all = ['All projects', [['Projects', '/console/projects', 'p'], ...(isApprover ? [log] : [])]] as const
+  const all = [
+    'All projects',
+    [['Projects', '/console/projects', 'p'], ...(isApprover ? [log] : [])],
+  ] as const
   return project === null ? [all] : [...ofProject, all]
 }
 
@@ -123,13 +133,24 @@ ${groups.map(([title, items]) => html`<p>${title}</p><ul>${items.map(linkOf)}</u
 ${keyList(groups.flatMap(([, items]) => items))}`
 }
 
-const otherKeys = { '/': 'Search', j: 'Next row', k: 'Row before', x: 'Pick the row', p: 'Pause', '?': 'This list' }
+const otherKeys = {
+  '/': 'Search',
+  j: 'Next row',
+  k: 'Row before',
+  x: 'Pick the row',
+  p: 'Pause',
+  '?': 'This list',
+}
 
 /** What `?` shows. The script, without which there are no keys, shows the button. */
 function keyList(items: readonly NavigationItem[]): Html {
-  const keys = [...Object.entries(otherKeys), ...items.map(([name, , key]) => [`g ${key}`, name] as const)]
+  const keys = [
+    ...Object.entries(otherKeys),
+    ...items.map(([name, , key]) => [`g ${key}`, name] as const),
+  ]
   const list = keys.map(
-    ([key, what]) => html`<div><dt>${key.split(' ').map((one) => html`<kbd>${one}</kbd> `)}</dt><dd>${what}</dd></div>`,
+    ([key, what]) =>
+      html`<div><dt>${key.split(' ').map((one) => html`<kbd>${one}</kbd> `)}</dt><dd>${what}</dd></div>`,
   )
   return html`<div id="keys" popover role="dialog" aria-label="Keyboard"><h2>Keyboard</h2><dl>${list}</dl>
 <button type="button" ${attribute('data-keys', true)} ${attribute('hidden', true)}>Switch keys off</button></div>`
@@ -139,5 +160,9 @@ function keyList(items: readonly NavigationItem[]): Html {
 export function problemPage(title: string, text: string, to: string | null): ConsolePage {
   const label = to?.endsWith('/sign-in') ? 'Sign in' : 'Back'
   const link = to === null ? nothing : html`<p><a class="button" href="${to}">${label}</a></p>`
-  return { title, section: null, content: html`<p ${attribute('role', 'alert')}>${text}</p>${link}` }
+  return {
+    title,
+    section: null,
+    content: html`<p ${attribute('role', 'alert')}>${text}</p>${link}`,
+  }
 }

@@ -1,4 +1,7 @@
-/** What the pages about a period share: the choice of days and agent, and what stands in place of numbers still counted. */
+/**
+ * What the pages about a period share: the choice of days and agent, and what stands in place of
+ * numbers still counted.
+ */
 import { attribute, type Html, html, nothing } from '../values/html.ts'
 import { addressOf, type Choice, choices } from './blocks.ts'
 import { keepPeriod, lastDays, type Period, periodDays } from './core/period.ts'
@@ -19,8 +22,9 @@ type PeriodForm = {
 
 export function periodForm({ frame, period, path, spans, agents, sort = null }: PeriodForm): Html {
   const { from, to, agent } = period
-  const hidden = Object.entries({ sort, agent: agents === null ? agent : null }).map(([name, value]) =>
-    value === null ? nothing : html`<input type="hidden" name="${name}" value="${value}">`,
+  const hidden = Object.entries({ sort, agent: agents === null ? agent : null }).map(
+    ([name, value]) =>
+      value === null ? nothing : html`<input type="hidden" name="${name}" value="${value}">`,
   )
   return html`<div class="period">${choices('Period', spans)}<form action="${addressOf(frame, path)}">${hidden}
 <label>From <input type="date" name="from" value="${from}" required></label>
@@ -29,18 +33,28 @@ ${agents === null ? nothing : agentChoice(agents, agent)}<button type="submit">S
 }
 
 /** The last days until today, for a page that keeps its order of rows. */
-export function daySpans(frame: ProjectFrame, period: Period, path: string, sort: string | null): Choice[] {
+export function daySpans(
+  frame: ProjectFrame,
+  period: Period,
+  path: string,
+  sort: string | null,
+): Choice[] {
   return periodDays.map((days) => {
     const range = lastDays(todayOf(frame), days)
     const isChosen = range.from === period.from && range.to === period.to
-    return { label: `${days} days`, to: keepPeriod(addressOf(frame, path), period, { sort, ...range }), isChosen }
+    return {
+      label: `${days} days`,
+      to: keepPeriod(addressOf(frame, path), period, { sort, ...range }),
+      isChosen,
+    }
   })
 }
 
 function agentChoice(agents: readonly string[], chosen: string | null): Html {
   const names = chosen === null || agents.includes(chosen) ? agents : [chosen, ...agents]
   const options = names.map(
-    (name) => html`<option value="${name}" ${attribute('selected', name === chosen)}>${name}</option>`,
+    (name) =>
+      html`<option value="${name}" ${attribute('selected', name === chosen)}>${name}</option>`,
   )
   return html`<label>Agent <select name="agent"><option value="">All agents</option>${options}</select></label>`
 }

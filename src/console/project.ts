@@ -5,7 +5,14 @@ import { isTimeZone } from '../config/fields.ts'
 import type { BudgetPolicy } from '../service/core/budget-policy.ts'
 import type { ProjectId } from '../values/project.ts'
 
-type Setting = 'name' | 'projectId' | 'timeZone' | 'streams' | 'approveOwn' | 'approveGraceMs' | 'search'
+type Setting =
+  | 'name'
+  | 'projectId'
+  | 'timeZone'
+  | 'streams'
+  | 'approveOwn'
+  | 'approveGraceMs'
+  | 'search'
 
 /** `schedules` null: there is no configuration, so nobody knows them, nor what the key allows. */
 export type ConsoleProject = Pick<ProjectConfig, Setting | keyof BudgetPolicy> & {
@@ -17,11 +24,17 @@ export function limitOf({ schedules, rate }: ConsoleProject): number | null {
   return schedules === null ? null : Math.round((rate.requests * 60_000) / rate.windowMs)
 }
 
-/** Of a warehouse that is opened without a configuration. Its time zone may be one that this machine does not know. */
+/**
+ * Of a warehouse that is opened without a configuration. Its time zone may be one that this machine
+ * does not know.
+ */
 export function unconfiguredProject(projectId: ProjectId, timeZone: string | null): ConsoleProject {
   return {
     ...{ name: String(projectId), projectId, streams: streamNames, schedules: null },
-    ...{ rate: { requests: 600, windowMs: 60_000 }, writeRate: { requests: 120, windowMs: 60_000 } },
+    ...{
+      rate: { requests: 600, windowMs: 60_000 },
+      writeRate: { requests: 120, windowMs: 60_000 },
+    },
     ...{ reserve: 0, rateMargin: 0.02, approveOwn: true, approveGraceMs: 0, search: true },
     timeZone: timeZone !== null && isTimeZone(timeZone) ? timeZone : 'UTC',
   }

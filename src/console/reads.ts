@@ -1,5 +1,13 @@
-/** What the pages read with, apart from all other work; the warehouse is opened when the first page is asked for. */
-import type { DateRange, FactFilter, PeriodFilter, PeriodTableName } from '../analytics/analytics.ts'
+/**
+ * What the pages read with, apart from all other work; the warehouse is opened when the first page
+ * is asked for.
+ */
+import type {
+  DateRange,
+  FactFilter,
+  PeriodFilter,
+  PeriodTableName,
+} from '../analytics/analytics.ts'
 import { readReport } from '../analytics/report/report.ts'
 import { readAgentNames, readPeriodTable } from '../analytics/sql/read-period-table.ts'
 import { readSendingFacts } from '../app/batches.ts'
@@ -32,13 +40,18 @@ const daysHoldMs: Ms = 10 * 60_000
 /** Several open pages ask for the same. */
 const overviewHoldsMs: Ms = 1000
 
-type PeriodRequest = { readonly project: ConsoleProject; readonly name: PeriodTableName; readonly period: PeriodFilter }
+type PeriodRequest = {
+  readonly project: ConsoleProject
+  readonly name: PeriodTableName
+  readonly period: PeriodFilter
+}
 type RangeRequest<Range = DateRange> = { readonly project: ConsoleProject; readonly range: Range }
 
 export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
   // A second reader, so that no page waits behind a count of all rows.
   const [brief, long] = [openOnDemand(address, 'brief'), openOnDemand(address, 'long')]
-  const longDb = async ({ projectId }: ConsoleProject) => (await long.warehouse()).projectDb(projectId)
+  const longDb = async ({ projectId }: ConsoleProject) =>
+    (await long.warehouse()).projectDb(projectId)
   const remember = <Input, T>(maxAgeMs: Ms, read: (input: Input) => Promise<T>) =>
     rememberResults({ maxAgeMs, now, read })
   const weeks = remember(daysHoldMs, async (project: ConsoleProject) => {
@@ -51,15 +64,27 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     readAgentNames(await longDb(project), period, name),
   )
   /** `report` null: no facts have been derived yet. */
-  const reports = remember(countsHoldMs, async ({ project, range }: RangeRequest<Partial<DateRange>>) => {
-    return { report: await readReport(await longDb(project), project.name, range, now()) }
-  })
-  type ListRequest = { readonly project: ConsoleProject; readonly filter: FactFilter; readonly offset: number }
+  const reports = remember(
+    countsHoldMs,
+    async ({ project, range }: RangeRequest<Partial<DateRange>>) => {
+      return { report: await readReport(await longDb(project), project.name, range, now()) }
+    },
+  )
+  type ListRequest = {
+    readonly project: ConsoleProject
+    readonly filter: FactFilter
+    readonly offset: number
+  }
   const lists = remember(countsHoldMs, async ({ project, filter, offset }: ListRequest) =>
     readCountedConversations(await longDb(project), filter, offset),
   )
-  const keyOf = ({ projectId }: ConsoleProject, ...parts: readonly unknown[]) => JSON.stringify([projectId, ...parts])
-  const tableOf = (project: ConsoleProject, name: PeriodTableName, { from, to, agent }: PeriodFilter) => {
+  const keyOf = ({ projectId }: ConsoleProject, ...parts: readonly unknown[]) =>
+    JSON.stringify([projectId, ...parts])
+  const tableOf = (
+    project: ConsoleProject,
+    name: PeriodTableName,
+    { from, to, agent }: PeriodFilter,
+  ) => {
     const period = { from, to, agent }
     return [keyOf(project, name, period), { project, name, period }] as const
   }
@@ -75,16 +100,27 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
     }))
     const { budget, ...overview } = await readOverview(db, now())
     const sending = await readSendingFacts(createOutbox(db), warehouse)
-    return { ...state, ...overview, sending, streams, budget: { limit: limitOf(project), ...budget } }
+    return {
+      ...state,
+      ...overview,
+      sending,
+      streams,
+      budget: { limit: limitOf(project), ...budget },
+    }
   })
   return {
     warehouse: brief.warehouse,
     overview: (project: ConsoleProject) => overviews.get(project.projectId, project),
-    /** Null: they are still being counted; a text: why they cannot be, as the rest of the overview is there all the same. */
-    week: (project: ConsoleProject) => weeks.soon(project.projectId, project, countsWaitMs).catch(errorText),
+    /**
+     * Null: they are still being counted; a text: why they cannot be, as the rest of the overview
+     * is there all the same.
+     */
+    week: (project: ConsoleProject) =>
+      weeks.soon(project.projectId, project, countsWaitMs).catch(errorText),
     /** Those that are `Soon`, and what follows: null = it is still being counted. */
     periodTable: (...of: Parameters<typeof tableOf>) => periodTables.get(...tableOf(...of)),
-    periodTableSoon: (...of: Parameters<typeof tableOf>) => periodTables.soon(...tableOf(...of), countsWaitMs),
+    periodTableSoon: (...of: Parameters<typeof tableOf>) =>
+      periodTables.soon(...tableOf(...of), countsWaitMs),
     agentNames: (project: ConsoleProject, name: PeriodTableName, period: PeriodFilter) =>
       agentNames.soon(
         ...tableOf(project, name === 'calls' ? name : 'agents', { ...period, agent: null }),
@@ -102,7 +138,8 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
       return { outbox: createOutbox(projectDb(project)), at: (await readClock(db, kind))() }
     }, now),
     /** Lines of CSV. */
-    sheet: async (project: ConsoleProject, list: SheetList) => replySheet(await longDb(project), list, now()),
+    sheet: async (project: ConsoleProject, list: SheetList) =>
+      replySheet(await longDb(project), list, now()),
     close: async () => {
       await brief.close()
       await long.close()

@@ -1,4 +1,7 @@
-/** Reviews of batches that have not left, which take longer than a page may: one for all who ask for the same. */
+/**
+ * Reviews of batches that have not left, which take longer than a page may: one for all who ask for
+ * the same.
+ */
 
 import { createTurns, rememberResults } from '../http/remember-results.ts'
 import { describeChange, describeGroup, describeOrder } from '../outbox/core/review-labels.ts'
@@ -45,13 +48,14 @@ export function createReviews(open: (project: ProjectId) => Promise<Reviewed>, n
       reviews.soon(`${project.projectId} ${batch} ${version}`, { project, batch }, reviewWaitsMs),
     /** The ids of the rows of a batch that would do this, in the order of the queue. */
     idsByOutcome: async (project: ConsoleProject, batch: string, outcome: ReviewOutcome) =>
-      (await reviews.get(`${project.projectId} ${batch}`, { project, batch })).ids.get(outcome) ?? [],
+      (await reviews.get(`${project.projectId} ${batch}`, { project, batch })).ids.get(outcome) ??
+      [],
   }
 }
 
 /**
- * `at`: when. `mirrorAsOf`: when the mirror was last read to its end; null = never. `rows`: of each outcome, so many as
- * people look through. `ids`: of all rows.
+ * `at`: when. `mirrorAsOf`: when the mirror was last read to its end; null = never. `rows`: of each
+ * outcome, so many as people look through. `ids`: of all rows.
  */
 async function readReview({ outbox, at }: Reviewed, batch: string) {
   const ids = new Map<ReviewOutcome, string[]>()
@@ -68,7 +72,10 @@ async function readReview({ outbox, at }: Reviewed, batch: string) {
     { reader: outbox, now: at },
     onReviews,
   )
-  const named = groups.map((group) => ({ outcome: group.outcome, text: describeGroup(group, formatCount) }))
+  const named = groups.map((group) => ({
+    outcome: group.outcome,
+    text: describeGroup(group, formatCount),
+  }))
   return { at, counts, groups: named, mirrorAsOf, rows, ids }
 }
 

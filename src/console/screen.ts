@@ -18,8 +18,8 @@ export type ScreenRequest = {
   readonly project: ConsoleProject
   readonly frame: ProjectFrame
   /**
-   * Reads the messages of a conversation from the service and stores them; `why`: that did not work. Null: nothing can be
-   * read from the service here.
+   * Reads the messages of a conversation from the service and stores them; `why`: that did not
+   * work. Null: nothing can be read from the service here.
    */
   readonly readNow: ((conversation: string) => Promise<{ readonly why: string | null }>) | null
   /** The `:id` of the path; empty = it has none. */
@@ -32,7 +32,9 @@ export type ScreenRequest = {
 
 /** In place of a page. */
 export type FileAnswer = {
-  readonly file: Readonly<Record<'name' | 'type', string>> & { readonly content: Uint8Array | Readable }
+  readonly file: Readonly<Record<'name' | 'type', string>> & {
+    readonly content: Uint8Array | Readable
+  }
 }
 
 /** `show` returns null if there is no such thing, or the address of another page. */
@@ -41,10 +43,15 @@ export type Screen = {
   readonly role: Role
   /** It leads to a decision: there is no such page where nothing can be decided. */
   readonly isDecision?: true
-  readonly show: (request: ScreenRequest) => Promise<ConsolePage | FileAnswer | { readonly redirect: string } | null>
+  readonly show: (
+    request: ScreenRequest,
+  ) => Promise<ConsolePage | FileAnswer | { readonly redirect: string } | null>
 }
 
-/** A number of digits that the databases hold, such as the place where a list goes on; null if the address has another text there. */
+/**
+ * A number of digits that the databases hold, such as the place where a list goes on; null if the
+ * address has another text there.
+ */
 export function digitsOf(text: string | null): string | null {
   return text !== null && /^\d{1,19}$/.test(text) && BigInt(text) <= maxInteger ? text : null
 }
@@ -70,6 +77,9 @@ function hide(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const hidden = (inner: unknown) => (Array.isArray(inner) ? [] : null)
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, personal.has(name) ? hidden(inner) : hide(inner)]),
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      personal.has(name) ? hidden(inner) : hide(inner),
+    ]),
   )
 }

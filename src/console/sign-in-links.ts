@@ -23,10 +23,18 @@ export function workerAddress({ host, port }: NonNullable<Config['http']>): stri
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** To the console of a worker. `answers`: whether one answers at `address`, asked from this machine. */
-export async function createWorkerLink(config: Config, http: NonNullable<Config['http']>, now: EpochMs) {
+/**
+ * To the console of a worker. `answers`: whether one answers at `address`, asked from this machine.
+ */
+export async function createWorkerLink(
+  config: Config,
+  http: NonNullable<Config['http']>,
+  now: EpochMs,
+) {
   const address = workerAddress(http)
-  const link = await withWarehouse(config, ({ db }) => createConsoleLink(createAuditLog(db), address, now))
+  const link = await withWarehouse(config, ({ db }) =>
+    createConsoleLink(createAuditLog(db), address, now),
+  )
   return { link, address, answers: await isWorkerAt(address) }
 }
 

@@ -1,4 +1,7 @@
-/** Serves the console of one warehouse on this machine. Nothing is written to it, so who signed in is in the log only. */
+/**
+ * Serves the console of one warehouse on this machine. Nothing is written to it, so who signed in
+ * is in the log only.
+ */
 import type { DatabaseAddress } from '../app/open.ts'
 import type { Config } from '../config/config.ts'
 import { createAttempts } from '../http/auth.ts'
@@ -55,7 +58,8 @@ function storeInMemory() {
   const links = new Map<string, EpochMs>()
   const ended = new Set<string>()
   return {
-    storeLink: async (code: string, validForMs: Ms, now: EpochMs) => void links.set(code, now + validForMs),
+    storeLink: async (code: string, validForMs: Ms, now: EpochMs) =>
+      void links.set(code, now + validForMs),
     hasLink: async (code: string, now: EpochMs) => now < (links.get(code) ?? 0),
     useLink: async (code: string, now: EpochMs) => {
       const until = links.get(code) ?? 0

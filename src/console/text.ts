@@ -1,4 +1,7 @@
-/** Texts that other people wrote, each isolated so that its direction cannot turn the text around it; times and ages. */
+/**
+ * Texts that other people wrote, each isolated so that its direction cannot turn the text around
+ * it; times and ages.
+ */
 
 import { isFound } from '../analytics/core/search-words.ts'
 import { localDateAt } from '../values/days.ts'
@@ -9,7 +12,9 @@ import type { EpochMs, LocalDate, Ms } from '../values/time.ts'
 
 /** Of any origin; null or empty: a dash. */
 export function foreignText(text: string | null): Html {
-  return text === null || text === '' ? html`<span class="faint">–</span>` : html`<bdi>${text}</bdi>`
+  return text === null || text === ''
+    ? html`<span class="faint">–</span>`
+    : html`<bdi>${text}</bdi>`
 }
 
 /** Shortened to about so many characters. */
@@ -22,7 +27,9 @@ export function shortened(text: string | null, length: number): Html {
 export function exactText(text: string | null): Html {
   if (text === null || text === '') return foreignText(text)
   const parts = splitInvisible(text).map((part) =>
-    part.isInvisible ? html`<span class="invisible" title="invisible">${namesOf(part.text)}</span>` : part.text,
+    part.isInvisible
+      ? html`<span class="invisible" title="invisible">${namesOf(part.text)}</span>`
+      : part.text,
   )
   return html`<bdi class="exact">${parts}</bdi>`
 }
@@ -68,7 +75,9 @@ export function timeOf(at: string | null, { timeZone }: Zone): Html {
   return html`<time datetime="${at}" title="${at}">${formatTime(ms, timeZone)}</time>`
 }
 
-/** `47 s`, `2 min 6 s`, `3 h 20 min`: in a table, or of something that is estimated or configured. */
+/**
+ * `47 s`, `2 min 6 s`, `3 h 20 min`: in a table, or of something that is estimated or configured.
+ */
 export function spanText(ms: Ms): string {
   return formatSeconds(Math.max(0, Math.round(ms / 1000)))
 }

@@ -1,4 +1,7 @@
-/** Blocks about write-backs and batches: one word for each status, everywhere the same, and the buttons of decisions. */
+/**
+ * Blocks about write-backs and batches: one word for each status, everywhere the same, and the
+ * buttons of decisions.
+ */
 
 import { decisions } from '../outbox/core/decisions.ts'
 import { outcomeLabels } from '../outbox/core/review-labels.ts'
@@ -21,22 +24,43 @@ export type Word = { readonly icon: SentenceKind; readonly word: string; readonl
 
 export const statusWords: Readonly<Record<WritebackStatus, Word>> = {
   draft: { icon: 'act', word: 'draft', sentence: 'Waits for an approver.' },
-  queued: { icon: 'clock', word: 'queued', sentence: 'Leaves as soon as the request budget allows.' },
+  queued: {
+    icon: 'clock',
+    word: 'queued',
+    sentence: 'Leaves as soon as the request budget allows.',
+  },
   sending: {
     icon: 'clock',
     word: 'sending',
     sentence: 'It has been sent or is about to be; its outcome is not known yet.',
   },
   succeeded: { icon: 'fine', word: 'succeeded', sentence: 'It arrived.' },
-  failed: { icon: 'wrong', word: 'failed', sentence: 'The service refused it, or it did not arrive.' },
+  failed: {
+    icon: 'wrong',
+    word: 'failed',
+    sentence: 'The service refused it, or it did not arrive.',
+  },
   conflict: {
     icon: 'wrong',
     word: 'conflict',
-    sentence: 'The record has changed since, so it is not sent; the reason says whether it may have been done before.',
+    sentence:
+      'The record has changed since, so it is not sent; the reason says whether it may have been done before.',
   },
-  uncertain: { icon: 'act', word: 'uncertain', sentence: 'It may or may not have arrived. A person has to decide.' },
-  cancelled: { icon: 'note', word: 'cancelled', sentence: 'A person cancelled it; it was not sent.' },
-  expired: { icon: 'note', word: 'expired', sentence: 'Its time was over before it could be sent.' },
+  uncertain: {
+    icon: 'act',
+    word: 'uncertain',
+    sentence: 'It may or may not have arrived. A person has to decide.',
+  },
+  cancelled: {
+    icon: 'note',
+    word: 'cancelled',
+    sentence: 'A person cancelled it; it was not sent.',
+  },
+  expired: {
+    icon: 'note',
+    word: 'expired',
+    sentence: 'Its time was over before it could be sent.',
+  },
 }
 
 export const batchWords: Readonly<Record<BatchState, Omit<Word, 'sentence'>>> = {
@@ -63,11 +87,15 @@ export function batchStateOf(state: BatchState, frame: Assets): Html {
 /** `1,204 queued, 3 failed` */
 export function countsText(counts: StatusCounts): string {
   const present = presentStatuses(counts)
-  return present.map((status) => `${formatCount(counts[status] ?? 0)} ${statusWords[status].word}`).join(', ')
+  return present
+    .map((status) => `${formatCount(counts[status] ?? 0)} ${statusWords[status].word}`)
+    .join(', ')
 }
 
 /** `will be sent: 253 replies, 20 reopen a handled conversation` */
-export function groupList(groups: readonly { readonly outcome: ReviewOutcome; readonly text: string }[]): Html {
+export function groupList(
+  groups: readonly { readonly outcome: ReviewOutcome; readonly text: string }[],
+): Html {
   return html`<ul class="groups">${groups.map(({ outcome, text }) => html`<li>${outcomeLabels[outcome]}: ${text}</li>`)}</ul>`
 }
 
@@ -77,7 +105,10 @@ export function stepText({ from, to }: Pick<EventLogEntry, 'from' | 'to'>): stri
   return from === null || from === to ? after : `${statusWords[from].word} → ${after}`
 }
 
-/** What the decision is about: a batch, one write-back, or (empty) all sending. `digest`: names it as it was shown. */
+/**
+ * What the decision is about: a batch, one write-back, or (empty) all sending. `digest`: names it
+ * as it was shown.
+ */
 type DecisionForm = {
   readonly project: ProjectName
   readonly about: { readonly batch: string } | { readonly id: string } | Record<string, never>
@@ -95,7 +126,11 @@ export function rankOf(decision: DecisionName): 'danger' | null {
   return decisions[decision].isStopping === true ? 'danger' : null
 }
 
-function decisionButton(decision: DecisionName, { project, about, digest }: DecisionForm, isFirst: boolean): Html {
+function decisionButton(
+  decision: DecisionName,
+  { project, about, digest }: DecisionForm,
+  isFirst: boolean,
+): Html {
   const { label, taken, isUsual = false } = decisions[decision]
   const rank = isFirst && isUsual ? 'primary' : rankOf(decision)
   if (taken === 'confirmed') {
@@ -108,7 +143,9 @@ function decisionButton(decision: DecisionName, { project, about, digest }: Deci
 
 /** What `targetOf` reads back. */
 function escapeBatch<F extends object>(fields: F): F {
-  return 'batch' in fields && typeof fields.batch === 'string' ? { ...fields, batch: escapeName(fields.batch) } : fields
+  return 'batch' in fields && typeof fields.batch === 'string'
+    ? { ...fields, batch: escapeName(fields.batch) }
+    : fields
 }
 
 export function hiddenFields(fields: Readonly<Record<string, string | readonly string[]>>): Html {

@@ -1,6 +1,7 @@
 /**
- * Charts as SVG, drawn on the server; the table below each has the same numbers. Places are percentages of the plot, and
- * texts have their size: a chart is as high and as readable on a phone as on a screen.
+ * Charts as SVG, drawn on the server; the table below each has the same numbers. Places are
+ * percentages of the plot, and texts have their size: a chart is as high and as readable on a phone
+ * as on a screen.
  */
 import { scaleLinear, scaleUtc } from 'd3-scale'
 import { line } from 'd3-shape'
@@ -16,11 +17,19 @@ export const seriesStyles = ['first', 'second', 'third', 'fourth'] as const
 
 type Series = Named & {
   readonly values: readonly (number | null)[]
-  /** Where each bar leads; null = nowhere. For the mouse: the table has the same links for the keyboard. */
+  /**
+   * Where each bar leads; null = nowhere. For the mouse: the table has the same links for the
+   * keyboard.
+   */
   readonly links?: readonly (string | null)[]
 }
 
-type Span = { readonly from: EpochMs; readonly to: EpochMs; readonly style: string; readonly label?: string }
+type Span = {
+  readonly from: EpochMs
+  readonly to: EpochMs
+  readonly style: string
+  readonly label?: string
+}
 
 type TimeChart = {
   /** Unique in the page. */
@@ -70,14 +79,19 @@ export function timeChart(chart: TimeChart): Html {
   const numbers = table({
     caption: title,
     columns: [{ title: 'Time' }, ...series.map(({ name }) => ({ title: name, isNumber: true }))],
-    rows: times.map((at, index) => [timeText(chart, at), ...series.map((one) => cellOf(one, index))]),
+    rows: times.map((at, index) => [
+      timeText(chart, at),
+      ...series.map((one) => cellOf(one, index)),
+    ]),
     empty: 'There are no numbers yet.',
   })
   const drawn = html`${drawTimeChart(chart)}${legend([...series, ...(chart.legend ?? [])])}`
   return figure(title, drawn, numbers)
 }
 
-/** Left out of the order of Tab: a chart may have hundreds, and a table beside it has the same ones. */
+/**
+ * Left out of the order of Tab: a chart may have hundreds, and a table beside it has the same ones.
+ */
 function linkedShape(shape: Html, label: string, link: string | null = null): Html {
   if (link === null) return shape
   return html`<a href="${link}" ${attribute('tabindex', -1)} aria-label="${label}">${shape}</a>`
@@ -87,12 +101,20 @@ function formatValue({ unit }: TimeChart, value: number): string {
   return unit === null ? formatSeconds(value) : formatCount(value)
 }
 
-function timeText({ formatTime, unfinishedFrom = Number.POSITIVE_INFINITY }: TimeChart, at: EpochMs): string {
+function timeText(
+  { formatTime, unfinishedFrom = Number.POSITIVE_INFINITY }: TimeChart,
+  at: EpochMs,
+): string {
   return at < unfinishedFrom ? formatTime(at) : `${formatTime(at)} (so far)`
 }
 
 /** A chart, with its numbers for those who want them; null: the page has them already. */
-export function figure(title: string, svg: Html, numbers: Html | null, above: Html = nothing): Html {
+export function figure(
+  title: string,
+  svg: Html,
+  numbers: Html | null,
+  above: Html = nothing,
+): Html {
   const below = html`<details><summary>As a table</summary><div class="scroll">${numbers}</div></details>`
   return html`<figure>${above}<div class="scroll" role="region" ${attribute('tabindex', 0)} aria-label="${title}, chart">${svg}</div>
 ${numbers === null ? nothing : below}</figure>`
@@ -109,12 +131,22 @@ ${chart.kind === 'lines' ? lines(chart, scales) : bars(chart, scales)}
 ${isUnfinished ? [spanOf({ from: unfinishedFrom, to, style: 'unfinished' }, scales), text('end', '100%', 0, 'so far', -12)] : nothing}
 ${marks.map(({ at, label }) => html`<circle class="mark" cx="${percent(x(at))}" cy="100%" r="2.5" transform="translate(0 5)"><title>${label}</title></circle>`)}
 ${limit === null ? nothing : [levelLine('limit', y(limit.value)), text('middle limit', '50%', y(limit.value), limit.label, -4)]}`
-  return svgOf({ ...chart, description }, unit === null ? 'time durations' : 'time', timeHeight, content)
+  return svgOf(
+    { ...chart, description },
+    unit === null ? 'time durations' : 'time',
+    timeHeight,
+    content,
+  )
 }
 
 type Texts = { readonly id: string; readonly title: string; readonly description: string }
 
-function svgOf({ id, title, description }: Texts, style: string, height: number, content: Html): Html {
+function svgOf(
+  { id, title, description }: Texts,
+  style: string,
+  height: number,
+  content: Html,
+): Html {
   const role = content.html.includes('<a ') ? 'group' : 'img'
   return html`<svg class="chart ${style}" height="${height}" role="${role}" aria-labelledby="${id}-title">
 <title id="${id}-title">${title}: ${description}</title>
@@ -133,7 +165,10 @@ function scalesOf({ from, to, series, kind, times, limit, unit }: TimeChart) {
   return { x: scaleUtc([from, to], [0, 100]), y, yTicks, top: y.invert(0) }
 }
 
-/** Of durations. A few that are far longer than the others would flatten these: they go beyond the axis, and are marked. */
+/**
+ * Of durations. A few that are far longer than the others would flatten these: they go beyond the
+ * axis, and are marked.
+ */
 function mostShown(series: readonly Series[]): Seconds {
   const values = series.flatMap((one) => one.values).filter((value) => value !== null)
   const sorted = values.toSorted((a, b) => a - b)
@@ -149,7 +184,8 @@ const durationSteps = [
 
 /** Up to five, in whole minutes, hours or days, from 0 to `most` or a little more. */
 function roundDurations(most: Seconds): Seconds[] {
-  const step = durationSteps.find((seconds) => most <= 4 * seconds) ?? Math.ceil(most / 4 / day) * day
+  const step =
+    durationSteps.find((seconds) => most <= 4 * seconds) ?? Math.ceil(most / 4 / day) * day
   return Array.from({ length: Math.ceil(most / step) + 1 }, (_, n) => n * step)
 }
 
@@ -200,7 +236,8 @@ function lines(chart: TimeChart, { x, y, top }: Scales): Html[] {
       const x = percent(middle(index))
       const title = html`<title>${label}</title>`
       // Beyond the axis it points there.
-      if (value > top) return html`<svg x="${x}"><path class="dot ${style}" d="M-5 0h10l-5 -8z">${title}</path></svg>`
+      if (value > top)
+        return html`<svg x="${x}"><path class="dot ${style}" d="M-5 0h10l-5 -8z">${title}</path></svg>`
       return html`<circle class="dot ${style}" cx="${x}" cy="${percent(y(value))}" r="2">${title}</circle>`
     }),
   )
@@ -218,14 +255,25 @@ function levelLine(style: string, y: number): Html {
 }
 
 /** `x`: in percent, or in pixels. `y`: in percent, and `dy` pixels below. */
-function text(style: string | null, x: string | number, y: number, content: string, dy: number): Html {
+function text(
+  style: string | null,
+  x: string | number,
+  y: number,
+  content: string,
+  dy: number,
+): Html {
   return html`<text ${attribute('class', style)} x="${x}" y="${percent(y)}" dy="${dy}">${content}</text>`
 }
 
 /** In percent of the plot. */
 type Box = readonly [x: number, y: number, width: number, height: number]
 
-function rect(style: string, [x, y, width, height]: Box, label = '', opacity: string | null = null): Html {
+function rect(
+  style: string,
+  [x, y, width, height]: Box,
+  label = '',
+  opacity: string | null = null,
+): Html {
   const title = label === '' ? nothing : html`<title>${label}</title>`
   return html`<rect class="${style}" x="${percent(x)}" y="${percent(y)}" width="${percent(width)}" height="${percent(height)}" ${attribute('fill-opacity', opacity)}>${title}</rect>`
 }
@@ -251,23 +299,41 @@ export type HeatMap = {
   readonly links?: readonly (readonly (string | null)[])[]
 }
 
-const shortFormat = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 2 })
+const shortFormat = new Intl.NumberFormat('en-US', {
+  notation: 'compact',
+  maximumSignificantDigits: 2,
+})
 
 /** 2.5K: a cell has room for four characters. */
 function formatShort(value: number): string {
   return value < 1000 ? formatCount(value) : shortFormat.format(value)
 }
 
-export function drawHeatMap({ rows, columns, columnUnit, values, links, ...texts }: HeatMap & Texts): Html {
+export function drawHeatMap({
+  rows,
+  columns,
+  columnUnit,
+  values,
+  links,
+  ...texts
+}: HeatMap & Texts): Html {
   const most = Math.max(1, ...values.flat().map((value) => value ?? 0))
   const isKnown = !values.flat().includes(null)
   // Even the fullest cell lets its number be read.
   const opacityOf = (value: number) => (0.04 + 0.56 * (value / most)).toFixed(2)
   const [width, height] = [100 / columns.length, 100 / rows.length]
-  const [xOf, yOf] = [(column: number) => percent((column + 0.5) * width), (row: number) => (row + 0.5) * height]
+  const [xOf, yOf] = [
+    (column: number) => percent((column + 0.5) * width),
+    (row: number) => (row + 0.5) * height,
+  ]
   const cellOf = (value: number | null, row: number, column: number) => {
     const label = `${rows[row] ?? ''} ${columns[column] ?? ''}: ${value === null ? 'not known' : formatCount(value)}`
-    const shape = rect('cell', [column * width, row * height, width, height], label, opacityOf(value ?? 0))
+    const shape = rect(
+      'cell',
+      [column * width, row * height, width, height],
+      label,
+      opacityOf(value ?? 0),
+    )
     // Where some are not known, a 0 is shown as such.
     const number = value === null || (value === 0 && isKnown) ? '' : formatShort(value)
     const link = value === 0 ? null : links?.[row]?.[column]

@@ -1,4 +1,6 @@
-/** One self-contained HTML file around a page: without scripts, and without requests to anywhere. */
+/**
+ * One self-contained HTML file around a page: without scripts, and without requests to anywhere.
+ */
 import { type Html, html, trusted } from '../values/html.ts'
 
 /** Should any text ever get past the escaping, a browser still runs and loads nothing. */

@@ -40,7 +40,10 @@ export type Chart = { readonly title: string; readonly description: string } & (
       readonly unit: string
       /** The first label whose time is not over yet. */
       readonly unfinishedFrom?: number
-      readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
+      readonly series: readonly {
+        readonly name: string
+        readonly values: readonly (number | null)[]
+      }[]
     }
   | ({ readonly kind: 'heat map' } & HeatMap)
 )
@@ -56,7 +59,10 @@ export function section(title: string, ...parts: readonly (string | Table | Bloc
 
 /** Columns of texts, then those of numbers. */
 export function columns(texts: readonly string[], numbers: readonly string[]): Column[] {
-  return [...texts.map((title) => ({ title })), ...numbers.map((title) => ({ title, isNumber: true }))]
+  return [
+    ...texts.map((title) => ({ title })),
+    ...numbers.map((title) => ({ title, isNumber: true })),
+  ]
 }
 
 export function renderHtml({ title, parts }: Page): string {
@@ -71,7 +77,11 @@ ${renderSections(part, 'lines', `chart-${index}`)}</article>
 }
 
 /** What is below the title. `id`: unique in the page. */
-export function renderSections({ notes, sections }: PagePart, layout: TableLayout, id = 'chart'): Html {
+export function renderSections(
+  { notes, sections }: PagePart,
+  layout: TableLayout,
+  id = 'chart',
+): Html {
   return html`${notes.map((note) => html`<p class="notes">${note}</p>\n`)}${sections.map((section, n) => renderSection(section, layout, `${id}-${n}`))}`
 }
 
@@ -99,9 +109,13 @@ function renderBlock(block: Block, layout: TableLayout, id: string): Html {
   }
 }
 
-/** Foreign texts, each isolated so that its direction cannot turn what stands around it. `+1 (+4 %)` may be two lines. */
+/**
+ * Foreign texts, each isolated so that its direction cannot turn what stands around it. `+1 (+4 %)`
+ * may be two lines.
+ */
 function tableOf({ columns, rows, ...rest }: Table, layout: TableLayout): Html {
-  const partsOf = (cell: string, n: number) => (columns[n]?.isNumber ? cell.split(/ (?=\()/) : [cell])
+  const partsOf = (cell: string, n: number) =>
+    columns[n]?.isNumber ? cell.split(/ (?=\()/) : [cell]
   const cells = rows.map((row) =>
     row.map((cell, n) => html`${partsOf(cell, n).map((part) => html`<bdi>${part}</bdi> `)}`),
   )
@@ -141,7 +155,10 @@ function markdownPart({ title, notes, sections }: PagePart, isOneOfSeveral: bool
   return [
     `${level} ${escapeMarkdown(title)}`,
     ...(notes.length === 0 ? [] : [notes.map(escapeMarkdown).join('\\\n')]),
-    ...sections.flatMap((one) => [`${level}# ${escapeMarkdown(one.title)}`, ...one.blocks.map(markdownBlock)]),
+    ...sections.flatMap((one) => [
+      `${level}# ${escapeMarkdown(one.title)}`,
+      ...one.blocks.map(markdownBlock),
+    ]),
   ]
 }
 
@@ -158,20 +175,31 @@ function markdownBlock(block: Block): string {
 }
 
 function markdownTable({ caption, columns, rows }: Table): string {
-  const cells = [columns.map(({ title }) => escapeMarkdown(title)), ...rows.map((row) => row.map(escapeMarkdown))]
-  const widths = columns.map((_, index) => Math.max(4, ...cells.map((row) => row[index]?.length ?? 0)))
+  const cells = [
+    columns.map(({ title }) => escapeMarkdown(title)),
+    ...rows.map((row) => row.map(escapeMarkdown)),
+  ]
+  const widths = columns.map((_, index) =>
+    Math.max(4, ...cells.map((row) => row[index]?.length ?? 0)),
+  )
   const toLine = (row: readonly string[]) =>
     `| ${row.map((cell, n) => (columns[n]?.isNumber ? cell.padStart(widths[n] ?? 0) : cell.padEnd(widths[n] ?? 0))).join(' | ')} |`
-  const rule = columns.map(({ isNumber }, n) => `${'-'.repeat((widths[n] ?? 4) - 1)}${isNumber ? ':' : '-'}`)
-  const [header = [], ...body] = cells
-  return [`**${escapeMarkdown(caption)}**`, '', toLine(header), `| ${rule.join(' | ')} |`, ...body.map(toLine)].join(
-    '\n',
+  const rule = columns.map(
+    ({ isNumber }, n) => `${'-'.repeat((widths[n] ?? 4) - 1)}${isNumber ? ':' : '-'}`,
   )
+  const [header = [], ...body] = cells
+  return [
+    `**${escapeMarkdown(caption)}**`,
+    '',
+    toLine(header),
+    `| ${rule.join(' | ')} |`,
+    ...body.map(toLine),
+  ].join('\n')
 }
 
 /**
- * Text that shows as it is: on one line, without markup, HTML, links, formulas or mentions. Nothing of a report is at the
- * start of a line but titles and sentences of our own.
+ * Text that shows as it is: on one line, without markup, HTML, links, formulas or mentions. Nothing
+ * of a report is at the start of a line but titles and sentences of our own.
  */
 export function escapeMarkdown(text: string): string {
   return toPrintable(text.toWellFormed())

@@ -1,6 +1,6 @@
 /**
- * The tables of all pages: lines in a document, and in the console cards on a phone, whose cells name their columns, unless
- * it stands in `.scroll`, as tables of numbers do.
+ * The tables of all pages: lines in a document, and in the console cards on a phone, whose cells
+ * name their columns, unless it stands in `.scroll`, as tables of numbers do.
  */
 import { attribute, type Html, html, nothing } from '../values/html.ts'
 
@@ -23,10 +23,16 @@ type Table = {
   readonly empty?: string
 }
 
-/** `lines`: the first cell names its row. `cards`: the roles are written out because a phone takes them from the elements. */
+/**
+ * `lines`: the first cell names its row. `cards`: the roles are written out because a phone takes
+ * them from the elements.
+ */
 export type TableLayout = 'lines' | 'cards'
 
-export function table({ caption, columns, rows, empty }: Table, layout: TableLayout = 'cards'): Html {
+export function table(
+  { caption, columns, rows, empty }: Table,
+  layout: TableLayout = 'cards',
+): Html {
   if (rows.length === 0 && empty !== undefined) return html`<p class="empty">${empty}</p>`
   const role = (name: string) => attribute('role', layout === 'cards' ? name : null)
   return html`<table ${role('table')}>${caption === null ? nothing : html`<caption>${caption}</caption>`}
@@ -39,16 +45,23 @@ export function tableHeader(columns: readonly Column[], layout: TableLayout): Ht
   const heads = columns.map((column) => {
     const { title, sort, note = null } = column
     if (title === '') return html`<td ${attribute('role', role && 'cell')}></td>`
-    const [order, content] = sort === undefined ? [null, title] : [sort.order, html`<a href="${sort.to}">${title}</a>`]
+    const [order, content] =
+      sort === undefined ? [null, title] : [sort.order, html`<a href="${sort.to}">${title}</a>`]
     return html`<th scope="col" ${attribute('role', role)} ${kindOf(column)} ${attribute('aria-sort', order)} ${attribute('title', note)}>${content}</th>`
   })
   return html`<tr ${attribute('role', layout === 'cards' ? 'row' : null)}>${heads}</tr>`
 }
 
-export function tableRow(columns: readonly Column[], row: readonly Cell[], layout: TableLayout): Html {
+export function tableRow(
+  columns: readonly Column[],
+  row: readonly Cell[],
+  layout: TableLayout,
+): Html {
   if (layout === 'lines')
     return html`<tr>${row.map((cell, n) =>
-      n === 0 ? html`<th scope="row" ${kindOf(columns[n])}>${cell}</th>` : html`<td ${kindOf(columns[n])}>${cell}</td>`,
+      n === 0
+        ? html`<th scope="row" ${kindOf(columns[n])}>${cell}</th>`
+        : html`<td ${kindOf(columns[n])}>${cell}</td>`,
     )}</tr>\n`
   return html`<tr role="row">${row.map(
     (cell, n) =>

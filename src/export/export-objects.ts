@@ -1,4 +1,7 @@
-/** Exports objects of the warehouse, all from one state of it: to standard output, a file for each, or one SQLite file. */
+/**
+ * Exports objects of the warehouse, all from one state of it: to standard output, a file for each,
+ * or one SQLite file.
+ */
 import { join } from 'node:path'
 import { UserError } from '../values/user-error.ts'
 import type { ExportFormat } from './core/formats.ts'
@@ -36,7 +39,10 @@ type ExportDeps = {
 }
 
 /** Throws UserError; then nothing is left behind, except on standard output. */
-export async function exportObjects(request: ExportRequest, deps: ExportDeps): Promise<Omit<ExportReport, 'tookMs'>> {
+export async function exportObjects(
+  request: ExportRequest,
+  deps: ExportDeps,
+): Promise<Omit<ExportReport, 'tookMs'>> {
   const { snapshot, signal } = deps
   const selections: ExportSelection[] = []
   for (const object of findObjects(request.objects, await snapshot.listObjects())) {
@@ -91,14 +97,20 @@ const standardOutput: WrittenFile = { file: null, bytes: null }
 type Destination = {
   /** To be written one after the other. */
   readonly tables: readonly TableWriter[]
-  /** All objects are written: their files get their names. Returns a file for each object, in their order. */
+  /**
+   * All objects are written: their files get their names. Returns a file for each object, in their
+   * order.
+   */
   readonly publish: () => Promise<readonly WrittenFile[]>
   /** Leaves nothing behind. */
   readonly discard: () => Promise<void>
 }
 
 /** Throws UserError if the target does not suit the format or the number of objects. */
-async function openDestination(selections: readonly ExportSelection[], request: ExportRequest): Promise<Destination> {
+async function openDestination(
+  selections: readonly ExportSelection[],
+  request: ExportRequest,
+): Promise<Destination> {
   const { format, target } = request
   if (typeof target === 'string')
     return format === 'sqlite'
@@ -121,7 +133,10 @@ function streamError(why: string, next: string): UserError {
   return new UserError({ what: 'cannot export to standard output', why, next, exitCode: 2 })
 }
 
-/** Files get their names only when all of them are complete, so that they show one state of the warehouse. */
+/**
+ * Files get their names only when all of them are complete, so that they show one state of the
+ * warehouse.
+ */
 async function openFiles(
   selections: readonly ExportSelection[],
   format: FileFormat,

@@ -1,8 +1,13 @@
 /**
- * Any table or view as a file: CSV, JSON Lines, Parquet or SQLite, complete or not there at all. Of the rows of the mirror also
- * digests by day, which are equal for equal rows.
+ * Any table or view as a file: CSV, JSON Lines, Parquet or SQLite, complete or not there at all. Of
+ * the rows of the mirror also digests by day, which are equal for equal rows.
  */
-export { compareDigests, type DayChange, hasChanges, type StreamChange } from './core/day-digests.ts'
+export {
+  compareDigests,
+  type DayChange,
+  hasChanges,
+  type StreamChange,
+} from './core/day-digests.ts'
 export { type ExportFormat, exportFormats, formatOfPath, isTextFormat } from './core/formats.ts'
 export type {
   ExportColumn,

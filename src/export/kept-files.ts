@@ -1,6 +1,7 @@
 /**
- * Whether a file may be written: never the warehouse, what is beside it, its configuration, or what the same command reads, by
- * whatever path or link. A file that does not exist yet and would become one of these is none that may be written, either.
+ * Whether a file may be written: never the warehouse, what is beside it, its configuration, or what
+ * the same command reads, by whatever path or link. A file that does not exist yet and would become
+ * one of these is none that may be written, either.
  */
 import { type BigIntStats, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
@@ -9,17 +10,27 @@ import { UserError } from '../values/user-error.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { databaseNamedBy, filesOfWarehouse, resolveLinks } from '../warehouse/warehouse-files.ts'
 
-/** `why`: the reason for a person, such as `it is the warehouse`. `besideWhy`: that for what would be beside a link to it. */
+/**
+ * `why`: the reason for a person, such as `it is the warehouse`. `besideWhy`: that for what would
+ * be beside a link to it.
+ */
 export type KeptFile = { readonly path: string; readonly why: string; readonly besideWhy?: string }
 export type KeptFiles = readonly KeptFile[]
 
 /** What every command keeps. `also`: what this one reads. */
-export function keptFiles(config: Pick<Config, 'databaseUrl' | 'files'>, also: KeptFiles = []): KeptFiles {
+export function keptFiles(
+  config: Pick<Config, 'databaseUrl' | 'files'>,
+  also: KeptFiles = [],
+): KeptFiles {
   const { database, beside } = filesOfWarehouse(parseDatabaseUrl(config.databaseUrl))
   const besideWhy = 'it belongs to the warehouse'
   const ofWarehouse = beside.map((path) => ({ path, why: besideWhy }))
-  const ofConfiguration = config.files.map((path) => ({ path, why: 'it belongs to the configuration' }))
-  const warehouse = database === null ? [] : [{ path: database, why: 'it is the warehouse', besideWhy }]
+  const ofConfiguration = config.files.map((path) => ({
+    path,
+    why: 'it belongs to the configuration',
+  }))
+  const warehouse =
+    database === null ? [] : [{ path: database, why: 'it is the warehouse', besideWhy }]
   return [...warehouse, ...ofWarehouse, ...ofConfiguration, ...also]
 }
 
@@ -29,13 +40,18 @@ export function filesOfDatabase(path: string): readonly string[] {
   return [database ?? [], ...beside].flat()
 }
 
-/** The file that a command imports. `path` null: standard input, which a shell may take from a file. */
+/**
+ * The file that a command imports. `path` null: standard input, which a shell may take from a file.
+ */
 export function importedFile(path: string | null): KeptFile {
   return { path: path ?? '/dev/stdin', why: 'it is the file that is imported, which would be lost' }
 }
 
 /** Another output of the same command. */
-export const otherOutput = (path: string): KeptFile => ({ path, why: 'another option names this file, too' })
+export const otherOutput = (path: string): KeptFile => ({
+  path,
+  why: 'another option names this file, too',
+})
 
 /** Throws UserError. */
 export function rejectKept(path: string, kept: KeptFiles): void {
@@ -50,10 +66,14 @@ function keptBecause(path: string, kept: KeptFiles): string | undefined {
   if (found !== undefined) return found.why
   const database = databaseNamedBy(path)
   if (database === null) return undefined
-  return kept.find((file) => file.besideWhy !== undefined && isSameFile(database, file.path))?.besideWhy
+  return kept.find((file) => file.besideWhy !== undefined && isSameFile(database, file.path))
+    ?.besideWhy
 }
 
-/** By its number in its file system, which all links to it share; if one of them does not exist, by its name in its folder. */
+/**
+ * By its number in its file system, which all links to it share; if one of them does not exist, by
+ * its name in its folder.
+ */
 function isSameFile(a: string, b: string): boolean {
   const [first, second] = [fileAt(a), fileAt(b)]
   if (first !== null && second !== null) return isSame(first, second)
@@ -67,7 +87,8 @@ function isSameFile(a: string, b: string): boolean {
 const isSame = (a: BigIntStats, b: BigIntStats): boolean => a.dev === b.dev && a.ino === b.ino
 
 /** What would be written over. Null: there is nothing, or it cannot be reached. */
-export const fileAt = (path: string): BigIntStats | null => statOf(path) ?? statOf(resolveLinks(path))
+export const fileAt = (path: string): BigIntStats | null =>
+  statOf(path) ?? statOf(resolveLinks(path))
 
 /** Null: there is none, or it cannot be reached. */
 function statOf(path: string): BigIntStats | null {

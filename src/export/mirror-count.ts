@@ -1,4 +1,7 @@
-/** Counts the rows of a mirror, with a digest for each day, and reads what an earlier count says, to compare them. */
+/**
+ * Counts the rows of a mirror, with a digest for each day, and reads what an earlier count says, to
+ * compare them.
+ */
 import { z } from 'zod'
 import { dayColumn, type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
 import { readTextFile } from '../config/text-file.ts'
@@ -15,7 +18,10 @@ import {
 import type { ExportColumn, ExportObject } from './core/selection.ts'
 import type { ExportSnapshot } from './sql/snapshot.ts'
 
-/** All existing rows at one moment. `digest`: SHA-256 of the project's id and the digests of the streams. */
+/**
+ * All existing rows at one moment. `digest`: SHA-256 of the project's id and the digests of the
+ * streams.
+ */
 export type MirrorCount = {
   readonly countedAt: string
   readonly digest: string
@@ -60,7 +66,11 @@ async function countStream(
   for await (const batch of snapshot.readRows({ object, columns, conditions: existing })) {
     for (const [text, ...values] of batch) {
       const at = day === null ? null : values[identity.length]
-      digests.add(dayOf(typeof at === 'string' ? at : null), values.slice(0, identity.length), String(text))
+      digests.add(
+        dayOf(typeof at === 'string' ? at : null),
+        values.slice(0, identity.length),
+        String(text),
+      )
     }
     rows += batch.length
     onRows?.(stream, rows)
@@ -69,7 +79,11 @@ async function countStream(
   const gaps = await snapshot.describe({ name: 'sync_gaps', kind: 'table' })
   const ofStream = [equals(gaps, 'project_id', projectId), equals(gaps, 'stream', stream)]
   const isOpen = [...ofStream, equals(gaps, 'resolved_at', null)]
-  const openGaps = await snapshot.countRows({ object: gaps, columns: [column(gaps, 'stream')], conditions: isOpen })
+  const openGaps = await snapshot.countRows({
+    object: gaps,
+    columns: [column(gaps, 'stream')],
+    conditions: isOpen,
+  })
   return { ...digests.finish(stream), deleted: total - rows, openGaps }
 }
 
@@ -98,28 +112,44 @@ const mirrorSchema = z.object({
 })
 const documentSchema = z.object({
   projects: z
-    .array(z.object({ projectId: z.string(), mirror: z.unknown() }).or(z.object({ error: z.unknown() })))
+    .array(
+      z.object({ projectId: z.string(), mirror: z.unknown() }).or(z.object({ error: z.unknown() })),
+    )
     .min(1),
 })
 
 type StoredCount = z.infer<typeof mirrorSchema>
 
-/** Throws UserError: it cannot be read, is no such document, has no counts of the project, or does not fit its digests. */
+/**
+ * Throws UserError: it cannot be read, is no such document, has no counts of the project, or does
+ * not fit its digests.
+ */
 export function readVerifyDocument(path: string, projectId: ProjectId): StoredCount {
   const refuse = (why: string, next: string) =>
     new UserError({ what: `cannot compare with ${path}`, why, next, exitCode: 2 })
   const document = documentSchema.safeParse(parseOrNull(readText(path)))
   if (!document.success)
-    throw refuse('it is not what `verify --json` prints', 'name a file with the output of `deskmirror verify --json`')
-  const counted = document.data.projects.flatMap((project) => ('projectId' in project ? [project] : []))
+    throw refuse(
+      'it is not what `verify --json` prints',
+      'name a file with the output of `deskmirror verify --json`',
+    )
+  const counted = document.data.projects.flatMap((project) =>
+    'projectId' in project ? [project] : [],
+  )
   const found = counted.find((project) => project.projectId === projectId)
   if (found === undefined) {
     const others = counted.map((project) => project.projectId).join(', ') || 'no project'
-    throw refuse(`it has the counts of ${others}, and not of ${projectId}`, 'name another file, or one of its projects')
+    throw refuse(
+      `it has the counts of ${others}, and not of ${projectId}`,
+      'name another file, or one of its projects',
+    )
   }
   const { success, data: mirror } = mirrorSchema.safeParse(found.mirror)
   if (!success || !fitsItsDigests(projectId, mirror))
-    throw refuse('its counts do not fit its own digests: it was changed or damaged', 'take an unchanged copy of it')
+    throw refuse(
+      'its counts do not fit its own digests: it was changed or damaged',
+      'take an unchanged copy of it',
+    )
   return mirror
 }
 
@@ -136,7 +166,12 @@ function readText(path: string): string {
   const text = readTextFile(path, maxDocumentBytes)
   if (typeof text === 'string') return text
   const why = text === null ? 'there is no such file or folder' : text.message
-  throw new UserError({ what: `cannot read ${path}`, why, next: 'check the path and its permissions', exitCode: 2 })
+  throw new UserError({
+    what: `cannot read ${path}`,
+    why,
+    next: 'check the path and its permissions',
+    exitCode: 2,
+  })
 }
 
 function parseOrNull(text: string): unknown {

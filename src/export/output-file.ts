@@ -1,4 +1,7 @@
-/** Files that are written: one that appears under its name only when it is complete, and one that has no name. */
+/**
+ * Files that are written: one that appears under its name only when it is complete, and one that
+ * has no name.
+ */
 import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { type FileHandle, mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises'
@@ -19,18 +22,24 @@ export function rejectOutput(path: string, { overwrite, kept }: OutputOptions): 
   const found = fileAt(path)
   if (found === null || (overwrite && found.isFile())) return
   const why = found.isFile() ? 'the file exists' : 'it exists and is not a file'
-  const next = found.isFile() ? 'choose another name, or overwrite it with --force' : 'choose another name'
+  const next = found.isFile()
+    ? 'choose another name, or overwrite it with --force'
+    : 'choose another name'
   throw new UserError({ what: `cannot write ${path}`, why, next, exitCode: 2 })
 }
 
 /**
- * Until it is complete, it is a temporary file beside its name; a link stays, and leads to the file. Creates missing folders.
- * Throws UserError if the file may not be written, or cannot be created.
+ * Until it is complete, it is a temporary file beside its name; a link stays, and leads to the
+ * file. Creates missing folders. Throws UserError if the file may not be written, or cannot be
+ * created.
  */
 export async function createOutputFile(path: string, options: OutputOptions) {
   rejectOutput(path, options)
   const target = resolveLinks(path)
-  const temporaryPath = join(dirname(target), `.${basename(target)}.${randomUUID().slice(0, 8)}.partial`)
+  const temporaryPath = join(
+    dirname(target),
+    `.${basename(target)}.${randomUUID().slice(0, 8)}.partial`,
+  )
   const file = await explainErrors(path, async () => {
     await mkdir(dirname(target), { recursive: true })
     return open(temporaryPath, 'wx')
@@ -81,10 +90,15 @@ async function explainErrors<T>(path: string, work: () => Promise<T>): Promise<T
   }
 }
 
-/** The name is removed before the first byte is written, so nothing is left behind however this process ends. */
+/**
+ * The name is removed before the first byte is written, so nothing is left behind however this
+ * process ends.
+ */
 export async function createUnnamedFile(folder: string): Promise<FileHandle> {
   const directory = await mkdtemp(join(folder, 'deskmirror-'))
-  return open(join(directory, 'unnamed'), 'wx+', 0o600).finally(() => rm(directory, { recursive: true }))
+  return open(join(directory, 'unnamed'), 'wx+', 0o600).finally(() =>
+    rm(directory, { recursive: true }),
+  )
 }
 
 export const chunkSize = 64 * 1024
@@ -92,7 +106,12 @@ export const chunkSize = 64 * 1024
 /** Allocates each chunk separately, as lines reference parts of it. */
 export async function* readFromStart(file: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
-    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkSize), 0, chunkSize, position)
+    const { bytesRead, buffer } = await file.read(
+      Buffer.allocUnsafe(chunkSize),
+      0,
+      chunkSize,
+      position,
+    )
     if (bytesRead === 0) return
     yield buffer.subarray(0, bytesRead)
     position += bytesRead

@@ -12,8 +12,15 @@ type RequestHook = (request: FastifyRequest, reply: FastifyReply) => Promise<unk
 
 const challenges = ['Bearer realm="deskmirror"', 'Basic realm="deskmirror", charset="UTF-8"']
 
-/** Admits requests with one of the tokens: as `Bearer`, or as the password of `Basic`, which browsers prompt for. */
-export function createTokenHook(tokens: readonly Secret[], attempts: Attempts, log: Logger): RequestHook {
+/**
+ * Admits requests with one of the tokens: as `Bearer`, or as the password of `Basic`, which
+ * browsers prompt for.
+ */
+export function createTokenHook(
+  tokens: readonly Secret[],
+  attempts: Attempts,
+  log: Logger,
+): RequestHook {
   return async (request, reply) => {
     const { isRight, waitMs } = judgeToken(request, tokens, attempts)
     if (waitMs > 0)
@@ -28,12 +35,20 @@ export function createTokenHook(tokens: readonly Secret[], attempts: Attempts, l
         .header('www-authenticate', challenges)
         .send({ error: 'this needs the token in DESKMIRROR_HTTP_TOKEN' })
     }
-    if (isCrossSite(request)) return reply.code(403).send({ error: 'requests from other sites are refused' })
+    if (isCrossSite(request))
+      return reply.code(403).send({ error: 'requests from other sites are refused' })
   }
 }
 
-/** Whether the request has one of the tokens. A wrong one is counted; `waitMs`: how long its address has to wait. */
-export function judgeToken({ headers, ip }: FastifyRequest, tokens: readonly Secret[], attempts: Attempts) {
+/**
+ * Whether the request has one of the tokens. A wrong one is counted; `waitMs`: how long its address
+ * has to wait.
+ */
+export function judgeToken(
+  { headers, ip }: FastifyRequest,
+  tokens: readonly Secret[],
+  attempts: Attempts,
+) {
   const given = tokenOf(headers.authorization)
   const isRight = given !== null && tokens.some((token) => isEqualSecret(given, token.reveal()))
   return { isRight, waitMs: isRight || given === null ? 0 : attempts.recordWrong(ip, Date.now()) }
@@ -41,20 +56,26 @@ export function judgeToken({ headers, ip }: FastifyRequest, tokens: readonly Sec
 
 /** For routes that require a token when none is configured. */
 export const disabledHook: RequestHook = async (_, reply) =>
-  reply.code(403).send({ error: 'this is off: DESKMIRROR_HTTP_TOKEN (http_token in deskmirror.yaml) turns it on' })
+  reply.code(403).send({
+    error: 'this is off: DESKMIRROR_HTTP_TOKEN (http_token in deskmirror.yaml) turns it on',
+  })
 
 /**
- * For a server without a token on a loopback address. A page in a local browser can point its own host name at this
- * address and read the responses ("DNS rebinding"), but the Host header then has that name.
+ * For a server without a token on a loopback address. A page in a local browser can point its own
+ * host name at this address and read the responses ("DNS rebinding"), but the Host header then has
+ * that name.
  */
 export const localHostHook: RequestHook = async (request, reply) => {
   const { host } = request.headers
   if (host === undefined || isLocalHost(host)) return
-  return reply.code(403).send({ error: 'without a token this server accepts only names of this machine' })
+  return reply
+    .code(403)
+    .send({ error: 'without a token this server accepts only names of this machine' })
 }
 
 /** Whether a `Host` header is a name of this machine. */
-export const isLocalHost = (host: string): boolean => isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')
+export const isLocalHost = (host: string): boolean =>
+  isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')
 
 /** Null: there is none. */
 function tokenOf(authorization = ''): string | null {
@@ -72,7 +93,10 @@ export function isEqualSecret(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected))
 }
 
-/** A browser also sends a stored password with another site's POST, but marks the request as cross-site. */
+/**
+ * A browser also sends a stored password with another site's POST, but marks the request as
+ * cross-site.
+ */
 function isCrossSite({ method, headers }: FastifyRequest): boolean {
   if (method === 'GET' || method === 'HEAD') return false
   const site = headers['sec-fetch-site']
@@ -81,10 +105,10 @@ function isCrossSite({ method, headers }: FastifyRequest): boolean {
 }
 
 /**
- * After some wrong tokens from an address, the next wrong ones are refused without being counted or logged, wherever they
- * are sent. A right one is never refused: behind a proxy all clients may have one address, and whoever sends wrong ones
- * would lock the others out. So the limit is asked only after the token was compared, and what keeps a token from being
- * guessed is its length.
+ * After some wrong tokens from an address, the next wrong ones are refused without being counted or
+ * logged, wherever they are sent. A right one is never refused: behind a proxy all clients may have
+ * one address, and whoever sends wrong ones would lock the others out. So the limit is asked only
+ * after the token was compared, and what keeps a token from being guessed is its length.
  */
 const allowed = 5
 const windowMs: Ms = 60_000
@@ -96,16 +120,21 @@ export type Attempts = ReturnType<typeof createAttempts>
 
 export function createAttempts() {
   const failures = new Map<string, EpochMs[]>()
-  const recent = (network: string, now: EpochMs) => (failures.get(network) ?? []).filter((at) => now - at < windowMs)
+  const recent = (network: string, now: EpochMs) =>
+    (failures.get(network) ?? []).filter((at) => now - at < windowMs)
   const waitOf = (network: string, now: EpochMs): Ms => {
     if (failures.size > maxAddresses && !failures.has(network)) return pauseMs
     const times = recent(network, now)
     return times.length < allowed ? 0 : Math.max(0, (times.at(-1) ?? 0) + pauseMs - now)
   }
   return {
-    /** A wrong token came from this address. Returns how long its wrong ones are refused; 0: not yet. */
+    /**
+     * A wrong token came from this address. Returns how long its wrong ones are refused; 0: not
+     * yet.
+     */
     recordWrong: (address: string, now: EpochMs): Ms => {
-      for (const [other, times] of failures) if (now - (times.at(-1) ?? 0) > windowMs) failures.delete(other)
+      for (const [other, times] of failures)
+        if (now - (times.at(-1) ?? 0) > windowMs) failures.delete(other)
       const network = networkOf(address)
       const waitMs = waitOf(network, now)
       if (waitMs === 0) failures.set(network, [...recent(network, now), now].slice(-allowed))
@@ -114,11 +143,12 @@ export function createAttempts() {
   }
 }
 
-export const tooManyText = (waitMs: Ms): string => `Too many wrong tokens. Try again in ${Math.ceil(waitMs / 1000)} s.`
+export const tooManyText = (waitMs: Ms): string =>
+  `Too many wrong tokens. Try again in ${Math.ceil(waitMs / 1000)} s.`
 
 /**
- * A machine with IPv6 has 2^64 addresses, which begin alike. An IPv4 address stays as it is. Some proxies add the port, which
- * differs with each connection. Whatever is no address counts as one.
+ * A machine with IPv6 has 2^64 addresses, which begin alike. An IPv4 address stays as it is. Some
+ * proxies add the port, which differs with each connection. Whatever is no address counts as one.
  */
 function networkOf(address: string): string {
   const withoutPort = address.replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3')

@@ -1,9 +1,12 @@
-/** Routes whose modules are loaded at the first request for them: most workers are never opened in a browser. */
+/**
+ * Routes whose modules are loaded at the first request for them: most workers are never opened in a
+ * browser.
+ */
 import { type FastifyInstance, type FastifyPluginAsync, fastify } from 'fastify'
 
 /**
- * `load`: the routes below `prefix`. `configure`: what the server of these routes needs besides. Hooks of the surrounding
- * scope run first, and what they set in the reply stays.
+ * `load`: the routes below `prefix`. `configure`: what the server of these routes needs besides.
+ * Hooks of the surrounding scope run first, and what they set in the reply stays.
  */
 export function lazyRoutes(
   prefix: string,
@@ -20,7 +23,8 @@ export function lazyRoutes(
     return inner
   }
   return async (app) => {
-    // A hook and not a handler: a handler would be called after the body was read, which the inner server does.
+    // A hook and not a handler: a handler would be called after the body was read, which the inner
+    // server does.
     app.addHook('onRequest', async (request, reply) => {
       opening ??= open()
       // What could not be loaded may be there at the next request.
@@ -49,7 +53,9 @@ export function serverOptions(trustedProxies: readonly string[]) {
     bodyLimit: 64 * 1024,
     // A name that SQL gave to a batch, percent-encoded. Node.js bounds the whole head.
     routerOptions: { maxParamLength: 9000 },
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    schemaController: {
+      compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas },
+    },
     // Who sends a request, by `X-Forwarded-For`.
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
   }

@@ -50,9 +50,14 @@ export function createMetrics({
   const health = rememberResults({ maxAgeMs: rememberedMs, now, read: readHealth })
   let wasUp = true
   const refresh = async () => {
-    const storage = readStorage && (await withTimeout(readTimeoutMs, readStorage()).catch(() => undefined))
+    const storage =
+      readStorage && (await withTimeout(readTimeoutMs, readStorage()).catch(() => undefined))
     showStorage(storage)
-    showWorker(failingJobs(), await withTimeout(readTimeoutMs, checkReadiness()).catch(() => []), now())
+    showWorker(
+      failingJobs(),
+      await withTimeout(readTimeoutMs, checkReadiness()).catch(() => []),
+      now(),
+    )
     try {
       const all = await withTimeout(readTimeoutMs, health.get('', null))
       showHealth(all)
@@ -72,7 +77,8 @@ export function createMetrics({
     contentType: registry.contentType,
     /** Never fails: what cannot be read is left out, and `deskmirror_health_up` is 0. */
     text: async () => {
-      // Its histogram of the event loop wakes the process a hundred times a second, half of what an idle worker costs.
+      // Its histogram of the event loop wakes the process a hundred times a second, half of what an
+      // idle worker costs.
       if (!measuresProcess) collectDefaultMetrics({ register: registry })
       measuresProcess = true
       await refresh()
@@ -98,13 +104,19 @@ const counterHelp = {
     'Webhook deliveries by outcome: accepted, unavailable (the queue does not answer),',
     'rejected (not signed with a secret of the project)',
   ].join(' '),
-  job_failures: 'Jobs that failed: sync, writebacks, schedule, housekeeping, maintenance, outbox_poll',
+  job_failures:
+    'Jobs that failed: sync, writebacks, schedule, housekeeping, maintenance, outbox_poll',
   queue_errors: "Errors of the queue's server",
 }
 
 function createCounters(registry: Registry) {
   const counter = (name: keyof typeof counterHelp, ...labelNames: string[]) =>
-    new Counter({ name: `deskmirror_${name}_total`, help: counterHelp[name], labelNames, registers: [registry] })
+    new Counter({
+      name: `deskmirror_${name}_total`,
+      help: counterHelp[name],
+      labelNames,
+      registers: [registry],
+    })
   const requests = counter('requests', 'project', 'priority', 'outcome')
   const throttled = counter('throttled', 'project')
   const read = counter('rows_read', 'project', 'stream')
@@ -125,7 +137,11 @@ function createCounters(registry: Registry) {
   })
   return {
     /** A request got a response, or was given up. */
-    countRequest: (request: { project: ProjectName; priority: Priority; outcome: 'ok' | ApiFailure['kind'] }): void => {
+    countRequest: (request: {
+      project: ProjectName
+      priority: Priority
+      outcome: 'ok' | ApiFailure['kind']
+    }): void => {
       requests.inc(request)
       if (request.outcome === 'throttled') throttled.inc({ project: request.project })
     },
@@ -137,14 +153,19 @@ function createCounters(registry: Registry) {
       audited.inc({ project, stream }, compared)
       auditDifferences.inc({ project, stream }, differing)
     },
-    countSettled: (writeback: { project: ProjectName; status: WritebackStatus }): void => settled.inc(writeback),
+    countSettled: (writeback: { project: ProjectName; status: WritebackStatus }): void =>
+      settled.inc(writeback),
     countJobFailure: (identity: JobIdentity): void => jobFailures.inc(jobLabels(identity)),
-    /** `increase()` ignores a counter's first value: without a 0 the first 429, or difference, would not show. */
+    /**
+     * `increase()` ignores a counter's first value: without a 0 the first 429, or difference, would
+     * not show.
+     */
     startAtZero: (project: ProjectName): void => {
       throttled.inc({ project }, 0)
       for (const stream of auditedStreams) auditDifferences.inc({ project, stream }, 0)
     },
-    observeSyncRun: ({ tookMs, ...labels }: SyncRun): void => syncRuns.observe(labels, tookMs / 1000),
+    observeSyncRun: ({ tookMs, ...labels }: SyncRun): void =>
+      syncRuns.observe(labels, tookMs / 1000),
     /** `project` null: unknown. */
     countDelivery: (project: ProjectName | null, outcome: string): void =>
       deliveries.inc({ project: project ?? '', outcome }),
@@ -161,14 +182,22 @@ type Samples<Name extends string> = Iterable<
   readonly [labels: Readonly<Record<string, string>>, values: Readonly<Record<Name, number | null>>]
 >
 
-/** Gauges with the same labels, with the help of each. They show the last samples, and nothing older; null: no sample. */
+/**
+ * Gauges with the same labels, with the help of each. They show the last samples, and nothing
+ * older; null: no sample.
+ */
 function createGauges<Name extends string>(
   registry: Registry,
   help: Readonly<Record<Name, string>>,
   ...labelNames: string[]
 ) {
   const gauges = (Object.keys(help) as Name[]).map((key) => {
-    const options = { name: `deskmirror_${key}`, help: help[key], labelNames, registers: [registry] }
+    const options = {
+      name: `deskmirror_${key}`,
+      help: help[key],
+      labelNames,
+      registers: [registry],
+    }
     return { key, gauge: new Gauge(options) }
   })
   return (samples: Samples<Name>): void => {
@@ -180,10 +209,14 @@ function createGauges<Name extends string>(
 
 /** Gauges with the same labels stand together. */
 const gaugeHelp = {
-  health: { health_up: '1: the health of the mirror could be read; 0: metrics from the warehouse are left out' },
+  health: {
+    health_up:
+      '1: the health of the mirror could be read; 0: metrics from the warehouse are left out',
+  },
   streams: {
     lag_seconds: 'Time since the stream last completed; absent before the first completion',
-    interval_seconds: 'The longest time between two readings that the schedules plan; absent if none reads the stream',
+    interval_seconds:
+      'The longest time between two readings that the schedules plan; absent if none reads the stream',
     pending_children: 'Conversations, visitors and calls whose children are still to be read',
     stream_failed: '1: the last sync run of the stream failed',
     stream_skipped: '1: the stream is not read because the key lacks its scope',
@@ -193,25 +226,36 @@ const gaugeHelp = {
     project_paused: '1: nothing is read because the service denies the key',
     sending_stopped:
       '1: replies and notes, or those of an import, wait because the last ones were uncertain or refused',
-    sending_held: '1: no write-back is sent because the warehouse went back in time, as after a restored backup',
+    sending_held:
+      '1: no write-back is sent because the warehouse went back in time, as after a restored backup',
     budget_limit: 'Requests in a window that the key allows',
-    budget_slots: 'Requests in a window that are used at most: fewer than the limit, and fewer still after a 429',
-    budget_slots_in_use: 'Slots of the budget in use; all of them for hours is a backlog at full speed, not an error',
+    budget_slots:
+      'Requests in a window that are used at most: fewer than the limit, and fewer still after a 429',
+    budget_slots_in_use:
+      'Slots of the budget in use; all of them for hours is a backlog at full speed, not an error',
     budget_paused_seconds: 'How long the key still pauses after a 429',
     budget_closed_seconds: 'How long no request is sent because recent ones may not be counted',
   },
   states: { writebacks: 'Write-backs by state; uncertain ones need a person' },
-  failing: { job_failing_seconds: 'Time since the job first failed; absent for jobs that do not fail' },
+  failing: {
+    job_failing_seconds: 'Time since the job first failed; absent for jobs that do not fail',
+  },
   queues: { queue_paused: '1: someone paused the queue, so none of its jobs runs' },
   storage: {
-    warehouse_bytes: 'Size of the warehouse: the file of SQLite with its log, or the database of Postgres',
-    disk_free_bytes: 'Free space beside the file of SQLite; absent for Postgres, whose server does not tell',
+    warehouse_bytes:
+      'Size of the warehouse: the file of SQLite with its log, or the database of Postgres',
+    disk_free_bytes:
+      'Free space beside the file of SQLite; absent for Postgres, whose server does not tell',
   },
   parts: { ready: '1: the part (warehouse, queue) can be used; worker: it is not stopping' },
 }
 
 /** `delta()` ignores the first value of a series: without a 0 the first failure would not show. */
-const noWritebacks: Readonly<Partial<Record<WritebackStatus, number>>> = { failed: 0, conflict: 0, uncertain: 0 }
+const noWritebacks: Readonly<Partial<Record<WritebackStatus, number>>> = {
+  failed: 0,
+  conflict: 0,
+  uncertain: 0,
+}
 
 /** Of each project's mirror. */
 function createHealthGauges(registry: Registry) {
@@ -220,7 +264,9 @@ function createHealthGauges(registry: Registry) {
   const showWritebacks = createGauges(registry, gaugeHelp.states, 'project', 'state')
   return (all: readonly ProjectHealth[]): void => {
     showStreams(
-      all.flatMap(({ project, streams }) => streams.map((it) => [{ project, stream: it.stream }, streamValues(it)])),
+      all.flatMap(({ project, streams }) =>
+        streams.map((it) => [{ project, stream: it.stream }, streamValues(it)]),
+      ),
     )
     showProjects(all.map((health) => [{ project: health.project }, projectValues(health)]))
     showWritebacks(
@@ -234,7 +280,13 @@ function createHealthGauges(registry: Registry) {
   }
 }
 
-function streamValues({ lagMs, intervalMs, pendingChildren, isFailed, isSkipped }: ProjectHealth['streams'][number]) {
+function streamValues({
+  lagMs,
+  intervalMs,
+  pendingChildren,
+  isFailed,
+  isSkipped,
+}: ProjectHealth['streams'][number]) {
   return {
     lag_seconds: lagMs === null ? null : lagMs / 1000,
     interval_seconds: intervalMs === null ? null : intervalMs / 1000,
@@ -276,11 +328,20 @@ function createWorkerGauges(registry: Registry) {
   const showFailing = createGauges(registry, gaugeHelp.failing, 'job', 'project', 'stream')
   const showPaused = createGauges(registry, gaugeHelp.queues, 'queue')
   const showReady = createGauges(registry, gaugeHelp.parts, 'part')
-  return (failing: readonly FailingJob[], ready: readonly ReadinessResult[], now: EpochMs): void => {
+  return (
+    failing: readonly FailingJob[],
+    ready: readonly ReadinessResult[],
+    now: EpochMs,
+  ): void => {
     // The shortest first: lanes, and modes of a stream, share labels, and the longest is to remain.
     const longestLast = failing.toSorted((a, b) => b.failure.since - a.failure.since)
     const failingFor = ({ since }: FailingJob['failure']) => Math.max(0, now - since) / 1000
-    showFailing(longestLast.map((it) => [jobLabels(it.identity), { job_failing_seconds: failingFor(it.failure) }]))
+    showFailing(
+      longestLast.map((it) => [
+        jobLabels(it.identity),
+        { job_failing_seconds: failingFor(it.failure) },
+      ]),
+    )
     const paused = failing.filter(({ identity }) => identity.job === 'queue')
     showPaused(paused.map(({ identity }) => [{ queue: identity.key }, { queue_paused: 1 }]))
     showReady(ready.map(({ name, ok }) => [{ part: name }, { ready: Number(ok) }]))

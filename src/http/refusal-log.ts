@@ -1,12 +1,17 @@
 /**
- * Logs refused requests at a rate: anybody who reaches the port can send them, as many as they like. The first of a kind is
- * logged at once, the others are counted, with a line a minute while they go on.
+ * Logs refused requests at a rate: anybody who reaches the port can send them, as many as they
+ * like. The first of a kind is logged at once, the others are counted, with a line a minute while
+ * they go on.
  */
 import type { Logger } from '../log.ts'
 import type { Ms } from '../values/time.ts'
 
 type Refusal = {
-  readonly event: 'http.denied' | 'webhook.rejected' | 'console.token_refused' | 'console.sign_in_refused'
+  readonly event:
+    | 'http.denied'
+    | 'webhook.rejected'
+    | 'console.token_refused'
+    | 'console.sign_in_refused'
   readonly project?: string | null
   /** As it was declared, not as it was requested: there are few. */
   readonly route?: string | undefined

@@ -1,8 +1,16 @@
-/** Results of expensive reads, by a key: one read at a time for each key, and its result for a while. */
+/**
+ * Results of expensive reads, by a key: one read at a time for each key, and its result for a
+ * while.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EpochMs, Ms } from '../values/time.ts'
 
-type Remembered<T> = { value: T | null; at: EpochMs; failed: Failed | null; pending: Promise<T> | null }
+type Remembered<T> = {
+  value: T | null
+  at: EpochMs
+  failed: Failed | null
+  pending: Promise<T> | null
+}
 type Failed = { readonly error: unknown; readonly at: EpochMs }
 
 type RememberOptions<Input, T> = {
@@ -16,7 +24,12 @@ type RememberOptions<Input, T> = {
 /** So long everybody who asks gets the failure, and nothing is read again. */
 const failedHoldMs: Ms = 10_000
 
-export function rememberResults<Input, T>({ maxAgeMs, now, read, maxKeys = 100 }: RememberOptions<Input, T>) {
+export function rememberResults<Input, T>({
+  maxAgeMs,
+  now,
+  read,
+  maxKeys = 100,
+}: RememberOptions<Input, T>) {
   const byKey = new Map<string, Remembered<T>>()
   const entryOf = (key: string): Remembered<T> => {
     const entry = byKey.get(key) ?? { value: null, at: 0, failed: null, pending: null }
@@ -50,15 +63,19 @@ export function rememberResults<Input, T>({ maxAgeMs, now, read, maxKeys = 100 }
       return youngerThan(maxAgeMs, entry) ?? refresh(entry, input)
     },
     /**
-     * What is known within that time, at most twice as old as it may be; null: nothing yet. Goes on reading in the background.
-     * Rejects if that has failed.
+     * What is known within that time, at most twice as old as it may be; null: nothing yet. Goes on
+     * reading in the background. Rejects if that has failed.
      */
     soon: async (key: string, input: Input, waitMs: Ms): Promise<T | null> => {
       const entry = entryOf(key)
       const known = youngerThan(maxAgeMs, entry)
       if (known !== null) return known
-      if (entry.failed !== null && isYounger(entry.failed.at, failedHoldMs)) throw entry.failed.error
-      return Promise.race([refresh(entry, input), sleep(waitMs, youngerThan(2 * maxAgeMs, entry), { ref: false })])
+      if (entry.failed !== null && isYounger(entry.failed.at, failedHoldMs))
+        throw entry.failed.error
+      return Promise.race([
+        refresh(entry, input),
+        sleep(waitMs, youngerThan(2 * maxAgeMs, entry), { ref: false }),
+      ])
     },
   }
 }
@@ -76,6 +93,9 @@ export function createTurns() {
 /** Rejects after `timeoutMs`. The work itself continues. */
 export function withTimeout<T>(timeoutMs: Ms, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no response within ${timeoutMs / 1000} s`)), timeoutMs)
+  const timer = setTimeout(
+    () => reject(new Error(`no response within ${timeoutMs / 1000} s`)),
+    timeoutMs,
+  )
   return Promise.race([work, promise]).finally(() => clearTimeout(timer))
 }

@@ -1,24 +1,42 @@
-/** The worker's HTTP server: liveness, readiness, metrics, and the routes that other modules add. */
+/**
+ * The worker's HTTP server: liveness, readiness, metrics, and the routes that other modules add.
+ */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type FastifyInstance, type FastifyPluginAsync, type FastifyRequest, fastify } from 'fastify'
+import {
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyRequest,
+  fastify,
+} from 'fastify'
 import type { Logger } from '../log.ts'
 import type { Secret } from '../values/secret.ts'
 import { isLoopback } from '../values/server-address.ts'
 import type { Ms } from '../values/time.ts'
 import { errorText, UserError } from '../values/user-error.ts'
-import { type Attempts, createAttempts, createTokenHook, disabledHook, judgeToken, localHostHook } from './auth.ts'
+import {
+  type Attempts,
+  createAttempts,
+  createTokenHook,
+  disabledHook,
+  judgeToken,
+  localHostHook,
+} from './auth.ts'
 import { lazyRoutes, serverOptions } from './lazy-routes.ts'
 import { rememberResults, withTimeout } from './remember-results.ts'
 
 /** One dependency of the worker. `why` goes to the log only. */
-export type ReadinessResult = { readonly name: string; readonly ok: boolean; readonly why: string | null }
+export type ReadinessResult = {
+  readonly name: string
+  readonly ok: boolean
+  readonly why: string | null
+}
 
 export type RoutesPlugin = FastifyPluginAsync
 
 /**
- * Routes of another module. `token`: requests need the token, and without a configured token the routes are off. `own`:
- * the routes authenticate requests themselves, and accept any host name.
+ * Routes of another module. `token`: requests need the token, and without a configured token the
+ * routes are off. `own`: the routes authenticate requests themselves, and accept any host name.
  */
 export type HttpRoutes = { readonly prefix: string; readonly auth: 'token' | 'own' } & (
   | { readonly plugin: RoutesPlugin }
@@ -56,8 +74,8 @@ export type HttpServerOptions = {
 const closeGraceMs: Ms = 2000
 
 /**
- * Throws UserError if it cannot listen at the address. Returns it, like `http://127.0.0.1:8484`; `close` lets open requests
- * finish, for two seconds at most.
+ * Throws UserError if it cannot listen at the address. Returns it, like `http://127.0.0.1:8484`;
+ * `close` lets open requests finish, for two seconds at most.
  */
 export async function openHttpServer(options: HttpServerOptions) {
   const { clientTimeoutMs = 10_000, trustedProxies = [] } = options
@@ -66,22 +84,41 @@ export async function openHttpServer(options: HttpServerOptions) {
   const app = fastify({ ...serverOptions(trustedProxies), forceCloseConnections: 'idle', http })
   const isFull = limitConnections(app.server, clientTimeoutMs)
   app.addHook('onRequest', async (request, reply) => {
-    if (isFull() && request.url !== '/healthz') return reply.code(503).send({ error: 'too many requests at once' })
-    reply.headers({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' })
+    if (isFull() && request.url !== '/healthz')
+      return reply.code(503).send({ error: 'too many requests at once' })
+    reply.headers({
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'same-origin',
+    })
   })
   const configure = (scope: FastifyInstance) => handleErrors(scope, options.log)
   configure(app)
-  const { token, metricsToken = null, attempts = createAttempts(), host, metrics, plugins = [], log } = options
+  const {
+    token,
+    metricsToken = null,
+    attempts = createAttempts(),
+    host,
+    metrics,
+    plugins = [],
+    log,
+  } = options
   const requireToken = (tokens: readonly Secret[]) => createTokenHook(tokens, attempts, log)
   const metricsTokens = [token, metricsToken].filter((known) => known !== null)
   const register = (scope: FastifyInstance, routes: HttpRoutes) => {
     const { prefix } = routes
-    scope.register('plugin' in routes ? routes.plugin : lazyRoutes(prefix, routes.load, configure, trustedProxies), {
-      prefix,
-    })
+    scope.register(
+      'plugin' in routes
+        ? routes.plugin
+        : lazyRoutes(prefix, routes.load, configure, trustedProxies),
+      {
+        prefix,
+      },
+    )
   }
   for (const routes of plugins.filter(({ auth }) => auth === 'own')) register(app, routes)
-  if (plugins.some(({ prefix }) => prefix === '/console')) app.get('/', (_, reply) => reply.redirect('/console', 303))
+  if (plugins.some(({ prefix }) => prefix === '/console'))
+    app.get('/', (_, reply) => reply.redirect('/console', 303))
   app.register(async (localScope) => {
     if (token === null && isLoopback(host)) localScope.addHook('onRequest', localHostHook)
     const mayReadNames = (request: FastifyRequest) =>
@@ -90,11 +127,14 @@ export async function openHttpServer(options: HttpServerOptions) {
     localScope.register(async (protectedScope) => {
       if (metricsTokens.length > 0) protectedScope.addHook('onRequest', requireToken(metricsTokens))
       if (metrics === null) return
-      protectedScope.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()))
+      protectedScope.get('/metrics', async (_, reply) =>
+        reply.type(metrics.contentType).send(await metrics.text()),
+      )
     })
     localScope.register(async (protectedScope) => {
       protectedScope.addHook('onRequest', token === null ? disabledHook : requireToken([token]))
-      for (const routes of plugins.filter(({ auth }) => auth === 'token')) register(protectedScope, routes)
+      for (const routes of plugins.filter(({ auth }) => auth === 'token'))
+        register(protectedScope, routes)
     })
   })
   await listen(app, options)
@@ -103,14 +143,19 @@ export async function openHttpServer(options: HttpServerOptions) {
   return { address, close: () => close(app) }
 }
 
-/** `mayReadNames`: a client without the token of the metrics does not learn which projects exist. */
+/**
+ * `mayReadNames`: a client without the token of the metrics does not learn which projects exist.
+ */
 function addHealth(
   app: FastifyInstance,
   { health, log }: HttpServerOptions,
   mayReadNames: (request: FastifyRequest) => boolean,
 ): void {
   const rememberFor1s = { maxAgeMs: 1000, now: Date.now }
-  const readiness = rememberResults({ ...rememberFor1s, read: () => withTimeout(5000, health.checkReadiness()) })
+  const readiness = rememberResults({
+    ...rememberFor1s,
+    read: () => withTimeout(5000, health.checkReadiness()),
+  })
   const held = rememberResults({
     ...rememberFor1s,
     read: async () => withTimeout(5000, health.listHeld?.() ?? Promise.resolve([])),
@@ -123,20 +168,27 @@ function addHealth(
   let lastMissing = ''
   app.get('/readyz', async (request, reply) => {
     const missing = (
-      await readiness.get('', null).catch((error: unknown) => [{ name: 'readiness', ok: false, why: errorText(error) }])
+      await readiness
+        .get('', null)
+        .catch((error: unknown) => [{ name: 'readiness', ok: false, why: errorText(error) }])
     ).filter(({ ok }) => !ok)
     const names = missing.map(({ name }) => name).join()
     // Probes come every few seconds, so only a change is logged.
     if (names !== lastMissing && names === '') log.info({ event: 'http.ready' })
     else if (names !== lastMissing)
-      log.warn({ event: 'http.not_ready', missing: missing.map(({ name, why }) => ({ name, why })) })
+      log.warn({
+        event: 'http.not_ready',
+        missing: missing.map(({ name, why }) => ({ name, why })),
+      })
     lastMissing = names
     const heldProjects = await held.get('', null).catch(() => [])
     const isNamed = mayReadNames(request)
     return reply.code(missing.length === 0 ? 200 : 503).send({
       ready: missing.length === 0,
       missing: missing.map(({ name }) => name),
-      ...(heldProjects.length === 0 ? {} : { sendingHeld: heldProjects.length, ...(isNamed ? { heldProjects } : {}) }),
+      ...(heldProjects.length === 0
+        ? {}
+        : { sendingHeld: heldProjects.length, ...(isNamed ? { heldProjects } : {}) }),
     })
   })
 }
@@ -165,10 +217,14 @@ async function listen(app: FastifyInstance, { host, port }: HttpServerOptions): 
     await app.listen({ host, port })
   } catch (error) {
     await app.close()
-    const why = error instanceof Error && 'code' in error ? listenErrorText[String(error.code)] : undefined
+    const why =
+      error instanceof Error && 'code' in error ? listenErrorText[String(error.code)] : undefined
     if (why === undefined) throw error
     const next = 'set DESKMIRROR_HTTP (`http` in deskmirror.yaml) to another host:port, or to off'
-    throw new UserError({ what: `cannot listen at ${host}:${port}`, why, next, exitCode: 2 }, { cause: error })
+    throw new UserError(
+      { what: `cannot listen at ${host}:${port}`, why, next, exitCode: 2 },
+      { cause: error },
+    )
   }
 }
 
@@ -184,14 +240,22 @@ async function close(app: FastifyInstance): Promise<void> {
   clearTimeout(timer)
 }
 
-/** The clients are probes, Prometheus, a person, and webhook senders, many of them behind a proxy. */
+/**
+ * The clients are probes, Prometheus, a person, and webhook senders, many of them behind a proxy.
+ */
 export const maxConnections = 256
 /** Beyond these, where all of them are being answered: only liveness is. */
 const livenessConnections = 16
-/** What a body must bring in each period: no body is larger but an imported file, which may take longer. */
+/**
+ * What a body must bring in each period: no body is larger but an imported file, which may take
+ * longer.
+ */
 const minProgressBytes = 64 * 1024
 
-/** Returns whether there are too many requests at this moment for any but one about liveness. `timeoutMs`: for a body. */
+/**
+ * Returns whether there are too many requests at this moment for any but one about liveness.
+ * `timeoutMs`: for a body.
+ */
 function limitConnections(server: Server, timeoutMs: Ms): () => boolean {
   const all = new Set<Socket>()
   /** Those whose clients have to send something: the longest first. */
@@ -232,8 +296,16 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** Ends the connection if the body neither ends nor comes on. Node.js itself knows only a limit for all of it. */
-function watchBody(request: IncomingMessage, response: ServerResponse, timeoutMs: Ms, onProgress: () => void): void {
+/**
+ * Ends the connection if the body neither ends nor comes on. Node.js itself knows only a limit for
+ * all of it.
+ */
+function watchBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  timeoutMs: Ms,
+  onProgress: () => void,
+): void {
   const { socket } = request
   let received = socket.bytesRead
   const timer = setInterval(() => {

@@ -1,6 +1,7 @@
 /**
- * The webhook receiver: `POST /webhooks/{project}`. A delivery with a valid signature wakes a sync of its project. Nothing
- * else of it is read, so a forged, repeated or late one cannot change what is mirrored.
+ * The webhook receiver: `POST /webhooks/{project}`. A delivery with a valid signature wakes a sync
+ * of its project. Nothing else of it is read, so a forged, repeated or late one cannot change what
+ * is mirrored.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
@@ -13,7 +14,9 @@ import { logRefusal } from './refusal-log.ts'
 import { withTimeout } from './remember-results.ts'
 import type { HttpRoutes } from './server.ts'
 
-/** `rejected`: it has no valid signature. `unavailable`: the queue did not take the job that syncs. */
+/**
+ * `rejected`: it has no valid signature. `unavailable`: the queue did not take the job that syncs.
+ */
 type DeliveryOutcome = 'accepted' | 'rejected' | 'unavailable'
 
 const retryAfterSeconds = 60
@@ -22,8 +25,13 @@ const retryAfterSeconds = 60
 const wakeTimeoutMs: Ms = 5000
 
 export type WebhookReceiver = {
-  /** Finds a project by its name in the configuration, or by its id; undefined if unknown. No secrets: its receiver is off. */
-  readonly findProject: (named: string) => { readonly name: string; readonly secrets: readonly Secret[] } | undefined
+  /**
+   * Finds a project by its name in the configuration, or by its id; undefined if unknown. No
+   * secrets: its receiver is off.
+   */
+  readonly findProject: (
+    named: string,
+  ) => { readonly name: string; readonly secrets: readonly Secret[] } | undefined
   /** A sync of the named project begins soon. Rejects if the queue does not take its job. */
   readonly wake: (project: ProjectName) => Promise<void>
   /** `project` null: unknown. */
@@ -33,7 +41,8 @@ export type WebhookReceiver = {
 
 export function webhookRoutes(receiver: WebhookReceiver): HttpRoutes {
   const plugin: FastifyPluginAsync = async (app) => {
-    // The signature covers the raw bytes, so no parser may read them first, whatever the content type, even an invalid one.
+    // The signature covers the raw bytes, so no parser may read them first, whatever the content
+    // type, even an invalid one.
     app.removeAllContentTypeParsers()
     app.addHook('onRequest', async ({ raw }) => {
       raw.headers['content-type'] = 'application/octet-stream'
@@ -41,7 +50,8 @@ export function webhookRoutes(receiver: WebhookReceiver): HttpRoutes {
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
     app.post<{ Params: { project: ProjectName } }>('/:project', async (request, reply) => {
       const outcome = await receiveDelivery(receiver, request.params.project, request)
-      // The same response for every reason: the client learns neither which projects exist nor which have a secret.
+      // The same response for every reason: the client learns neither which projects exist nor
+      // which have a secret.
       if (outcome === 'rejected')
         return reply.code(401).send({ error: 'this is not signed with a secret of this project' })
       if (outcome === 'unavailable') {
@@ -63,7 +73,10 @@ async function receiveDelivery(
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
   const signature = request.headers['x-service-signature']
   const project = receiver.findProject(projectName)
-  if (!hasValidSignature(body, String(signature), project?.secrets ?? []) || project === undefined) {
+  if (
+    !hasValidSignature(body, String(signature), project?.secrets ?? []) ||
+    project === undefined
+  ) {
     onDelivery(project?.name ?? null, 'rejected')
     const signed = signature !== undefined
     logRefusal(log, { event: 'webhook.rejected', project: project?.name ?? null, signed })
@@ -85,19 +98,30 @@ async function receiveDelivery(
 /** Takes the place of absent secrets: costs the same time, and is unknown to everyone. */
 const placeholderKey = randomBytes(32).toString('hex')
 
-/** Every delivery is compared with at least this many keys, so that its time does not reveal how many there are. */
+/**
+ * Every delivery is compared with at least this many keys, so that its time does not reveal how
+ * many there are.
+ */
 const minComparisons = 4
 
 /**
- * Whether a delivery was signed with one of our secrets: HMAC-SHA256 over its bytes, in hexadecimal digits. `signature`: upper case and a `sha256=` prefix are accepted.
- * The time does not reveal what was wrong.
+ * Whether a delivery was signed with one of our secrets: HMAC-SHA256 over its bytes, in hexadecimal
+ * digits. `signature`: upper case and a `sha256=` prefix are accepted. The time does not reveal
+ * what was wrong.
  */
-function hasValidSignature(body: Buffer, signature: string | undefined, secrets: readonly Secret[]): boolean {
+function hasValidSignature(
+  body: Buffer,
+  signature: string | undefined,
+  secrets: readonly Secret[],
+): boolean {
   const [, digits] = /^\s*(?:sha256=)?([0-9a-f]{64})\s*$/i.exec(signature ?? '') ?? []
   const given = Buffer.from(digits ?? '0'.repeat(64), 'hex')
   // An empty key would let anyone sign.
   const keys = secrets.map((secret) => secret.reveal()).filter((key) => key !== '')
-  const others = Array.from({ length: Math.max(0, minComparisons - keys.length) }, () => placeholderKey)
+  const others = Array.from(
+    { length: Math.max(0, minComparisons - keys.length) },
+    () => placeholderKey,
+  )
   const matches = [...keys, ...others].map((key) =>
     timingSafeEqual(createHmac('sha256', key).update(body).digest(), given),
   )

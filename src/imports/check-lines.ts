@@ -1,6 +1,7 @@
 /**
- * Checks every row of an import before any is queued: beside its own mistakes those that other rows show, the queue, and
- * what was sent or queued with the same words in the last 30 days. Counts what is wrong.
+ * Checks every row of an import before any is queued: beside its own mistakes those that other rows
+ * show, the queue, and what was sent or queued with the same words in the last 30 days. Counts what
+ * is wrong.
  */
 
 import { hash } from 'node:crypto'
@@ -22,7 +23,10 @@ import { isDownloaded } from './reply-sheet.ts'
 
 export type ImportLookups = Pick<Outbox, 'importedAs' | 'findQueuedRefs' | 'listReplies'>
 
-type QueuedRef = Awaited<ReturnType<ImportLookups['findQueuedRefs']>> extends ReadonlyMap<string, infer R> ? R : never
+type QueuedRef =
+  Awaited<ReturnType<ImportLookups['findQueuedRefs']>> extends ReadonlyMap<string, infer R>
+    ? R
+    : never
 
 export type CheckOptions = {
   readonly now: EpochMs
@@ -48,11 +52,17 @@ export type LineMistake = {
 /** No one reads more than this; kinds count all. */
 const maxReportedMistakes = 100
 const rowsPerLookup = 200
-/** A longer row counts as several, so that those that are hardly shorter than the longest line come one by one. */
+/**
+ * A longer row counts as several, so that those that are hardly shorter than the longest line come
+ * one by one.
+ */
 const charactersPerRow = 5_000
 const lookBackMs = 30 * 24 * 60 * 60 * 1000
 
-export async function checkLines(lines: AsyncIterable<ImportLine>, { onMistaken, ...options }: CheckOptions) {
+export async function checkLines(
+  lines: AsyncIterable<ImportLine>,
+  { onMistaken, ...options }: CheckOptions,
+) {
   const judge = createRowJudge(options)
   const [kinds, notices] = [createMistakeCounter(), createMistakeCounter()]
   const mistakes: LineMistake[] = []
@@ -102,14 +112,23 @@ export async function checkLines(lines: AsyncIterable<ImportLine>, { onMistaken,
     /** Write-backs. */
     validRows,
     mistakenRows,
-    /** Write-backs whose conversation was found by the visitor's address or name, and whether all may be of other ones. */
+    /**
+     * Write-backs whose conversation was found by the visitor's address or name, and whether all
+     * may be of other ones.
+     */
     toBeSeen,
     /** The first ones, in file order; `kinds` counts all. */
     mistakes: mistakes as readonly LineMistake[],
     kinds: kinds.kinds(),
-    /** Valid rows that a person should know about: repeated replies that are allowed, and refs of other write-backs. */
+    /**
+     * Valid rows that a person should know about: repeated replies that are allowed, and refs of
+     * other write-backs.
+     */
     notices: notices.kinds(),
-    /** How many rows have a ref that was queued before for another write-back; the batch of those if it is one. */
+    /**
+     * How many rows have a ref that was queued before for another write-back; the batch of those if
+     * it is one.
+     */
     differing,
     differingBatch: batches.size === 1 ? batch : null,
     /** The columns that were let through. */
@@ -119,7 +138,9 @@ export async function checkLines(lines: AsyncIterable<ImportLine>, { onMistaken,
 
 function weightOf({ source }: ImportLine): number {
   const size =
-    source.format === 'jsonl' ? source.text.length : source.cells.reduce((sum, { length }) => sum + length, 0)
+    source.format === 'jsonl'
+      ? source.text.length
+      : source.cells.reduce((sum, { length }) => sum + length, 0)
   return 1 + size / charactersPerRow
 }
 
@@ -130,13 +151,20 @@ function toTextNotices({ result }: ImportLine): readonly RequestMistake[] {
   return found.map((text) => toMistake(null, changedByProgram, text))
 }
 
-const changedByProgram = 'another program has probably changed the text, so the batch waits for approval'
-const foundByVisitor = toMistake(null, "found by the visitor's address or name, so the batch waits for approval")
+const changedByProgram =
+  'another program has probably changed the text, so the batch waits for approval'
+const foundByVisitor = toMistake(
+  null,
+  "found by the visitor's address or name, so the batch waits for approval",
+)
 const sortedReplies = toMistake(
   'content',
   'all replies are in alphabetical order: if only this column was sorted, they go to other conversations. So the batch waits for approval',
 )
-const differsFromQueued = toMistake('ref', 'was queued before for another write-back, so this row is not queued')
+const differsFromQueued = toMistake(
+  'ref',
+  'was queued before for another write-back, so this row is not queued',
+)
 const repeatsRow = 'an earlier row sends the same words to the same conversation'
 const wasSent = 'the same words were sent to the same conversation in the last 30 days'
 const isQueued = 'the same words are queued for the same conversation'
@@ -146,8 +174,8 @@ const minSteps = 5
 const alphabet = new Intl.Collator()
 
 /**
- * Whether the replies are in alphabetical order. In a sheet whose column of replies was sorted alone all other columns stay as
- * they were downloaded, so that nothing else shows it.
+ * Whether the replies are in alphabetical order. In a sheet whose column of replies was sorted
+ * alone all other columns stay as they were downloaded, so that nothing else shows it.
  */
 function createOrderCheck() {
   let [last, up, down]: [string | null, number, number] = [null, 0, 0]
@@ -177,12 +205,16 @@ function createRowJudge({ lookups, now, allowDuplicates }: Omit<CheckOptions, 'o
     const first = ref === null ? row : rowOfRef(ref, row)
     const mistakes = [
       // Only one of the two rows would be queued, and it is unclear which one was meant.
-      ...(first === row ? [] : [toMistake('ref', 'an earlier row has the same ref', `${ref} in row ${first}`)]),
+      ...(first === row
+        ? []
+        : [toMistake('ref', 'an earlier row has the same ref', `${ref} in row ${first}`)]),
       ...expiryMistakes(request, now),
     ]
     // A row whose ref was queued before is skipped, so it sends nothing twice.
     if (queued !== undefined)
-      return isSame(request, queued) ? { mistakes } : { mistakes, notices: [differsFromQueued], queuedAs: queued }
+      return isSame(request, queued)
+        ? { mistakes }
+        : { mistakes, notices: [differsFromQueued], queuedAs: queued }
     if (operation !== 'message') return { mistakes }
     const key = toReplyKey(target, payload.content)
     const firstReply = rowOfReply(key, row)
@@ -190,7 +222,9 @@ function createRowJudge({ lookups, now, allowDuplicates }: Omit<CheckOptions, 'o
       ...(firstReply === row ? [] : [toRepetition(repeatsRow, `row ${firstReply}`)]),
       ...(earlier.get(key) ?? []),
     ]
-    return allowDuplicates ? { mistakes, notices: repeated } : { mistakes: [...mistakes, ...repeated] }
+    return allowDuplicates
+      ? { mistakes, notices: repeated }
+      : { mistakes: [...mistakes, ...repeated] }
   }
   return async (lines: readonly ImportLine[]) => {
     const requests = lines.flatMap(({ result }) => (result.ok ? [result.request] : []))
@@ -220,7 +254,8 @@ async function findEarlierReplies(
   const earlier = await lookups.listReplies(conversations, toTimestamp(now - lookBackMs))
   return new Map(
     earlier.map(({ conversation, content, sentAt }) => {
-      const mistake = sentAt === null ? toRepetition(isQueued, null) : toRepetition(wasSent, sentAt.slice(0, 10))
+      const mistake =
+        sentAt === null ? toRepetition(isQueued, null) : toRepetition(wasSent, sentAt.slice(0, 10))
       return [toReplyKey(conversation, content), [mistake]]
     }),
   )
@@ -235,11 +270,15 @@ function toReplyKey(conversation: string, content: string): string {
 }
 
 function isSame({ operation, target, payload }: WritebackRequest, queued: QueuedRef): boolean {
-  const isSameTarget = operation === queued.operation && target.toLowerCase() === queued.target.toLowerCase()
+  const isSameTarget =
+    operation === queued.operation && target.toLowerCase() === queued.target.toLowerCase()
   return isSameTarget && isDeepStrictEqual({ ...payload }, { ...queued.payload })
 }
 
-/** Returns the first row with the key: an earlier one, or `row` itself. Keys may be long, so 96 bits of their hash are kept. */
+/**
+ * Returns the first row with the key: an earlier one, or `row` itself. Keys may be long, so 96 bits
+ * of their hash are kept.
+ */
 function createRowIndex(): (key: string, row: number) => number {
   const rows = new Map<string, number>()
   return (key, row) => {
@@ -251,8 +290,8 @@ function createRowIndex(): (key: string, row: number) => number {
 }
 
 /**
- * Spaces, line ends, letter case and the marks that programs replace (quotes, dashes, ellipses) make no difference.
- * Texts with the same result have the same words.
+ * Spaces, line ends, letter case and the marks that programs replace (quotes, dashes, ellipses)
+ * make no difference. Texts with the same result have the same words.
  */
 export function toWords(text: string): string {
   return text

@@ -1,9 +1,16 @@
 /**
- * The cells of CSV files. A spreadsheet executes a cell that looks like a formula, an import refuses what looks like the error of
- * one, and visitors write some of these texts: such a text gets a leading `'`, which is removed when it is read. Within a text,
- * only in a file that this program has written.
+ * The cells of CSV files. A spreadsheet executes a cell that looks like a formula, an import
+ * refuses what looks like the error of one, and visitors write some of these texts: such a text
+ * gets a leading `'`, which is removed when it is read. Within a text, only in a file that this
+ * program has written.
  */
-import { byteOrderMark, defuseWithin, formulaStart, restoreWithin, toCsvLine } from '../export/writers/csv-writer.ts'
+import {
+  byteOrderMark,
+  defuseWithin,
+  formulaStart,
+  restoreWithin,
+  toCsvLine,
+} from '../export/writers/csv-writer.ts'
 import { commonNames, commonValue, operationTypes } from '../outbox/core/operations.ts'
 import type { WritebackRequest } from '../outbox/core/writeback-request.ts'
 import { type OutcomeColumn, outcomeColumns, requestColumns } from './csv-headers.ts'
@@ -31,7 +38,10 @@ export function fromCsvCell(cell: string): string | null {
   return cell.startsWith("'") && isAmbiguous(cell) ? cell.slice(1) : cell
 }
 
-/** The cell of another file: the same value and the same mistakes, and never a formula. `isOwn`: this program has written that file. */
+/**
+ * The cell of another file: the same value and the same mistakes, and never a formula. `isOwn`:
+ * this program has written that file.
+ */
 export function toHarmlessCell(cell: string, isOwn: boolean): string {
   const inner = defuseWithin(isOwn ? restoreWithin(cell) : cell)
   return formulaStart.test(cell) && !cell.startsWith("'") ? `'${inner}` : inner
@@ -50,7 +60,10 @@ const flags: ReadonlyMap<string, boolean> = new Map([
 
 /** Undefined if it is neither. */
 export function parseFlag(text: string): boolean | undefined {
-  return flags.get(text.trim().normalize().toLowerCase()) ?? flags.get(text.trim().normalize().toLocaleLowerCase('tr'))
+  return (
+    flags.get(text.trim().normalize().toLowerCase()) ??
+    flags.get(text.trim().normalize().toLocaleLowerCase('tr'))
+  )
 }
 
 function wordsOf(words: string): readonly string[] {
@@ -59,7 +72,10 @@ function wordsOf(words: string): readonly string[] {
 
 export const csvHeader = `${byteOrderMark}${toCsvLine([...outcomeColumns, ...requestColumns])}`
 
-/** `outcome`: by column of the table `writebacks`. One line below `csvHeader`; importing it gives the same request. */
+/**
+ * `outcome`: by column of the table `writebacks`. One line below `csvHeader`; importing it gives
+ * the same request.
+ */
 export function toCsvRow(
   outcome: { readonly [C in OutcomeColumn]?: string | number | null },
   request: WritebackRequest,

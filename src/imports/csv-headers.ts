@@ -1,4 +1,7 @@
-/** The columns of CSV files: the fields of requests, what exports, mistakes and sheets add, and the words that people use for them. */
+/**
+ * The columns of CSV files: the fields of requests, what exports, mistakes and sheets add, and the
+ * words that people use for them.
+ */
 import { targetKinds } from '../../schema/operation-specs.ts'
 import { requestFields } from '../outbox/core/operations.ts'
 
@@ -9,7 +12,10 @@ export const requestColumns: readonly string[] = [
   ...requestFields.keys(),
 ]
 
-/** The columns that an export adds. Imports ignore them, so a corrected export can be imported again. */
+/**
+ * The columns that an export adds. Imports ignore them, so a corrected export can be imported
+ * again.
+ */
 export const outcomeColumns = [
   'id',
   'project_id',
@@ -26,7 +32,9 @@ export const outcomeColumns = [
 ] as const
 export type OutcomeColumn = (typeof outcomeColumns)[number]
 
-/** The columns that a file of mistakes adds: the row in the imported file, and why it was refused. */
+/**
+ * The columns that a file of mistakes adds: the row in the imported file, and why it was refused.
+ */
 export const mistakeColumns = ['row', 'mistake'] as const
 /** In such a file, what the columns of a request cannot hold: a JSON line as it is. */
 export const jsonLineColumn = 'line'
@@ -36,7 +44,10 @@ export const visitorColumns = ['visitor_email', 'visitor_name'] as const
 /** What a sheet of replies shows besides. */
 export const shownColumns = ['last_words', 'waiting_since'] as const
 
-/** Only exports of write-backs and files of mistakes have these: their texts are defused within, too. */
+/**
+ * Only exports of write-backs and files of mistakes have these: their texts are defused within,
+ * too.
+ */
 export function isOwnHeader(cells: readonly string[]): boolean {
   const own = ['mistake', 'attempts', 'finished_at', 'request_id']
   return cells.some((cell) => own.includes(namedColumn(cell) ?? ''))
@@ -78,16 +89,21 @@ export function columnLetter(index: number): string {
 }
 
 /**
- * What people write at the head of a column of a sheet of replies, in English and German, as `toColumnKey` writes it. Words that
- * may as well mean what the customer wrote, such as "message", are left to the person who imports it.
+ * What people write at the head of a column of a sheet of replies, in English and German, as
+ * `toColumnKey` writes it. Words that may as well mean what the customer wrote, such as "message",
+ * are left to the person who imports it.
  */
 const headerWords: Readonly<Record<string, string>> = {
-  conversation_id: 'conversation konversation gespräch gesprächsid unterhaltung unterhaltungsid chat chatid',
+  conversation_id:
+    'conversation konversation gespräch gesprächsid unterhaltung unterhaltungsid chat chatid',
   visitor_email: `email mail emailaddress mailaddress emailadresse mailadresse customeremail visitormail customermail
     kundenemail kundenmail besucheremail`,
-  visitor_name: 'name visitor customer customername client clientname kunde kundin kundenname besucher besuchername',
-  content: 'text reply replytext answer answertext response ourreply antwort antworttext unsereantwort',
-  handled: 'done closed resolved completed finished erledigt geschlossen abgeschlossen gelöst fertig',
+  visitor_name:
+    'name visitor customer customername client clientname kunde kundin kundenname besucher besuchername',
+  content:
+    'text reply replytext answer answertext response ourreply antwort antworttext unsereantwort',
+  handled:
+    'done closed resolved completed finished erledigt geschlossen abgeschlossen gelöst fertig',
   sender_name: 'signedby absendername unterschrift',
   ref: 'reference key referenz schlüssel',
   expect: 'lastmessageid',
@@ -95,7 +111,9 @@ const headerWords: Readonly<Record<string, string>> = {
 }
 
 const columnsByWord = new Map(
-  Object.entries(headerWords).flatMap(([column, list]) => list.split(/\s+/).map((word) => [word, column] as const)),
+  Object.entries(headerWords).flatMap(([column, list]) =>
+    list.split(/\s+/).map((word) => [word, column] as const),
+  ),
 )
 
 /** The column that a header of a sheet means; undefined: none. */

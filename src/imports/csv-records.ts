@@ -1,4 +1,7 @@
-/** Reads a file as it comes: its lines, and of CSV (RFC 4180) records of cells. A quoted cell may span lines. */
+/**
+ * Reads a file as it comes: its lines, and of CSV (RFC 4180) records of cells. A quoted cell may
+ * span lines.
+ */
 
 import { setImmediate as takeTurn } from 'node:timers/promises'
 import { type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
@@ -7,7 +10,10 @@ import { type CsvSeparator, type FileForm, utf16ToUtf8 } from './file-form.ts'
 export type TextLine = {
   /** Counts from 1. */
   readonly line: number
-  /** Without the line end, but with the CR of a CR LF. With a mistake, it serves only to find the end of a record. */
+  /**
+   * Without the line end, but with the CR of a CR LF. With a mistake, it serves only to find the
+   * end of a record.
+   */
   readonly text: string
   readonly mistake: RequestMistake | null
 }
@@ -32,11 +38,19 @@ export async function* readTextLines(
   let [size, pieces]: [number, Uint8Array[]] = [0, []]
   const endLine = (): TextLine => {
     const decoded =
-      size > maxLineBytes ? { text: '', mistake: lineTooLong } : size === 0 ? noText : decode(join(pieces))
+      size > maxLineBytes
+        ? { text: '', mistake: lineTooLong }
+        : size === 0
+          ? noText
+          : decode(join(pieces))
     line += 1
     size = 0
     pieces = []
-    return { ...decoded, line, text: line === 1 ? decoded.text.replace(/^\uFEFF/, '') : decoded.text }
+    return {
+      ...decoded,
+      line,
+      text: line === 1 ? decoded.text.replace(/^\uFEFF/, '') : decoded.text,
+    }
   }
   for await (const chunk of isUtf16 ? utf16ToUtf8(bytes, encoding) : bytes) {
     for (let from = 0; from < chunk.length; ) {
@@ -62,13 +76,19 @@ function join(pieces: readonly Uint8Array[]): Uint8Array {
   return first !== undefined && second === undefined ? first : Buffer.concat(pieces)
 }
 
-/** The most likely encoding where a line is not in the expected one: Excel saves "CSV" so in Europe and America. */
+/**
+ * The most likely encoding where a line is not in the expected one: Excel saves "CSV" so in Europe
+ * and America.
+ */
 const windows1252 = new TextDecoder('windows-1252')
 
 /** Invalid bytes would reach a customer as replacement characters, so the line is rejected. */
-function createDecoder(encoding: string): (bytes: Uint8Array) => Pick<TextLine, 'text' | 'mistake'> {
+function createDecoder(
+  encoding: string,
+): (bytes: Uint8Array) => Pick<TextLine, 'text' | 'mistake'> {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
-  const why = encoding === 'utf-8' ? 'is not UTF-8; save the file as "CSV UTF-8"' : `is not ${encoding}`
+  const why =
+    encoding === 'utf-8' ? 'is not UTF-8; save the file as "CSV UTF-8"' : `is not ${encoding}`
   return (bytes) => {
     try {
       return { text: decoder.decode(bytes), mistake: null }
@@ -79,7 +99,10 @@ function createDecoder(encoding: string): (bytes: Uint8Array) => Pick<TextLine, 
   }
 }
 
-/** The first one with a letter that is not ASCII: a person sees whether the encoding is the right one. */
+/**
+ * The first one with a letter that is not ASCII: a person sees whether the encoding is the right
+ * one.
+ */
 function firstForeignWord(text: string): string | undefined {
   const at = text.search(/[^\0-\x7f]/)
   const words = text.slice(Math.max(0, at - 20), at + 20).split(/[\s,;|"]/)
@@ -96,7 +119,10 @@ export type CsvRecord = {
   readonly mistake: RequestMistake | null
 }
 
-/** A record that is not complete yet. `quotedText`: the text so far of an open quoted cell, else null. */
+/**
+ * A record that is not complete yet. `quotedText`: the text so far of an open quoted cell, else
+ * null.
+ */
 type OpenRecord = Omit<CsvRecord, 'cells' | 'mistake'> & {
   cells: string[]
   quotedText: string | null
@@ -111,7 +137,10 @@ const strayQuote = toMistake(
   null,
   'has a quote (") in the middle of a cell: enclose the cell in quotes and double the quote',
 )
-const unclosedQuote = toMistake(null, 'has an unclosed quote, so everything below belongs to this row')
+const unclosedQuote = toMistake(
+  null,
+  'has an unclosed quote, so everything below belongs to this row',
+)
 
 /** A misplaced quote affects its record only: the next line begins a new one. */
 export async function* readRecords(
@@ -142,8 +171,15 @@ export async function* readRecords(
   if (open !== null) yield { ...open, mistake: open.mistake ?? unclosedQuote }
 }
 
-/** `fullText`: with the CR of a line end, which belongs only to a cell that stays open. `invalid`: a quote is misplaced. */
-function parseCells(open: OpenRecord, fullText: string, separator: CsvSeparator): 'open' | 'complete' | 'invalid' {
+/**
+ * `fullText`: with the CR of a line end, which belongs only to a cell that stays open. `invalid`: a
+ * quote is misplaced.
+ */
+function parseCells(
+  open: OpenRecord,
+  fullText: string,
+  separator: CsvSeparator,
+): 'open' | 'complete' | 'invalid' {
   const { cells } = open
   const text = fullText.replace(/\r$/, '')
   for (let at = 0; ; at += 1) {
@@ -162,7 +198,9 @@ function parseCells(open: OpenRecord, fullText: string, separator: CsvSeparator)
       cells.push(text.slice(at, next < 0 ? text.length : next))
       at = next < 0 ? text.length : next
     }
-    const isStray = isQuoted ? at < text.length && text[at] !== separator : cells.at(-1)?.includes('"')
+    const isStray = isQuoted
+      ? at < text.length && text[at] !== separator
+      : cells.at(-1)?.includes('"')
     if (isStray) {
       // What follows the quote stays as it is, so that a person finds it again.
       const [tail = '', ...others] = text.slice(at).split(separator)
@@ -174,6 +212,7 @@ function parseCells(open: OpenRecord, fullText: string, separator: CsvSeparator)
 }
 
 function findClosingQuote(text: string, from: number): number {
-  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2)) if (text[at + 1] !== '"') return at
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2))
+    if (text[at + 1] !== '"') return at
   return -1
 }

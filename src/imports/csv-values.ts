@@ -1,4 +1,7 @@
-/** The header of a CSV file, and the fields of a request in the cells below it, as a JSON line has them. */
+/**
+ * The header of a CSV file, and the fields of a request in the cells below it, as a JSON line has
+ * them.
+ */
 
 import { restoreWithin } from '../export/writers/csv-writer.ts'
 import { isOperation, operationTypes, requestFields } from '../outbox/core/operations.ts'
@@ -54,16 +57,24 @@ export function toRowFields(cells: readonly string[], header: CsvHeader): RowFie
 export function isBlankRow(cells: readonly string[], header: CsvHeader): boolean {
   return cells.every((cell, index) => {
     const column = header.columns[index]
-    return cell.trim() === '' || (isField(column) && kindOf(column.field) === 'flag' && parseFlag(cell) === false)
+    return (
+      cell.trim() === '' ||
+      (isField(column) && kindOf(column.field) === 'flag' && parseFlag(cell) === false)
+    )
   })
 }
 
 /** A column of checkboxes has `false` in the rows of other operations, too. */
-function withoutClearedCheckboxes(fields: Readonly<Record<string, FieldValue>>): RowFields['fields'] {
+function withoutClearedCheckboxes(
+  fields: Readonly<Record<string, FieldValue>>,
+): RowFields['fields'] {
   const { operation } = fields
   if (!isOperation(operation)) return fields
-  const isForeign = (field: string) => kindOf(field) === 'flag' && !(field in operationTypes[operation].fields)
-  return Object.fromEntries(Object.entries(fields).filter(([field, value]) => value !== false || !isForeign(field)))
+  const isForeign = (field: string) =>
+    kindOf(field) === 'flag' && !(field in operationTypes[operation].fields)
+  return Object.fromEntries(
+    Object.entries(fields).filter(([field, value]) => value !== false || !isForeign(field)),
+  )
 }
 
 function kindOf(field: string) {
@@ -95,12 +106,16 @@ function cellMistakes(field: string, cell: string): readonly RequestMistake[] {
   return isKey && isShortenedNumber(cell) ? [toMistake(field, shortenedNumber, cell)] : []
 }
 
-const noValue = 'is how a program writes that there is no value; leave the cell empty, or write null to clear the field'
+const noValue =
+  'is how a program writes that there is no value; leave the cell empty, or write null to clear the field'
 
 const shortenedNumber =
   'is a number that a spreadsheet has shortened, and its last digits are lost; format the column as text before you paste the values'
 
-/** Spaces and quotes stand around ids. Word processors replace hyphens and quotes; `="…"` keeps a spreadsheet from changing it; `7.0` is how pandas writes 7. */
+/**
+ * Spaces and quotes stand around ids. Word processors replace hyphens and quotes; `="…"` keeps a
+ * spreadsheet from changing it; `7.0` is how pandas writes 7.
+ */
 function toId(text: string): string {
   let end = text.length
   // An expression that is anchored at the end only would take quadratic time.
@@ -119,12 +134,18 @@ function toStandardTime(text: string): string {
 /** Columns without meaning for the import: those named here, or all that it does not know. */
 export type IgnoredColumns = readonly string[] | 'all'
 
-export type HeaderOptions = { readonly ignoreColumns?: IgnoredColumns; readonly columns?: ColumnMap }
+export type HeaderOptions = {
+  readonly ignoreColumns?: IgnoredColumns
+  readonly columns?: ColumnMap
+}
 
 export type CsvHeader = {
   /** The cells of the first row as they are. */
   readonly cells: readonly string[]
-  /** The field of each column. `ignored`: its cells have no meaning here; `unnamed`: it must be empty. */
+  /**
+   * The field of each column. `ignored`: its cells have no meaning here; `unnamed`: it must be
+   * empty.
+   */
   readonly columns: readonly (HeaderColumn | 'ignored' | 'unnamed')[]
   /** The unknown columns that were let through. */
   readonly ignored: readonly string[]
@@ -139,9 +160,14 @@ type HeaderColumn = { readonly field: string }
 /** Each row costs time for each column, so a hostile file must not have millions. */
 const maxColumns = 1_000
 
-/** What each cell means; undefined: nobody has said it. `likely`: also where other columns are not known yet. */
+/**
+ * What each cell means; undefined: nobody has said it. `likely`: also where other columns are not
+ * known yet.
+ */
 export function readColumns(cells: readonly string[], columns: ColumnMap = {}) {
-  const said = cells.map((cell) => (Object.hasOwn(columns, toColumnKey(cell)) ? columns[toColumnKey(cell)] : undefined))
+  const said = cells.map((cell) =>
+    Object.hasOwn(columns, toColumnKey(cell)) ? columns[toColumnKey(cell)] : undefined,
+  )
   const named = cells.map((cell, index) => said[index] ?? namedColumn(cell))
   // A column of the very name leaves others nothing to mean by it.
   const inSheet = cells.map((cell, index) => {
@@ -158,7 +184,8 @@ export function parseHeader(
   cells: readonly string[],
   { ignoreColumns: ignore = [], columns: map = {} }: HeaderOptions = {},
 ): { ok: true; header: CsvHeader } | { ok: false; mistakes: readonly RequestMistake[] } {
-  if (cells.length > maxColumns) return { ok: false, mistakes: [toMistake(null, 'has more than 1000 columns')] }
+  if (cells.length > maxColumns)
+    return { ok: false, mistakes: [toMistake(null, 'has more than 1000 columns')] }
   const { meant, isSheet } = readColumns(cells, map)
   if (meant.every((column) => column === undefined))
     return { ok: false, mistakes: [toMistake(null, noHeader, cells.join(', '))] }
@@ -168,8 +195,10 @@ export function parseHeader(
   const mistakes: RequestMistake[] = []
   for (const [index, cell] of cells.entries()) {
     const [known, key] = [meant[index], toColumnKey(cell)]
-    const isListed = ignore !== 'all' && key !== '' && ignore.some((name) => toColumnKey(name) === key)
-    // Exports, sheets and files of mistakes have columns of their own, and their import needs no word about them.
+    const isListed =
+      ignore !== 'all' && key !== '' && ignore.some((name) => toColumnKey(name) === key)
+    // Exports, sheets and files of mistakes have columns of their own, and their import needs no
+    // word about them.
     const isOwn = known !== undefined && known !== 'ignored' && !isRequestColumn(known)
     if (isRead(known) && !isListed) columns.push({ field: known })
     else if (isListed || isOwn || known === 'ignored' || ignore === 'all') columns.push('ignored')
@@ -191,7 +220,10 @@ export function namesColumns(cells: readonly string[]): boolean {
 
 const noHeader = `does not name the columns; the first row must have names like ${requestColumns.slice(0, 4).join(', ')}`
 
-const missingOperation = toMistake('operation', 'column is missing; the first row must name the columns')
+const missingOperation = toMistake(
+  'operation',
+  'column is missing; the first row must name the columns',
+)
 
 export function isField(column: unknown): column is HeaderColumn {
   return typeof column === 'object'
@@ -200,15 +232,28 @@ export function isField(column: unknown): column is HeaderColumn {
 function unknownColumn(cell: string, index: number): RequestMistake {
   const near = nearestNames(toColumnTitle(cell).replaceAll(' ', '_'), requestColumns)
   const hint = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`
-  return toMistake(toColumnTitle(cell), `unknown column${hint}`, `column ${columnLetter(index)}`, 'ignore-columns')
+  return toMistake(
+    toColumnTitle(cell),
+    `unknown column${hint}`,
+    `column ${columnLetter(index)}`,
+    'ignore-columns',
+  )
 }
 
 function repeatedColumns(columns: readonly unknown[]): readonly RequestMistake[] {
-  const fields = columns.flatMap((column, index) => (isField(column) ? [{ field: column.field, index }] : []))
+  const fields = columns.flatMap((column, index) =>
+    isField(column) ? [{ field: column.field, index }] : [],
+  )
   return [...Map.groupBy(fields, ({ field }) => field)].flatMap(([field, places]) =>
     places.length < 2
       ? []
-      : [toMistake(field, 'appears twice', `columns ${places.map(({ index }) => columnLetter(index)).join(' and ')}`)],
+      : [
+          toMistake(
+            field,
+            'appears twice',
+            `columns ${places.map(({ index }) => columnLetter(index)).join(' and ')}`,
+          ),
+        ],
   )
 }
 

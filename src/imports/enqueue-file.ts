@@ -1,4 +1,7 @@
-/** Imports a file of write-backs: validates every row, then queues all of them in one transaction, or none. */
+/**
+ * Imports a file of write-backs: validates every row, then queues all of them in one transaction,
+ * or none.
+ */
 import { basename } from 'node:path'
 import type { NewAuditEvent } from '../../schema/row.ts'
 import { needsApproval } from '../outbox/core/batches.ts'
@@ -6,7 +9,13 @@ import type { ColumnMap, Outbox, RequestToQueue } from '../outbox/outbox.ts'
 import { inChunks } from '../values/chunks.ts'
 import { trimBoth } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
-import { type CheckOptions, type CheckResult, checkLines, type ImportLookups, type LineMistake } from './check-lines.ts'
+import {
+  type CheckOptions,
+  type CheckResult,
+  checkLines,
+  type ImportLookups,
+  type LineMistake,
+} from './check-lines.ts'
 import type { MistakeKind } from './mistake-kinds.ts'
 import { createMistakesFile, type MistakesTarget } from './mistakes-file.ts'
 import { changedFileError, formOf, type ImportFile, readImportLines } from './open-file.ts'
@@ -30,7 +39,10 @@ export type ImportOptions = CheckFileOptions & {
   readonly draft: boolean
   readonly title: string | null
   readonly note: string | null
-  /** The batch that the rows join, which may exist; without it, they are one of their own, named after the file. */
+  /**
+   * The batch that the rows join, which may exist; without it, they are one of their own, named
+   * after the file.
+   */
   readonly batchId?: string
   /** Called when all rows are valid, before they are queued in one transaction. */
   readonly onChecked: (check: FileCheck) => Promise<void>
@@ -42,14 +54,19 @@ export type RejectedImport =
   | {
       readonly outcome: 'mistaken'
       readonly project: ProjectName
-      /** All rows of the file, but for the header and blank ones; none if the header has mistakes. */
+      /**
+       * All rows of the file, but for the header and blank ones; none if the header has mistakes.
+       */
       readonly rows: number
       /** How many of them have mistakes. */
       readonly mistaken: number
       readonly kinds: readonly MistakeKind[]
       /** The first hundred, in file order. */
       readonly mistakes: readonly LineMistake[]
-      /** The file that has these rows with their mistakes; null if none was asked for, or there are no such rows. */
+      /**
+       * The file that has these rows with their mistakes; null if none was asked for, or there are
+       * no such rows.
+       */
       readonly mistakesFile: string | null
     }
   /** The same bytes were imported before as `batch`. */
@@ -77,7 +94,10 @@ export type QueuedImport = {
   readonly columns: Readonly<Record<string, string>>
 }
 
-/** `run` repeats the whole import while the warehouse is away: the same bytes are never queued twice. */
+/**
+ * `run` repeats the whole import while the warehouse is away: the same bytes are never queued
+ * twice.
+ */
 export async function importFile(
   outbox: Outbox,
   file: ImportFile,
@@ -97,12 +117,20 @@ export async function importFile(
   const queued = Object.values(counts).reduce((sum, count) => sum + count, 0)
   const outcome = counts.draft === undefined ? 'queued' : 'draft'
   const alreadyQueued = Math.max(0, check.validRows - queued)
-  return { ...toQueuedImport(options.project, outcome, check), batch: result.batch, queued, alreadyQueued }
+  return {
+    ...toQueuedImport(options.project, outcome, check),
+    batch: result.batch,
+    queued,
+    alreadyQueued,
+  }
 }
 
 const rowsPerInsert = 200
 
-/** Two people may import the same replies at the same time: the second file is checked again. Then it is as fresh as it gets. */
+/**
+ * Two people may import the same replies at the same time: the second file is checked again. Then
+ * it is as fresh as it gets.
+ */
 const checksWhileOvertaken = 3
 
 export async function importRequests(
@@ -120,18 +148,42 @@ export async function importRequests(
   const status = needsApproval(check.validRows, { ...options, draft }) ? 'draft' : 'queued'
   const batchId = options.batchId ?? toBatchName(file)
   const source = file.name === null ? null : basename(file.name)
-  const batch = { title: options.title, source, note: options.note, reverts: null, columns: check.columns }
+  const batch = {
+    title: options.title,
+    source,
+    note: options.note,
+    reverts: null,
+    columns: check.columns,
+  }
   const requests = inChunks(
-    withProgress(readRequests(file, options.batchId === undefined), (count) => onProgress('queued', count)),
+    withProgress(readRequests(file, options.batchId === undefined), (count) =>
+      onProgress('queued', count),
+    ),
     rowsPerInsert,
   )
-  const recorded = audit && { audit: (queued: number, alreadyQueued: number) => audit(queued, alreadyQueued, batchId) }
-  const enqueueOptions = { status, batchId, createdBy, expiresAt, batch, ...mark, ...recorded } as const
+  const recorded = audit && {
+    audit: (queued: number, alreadyQueued: number) => audit(queued, alreadyQueued, batchId),
+  }
+  const enqueueOptions = {
+    status,
+    batchId,
+    createdBy,
+    expiresAt,
+    batch,
+    ...mark,
+    ...recorded,
+  } as const
   const result = await outbox.enqueue(requests, enqueueOptions, shortDigest(file))
-  if ('importedAs' in result) return { outcome: 'imported before', project, batch: result.importedAs }
+  if ('importedAs' in result)
+    return { outcome: 'imported before', project, batch: result.importedAs }
   if ('overtaken' in result) return importRequests(outbox, file, options, checksLeft - 1)
   const { queued, alreadyQueued } = result
-  return { ...toQueuedImport(project, status, check), batch: queued === 0 ? null : batchId, queued, alreadyQueued }
+  return {
+    ...toQueuedImport(project, status, check),
+    batch: queued === 0 ? null : batchId,
+    queued,
+    alreadyQueued,
+  }
 }
 
 /** Without what only the queue knows. */
@@ -140,12 +192,22 @@ function toQueuedImport(
   outcome: QueuedImport['outcome'],
   { differing, differingBatch, notices, ignoredColumns, emptyRows, columns }: FileCheck,
 ): Omit<QueuedImport, 'batch' | 'queued' | 'alreadyQueued'> {
-  return { outcome, project, differing, differingBatch, notices, ignoredColumns, emptyRows, columns }
+  return {
+    outcome,
+    project,
+    differing,
+    differingBatch,
+    notices,
+    ignoredColumns,
+    emptyRows,
+    columns,
+  }
 }
 
 /**
- * `emptyRows`: of a sheet, those without a reply and a flag. `columns`: what a person said that they mean. `mustBeSeen`: whose
- * conversations the rows are, or what their words are, was concluded, and nobody has seen it yet.
+ * `emptyRows`: of a sheet, those without a reply and a flag. `columns`: what a person said that
+ * they mean. `mustBeSeen`: whose conversations the rows are, or what their words are, was
+ * concluded, and nobody has seen it yet.
  */
 type FileCheck = CheckResult & {
   readonly emptyRows: number
@@ -159,7 +221,8 @@ export async function checkFile(
   file: ImportFile,
   { project, mistakesTarget, onProgress, ...options }: CheckFileOptions,
 ): Promise<RejectedImport | FileCheck> {
-  const mistakesFile = mistakesTarget === null ? null : createMistakesFile(mistakesTarget, formOf(file))
+  const mistakesFile =
+    mistakesTarget === null ? null : createMistakesFile(mistakesTarget, formOf(file))
   const batch = await outbox.importedAs(shortDigest(file))
   if (batch !== null) return { outcome: 'imported before', project, batch }
   try {
@@ -167,7 +230,9 @@ export async function checkFile(
     const onEmptyRow = () => {
       emptyRows += 1
     }
-    const lines = withProgress(readImportLines(file, { onEmptyRow }), (count) => onProgress('checked', count))
+    const lines = withProgress(readImportLines(file, { onEmptyRow }), (count) =>
+      onProgress('checked', count),
+    )
     const onMistaken = mistakesFile === null ? {} : { onMistaken: mistakesFile.write }
     const check = await checkLines(lines, { ...options, ...onMistaken, lookups: outbox })
     const written = (await mistakesFile?.publish()) ?? 0
@@ -177,17 +242,28 @@ export async function checkFile(
     const { mistakenRows: mistaken, kinds, mistakes } = check
     const rows = check.isHeaderMistaken ? 0 : check.rows
     const writtenTo = written === 0 ? null : (mistakesTarget?.path ?? null)
-    return { outcome: 'mistaken', project, rows, mistaken, kinds, mistakes, mistakesFile: writtenTo }
+    return {
+      outcome: 'mistaken',
+      project,
+      rows,
+      mistaken,
+      kinds,
+      mistakes,
+      mistakesFile: writtenTo,
+    }
   } finally {
     await mistakesFile?.discard()
   }
 }
 
 /**
- * All rows were valid before. Behind some mistakes the file is not read to its end, where a change would be noticed.
- * `isNumbered`: of a batch that several files join, many rows would be the first.
+ * All rows were valid before. Behind some mistakes the file is not read to its end, where a change
+ * would be noticed. `isNumbered`: of a batch that several files join, many rows would be the first.
  */
-async function* readRequests(file: ImportFile, isNumbered: boolean): AsyncGenerator<RequestToQueue> {
+async function* readRequests(
+  file: ImportFile,
+  isNumbered: boolean,
+): AsyncGenerator<RequestToQueue> {
   for await (const { row, result, foundBy } of readImportLines(file)) {
     if (!result.ok) throw changedFileError()
     yield {
@@ -210,7 +286,10 @@ function toBatchName(file: ImportFile): string {
   return `${safeName.slice(0, 40) || 'import'}-${shortDigest(file)}`
 }
 
-async function* withProgress<T>(items: AsyncIterable<T>, onCount: (count: number) => void): AsyncGenerator<T> {
+async function* withProgress<T>(
+  items: AsyncIterable<T>,
+  onCount: (count: number) => void,
+): AsyncGenerator<T> {
   let count = 0
   for await (const item of items) {
     count += 1

@@ -1,4 +1,7 @@
-/** Finds out how a file is written, from its beginning: encoding, line ends, JSON Lines or CSV, and the separator. Pure. */
+/**
+ * Finds out how a file is written, from its beginning: encoding, line ends, JSON Lines or CSV, and
+ * the separator. Pure.
+ */
 import { detectUtf16, type Utf16 } from '../values/file-text.ts'
 import { UserError } from '../values/user-error.ts'
 import { knownColumn } from './csv-headers.ts'
@@ -16,7 +19,10 @@ export type FileForm = {
   readonly lineEnd: 'lf' | 'cr'
   readonly format: 'jsonl' | 'csv'
   readonly separator: CsvSeparator
-  /** The first line is `sep=;`, which only names the separator: spreadsheets do not show it as a row. */
+  /**
+   * The first line is `sep=;`, which only names the separator: spreadsheets do not show it as a
+   * row.
+   */
   readonly hasSeparatorLine: boolean
 }
 
@@ -27,7 +33,10 @@ export type FormOptions = {
 }
 
 /** `head`: at least the first row. Throws UserError if the file is not text. */
-export function detectFileForm(head: Uint8Array, { format = 'auto', encoding = 'utf-8' }: FormOptions = {}): FileForm {
+export function detectFileForm(
+  head: Uint8Array,
+  { format = 'auto', encoding = 'utf-8' }: FormOptions = {},
+): FileForm {
   const utf16 = detectUtf16(head)
   if (utf16 === null) rejectOtherFiles(head)
   const text = new TextDecoder(utf16 ?? 'utf-8').decode(head)
@@ -39,17 +48,25 @@ export function detectFileForm(head: Uint8Array, { format = 'auto', encoding = '
     lineEnd,
     // A JSON array is neither JSON Lines nor CSV, but the JSON parser's mistakes explain it better.
     format: format === 'auto' ? (/^[{[]/.test(header) ? 'jsonl' : 'csv') : format,
-    separator: csvSeparators.find((separator) => separator === separatorLine?.[1]) ?? detectSeparator(header),
+    separator:
+      csvSeparators.find((separator) => separator === separatorLine?.[1]) ??
+      detectSeparator(header),
     hasSeparatorLine: separatorLine !== null,
   }
 }
 
-/** Without blank lines before it. A line end in quotes, as in a header cell of two lines, does not end it. */
+/**
+ * Without blank lines before it. A line end in quotes, as in a header cell of two lines, does not
+ * end it.
+ */
 function firstLine(text: string): string {
   return /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text.trimStart())?.[0] ?? ''
 }
 
-/** The separator that gives most columns of an import, else most cells. Some locales use semicolons or tabs. */
+/**
+ * The separator that gives most columns of an import, else most cells. Some locales use semicolons
+ * or tabs.
+ */
 function detectSeparator(header: string): CsvSeparator {
   const scores = csvSeparators.map((separator) => {
     const cells = header.split(separator)
@@ -66,7 +83,9 @@ const otherFiles: readonly (readonly [start: string, what: string])[] = [
   ['%PDF', 'it is a PDF'],
   ['{\\rtf', 'it is a text with formatting (RTF)'],
   ['\x1f\x8b', 'it is compressed (gzip)'],
-  ...['<!doctype', '<html', '<head', '<table', '<?xml'].map((tag) => [tag, 'it is a web page or XML'] as const),
+  ...['<!doctype', '<html', '<head', '<table', '<?xml'].map(
+    (tag) => [tag, 'it is a web page or XML'] as const,
+  ),
 ]
 
 function rejectOtherFiles(head: Uint8Array): void {
@@ -74,7 +93,9 @@ function rejectOtherFiles(head: Uint8Array): void {
     .toString('latin1')
     .replace(/^\xef\xbb\xbf/, '')
     .trimStart()
-  const named = otherFiles.find(([beginning]) => start.toLowerCase().startsWith(beginning.toLowerCase()))?.[1]
+  const named = otherFiles.find(([beginning]) =>
+    start.toLowerCase().startsWith(beginning.toLowerCase()),
+  )?.[1]
   const why = named ?? (start.slice(0, 64).includes('\0') ? 'it is not a text' : undefined)
   if (why === undefined) return
   throw new UserError({
@@ -87,10 +108,16 @@ function rejectOtherFiles(head: Uint8Array): void {
   })
 }
 
-/** Half a character becomes this byte, which makes its line invalid UTF-8 instead of changing its text. */
+/**
+ * Half a character becomes this byte, which makes its line invalid UTF-8 instead of changing its
+ * text.
+ */
 const invalidUtf8 = Buffer.of(0xff)
 
-export async function* utf16ToUtf8(bytes: AsyncIterable<Uint8Array>, encoding: Utf16): AsyncGenerator<Uint8Array> {
+export async function* utf16ToUtf8(
+  bytes: AsyncIterable<Uint8Array>,
+  encoding: Utf16,
+): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder(encoding)
   for await (const chunk of bytes) yield encodeUtf8(decoder.decode(chunk, { stream: true }))
   yield encodeUtf8(decoder.decode())

@@ -1,6 +1,7 @@
 /**
- * Files become write-backs: any spreadsheet, CSV or JSON Lines is read as a person meant it, every row is checked before any
- * is queued, and all are queued or none. What is not certain is refused, with the row and the reason.
+ * Files become write-backs: any spreadsheet, CSV or JSON Lines is read as a person meant it, every
+ * row is checked before any is queued, and all are queued or none. What is not certain is refused,
+ * with the row and the reason.
  */
 export { csvHeader, parseFlag, toCsvRow } from './csv-cells.ts'
 export { requestColumns, toColumnKey } from './csv-headers.ts'
@@ -13,7 +14,14 @@ export {
   type RejectedImport,
 } from './enqueue-file.ts'
 export { formatRows, type MistakeKind } from './mistake-kinds.ts'
-export { fileSource, type ImportFile, type ImportSource, prepareFile, readHead, withImportFile } from './open-file.ts'
+export {
+  fileSource,
+  type ImportFile,
+  type ImportSource,
+  prepareFile,
+  readHead,
+  withImportFile,
+} from './open-file.ts'
 export {
   columnMeanings,
   isMeaning,

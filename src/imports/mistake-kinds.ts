@@ -1,5 +1,6 @@
 /**
- * Mistakes counted by kind, as a person corrects a kind, not a row; that needs little memory for any file. Pure.
+ * Mistakes counted by kind, as a person corrects a kind, not a row; that needs little memory for
+ * any file. Pure.
  */
 
 import { mistakeText } from '../outbox/core/writeback-request.ts'
@@ -25,7 +26,9 @@ export type MistakeKind = Omit<RequestMistake, 'found'> & {
 const maxValues = 5
 const maxRanges = 20
 const maxRefs = 5
-/** What is counted exactly. A file that is no import at all may have a kind and a value in each row. */
+/**
+ * What is counted exactly. A file that is no import at all may have a kind and a value in each row.
+ */
 const maxCountedValues = 1000
 const maxKinds = 100
 
@@ -34,7 +37,16 @@ type OpenKind = ReturnType<typeof openKind>
 function openKind({ field, why, override }: Omit<RequestMistake, 'found'>) {
   const rows: { from: number; to: number }[] = []
   const refs: string[] = []
-  return { field, why, override, count: 0, values: new Map<string, number>(), withValue: 0, rows, refs }
+  return {
+    field,
+    why,
+    override,
+    count: 0,
+    values: new Map<string, number>(),
+    withValue: 0,
+    rows,
+    refs,
+  }
 }
 
 const otherMistakes = { field: null, why: 'has other mistakes', override: null }
@@ -52,7 +64,8 @@ export function createMistakeCounter() {
       }
     },
     /** The most frequent first. */
-    kinds: (): readonly MistakeKind[] => [...kinds.values()].map(toKind).sort((a, b) => b.count - a.count),
+    kinds: (): readonly MistakeKind[] =>
+      [...kinds.values()].map(toKind).sort((a, b) => b.count - a.count),
   }
 }
 
@@ -60,11 +73,13 @@ function addTo(kind: OpenKind, row: number, ref: string | null, found: string | 
   const isNewRow = kind.rows.at(-1)?.to !== row
   if (isNewRow) kind.count += 1
   if (isNewRow) addRow(kind.rows, row)
-  if (isNewRow && ref !== null && kind.refs.length < maxRefs && !kind.refs.includes(ref)) kind.refs.push(ref)
+  if (isNewRow && ref !== null && kind.refs.length < maxRefs && !kind.refs.includes(ref))
+    kind.refs.push(ref)
   if (found === null) return
   kind.withValue += 1
   const count = kind.values.get(found)
-  if (count !== undefined || kind.values.size < maxCountedValues) kind.values.set(found, (count ?? 0) + 1)
+  if (count !== undefined || kind.values.size < maxCountedValues)
+    kind.values.set(found, (count ?? 0) + 1)
 }
 
 function addRow(ranges: { from: number; to: number }[], row: number): void {
@@ -73,7 +88,16 @@ function addRow(ranges: { from: number; to: number }[], row: number): void {
   else if (ranges.length < maxRanges) ranges.push({ from: row, to: row })
 }
 
-function toKind({ field, why, override, count, values, withValue, rows, refs }: OpenKind): MistakeKind {
+function toKind({
+  field,
+  why,
+  override,
+  count,
+  values,
+  withValue,
+  rows,
+  refs,
+}: OpenKind): MistakeKind {
   const found = [...values]
     .map(([value, times]) => ({ value, count: times }))
     .sort((a, b) => b.count - a.count)

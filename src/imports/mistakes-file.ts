@@ -1,6 +1,7 @@
 /**
- * Writes the rows of an import that have mistakes to a file, each with its row number and the reason, in the form of the
- * imported file: the spreadsheet that saved that opens this as well. Corrected, it can be imported as it is.
+ * Writes the rows of an import that have mistakes to a file, each with its row number and the
+ * reason, in the form of the imported file: the spreadsheet that saved that opens this as well.
+ * Corrected, it can be imported as it is.
  */
 import type { OutputFile, OutputOptions } from '../export/export.ts'
 import { createOutputFile, rejectOutput } from '../export/output-file.ts'
@@ -29,7 +30,9 @@ export function createMistakesFile({ path, ...options }: MistakesTarget, form: F
       file ??= await createOutputFile(path, options)
       if (rows === 0) await file.output.write(encode([...mistakeColumns, ...toHeaderCells(source)]))
       rows += 1
-      await file.output.write(encode([String(row), defuse(mistakes.map(toReason).join('; ')), ...toCells(source)]))
+      await file.output.write(
+        encode([String(row), defuse(mistakes.map(toReason).join('; ')), ...toCells(source)]),
+      )
     },
     /** Gives the file its name, and returns how many rows it has. Without any there is no file. */
     async publish(): Promise<number> {
@@ -49,7 +52,9 @@ type RowSource = Exclude<ImportLine['source'], { readonly format: 'csv header' }
 
 function toHeaderCells(source: RowSource): readonly string[] {
   if (source.format === 'jsonl') return [...requestColumns, jsonLineColumn]
-  return withoutMistakes(source.header.cells, source.header.cells).map((cell) => toHarmlessCell(cell, false))
+  return withoutMistakes(source.header.cells, source.header.cells).map((cell) =>
+    toHarmlessCell(cell, false),
+  )
 }
 
 function toCells(source: RowSource): readonly string[] {
@@ -68,7 +73,9 @@ function toJsonCells(text: string): readonly string[] {
   const fields = asJsonObject(tryParseJson(text))
   const toCell = (value: Json | undefined) => {
     if (value === undefined) return ''
-    return toCsvCell(typeof value === 'object' && value !== null ? stringifyJson(value) : (value as string))
+    return toCsvCell(
+      typeof value === 'object' && value !== null ? stringifyJson(value) : (value as string),
+    )
   }
   if (fields === null) return [...requestColumns.map(() => ''), toCsvCell(text)]
   const hasOthers = Object.keys(fields).some((field) => !requestColumns.includes(field))
@@ -76,7 +83,11 @@ function toJsonCells(text: string): readonly string[] {
 }
 
 /** Excel splits a file with a byte order mark as it would have saved it. UTF-16 stays UTF-16. */
-function createEncoder({ encoding, separator, format }: FileForm): (cells: readonly string[]) => Buffer {
+function createEncoder({
+  encoding,
+  separator,
+  format,
+}: FileForm): (cells: readonly string[]) => Buffer {
   const isUtf16 = encoding === 'utf-16le' || encoding === 'utf-16be'
   const between = format === 'jsonl' || separator === '|' ? ',' : separator
   let start = byteOrderMark

@@ -1,6 +1,6 @@
 /**
- * A file to import: opened so that it can be read more than once, with what it takes to read it: what its columns mean, and whose
- * conversations its rows are.
+ * A file to import: opened so that it can be read more than once, with what it takes to read it:
+ * what its columns mean, and whose conversations its rows are.
  */
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -68,8 +68,9 @@ export function formOf({ buffer, parse }: ImportFile): FileForm {
 }
 
 /**
- * The file with what it takes to read it: what its columns meant in the last file that had these, and whose conversations its
- * addresses and names are. Both are found once, so that all reads of the file agree.
+ * The file with what it takes to read it: what its columns meant in the last file that had these,
+ * and whose conversations its addresses and names are. Both are found once, so that all reads of
+ * the file agree.
  */
 export async function prepareFile(
   context: ProjectDb,
@@ -81,7 +82,9 @@ export async function prepareFile(
   const unknown = head.columns.filter(({ meaning }) => meaning === null).map(({ key }) => key)
   const earlier = unknown.length === 0 ? [] : await outbox.listColumnMaps()
   const remembered = earlier.find((map) => unknown.every((key) => Object.hasOwn(map, key))) ?? {}
-  const known = Object.entries(remembered).filter(([name]) => head.columns.some(({ key }) => key === name))
+  const known = Object.entries(remembered).filter(([name]) =>
+    head.columns.some(({ key }) => key === name),
+  )
   const columns = { ...Object.fromEntries(known), ...given.parse.columns }
   const file = { ...given, parse: { ...given.parse, columns, isRemembered: known.length > 0 } }
   const sought = new Map<string, SoughtVisitor>()
@@ -93,15 +96,20 @@ export async function prepareFile(
   const isSought = isSheet && visitorColumns.some((column) => meant.includes(column))
   if (!isSought || file.parse.findConversation !== undefined) return file
   for await (const _ of readImportLines(file, { findConversation: note }));
-  const matches = await context.retry.run(() => findVisitorConversations(context, [...sought.values()]))
+  const matches = await context.retry.run(() =>
+    findVisitorConversations(context, [...sought.values()]),
+  )
   const found = new Map([...sought.keys()].map((key, index) => [key, matches[index]]))
-  const findConversation = (visitor: SoughtVisitor) => found.get(JSON.stringify(visitor)) ?? note(visitor)
+  const findConversation = (visitor: SoughtVisitor) =>
+    found.get(JSON.stringify(visitor)) ?? note(visitor)
   return { ...file, parse: { ...file.parse, findConversation } }
 }
 
 const exampleRows = 20
 
-/** The columns of a CSV file, each with its likely meaning and its first value; null: it has none. */
+/**
+ * The columns of a CSV file, each with its likely meaning and its first value; null: it has none.
+ */
 export async function readHead(file: ImportFile) {
   const form = formOf(file)
   if (form.format !== 'csv') return null
@@ -145,9 +153,9 @@ type ImportLimits = { readonly maxBytes: number; readonly waitMs: Ms }
 const importLimits: ImportLimits = { maxBytes: 4e9, waitMs: 30_000 }
 
 /**
- * Lets an import be read more than once. A regular file is read in place; standard input or a pipe is first copied to an
- * unnamed temporary file. `source`: a path or a stream. `folder`: where
- * a stream is copied to. Throws UserError if it cannot be read.
+ * Lets an import be read more than once. A regular file is read in place; standard input or a pipe
+ * is first copied to an unnamed temporary file. `source`: a path or a stream. `folder`: where a
+ * stream is copied to. Throws UserError if it cannot be read.
  */
 export async function openImportBuffer(
   source: string | AsyncIterable<Uint8Array>,
@@ -167,8 +175,8 @@ export async function openImportBuffer(
     const digest = hash.digest('hex')
     return {
       /**
-       * Reads all bytes from the start. Throws UserError after the last byte if they differ from the first read, so
-       * callers must commit only after the end.
+       * Reads all bytes from the start. Throws UserError after the last byte if they differ from
+       * the first read, so callers must commit only after the end.
        */
       read: () => verifyUnchanged(readFromStart(file), digest),
       /** The first bytes, which show how the file is written. */
@@ -182,8 +190,8 @@ export async function openImportBuffer(
 }
 
 /**
- * Keeps the file open, so that it cannot be replaced between reads. A pipe is copied like standard input; a device, which may
- * have no end, is refused.
+ * Keeps the file open, so that it cannot be replaced between reads. A pipe is copied like standard
+ * input; a device, which may have no end, is refused.
  */
 async function openFile(path: string, folder: string, limits: ImportLimits): Promise<FileHandle> {
   // Opening a pipe that nobody writes to would wait. Windows has no such flag.
@@ -192,12 +200,14 @@ async function openFile(path: string, folder: string, limits: ImportLimits): Pro
   )
   return closeOnError(file, async () => {
     const stats = await file.stat()
-    if (stats.isDirectory()) return throwUserError(`read ${path}`, new Error('it is a folder'), 'name a file in it')
+    if (stats.isDirectory())
+      return throwUserError(`read ${path}`, new Error('it is a folder'), 'name a file in it')
     if (stats.isFile()) {
       if (stats.size > limits.maxBytes) throw tooLargeError(limits)
       return file
     }
-    if (!stats.isFIFO()) return throwUserError(`read ${path}`, new Error('it is not a regular file'), 'name a file')
+    if (!stats.isFIFO())
+      return throwUserError(`read ${path}`, new Error('it is not a regular file'), 'name a file')
     const copy = await copyToTempFile(readPipe(file, path, limits), folder, limits)
     await file.close()
     return copy
@@ -205,7 +215,11 @@ async function openFile(path: string, folder: string, limits: ImportLimits): Pro
 }
 
 /** Without waiting in a read, so that a pipe without a writer ends. */
-async function* readPipe(file: FileHandle, path: string, { waitMs }: ImportLimits): AsyncGenerator<Uint8Array> {
+async function* readPipe(
+  file: FileHandle,
+  path: string,
+  { waitMs }: ImportLimits,
+): AsyncGenerator<Uint8Array> {
   const waitsUntil = performance.now() + waitMs
   let hasWriter = false
   for (;;) {
@@ -213,7 +227,11 @@ async function* readPipe(file: FileHandle, path: string, { waitMs }: ImportLimit
     const bytes = await file.read(part).then(({ bytesRead }) => bytesRead, nullIfNothingYet)
     if (bytes === 0 && hasWriter) return
     if (bytes === 0 && performance.now() >= waitsUntil)
-      throwUserError(`read ${path}`, new Error('no program writes to this pipe'), 'start that program, and try again')
+      throwUserError(
+        `read ${path}`,
+        new Error('no program writes to this pipe'),
+        'start that program, and try again',
+      )
     if (bytes !== 0) hasWriter = true
     if (bytes === 0 || bytes === null) await sleep(20)
     else yield part.subarray(0, bytes)
@@ -228,7 +246,12 @@ function nullIfNothingYet(error: unknown): null {
 
 function tooLargeError({ maxBytes }: ImportLimits): UserError {
   const why = `it is larger than ${formatBytes(maxBytes)}`
-  return new UserError({ what: 'cannot import the file', why, next: 'split it into several', exitCode: 2 })
+  return new UserError({
+    what: 'cannot import the file',
+    why,
+    next: 'split it into several',
+    exitCode: 2,
+  })
 }
 
 async function copyToTempFile(
@@ -237,7 +260,11 @@ async function copyToTempFile(
   limits: ImportLimits,
 ): Promise<FileHandle> {
   const throwCopyError = (cause: unknown) =>
-    throwUserError(`buffer the import in ${folder}`, cause, 'free disk space, or set TMPDIR to another folder')
+    throwUserError(
+      `buffer the import in ${folder}`,
+      cause,
+      'free disk space, or set TMPDIR to another folder',
+    )
   const file = await createUnnamedFile(folder).catch(throwCopyError)
   return closeOnError(file, async () => {
     let size = 0
@@ -250,7 +277,10 @@ async function copyToTempFile(
   })
 }
 
-async function* verifyUnchanged(bytes: AsyncIterable<Buffer>, digest: string): AsyncGenerator<Buffer> {
+async function* verifyUnchanged(
+  bytes: AsyncIterable<Buffer>,
+  digest: string,
+): AsyncGenerator<Buffer> {
   const hash = createHash('sha256')
   for await (const chunk of bytes) {
     hash.update(chunk)
@@ -278,6 +308,7 @@ async function closeOnError<T>(file: FileHandle, work: () => Promise<T>): Promis
 }
 
 function throwUserError(what: string, cause: unknown, next: string): never {
-  const why = systemErrorText(cause)?.why ?? (cause instanceof Error ? cause.message : String(cause))
+  const why =
+    systemErrorText(cause)?.why ?? (cause instanceof Error ? cause.message : String(cause))
   throw new UserError({ what: `cannot ${what}`, why, next, exitCode: 2 }, { cause })
 }

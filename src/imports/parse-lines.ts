@@ -58,7 +58,8 @@ export async function* parseLines(
     yield* parseCsv(readRecords(lines, form), form.separator, options)
     return
   }
-  for await (const line of lines) if (line.mistake !== null || line.text.trim() !== '') yield parseJsonLine(line)
+  for await (const line of lines)
+    if (line.mistake !== null || line.text.trim() !== '') yield parseJsonLine(line)
 }
 
 function parseJsonLine({ line, text, mistake }: TextLine): ImportLine {
@@ -74,13 +75,18 @@ function parseJsonLine({ line, text, mistake }: TextLine): ImportLine {
 
 function notJson(text: string): string {
   const isArray = text.trim().startsWith('[')
-  return isArray ? 'is a JSON array; write one object a line, for example with: jq -c ".[]"' : 'is not JSON'
+  return isArray
+    ? 'is a JSON array; write one object a line, for example with: jq -c ".[]"'
+    : 'is not JSON'
 }
 
 /** Rows of titles above the header are common; more are not searched. */
 const maxTitleRows = 10
 
-/** An invalid header is reported as the file's only mistake, as the rows below cannot be interpreted. */
+/**
+ * An invalid header is reported as the file's only mistake, as the rows below cannot be
+ * interpreted.
+ */
 async function* parseCsv(
   records: AsyncIterable<CsvRecord>,
   separator: CsvSeparator,
@@ -93,11 +99,13 @@ async function* parseCsv(
     // Spreadsheets write a row of separators for a row that was cleared.
     if (mistake === null && cells.every((cell) => cell.trim() === '')) continue
     if (header !== null) {
-      if (mistake !== null || !holdsNothing(cells, header)) yield* toImportLines(record, header, separator, options)
+      if (mistake !== null || !holdsNothing(cells, header))
+        yield* toImportLines(record, header, separator, options)
       continue
     }
     if (rejected === null) {
-      const result = mistake === null ? parseHeader(cells, options) : { ok: false as const, mistakes: [mistake] }
+      const result =
+        mistake === null ? parseHeader(cells, options) : { ok: false as const, mistakes: [mistake] }
       if (result.ok) header = result.header
       else rejected = { line, row, result, ref: null, source: { format: 'csv header', cells } }
       if (!result.ok && (mistake !== null || namesColumns(cells))) break
@@ -150,7 +158,10 @@ function* toImportLines(
   const sheet = toSheetRequests(rowFields.fields, options)
   if (sheet.requests.length === 0 && misplaced.length === 0) return options.onEmptyRow?.()
   const results = sheet.requests.map((fields) => ({
-    ...{ ref: fields.ref ?? null, result: addMistakes(parse(fields), [...mistakes, ...sheet.mistakes]) },
+    ...{
+      ref: fields.ref ?? null,
+      result: addMistakes(parse(fields), [...mistakes, ...sheet.mistakes]),
+    },
   }))
   const wrong = results.flatMap(({ result }) => (result.ok ? [] : result.mistakes))
   const foundBy = sheet.foundBy === null ? {} : { foundBy: sheet.foundBy }
@@ -167,33 +178,50 @@ function parseFields({ fields, cells }: RowFields): RequestParseResult {
   const mistakes = result.mistakes.map((mistake) => {
     const isValue = mistake.field !== null && mistake.found === String(fields[mistake.field])
     const found = (isValue ? cells.get(mistake.field ?? '') : undefined) ?? mistake.found
-    return { ...mistake, found, override: mistake.why === foreignFieldMistake ? 'ignore-columns' : mistake.override }
+    return {
+      ...mistake,
+      found,
+      override: mistake.why === foreignFieldMistake ? 'ignore-columns' : mistake.override,
+    }
   })
   return { ok: false, mistakes }
 }
 
 /** Cells that no column name says the meaning of. */
 function misplacedCells(cells: readonly string[], header: CsvHeader): readonly RequestMistake[] {
-  const index = cells.findIndex((cell, at) => cell.trim() !== '' && (header.columns[at] ?? 'unnamed') === 'unnamed')
+  const index = cells.findIndex(
+    (cell, at) => cell.trim() !== '' && (header.columns[at] ?? 'unnamed') === 'unnamed',
+  )
   if (index < 0) return []
-  const why = 'has a value in a column without a name: is a separator in a text, without quotes around it?'
+  const why =
+    'has a value in a column without a name: is a separator in a text, without quotes around it?'
   return [toMistake(null, why, `column ${columnLetter(index)}: ${cells[index]}`)]
 }
 
-/** A mistake of a cell explains why its field is invalid, so the field's other mistakes are left out. */
-function addMistakes(result: RequestParseResult | undefined, mistakes: readonly RequestMistake[]): RequestParseResult {
+/**
+ * A mistake of a cell explains why its field is invalid, so the field's other mistakes are left
+ * out.
+ */
+function addMistakes(
+  result: RequestParseResult | undefined,
+  mistakes: readonly RequestMistake[],
+): RequestParseResult {
   if (result?.ok === true && mistakes.length === 0) return result
   const others = result === undefined || result.ok ? [] : result.mistakes
   const fields = mistakes.flatMap(({ field }) => field ?? [])
-  return { ok: false, mistakes: [...mistakes, ...others.filter(({ field }) => !fields.includes(field ?? ''))] }
+  return {
+    ok: false,
+    mistakes: [...mistakes, ...others.filter(({ field }) => !fields.includes(field ?? ''))],
+  }
 }
 
 /** A longer cell is a mistake anyway. */
 const searchedLength = 2 * maxLengths.content
 
 /**
- * A quote that opens a cell and is not closed takes in all rows up to the next quote: a customer would read them, and
- * nothing would be sent for them. A line of a cell is a row if an id stands where the header has the column of an id.
+ * A quote that opens a cell and is not closed takes in all rows up to the next quote: a customer
+ * would read them, and nothing would be sent for them. A line of a cell is a row if an id stands
+ * where the header has the column of an id.
  */
 function swallowedRows(
   cells: readonly string[],
@@ -207,9 +235,11 @@ function swallowedRows(
     const inner = line.split(separator)
     return inner.length > 1 && idColumns.some((index) => isTargetId(inner[index]?.trim()))
   }
-  const hasRow = (cell: string) => cell.includes('\n') && cell.slice(0, searchedLength).split('\n').slice(1).some(isRow)
+  const hasRow = (cell: string) =>
+    cell.includes('\n') && cell.slice(0, searchedLength).split('\n').slice(1).some(isRow)
   const index = cells.findIndex(hasRow)
   if (index < 0) return []
-  const why = 'has other rows in a cell: a quote (") opens the cell and is not closed before the next row'
+  const why =
+    'has other rows in a cell: a quote (") opens the cell and is not closed before the next row'
   return [toMistake(null, why, `column ${columnLetter(index)}: ${cells[index]}`)]
 }

@@ -1,6 +1,7 @@
 /**
- * Sheets of replies: CSV without the column `operation`, as a list of conversations is downloaded. A row is a reply, the flag
- * "handled", or first the reply and then the flag; one without either is still to be written, and no mistake. Pure.
+ * Sheets of replies: CSV without the column `operation`, as a list of conversations is downloaded.
+ * A row is a reply, the flag "handled", or first the reply and then the flag; one without either is
+ * still to be written, and no mistake. Pure.
  */
 import { byteOrderMark, toCsvLine } from '../export/writers/csv-writer.ts'
 import { commonFields } from '../outbox/core/operations.ts'
@@ -12,14 +13,19 @@ const commonColumns = Object.fromEntries(
   Object.entries(commonFields).map(([name, { help }]) => [name, help]),
 ) as Readonly<Record<keyof typeof commonFields, string>>
 
-/** What a person fills in, and what each does: in the template, and where a person says what a column is. */
+/**
+ * What a person fills in, and what each does: in the template, and where a person says what a
+ * column is.
+ */
 export const sheetColumns = {
   conversation_id: 'the id of the conversation',
-  visitor_email: "instead of an id: the visitor's address. It must lead to one conversation, or to one that is open",
+  visitor_email:
+    "instead of an id: the visitor's address. It must lead to one conversation, or to one that is open",
   visitor_name: "instead of an id: the visitor's name, exactly as it is",
   content: 'the reply. Empty: none is sent',
   handled: 'yes marks the conversation handled, after the reply',
-  sender_name: 'the name that the visitor sees; empty: the one that is given when the sheet is imported',
+  sender_name:
+    'the name that the visitor sees; empty: the one that is given when the sheet is imported',
   ...commonColumns,
 } as const
 type SheetColumn = keyof typeof sheetColumns
@@ -38,7 +44,11 @@ export function isMeaning(name: string): boolean {
 /** `columns`: the meanings of all headers that have one. A visitor's id is for other operations. */
 export function isSheetOfReplies(columns: readonly (string | undefined)[]): boolean {
   const hasOne = (...names: string[]) => names.some((name) => columns.includes(name))
-  return hasOne('conversation_id', ...visitorColumns) && hasOne('content', 'handled') && !hasOne('visitor_id')
+  return (
+    hasOne('conversation_id', ...visitorColumns) &&
+    hasOne('content', 'handled') &&
+    !hasOne('visitor_id')
+  )
 }
 
 export type SoughtVisitor = { readonly email: string | null; readonly name: string | null }
@@ -60,7 +70,8 @@ type Fields = Readonly<Record<string, string | boolean | null>>
 export function toSheetRequests(fields: Fields, { senderName, findConversation }: SheetOptions) {
   const { content, handled, sender_name, visitor_email, visitor_name, ref, ...others } = fields
   const sought = { email: toText(visitor_email), name: toText(visitor_name) }
-  const isSought = others.conversation_id === undefined && (sought.email !== null || sought.name !== null)
+  const isSought =
+    others.conversation_id === undefined && (sought.email !== null || sought.name !== null)
   const hasFlag = handled !== undefined && handled !== false
   if (content === undefined && !hasFlag) return { requests: [], mistakes: [], foundBy: null }
   const found = isSought ? findConversation?.(sought) : undefined
@@ -70,14 +81,33 @@ export function toSheetRequests(fields: Fields, { senderName, findConversation }
   const requests = [
     ...(content === undefined
       ? []
-      : [{ ...shared, operation: 'message', content, ...withValue('sender_name', sender), ...withValue('ref', ref) }]),
+      : [
+          {
+            ...shared,
+            operation: 'message',
+            content,
+            ...withValue('sender_name', sender),
+            ...withValue('ref', ref),
+          },
+        ]),
     // Its own key, so that a flag may follow a reply of an earlier import.
     ...(hasFlag
-      ? [{ ...shared, operation: 'handled', handled, ...withValue('ref', ref == null ? ref : `${ref} handled`) }]
+      ? [
+          {
+            ...shared,
+            operation: 'handled',
+            handled,
+            ...withValue('ref', ref == null ? ref : `${ref} handled`),
+          },
+        ]
       : []),
   ]
   const mistakes = found !== undefined && 'mistake' in found ? [found.mistake] : refMistakes(fields)
-  return { requests: requests as (Fields & { ref?: string })[], mistakes, foundBy: match?.foundBy ?? null }
+  return {
+    requests: requests as (Fields & { ref?: string })[],
+    mistakes,
+    foundBy: match?.foundBy ?? null,
+  }
 }
 
 function toText(value: Fields[string] | undefined): string | null {
@@ -101,7 +131,8 @@ const movedRef =
 /** The ref of a downloaded row names its conversation. */
 function refMistakes({ ref, conversation_id: id }: Fields): readonly RequestMistake[] {
   const [start, of] = String(ref).split(' ')
-  const isMoved = start === refStart && isTargetId(id) && of?.toLowerCase() !== String(id).toLowerCase()
+  const isMoved =
+    start === refStart && isTargetId(id) && of?.toLowerCase() !== String(id).toLowerCase()
   return isMoved ? [toMistake('ref', movedRef, ref)] : []
 }
 
@@ -117,8 +148,18 @@ const downloadedColumns = [
 
 export const sheetHeader = `${byteOrderMark}${toCsvLine(downloadedColumns)}`
 
-/** Without a reply. `ref` and `expect` stand for the conversation as it is now, so a row is queued once for each of its states. */
-export function toSheetLine({ id, name, email, lastWords, waitingSince, lastMessageId }: SheetRow): string {
+/**
+ * Without a reply. `ref` and `expect` stand for the conversation as it is now, so a row is queued
+ * once for each of its states.
+ */
+export function toSheetLine({
+  id,
+  name,
+  email,
+  lastWords,
+  waitingSince,
+  lastMessageId,
+}: SheetRow): string {
   const cells: Partial<Record<(typeof downloadedColumns)[number], string | null>> = {
     ...{ conversation_id: id, visitor_name: name, visitor_email: email },
     ...{ last_words: lastWords, waiting_since: waitingSince },

@@ -1,14 +1,16 @@
 /**
- * Recognizes what programs did to a value before the file was saved, and what must not reach a customer: errors of
- * formulas, shortened numbers, words for no value, texts in the wrong encoding. Pure.
+ * Recognizes what programs did to a value before the file was saved, and what must not reach a
+ * customer: errors of formulas, shortened numbers, words for no value, texts in the wrong encoding.
+ * Pure.
  */
 
 import type { RequestParseResult } from '../outbox/core/writeback-request.ts'
 import { type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
 
 /**
- * `#REF!`, `#DIV/0!`, `#NAME?`, in any language; those for "not available", which have no mark at their end; `Err:502`.
- * LibreOffice exports what it shows, which is `###` where a column is too narrow.
+ * `#REF!`, `#DIV/0!`, `#NAME?`, in any language; those for "not available", which have no mark at
+ * their end; `Err:502`. LibreOffice exports what it shows, which is `###` where a column is too
+ * narrow.
  */
 const formulaErrors =
   /^(?:#[¡¿]?[\p{Lu}_]+(?:\/[\p{Lu}0]+)?[!?]|#(?:N\/A|N\/B|N\/D|NV|I\/T|YOK|HIÁNYZIK|Н\/Д)|#{3,}|(?:Err|Error|Fehler):\d{3})$/u
@@ -32,7 +34,9 @@ export function textDamage(text: string): string | undefined {
   if (text.includes('\uFFFD'))
     return 'has � where a program could not read a letter; take the text from its source again'
   if (/_x000[ADad]_/.test(text)) return 'has _x000D_ where a program left out a line break'
-  return !isMisread(text) ? undefined : 'was read in the wrong encoding before it was saved: Ã¼ instead of ü'
+  return !isMisread(text)
+    ? undefined
+    : 'was read in the wrong encoding before it was saved: Ã¼ instead of ü'
 }
 
 /** Characters that Windows has where Latin-1 has control characters, from 0x80. */
@@ -41,14 +45,18 @@ const windows1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“
 /** The characters that stand for bytes from 0x80. */
 const highRun = /[\x80-\xff€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]+/gu
 
-/** A letter at the end of a word and the marks that follow it: `LIBERTÉ»`, `Fuß“`. These happen to be UTF-8 as well. */
+/**
+ * A letter at the end of a word and the marks that follow it: `LIBERTÉ»`, `Fuß“`. These happen to
+ * be UTF-8 as well.
+ */
 const letterAndMarks = /^[^Â][…”“’‘»«›‹™®\xa0–—]+$/u
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Whether UTF-8 was read as Windows-1252: in a run of such characters, or in all of them. Runs of letter and marks prove it only
- * if there is nothing else, or if they stand where such marks do not: `Ã–sterreich`.
+ * Whether UTF-8 was read as Windows-1252: in a run of such characters, or in all of them. Runs of
+ * letter and marks prove it only if there is nothing else, or if they stand where such marks do
+ * not: `Ã–sterreich`.
  */
 function isMisread(text: string): boolean {
   const runs = [...text.matchAll(highRun)].map(({ 0: run, index }) => {
@@ -57,7 +65,9 @@ function isMisread(text: string): boolean {
     return { isUtf8: isUtf8(run), isPlain: letterAndMarks.test(run) && !isWithinWord }
   })
   const isWhole =
-    runs.length > 0 && runs.every(({ isUtf8 }) => isUtf8) && !/[\u0100-\uffff]/.test(text.replace(highRun, ''))
+    runs.length > 0 &&
+    runs.every(({ isUtf8 }) => isUtf8) &&
+    !/[\u0100-\uffff]/.test(text.replace(highRun, ''))
   return isWhole || runs.some(({ isUtf8, isPlain }) => isUtf8 && !isPlain)
 }
 
@@ -76,9 +86,11 @@ function isUtf8(run: string): boolean {
 
 export function withTextMistakes(result: RequestParseResult): RequestParseResult {
   if (!result.ok) return result
-  const mistakes = Object.entries(result.request.payload).flatMap(([field, value]): RequestMistake[] => {
-    const damage = typeof value === 'string' ? textDamage(value) : undefined
-    return damage === undefined ? [] : [toMistake(field, damage, value)]
-  })
+  const mistakes = Object.entries(result.request.payload).flatMap(
+    ([field, value]): RequestMistake[] => {
+      const damage = typeof value === 'string' ? textDamage(value) : undefined
+      return damage === undefined ? [] : [toMistake(field, damage, value)]
+    },
+  )
   return mistakes.length === 0 ? result : { ok: false, mistakes }
 }

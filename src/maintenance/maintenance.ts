@@ -1,5 +1,6 @@
 /**
- * What keeps a warehouse in order and says how it is: status, failing jobs, workers, retention, erasure.
+ * What keeps a warehouse in order and says how it is: status, failing jobs, workers, retention,
+ * erasure.
  */
 export {
   type FailingJob,

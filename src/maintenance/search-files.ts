@@ -13,7 +13,9 @@ export type SearchedFile = { readonly path: string; readonly values: number | nu
 /** The file and those whose names begin with its name: a copy of it is often one of them. */
 export async function filesBeside(path: string): Promise<readonly string[]> {
   const names = await readdir(dirname(path)).catch(() => [])
-  return names.filter((name) => name.startsWith(basename(path))).map((name) => join(dirname(path), name))
+  return names
+    .filter((name) => name.startsWith(basename(path)))
+    .map((name) => join(dirname(path), name))
 }
 
 /** Those that are files: reading from anything else may never end. */

@@ -56,7 +56,10 @@ export async function searchRemains(
         count === null ? [{ place: basename(path), why: notReadable }] : [],
       ),
     ],
-    elsewhere: ['backups, exported files, and what people copied', ...(compacted === null ? await listCopies(db) : [])],
+    elsewhere: [
+      'backups, exported files, and what people copied',
+      ...(compacted === null ? await listCopies(db) : []),
+    ],
   }
 }
 
@@ -69,13 +72,21 @@ async function filesOf(location: DatabaseLocation): Promise<readonly string[]> {
 }
 
 function remedy(location: DatabaseLocation, path: string, compacted: Compacted | null) {
-  const nothing = { why: 'it is not made by deskmirror, or an earlier process left it', command: null }
+  const nothing = {
+    why: 'it is not made by deskmirror, or an earlier process left it',
+    command: null,
+  }
   if (location.kind === 'postgres' || compacted === null) return nothing
   const { database } = filesOfWarehouse(location)
-  const own = [database, ...(['log', 'index', 'rollback'] as const).map((side) => sideFile(location, side))]
+  const own = [
+    database,
+    ...(['log', 'index', 'rollback'] as const).map((side) => sideFile(location, side)),
+  ]
   if (!own.includes(path)) {
     const isCopy = !filesOfWarehouse(location).beside.includes(path)
-    return isCopy ? { why: 'it looks like a copy of the warehouse', command: `rm ${path}` } : nothing
+    return isCopy
+      ? { why: 'it looks like a copy of the warehouse', command: `rm ${path}` }
+      : nothing
   }
   const run = (statement: string) => `sqlite3 ${database} "${statement}"`
   if (!compacted.isLogEmpty)

@@ -20,7 +20,9 @@ export const findTool = defineTool({
   }),
   output: z.looseObject({
     conversations: rows.describe(`\`name\`, \`email\`, \`words\`: ${foreign}`),
-    visitors: rows.describe(`Search by such an id for all of theirs. \`name\`, \`email\`: ${foreign}`),
+    visitors: rows.describe(
+      `Search by such an id for all of theirs. \`name\`, \`email\`: ${foreign}`,
+    ),
     next,
   }),
   run: async ({ text, waitingMinutes, after = null }, { db, hidesMessages, now }) => {
@@ -66,7 +68,11 @@ export const readTool = defineTool({
   run: async ({ id, before = null }, { db }) => {
     const data = await readConversation(db, id, before)
     if (data === null)
-      throw mistake('nothing was read', `there is no conversation ${id}`, 'look for it with `find_conversations`')
+      throw mistake(
+        'nothing was read',
+        `there is no conversation ${id}`,
+        'look for it with `find_conversations`',
+      )
     const each = Math.max(500, Math.floor(shownCharacters / data.messages.length))
     const messages = data.messages.map((message) => ({
       ...message,

@@ -1,6 +1,7 @@
 /**
- * The frames of an assistant: a JSON text a line. One that is too long, or no JSON, is answered with an error, and the next
- * one is read: the protocol's own reader would end the server or stay silent. Numbers keep all their digits.
+ * The frames of an assistant: a JSON text a line. One that is too long, or no JSON, is answered
+ * with an error, and the next one is read: the protocol's own reader would end the server or stay
+ * silent. Numbers keep all their digits.
  */
 import { Transform } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
@@ -13,7 +14,10 @@ const parseError = -32700
 const invalidRequest = -32600
 
 /** `answer`: writes a frame to the assistant. */
-export function createFrameReader(answer: (frame: string) => void, maxBytes = maxFrameBytes): Transform {
+export function createFrameReader(
+  answer: (frame: string) => void,
+  maxBytes = maxFrameBytes,
+): Transform {
   let parts: Buffer[] = []
   let size = 0
   let head = ''
@@ -23,7 +27,8 @@ export function createFrameReader(answer: (frame: string) => void, maxBytes = ma
   const take = (part: Buffer) => {
     size += part.length
     // What names the request stands at one of its ends.
-    if (head.length < endLength) head = `${head}${textOf(part.subarray(0, endLength))}`.slice(0, endLength)
+    if (head.length < endLength)
+      head = `${head}${textOf(part.subarray(0, endLength))}`.slice(0, endLength)
     if (size <= maxBytes) return void parts.push(part)
     tail = `${tail}${textOf((parts.at(-1) ?? empty).subarray(-endLength))}${textOf(part.subarray(-endLength))}`
     tail = tail.slice(-endLength)
@@ -70,8 +75,14 @@ const textOf = (part: Buffer) => part.toString('latin1')
 
 /** The id of a request whose rest is not kept; null if neither end shows it. */
 function idAtEnds(head: string, tail: string): string | number | null {
-  const first = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]{1,200}"|\d{1,15})\s*,/.exec(head)
-  const last = /,\s*"id"\s*:\s*("[^"\\]{1,200}"|\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(tail)
+  const first =
+    /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]{1,200}"|\d{1,15})\s*,/.exec(
+      head,
+    )
+  const last =
+    /,\s*"id"\s*:\s*("[^"\\]{1,200}"|\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(
+      tail,
+    )
   const found = first?.[1] ?? last?.[1]
   return found === undefined ? null : JSON.parse(found)
 }
@@ -93,6 +104,7 @@ function withAllDigits(frame: Buffer): Buffer | null {
 
 /** Source: tc39.es/proposal-json-parse-with-source, read 2026-11-28. */
 function keepDigits(_: string, value: unknown, context?: { readonly source?: string }): unknown {
-  const isRounded = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
+  const isRounded =
+    typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
   return isRounded && /^-?\d+$/.test(context?.source ?? '') ? context?.source : value
 }

@@ -1,9 +1,15 @@
 /**
- * Serves the Model Context Protocol over one project of a warehouse, on standard input and output: assistants ask and propose,
- * people decide. No tool approves, sends, stops, cancels, retries or configures anything, and what others wrote is data, never
- * an instruction. Every call is a row of the audit log.
+ * Serves the Model Context Protocol over one project of a warehouse, on standard input and output:
+ * assistants ask and propose, people decide. No tool approves, sends, stops, cancels, retries or
+ * configures anything, and what others wrote is data, never an instruction. Every call is a row of
+ * the audit log.
  */
-import { type CallToolResult, CLIENT_INFO_META_KEY, McpServer, type ServerContext } from '@modelcontextprotocol/server'
+import {
+  type CallToolResult,
+  CLIENT_INFO_META_KEY,
+  McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import { addressOptions, type DatabaseAddress, openWarehouse, type Warehouse } from '../app/open.ts'
 import type { Config } from '../config/config.ts'
@@ -25,7 +31,15 @@ import { proposeTool } from './propose.ts'
 import { reportTool, statusTool } from './report.ts'
 import { callTool, mistake, type Session, type Tool, toResult } from './tool.ts'
 
-const tools: readonly Tool[] = [describeTool, queryTool, reportTool, statusTool, findTool, readTool, proposeTool]
+const tools: readonly Tool[] = [
+  describeTool,
+  queryTool,
+  reportTool,
+  statusTool,
+  findTool,
+  readTool,
+  proposeTool,
+]
 
 const hints = { destructiveHint: false, idempotentHint: true, openWorldHint: false }
 
@@ -50,8 +64,18 @@ type ServeOptions = DatabaseAddress &
 
 /** `ended`: by the client. Throws UserError if the warehouse cannot be opened. */
 export async function serveMcp(options: ServeOptions) {
-  const { configured, databaseUrl, databaseSetting: setting = 'DESKMIRROR_DATABASE_URL', log, version, now } = options
-  const address = addressOptions({ ...options, ...(configured && { projects: configured.config.projects }) })
+  const {
+    configured,
+    databaseUrl,
+    databaseSetting: setting = 'DESKMIRROR_DATABASE_URL',
+    log,
+    version,
+    now,
+  } = options
+  const address = addressOptions({
+    ...options,
+    ...(configured && { projects: configured.config.projects }),
+  })
   // It brings the schema to this version, which readers need.
   const writer = configured && (await openWarehouse(databaseUrl, address))
   const audit = writer && createAuditLog(writer.db)
@@ -76,38 +100,61 @@ export async function serveMcp(options: ServeOptions) {
       (answer) => answer,
       (error: unknown): CallToolResult => {
         // What a person can fix may quote what was asked.
-        if (!(error instanceof UserError)) log.error({ event: 'mcp.failed', tool: tool.name, why: errorText(error) })
-        return { isError: true, content: [{ type: 'text', text: showInvisibleInLines(options.explain(error)) }] }
+        if (!(error instanceof UserError))
+          log.error({ event: 'mcp.failed', tool: tool.name, why: errorText(error) })
+        return {
+          isError: true,
+          content: [{ type: 'text', text: showInvisibleInLines(options.explain(error)) }],
+        }
       },
     )
     const took_ms = Math.round(performance.now() - startedAt)
-    const [bytes_in, bytes_out, is_error] = [sizeOf(given), sizeOf(result.content), result.isError === true]
+    const [bytes_in, bytes_out, is_error] = [
+      sizeOf(given),
+      sizeOf(result.content),
+      result.isError === true,
+    ]
     log.info({ event: 'mcp.called', tool: tool.name, bytes_in, bytes_out, took_ms, is_error })
     const detail = `${bytes_in} bytes asked, ${bytes_out} answered${is_error ? ' with an error' : ''}, ${took_ms} ms`
     const who = { project: session.project.projectId, person, role: 'assistant' }
-    await audit?.append({ ...who, action: 'assistant_asked', subject: tool.name, count: null, detail }, now())
+    await audit?.append(
+      { ...who, action: 'assistant_asked', subject: tool.name, count: null, detail },
+      now(),
+    )
     return result
   }
   const frames = createFrameReader((frame) => process.stdout.write(frame))
   process.stdin.pipe(frames)
-  const transport = new StdioServerTransport(frames, process.stdout, { maxBufferSize: maxFrameBytes + 2 ** 20 })
+  const transport = new StdioServerTransport(frames, process.stdout, {
+    maxBufferSize: maxFrameBytes + 2 ** 20,
+  })
   const server = serveStdio(
     () => {
-      const mcp = new McpServer({ name: 'deskmirror', title: 'deskmirror', version }, { instructions })
+      const mcp = new McpServer(
+        { name: 'deskmirror', title: 'deskmirror', version },
+        { instructions },
+      )
       for (const tool of tools.filter(({ isOffered }) => isOffered?.(session) !== false)) {
         const { name, description, input, output } = tool
         const annotations = { ...hints, readOnlyHint: tool !== proposeTool }
         // The server would refuse what does not fit before the call is counted.
-        const inputSchema = { '~standard': { ...input['~standard'], validate: (value: unknown) => ({ value }) } }
-        mcp.registerTool(name, { description, inputSchema, outputSchema: output, annotations }, (given, context) =>
-          call(tool, given, `${session.person} via ${assistantOf(mcp, context)}`),
+        const inputSchema = {
+          '~standard': { ...input['~standard'], validate: (value: unknown) => ({ value }) },
+        }
+        mcp.registerTool(
+          name,
+          { description, inputSchema, outputSchema: output, annotations },
+          (given, context) =>
+            call(tool, given, `${session.person} via ${assistantOf(mcp, context)}`),
         )
       }
       return mcp
     },
     { transport },
   )
-  const ended = new Promise<void>((resolve) => void process.stdin.once('end', resolve).once('close', resolve))
+  const ended = new Promise<void>(
+    (resolve) => void process.stdin.once('end', resolve).once('close', resolve),
+  )
   const close = async () => {
     for (const open of [server, session.query, warehouse, writer]) await open?.close()
   }
@@ -116,15 +163,26 @@ export async function serveMcp(options: ServeOptions) {
 
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
-async function openSession(options: ServeOptions, { db, projectDb }: Warehouse, setting: string): Promise<Session> {
+async function openSession(
+  options: ServeOptions,
+  { db, projectDb }: Warehouse,
+  setting: string,
+): Promise<Session> {
   const { configured, databaseUrl, person, now } = options
   const mirrored = configured === null ? await listMirroredProjects(db) : []
   const project =
-    configured?.project ?? options.chooseProject(mirrored.map(({ id, timeZone }) => unconfiguredProject(id, timeZone)))
+    configured?.project ??
+    options.chooseProject(mirrored.map(({ id, timeZone }) => unconfiguredProject(id, timeZone)))
   const analyst = configured?.config.analystDatabaseUrl ?? null
-  const [url, from] = analyst === null ? [databaseUrl, setting] : [analyst, 'DESKMIRROR_ANALYST_DATABASE_URL']
+  const [url, from] =
+    analyst === null ? [databaseUrl, setting] : [analyst, 'DESKMIRROR_ANALYST_DATABASE_URL']
   return {
-    ...{ project, now, db: projectDb(project.projectId), address: { databaseUrl, databaseSetting: setting } },
+    ...{
+      project,
+      now,
+      db: projectDb(project.projectId),
+      address: { databaseUrl, databaseSetting: setting },
+    },
     person: findListed(configured?.config ?? null, person)?.name ?? person,
     ...readAccess(options, false),
     query: await openBoundedQuery(url, from),
@@ -136,9 +194,10 @@ function findListed(config: Config | null, person: string) {
 }
 
 /**
- * What the person may, by the settings as they are now: a role that is taken away, or words that are to be hidden, hold for
- * the next call. `wasListed`: the settings named the person when the server started; if they no longer do, nothing is left.
- * Throws UserError if the settings cannot be read.
+ * What the person may, by the settings as they are now: a role that is taken away, or words that
+ * are to be hidden, hold for the next call. `wasListed`: the settings named the person when the
+ * server started; if they no longer do, nothing is left. Throws UserError if the settings cannot be
+ * read.
  */
 function readAccess({ configured, person, readConfig }: ServeOptions, wasListed: boolean) {
   if (configured === null) return { hidesMessages: false, drafts: null }
@@ -146,7 +205,8 @@ function readAccess({ configured, person, readConfig }: ServeOptions, wasListed:
   const known = findListed(config, person)
   const isRemoved = wasListed && known === undefined
   const project = config.projects.find(({ name }) => name === configured.project.name)
-  const mayDraft = !config.readOnly && !isRemoved && (known === undefined || hasRole(known.role, draftRole))
+  const mayDraft =
+    !config.readOnly && !isRemoved && (known === undefined || hasRole(known.role, draftRole))
   return {
     hidesMessages: isRemoved || known?.hidesMessages === true,
     drafts: mayDraft && project !== undefined ? { config, project } : null,
@@ -155,7 +215,8 @@ function readAccess({ configured, person, readConfig }: ServeOptions, wasListed:
 
 /** What a client says of itself: in each request, or, before 2026, once. */
 function assistantOf(mcp: McpServer, { mcpReq }: ServerContext): string {
-  const envelope: { readonly [CLIENT_INFO_META_KEY]?: { title?: unknown; name?: unknown } } = mcpReq.envelope ?? {}
+  const envelope: { readonly [CLIENT_INFO_META_KEY]?: { title?: unknown; name?: unknown } } =
+    mcpReq.envelope ?? {}
   const client = envelope[CLIENT_INFO_META_KEY] ?? mcp.server.getClientVersion()
   return parsePersonName(String(client?.title ?? client?.name ?? '')) ?? 'an assistant'
 }

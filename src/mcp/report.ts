@@ -17,10 +17,13 @@ export const reportTool = defineTool({
   input: z.object({ from: date.describe('The first day'), to: date.describe('The last day') }),
   output: z.looseObject({
     asOf: z.string().nullable().describe('Complete up to here'),
-    volume: z.looseObject({}).describe('Each with value, before, change and what the comparison means'),
+    volume: z
+      .looseObject({})
+      .describe('Each with value, before, change and what the comparison means'),
     uncertainties: rows.describe('What these numbers cannot know'),
   }),
-  run: (dates, { address, project, now }) => readReport(address, project, dates as Partial<DateRange>, now()),
+  run: (dates, { address, project, now }) =>
+    readReport(address, project, dates as Partial<DateRange>, now()),
 })
 
 const listedBatches = 50

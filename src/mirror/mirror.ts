@@ -1,6 +1,7 @@
 /**
- * The copy of the project: lists and rows are read, proved, stored with their cursors in one transaction, verified and audited.
- * What could not be read is a gap or a flag, never silence. It knows nothing of write-backs, analytics or pages.
+ * The copy of the project: lists and rows are read, proved, stored with their cursors in one
+ * transaction, verified and audited. What could not be read is a gap or a flag, never silence. It
+ * knows nothing of write-backs, analytics or pages.
  */
 
 export {
@@ -25,9 +26,20 @@ export type {
 export { allStreams, conversations, messages, visitors } from './core/streams.ts'
 export { createAuditStore } from './sql/audits.ts'
 export { createMirror, type Mirror, type MirrorOptions } from './sql/mirror.ts'
-export { earliestTime, readAuditEstimates, readMirrorState, readNewest } from './sql/mirror-state.ts'
+export {
+  earliestTime,
+  readAuditEstimates,
+  readMirrorState,
+  readNewest,
+} from './sql/mirror-state.ts'
 export { countAllPending, countPendingParents, listPendingStreams } from './sql/pending-children.ts'
-export { type FactKind, factKinds, findPendingKind, listPendingFacts, removePendingFacts } from './sql/pending-facts.ts'
+export {
+  type FactKind,
+  factKinds,
+  findPendingKind,
+  listPendingFacts,
+  removePendingFacts,
+} from './sql/pending-facts.ts'
 export { countMirrored, readRowCounts } from './sql/row-counts.ts'
 export { acquireStreamLocks, type LockResult } from './sql/stream-locks.ts'
 export { readLastReads } from './sql/sync-runs.ts'

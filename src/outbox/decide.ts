@@ -1,4 +1,7 @@
-/** Makes a person's decision: resolves the selection, applies it, and explains why other rows did not change. */
+/**
+ * Makes a person's decision: resolves the selection, applies it, and explains why other rows did
+ * not change.
+ */
 import { cleanKey } from '../values/invisible.ts'
 import { nearestNames } from '../values/nearest-names.ts'
 import { isSamePerson } from '../values/person-name.ts'
@@ -13,7 +16,13 @@ import type {
 } from './core/decision-terms.ts'
 import { type BatchDecision, decisionOf, type OutboxDecision } from './core/decisions.ts'
 import type { OutboxEntry } from './core/outbox-entry.ts'
-import { nextState, presentStatuses, type StatusCounts, toStoredState, type WritebackStatus } from './core/state.ts'
+import {
+  nextState,
+  presentStatuses,
+  type StatusCounts,
+  toStoredState,
+  type WritebackStatus,
+} from './core/state.ts'
 import type { Outbox } from './sql/outbox.ts'
 
 const stepsShown = 20
@@ -25,9 +34,9 @@ const idsReturned = 1000
 export const approvable = ['draft'] as const satisfies readonly WritebackStatus[]
 
 /**
- * `ids` may be beginnings or ends of ids. Throws UserError, before any change, if one matches no id or several, or if
- * there is no such batch. Of what was `shown`, nothing is changed if that has moved since; an approval by a digest is
- * about drafts alone.
+ * `ids` may be beginnings or ends of ids. Throws UserError, before any change, if one matches no id
+ * or several, or if there is no such batch. Of what was `shown`, nothing is changed if that has
+ * moved since; an approval by a digest is about drafts alone.
  */
 export async function executeDecision(
   outbox: Outbox,
@@ -36,14 +45,23 @@ export async function executeDecision(
   { shown, ...terms }: DecisionTerms,
 ): Promise<Omit<DecisionReport, 'project'> | Omit<SelectionMismatch, 'project'>> {
   const statuses = shown !== undefined && decision === 'approved' ? { statuses: approvable } : {}
-  const resolve = async (given: OutboxFilter) => ({ ...(await resolveSelection(outbox, given)), ...statuses })
+  const resolve = async (given: OutboxFilter) => ({
+    ...(await resolveSelection(outbox, given)),
+    ...statuses,
+  })
   const filter = await resolve(selection)
-  const named = shown === undefined || shown.filter === selection ? filter : await resolve(shown.filter)
-  // Rows that get this status now did not stay so, and others may have left it before they are counted.
+  const named =
+    shown === undefined || shown.filter === selection ? filter : await resolve(shown.filter)
+  // Rows that get this status now did not stay so, and others may have left it before they are
+  // counted.
   const asked: readonly WritebackStatus[] | undefined = filter.statuses
   const reached = [decisionOf(decision).to].filter((status) => asked?.includes(status) ?? true)
   const before = await outbox.countByStatus({ ...filter, statuses: reached })
-  const result = await outbox.decide(decision, filter, shown ? { ...terms, shown: { ...shown, filter: named } } : terms)
+  const result = await outbox.decide(
+    decision,
+    filter,
+    shown ? { ...terms, shown: { ...shown, filter: named } } : terms,
+  )
   if ('moved' in result) return describeMismatch(outbox, named, result.moved)
   const { count, ids, following } = result
   const made = { ...terms, decision }
@@ -51,14 +69,26 @@ export async function executeDecision(
     filter.ids === undefined || filter.ids.length > idsReturned
       ? await stayedByStatus(outbox, filter, before, made)
       : await stayedById(outbox, filter.ids, ids, made)
-  const [first] = decision === 'approved' && count > 0 ? await outbox.list({ ids: ids.slice(0, 1) }, 1) : []
+  const [first] =
+    decision === 'approved' && count > 0 ? await outbox.list({ ids: ids.slice(0, 1) }, 1) : []
   const undoUntil = first?.undoUntil ?? null
-  return { moved: count, ids, stayed, ...(following && { following }), ...(undoUntil !== null && { undoUntil }) }
+  return {
+    moved: count,
+    ids,
+    stayed,
+    ...(following && { following }),
+    ...(undoUntil !== null && { undoUntil }),
+  }
 }
 
-export type BatchDecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & { readonly batch: string }
+export type BatchDecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & {
+  readonly batch: string
+}
 
-/** Stops a batch or goes on with it. Throws UserError if it is so already. Of what was `shown`, as above. */
+/**
+ * Stops a batch or goes on with it. Throws UserError if it is so already. Of what was `shown`, as
+ * above.
+ */
 export async function executeBatchDecision(
   outbox: Outbox,
   decision: BatchDecision,
@@ -71,7 +101,10 @@ export async function executeBatchDecision(
   return { batch: batch.id, decision, ...result }
 }
 
-function unchangedBatch({ id, state, stoppedAt, stoppedBy }: BatchSummary, decision: BatchDecision): UserError {
+function unchangedBatch(
+  { id, state, stoppedAt, stoppedBy }: BatchSummary,
+  decision: BatchDecision,
+): UserError {
   const show = `\`deskmirror writeback batches show ${id}\` shows it`
   if (decision === 'resumed') return unchanged(`${id} is not stopped`, show)
   if (stoppedAt !== null)
@@ -84,13 +117,18 @@ function unchangedBatch({ id, state, stoppedAt, stoppedBy }: BatchSummary, decis
   return unchanged(`${id} waits for approval, so nothing of it is sent`, next)
 }
 
-/** Parts of ids and of the batch's name become whole ones, and a person's name all of its spellings. */
+/**
+ * Parts of ids and of the batch's name become whole ones, and a person's name all of its spellings.
+ */
 async function resolveSelection(outbox: Outbox, selection: OutboxFilter): Promise<OutboxFilter> {
   const { ids, batch, approvedBy } = selection
-  const isApprover = (name: string) => approvedBy?.some((other) => isSamePerson(other, name)) === true
+  const isApprover = (name: string) =>
+    approvedBy?.some((other) => isSamePerson(other, name)) === true
   return {
     ...selection,
-    ...(approvedBy && { approvedBy: [...approvedBy, ...(await outbox.listApprovers()).filter(isApprover)] }),
+    ...(approvedBy && {
+      approvedBy: [...approvedBy, ...(await outbox.listApprovers()).filter(isApprover)],
+    }),
     ...(ids && { ids: await resolveIds(outbox, ids) }),
     ...(batch !== undefined && { batch: (await requireBatch(outbox, batch)).id }),
   }
@@ -122,20 +160,33 @@ async function stayedByStatus(
   made: DecisionMade,
 ): Promise<DecisionReport['stayed']> {
   const { decision } = made
-  const counts: StatusCounts = { ...(await outbox.countByStatus(filter)), [decisionOf(decision).to]: 0, ...before }
+  const counts: StatusCounts = {
+    ...(await outbox.countByStatus(filter)),
+    [decisionOf(decision).to]: 0,
+    ...before,
+  }
   const present = presentStatuses(counts).map((status) => ({ status, count: counts[status] ?? 0 }))
   // Taking approvals back is about what is queued; what has left earlier is not worth a line.
-  const stayed = decision === 'approval_undone' ? [] : present.filter(({ status }) => !canMove(status, decision))
-  // Their status allows the decision, and something else does not: their batch is stopped, or one's own approval.
+  const stayed =
+    decision === 'approval_undone' ? [] : present.filter(({ status }) => !canMove(status, decision))
+  // Their status allows the decision, and something else does not: their batch is stopped, or one's
+  // own approval.
   const refused = present.filter(({ status }) => canMove(status, decision))
   const isExplained =
-    decision === 'approved' || decision === 'approval_undone' || (decision === 'retried' && made.approveOwn === false)
+    decision === 'approved' ||
+    decision === 'approval_undone' ||
+    (decision === 'retried' && made.approveOwn === false)
   const [example] =
     refused.length > 0 && isExplained
       ? await outbox.list({ ...filter, statuses: refused.map(({ status }) => status) }, 1)
       : []
   return [
-    ...stayed.map(({ status, count }) => ({ id: null, status, count, why: whyStayed(status, decision) })),
+    ...stayed.map(({ status, count }) => ({
+      id: null,
+      status,
+      count,
+      why: whyStayed(status, decision),
+    })),
     ...refused.flatMap(({ status, count }) =>
       example === undefined ? [] : [{ id: null, status, count, why: whyRefused(example, made) }],
     ),
@@ -152,7 +203,9 @@ async function stayedById(
   const entries = left.length === 0 ? [] : await outbox.list({ ids: left }, left.length)
   return entries.map((entry) => {
     const { id, status } = entry
-    const why = canMove(status, made.decision) ? whyRefused(entry, made) : whyStayed(status, made.decision)
+    const why = canMove(status, made.decision)
+      ? whyRefused(entry, made)
+      : whyStayed(status, made.decision)
     return { id, status, count: 1, why }
   })
 }
@@ -168,8 +221,10 @@ function whyRefused(
       : `the grace of its approval ended at ${undoUntil}; \`writeback stop --batch\` puts what has not left back to draft`
   if (status === 'sending')
     return 'a process waits for its response; if that process has ended, the next push or the worker finds the outcome'
-  if (stoppedBy !== null) return `its batch was stopped by ${stoppedBy}: \`writeback resume --batch ${batchId ?? ''}\``
-  if (approveOwn === false) return 'you queued it, so someone else has to approve it (approve_own: off)'
+  if (stoppedBy !== null)
+    return `its batch was stopped by ${stoppedBy}: \`writeback resume --batch ${batchId ?? ''}\``
+  if (approveOwn === false)
+    return 'you queued it, so someone else has to approve it (approve_own: off)'
   return 'its batch is stopped: resume it first with `writeback resume`'
 }
 
@@ -177,7 +232,8 @@ function whyRefused(
 function whyStayed(status: WritebackStatus, decision: OutboxDecision): string {
   if (status === 'sending' && decision === 'cancelled')
     return 'if it did not arrive it becomes cancelled, and it is not sent again'
-  if (status === 'sending') return 'it may have been sent already; its outcome is found automatically'
+  if (status === 'sending')
+    return 'it may have been sent already; its outcome is found automatically'
   if (status === 'uncertain') return 'resolve it first with `writeback resolve`'
   if (decision === 'arrived' || decision === 'lost') return 'its outcome is known'
   if (status === 'succeeded') return 'it has arrived and cannot be undone'
@@ -191,8 +247,15 @@ function whyStayed(status: WritebackStatus, decision: OutboxDecision): string {
 const namesConsidered = 10_000
 const maxSuggestions = 3
 
-/** `typed`: a batch's name or a unique beginning of it. Throws UserError if there is none, or several. */
-export async function requireBatch(outbox: Outbox, typed: string, what = 'nothing was changed'): Promise<BatchSummary> {
+/**
+ * `typed`: a batch's name or a unique beginning of it. Throws UserError if there is none, or
+ * several.
+ */
+export async function requireBatch(
+  outbox: Outbox,
+  typed: string,
+  what = 'nothing was changed',
+): Promise<BatchSummary> {
   const name = cleanKey(typed)
   // SQL may have given it a name that a person would not paste.
   const batch = (await outbox.findBatch(typed)) ?? (await outbox.findBatch(name))
@@ -201,16 +264,27 @@ export async function requireBatch(outbox: Outbox, typed: string, what = 'nothin
   const [only, ...others] = name === '' ? [] : names.filter((known) => known.startsWith(name))
   const found = only === undefined || others.length > 0 ? null : await outbox.findBatch(only)
   if (found !== null) return found
-  const near = only === undefined ? nearBatches(name, names) : [only, ...others].slice(0, maxSuggestions)
-  const why = others.length > 0 ? `several batches begin with ${name}` : `there is no write-back of a batch ${name}`
-  const next = near.length > 0 ? `write ${near.join(' or ')}` : '`deskmirror writeback batches` lists them'
+  const near =
+    only === undefined ? nearBatches(name, names) : [only, ...others].slice(0, maxSuggestions)
+  const why =
+    others.length > 0
+      ? `several batches begin with ${name}`
+      : `there is no write-back of a batch ${name}`
+  const next =
+    near.length > 0 ? `write ${near.join(' or ')}` : '`deskmirror writeback batches` lists them'
   throw new UserError({ what, why, next, exitCode: 2 })
 }
 
-/** Nobody types the digest at the end of a name, so names are also compared without it. The newest of each come first. */
+/**
+ * Nobody types the digest at the end of a name, so names are also compared without it. The newest
+ * of each come first.
+ */
 function nearBatches(typed: string, names: readonly string[]): readonly string[] {
   const plain = new Set(nearestNames(withoutDigest(typed), [...new Set(names.map(withoutDigest))]))
-  const near = [...nearestNames(typed, names), ...names.filter((name) => plain.has(withoutDigest(name)))]
+  const near = [
+    ...nearestNames(typed, names),
+    ...names.filter((name) => plain.has(withoutDigest(name))),
+  ]
   return [...new Set(near)].slice(0, maxSuggestions)
 }
 
@@ -220,22 +294,31 @@ function withoutDigest(name: string): string {
 }
 
 /**
- * `parts`: ids, or unique beginnings or ends of them. Throws UserError if one matches no id or several.
+ * `parts`: ids, or unique beginnings or ends of them. Throws UserError if one matches no id or
+ * several.
  */
-export async function resolveIds(outbox: Outbox, parts: readonly string[]): Promise<readonly string[]> {
+export async function resolveIds(
+  outbox: Outbox,
+  parts: readonly string[],
+): Promise<readonly string[]> {
   const found: string[] = []
   const whole = await findWholeIds(outbox, parts)
   for (const part of parts) {
     const [id, ...others] = whole.has(part) ? [part] : await outbox.findIds(part)
-    if (id === undefined) throw unchanged(`there is no write-back with the id ${part}`, '`writeback list` shows them')
-    if (others.length > 0) throw unchanged(describeSeveral(part, [id, ...others]), 'write more of the id')
+    if (id === undefined)
+      throw unchanged(`there is no write-back with the id ${part}`, '`writeback list` shows them')
+    if (others.length > 0)
+      throw unchanged(describeSeveral(part, [id, ...others]), 'write more of the id')
     found.push(id)
   }
   return [...new Set(found)]
 }
 
 /** A decision about what was shown names thousands by their whole ids. */
-async function findWholeIds(outbox: Outbox, parts: readonly string[]): Promise<ReadonlySet<string>> {
+async function findWholeIds(
+  outbox: Outbox,
+  parts: readonly string[],
+): Promise<ReadonlySet<string>> {
   const found = new Set<string>()
   const size = 1000
   for (let start = 0; parts.length > 1 && start < parts.length; start += size) {

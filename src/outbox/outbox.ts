@@ -1,6 +1,6 @@
 /**
- * Write-backs: queued, reviewed, decided by people, sent in order and within the rate, verified, taken back. A reply leaves at
- * most once, or its fate is known to be unknown.
+ * Write-backs: queued, reviewed, decided by people, sent in order and within the rate, verified,
+ * taken back. A reply leaves at most once, or its fate is known to be unknown.
  */
 export {
   type BatchesReport,
@@ -95,7 +95,12 @@ export {
   toMistake,
   type WritebackRequest,
 } from './core/writeback-request.ts'
-export { type BatchDecisionRequest, executeBatchDecision, executeDecision, requireBatch } from './decide.ts'
+export {
+  type BatchDecisionRequest,
+  executeBatchDecision,
+  executeDecision,
+  requireBatch,
+} from './decide.ts'
 export {
   type BatchProgress,
   describeBatch,
@@ -126,4 +131,10 @@ export {
 export { maxConcurrentLanes, sendLane } from './send/lane.ts'
 export { type PushProgress, type PushReport, push } from './send/push.ts'
 export { createOutbox, type Outbox, withOutboxSnapshot } from './sql/outbox.ts'
-export { countWithoutProject, createSends, listHeld, readSendingStop, readSends } from './sql/sending.ts'
+export {
+  countWithoutProject,
+  createSends,
+  listHeld,
+  readSendingStop,
+  readSends,
+} from './sql/sending.ts'

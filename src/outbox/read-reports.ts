@@ -1,4 +1,7 @@
-/** Reads what people see of a write-back and of batches: outcomes, reasons, and how long the rest takes. */
+/**
+ * Reads what people see of a write-back and of batches: outcomes, reasons, and how long the rest
+ * takes.
+ */
 
 import type { ProjectName } from '../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
@@ -33,7 +36,10 @@ export type ShowWritebackReport = {
 }
 
 /** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
-export async function readWriteback(outbox: Outbox, id: string): Promise<Omit<ShowWritebackReport, 'project'>> {
+export async function readWriteback(
+  outbox: Outbox,
+  id: string,
+): Promise<Omit<ShowWritebackReport, 'project'>> {
   const entries = await outbox.list({ ids: await resolveIds(outbox, [id]) }, 1)
   const [writeback] = await outbox.nameEntries(entries)
   if (writeback === undefined) throw new Error('an id that was just found is gone')
@@ -56,7 +62,8 @@ export async function listBatches(
   pace: Pace,
   { limit, before }: { readonly limit: number; readonly before?: string },
 ): Promise<Omit<BatchesReport, 'project'>> {
-  const from = before === undefined ? undefined : await requireBatch(outbox, before, 'nothing was listed')
+  const from =
+    before === undefined ? undefined : await requireBatch(outbox, before, 'nothing was listed')
   const found = await outbox.listBatches(limit + 1, from)
   const batches = []
   for (const batch of found.slice(0, limit))
@@ -67,7 +74,11 @@ export async function listBatches(
 const samplesPerOutcome = 3
 
 /** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none. */
-export async function readBatch(outbox: Outbox, pace: Pace, name: string): Promise<Omit<BatchReport, 'project'>> {
+export async function readBatch(
+  outbox: Outbox,
+  pace: Pace,
+  name: string,
+): Promise<Omit<BatchReport, 'project'>> {
   const batch = await requireBatch(outbox, name, 'nothing was shown')
   const approval = await outbox.digestOf({ batch: batch.id, statuses: approvable })
   const isApprovable = batch.stoppedAt === null && approval.count > 0
@@ -81,7 +92,11 @@ export async function describeBatch(
   batch: BatchSummary,
 ): Promise<Omit<BatchReport, 'project' | 'approval'>> {
   const counted = await outbox.countByOperation({ batch: batch.id })
-  const withSamples = async ({ operation, status, count }: (typeof counted)[number]): Promise<BatchOutcome> => {
+  const withSamples = async ({
+    operation,
+    status,
+    count,
+  }: (typeof counted)[number]): Promise<BatchOutcome> => {
     const which = { batch: batch.id, operations: [operation], statuses: [status] }
     const samples = await outbox.nameEntries(await outbox.list(which, samplesPerOutcome))
     return { operation, status, count, samples }
@@ -143,7 +158,10 @@ export function toBatchProgress(first: BatchReading, { at, report }: BatchReadin
     settled,
     counts: batch.counts,
     /** Settled in a minute since the first reading; null if that was too short ago to say. */
-    perMinute: took < minRateTime ? null : ((settled - countSettled(first.report.batch.counts)) / took) * 60_000,
+    perMinute:
+      took < minRateTime
+        ? null
+        : ((settled - countSettled(first.report.batch.counts)) / took) * 60_000,
     /** When the last row will be settled; null if nothing is sent or nothing is left. */
     doneAt: moving && estimate.left > 0 ? at + estimate.takesMs : null,
     restsUntil: estimate.restsUntil,
@@ -152,6 +170,13 @@ export function toBatchProgress(first: BatchReading, { at, report }: BatchReadin
 }
 
 function countSettled(counts: StatusCounts): number {
-  const { succeeded = 0, failed = 0, conflict = 0, uncertain = 0, cancelled = 0, expired = 0 } = counts
+  const {
+    succeeded = 0,
+    failed = 0,
+    conflict = 0,
+    uncertain = 0,
+    cancelled = 0,
+    expired = 0,
+  } = counts
   return succeeded + failed + conflict + uncertain + cancelled + expired
 }

@@ -1,4 +1,7 @@
-/** Queues the inverse of a batch as a draft batch, from what was seen before each of its write-backs was sent. */
+/**
+ * Queues the inverse of a batch as a draft batch, from what was seen before each of its write-backs
+ * was sent.
+ */
 
 import { inChunks } from '../values/chunks.ts'
 import { UserError } from '../values/user-error.ts'
@@ -32,7 +35,8 @@ export async function revertBatch(
     const revert = revertLane(lane)
     arrived += lane.rows.filter(({ status }) => status === 'succeeded').length
     // The ref keeps two people who take it back at the same time from queueing it twice.
-    const refOf = ({ operation }: WritebackRequest) => `${revertId}/${lane.rows[0]?.id ?? ''}/${operation}`
+    const refOf = ({ operation }: WritebackRequest) =>
+      `${revertId}/${lane.rows[0]?.id ?? ''}/${operation}`
     requests.push(...revert.requests.map((request) => ({ ...request, ref: refOf(request) })))
     for (const row of revert.notReverted) {
       counts[row.outcome] = (counts[row.outcome] ?? 0) + 1
@@ -50,12 +54,26 @@ export async function revertBatch(
     createdBy: by,
     expiresAt: null,
     ...(audit && { audit }),
-    batch: { title: `Takes back ${batch.title ?? batch.id}`, source: 'revert', note: null, reverts: batch.id },
+    batch: {
+      title: `Takes back ${batch.title ?? batch.id}`,
+      source: 'revert',
+      note: null,
+      reverts: batch.id,
+    },
   })
   const queued = 'queued' in result ? result.queued : 0
   const targets = await outbox.readTargets(notReverted)
-  const named = notReverted.map((row, index) => ({ ...row, visitorName: visitorNameOf(targets[index] ?? null) }))
-  return { reverts: batch.id, batch: queued === 0 ? null : revertId, queued, counts, notReverted: named }
+  const named = notReverted.map((row, index) => ({
+    ...row,
+    visitorName: visitorNameOf(targets[index] ?? null),
+  }))
+  return {
+    reverts: batch.id,
+    batch: queued === 0 ? null : revertId,
+    queued,
+    counts,
+    notReverted: named,
+  }
 }
 
 /** What is sent afterwards would not be taken back. */

@@ -47,16 +47,27 @@ const oneVisitor = `${inProject}/visitors/{visitorId}`
 const oneCall = '/public/calls/{callId}'
 
 /** `address`: method and path. `query`: the names of its query parameters. */
-function operation(id: string, address: string, scope: Scope | null, run: Run, ...query: string[]): Endpoint {
+function operation(
+  id: string,
+  address: string,
+  scope: Scope | null,
+  run: Run,
+  ...query: string[]
+): Endpoint {
   const [method, path] = address.split(' ') as [Endpoint['method'], string]
   return { id, method, path, scope, query: () => query, run }
 }
 
 const listConversations: Run = ({ project, query, switches: s }) => {
   const reader = createQueryReader(query, s)
-  const handled = reader.flag('handled') ?? { all: undefined, open: false, handled: true }[s['conversations.handled']]
-  const matches = (row: Conversation) => handled === undefined || (row.handledAt !== null) === handled
-  return project.view().conversations.page({ ...reader.page({ since: s['conversations.bound'] }), matches })
+  const handled =
+    reader.flag('handled') ??
+    { all: undefined, open: false, handled: true }[s['conversations.handled']]
+  const matches = (row: Conversation) =>
+    handled === undefined || (row.handledAt !== null) === handled
+  return project
+    .view()
+    .conversations.page({ ...reader.page({ since: s['conversations.bound'] }), matches })
 }
 
 const listMessages: Run = ({ project, params, query, switches: s }) => {
@@ -72,7 +83,12 @@ const listMessages: Run = ({ project, params, query, switches: s }) => {
   return project.view().messages.page(conversation, { ...page, limit })
 }
 
-const messageParameters = { since: ['since', 'limit'], before: ['before', 'limit'], limit: ['limit'], all: [] }
+const messageParameters = {
+  since: ['since', 'limit'],
+  before: ['before', 'limit'],
+  limit: ['limit'],
+  all: [],
+}
 
 const sendMessage: Run = ({ project: { mutate, view }, params, body }) => {
   const { content, senderName } = readBody(body, { content: 'text', senderName: 'text' })
@@ -102,11 +118,17 @@ const updateVisitor: Run = ({ project: { mutate, view }, params, body, switches:
   const visitor = view().visitors.find(params.visitorId)
   const { id } = visitor
   if (s['writes.effect'] === 'none') return view().visitors.current(visitor)
-  const textOrNull = (value: unknown) => storedForms[s['visitors.stores']](typeof value === 'string' ? value : null)
+  const textOrNull = (value: unknown) =>
+    storedForms[s['visitors.stores']](typeof value === 'string' ? value : null)
   return view().visitors.current(mutate.renameVisitor(id, textOrNull(name), textOrNull(email)))
 }
 
-const addNote: Run = ({ project: { mutate, view }, params, body, switches: { 'note.field': field } }) => {
+const addNote: Run = ({
+  project: { mutate, view },
+  params,
+  body,
+  switches: { 'note.field': field },
+}) => {
   const fields = readBody(body, { [field]: 'text' })
   const { id } = view().visitors.find(params.visitorId)
   return view().note(mutate.addNote(id, String(fields[field])))
@@ -126,7 +148,10 @@ const listCalls: Run = ({ project, query, switches: s }) => {
   const page = createQueryReader(query, s).page(bounds, { need })
   const wideMs = (page.upper?.at ?? 0) - (page.lower?.at ?? 0)
   if (s['calls.window'] > 0 && wideMs > s['calls.window'] * dayMs)
-    throw validationProblem({ field: 'to', message: `must be within ${s['calls.window']} days of from` })
+    throw validationProblem({
+      field: 'to',
+      message: `must be within ${s['calls.window']} days of from`,
+    })
   return project.view().calls.page(page)
 }
 
@@ -156,14 +181,19 @@ const getAnalytics: Run = ({ project, query, switches: s, now }) => {
 }
 
 function unreadableRollup(answer: Switches['analytics.answer']): Json {
-  if (answer === '400') throw validationProblem({ field: 'from', message: 'is a day without a rollup' })
+  if (answer === '400')
+    throw validationProblem({ field: 'from', message: 'is a day without a rollup' })
   if (answer === '404') throw notFound('rollup')
   if (answer === 'too-large') return { calls: { total: 1 }, text: 'x'.repeat(41 * 2 ** 20) }
-  return answer === 'null' ? null : { projectId: '00000000-0000-4000-8000-000000000000', calls: { total: 1 } }
+  return answer === 'null'
+    ? null
+    : { projectId: '00000000-0000-4000-8000-000000000000', calls: { total: 1 } }
 }
 
 const getAvailability: Run = ({ project, now, switches: s }) =>
-  ({ plain: project.view().availability(now), list: [], text: 'available' })[s['availability.answer']]
+  ({ plain: project.view().availability(now), list: [], text: 'available' })[
+    s['availability.answer']
+  ]
 
 /** Every operation, except the widget's token. */
 export const operations: readonly Endpoint[] = [
@@ -181,21 +211,52 @@ export const operations: readonly Endpoint[] = [
     single('conversations', 'conversationId'),
   ),
   {
-    ...operation('listMessages', `GET ${oneConversation}/messages`, 'conversations:read', listMessages),
+    ...operation(
+      'listMessages',
+      `GET ${oneConversation}/messages`,
+      'conversations:read',
+      listMessages,
+    ),
     query: (s) => messageParameters[s['messages.paging']],
   },
   operation('sendMessage', `POST ${oneConversation}/messages`, 'conversations:write', sendMessage),
   operation('setHandled', `POST ${oneConversation}/handled`, 'conversations:write', setHandled),
-  operation('listVisitors', `GET ${inProject}/visitors`, 'visitors:read', listVisitors, 'since', 'limit'),
+  operation(
+    'listVisitors',
+    `GET ${inProject}/visitors`,
+    'visitors:read',
+    listVisitors,
+    'since',
+    'limit',
+  ),
   operation('getVisitor', `GET ${oneVisitor}`, 'visitors:read', single('visitors', 'visitorId')),
   operation('updateVisitor', `PATCH ${oneVisitor}`, 'visitors:write', updateVisitor),
-  operation('listActivity', `GET ${oneVisitor}/activity`, 'visitors:read', listActivity, 'before', 'limit'),
+  operation(
+    'listActivity',
+    `GET ${oneVisitor}/activity`,
+    'visitors:read',
+    listActivity,
+    'before',
+    'limit',
+  ),
   operation('addNote', `POST ${oneVisitor}/notes`, 'visitors:write', addNote),
   operation('listCalls', `GET ${inProject}/calls`, 'calls:read', listCalls, 'from', 'to', 'limit'),
   operation('getCall', `GET ${oneCall}`, 'calls:read', single('calls', 'callId')),
   operation('getRecording', `GET ${oneCall}/recording`, 'calls:read', getRecording),
-  operation('getAnalytics', `GET ${inProject}/analytics`, 'analytics:read', getAnalytics, 'from', 'to'),
-  operation('getAvailability', `GET ${inProject}/availability`, 'availability:read', getAvailability),
+  operation(
+    'getAnalytics',
+    `GET ${inProject}/analytics`,
+    'analytics:read',
+    getAnalytics,
+    'from',
+    'to',
+  ),
+  operation(
+    'getAvailability',
+    `GET ${inProject}/availability`,
+    'availability:read',
+    getAvailability,
+  ),
 ]
 
 export const widgetPath = '/v1/widget/token'
@@ -203,7 +264,11 @@ export const widgetPath = '/v1/widget/token'
 const visitorFields = { email: 'string', name: 'string', company: 'string' } as const
 
 const mintWidgetToken: Run = ({ body, draw, now, switches: s }) => {
-  const { visitor, ttl } = readBody(body, {}, { visitor: 'object', metadata: 'object', ttl: 'integer' })
+  const { visitor, ttl } = readBody(
+    body,
+    {},
+    { visitor: 'object', metadata: 'object', ttl: 'integer' },
+  )
   if (visitor !== undefined) readBody(visitor, {}, visitorFields)
   const seconds = typeof ttl === 'number' ? ttl : 600
   const token = `wgt_${[1, 2, 3].map((part) => draw(part).toString(36)).join('')}`
@@ -223,9 +288,15 @@ const mintWidgetToken: Run = ({ body, draw, now, switches: s }) => {
 /** It takes a bearer key, and needs no scope. */
 const widgetOperation = operation('mintWidgetToken', `POST ${widgetPath}`, null, mintWidgetToken)
 
-export type RouteMatch = { readonly operation: Endpoint; readonly params: OperationRequest['params'] }
+export type RouteMatch = {
+  readonly operation: Endpoint
+  readonly params: OperationRequest['params']
+}
 
-const routes = [...operations, widgetOperation].map((operation) => ({ operation, parts: operation.path.split('/') }))
+const routes = [...operations, widgetOperation].map((operation) => ({
+  operation,
+  parts: operation.path.split('/'),
+}))
 
 export function findRoute(method: string, path: string): RouteMatch | undefined {
   const given = path.split('/')
@@ -236,6 +307,8 @@ export function findRoute(method: string, path: string): RouteMatch | undefined 
       parts.every((part, i) => part.startsWith('{') || part === given[i]),
   )
   if (found === undefined) return undefined
-  const params = found.parts.flatMap((part, i) => (part.startsWith('{') ? [[part.slice(1, -1), given[i] ?? '']] : []))
+  const params = found.parts.flatMap((part, i) =>
+    part.startsWith('{') ? [[part.slice(1, -1), given[i] ?? '']] : [],
+  )
   return { operation: found.operation, params: Object.fromEntries(params) }
 }

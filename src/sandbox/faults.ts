@@ -1,4 +1,7 @@
-/** Faults between a client and the service, random or scripted in advance, and the responses that replace the real ones. */
+/**
+ * Faults between a client and the service, random or scripted in advance, and the responses that
+ * replace the real ones.
+ */
 import type { Json } from '../values/json.ts'
 import { type Endpoint, isWrite } from './endpoints.ts'
 import { pick, purposes, type SeededRandom, toUnitInterval } from './random.ts'
@@ -8,7 +11,10 @@ import { parseNames, type Switches } from './switches.ts'
 type Fault = {
   /** Whether the service performs the operation first. */
   readonly done: boolean
-  /** The response that replaces the real one. Without it the network changes the real one: cuts, lengthens or delays it. */
+  /**
+   * The response that replaces the real one. Without it the network changes the real one: cuts,
+   * lengthens or delays it.
+   */
   readonly respond?: (requestId: string, s: Switches) => ServiceResponse
 }
 
@@ -41,7 +47,10 @@ export const faultKinds = {
   'foreign-429-after': { done: true, respond: overLimit },
   'html-429': { done: false, respond: busyGateway },
   'html-429-after': { done: true, respond: busyGateway },
-  redirect: { done: false, respond: () => ({ status: 302, headers: { location: '/elsewhere' }, body: '' }) },
+  redirect: {
+    done: false,
+    respond: () => ({ status: 302, headers: { location: '/elsewhere' }, body: '' }),
+  },
   /** The status that `fault.status` names. */
   status: { done: false, respond: oddStatus },
   'status-after': { done: true, respond: oddStatus },
@@ -74,19 +83,26 @@ export function createFaults(random: SeededRandom, switches: () => Switches) {
   const scripted: { readonly fault: ScriptedFault; skip: number; left: number }[] = []
   const randomFault = (operation: Endpoint, requestNumber: number): FaultKind | null => {
     const s = switches()
-    if (s['fault.rate'] === 0 || toUnitInterval(random(purposes.fault, requestNumber)) >= s['fault.rate']) return null
+    if (
+      s['fault.rate'] === 0 ||
+      toUnitInterval(random(purposes.fault, requestNumber)) >= s['fault.rate']
+    )
+      return null
     if (s['fault.on'] !== 'all' && isWrite(operation) !== (s['fault.on'] === 'writes')) return null
     return pick(parseFaultKinds(s['fault.kinds']), random(purposes.fault, requestNumber, 1))
   }
   return {
     script(fault: ScriptedFault) {
-      if (!Object.hasOwn(faultKinds, fault.kind)) throw new RangeError(`there is no fault ${fault.kind}`)
+      if (!Object.hasOwn(faultKinds, fault.kind))
+        throw new RangeError(`there is no fault ${fault.kind}`)
       scripted.push({ fault, skip: fault.skip ?? 0, left: fault.times ?? 1 })
     },
     clear: () => void scripted.splice(0),
     /** The fault of this request. Called once per request, in order of arrival. */
     nextFault(operation: Endpoint, requestNumber: number, path: string): FaultKind | null {
-      const entry = scripted.find(({ fault, left }) => left > 0 && matchesRequest(fault, operation, path))
+      const entry = scripted.find(
+        ({ fault, left }) => left > 0 && matchesRequest(fault, operation, path),
+      )
       if (entry === undefined) return randomFault(operation, requestNumber)
       if (entry.skip > 0) {
         entry.skip -= 1
@@ -98,13 +114,25 @@ export function createFaults(random: SeededRandom, switches: () => Switches) {
   }
 }
 
-function matchesRequest({ path = '', operation, method }: ScriptedFault, asked: Endpoint, askedPath: string): boolean {
-  return askedPath.includes(path) && (operation ?? asked.id) === asked.id && (method ?? asked.method) === asked.method
+function matchesRequest(
+  { path = '', operation, method }: ScriptedFault,
+  asked: Endpoint,
+  askedPath: string,
+): boolean {
+  return (
+    askedPath.includes(path) &&
+    (operation ?? asked.id) === asked.id &&
+    (method ?? asked.method) === asked.method
+  )
 }
 
 /** Throws a RangeError for a kind that does not exist. */
 export function parseFaultKinds(list: string): readonly FaultKind[] {
-  const chosen = parseNames(list, allKinds, (name) => `there is no fault ${name}; there are ${allKinds.join(', ')}`)
+  const chosen = parseNames(
+    list,
+    allKinds,
+    (name) => `there is no fault ${name}; there are ${allKinds.join(', ')}`,
+  )
   return chosen.length === 0 ? defaultKinds : chosen
 }
 
@@ -115,7 +143,11 @@ function envelope(status: number, code: string, headers: Record<string, string> 
 
 export function htmlPage(status: number, title: string) {
   const body = `<html><head><title>${status} ${title}</title></head><body><h1>${title}</h1></body></html>`
-  return (): ServiceResponse => ({ status, headers: { 'content-type': 'text/html; charset=utf-8' }, body })
+  return (): ServiceResponse => ({
+    status,
+    headers: { 'content-type': 'text/html; charset=utf-8' },
+    body,
+  })
 }
 
 function oddStatus(requestId: string, { 'fault.status': status }: Switches): ServiceResponse {

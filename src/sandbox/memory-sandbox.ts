@@ -1,10 +1,19 @@
-/** The sandbox without its network: the projects, their keys and clock, the request log, and what tests do to them. */
+/**
+ * The sandbox without its network: the projects, their keys and clock, the request log, and what
+ * tests do to them.
+ */
 import { performance } from 'node:perf_hooks'
 import { type EpochMs, type Ms, parseTime } from '../values/time.ts'
 import { type Scope, scopes } from './endpoints.ts'
 import { parseFaultKinds } from './faults.ts'
 import { applyRandomMutations, type MutationKind, parseMutationKinds } from './mutations.ts'
-import { createProject, type Project, projectIdFromSeed, type TruthStream, truthOf } from './project.ts'
+import {
+  createProject,
+  type Project,
+  projectIdFromSeed,
+  type TruthStream,
+  truthOf,
+} from './project.ts'
 import { computeRollup } from './rollup.ts'
 import { defaultSize, type Size } from './seed-context.ts'
 import { countRequests, createService } from './service.ts'
@@ -34,7 +43,9 @@ export type SandboxOptions = ProjectOptions & {
   readonly prefix?: string
   /** Where the service's clock starts, RFC 3339. The seed data ends a few seconds earlier. */
   readonly now?: string
-  /** Seconds of the service's clock per real second: 1 by default; 0 = it moves only by `advance`. */
+  /**
+   * Seconds of the service's clock per real second: 1 by default; 0 = it moves only by `advance`.
+   */
   readonly speed?: number
   readonly switches?: Partial<Switches>
   /** Further projects beside the first, which the other options describe. */
@@ -61,16 +72,23 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
     return found
   }
   let keyCount = 0
-  const addKey = ({ key, id = `key_${keyCount + 1}`, scopes: given = scopes }: KeyOptions, projectId?: string) => {
+  const addKey = (
+    { key, id = `key_${keyCount + 1}`, scopes: given = scopes }: KeyOptions,
+    projectId?: string,
+  ) => {
     keyCount += 1
     service.keys.set(key, { id, projectId: findProject(projectId).id, scopes: given })
   }
-  for (const [n, { seed = firstSeed + n, size, keys, ...given }] of [options, ...(options.projects ?? [])].entries()) {
+  for (const [n, { seed = firstSeed + n, size, keys, ...given }] of [
+    options,
+    ...(options.projects ?? []),
+  ].entries()) {
     const id = (given.id ?? projectIdFromSeed(seed)).toLowerCase()
     if (projects.has(id)) throw new RangeError(`two projects have the id ${id}`)
     const seedOptions = { seed, size: { ...defaultSize, ...size }, end: clock.start }
     projects.set(id, createProject(id, seedOptions, clock.now, currentSwitches))
-    for (const key of keys ?? [{ key: n === 0 ? defaultKey : `${defaultKey}_${n + 1}` }]) addKey(key, id)
+    for (const key of keys ?? [{ key: n === 0 ? defaultKey : `${defaultKey}_${n + 1}` }])
+      addKey(key, id)
   }
   return {
     /** What answers requests; see `receiveRequest`. */
@@ -97,8 +115,9 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
       applyRandomMutations(findProject(id), n, seed, kinds),
     switches: currentSwitches,
     /**
-     * Changes all of these switches, or throws RangeError. `rate.*` resets the rate limits. `storm.*`, `rows.rhythm`,
-     * `calls.seconds`, `ids.letters` and `content` belong to the seed data: they recreate it and discard later changes.
+     * Changes all of these switches, or throws RangeError. `rate.*` resets the rate limits.
+     * `storm.*`, `rows.rhythm`, `calls.seconds`, `ids.letters` and `content` belong to the seed
+     * data: they recreate it and discard later changes.
      */
     setSwitches(changes: Partial<Switches>) {
       switches = validateSwitches(parseSwitches(changes, switches))
@@ -121,11 +140,15 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
 function validateSwitches(switches: Switches): Switches {
   parseFaultKinds(switches['fault.kinds'])
   parseMutationKinds(switches['move.kinds'])
-  for (const name of ['misdated.of', 'late.of', 'undated.of'] as const) parseRowKinds(switches[name])
+  for (const name of ['misdated.of', 'late.of', 'undated.of'] as const)
+    parseRowKinds(switches[name])
   return switches
 }
 
-/** `speed`: seconds of this clock per real second; 0 = it moves only by `advance`. Throws RangeError for an invalid start. */
+/**
+ * `speed`: seconds of this clock per real second; 0 = it moves only by `advance`. Throws RangeError
+ * for an invalid start.
+ */
 function createClock(start: string, speed: number) {
   const seconds = parseTime(start)
   if (seconds === undefined) throw new RangeError(`${start} is not an RFC 3339 time`)

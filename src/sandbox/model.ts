@@ -1,6 +1,6 @@
 /**
- * The rows of the service before they are formatted. Times are milliseconds since 1970, finer than responses show; NaN is
- * shown as null.
+ * The rows of the service before they are formatted. Times are milliseconds since 1970, finer than
+ * responses show; NaN is shown as null.
  */
 import type { EpochMs } from '../values/time.ts'
 
@@ -32,11 +32,14 @@ export type Message = {
   readonly reply?: true
 }
 
-export type Visitor = TimedRow<VisitorTime> & { readonly name: string | null; readonly email: string | null }
+export type Visitor = TimedRow<VisitorTime> & {
+  readonly name: string | null
+  readonly email: string | null
+}
 
 /**
- * One entry of a visitor's activity. `variantSeed` determines its undocumented fields; equal entries share it. `position`:
- * its number among the visitor's entries, oldest first.
+ * One entry of a visitor's activity. `variantSeed` determines its undocumented fields; equal
+ * entries share it. `position`: its number among the visitor's entries, oldest first.
  */
 export type Activity = {
   readonly kind: string

@@ -18,7 +18,11 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
   ) => {
     const added = state.addMessage(conversation, { ...message, kind: 'utterance' })
     const { createdAt, senderType } = added
-    const newTimes = { lastMessageAt: createdAt, lastMessageSenderType: senderType, updatedAt: createdAt }
+    const newTimes = {
+      lastMessageAt: createdAt,
+      lastMessageSenderType: senderType,
+      updatedAt: createdAt,
+    }
     conversations.change(conversation.index, { ...newTimes, ...patch })
     return added
   }
@@ -26,10 +30,20 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
     const conversation = conversations.get(id)
     const reopened = switches()['reopen.byVisitor'] ? { handledAt: null } : {}
     const message = { senderType: 'visitor', senderDisplayName: 'Visitor', content }
-    return addMessage(conversation, message, { waitingSince: conversation.waitingSince ?? clock(), ...reopened })
+    return addMessage(conversation, message, {
+      waitingSince: conversation.waitingSince ?? clock(),
+      ...reopened,
+    })
   }
-  const agentWrites = (id: string, message: Pick<Message, 'senderDisplayName' | 'content' | 'reply'>) =>
-    addMessage(conversations.get(id), { senderType: 'agent', ...message }, { handledAt: null, waitingSince: null })
+  const agentWrites = (
+    id: string,
+    message: Pick<Message, 'senderDisplayName' | 'content' | 'reply'>,
+  ) =>
+    addMessage(
+      conversations.get(id),
+      { senderType: 'agent', ...message },
+      { handledAt: null, waitingSince: null },
+    )
   return {
     /** A conversation starts with its visitor's first message. */
     addConversation(visitorId = anyVisitorId(), content = 'Hello, is anybody there?') {
@@ -37,7 +51,13 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
       const id = seedData.conversations.ids.idAt(index)
       conversations.add({
         ...{ index, id, visitorId, assignedAgentId: null, origin: 'visitor_initiated' },
-        ...{ createdAt: now, updatedAt: now, lastMessageAt: now, waitingSince: now, handledAt: null },
+        ...{
+          createdAt: now,
+          updatedAt: now,
+          lastMessageAt: now,
+          waitingSince: now,
+          handledAt: null,
+        },
         lastMessageSenderType: 'visitor',
       })
       visitorWrites(id, content)
@@ -51,7 +71,11 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
       const { lastMessageAt, lastMessageSenderType, handledAt } = conversations.get(id)
       const added = agentWrites(id, { senderDisplayName, content, reply: true })
       const shows = switches()['reply.shows']
-      const hidden = { lastMessageAt, lastMessageSenderType, ...(shows === 'nothing' && { handledAt }) }
+      const hidden = {
+        lastMessageAt,
+        lastMessageSenderType,
+        ...(shows === 'nothing' && { handledAt }),
+      }
       if (shows !== 'all') conversations.change(conversations.get(id).index, hidden)
       return added
     },
@@ -63,23 +87,44 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
     /** `k`: which message of the conversation, oldest first. */
     editMessage(id: string, k: number, content: string) {
       const conversation = conversations.get(id)
-      if (state.messages(conversation)[k] === undefined) throw new RangeError(`the conversation has no message ${k}`)
+      if (state.messages(conversation)[k] === undefined)
+        throw new RangeError(`the conversation has no message ${k}`)
       state.editMessage(conversation, k, { content })
     },
-    /** `k`: which message of the conversation, of all that it ever had. The times of the conversation follow its last one. */
+    /**
+     * `k`: which message of the conversation, of all that it ever had. The times of the
+     * conversation follow its last one.
+     */
     deleteMessage(id: string, k: number) {
       const conversation = conversations.get(id)
-      if (k >= state.countMessages(conversation)) throw new RangeError(`the conversation has no message ${k}`)
+      if (k >= state.countMessages(conversation))
+        throw new RangeError(`the conversation has no message ${k}`)
       state.removeMessage(conversation, k)
-      const lastMessageAt = state.messages(conversation).at(-1)?.createdAt ?? conversation.lastMessageAt
-      if (lastMessageAt !== conversation.lastMessageAt) conversations.change(conversation.index, { lastMessageAt })
+      const lastMessageAt =
+        state.messages(conversation).at(-1)?.createdAt ?? conversation.lastMessageAt
+      if (lastMessageAt !== conversation.lastMessageAt)
+        conversations.change(conversation.index, { lastMessageAt })
     },
     /** A message that was deleted is there again. */
     restoreMessage: (id: string, k: number) => state.restoreMessage(conversations.get(id), k),
-    addVisitor({ name = 'New Visitor', email = null }: { name?: string | null; email?: string | null } = {}) {
+    addVisitor({
+      name = 'New Visitor',
+      email = null,
+    }: {
+      name?: string | null
+      email?: string | null
+    } = {}) {
       const [index, now] = [visitors.nextIndex(), clock()]
       const id = seedData.visitors.ids.idAt(index)
-      return visitors.add({ index, id, name, email, createdAt: now, lastSeenAt: now, updatedAt: now })
+      return visitors.add({
+        index,
+        id,
+        name,
+        email,
+        createdAt: now,
+        lastSeenAt: now,
+        updatedAt: now,
+      })
     },
     /** Null clears a value. */
     renameVisitor: (id: string, name: string | null, email: string | null) =>
@@ -87,24 +132,39 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
     addNote: (id: string, content: string) => state.addNote(visitors.get(id), content),
     addActivity(id: string, kind = 'page_view') {
       const visitor = visitors.get(id)
-      const variantSeed = seedData.random(purposes.extra, visitor.index, state.activity(visitor).length)
+      const variantSeed = seedData.random(
+        purposes.extra,
+        visitor.index,
+        state.activity(visitor).length,
+      )
       const { at } = state.addActivity(visitor, { kind, variantSeed })
       visitors.change(visitor.index, { lastSeenAt: at, updatedAt: at })
     },
     /** `k`: which entry of the visitor's activity, oldest first. */
     editActivity(id: string, k: number, variantSeed: number) {
       const visitor = visitors.get(id)
-      if (state.activity(visitor)[k] === undefined) throw new RangeError(`the visitor has no entry ${k}`)
+      if (state.activity(visitor)[k] === undefined)
+        throw new RangeError(`the visitor has no entry ${k}`)
       state.editActivity(visitor, k, { variantSeed })
     },
     /** `k`: which entry of the visitor's activity, of all that there ever were. */
     deleteActivity: (id: string, k: number) => state.removeActivity(visitors.get(id), k),
     deleteVisitor: (id: string) => visitors.remove(id),
-    /** `agoMs`: how long ago it ended; a call that is recorded late appears with an earlier time. */
+    /**
+     * `agoMs`: how long ago it ended; a call that is recorded late appears with an earlier time.
+     */
     addCall(visitorId = anyVisitorId(), agoMs = 0) {
       const [index, endedAt] = [calls.nextIndex(), clock() - agoMs]
       const [id, startedAt] = [seedData.calls.ids.idAt(index), endedAt - 90_000]
-      return calls.add({ index, id, visitorId, startedAt, endedAt, outcome: 'completed', recordedAt: null })
+      return calls.add({
+        index,
+        id,
+        visitorId,
+        startedAt,
+        endedAt,
+        outcome: 'completed',
+        recordedAt: null,
+      })
     },
     recordingAppears: (id: string) => calls.change(calls.get(id).index, { recordedAt: clock() }),
     deleteCall: (id: string) => calls.remove(id),
@@ -126,24 +186,46 @@ const emailOf = (draw: number) => `new.${draw}@example.org`
 
 /** How often each random change happens, in relation to the others; and what it does. */
 const randomMutations = {
-  visitorWrites: [3, ({ mutate, conversation, text }) => conversation && mutate.visitorWrites(conversation.id, text)],
-  agentReplies: [2, ({ mutate, conversation, text }) => conversation && mutate.agentReplies(conversation.id, text)],
-  handled: [2, ({ mutate, conversation }) => conversation && mutate.setHandled(conversation.id, true)],
-  reopened: [1, ({ mutate, conversation }) => conversation && mutate.setHandled(conversation.id, false)],
+  visitorWrites: [
+    3,
+    ({ mutate, conversation, text }) => conversation && mutate.visitorWrites(conversation.id, text),
+  ],
+  agentReplies: [
+    2,
+    ({ mutate, conversation, text }) => conversation && mutate.agentReplies(conversation.id, text),
+  ],
+  handled: [
+    2,
+    ({ mutate, conversation }) => conversation && mutate.setHandled(conversation.id, true),
+  ],
+  reopened: [
+    1,
+    ({ mutate, conversation }) => conversation && mutate.setHandled(conversation.id, false),
+  ],
   addConversation: [1, ({ mutate, visitor, text }) => mutate.addConversation(visitor?.id, text)],
-  addVisitor: [1, ({ mutate, draw }) => mutate.addVisitor({ name: `Newcomer ${draw % 1000}`, email: emailOf(draw) })],
+  addVisitor: [
+    1,
+    ({ mutate, draw }) =>
+      mutate.addVisitor({ name: `Newcomer ${draw % 1000}`, email: emailOf(draw) }),
+  ],
   renameVisitor: [
     1,
-    ({ mutate, visitor: v, draw }) => v && mutate.renameVisitor(v.id, `Renamed ${draw % 1000}`, v.email),
+    ({ mutate, visitor: v, draw }) =>
+      v && mutate.renameVisitor(v.id, `Renamed ${draw % 1000}`, v.email),
   ],
   addActivity: [2, ({ mutate, visitor }) => visitor && mutate.addActivity(visitor.id)],
   addCall: [1, ({ mutate, visitor }) => mutate.addCall(visitor?.id)],
-  lateCall: [1, ({ mutate, visitor, draw }) => mutate.addCall(visitor?.id, integerBetween(1, 600, draw) * 1000)],
+  lateCall: [
+    1,
+    ({ mutate, visitor, draw }) => mutate.addCall(visitor?.id, integerBetween(1, 600, draw) * 1000),
+  ],
   recordingAppears: [1, ({ mutate, call }) => call && mutate.recordingAppears(call.id)],
   editMessage: [
     1,
     ({ mutate, state, conversation, text }) =>
-      conversation && state.messages(conversation).length > 0 && mutate.editMessage(conversation.id, 0, text),
+      conversation &&
+      state.messages(conversation).length > 0 &&
+      mutate.editMessage(conversation.id, 0, text),
   ],
   deleteMessage: [
     1,
@@ -152,7 +234,10 @@ const randomMutations = {
       state.countMessages(conversation) > 1 &&
       mutate.deleteMessage(conversation.id, draw % (state.countMessages(conversation) - 1)),
   ],
-  deleteConversation: [1, ({ mutate, conversation }) => conversation && mutate.deleteConversation(conversation.id)],
+  deleteConversation: [
+    1,
+    ({ mutate, conversation }) => conversation && mutate.deleteConversation(conversation.id),
+  ],
   deleteVisitor: [1, ({ mutate, visitor }) => visitor && mutate.deleteVisitor(visitor.id)],
   deleteCall: [1, ({ mutate, call }) => call && mutate.deleteCall(call.id)],
 } satisfies Record<string, readonly [weight: number, run: (chosen: Chosen) => unknown]>
@@ -162,7 +247,10 @@ const mutationKinds = (Object.keys(randomMutations) as MutationKind[]).flatMap((
   Array<MutationKind>(randomMutations[kind][0]).fill(kind),
 )
 
-/** Parses a comma-separated list of kinds; an empty list selects all that delete nothing. Throws RangeError for others. */
+/**
+ * Parses a comma-separated list of kinds; an empty list selects all that delete nothing. Throws
+ * RangeError for others.
+ */
 export function parseMutationKinds(list: string): readonly MutationKind[] {
   const chosen = parseNames(list, mutationKinds, (name) => `there is no change ${name}`)
   return chosen.length > 0 ? chosen : mutationKinds.filter((kind) => !kind.startsWith('delete'))
@@ -179,7 +267,10 @@ export function applyRandomMutations(
   return Array.from({ length: n }, (_, step) => {
     const kind = pick(kinds, random(purposes.mutation, step))
     const draw = random(purposes.mutation, step, 1)
-    const [conversation, visitor] = [state.conversations.pickNear(draw), state.visitors.pickNear(draw)]
+    const [conversation, visitor] = [
+      state.conversations.pickNear(draw),
+      state.visitors.pickNear(draw),
+    ]
     const call = state.calls.pickNear(draw)
     const text = state.seedData.sampleText.sentence(draw >>> 8, step)
     if (!Object.hasOwn(randomMutations, kind)) throw new RangeError(`there is no change ${kind}`)

@@ -26,10 +26,14 @@ export function listPage<T>(
   const isBounded = lower !== undefined || upper !== undefined
   if (isBounded && s['pages.hollow']) return { items: [], hasMore: true }
   const hidden = s['time.hidden']
-  const firstAt = (time: EpochMs) => findFirstPosition(rows.length, (position) => rows.timeAt(position) >= time)
-  // As in SQL, rows without a time, which are at an infinite one, are in no answer to a request with a bound.
-  const lowest = lower === undefined ? -Number.MAX_VALUE : lowerBound(lower.at, { ...lower, hidden })
-  const highest = upper === undefined ? Number.POSITIVE_INFINITY : upperBound(upper.at, { ...upper, hidden })
+  const firstAt = (time: EpochMs) =>
+    findFirstPosition(rows.length, (position) => rows.timeAt(position) >= time)
+  // As in SQL, rows without a time, which are at an infinite one, are in no answer to a request
+  // with a bound.
+  const lowest =
+    lower === undefined ? -Number.MAX_VALUE : lowerBound(lower.at, { ...lower, hidden })
+  const highest =
+    upper === undefined ? Number.POSITIVE_INFINITY : upperBound(upper.at, { ...upper, hidden })
   const [start, end] = isBounded ? [firstAt(lowest), firstAt(highest)] : [0, rows.length]
   const { takenFrom, shown } = pageShape(order, isBounded)
   const taken: { readonly position: number; readonly row: T }[] = []
@@ -44,10 +48,15 @@ export function listPage<T>(
   }
   const rank = { ascending: 1, descending: -1, shuffled: 0 }[shown]
   const key = (position: number) => (rank === 0 ? scatter(position) : rank * position)
-  const items = taken.sort((a, b) => key(a.position) - key(b.position)).map(({ row }) => toWire(row))
+  const items = taken
+    .sort((a, b) => key(a.position) - key(b.position))
+    .map(({ row }) => toWire(row))
   if (s.hasMore === 'absent') return { items }
   // `full`: a full page claims that more follows, whether true or not.
-  return { items, hasMore: { exact: more, full: items.length === limit, always: true, never: false }[s.hasMore] }
+  return {
+    items,
+    hasMore: { exact: more, full: items.length === limit, always: true, never: false }[s.hasMore],
+  }
 }
 
 type End = 'oldest' | 'newest' | 'any'
@@ -56,14 +65,18 @@ type End = 'oldest' | 'newest' | 'any'
 function pageShape(order: PageOrder, isBounded: boolean) {
   const isOldest = order.startsWith('oldest') !== (order.includes('-bounded') && !isBounded)
   const takenFrom: End = order.startsWith('any') ? 'any' : isOldest ? 'oldest' : 'newest'
-  const shown = (['ascending', 'descending', 'shuffled'] as const).find((way) => order.endsWith(`-${way}`))
+  const shown = (['ascending', 'descending', 'shuffled'] as const).find((way) =>
+    order.endsWith(`-${way}`),
+  )
   const usual = { oldest: 'ascending', newest: 'descending', any: 'shuffled' } as const
   return { takenFrom, shown: shown ?? usual[takenFrom] }
 }
 
 function* positions(start: number, end: number, from: End): Generator<number> {
   if (from === 'any')
-    yield* Array.from({ length: Math.max(0, end - start) }, (_, n) => start + n).sort((a, b) => scatter(a) - scatter(b))
+    yield* Array.from({ length: Math.max(0, end - start) }, (_, n) => start + n).sort(
+      (a, b) => scatter(a) - scatter(b),
+    )
   else if (from === 'oldest') for (let p = start; p < end; p += 1) yield p
   else for (let p = end - 1; p >= start; p -= 1) yield p
 }
@@ -71,7 +84,10 @@ function* positions(start: number, end: number, from: End): Generator<number> {
 /** Numbers in an order that has nothing to do with theirs, the same each time. */
 const scatter = (position: number): number => Math.imul(position + 1, 0x9e3779b1) >>> 0
 
-/** `hidden`: the clock is finer than the times shown, and comparisons use the fractions, not the truncated times. */
+/**
+ * `hidden`: the clock is finer than the times shown, and comparisons use the fractions, not the
+ * truncated times.
+ */
 type BoundKind = { readonly inclusive: boolean; readonly hidden: boolean }
 
 const second = 1000
@@ -82,7 +98,10 @@ export function lowerBound(time: EpochMs, { inclusive, hidden }: BoundKind): Epo
   return inclusive ? Math.ceil(time / second) * second : (Math.floor(time / second) + 1) * second
 }
 
-/** The first millisecond that is no longer before `time` (or at it, if inclusive): with it, later rows are those after it. */
+/**
+ * The first millisecond that is no longer before `time` (or at it, if inclusive): with it, later
+ * rows are those after it.
+ */
 export function upperBound(time: EpochMs, { inclusive, hidden }: BoundKind): EpochMs {
   return lowerBound(time, { inclusive: !inclusive, hidden })
 }

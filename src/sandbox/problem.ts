@@ -35,18 +35,33 @@ export function validationProblem(...issues: Issue[]): Problem {
   return new Problem('VALIDATION_ERROR', message, { issues })
 }
 
-export const notFound = (what: string): Problem => new Problem('NOT_FOUND', `No such ${what} in this key's project`)
+export const notFound = (what: string): Problem =>
+  new Problem('NOT_FOUND', `No such ${what} in this key's project`)
 
-export function problemResponse(problem: Problem, requestId: string, s: Switches, now: EpochMs): ServiceResponse {
+export function problemResponse(
+  problem: Problem,
+  requestId: string,
+  s: Switches,
+  now: EpochMs,
+): ServiceResponse {
   const { code, message } = problem
   const { issues, retryAfterMs } = problem.details
   const status = code === 'NOT_FOUND' ? Number(s['missing.status']) : problemStatus[code]
   const shownCode = code === 'NOT_FOUND' && status === 403 ? 'api_key_wrong_project' : code
-  const context = issues === undefined ? {} : { context: { issues: issues.map((issue) => formatIssue(issue, s)) } }
+  const context =
+    issues === undefined
+      ? {}
+      : { context: { issues: issues.map((issue) => formatIssue(issue, s)) } }
   const [inside, outside] = s['errors.context'] === 'error' ? [context, {}] : [{}, context]
   const sensible = status === 429 || status >= 500
-  const retryable = { sensible, always: true, never: false, absent: undefined }[s['errors.retryable']]
-  const body = { error: { code: shownCode, message, status, retryable, ...inside }, ...outside, requestId }
+  const retryable = { sensible, always: true, never: false, absent: undefined }[
+    s['errors.retryable']
+  ]
+  const body = {
+    error: { code: shownCode, message, status, retryable, ...inside },
+    ...outside,
+    requestId,
+  }
   return jsonResponse(status, JSON.stringify(body), {
     ...(retryAfterMs === undefined ? {} : retryAfterHeader(retryAfterMs, s, now)),
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
@@ -69,12 +84,16 @@ function formatIssue({ field, message }: Issue, s: Switches): Json {
 const defaultPageSize = 50
 const maxPageSize = 200
 
-/** `known`: the parameters of the operation. Throws Problem for others, if the service rejects them. */
+/**
+ * `known`: the parameters of the operation. Throws Problem for others, if the service rejects them.
+ */
 export function checkQuery(query: URLSearchParams, known: readonly string[], s: Switches): void {
   if (s['query.unknown'] === 'ignored') return
   const unknown = [...new Set(query.keys())].filter((name) => !known.includes(name))
   if (unknown.length > 0)
-    throw validationProblem(...unknown.map((field) => ({ field, message: 'is not a parameter of this operation' })))
+    throw validationProblem(
+      ...unknown.map((field) => ({ field, message: 'is not a parameter of this operation' })),
+    )
 }
 
 type Need = 'optional' | 'required'
@@ -94,7 +113,9 @@ export function createQueryReader(query: URLSearchParams, s: Switches) {
     if (text === null) return need === 'required' ? addIssue(name, 'is required') : undefined
     if (bound === 'refused') return addIssue(name, 'is not supported')
     if (bound === 'ignored') return undefined
-    return parseTime(text) === undefined ? addIssue(name, 'must be an RFC 3339 timestamp') : Date.parse(text)
+    return parseTime(text) === undefined
+      ? addIssue(name, 'must be an RFC 3339 timestamp')
+      : Date.parse(text)
   }
   const limit = (usual: number) => {
     const text = query.get('limit')
@@ -112,7 +133,9 @@ export function createQueryReader(query: URLSearchParams, s: Switches) {
     flag(name: string) {
       const text = query.get(name)
       if (text === null) return undefined
-      return text === 'true' || text === 'false' ? text === 'true' : addIssue(name, 'must be true or false')
+      return text === 'true' || text === 'false'
+        ? text === 'true'
+        : addIssue(name, 'must be true or false')
     },
     /** The limit and bounds of a list. Throws Problem. */
     page(
@@ -125,7 +148,11 @@ export function createQueryReader(query: URLSearchParams, s: Switches) {
         return at === undefined ? undefined : { at, inclusive: kind === 'inclusive' }
       }
       const lower = bound('since') ?? bound('from')
-      const page = { lower, upper: bound('before') ?? bound('to'), limit: ignoresLimit ? size : limit(size) }
+      const page = {
+        lower,
+        upper: bound('before') ?? bound('to'),
+        limit: ignoresLimit ? size : limit(size),
+      }
       throwIssues()
       return page
     },
@@ -145,7 +172,10 @@ const fieldChecks: Record<FieldKind, (value: unknown) => boolean> = {
   object: (value) => isObject(value),
 }
 
-/** Checks the body's fields against their kinds. Fields of `optional` may be absent. Throws Problem with every invalid one. */
+/**
+ * Checks the body's fields against their kinds. Fields of `optional` may be absent. Throws Problem
+ * with every invalid one.
+ */
 export function readBody(
   body: unknown,
   required: Readonly<Record<string, FieldKind>>,
@@ -153,7 +183,8 @@ export function readBody(
 ): Readonly<Record<string, unknown>> {
   if (!isObject(body)) throw validationProblem({ field: 'body', message: 'must be a JSON object' })
   const issues = Object.entries({ ...required, ...optional }).flatMap(([field, kind]) => {
-    if (!Object.hasOwn(body, field)) return Object.hasOwn(required, field) ? [{ field, message: 'is required' }] : []
+    if (!Object.hasOwn(body, field))
+      return Object.hasOwn(required, field) ? [{ field, message: 'is required' }] : []
     return fieldChecks[kind](body[field]) ? [] : [{ field, message: `must be ${kind}` }]
   })
   if (issues.length > 0) throw validationProblem(...issues)

@@ -1,4 +1,7 @@
-/** One project of the service: its rows, its writes, its mutations, and all of its data: what a correct mirror must equal. */
+/**
+ * One project of the service: its rows, its writes, its mutations, and all of its data: what a
+ * correct mirror must equal.
+ */
 import type { Json } from '../values/json.ts'
 import type { EpochMs } from '../values/time.ts'
 import { createMutations } from './mutations.ts'
@@ -11,7 +14,10 @@ import { createView, type View } from './view.ts'
 
 export type Project = ReturnType<typeof createProject>
 
-/** A write that the service performed, whether or not its response arrived. Times use the service's clock. */
+/**
+ * A write that the service performed, whether or not its response arrived. Times use the service's
+ * clock.
+ */
 type LedgerEntry = {
   readonly requestId: string
   readonly operation: string
@@ -20,9 +26,15 @@ type LedgerEntry = {
   readonly at: EpochMs
 }
 
-export const projectIdFromSeed = (seed: number): string => createRowIds(createRandom(seed), purposes.project).idAt(0)
+export const projectIdFromSeed = (seed: number): string =>
+  createRowIds(createRandom(seed), purposes.project).idAt(0)
 
-export function createProject(id: string, seedOptions: SeedOptions, clock: () => EpochMs, switches: () => Switches) {
+export function createProject(
+  id: string,
+  seedOptions: SeedOptions,
+  clock: () => EpochMs,
+  switches: () => Switches,
+) {
   const createContents = () => {
     const state = createProjectState(createSeedData(seedOptions, switches()), clock)
     return { state, mutate: createMutations(state, switches) }
@@ -46,12 +58,15 @@ export function createProject(id: string, seedOptions: SeedOptions, clock: () =>
   }
 }
 
-/** `id`: null for rows without one; `parentId`: the conversation, visitor or call, null for a row of a list. */
+/**
+ * `id`: null for rows without one; `parentId`: the conversation, visitor or call, null for a row of
+ * a list.
+ */
 type TruthRow = { readonly id: string | null; readonly parentId: string | null; readonly row: Json }
 
 /**
- * Lists in order of creation, and children below their parents, oldest first. Without deleted rows and their children, and
- * without recordings that would return 404.
+ * Lists in order of creation, and children below their parents, oldest first. Without deleted rows
+ * and their children, and without recordings that would return 404.
  */
 const rowsOf = {
   conversations: (_: ProjectState, view: View) => view.conversations.all(),
@@ -84,6 +99,9 @@ const rowsOf = {
 export type TruthStream = keyof typeof rowsOf
 export const truthStreams = Object.keys(rowsOf) as TruthStream[]
 
-export function truthOf({ state, view }: Project, stream: TruthStream): IteratorObject<TruthRow, undefined> {
+export function truthOf(
+  { state, view }: Project,
+  stream: TruthStream,
+): IteratorObject<TruthRow, undefined> {
   return rowsOf[stream](state, view())
 }

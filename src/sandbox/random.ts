@@ -1,14 +1,47 @@
 /**
- * Stateless random numbers: each is a function of the seed and of its purpose. So any row can be created alone, in any
- * order, and repeatedly, with the same result.
+ * Stateless random numbers: each is a function of the seed and of its purpose. So any row can be
+ * created alone, in any order, and repeatedly, with the same result.
  */
 export type SeededRandom = (purpose: Purpose, a: number, b?: number) => number
 
-/** What a number is used for; two purposes never share a sequence. The values determine all seed data: append only. */
+/**
+ * What a number is used for; two purposes never share a sequence. The values determine all seed
+ * data: append only.
+ */
 export const purposes = {
-  ...{ project: 1, conversation: 2, visitor: 3, call: 4, time: 5, size: 6, sender: 7, text: 8, handled: 9 },
-  ...{ agent: 10, origin: 11, person: 12, place: 13, plan: 14, entry: 15, outcome: 16, recording: 17, fault: 18 },
-  ...{ latency: 19, mutation: 19, rollup: 21, phrase: 22, token: 23, extra: 24, misdated: 25, late: 26, undated: 27 },
+  ...{
+    project: 1,
+    conversation: 2,
+    visitor: 3,
+    call: 4,
+    time: 5,
+    size: 6,
+    sender: 7,
+    text: 8,
+    handled: 9,
+  },
+  ...{
+    agent: 10,
+    origin: 11,
+    person: 12,
+    place: 13,
+    plan: 14,
+    entry: 15,
+    outcome: 16,
+    recording: 17,
+    fault: 18,
+  },
+  ...{
+    latency: 19,
+    mutation: 19,
+    rollup: 21,
+    phrase: 22,
+    token: 23,
+    extra: 24,
+    misdated: 25,
+    late: 26,
+    undated: 27,
+  },
 } as const
 export type Purpose = (typeof purposes)[keyof typeof purposes]
 

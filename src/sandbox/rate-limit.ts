@@ -15,13 +15,18 @@ type CreateLimiter = (limit: number, windowMs: Ms, burst?: number) => Limiter
 export const limiters: Record<Switches['rate.kind'], CreateLimiter> = {
   off: () => ({ waitMs: () => 0, count: () => undefined }),
   /** Windows aligned to the clock: each starts at zero. */
-  fixed: (limit, windowMs) => separateWindows(limit, windowMs, (now) => Math.floor(now / windowMs) * windowMs),
+  fixed: (limit, windowMs) =>
+    separateWindows(limit, windowMs, (now) => Math.floor(now / windowMs) * windowMs),
   /** Each window starts with the first request after the one before: a counter that expires. */
   started: (limit, windowMs) => separateWindows(limit, windowMs, (now) => now),
   /** Exact: no interval of the window's length, wherever it starts, holds more. */
   sliding: (limit, windowMs) => slidingWindow(limit, windowMs, (now) => now),
-  /** In whole sixtieths: the oldest of them counts until all of it has left, so the window is longer by one. */
-  coarse: (limit, windowMs) => slidingWindow(limit, windowMs, (now) => nextMultiple(now, windowMs / 60)),
+  /**
+   * In whole sixtieths: the oldest of them counts until all of it has left, so the window is longer
+   * by one.
+   */
+  coarse: (limit, windowMs) =>
+    slidingWindow(limit, windowMs, (now) => nextMultiple(now, windowMs / 60)),
   bucket: tokenBucket,
   estimated: estimatedWindow,
 }
@@ -76,12 +81,16 @@ function tokenBucket(limit: number, windowMs: Ms, burst = limit): Limiter {
   }
 }
 
-/** Two counters: the previous window counts for the share of it that a sliding window would still cover. */
+/**
+ * Two counters: the previous window counts for the share of it that a sliding window would still
+ * cover.
+ */
 function estimatedWindow(limit: number, windowMs: Ms): Limiter {
   let [start, before, current] = [0, 0, 0]
   const rollWindow = (now: EpochMs) => {
     const window = Math.floor(now / windowMs) * windowMs
-    if (window !== start) [start, before, current] = [window, window === start + windowMs ? current : 0, 0]
+    if (window !== start)
+      [start, before, current] = [window, window === start + windowMs ? current : 0, 0]
   }
   // The time at which the counted share is small enough, in this window or in the next.
   const timeUntilFree = (from: EpochMs, seen: number, free: number) =>
@@ -108,17 +117,25 @@ export function createKeyLimits(switches: () => Switches) {
     const s = switches()
     const createLimiter = (limit: number) => {
       const burst = s['rate.burst'] === 0 ? undefined : s['rate.burst']
-      return limiters[s['rate.kind']](Math.max(0, limit - s['rate.foreign']), s['rate.window'] * 1000, burst)
+      return limiters[s['rate.kind']](
+        Math.max(0, limit - s['rate.foreign']),
+        s['rate.window'] * 1000,
+        burst,
+      )
     }
     return { all: createLimiter(s['rate.limit']), writes: createLimiter(s['rate.writes']) }
   }
   return {
-    /** Counts a request that arrives now. Throws Problem if the limit is reached; then it is not counted. */
+    /**
+     * Counts a request that arrives now. Throws Problem if the limit is reached; then it is not
+     * counted.
+     */
     countRequest(keyId: string, write: boolean, now: EpochMs) {
       const limits = keys.get(keyId) ?? createLimiters()
       keys.set(keyId, limits)
       const waitMs = Math.max(limits.all.waitMs(now), write ? limits.writes.waitMs(now) : 0)
-      if (waitMs > 0) throw new Problem('rate_limited', 'Too many requests; back off', { retryAfterMs: waitMs })
+      if (waitMs > 0)
+        throw new Problem('rate_limited', 'Too many requests; back off', { retryAfterMs: waitMs })
       limits.all.count(now)
       if (write) limits.writes.count(now)
     },

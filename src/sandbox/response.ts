@@ -12,8 +12,16 @@ export type ServiceResponse = {
   readonly body: string
 }
 
-export function jsonResponse(status: number, body: string, headers: Record<string, string> = {}): ServiceResponse {
-  return { status, headers: { 'content-type': 'application/json; charset=utf-8', ...headers }, body }
+export function jsonResponse(
+  status: number,
+  body: string,
+  headers: Record<string, string> = {},
+): ServiceResponse {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+    body,
+  }
 }
 
 export function writeResponse(row: Json, requestId: string, s: Switches): ServiceResponse {
@@ -67,7 +75,11 @@ function breakRow(body: Buffer, { 'rows.broken': id, 'rows.brokenBy': by }: Swit
   const at = row === -1 ? -1 : body.indexOf(before, row)
   if (at === -1) return body
   const end = at + before.length
-  return Buffer.concat([body.subarray(0, end), Buffer.from([by === 'quote' ? 0x22 : 0xff]), body.subarray(end)])
+  return Buffer.concat([
+    body.subarray(0, end),
+    Buffer.from([by === 'quote' ? 0x22 : 0xff]),
+    body.subarray(end),
+  ])
 }
 
 function* hugeBody(megabytes: number) {
@@ -77,7 +89,10 @@ function* hugeBody(megabytes: number) {
 }
 
 /** No faster than the client reads. One that disconnects is no error. */
-export async function sendChunks(response: ServerResponse, chunks: Iterable<string | Buffer>): Promise<void> {
+export async function sendChunks(
+  response: ServerResponse,
+  chunks: Iterable<string | Buffer>,
+): Promise<void> {
   await pipeline(Readable.from(chunks), response).catch(() => response.destroy())
 }
 

@@ -1,4 +1,7 @@
-/** The sandbox's analytics rollup. What its numbers count is up to the service, so switches define it. */
+/**
+ * The sandbox's analytics rollup. What its numbers count is up to the service, so switches define
+ * it.
+ */
 import { createTimeZone, localDayOf, startOfDay } from '../values/days.ts'
 import type { Json } from '../values/json.ts'
 import { type EpochMs, type EpochSeconds, toTimestamp } from '../values/time.ts'
@@ -15,7 +18,10 @@ type Window = { readonly from: EpochMs; readonly to: EpochMs }
 export function computeRollup({ state }: Project, asked: Window, s: Switches): Json {
   const window = countedWindow(asked, s)
   const conversations = rowsWithin(state.conversations.orderedBy('createdAt'), window)
-  const started = s['analytics.started'] === 'creation' ? conversations.length : countFirstAgentMessages(state, window)
+  const started =
+    s['analytics.started'] === 'creation'
+      ? conversations.length
+      : countFirstAgentMessages(state, window)
   const answers = firstAnswerSeconds(state, conversations, s)
   const [first, last] = [asked.from, asked.to].map((at) => Math.floor(at / 60_000))
   const rating = toUnitInterval(state.seedData.random(purposes.rollup, first ?? 0, last ?? 0))
@@ -25,7 +31,10 @@ export function computeRollup({ state }: Project, asked: Window, s: Switches): J
     conversations: { started, active: countActive(state, window, s) },
     visitors: { new: rowsWithin(state.visitors.orderedBy('createdAt'), window).length },
     calls: { total: rowsWithin(state.calls.orderedBy('startedAt'), window).length },
-    responseTimes: { firstMedianSeconds: median(answers), firstP90Seconds: smallestCovering(answers, 0.9) },
+    responseTimes: {
+      firstMedianSeconds: median(answers),
+      firstP90Seconds: smallestCovering(answers, 0.9),
+    },
     satisfaction: started === 0 ? null : Math.round(rating * 500) / 100,
     busiestHours: busiestHours(conversations).slice(0, 2),
   }
@@ -35,7 +44,8 @@ export function computeRollup({ state }: Project, asked: Window, s: Switches): J
 function countedWindow({ from, to }: Window, s: Switches): Window {
   if (s['analytics.day'] === 'asked') return { from, to }
   const [utc, zone] = [createTimeZone('UTC'), createTimeZone(s['analytics.day'])]
-  const midnight = (at: EpochMs) => startOfDay(zone, localDayOf(utc, Math.floor(at / 1000) + 12 * 3600)) * 1000
+  const midnight = (at: EpochMs) =>
+    startOfDay(zone, localDayOf(utc, Math.floor(at / 1000) + 12 * 3600)) * 1000
   return { from: midnight(from), to: midnight(to) }
 }
 
@@ -56,16 +66,28 @@ function countFirstAgentMessages(state: ProjectState, { from, to }: Window): num
 function countActive(state: ProjectState, window: Window, s: Switches): number {
   const rows = rowsWithin(state.conversations.orderedBy('lastMessageAt'), window)
   const isOnlyBot = (row: Conversation) =>
-    firstMessage(state, row, ['ai']) !== undefined && firstMessage(state, row, ['agent']) === undefined
+    firstMessage(state, row, ['ai']) !== undefined &&
+    firstMessage(state, row, ['agent']) === undefined
   return rows.filter((row) => s['analytics.bots'] || !isOnlyBot(row)).length
 }
 
-function firstMessage(state: ProjectState, row: Conversation, senders: readonly string[]): Message | undefined {
+function firstMessage(
+  state: ProjectState,
+  row: Conversation,
+  senders: readonly string[],
+): Message | undefined {
   return state.messages(row).find(({ senderType }) => senders.includes(senderType))
 }
 
-/** From the visitor's first message to the first answer after it, by the times that rows show, in order. */
-function firstAnswerSeconds(state: ProjectState, conversations: readonly Conversation[], s: Switches): number[] {
+/**
+ * From the visitor's first message to the first answer after it, by the times that rows show, in
+ * order.
+ */
+function firstAnswerSeconds(
+  state: ProjectState,
+  conversations: readonly Conversation[],
+  s: Switches,
+): number[] {
   const senders = s['analytics.bots'] ? ['agent', 'ai'] : ['agent']
   const seconds = conversations.flatMap((row) => {
     const messages = state.messages(row)
@@ -80,7 +102,10 @@ function firstAnswerSeconds(state: ProjectState, conversations: readonly Convers
 const shown = ({ createdAt }: Message): EpochSeconds => Math.floor(createdAt / 1000)
 
 function median(sorted: readonly number[]): number | null {
-  const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.ceil((sorted.length - 1) / 2)]]
+  const [low, high] = [
+    sorted[Math.floor((sorted.length - 1) / 2)],
+    sorted[Math.ceil((sorted.length - 1) / 2)],
+  ]
   return low === undefined || high === undefined ? null : Math.round((low + high) / 2)
 }
 
@@ -91,5 +116,7 @@ function smallestCovering(sorted: readonly number[], share: number): number | nu
 /** Hours of UTC in which conversations began, the busiest first, of equal ones the earlier. */
 function busiestHours(conversations: readonly Conversation[]): number[] {
   const byHour = Map.groupBy(conversations, ({ createdAt }) => new Date(createdAt).getUTCHours())
-  return [...byHour].sort(([a, inA], [b, inB]) => inB.length - inA.length || a - b).map(([hour]) => hour)
+  return [...byHour]
+    .sort(([a, inA], [b, inB]) => inB.length - inA.length || a - b)
+    .map(([hour]) => hour)
 }

@@ -1,9 +1,14 @@
-/** All rows of one kind: the seed rows, created on demand, under the later changes; and their earlier versions. */
+/**
+ * All rows of one kind: the seed rows, created on demand, under the later changes; and their
+ * earlier versions.
+ */
 import type { EpochMs } from '../values/time.ts'
 import type { Sequence, TimedRow } from './model.ts'
 import type { RowIds } from './seed-context.ts'
 
-export type RowStore<T extends TimedRow<Field>, Field extends string> = ReturnType<typeof createRowStore<T, Field>>
+export type RowStore<T extends TimedRow<Field>, Field extends string> = ReturnType<
+  typeof createRowStore<T, Field>
+>
 
 export type SeedRows<T, Field> = {
   readonly count: number
@@ -15,7 +20,10 @@ export type SeedRows<T, Field> = {
 
 const maxVersions = 20
 
-/** `changedAt`: the time at which a seed row got its present state. Only rows that differ from their seed are in memory. */
+/**
+ * `changedAt`: the time at which a seed row got its present state. Only rows that differ from their
+ * seed are in memory.
+ */
 export function createRowStore<T extends TimedRow<Field>, Field extends string>(
   { count, ids, seedRow, timeOf }: SeedRows<T, Field>,
   changedAt: NoInfer<Field>,
@@ -23,12 +31,19 @@ export function createRowStore<T extends TimedRow<Field>, Field extends string>(
 ) {
   const changed = new Map<number, T>()
   const removed = new Set<number>()
-  /** The earlier versions of each row, oldest first, with the end of each; undefined = it did not exist yet. */
+  /**
+   * The earlier versions of each row, oldest first, with the end of each; undefined = it did not
+   * exist yet.
+   */
   const formerRows = new Map<number, { readonly row: T | undefined; readonly until: EpochMs }[]>()
-  /** The rows in order of each of their times. An order is created on its first use: most are never asked for. */
+  /**
+   * The rows in order of each of their times. An order is created on its first use: most are never
+   * asked for.
+   */
   const orders = new Map<Field, ReturnType<typeof createTimeOrder>>()
   let next = count
-  const indexes = () => Array.from({ length: next }, (_, index) => index).filter((index) => !removed.has(index))
+  const indexes = () =>
+    Array.from({ length: next }, (_, index) => index).filter((index) => !removed.has(index))
   const at = (index: number) =>
     index >= next || removed.has(index) ? undefined : (changed.get(index) ?? seedRow(index))
   const requireRow = (index: number) => {
@@ -77,11 +92,16 @@ export function createRowStore<T extends TimedRow<Field>, Field extends string>(
     /** Existing rows, in order of their indexes. */
     all: () => indexes().values().map(requireRow),
     orderedBy(field: Field): Sequence<T> {
-      const create = () => createTimeOrder(indexes(), (index) => changed.get(index)?.[field] ?? timeOf(field, index))
+      const create = () =>
+        createTimeOrder(indexes(), (index) => changed.get(index)?.[field] ?? timeOf(field, index))
       const order = orders.get(field) ?? create()
       orders.set(field, order)
       const { rows } = order
-      return { length: rows.length, timeAt: (p) => rows[p]?.at ?? 0, rowAt: (p) => requireRow(rows[p]?.index ?? next) }
+      return {
+        length: rows.length,
+        timeAt: (p) => rows[p]?.at ?? 0,
+        rowAt: (p) => requireRow(rows[p]?.index ?? next),
+      }
     },
     add: (row: T) => replace(undefined, row),
     change(index: number, patch: Partial<T>): T {
@@ -94,7 +114,9 @@ export function createRowStore<T extends TimedRow<Field>, Field extends string>(
       removed.add(row.index)
       changed.delete(row.index)
     },
-    /** The row before its last change, if that is less than `withinMs` ago; else the current one. */
+    /**
+     * The row before its last change, if that is less than `withinMs` ago; else the current one.
+     */
     staleCopy(row: T, withinMs: number): T {
       const was = formerRows.get(row.index)?.at(-1)
       return was?.row !== undefined && clock() - was.until < withinMs ? was.row : row
@@ -118,7 +140,10 @@ function createTimeOrder(indexes: readonly number[], timeOf: (index: number) => 
   return {
     rows,
     insert(index: number, at: EpochMs) {
-      const later = findFirstPosition(rows.length, (p) => compare(rows[p] ?? { index, at }, { index, at }) > 0)
+      const later = findFirstPosition(
+        rows.length,
+        (p) => compare(rows[p] ?? { index, at }, { index, at }) > 0,
+      )
       rows.splice(later, 0, { index, at })
     },
     remove(index: number) {
@@ -128,7 +153,10 @@ function createTimeOrder(indexes: readonly number[], timeOf: (index: number) => 
   }
 }
 
-/** The first position below `size` for which `isMatch` is true; it must be true for all later ones. `size` if there is none. */
+/**
+ * The first position below `size` for which `isMatch` is true; it must be true for all later ones.
+ * `size` if there is none.
+ */
 export function findFirstPosition(size: number, isMatch: (position: number) => boolean): number {
   let [low, high] = [0, size]
   while (low < high) {

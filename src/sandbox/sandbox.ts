@@ -1,4 +1,7 @@
-/** The sandbox over HTTP: a full, stateful server of the API on loopback, with its description and controls for tests. */
+/**
+ * The sandbox over HTTP: a full, stateful server of the API on loopback, with its description and
+ * controls for tests.
+ */
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -10,7 +13,12 @@ import { isLoopback } from '../values/server-address.ts'
 import type { Ms } from '../values/time.ts'
 import { widgetPath } from './endpoints.ts'
 import type { ScriptedFault } from './faults.ts'
-import { createMemorySandbox, type KeyOptions, type MemorySandbox, type SandboxOptions } from './memory-sandbox.ts'
+import {
+  createMemorySandbox,
+  type KeyOptions,
+  type MemorySandbox,
+  type SandboxOptions,
+} from './memory-sandbox.ts'
 import type { MutationKind } from './mutations.ts'
 import { type TruthStream, truthStreams } from './project.ts'
 import { purposes, toUnitInterval } from './random.ts'
@@ -20,7 +28,10 @@ import type { Switches } from './switches.ts'
 
 export type { SandboxOptions } from './memory-sandbox.ts'
 
-/** Resolves when it listens. Throws RangeError for invalid options, and the system's error for a port in use. */
+/**
+ * Resolves when it listens. Throws RangeError for invalid options, and the system's error for a
+ * port in use.
+ */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const prefix = options.prefix ?? ''
   const memory = createMemorySandbox(options)
@@ -37,16 +48,23 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
   const network = { origin, port, baseUrl: `${origin}${prefix}`, widgetUrl: origin, stop, stopped }
   // Not spread: a getter stays one.
-  const sandbox = Object.defineProperties(network, Object.getOwnPropertyDescriptors(memory)) as Sandbox
+  const sandbox = Object.defineProperties(
+    network,
+    Object.getOwnPropertyDescriptors(memory),
+  ) as Sandbox
   server.on('request', (incoming, response) => {
     response.sendDate = false
     // A client that disconnects early is not an error of the sandbox.
     for (const stream of [incoming, response]) stream.on('error', () => undefined)
     const [path = '/', ...search] = (incoming.url ?? '/').split('?')
-    route(sandbox, prefix, { path, search: search.join('?'), incoming, response }).catch((error: unknown) => {
-      if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' })
-      response.end(`the sandbox has a bug: ${error instanceof Error ? error.stack : String(error)}\n`)
-    })
+    route(sandbox, prefix, { path, search: search.join('?'), incoming, response }).catch(
+      (error: unknown) => {
+        if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' })
+        response.end(
+          `the sandbox has a bug: ${error instanceof Error ? error.stack : String(error)}\n`,
+        )
+      },
+    )
   })
   return sandbox
 }
@@ -54,11 +72,16 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 async function route(sandbox: Sandbox, prefix: string, exchange: Exchange): Promise<void> {
   const { path: full, incoming, response } = exchange
   if (full.startsWith(controlPrefix)) return handleControl(sandbox, exchange)
-  const path = prefix !== '' && full.startsWith(`${prefix}/`) && full !== widgetPath ? full.slice(prefix.length) : full
+  const path =
+    prefix !== '' && full.startsWith(`${prefix}/`) && full !== widgetPath
+      ? full.slice(prefix.length)
+      : full
   if (incoming.method === 'GET' && path === '/openapi.yaml')
     return sendText(response, 'application/yaml', description())
-  if (incoming.method === 'GET' && path === '/public/docs') return sendText(response, 'text/html', descriptionPage())
-  // With a prefix configured, other paths do not exist; the widget's path has its own version segment.
+  if (incoming.method === 'GET' && path === '/public/docs')
+    return sendText(response, 'text/html', descriptionPage())
+  // With a prefix configured, other paths do not exist; the widget's path has its own version
+  // segment.
   const outside = prefix !== '' && path === full && full !== widgetPath
   return handleRequest(sandbox.service, { ...exchange, path: outside ? `/outside${full}` : path })
 }
@@ -69,7 +92,10 @@ function sendText(response: ServerResponse, type: string, body: string): void {
 }
 
 /** `path` is relative to the base URL. */
-async function handleRequest(service: SandboxService, { path, search, incoming, response }: Exchange): Promise<void> {
+async function handleRequest(
+  service: SandboxService,
+  { path, search, incoming, response }: Exchange,
+): Promise<void> {
   const number = service.nextNumber()
   const { method = 'GET', headers } = incoming
   const bodyText = method === 'GET' ? '' : await readBodyText(incoming)
@@ -101,24 +127,35 @@ export function dateHeader(service: SandboxService, number: number): string | nu
   return new Date(service.clock() + off + offset * 1000).toUTCString()
 }
 
-async function simulateLatency(service: SandboxService, name: 'latency.before' | 'latency.after', number: number) {
+async function simulateLatency(
+  service: SandboxService,
+  name: 'latency.before' | 'latency.after',
+  number: number,
+) {
   const s = service.switches()
   const usual: Ms = s[name]
   if (usual === 0) return
-  const chance = toUnitInterval(service.random(purposes.latency, number, name === 'latency.before' ? 0 : 1))
+  const chance = toUnitInterval(
+    service.random(purposes.latency, number, name === 'latency.before' ? 0 : 1),
+  )
   await pause(usual * (1 - s['latency.spread'] + 2 * s['latency.spread'] * chance))
 }
 
 /** The API description. In a checkout its files are two levels up, in a build three. */
 function description(): string {
-  const folders = ['../../schema/', '../../../schema/'].map((path) => new URL(path, import.meta.url))
+  const folders = ['../../schema/', '../../../schema/'].map(
+    (path) => new URL(path, import.meta.url),
+  )
   const folder = folders.find((url) => existsSync(new URL('openapi.yaml', url)))
   if (folder === undefined) throw new Error('schema/openapi.yaml is missing')
-  return ['openapi.yaml', 'openapi-components.yaml'].map((name) => readFileSync(new URL(name, folder), 'utf8')).join('')
+  return ['openapi.yaml', 'openapi-components.yaml']
+    .map((name) => readFileSync(new URL(name, folder), 'utf8'))
+    .join('')
 }
 
 function descriptionPage(): string {
-  const style = 'body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}'
+  const style =
+    'body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}'
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>The API</title><style>${style}</style></head>
 <body><h1>The API</h1><p><a href="../openapi.yaml">openapi.yaml</a></p><pre>${escapeHtml(description())}</pre></body></html>\n`
 }
@@ -145,18 +182,24 @@ export type Exchange = {
   readonly response: ServerResponse
 }
 
-/** Responds with JSON; `GET truth/{stream}` with one row per line. An invalid request gets a 400 with the reason. */
+/**
+ * Responds with JSON; `GET truth/{stream}` with one row per line. An invalid request gets a 400
+ * with the reason.
+ */
 export async function handleControl(sandbox: Sandbox, exchange: Exchange): Promise<void> {
   const { search, incoming, response } = exchange
   const path = exchange.path.slice(controlPrefix.length)
-  if (isFromPage(incoming)) return sendJson(response, 403, { error: 'pages of other sites control nothing here' })
+  if (isFromPage(incoming))
+    return sendJson(response, 403, { error: 'pages of other sites control nothing here' })
   const project = new URLSearchParams(search).get('project') ?? undefined
   try {
     const stream = /^truth\/(.*)/.exec(path)?.[1]
-    if (incoming.method === 'GET' && stream !== undefined) return await sendTruth(sandbox, stream, project, response)
+    if (incoming.method === 'GET' && stream !== undefined)
+      return await sendTruth(sandbox, stream, project, response)
     const action = `${incoming.method} ${path}`
     const run = Object.hasOwn(actions, action) ? actions[action] : undefined
-    if (run === undefined) return sendJson(response, 404, { error: `no such control; there are ${controlNames}` })
+    if (run === undefined)
+      return sendJson(response, 404, { error: `no such control; there are ${controlNames}` })
     const body = incoming.method === 'POST' ? await readJsonBody(incoming) : {}
     const result = run(sandbox, body, project) ?? { done: true }
     if (path === 'shutdown') response.once('finish', () => void sandbox.stop())
@@ -167,11 +210,17 @@ export async function handleControl(sandbox: Sandbox, exchange: Exchange): Promi
   }
 }
 
-/** Any page in a local browser can send requests here, also under a name of its own that it points to this machine. */
+/**
+ * Any page in a local browser can send requests here, also under a name of its own that it points
+ * to this machine.
+ */
 function isFromPage({ headers }: IncomingMessage): boolean {
   const { host = '', origin, 'sec-fetch-site': site = 'none' } = headers
   if (!isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')) return true
-  return (site !== 'none' && site !== 'same-origin') || (origin !== undefined && URL.parse(origin)?.host !== host)
+  return (
+    (site !== 'none' && site !== 'same-origin') ||
+    (origin !== undefined && URL.parse(origin)?.host !== host)
+  )
 }
 
 type ControlBody = Readonly<Record<string, unknown>>
@@ -191,7 +240,12 @@ const actions: Readonly<Record<string, Action>> = {
     return sandbox.switches()
   },
   'POST churn': (sandbox, { n, seed, kinds }, project) => ({
-    changes: sandbox.applyRandomMutations(Number(n), Number(seed), kinds as MutationKind[] | undefined, project),
+    changes: sandbox.applyRandomMutations(
+      Number(n),
+      Number(seed),
+      kinds as MutationKind[] | undefined,
+      project,
+    ),
   }),
   // {"do": "visitorWrites", "with": ["<conversation id>", "text"]}
   'POST mutate': (sandbox, body, project) => {
@@ -199,8 +253,12 @@ const actions: Readonly<Record<string, Action>> = {
     const name = String(body.do)
     const mutation = Object.hasOwn(mutations, name) ? mutations[name] : undefined
     if (typeof mutation !== 'function')
-      throw new RangeError(`there is no mutation ${name}; there are ${Object.keys(mutations).join(', ')}`)
-    return (mutation as (...given: readonly unknown[]) => unknown)(...(Array.isArray(body.with) ? body.with : []))
+      throw new RangeError(
+        `there is no mutation ${name}; there are ${Object.keys(mutations).join(', ')}`,
+      )
+    return (mutation as (...given: readonly unknown[]) => unknown)(
+      ...(Array.isArray(body.with) ? body.with : []),
+    )
   },
   'POST fail': (sandbox, body) => sandbox.scriptFault(body as ScriptedFault),
   'POST forget-faults': (sandbox) => sandbox.clearFaults(),
@@ -210,10 +268,19 @@ const actions: Readonly<Record<string, Action>> = {
   'POST reset-log': (sandbox) => sandbox.resetLog(),
   'POST shutdown': () => undefined,
 }
-const controlNames = [...Object.keys(actions), ...truthStreams.map((stream) => `GET truth/${stream}`)].join(', ')
+const controlNames = [
+  ...Object.keys(actions),
+  ...truthStreams.map((stream) => `GET truth/${stream}`),
+].join(', ')
 
-function sendTruth(sandbox: Sandbox, stream: string, project: string | undefined, response: ServerResponse) {
-  if (!truthStreams.some((known) => known === stream)) throw new RangeError(`there is no stream ${stream}`)
+function sendTruth(
+  sandbox: Sandbox,
+  stream: string,
+  project: string | undefined,
+  response: ServerResponse,
+) {
+  if (!truthStreams.some((known) => known === stream))
+    throw new RangeError(`there is no stream ${stream}`)
   const rows = sandbox.truth(stream as TruthStream, project)
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
   return sendChunks(
@@ -225,7 +292,8 @@ function sendTruth(sandbox: Sandbox, stream: string, project: string | undefined
 async function readJsonBody(incoming: IncomingMessage): Promise<ControlBody> {
   const text = await readBodyText(incoming)
   const body: unknown = text === '' ? {} : JSON.parse(text)
-  if (typeof body !== 'object' || body === null) throw new RangeError('the body must be a JSON object')
+  if (typeof body !== 'object' || body === null)
+    throw new RangeError('the body must be a JSON object')
   return body as ControlBody
 }
 

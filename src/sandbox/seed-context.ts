@@ -19,7 +19,10 @@ export type Size = {
   readonly messagesPerConversation: number | Range
   /** Share of the conversations that have only the fewest messages of the range; 0 if missing. */
   readonly shortConversations?: number
-  /** Only the newest this many conversations can be open: a project's backlog does not grow with its age. Any if missing. */
+  /**
+   * Only the newest this many conversations can be open: a project's backlog does not grow with its
+   * age. Any if missing.
+   */
   readonly openConversations?: number
   readonly activityPerVisitor: number | Range
   readonly days: number
@@ -66,18 +69,24 @@ export function createSeedContext({ seed, size, end }: SeedOptions, switches: Sw
 
 const dayMs = 86_400_000
 
-export const toRange = (size: number | Range): Range => (typeof size === 'number' ? [size, size] : size)
+export const toRange = (size: number | Range): Range =>
+  typeof size === 'number' ? [size, size] : size
 
 export type RowIds = ReturnType<typeof createRowIds>
 
 /**
- * UUIDs that encode their row's index, so that a million rows need no table of ids. Those in capitals are found in exactly
- * these letters, as by a service that compares ids as texts; the others in all.
+ * UUIDs that encode their row's index, so that a million rows need no table of ids. Those in
+ * capitals are found in exactly these letters, as by a service that compares ids as texts; the
+ * others in all.
  */
 export function createRowIds(random: SeededRandom, purpose: Purpose, inCapitals = false) {
   const key = random(purpose, 0xffff_ffff)
   const idAt = (index: number) => {
-    const [b, c, d] = [random(purpose, index, 1), random(purpose, index, 2), random(purpose, index, 3)]
+    const [b, c, d] = [
+      random(purpose, index, 1),
+      random(purpose, index, 2),
+      random(purpose, index, 3),
+    ]
     const id = formatUuid(scramble(index, key), b, c, d)
     return inCapitals ? id.toUpperCase() : id
   }
@@ -97,7 +106,8 @@ function formatUuid(a: number, b: number, c: number, d: number): string {
 
 const toHex = (n: number) => (n >>> 0).toString(16).padStart(8, '0')
 
-// Multiplying by an odd number is one-to-one modulo 2^32, and so is xor: indexes are scattered reversibly.
+// Multiplying by an odd number is one-to-one modulo 2^32, and so is xor: indexes are scattered
+// reversibly.
 const [factor, inverse] = [0x9e3779b1, 0x0e8b2f51]
 
 function scramble(index: number, key: number): number {
@@ -111,17 +121,27 @@ function unscramble(scattered: number, key: number): number {
 }
 
 /** `isWeekly`: more rows begin in the first half of each week than in the second. */
-type TimelineOptions = Readonly<Record<'from' | 'to' | 'count' | 'storm', number> & { isWeekly: boolean }>
+type TimelineOptions = Readonly<
+  Record<'from' | 'to' | 'count' | 'storm', number> & { isWeekly: boolean }
+>
 
 const weekMs = 7 * 86_400_000
 
-/** Times of rows: spread over the covered days in order of their indexes, with a storm of many in one second. */
-function createTimeline({ from, to, count, storm, isWeekly }: TimelineOptions, random: SeededRandom, purpose: Purpose) {
+/**
+ * Times of rows: spread over the covered days in order of their indexes, with a storm of many in
+ * one second.
+ */
+function createTimeline(
+  { from, to, count, storm, isWeekly }: TimelineOptions,
+  random: SeededRandom,
+  purpose: Purpose,
+) {
   const size = Math.min(storm, count)
   const first = Math.floor((count - size) / 2)
   const timeOf = isWeekly ? weeklyTime : (share: number) => share
   const spread = (index: number) => {
-    const share = (index + toUnitInterval(random(purposes.time, purpose, index))) / Math.max(1, count)
+    const share =
+      (index + toUnitInterval(random(purposes.time, purpose, index))) / Math.max(1, count)
     return Math.floor(from + timeOf(share, (to - from) / weekMs) * (to - from))
   }
   /** Whether the row is one of those that share one second. */
@@ -129,36 +149,62 @@ function createTimeline({ from, to, count, storm, isWeekly }: TimelineOptions, r
   const stormSecond = Math.ceil(spread(first) / 1000) * 1000
   // Fractions grow with the index, so that times and indexes have the same order.
   const startOf = (index: number): EpochMs => {
-    if (!inStorm(index)) return size > 0 && index >= first ? Math.max(spread(index), stormSecond + 999) : spread(index)
+    if (!inStorm(index))
+      return size > 0 && index >= first ? Math.max(spread(index), stormSecond + 999) : spread(index)
     return stormSecond + Math.floor(((index - first) / size) * 999)
   }
   // Without this, all long spans would end in the last second: an unwanted storm.
   const within = (index: number, span: Ms) => {
     const available = to - startOf(index)
-    return span <= available ? span : available * toUnitInterval(random(purposes.time, purpose + 100, index))
+    return span <= available
+      ? span
+      : available * toUnitInterval(random(purposes.time, purpose + 100, index))
   }
   return {
     /** When row `index` started. Never decreases with the index. */
     startAt: startOf,
-    /** `span` after the row started, but before the data ends; a storm row ends in the second in which it started. */
+    /**
+     * `span` after the row started, but before the data ends; a storm row ends in the second in
+     * which it started.
+     */
     endAt: (index: number, span: Ms): EpochMs =>
       startOf(index) + (inStorm(index) ? 0 : Math.floor(within(index, span))),
   }
 }
 
-/** The share of time after which that share of the rows has begun; the busiest day has four times the rows of another. */
+/**
+ * The share of time after which that share of the rows has begun; the busiest day has four times
+ * the rows of another.
+ */
 function weeklyTime(share: number, weeks: number): number {
   const turn = 2 * Math.PI * Math.max(1, Math.round(weeks))
   return share + (0.6 * Math.sin(turn * share)) / turn
 }
 
-const words = `the my order invoice account please thanks hello can you help with delivery arrived yesterday refund
+const words =
+  `the my order invoice account please thanks hello can you help with delivery arrived yesterday refund
  change address password reset does not work on mobile I would like to know when it will be sent again we have looked
  into this and found that your subscription is active until next month sorry for delays let me check Größe café 東京
- plan upgrade export report error page shows empty cart after login monday number colour is wrong`.split(/\s+/)
+ plan upgrade export report error page shows empty cart after login monday number colour is wrong`.split(
+    /\s+/,
+  )
 
-const firstNames = ['Ada', 'Grace', 'Linus', 'Zoë', 'Søren', 'Mía', '健', 'Олена', 'Ali', 'Noor', 'Jean-Luc', 'D’Arcy']
-const lastNames = "Lovelace, Hopper, O'Brien, Müller, García, 山田, Шевченко, van der Berg, Null, Ng".split(', ')
+const firstNames = [
+  'Ada',
+  'Grace',
+  'Linus',
+  'Zoë',
+  'Søren',
+  'Mía',
+  '健',
+  'Олена',
+  'Ali',
+  'Noor',
+  'Jean-Luc',
+  'D’Arcy',
+]
+const lastNames =
+  "Lovelace, Hopper, O'Brien, Müller, García, 山田, Шевченко, van der Berg, Null, Ng".split(', ')
 
 const sentenceCount = 1024
 
@@ -180,7 +226,9 @@ function createSampleText(random: SeededRandom, variety: Switches['content']) {
 
 function composeSentence(random: SeededRandom, n: number): string {
   const length = integerBetween(3, 22, random(purposes.phrase, n, 0))
-  const text = Array.from({ length }, (_, w) => pick(words, random(purposes.phrase, n, w + 1))).join(' ')
+  const text = Array.from({ length }, (_, w) =>
+    pick(words, random(purposes.phrase, n, w + 1)),
+  ).join(' ')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 

@@ -29,9 +29,20 @@ export function createSeedData(options: SeedOptions, switches: Switches) {
   }
 }
 
-const origins = [...Array(3).fill('visitor_initiated'), 'agent_initiated', 'email', 'phone_callback']
+const origins = [
+  ...Array(3).fill('visitor_initiated'),
+  'agent_initiated',
+  'email',
+  'phone_callback',
+]
 const senders = 'visitor visitor visitor visitor agent agent agent ai ai system'.split(' ')
-const systemKinds = ['agent_joined', 'agent_left', 'conversation_assigned', 'csat_requested', 'transfer']
+const systemKinds = [
+  'agent_joined',
+  'agent_left',
+  'conversation_assigned',
+  'csat_requested',
+  'transfer',
+]
 const agents = Array.from({ length: 12 }, (_, n) => `agt_${(n * 7919 + 4096).toString(36)}`)
 const minuteMs = 60_000
 
@@ -42,15 +53,21 @@ function createConversations(seed: SeedContext) {
   const shortShare = size.shortConversations ?? 0
   const lengthOf = (index: number) => {
     const share = toUnitInterval(random(purposes.size, purposes.conversation, index))
-    return share < shortShare ? low : low + Math.floor(((share - shortShare) / (1 - shortShare)) * (high - low + 1))
+    return share < shortShare
+      ? low
+      : low + Math.floor(((share - shortShare) / (1 - shortShare)) * (high - low + 1))
   }
   const spanOf = (index: number): Ms =>
-    lengthOf(index) < 2 ? 0 : (1 + (random(purposes.time, index, 1) % 40)) * minuteMs * lengthOf(index)
+    lengthOf(index) < 2
+      ? 0
+      : (1 + (random(purposes.time, index, 1) % 40)) * minuteMs * lengthOf(index)
   const lastAt = (index: number) => time.endAt(index, spanOf(index))
   const handledAt = (index: number) => handledTime(seed, index, lastAt(index))
   const timeOf = (field: ConversationTime, index: number) => {
     if (field === 'createdAt') return time.startAt(index)
-    return field === 'lastMessageAt' ? lastAt(index) : Math.max(lastAt(index), handledAt(index) ?? 0)
+    return field === 'lastMessageAt'
+      ? lastAt(index)
+      : Math.max(lastAt(index), handledAt(index) ?? 0)
   }
   return {
     count: size.conversations,
@@ -59,7 +76,9 @@ function createConversations(seed: SeedContext) {
     messages(index: number): Message[] {
       const length = lengthOf(index)
       const timeAt = messageTimes(seed, index, length, time.startAt(index), lastAt(index))
-      return Array.from({ length }, (_, k) => createMessage(seed, index, k, index * high + k + 1, timeAt(k)))
+      return Array.from({ length }, (_, k) =>
+        createMessage(seed, index, k, index * high + k + 1, timeAt(k)),
+      )
     },
     /** Message ids from here on are free. */
     firstFreeMessageId: size.conversations * high + 1,
@@ -83,8 +102,15 @@ function createConversations(seed: SeedContext) {
   } satisfies SeedRows<Conversation, ConversationTime> & Record<string, unknown>
 }
 
-/** Of those that can be open six of seven are handled, some minutes after the last message. Too recent ones are open. */
-function handledTime({ random, size, to }: SeedContext, index: number, lastAt: EpochMs): EpochMs | null {
+/**
+ * Of those that can be open six of seven are handled, some minutes after the last message. Too
+ * recent ones are open.
+ */
+function handledTime(
+  { random, size, to }: SeedContext,
+  index: number,
+  lastAt: EpochMs,
+): EpochMs | null {
   const draw = random(purposes.handled, index)
   const at = lastAt + (1 + (draw % 300)) * minuteMs
   const canBeOpen = size.openConversations ?? size.conversations
@@ -96,12 +122,24 @@ function randomSender(random: SeededRandom, index: number, k: number): string {
   return k <= 0 ? 'visitor' : pick(senders, random(purposes.sender, index, k))
 }
 
-/** The first message opens the conversation, the last one is at its `lastMessageAt`, the others in order between them. */
-function messageTimes({ random, switches }: SeedContext, index: number, length: number, from: EpochMs, to: EpochMs) {
+/**
+ * The first message opens the conversation, the last one is at its `lastMessageAt`, the others in
+ * order between them.
+ */
+function messageTimes(
+  { random, switches }: SeedContext,
+  index: number,
+  length: number,
+  from: EpochMs,
+  to: EpochMs,
+) {
   const usual = (k: number) => {
     if (k <= 0 || length < 2) return from
     if (k >= length - 1) return to
-    return Math.floor(from + ((k + toUnitInterval(random(purposes.time, index, k + 2)) * 0.9) / length) * (to - from))
+    return Math.floor(
+      from +
+        ((k + toUnitInterval(random(purposes.time, index, k + 2)) * 0.9) / length) * (to - from),
+    )
   }
   const size = Math.min(switches['storm.messages'], length)
   if (size < 2) return usual
@@ -110,20 +148,39 @@ function messageTimes({ random, switches }: SeedContext, index: number, length: 
   const fraction = to - second
   return (k: number) => {
     const rank = k - (length - size)
-    return rank < 0 ? Math.min(usual(k), second) : second + Math.floor((rank / Math.max(1, size - 1)) * fraction)
+    return rank < 0
+      ? Math.min(usual(k), second)
+      : second + Math.floor((rank / Math.max(1, size - 1)) * fraction)
   }
 }
 
-function createMessage(seed: SeedContext, index: number, k: number, id: number, createdAt: EpochMs): Message {
+function createMessage(
+  seed: SeedContext,
+  index: number,
+  k: number,
+  id: number,
+  createdAt: EpochMs,
+): Message {
   const { random, sampleText } = seed
   const senderType = randomSender(random, index, k)
   const draw = random(purposes.extra, index, k)
   const kind = senderType === 'system' ? pick(systemKinds, draw) : 'utterance'
   const content = kind === 'utterance' ? sampleText.sentence(index, k) : kind.replaceAll('_', ' ')
-  return { id, senderType, kind, content, senderDisplayName: displayName(seed, senderType, index), createdAt }
+  return {
+    id,
+    senderType,
+    kind,
+    content,
+    senderDisplayName: displayName(seed, senderType, index),
+    createdAt,
+  }
 }
 
-function displayName({ random, sampleText }: SeedContext, senderType: string, index: number): string {
+function displayName(
+  { random, sampleText }: SeedContext,
+  senderType: string,
+  index: number,
+): string {
   if (senderType === 'visitor') return sampleText.personName(random(purposes.visitor, index) % 5000)
   if (senderType === 'agent') return sampleText.personName(1_000_000 + (index % 12))
   return senderType === 'ai' ? 'Assistant' : ''
@@ -133,7 +190,8 @@ const hourMs = 3_600_000
 
 function createVisitors({ random, sampleText, size, visitorIds, createLine }: SeedContext) {
   const time = createLine('visitor')
-  const lastSeenAt = (index: number) => time.endAt(index, (random(purposes.time, index, 7) % 400) * hourMs)
+  const lastSeenAt = (index: number) =>
+    time.endAt(index, (random(purposes.time, index, 7) % 400) * hourMs)
   return {
     count: size.visitors,
     ids: visitorIds,
@@ -154,7 +212,8 @@ function createVisitors({ random, sampleText, size, visitorIds, createLine }: Se
   } satisfies SeedRows<Visitor, VisitorTime>
 }
 
-const activityKinds = 'page_view page_view page_view form_submitted chat_opened file_downloaded signed_in'.split(' ')
+const activityKinds =
+  'page_view page_view page_view form_submitted chat_opened file_downloaded signed_in'.split(' ')
 
 /** Some entries are exact copies of the previous one, unless they have ids. */
 function createActivities({ random, size, switches }: SeedContext) {
@@ -165,11 +224,13 @@ function createActivities({ random, size, switches }: SeedContext) {
     const lastSecond = Math.floor(visitor.lastSeenAt / 1000) * 1000
     const stormSize = Math.min(switches['storm.activity'], length)
     // Odd entries may repeat the even one before them exactly.
-    const original = (k: number) => (k % 2 === 1 && random(purposes.entry, visitor.index, k) % 9 === 0 ? k - 1 : k)
+    const original = (k: number) =>
+      k % 2 === 1 && random(purposes.entry, visitor.index, k) % 9 === 0 ? k - 1 : k
     const timeAt = (k: number) => {
       const at = original(k)
       if (length - at <= stormSize) return lastSecond
-      const share = (at + toUnitInterval(random(purposes.time, visitor.index, at + 100)) * 0.9) / length
+      const share =
+        (at + toUnitInterval(random(purposes.time, visitor.index, at + 100)) * 0.9) / length
       return Math.min(Math.floor(visitor.createdAt + share * span), lastSecond)
     }
     return Array.from({ length }, (_, k) => {
@@ -186,9 +247,14 @@ function createCalls({ random, size, switches, visitorOf, createIds, createLine 
   const outcome = (index: number) => pick(callOutcomes, random(purposes.outcome, index))
   const takesMs = switches['calls.seconds'] * 1000
   const usualEnd = (index: number) =>
-    time.endAt(index, outcome(index) === 'missed' ? 0 : (5 + (random(purposes.time, index, 9) % 3600)) * 1000)
-  const endedAt = (index: number) => (takesMs === 0 ? usualEnd(index) : time.startAt(index) + takesMs)
-  const recorded = (index: number) => outcome(index) === 'completed' && random(purposes.recording, index) % 4 !== 0
+    time.endAt(
+      index,
+      outcome(index) === 'missed' ? 0 : (5 + (random(purposes.time, index, 9) % 3600)) * 1000,
+    )
+  const endedAt = (index: number) =>
+    takesMs === 0 ? usualEnd(index) : time.startAt(index) + takesMs
+  const recorded = (index: number) =>
+    outcome(index) === 'completed' && random(purposes.recording, index) % 4 !== 0
   return {
     count: size.calls,
     ids,

@@ -1,4 +1,7 @@
-/** The service without its network: what it does with a request that has arrived completely, and what it logs of it. */
+/**
+ * The service without its network: what it does with a request that has arrived completely, and
+ * what it logs of it.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import { type Json, stringifyJson } from '../values/json.ts'
@@ -37,7 +40,9 @@ export function createService(
     keyLimits: createKeyLimits(switches),
     faults: createFaults(random, switches),
     listRequestCounts: new Map<string, number>(),
-    /** This machine's clock, which is never set back: rate limits and the request log use real time. */
+    /**
+     * This machine's clock, which is never set back: rate limits and the request log use real time.
+     */
     realNow: (): EpochMs => performance.timeOrigin + performance.now(),
     nextNumber: () => ++number,
   }
@@ -86,7 +91,10 @@ export function receiveRequest(
     requestId,
     entry,
     fault,
-    /** Performs the operation. With the fault `reset-before` the service has not seen the request: do not call it. */
+    /**
+     * Performs the operation. With the fault `reset-before` the service has not seen the request:
+     * do not call it.
+     */
     respond: () => respond(received, match),
   }
 }
@@ -111,7 +119,8 @@ function respond(received: Received, match: RouteMatch | undefined): ServiceResp
     if (fault !== null && faulty !== undefined && !faultOf(fault).done) return faulty
     const performed = perform(received, project, match)
     const response = faulty ?? performed
-    const showsUpper = s['ids.letters'] === (isList(match.operation) ? 'upper-in-lists' : 'upper-by-id')
+    const showsUpper =
+      s['ids.letters'] === (isList(match.operation) ? 'upper-in-lists' : 'upper-by-id')
     return showsUpper ? withUpperIds(response) : response
   } catch (error) {
     if (error instanceof Problem) return problemResponse(error, requestId, s, service.clock())
@@ -119,8 +128,14 @@ function respond(received: Received, match: RouteMatch | undefined): ServiceResp
   }
 }
 
-/** Admits a request, or throws Problem: authenticates it, applies the rate limit, and checks its scope. */
-function authorize({ service, incoming, entry }: Received, { operation: { scope }, params }: RouteMatch): Project {
+/**
+ * Admits a request, or throws Problem: authenticates it, applies the rate limit, and checks its
+ * scope.
+ */
+function authorize(
+  { service, incoming, entry }: Received,
+  { operation: { scope }, params }: RouteMatch,
+): Project {
   const { authorization, 'x-api-key': header } = incoming.headers
   const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
   const secret = scope === null ? bearer : ((Array.isArray(header) ? header[0] : header) ?? bearer)
@@ -139,11 +154,15 @@ function authorize({ service, incoming, entry }: Received, { operation: { scope 
   if (scope !== null && !key.scopes.includes(scope))
     throw new Problem('api_key_scope_missing', `The API key lacks the scope ${scope}`)
   const project = service.projects.get(key.projectId)
-  if (project === undefined) throw new Problem('api_key_invalid', 'The API key belongs to no project')
+  if (project === undefined)
+    throw new Problem('api_key_invalid', 'The API key belongs to no project')
   return project
 }
 
-/** Refuses what concerns `refused.paths`, whatever the key may do. Throws Problem, or returns the answer of a gateway. */
+/**
+ * Refuses what concerns `refused.paths`, whatever the key may do. Throws Problem, or returns the
+ * answer of a gateway.
+ */
 function refuse({ incoming }: Received, s: Switches): ServiceResponse | null {
   const parts = s['refused.paths'].split(',').filter((part) => part !== '')
   if (!parts.some((part) => incoming.path.includes(part))) return null
@@ -166,7 +185,11 @@ function refuse({ incoming }: Received, s: Switches): ServiceResponse | null {
 }
 
 /** Performs the operation. Throws Problem. */
-function perform({ service, incoming, entry }: Received, project: Project, { operation, params }: RouteMatch) {
+function perform(
+  { service, incoming, entry }: Received,
+  project: Project,
+  { operation, params }: RouteMatch,
+) {
   const { requestId, number } = entry
   const switches = service.switches()
   if (isList(operation)) mutateBeforeList(service, project)
@@ -176,8 +199,10 @@ function perform({ service, incoming, entry }: Received, project: Project, { ope
   const now = service.clock()
   const draw = (part: number) => service.random(purposes.token, number, part)
   const data = operation.run({ project, params, query, body, switches, now, draw })
-  if (operation.scope === null && switches['token.answer'] === 'bare') return jsonResponse(200, stringifyJson(data))
-  if (operation.scope === null || !isWrite(operation)) return jsonResponse(200, stringifyJson({ data, requestId }))
+  if (operation.scope === null && switches['token.answer'] === 'bare')
+    return jsonResponse(200, stringifyJson(data))
+  if (operation.scope === null || !isWrite(operation))
+    return jsonResponse(200, stringifyJson({ data, requestId }))
   project.ledger.push({ requestId, operation: operation.id, params, body: body as Json, at: now })
   return writeResponse(data, requestId, switches)
 }
@@ -226,7 +251,10 @@ export function countRequests(entries: readonly RequestLogEntry[], windowMs: Ms 
     byStatus: countBy(entries, ({ status }) => String(status ?? 'none')),
     byFault: countBy(faulty, ({ fault }) => String(fault)),
     /** The most that arrived with one key in any window. */
-    maxInWindow: { requests: mostInWindow(entries, windowMs), writes: mostInWindow(writes, windowMs) },
+    maxInWindow: {
+      requests: mostInWindow(entries, windowMs),
+      writes: mostInWindow(writes, windowMs),
+    },
     firstAt: entries[0]?.arrivedAt ?? null,
     lastAt: entries.at(-1)?.arrivedAt ?? null,
   }

@@ -22,17 +22,30 @@ export function createProjectState(seedData: SeedData, clock: () => EpochMs) {
   }
 }
 
-/** Rows below others, oldest first: those of the seed, those that came later, and what was changed or removed of either. */
-function createChildren<Parent extends { readonly index: number }, Row>(seeded: (parent: Parent) => readonly Row[]) {
+/**
+ * Rows below others, oldest first: those of the seed, those that came later, and what was changed
+ * or removed of either.
+ */
+function createChildren<Parent extends { readonly index: number }, Row>(
+  seeded: (parent: Parent) => readonly Row[],
+) {
   const added = new Map<number, Row[]>()
   const edited = new Map<string, Partial<Row>>()
   const removed = new Set<string>()
-  const everAdded = (parent: Parent): readonly Row[] => [...seeded(parent), ...(added.get(parent.index) ?? [])]
+  const everAdded = (parent: Parent): readonly Row[] => [
+    ...seeded(parent),
+    ...(added.get(parent.index) ?? []),
+  ]
   return {
     of: (parent: Parent): readonly Row[] => {
       const all = everAdded(parent)
-      const shown = edited.size === 0 ? all : all.map((row, k) => ({ ...row, ...edited.get(`${parent.index}/${k}`) }))
-      return removed.size === 0 ? shown : shown.filter((_, k) => !removed.has(`${parent.index}/${k}`))
+      const shown =
+        edited.size === 0
+          ? all
+          : all.map((row, k) => ({ ...row, ...edited.get(`${parent.index}/${k}`) }))
+      return removed.size === 0
+        ? shown
+        : shown.filter((_, k) => !removed.has(`${parent.index}/${k}`))
     },
     /** How many there were, with those that were removed. */
     countEver: (parent: Parent): number => everAdded(parent).length,
@@ -41,7 +54,8 @@ function createChildren<Parent extends { readonly index: number }, Row>(seeded: 
       return row
     },
     /** Changes the `k`-th without changing any time. */
-    edit: ({ index }: Parent, k: number, patch: Partial<Row>) => void edited.set(`${index}/${k}`, patch),
+    edit: ({ index }: Parent, k: number, patch: Partial<Row>) =>
+      void edited.set(`${index}/${k}`, patch),
     /** Removes the `k`-th, of those that there ever were. */
     remove: ({ index }: Parent, k: number) => void removed.add(`${index}/${k}`),
     restore: ({ index }: Parent, k: number) => void removed.delete(`${index}/${k}`),
@@ -49,8 +63,8 @@ function createChildren<Parent extends { readonly index: number }, Row>(seeded: 
 }
 
 function createMessages({ conversations }: SeedData, clock: () => EpochMs) {
-  const { of, add, edit, remove, restore, countEver } = createChildren<Conversation, Message>(({ index }) =>
-    index < conversations.count ? conversations.messages(index) : [],
+  const { of, add, edit, remove, restore, countEver } = createChildren<Conversation, Message>(
+    ({ index }) => (index < conversations.count ? conversations.messages(index) : []),
   )
   let nextId = conversations.firstFreeMessageId
   return {
@@ -83,7 +97,12 @@ function createActivity({ activityOf, visitors }: SeedData, clock: () => EpochMs
 
 function createNotes({ random }: SeedData, clock: () => EpochMs) {
   const ids = createRowIds(random, purposes.entry)
-  const notes: { readonly id: string; readonly visitorId: string; readonly content: string; createdAt: EpochMs }[] = []
+  const notes: {
+    readonly id: string
+    readonly visitorId: string
+    readonly content: string
+    createdAt: EpochMs
+  }[] = []
   return {
     notes,
     addNote({ id: visitorId }: Visitor, content: string) {

@@ -1,4 +1,7 @@
-/** All behaviours that the service's documentation leaves open: each switch, its values, and its default (the first). */
+/**
+ * All behaviours that the service's documentation leaves open: each switch, its values, and its
+ * default (the first).
+ */
 
 const orderFrom = <End extends string>(end: End) =>
   `${end} | ${end}-ascending | ${end}-descending | ${end}-shuffled` as const
@@ -16,16 +19,18 @@ const exclusiveBound = `exclusive | inclusive | ignored | refused: ${boundText}`
 export type BoundKind = Choice<'inclusive | exclusive | ignored | refused'>
 
 /**
- * Every switch: what it can be, and what it means. Of several values the first is the default. One alone is the default of a
- * flag, of a number from 0 (`±`: of any), or of a text (in quotes).
+ * Every switch: what it can be, and what it means. Of several values the first is the default. One
+ * alone is the default of a flag, of a number from 0 (`±`: of any), or of a text (in quotes).
  */
 const switchTable = {
-  'conversations.since': 'lastMessageAt | createdAt | updatedAt: time that `since` compares and the list is ordered by',
+  'conversations.since':
+    'lastMessageAt | createdAt | updatedAt: time that `since` compares and the list is ordered by',
   'conversations.bound': inclusiveBound,
   'conversations.order': order,
   'conversations.handled': 'all | open | handled: what the list shows without `handled`',
   'conversations.updatedAt': 'false: whether conversations show `updatedAt`',
-  'visitors.since': 'lastSeenAt | createdAt | updatedAt: time that `since` compares and the list is ordered by',
+  'visitors.since':
+    'lastSeenAt | createdAt | updatedAt: time that `since` compares and the list is ordered by',
   'visitors.bound': inclusiveBound,
   'visitors.order': order,
   'visitors.fields': 'plain | nested | snake: names and shape of the profile',
@@ -59,7 +64,8 @@ const switchTable = {
   'messages.bound': inclusiveBound,
   'messages.limit': 'honoured | ignored: whether the messages list honours `limit`',
   'messages.page': '50: messages in a page where `limit` is absent or ignored',
-  'messages.most': '0: how many messages a list has at most, the last ones; 0 = all of the conversation',
+  'messages.most':
+    '0: how many messages a list has at most, the last ones; 0 = all of the conversation',
   'messages.kilobytes': '0: kilobytes that are added to the text of each message',
   'query.unknown': 'ignored | rejected: what an unknown query parameter does',
   'limit.over': 'rejected | clamped | honoured: what a `limit` over 200 does',
@@ -93,11 +99,13 @@ const switchTable = {
     'latest | greatest | real: `lastMessageAt` where messages are misdated: the shown time of the message that came last, the greatest shown time, or when the last one really came',
   'undated.share':
     '0: 0..1: share of rows whose time is null by which the list is ordered; a request with a bound does not show them',
-  'undated.of': '"visitors,calls": comma-separated kinds of those rows: `conversations`, `visitors`, `calls`',
+  'undated.of':
+    '"visitors,calls": comma-separated kinds of those rows: `conversations`, `visitors`, `calls`',
   'undated.end': 'newest | oldest: the end of the list at which they are',
   'late.share': '0: 0..1: share of rows that appear late, both new and changed',
   'late.seconds': '60: how late: until then the previous version of the row is shown, or none',
-  'late.of': '"conversations,visitors,calls": comma-separated kinds of those rows, as `misdated.of`',
+  'late.of':
+    '"conversations,visitors,calls": comma-separated kinds of those rows, as `misdated.of`',
   'late.byId': 'false: whether reads by id are late as well',
   'reply.text':
     'as-sent | trimmed | escaped | shortened | signed | translated | redacted: the shown text of a reply that was sent by the API',
@@ -118,11 +126,13 @@ const switchTable = {
     '"": comma-separated parts of paths, such as ids: requests to them are refused as `refused.answer` says',
   'refused.answer':
     'wrong-project | invalid-key | missing-scope | restricted | gateway-403 | gateway-404 | gateway-405: the answer, in the envelope or that of a gateway',
-  'messages.forbidden': '0: 0..1: share of conversations whose messages are answered 403 `conversation_restricted`',
+  'messages.forbidden':
+    '0: 0..1: share of conversations whose messages are answered 403 `conversation_restricted`',
   'recordings.none': '200 | 404: response for a call without a recording',
   'note.field': "content | note | text | body: name of a note's text field",
   'writes.answer': '200 | 201 | 204 | 202: status of an accepted write; 204 has no body',
-  'writes.effect': 'done | none: whether flags and corrections that are answered as accepted change anything',
+  'writes.effect':
+    'done | none: whether flags and corrections that are answered as accepted change anything',
   'visitors.stores':
     'as-sent | one-space | lower-case | untagged | empty: how a name and an address are stored: without superfluous spaces, in lower case, without the `+tag` of an address, or empty instead of null',
   'writes.body':
@@ -132,14 +142,18 @@ const switchTable = {
   'ids.letters':
     'lower | upper | upper-in-lists | upper-by-id: letters of the ids of conversations, visitors and calls; `upper` ones are found in exactly these letters, the others in all',
   'ids.big': 'false: message ids beyond 2^53',
-  content: 'varied | plain | hostile: contents of texts: emoji, NUL, very long ones; `hostile` adds lone surrogates',
+  content:
+    'varied | plain | hostile: contents of texts: emoji, NUL, very long ones; `hostile` adds lone surrogates',
   'rows.hostile':
     'none | odd | unfit: one row in eleven: `odd` ones are unusual but storable; `unfit` ones are too deep, too large, of another project, or no objects',
-  'rows.broken': '"": part of an id: the first time after it in a response is no longer JSON, as `rows.brokenBy` says',
-  'rows.brokenBy': 'encoding | quote: a byte that is not UTF-8, or a quotation mark that nothing escapes',
+  'rows.broken':
+    '"": part of an id: the first time after it in a response is no longer JSON, as `rows.brokenBy` says',
+  'rows.brokenBy':
+    'encoding | quote: a byte that is not UTF-8, or a quotation mark that nothing escapes',
   'fields.drift': '0: 0: unchanged; 1: new fields appear; 2: they change type',
   gzip: 'false: whether responses are compressed for clients that accept it',
-  'encoding.unasked': 'none | gzip | deflate | br | zstd: how responses are compressed, whatever the client accepts',
+  'encoding.unasked':
+    'none | gzip | deflate | br | zstd: how responses are compressed, whatever the client accepts',
   'errors.retryable': 'sensible | always | never | absent: value of `retryable`',
   'errors.issues': 'path | field | string: shape of an entry of `context.issues`',
   'errors.context': 'error | envelope: where `context` is',
@@ -149,7 +163,8 @@ const switchTable = {
   'rate.writes': '120: writes per key in a window',
   'rate.window': '60: length of the window in seconds',
   'rate.burst': '0: requests that a bucket holds; 0 = those of a window',
-  'rate.inFlight': '0: requests of a key that may be in flight at once; one more gets a 429; 0 = any number',
+  'rate.inFlight':
+    '0: requests of a key that may be in flight at once; one more gets a 429; 0 = any number',
   'rate.foreign': '0: requests in each window that another client makes with the same key',
   'rate.retryAfter': 'seconds | date | absent: form of the Retry-After header of a 429',
   'latency.before': '0: milliseconds before a request counts as received',
@@ -166,7 +181,9 @@ const switchTable = {
   'fault.hugeMb': '64: size of a `huge` body',
 } as const
 
-type Choice<Range extends string> = Range extends `${infer First} | ${infer Others}` ? First | Choice<Others> : Range
+type Choice<Range extends string> = Range extends `${infer First} | ${infer Others}`
+  ? First | Choice<Others>
+  : Range
 
 type Value<Text extends string> = Text extends `${'true' | 'false'}: ${string}`
   ? boolean
@@ -183,12 +200,20 @@ export type Switches = { readonly [Name in SwitchName]: Value<(typeof switchTabl
 
 export const switchNames = Object.keys(switchTable) as SwitchName[]
 
-const defaultSwitches = Object.fromEntries(switchNames.map((name) => [name, rangeOf(name).usual])) as Switches
+const defaultSwitches = Object.fromEntries(
+  switchNames.map((name) => [name, rangeOf(name).usual]),
+) as Switches
 
-/** Every switch at its default, except those given. Throws RangeError for an unknown name or value. */
-export function parseSwitches(given: Readonly<Record<string, unknown>>, base = defaultSwitches): Switches {
+/**
+ * Every switch at its default, except those given. Throws RangeError for an unknown name or value.
+ */
+export function parseSwitches(
+  given: Readonly<Record<string, unknown>>,
+  base = defaultSwitches,
+): Switches {
   const all: Record<string, unknown> = { ...base }
-  for (const [name, value] of Object.entries(given)) if (value !== undefined) all[name] = parseSwitch(name, value)
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined) all[name] = parseSwitch(name, value)
   return all as Switches
 }
 
@@ -197,20 +222,30 @@ function parseSwitch(name: string, value: unknown): unknown {
     throw new RangeError(`there is no switch ${name}; there are ${switchNames.join(', ')}`)
   const { words, parse } = rangeOf(name as SwitchName)
   const parsed = parse(String(value))
-  if (parsed === undefined) throw new RangeError(`the switch ${name} cannot be ${String(value)}; it can be ${words}`)
+  if (parsed === undefined)
+    throw new RangeError(`the switch ${name} cannot be ${String(value)}; it can be ${words}`)
   return parsed
 }
 
-/** The default, the allowed values in words, and their parser, which returns undefined for others. */
+/**
+ * The default, the allowed values in words, and their parser, which returns undefined for others.
+ */
 function rangeOf(name: SwitchName) {
   const [range = ''] = switchTable[name].split(': ')
-  const oneOf = (values: readonly string[]) => (text: string) => values.find((value) => value === text)
+  const oneOf = (values: readonly string[]) => (text: string) =>
+    values.find((value) => value === text)
   const numberFrom = (lowest: number) => (text: string) =>
     text.trim() !== '' && Number(text) >= lowest ? Number(text) : undefined
-  if (range.startsWith('"')) return { usual: range.slice(1, -1), words: 'text', parse: (text: string) => text }
+  if (range.startsWith('"'))
+    return { usual: range.slice(1, -1), words: 'text', parse: (text: string) => text }
   if (range.startsWith('±'))
-    return { usual: Number(range.slice(1)), words: 'a number', parse: numberFrom(Number.NEGATIVE_INFINITY) }
-  if (/^\d+$/.test(range)) return { usual: Number(range), words: 'a number from 0', parse: numberFrom(0) }
+    return {
+      usual: Number(range.slice(1)),
+      words: 'a number',
+      parse: numberFrom(Number.NEGATIVE_INFINITY),
+    }
+  if (/^\d+$/.test(range))
+    return { usual: Number(range), words: 'a number from 0', parse: numberFrom(0) }
   if (range === 'true' || range === 'false')
     return {
       usual: range === 'true',
@@ -221,7 +256,10 @@ function rangeOf(name: SwitchName) {
   return { usual: values[0], words: range, parse: oneOf(values) }
 }
 
-/** The allowed values, the default unless it is the first of them, and the meaning, in one line for people. */
+/**
+ * The allowed values, the default unless it is the first of them, and the meaning, in one line for
+ * people.
+ */
 export function describeSwitch(name: SwitchName): string {
   const { usual, words } = rangeOf(name)
   const [range = '', ...about] = switchTable[name].split(': ')
@@ -229,8 +267,15 @@ export function describeSwitch(name: SwitchName): string {
   return `${words}${shownDefault}: ${about.join(': ')}`
 }
 
-/** The names in a comma-separated list. Throws a RangeError that says `why` for one that is not known. */
-export function parseNames<Name extends string>(list: string, known: readonly Name[], why: (name: string) => string) {
+/**
+ * The names in a comma-separated list. Throws a RangeError that says `why` for one that is not
+ * known.
+ */
+export function parseNames<Name extends string>(
+  list: string,
+  known: readonly Name[],
+  why: (name: string) => string,
+) {
   const names = list.split(',').map((name) => name.trim())
   return names.flatMap((name) => {
     const found = known.find((one) => one === name)

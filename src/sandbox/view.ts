@@ -1,7 +1,18 @@
-/** The rows as the service shows them: with shifted times and altered replies, and some of them late. */
+/**
+ * The rows as the service shows them: with shifted times and altered replies, and some of them
+ * late.
+ */
 import type { Json } from '../values/json.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
-import type { Activity, Conversation, Message, PhoneCall, Sequence, TimedRow, Visitor } from './model.ts'
+import type {
+  Activity,
+  Conversation,
+  Message,
+  PhoneCall,
+  Sequence,
+  TimedRow,
+  Visitor,
+} from './model.ts'
 import { type ListQuery, listPage } from './paging.ts'
 import { notFound } from './problem.ts'
 import { purposes, toUnitInterval } from './random.ts'
@@ -28,8 +39,10 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
       const visible = store.asOf(row, changes.delayOf(kind, row.index))
       return visible === undefined ? undefined : show(visible)
     }
-    const undatedAt = s['undated.end'] === 'newest' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
-    const timeOf = (row: T) => (Number.isNaN(row[listTime]) ? undatedAt : row[listTime] - changes.zone)
+    const undatedAt =
+      s['undated.end'] === 'newest' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+    const timeOf = (row: T) =>
+      Number.isNaN(row[listTime]) ? undatedAt : row[listTime] - changes.zone
     const inOrder = () => {
       if (s['missing.rows'] === 'all') return byTime<T>([], timeOf)
       if (!changes.shift && !isLate) return store.orderedBy(listTime)
@@ -66,17 +79,34 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
   const { conversations, visitors, calls } = state
   const since = s['conversations.since']
   return {
-    conversations: createRowsView('conversations', conversations, since, shown.conversation, wire.conversation),
-    visitors: createRowsView('visitors', visitors, s['visitors.since'], shown.visitor, wire.visitor),
+    conversations: createRowsView(
+      'conversations',
+      conversations,
+      since,
+      shown.conversation,
+      wire.conversation,
+    ),
+    visitors: createRowsView(
+      'visitors',
+      visitors,
+      s['visitors.since'],
+      shown.visitor,
+      wire.visitor,
+    ),
     calls: createRowsView('calls', calls, s['calls.by'], shown.call, wire.call),
     messages: {
       page(conversation: Conversation, request: ListQuery<Message>): Json {
-        const delayOf = (row: Message) => changes.delayOf('messages', row.id) + (row.reply ? s['reply.late'] : 0)
-        const visible = state.messages(conversation).filter((row) => state.clock() - row.createdAt >= delayOf(row))
+        const delayOf = (row: Message) =>
+          changes.delayOf('messages', row.id) + (row.reply ? s['reply.late'] : 0)
+        const visible = state
+          .messages(conversation)
+          .filter((row) => state.clock() - row.createdAt >= delayOf(row))
         const rows = visible.map((row) => shown.message(conversation, row))
         const most = s['messages.most'] === 0 ? rows.length : s['messages.most']
         const sorted = byTime(rows.slice(-most), (row) => row.createdAt - changes.zone)
-        return listPage(sorted, request, s['messages.order'], s, (row) => wire.message(conversation.id, row))
+        return listPage(sorted, request, s['messages.order'], s, (row) =>
+          wire.message(conversation.id, row),
+        )
       },
       current: (conversation: Conversation, row: Message) =>
         wire.message(conversation.id, shown.message(conversation, row)),
@@ -90,12 +120,15 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
         const sorted = byTime(rows, (row) => row.at - changes.zone)
         return listPage(sorted, request, s['activity.order'], s, wire.activity)
       },
-      current: (visitor: Visitor, row: Activity, k: number) => wire.activity(shown.activity(visitor, row, k)),
+      current: (visitor: Visitor, row: Activity, k: number) =>
+        wire.activity(shown.activity(visitor, row, k)),
     },
     recording: wire.recording,
     /** Null: a 404. */
     currentRecording: (call: PhoneCall) =>
-      call.recordedAt === null && s['recordings.none'] === '404' ? null : wire.recording(shown.call(call)),
+      call.recordedAt === null && s['recordings.none'] === '404'
+        ? null
+        : wire.recording(shown.call(call)),
     availability(now: EpochMs): Json {
       const agentsOnline = state.seedData.random(purposes.agent, 0, Math.floor(now / 60_000)) % 5
       return { projectId, available: agentsOnline > 0, agentsOnline }
@@ -120,20 +153,34 @@ type RowKind = (typeof rowKinds)[number]
 
 /** Parses a comma-separated list of row kinds. Throws RangeError for others. */
 export function parseRowKinds(list: string): readonly RowKind[] {
-  return parseNames(list, rowKinds, (name) => `there are no rows ${name}; there are ${rowKinds.join(', ')}`)
+  return parseNames(
+    list,
+    rowKinds,
+    (name) => `there are no rows ${name}; there are ${rowKinds.join(', ')}`,
+  )
 }
 
-/** The rows that are shown with other times, without the one by which their list is ordered, or late. */
+/**
+ * The rows that are shown with other times, without the one by which their list is ordered, or
+ * late.
+ */
 function createTimeChanges({ seedData: { random } }: ProjectState, s: Switches) {
-  /** A pseudo-random share of the rows of some kinds. `a` and `b` identify the row within its kind. */
+  /**
+   * A pseudo-random share of the rows of some kinds. `a` and `b` identify the row within its kind.
+   */
   const createSample = (name: 'misdated' | 'undated' | 'late') => {
     const [share, kinds] = [s[`${name}.share`], parseRowKinds(s[`${name}.of`])]
     const affects = (kind: RowKind) => share > 0 && kinds.includes(kind)
     const has = (kind: RowKind, a: number, b = 0) =>
-      affects(kind) && toUnitInterval(random(purposes[name], a, rowKinds.indexOf(kind) + 8 * b)) < share
+      affects(kind) &&
+      toUnitInterval(random(purposes[name], a, rowKinds.indexOf(kind) + 8 * b)) < share
     return { affects, has }
   }
-  const [misdated, undated, late] = [createSample('misdated'), createSample('undated'), createSample('late')]
+  const [misdated, undated, late] = [
+    createSample('misdated'),
+    createSample('undated'),
+    createSample('late'),
+  ]
   const zone: Ms = s['rows.zone'] * 3_600_000
   const common: Ms = s['rows.offset'] * 1000 + zone
   const delay: Ms = s['late.seconds'] * 1000
@@ -158,47 +205,74 @@ function createTimeChanges({ seedData: { random } }: ProjectState, s: Switches) 
 }
 
 /** Single rows as the service shows them, whether late or not. */
-function createDisplay(state: ProjectState, s: Switches, changes: ReturnType<typeof createTimeChanges>) {
+function createDisplay(
+  state: ProjectState,
+  s: Switches,
+  changes: ReturnType<typeof createTimeChanges>,
+) {
   const message = (conversation: Conversation, row: Message): Message => {
-    const offset = changes.offsetOf('conversations', conversation.index) + changes.misdatedBy('messages', row.id)
+    const offset =
+      changes.offsetOf('conversations', conversation.index) + changes.misdatedBy('messages', row.id)
     const replyOffset: Ms = row.reply ? s['reply.seconds'] * 1000 : 0
     return shiftTimes(row.reply ? alterReply(row, s) : row, ['createdAt'], offset + replyOffset)
   }
   const lastMessageAt = (row: Conversation): EpochMs => {
     const times = state.messages(row).map((entry) => message(row, entry).createdAt)
-    const last = s['misdated.last'] === 'latest' ? times.at(-1) : times.reduce((a, b) => Math.max(a, b), 0)
+    const last =
+      s['misdated.last'] === 'latest' ? times.at(-1) : times.reduce((a, b) => Math.max(a, b), 0)
     return last ?? row.lastMessageAt
   }
-  const showsOtherLast = s['misdated.last'] !== 'real' && (changes.misdatesMessages || s['reply.seconds'] !== 0)
+  const showsOtherLast =
+    s['misdated.last'] !== 'real' && (changes.misdatesMessages || s['reply.seconds'] !== 0)
   /** `listTime`: the time by which the list is ordered; it is NaN in undated rows. */
-  const showRow = <T extends { readonly index: number }>(kind: RowKind, row: T, times: Times<T>, listTime: keyof T) => {
+  const showRow = <T extends { readonly index: number }>(
+    kind: RowKind,
+    row: T,
+    times: Times<T>,
+    listTime: keyof T,
+  ) => {
     const shown = shiftTimes(row, times, changes.offsetOf(kind, row.index))
     return changes.isUndated(kind, row.index) ? { ...shown, [listTime]: Number.NaN } : shown
   }
   return {
     message,
     conversation(row: Conversation): Conversation {
-      const times = ['createdAt', 'updatedAt', 'lastMessageAt', 'handledAt', 'waitingSince'] as const
+      const times = [
+        'createdAt',
+        'updatedAt',
+        'lastMessageAt',
+        'handledAt',
+        'waitingSince',
+      ] as const
       const shown = showRow('conversations', row, times, s['conversations.since'])
       if (!showsOtherLast || Number.isNaN(shown.lastMessageAt)) return shown
       return { ...shown, lastMessageAt: lastMessageAt(row) }
     },
     visitor: (row: Visitor): Visitor =>
       showRow('visitors', row, ['createdAt', 'lastSeenAt', 'updatedAt'], s['visitors.since']),
-    call: (row: PhoneCall): PhoneCall => showRow('calls', row, ['startedAt', 'endedAt', 'recordedAt'], s['calls.by']),
+    call: (row: PhoneCall): PhoneCall =>
+      showRow('calls', row, ['startedAt', 'endedAt', 'recordedAt'], s['calls.by']),
     activity(visitor: Visitor, row: Activity, k: number): Activity {
-      const offset = changes.offsetOf('visitors', visitor.index) + changes.misdatedBy('activity', visitor.index, k)
+      const offset =
+        changes.offsetOf('visitors', visitor.index) +
+        changes.misdatedBy('activity', visitor.index, k)
       return shiftTimes(row, ['at'], offset)
     },
   }
 }
 
-type Times<T> = readonly (keyof { [F in keyof T as T[F] extends EpochMs | null ? F : never]: T[F] } & keyof T)[]
+type Times<T> = readonly (keyof {
+  [F in keyof T as T[F] extends EpochMs | null ? F : never]: T[F]
+} &
+  keyof T)[]
 
 /** A time that is null stays null. */
 function shiftTimes<T>(row: T, fields: Times<T>, offset: Ms): T {
   if (offset === 0) return row
-  const shifted = fields.map((field) => [field, row[field] === null ? null : Number(row[field]) + offset])
+  const shifted = fields.map((field) => [
+    field,
+    row[field] === null ? null : Number(row[field]) + offset,
+  ])
   return { ...row, ...Object.fromEntries(shifted) }
 }
 
@@ -216,7 +290,9 @@ const textAlterations: Record<Switches['reply.text'], (text: string) => string> 
   shortened: (text) => `${text.slice(0, Math.ceil(text.length / 3))}…`,
   signed: (text) => `${text}\n\nSent from the help desk`,
   translated: (text) =>
-    [...text].map((letter) => String.fromCodePoint(0x3041 + ((letter.codePointAt(0) ?? 0) % 80))).join(''),
+    [...text]
+      .map((letter) => String.fromCodePoint(0x3041 + ((letter.codePointAt(0) ?? 0) % 80)))
+      .join(''),
   redacted: () => '[removed]',
 }
 

@@ -1,4 +1,7 @@
-/** Rows in the format of the service: documented fields by their names, the others in several styles, and unusual rows. */
+/**
+ * Rows in the format of the service: documented fields by their names, the others in several
+ * styles, and unusual rows.
+ */
 import { type Json, type JsonObject, rawJson } from '../values/json.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import type { Activity, Conversation, Message, PhoneCall, Visitor } from './model.ts'
@@ -6,7 +9,11 @@ import { pick, purposes, toUnitInterval } from './random.ts'
 import type { ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
 
-export function createWireFormat(projectId: string, { seedData: { random }, notes }: ProjectState, s: Switches) {
+export function createWireFormat(
+  projectId: string,
+  { seedData: { random }, notes }: ProjectState,
+  s: Switches,
+) {
   const { hostile, hostileMessage } = createHostility(projectId, s)
   return {
     conversation: ({ index, updatedAt, ...row }: Conversation) =>
@@ -32,11 +39,20 @@ export function createWireFormat(projectId: string, { seedData: { random }, note
         ...driftingField(s, 'language', 'en', { code: 'en', sure: 0.97 }),
       }),
     visitor: (row: Visitor) =>
-      hostile(row.index, visitorForms[s['visitors.fields']](row, projectId, random(purposes.place, row.index), s)),
+      hostile(
+        row.index,
+        visitorForms[s['visitors.fields']](row, projectId, random(purposes.place, row.index), s),
+      ),
     activity: (row: Activity) =>
-      hostile(row.variantSeed, { ...activityIds[s['activity.ids']](row), ...activityForms[s['activity.fields']](row) }),
+      hostile(row.variantSeed, {
+        ...activityIds[s['activity.ids']](row),
+        ...activityForms[s['activity.fields']](row),
+      }),
     call: (row: PhoneCall) =>
-      hostile(row.index, callForms[s['calls.fields']](row, projectId, random(purposes.extra, row.index))),
+      hostile(
+        row.index,
+        callForms[s['calls.fields']](row, projectId, random(purposes.extra, row.index)),
+      ),
     recording: recordingRow,
     note: ({ id, visitorId, content, createdAt }: (typeof notes)[number]): Json => ({
       id,
@@ -129,7 +145,10 @@ const activityForms: Record<Switches['activity.fields'], ActivityForm> = {
     url: `https://shop.example/p/${variantSeed % 300}`,
     title: variantSeed % 8 === 0 ? null : `Page ${variantSeed % 300}`,
     durationMs: variantSeed % 90_000,
-    metadata: { referrer: null, experiment: { id: variantSeed % 5, variant: variantSeed % 2 === 0 ? 'a' : 'b' } },
+    metadata: {
+      referrer: null,
+      experiment: { id: variantSeed % 5, variant: variantSeed % 2 === 0 ? 'a' : 'b' },
+    },
   }),
   nested: ({ kind, at, variantSeed }) => ({
     event: { name: kind, at: shownTime(at) },
@@ -201,7 +220,8 @@ function recordingRow(row: PhoneCall): Json {
   }
 }
 
-const shownTime = (at: EpochMs | null): string | null => (at === null || Number.isNaN(at) ? null : toTimestamp(at))
+const shownTime = (at: EpochMs | null): string | null =>
+  at === null || Number.isNaN(at) ? null : toTimestamp(at)
 
 /** A field that the service adds at some time, and whose type changes later. */
 function driftingField(s: Switches, name: string, first: Json, then: Json): Record<string, Json> {
@@ -212,16 +232,29 @@ function driftingField(s: Switches, name: string, first: Json, then: Json): Reco
 export function toSingleRow(row: Json, { 'single.shape': shape }: Switches): Json {
   const fields = Object.entries(row as JsonObject)
   if (shape === 'more')
-    return Object.fromEntries([['permalink', `https://support.example/${String(fields[0]?.[1])}`], ...fields])
-  if (shape === 'other') return Object.fromEntries(fields.map(([name, value]) => [name, otherValue(name, value)]))
+    return Object.fromEntries([
+      ['permalink', `https://support.example/${String(fields[0]?.[1])}`],
+      ...fields,
+    ])
+  if (shape === 'other')
+    return Object.fromEntries(fields.map(([name, value]) => [name, otherValue(name, value)]))
   if (shape === 'fewer')
-    return Object.fromEntries(fields.filter(([name]) => !['origin', 'tags', 'status', 'device'].includes(name)))
+    return Object.fromEntries(
+      fields.filter(([name]) => !['origin', 'tags', 'status', 'device'].includes(name)),
+    )
   return row
 }
 
-/** Some fields as another part of the service counts or names them: one with a column, the others undocumented. */
+/**
+ * Some fields as another part of the service counts or names them: one with a column, the others
+ * undocumented.
+ */
 function otherValue(name: string, value: Json): Json {
-  if (!['status', 'priority', 'pageViews', 'customFields', 'country_code', 'cost', 'rating'].includes(name))
+  if (
+    !['status', 'priority', 'pageViews', 'customFields', 'country_code', 'cost', 'rating'].includes(
+      name,
+    )
+  )
     return value
   if (typeof value === 'object' && value !== null) return { ...value, plan: 'by id' }
   return typeof value === 'number' ? value + 1 : `${String(value)}, by id`
@@ -232,8 +265,18 @@ const rawNumber = (text: string) => rawJson(text) as Json
 /** Of `odd` rows, which a mirror must be able to store; `unfit` ones it cannot store. */
 const oddFields: readonly ((n: number) => JsonObject)[] = [
   () => ({ 'nul\0in a name': 1, 'half\ud800': { '\udfff': 'x', 'esc␛0000': 2 }, '': 'no name' }),
-  () => JSON.parse('{"__proto__":{"a":1},"constructor":"x","toString":{"valueOf":2},"hasOwnProperty":[]}'),
-  () => ({ raw: 'x', synced_at: '2026-01-01T00:00:00Z', run_id: 7, asked_at: 'x', deleted_at: true, rowid: 1 }),
+  () =>
+    JSON.parse(
+      '{"__proto__":{"a":1},"constructor":"x","toString":{"valueOf":2},"hasOwnProperty":[]}',
+    ),
+  () => ({
+    raw: 'x',
+    synced_at: '2026-01-01T00:00:00Z',
+    run_id: 7,
+    asked_at: 'x',
+    deleted_at: true,
+    rowid: 1,
+  }),
   () => ({ fooBar: 1, foo_bar: 2, 'foo bar': 3, FooBar: 4, 'foo.bar': 5, foo: { bar: 6 } }),
   () => ({ [`long${'.name'.repeat(1000)}`]: 1, ['A'.repeat(3000)]: 2, [`${'é'.repeat(290)}`]: 3 }),
   () => ({
@@ -242,7 +285,11 @@ const oddFields: readonly ((n: number) => JsonObject)[] = [
     digits: rawNumber(`1${'0'.repeat(400)}`),
     has: 'constructor',
   }),
-  () => ({ day: '9999-99-99T00:00:00Z', year: '+275760-09-13T00:00:00Z', first: '0000-00-00T00:00:00Z' }),
+  () => ({
+    day: '9999-99-99T00:00:00Z',
+    year: '+275760-09-13T00:00:00Z',
+    first: '0000-00-00T00:00:00Z',
+  }),
   (n) => Object.fromEntries(Array.from({ length: 4 }, (_, i) => [`wide${n % 4}_${i}`, i])),
   () => ({ nest: nestedJson(900), list: Array.from({ length: 5000 }, (_, i) => i) }),
 ]
@@ -260,7 +307,10 @@ const unfitRows: readonly ((row: JsonObject, project: string) => Json)[] = [
   () => 'a string',
 ]
 
-/** One row in so many is hostile, cycling through the kinds; messages, of which there are many, more rarely. */
+/**
+ * One row in so many is hostile, cycling through the kinds; messages, of which there are many, more
+ * rarely.
+ */
 const [every, everyMessage] = [11, 31]
 
 /** Both select the same rows on every read. */
@@ -281,7 +331,8 @@ function createHostility(project: string, { 'rows.hostile': kind }: Switches) {
   }
 }
 
-const idField = (row: JsonObject): string => ['id', 'visitor_id', 'call_id'].find((name) => name in row) ?? 'id'
+const idField = (row: JsonObject): string =>
+  ['id', 'visitor_id', 'call_id'].find((name) => name in row) ?? 'id'
 
 function nestedJson(levels: number): Json {
   let value: Json = 'deep'

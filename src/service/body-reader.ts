@@ -1,4 +1,7 @@
-/** Reads the body of a response as it arrives: decompressed and split on the way, so that its size needs no memory. */
+/**
+ * Reads the body of a response as it arrives: decompressed and split on the way, so that its size
+ * needs no memory.
+ */
 import { type Duplex, Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import zlib from 'node:zlib'
@@ -10,7 +13,9 @@ import {
   type UnreadableReason,
 } from './row-splitter.ts'
 
-type BodyResult = { readonly ok: true; readonly splitBody: SplitBody } | ({ readonly ok: false } & UnreadableReason)
+type BodyResult =
+  | { readonly ok: true; readonly splitBody: SplitBody }
+  | ({ readonly ok: false } & UnreadableReason)
 
 export type BodyReader = {
   /** Why the rest of the body need not be read; null: continue. */
@@ -25,8 +30,14 @@ const decompressors = new Map<string, Decompressor>([
   ['gzip', gzip],
   ['x-gzip', gzip],
   ['deflate', { whole: zlib.inflateSync, stream: () => zlib.createInflate({ chunkSize }) }],
-  ['zstd', { whole: zlib.zstdDecompressSync, stream: () => zlib.createZstdDecompress({ chunkSize }) }],
-  ['br', { whole: zlib.brotliDecompressSync, stream: () => zlib.createBrotliDecompress({ chunkSize }) }],
+  [
+    'zstd',
+    { whole: zlib.zstdDecompressSync, stream: () => zlib.createZstdDecompress({ chunkSize }) },
+  ],
+  [
+    'br',
+    { whole: zlib.brotliDecompressSync, stream: () => zlib.createBrotliDecompress({ chunkSize }) },
+  ],
 ])
 type Decompressor = {
   readonly whole: (bytes: Buffer, options: { readonly maxOutputLength: number }) => Buffer
@@ -37,7 +48,9 @@ type Decompressor = {
 export function createBodyReader(encoding: string | null, maxBytes: number): BodyReader {
   const splitter = createRowSplitter({ ...defaultResponseLimits, bytes: maxBytes })
   const names = (encoding ?? '').toLowerCase().split(',')
-  const encodings = names.map((name) => name.trim()).filter((name) => name !== '' && name !== 'identity')
+  const encodings = names
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity')
   if (encodings.length === 0)
     return { write: splitter.write, end: async () => ({ ok: true, splitBody: splitter.end() }) }
   const failed = (why: string): BodyResult => ({ ok: false, why, isRetryable: true })
@@ -52,7 +65,8 @@ export function createBodyReader(encoding: string | null, maxBytes: number): Bod
     },
     end: async () => {
       const unknown = encodings.find((name) => !decompressors.has(name))
-      if (unknown !== undefined) return failed(`a body in the unknown encoding ${JSON.stringify(unknown.slice(0, 40))}`)
+      if (unknown !== undefined)
+        return failed(`a body in the unknown encoding ${JSON.stringify(unknown.slice(0, 40))}`)
       const steps = encodings.flatMap((name) => decompressors.get(name) ?? []).reverse()
       let unreadable: UnreadableReason | null = null
       try {
@@ -62,7 +76,9 @@ export function createBodyReader(encoding: string | null, maxBytes: number): Bod
       } catch {
         return failed(`a body that is not ${encodings.join(', ')}`)
       }
-      return unreadable === null ? { ok: true, splitBody: splitter.end() } : { ok: false, ...unreadable }
+      return unreadable === null
+        ? { ok: true, splitBody: splitter.end() }
+        : { ok: false, ...unreadable }
     },
   }
 }
@@ -71,11 +87,16 @@ export function createBodyReader(encoding: string | null, maxBytes: number): Bod
 const smallBytes = 1 << 20
 
 /** Null: it is larger. */
-function decompressSmall(body: Buffer, steps: readonly Decompressor[], maxOutputLength: number): Buffer | null {
+function decompressSmall(
+  body: Buffer,
+  steps: readonly Decompressor[],
+  maxOutputLength: number,
+): Buffer | null {
   try {
     return steps.reduce((bytes, { whole }) => whole(bytes, { maxOutputLength }), body)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') return null
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
+      return null
     throw error
   }
 }
@@ -92,8 +113,10 @@ async function decompressInChunks(
       done(unreadable === null ? null : new Error(unreadable.why))
     },
   })
-  await pipeline([Readable.from(chunks), ...steps.map(({ stream }) => stream()), splitter]).catch((error) => {
-    if (unreadable === null) throw error
-  })
+  await pipeline([Readable.from(chunks), ...steps.map(({ stream }) => stream()), splitter]).catch(
+    (error) => {
+      if (unreadable === null) throw error
+    },
+  )
   return unreadable
 }

@@ -1,4 +1,7 @@
-/** The one file that reads HTTP statuses: classifies an exchange as a response or a failure. Pure; never throws. */
+/**
+ * The one file that reads HTTP statuses: classifies an exchange as a response or a failure. Pure;
+ * never throws.
+ */
 import { createHash } from 'node:crypto'
 import { asJsonObject } from '../values/json.ts'
 import type { EpochMs, EpochSeconds, Ms } from '../values/time.ts'
@@ -37,20 +40,27 @@ const maxTextLength = 2000
 
 export function classifyExchange(exchange: ExchangeResult, context: RequestContext): ApiOutcome {
   if (exchange.kind === 'complete') return classifyResponse(exchange.head, exchange.body, context)
-  return failed(exchange.kind === 'aborted' ? { kind: 'aborted' } : classifyBroken(exchange, context))
+  return failed(
+    exchange.kind === 'aborted' ? { kind: 'aborted' } : classifyBroken(exchange, context),
+  )
 }
 
-function classifyBroken(exchange: Extract<ExchangeResult, { kind: 'broken' }>, context: RequestContext): ApiFailure {
+function classifyBroken(
+  exchange: Extract<ExchangeResult, { kind: 'broken' }>,
+  context: RequestContext,
+): ApiFailure {
   const { head, mayHaveBeenSent, isRetryable, isTooLarge } = exchange
   const { request } = context
   // A refused write was not done, even if its response broke off. A read is sent again instead.
   if (isWrite(request) && head !== null && isCertainRefusal(head.status))
     return classifyStatus(head.status, head, null, context)
   const why = toReason(exchange.why, context)
-  const [status, requestId] = head === null ? [null, null] : [head.status, requestIdOf(null, head, context)]
+  const [status, requestId] =
+    head === null ? [null, null] : [head.status, requestIdOf(null, head, context)]
   if (!isRetryable && status !== null && request.method === 'GET' && status < 300)
     return { kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId }
-  const statedResult = status !== null && isWrite(request) ? unprovenWrite(status, null)?.statedResult : undefined
+  const statedResult =
+    status !== null && isWrite(request) ? unprovenWrite(status, null)?.statedResult : undefined
   return {
     kind: 'transient',
     why,
@@ -63,20 +73,27 @@ function classifyBroken(exchange: Extract<ExchangeResult, { kind: 'broken' }>, c
 }
 
 /**
- * Statuses that prove that a write was not done. Any other status below 500 may follow a write that was done: a redirect,
- * a 409 that means "this exists already", a 406 about the response, a 423, a 499 of a proxy.
+ * Statuses that prove that a write was not done. Any other status below 500 may follow a write that
+ * was done: a redirect, a 409 that means "this exists already", a 406 about the response, a 423, a
+ * 499 of a proxy.
  */
 const refusals: readonly number[] = [
   400, 401, 402, 403, 404, 405, 410, 411, 413, 414, 415, 422, 426, 428, 429, 431, 451,
 ]
 
 /** A 401 or 403 stops all sending, so it is trusted only with a complete body. */
-const isCertainRefusal = (status: number): boolean => refusals.includes(status) && status !== 401 && status !== 403
+const isCertainRefusal = (status: number): boolean =>
+  refusals.includes(status) && status !== 401 && status !== 403
 
 /** A widget token does not count: the service does not store it, so it may be requested again. */
-const isWrite = (request: ApiRequest): boolean => request.method !== 'GET' && request.envelope !== 'optional'
+const isWrite = (request: ApiRequest): boolean =>
+  request.method !== 'GET' && request.envelope !== 'optional'
 
-function classifyResponse(head: ResponseHead, { rest, batches }: SplitBody, context: RequestContext): ApiOutcome {
+function classifyResponse(
+  head: ResponseHead,
+  { rest, batches }: SplitBody,
+  context: RequestContext,
+): ApiOutcome {
   const text = decodeUtf8(rest)
   const envelope = text === null ? null : parseEnvelope(text)
   const requestId = requestIdOf(envelope, head, context)
@@ -84,7 +101,8 @@ function classifyResponse(head: ResponseHead, { rest, batches }: SplitBody, cont
   const { request } = context
   if (status >= 300) return failed(classifyStatus(status, head, envelope, context))
   const unproven = isWrite(request) ? unprovenWrite(status, envelope) : null
-  if (unproven !== null) return failed({ ...unproven, why: toReason(unproven.why, context), requestId })
+  if (unproven !== null)
+    return failed({ ...unproven, why: toReason(unproven.why, context), requestId })
   // An error with a success status: the error counts.
   const errorStatus = envelope?.error?.status ?? 0
   if (errorStatus >= 400) return failed(classifyStatus(errorStatus, head, envelope, context))
@@ -97,21 +115,37 @@ function classifyResponse(head: ResponseHead, { rest, batches }: SplitBody, cont
   const received = { status, requestId, serverDate, cursorLimit, requestedAt }
   if (unreadable !== null || withItems === null) {
     const why = `${requestName(request)}: ${status} with ${unreadable ?? ''}`
-    // Later it may be a page about maintenance; here the address leads elsewhere, and waiting changes nothing.
+    // Later it may be a page about maintenance; here the address leads elsewhere, and waiting
+    // changes nothing.
     if (context.isNewAddress === true && !isWrite(request) && isWebPage(text))
       return failed({ kind: 'refused', status, code: webPageCode, why, fields: [], requestId })
     const hash = hashOf({ rest, batches })
-    const isOnlyRows = unreadable !== null && withItems === null && isReadableWithout(envelope, request)
+    const isOnlyRows =
+      unreadable !== null && withItems === null && isReadableWithout(envelope, request)
     const readable = isOnlyRows ? attachReadableItems(envelope?.data ?? null, batches) : null
-    const failure = { kind: 'transient', why, mayHaveBeenSent: true, status, requestId, unreadable: hash } as const
-    return failed(readable === null ? failure : { ...failure, readable: { ...readable, ...received } })
+    const failure = {
+      kind: 'transient',
+      why,
+      mayHaveBeenSent: true,
+      status,
+      requestId,
+      unreadable: hash,
+    } as const
+    return failed(
+      readable === null ? failure : { ...failure, readable: { ...readable, ...received } },
+    )
   }
   return { ok: true, response: { ...withItems, ...received } }
 }
 
 /** Nothing but rows of a list that is read cannot be parsed. */
 function isReadableWithout(envelope: Envelope | null, { method }: ApiRequest): boolean {
-  return method === 'GET' && envelope !== null && envelope.error === null && (envelope.data ?? null) !== null
+  return (
+    method === 'GET' &&
+    envelope !== null &&
+    envelope.error === null &&
+    (envelope.data ?? null) !== null
+  )
 }
 
 const requestIds = /"requestId"\s*:\s*"[^"]*"/g
@@ -119,12 +153,17 @@ const requestIds = /"requestId"\s*:\s*"[^"]*"/g
 /** Of all but the id of the request, which differs each time. */
 function hashOf({ rest, batches }: SplitBody): string {
   const bytes = Buffer.concat([rest, ...(batches ?? []).map((batch) => batch.bytes)])
-  return createHash('sha256').update(bytes.toString('latin1').replace(requestIds, '')).digest('base64')
+  return createHash('sha256')
+    .update(bytes.toString('latin1').replace(requestIds, ''))
+    .digest('base64')
 }
 
 type TransientFailure = Extract<ApiFailure, { kind: 'transient' }>
 
-/** They prove that a write was done, unless the body says otherwise. 202 and 207 mean "later" and "in part". */
+/**
+ * They prove that a write was done, unless the body says otherwise. 202 and 207 mean "later" and
+ * "in part".
+ */
 const successStatuses: readonly number[] = [200, 201, 203, 204, 205]
 
 /** The failure of a 2xx that does not prove that a write was done; null: it does. */
@@ -133,21 +172,38 @@ function unprovenWrite(status: number, envelope: Envelope | null): TransientFail
   const failure = envelope?.failureText ?? null
   if (failure !== null) {
     const why = `${status}, but its body says that it failed: ${failure}`
-    return { ...unknown, why, ...(canSucceedLater(envelope?.error ?? null) ? {} : { statedResult: 'refused' }) }
+    return {
+      ...unknown,
+      why,
+      ...(canSucceedLater(envelope?.error ?? null) ? {} : { statedResult: 'refused' }),
+    }
   }
   if (status >= 300 || successStatuses.includes(status)) return null
-  return { ...unknown, why: `${status}: accepted, and perhaps not done yet`, statedResult: 'accepted' }
+  return {
+    ...unknown,
+    why: `${status}: accepted, and perhaps not done yet`,
+    statedResult: 'accepted',
+  }
 }
 
 /** Whether the same write may succeed later. */
 function canSucceedLater(error: ErrorBody | null): boolean {
   const status = error?.status ?? 400
-  return error?.code === 'rate_limited' || !refusals.includes(status) || [401, 403, 429].includes(status)
+  return (
+    error?.code === 'rate_limited' || !refusals.includes(status) || [401, 403, 429].includes(status)
+  )
 }
 
-/** A read needs `data`. Bodies of responses to writes are not documented: an empty one is fine, and any JSON object,
- * but `data` is an object on success. */
-function unreadableReason(request: ApiRequest, text: string | null, envelope: Envelope | null, isWhole: boolean) {
+/**
+ * A read needs `data`. Bodies of responses to writes are not documented: an empty one is fine, and
+ * any JSON object, but `data` is an object on success.
+ */
+function unreadableReason(
+  request: ApiRequest,
+  text: string | null,
+  envelope: Envelope | null,
+  isWhole: boolean,
+) {
   if (envelope !== null && envelope.error !== null) return 'an error under a success status'
   if (text === null) return 'a body that is not UTF-8'
   const isRead = request.method === 'GET'
@@ -158,7 +214,8 @@ function unreadableReason(request: ApiRequest, text: string | null, envelope: En
     return isWebPage(text)
       ? 'a web page: a proxy, or another service, answers there'
       : 'a body that is not a JSON object'
-  if (!isRead && envelope.data !== undefined && asJsonObject(envelope.data) === null) return 'data that is no object'
+  if (!isRead && envelope.data !== undefined && asJsonObject(envelope.data) === null)
+    return 'data that is no object'
   if (!isWhole) return 'rows that are not JSON in UTF-8'
   return isRead && (envelope.data ?? null) === null ? 'no data in its envelope' : null
 }
@@ -181,29 +238,46 @@ function classifyStatus(
     const waitMs = retryAfterMs(head) ?? context.defaultRetryAfterMs
     return { kind: 'throttled', waitMs, why, isDocumented, requestId }
   }
-  const unknown = status === 408 || status === 425 || (isWrite(context.request) && !refusals.includes(status))
+  const unknown =
+    status === 408 || status === 425 || (isWrite(context.request) && !refusals.includes(status))
   if (status >= 500 || unknown) {
     const waitMs = retryAfterMs(head)
-    return { kind: 'transient', why, mayHaveBeenSent: true, status, requestId, ...(waitMs === null ? {} : { waitMs }) }
+    return {
+      kind: 'transient',
+      why,
+      mayHaveBeenSent: true,
+      status,
+      requestId,
+      ...(waitMs === null ? {} : { waitMs }),
+    }
   }
   if (status === 401 || (status === 403 && !isAboutOneWrite(error, context.request))) {
     const scope = error?.code === 'api_key_scope_missing' ? findScope(error.message ?? '') : null
-    return { kind: 'denied', status, code, scope: scope === null ? null : toSafeLine(scope, context), why, requestId }
+    return {
+      kind: 'denied',
+      status,
+      code,
+      scope: scope === null ? null : toSafeLine(scope, context),
+      why,
+      requestId,
+    }
   }
   const fields = (error?.fields ?? []).map((field) => toSafeLine(field, context))
   return { kind: 'refused', status, code, why, fields, requestId }
 }
 
 /**
- * The service's own codes of a 403 are about the key, or about a row: src/service/core/whose-refusal.ts. Anything else that
- * forbids a write (a gateway that rejects its text) is about this write, unless the project is forbidden as well.
+ * The service's own codes of a 403 are about the key, or about a row:
+ * src/service/core/whose-refusal.ts. Anything else that forbids a write (a gateway that rejects its
+ * text) is about this write, unless the project is forbidden as well.
  */
 function isAboutOneWrite(error: ErrorBody | null, request: ApiRequest): boolean {
   return request.method !== 'GET' && !(error?.code ?? '').startsWith('api_key_')
 }
 
 function errorMessage(error: ErrorBody | null, status: number, head: ResponseHead): string {
-  if (status < 400) return `the service redirects to ${redirectTarget(head)}; is the base URL right?`
+  if (status < 400)
+    return `the service redirects to ${redirectTarget(head)}; is the base URL right?`
   if (error === null) return 'a response without an error envelope; is the base URL right?'
   const fields = error.fields.length > 0 ? ` (${error.fields.join(', ')})` : ''
   return (error.message ?? 'no message') + fields
@@ -218,7 +292,10 @@ function redirectTarget(head: ResponseHead): string {
   return origin === 'null' ? 'an address that is not HTTP' : origin + pathname
 }
 
-/** The scope that a message names. Its wording is not documented; a scope looks like `visitors:read`. */
+/**
+ * The scope that a message names. Its wording is not documented; a scope looks like
+ * `visitors:read`.
+ */
 function findScope(text: string): string | null {
   const words = text.slice(0, maxTextLength).split(/[^\w:-]/)
   const parts = words.map((word) => word.split(':'))
@@ -228,7 +305,11 @@ function findScope(text: string): string | null {
   return scope === undefined ? null : scope.join(':')
 }
 
-function requestIdOf(envelope: Envelope | null, head: ResponseHead, context: RequestContext): string | null {
+function requestIdOf(
+  envelope: Envelope | null,
+  head: ResponseHead,
+  context: RequestContext,
+): string | null {
   const id = envelope?.requestId ?? firstHeader(head, 'x-request-id')
   return id === null ? null : toSafeLine(id, context)
 }
@@ -240,8 +321,8 @@ function toReason(text: string, context: RequestContext): string {
 }
 
 /**
- * One line of at most 300 characters, without the key: a service's message ends up on terminals and in logs. The key is
- * removed first: half a key at the end of a cut line would not be recognized.
+ * One line of at most 300 characters, without the key: a service's message ends up on terminals and
+ * in logs. The key is removed first: half a key at the end of a cut line would not be recognized.
  */
 function toSafeLine(text: string, { redact }: RequestContext): string {
   const line = redact(text)
@@ -257,11 +338,16 @@ const failed = (failure: ApiFailure): ApiOutcome => ({ ok: false, failure })
 const maxRetryAfterMs: Ms = 3_600_000
 const minRetryAfterMs: Ms = 1000
 
-/** Milliseconds that Retry-After asks for, between a second and an hour; null if it is absent or unreadable. */
+/**
+ * Milliseconds that Retry-After asks for, between a second and an hour; null if it is absent or
+ * unreadable.
+ */
 function retryAfterMs(head: ResponseHead): Ms | null {
   const value = firstHeader(head, 'retry-after')?.trim()
   if (value === undefined) return null
-  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : msUntilDate(value, firstHeader(head, 'date'))
+  const ms = /^\d+(\.\d+)?$/.test(value)
+    ? Number(value) * 1000
+    : msUntilDate(value, firstHeader(head, 'date'))
   return ms === null ? null : Math.min(maxRetryAfterMs, Math.max(minRetryAfterMs, Math.ceil(ms)))
 }
 
@@ -273,9 +359,9 @@ function msUntilDate(value: string, serverDate: string | null): Ms | null {
 }
 
 /**
- * How far a row may move a cursor: to the earlier of the service's clock (the `Date` of a response) and this machine's
- * when the request was sent, because later rows may be dated anywhere after that. If a clock is far behind, rows are read
- * again, and none is missed.
+ * How far a row may move a cursor: to the earlier of the service's clock (the `Date` of a response)
+ * and this machine's when the request was sent, because later rows may be dated anywhere after
+ * that. If a clock is far behind, rows are read again, and none is missed.
  */
 export function toCursorLimit(
   serverDate: EpochSeconds | null,

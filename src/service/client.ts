@@ -1,4 +1,7 @@
-/** The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes a response or an ApiError. */
+/**
+ * The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes a response
+ * or an ApiError.
+ */
 import { trimEnd } from '../values/format.ts'
 import { stringifyJson } from '../values/json.ts'
 import { parseBaseUrl } from '../values/server-address.ts'
@@ -18,11 +21,16 @@ export type ClientOptions = {
   readonly baseUrl: URL
   readonly key: string
   readonly budget: RequestBudget
-  /** The project of the key. Asked whether a refusal is about more than one row; without it, the status alone decides. */
+  /**
+   * The project of the key. Asked whether a refusal is about more than one row; without it, the
+   * status alone decides.
+   */
   readonly projectId?: string
   /** Refuses every request that is not a read, before it takes a slot. */
   readonly readOnly?: boolean
-  /** Stops all waits and reads. A write that is being sent is not aborted: its response is evidence. */
+  /**
+   * Stops all waits and reads. A write that is being sent is not aborted: its response is evidence.
+   */
   readonly signal: AbortSignal
   /** Aborts reads that are under way; without it, `signal` does. */
   readonly inFlightSignal?: AbortSignal
@@ -30,14 +38,19 @@ export type ClientOptions = {
   readonly log?: ClientLog
   /** Called once for each request. */
   readonly onOutcome?: (priority: Priority, outcome: 'ok' | ApiFailure['kind']) => void
-  /** Shared with other clients, and closed by their owner; without them the client opens its own. */
+  /**
+   * Shared with other clients, and closed by their owner; without them the client opens its own.
+   */
   readonly connections?: Connections
   /** For one whole exchange, including connecting. */
   readonly timeoutMs?: Ms
   /** A response that makes almost no progress for this time is aborted. */
   readonly stallMs?: Ms
   readonly maxBodyBytes?: number
-  /** Nothing is known of this address: a web page there is not the service's, and a person has to correct the address. */
+  /**
+   * Nothing is known of this address: a web page there is not the service's, and a person has to
+   * correct the address.
+   */
   readonly isNewAddress?: boolean
   /** How long the key pauses after a 429 without Retry-After: the rate's window. */
   readonly defaultRetryAfterMs?: Ms
@@ -57,12 +70,15 @@ export type Client = {
   /** A read: retried, redirects refused. Throws ApiError. */
   readonly get: ApiGet
   /**
-   * One HTTP request, never a second one, whatever happens. A write uses a fresh connection. `beforeSend` is called after
-   * the slot is granted and before any byte is sent; false: nothing is sent. Throws ApiError, and UserError for a write
-   * if `readOnly` forbids it.
+   * One HTTP request, never a second one, whatever happens. A write uses a fresh connection.
+   * `beforeSend` is called after the slot is granted and before any byte is sent; false: nothing is
+   * sent. Throws ApiError, and UserError for a write if `readOnly` forbids it.
    */
   readonly send: (request: ApiRequest, beforeSend?: () => Promise<boolean>) => Promise<ApiResponse>
-  /** Whether the service answers for the project now, so that what failed is not an outage. Throws only bugs. */
+  /**
+   * Whether the service answers for the project now, so that what failed is not an outage. Throws
+   * only bugs.
+   */
   readonly isProjectServed: () => Promise<boolean>
   readonly requestCount: () => number
   /** Whether the service has responded to any of them. */
@@ -72,17 +88,37 @@ export type Client = {
 
 /** Throws if the key cannot be sent as a header, or if the base URL would expose it. */
 export function createClient(options: ClientOptions): Client {
-  const { signal, log, retries = defaultRetryPolicy, random = Math.random, timeoutMs = defaultTimeoutMs } = options
+  const {
+    signal,
+    log,
+    retries = defaultRetryPolicy,
+    random = Math.random,
+    timeoutMs = defaultTimeoutMs,
+  } = options
   const connections = options.connections ?? openConnections(Math.min(timeoutMs, 10_000))
-  const counts: RequestCounts = { sent: 0, hasServiceResponded: false, isNewAddress: options.isNewAddress ?? false }
+  const counts: RequestCounts = {
+    sent: 0,
+    hasServiceResponded: false,
+    isNewAddress: options.isNewAddress ?? false,
+  }
   const send = createSend(options, connections, counts)
   const hasServiceResponded = () => counts.hasServiceResponded
   const onRetry = (failure: ApiFailure, waitMs: Ms) => logRetry(log, failure, waitMs)
-  const retryDeps = { policy: retries, retryBudget: createRetryBudget(), random, signal, hasServiceResponded, onRetry }
+  const retryDeps = {
+    policy: retries,
+    retryBudget: createRetryBudget(),
+    random,
+    signal,
+    hasServiceResponded,
+    onRetry,
+  }
   const readUnjudged: ApiGet = async (path, query, priority) => {
     const canBeSmaller = Number(query.limit ?? 1) > 1
     try {
-      return await withRetries(() => send({ method: 'GET', path, query, priority }), { ...retryDeps, canBeSmaller })
+      return await withRetries(() => send({ method: 'GET', path, query, priority }), {
+        ...retryDeps,
+        canBeSmaller,
+      })
     } catch (error) {
       const readable = readablePart(error)
       if (readable === null) throw error
@@ -90,9 +126,16 @@ export function createClient(options: ClientOptions): Client {
     }
   }
   const { projectId, now = Date.now } = options
-  const refusals = projectId === undefined ? null : createRefusals({ projectId, get: readUnjudged, now })
-  /** Everything that uses the client relies on the kind of a failure, so it is settled here whose refusal it is. */
-  const judged = async (request: ApiRequest, exchange: () => Promise<ApiResponse>): Promise<ApiResponse> => {
+  const refusals =
+    projectId === undefined ? null : createRefusals({ projectId, get: readUnjudged, now })
+  /**
+   * Everything that uses the client relies on the kind of a failure, so it is settled here whose
+   * refusal it is.
+   */
+  const judged = async (
+    request: ApiRequest,
+    exchange: () => Promise<ApiResponse>,
+  ): Promise<ApiResponse> => {
     try {
       const response = await exchange()
       refusals?.recordSuccess(request, response.requestedAt)
@@ -119,9 +162,25 @@ export function createClient(options: ClientOptions): Client {
 
 type RequestCounts = { sent: number; hasServiceResponded: boolean; isNewAddress: boolean }
 
-function createSend(options: ClientOptions, connections: Connections, counts: RequestCounts): Client['send'] {
-  const { baseUrl, key, budget, signal, timeoutMs = defaultTimeoutMs, stallMs = 10_000, now = Date.now } = options
-  const { maxBodyBytes = 40 * 1024 * 1024, defaultRetryAfterMs = 60_000, inFlightSignal = signal } = options
+function createSend(
+  options: ClientOptions,
+  connections: Connections,
+  counts: RequestCounts,
+): Client['send'] {
+  const {
+    baseUrl,
+    key,
+    budget,
+    signal,
+    timeoutMs = defaultTimeoutMs,
+    stallMs = 10_000,
+    now = Date.now,
+  } = options
+  const {
+    maxBodyBytes = 40 * 1024 * 1024,
+    defaultRetryAfterMs = 60_000,
+    inFlightSignal = signal,
+  } = options
   const address = parseBaseUrl(baseUrl.href)
   if (!address.ok) throw new Error(`the base URL ${address.why}`)
   const redact = createRedactor(key)
@@ -132,62 +191,108 @@ function createSend(options: ClientOptions, connections: Connections, counts: Re
     const { method, path, priority } = request
     if (options.readOnly === true && method !== 'GET') throw readOnlyError(request)
     const maxDurationMs = timeoutMs + grantTtlMs + (beforeSend === undefined ? 0 : maxBeforeSendMs)
-    const slot = await acquireGrant(budget, { priority, write: method !== 'GET', maxDurationMs, signal }, redact)
+    const slot = await acquireGrant(
+      budget,
+      { priority, write: method !== 'GET', maxDurationMs, signal },
+      redact,
+    )
     if (beforeSend !== undefined && !(await runBeforeSend(budget, slot, beforeSend))) {
       const why = `${method} ${path} was not sent: it was superseded before sending`
-      throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: false, status: null, requestId: null })
+      throw new ApiError({
+        kind: 'transient',
+        why,
+        mayHaveBeenSent: false,
+        status: null,
+        requestId: null,
+      })
     }
     const requestedAt = now()
     let hasResponse = false
-    const result = await sendHttpRequest(method === 'GET' ? reads : writes, toHttpRequest(prefix, headers, request), {
-      // The slot expires then; a process that was suspended meanwhile has less time.
-      timeoutMs: Math.min(timeoutMs, Math.max(1, slot.remainingMs())),
-      stallMs,
-      maxBodyBytes,
-      signal: inFlightSignal,
-      canStillSend: () => slot.remainingMs() > 0,
-      onRequestStart: () => {
-        counts.sent += 1
+    const result = await sendHttpRequest(
+      method === 'GET' ? reads : writes,
+      toHttpRequest(prefix, headers, request),
+      {
+        // The slot expires then; a process that was suspended meanwhile has less time.
+        timeoutMs: Math.min(timeoutMs, Math.max(1, slot.remainingMs())),
+        stallMs,
+        maxBodyBytes,
+        signal: inFlightSignal,
+        canStillSend: () => slot.remainingMs() > 0,
+        onRequestStart: () => {
+          counts.sent += 1
+        },
+        onResponseHead: () => {
+          hasResponse = true
+          counts.hasServiceResponded = true
+          budget.releaseResponded(slot)
+        },
       },
-      onResponseHead: () => {
-        hasResponse = true
-        counts.hasServiceResponded = true
-        budget.releaseResponded(slot)
-      },
-    })
+    )
     if (!hasResponse && result.kind !== 'complete') {
       if (result.mayHaveBeenSent) budget.endUnanswered(slot)
       else budget.releaseUnsent(slot)
     }
     const { isNewAddress } = counts
-    const context = { request, requestedAt, receivedAt: now(), defaultRetryAfterMs, isNewAddress, redact }
+    const context = {
+      request,
+      requestedAt,
+      receivedAt: now(),
+      defaultRetryAfterMs,
+      isNewAddress,
+      redact,
+    }
     const outcome = classifyExchange(result, context)
     const took_ms = now() - requestedAt
-    options.log?.debug({ event: 'request.completed', method, path, ...outcomeFields(outcome), took_ms })
+    options.log?.debug({
+      event: 'request.completed',
+      method,
+      path,
+      ...outcomeFields(outcome),
+      took_ms,
+    })
     options.onOutcome?.(priority, outcome.ok ? 'ok' : outcome.failure.kind)
     if (outcome.ok) counts.isNewAddress = false
     if (outcome.ok) return outcome.response
     const { failure } = outcome
-    if (failure.kind === 'throttled') await budget.recordThrottle(slot, failure.waitMs).catch(() => {})
+    if (failure.kind === 'throttled')
+      await budget.recordThrottle(slot, failure.waitMs).catch(() => {})
     throw new ApiError(failure)
   }
 }
 
-/** If the budget's store cannot be reached, nothing is sent. An error that only a person can fix is thrown unchanged. */
-async function acquireGrant(budget: RequestBudget, request: SlotRequest, redact: Redact): Promise<Grant> {
+/**
+ * If the budget's store cannot be reached, nothing is sent. An error that only a person can fix is
+ * thrown unchanged.
+ */
+async function acquireGrant(
+  budget: RequestBudget,
+  request: SlotRequest,
+  redact: Redact,
+): Promise<Grant> {
   try {
     return await budget.acquire(request)
   } catch (error) {
-    if (error instanceof ApiError || (error instanceof UserError && error.exitCode === 2)) throw error
+    if (error instanceof ApiError || (error instanceof UserError && error.exitCode === 2))
+      throw error
     const reason = error instanceof Error ? error.message : 'unknown error'
     const why = redact(`the request budget cannot be reached: ${reason}`)
-    const failure = { kind: 'transient', why, mayHaveBeenSent: false, status: null, requestId: null } as const
+    const failure = {
+      kind: 'transient',
+      why,
+      mayHaveBeenSent: false,
+      status: null,
+      requestId: null,
+    } as const
     throw new ApiError({ ...failure, isBudgetFailure: true })
   }
 }
 
 /** Releases the slot if `beforeSend` returns false or throws. */
-async function runBeforeSend(budget: RequestBudget, slot: Grant, beforeSend: () => Promise<boolean>): Promise<boolean> {
+async function runBeforeSend(
+  budget: RequestBudget,
+  slot: Grant,
+  beforeSend: () => Promise<boolean>,
+): Promise<boolean> {
   let mayBeSent = false
   try {
     mayBeSent = await beforeSend()
@@ -199,7 +304,8 @@ async function runBeforeSend(budget: RequestBudget, slot: Grant, beforeSend: () 
 
 function logRetry(log: ClientLog | undefined, failure: ApiFailure, waitMs: Ms): void {
   const why = describeFailure(failure)
-  if (failure.kind === 'throttled') log?.warn({ event: 'request.throttled', why, wait_ms: Math.round(failure.waitMs) })
+  if (failure.kind === 'throttled')
+    log?.warn({ event: 'request.throttled', why, wait_ms: Math.round(failure.waitMs) })
   else log?.debug({ event: 'request.retried', why, wait_ms: Math.round(waitMs) })
 }
 
@@ -214,13 +320,18 @@ function readOnlyError({ method, path }: ApiRequest): UserError {
 
 function toHeaders(key: string, version: string): Readonly<Record<string, string>> {
   // The message must not show the key.
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new Error('the API key holds characters that cannot be sent in a header')
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new Error('the API key holds characters that cannot be sent in a header')
   const accepted = { accept: 'application/json', 'accept-encoding': 'gzip' }
   return { authorization: `Bearer ${key}`, ...accepted, 'user-agent': `deskmirror/${version}` }
 }
 
 /** `prefix`: of every path. */
-function toHttpRequest(prefix: string, headers: Readonly<Record<string, string>>, request: ApiRequest): HttpRequest {
+function toHttpRequest(
+  prefix: string,
+  headers: Readonly<Record<string, string>>,
+  request: ApiRequest,
+): HttpRequest {
   const path = prefix + request.path + toQueryString(request.query ?? {})
   if (request.body === undefined) return { method: request.method, path, headers, body: null }
   const jsonHeaders = { ...headers, 'content-type': 'application/json' }
@@ -229,7 +340,8 @@ function toHttpRequest(prefix: string, headers: Readonly<Record<string, string>>
 
 function toQueryString(query: QueryParams): string {
   const search = new URLSearchParams()
-  for (const [key, value] of Object.entries(query)) if (value !== undefined) search.append(key, String(value))
+  for (const [key, value] of Object.entries(query))
+    if (value !== undefined) search.append(key, String(value))
   return search.size === 0 ? '' : `?${search}`
 }
 
@@ -238,7 +350,10 @@ function outcomeFields(outcome: ApiOutcome): Readonly<Record<string, unknown>> {
   return { failure: outcome.failure.kind, why: describeFailure(outcome.failure) }
 }
 
-/** Removes a key from a text: libraries show it in errors, and a service may repeat what it was sent. */
+/**
+ * Removes a key from a text: libraries show it in errors, and a service may repeat what it was
+ * sent.
+ */
 type Redact = (text: string) => string
 
 export function createRedactor(key: string): Redact {

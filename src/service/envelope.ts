@@ -1,4 +1,7 @@
-/** Reads the envelope of a body, and the rows of its list. Nothing here trusts the body's shape, and nothing throws. */
+/**
+ * Reads the envelope of a body, and the rows of its list. Nothing here trusts the body's shape, and
+ * nothing throws.
+ */
 import { asJsonObject, type Json, type JsonObject, tryParseJson } from '../values/json.ts'
 import type { ItemBatch, ListItems } from './core/api-request.ts'
 import { type DroppedRow, droppedHeadBytes, type RowBatch } from './row-splitter.ts'
@@ -34,13 +37,20 @@ const failureFlags = ['error', 'errors', 'failed', 'failure'] as const
 
 function findFailureText(body: JsonObject | null): string | null {
   if (body === null) return null
-  const falseFlag = successFlags.find((name) => body[name] === false || body[name] === 'false' || body[name] === 0)
+  const falseFlag = successFlags.find(
+    (name) => body[name] === false || body[name] === 'false' || body[name] === 0,
+  )
   const failureFlag = failureFlags.find((name) => isErrorValue(body[name]))
   const hasFailedStatus =
     typeof body.status === 'string' && /^(?:error|fail|failed|failure|rejected)$/i.test(body.status)
   if (falseFlag === undefined && failureFlag === undefined && !hasFailedStatus) return null
-  const what = falseFlag === undefined ? (failureFlag ?? `status ${body.status}`) : `${falseFlag} is false`
-  return errorText(failureFlag === undefined ? undefined : body[failureFlag]) ?? asText(body.message) ?? what
+  const what =
+    falseFlag === undefined ? (failureFlag ?? `status ${body.status}`) : `${falseFlag} is false`
+  return (
+    errorText(failureFlag === undefined ? undefined : body[failureFlag]) ??
+    asText(body.message) ??
+    what
+  )
 }
 
 /** The text of an error, which may be a text, an object or a list of them. */
@@ -50,7 +60,8 @@ function errorText(error: Json | undefined): string | null {
 }
 
 function isErrorValue(value: Json | undefined): boolean {
-  if (value === undefined || value === null || value === false || value === '' || value === 0) return false
+  if (value === undefined || value === null || value === false || value === '' || value === 0)
+    return false
   return typeof value !== 'object' || !Array.isArray(value) || value.length > 0
 }
 
@@ -62,7 +73,11 @@ function toError(body: JsonObject): ErrorBody | null {
   if (typeof error === 'string') return { code: null, message: error, status: null, fields: [] }
   const from = asJsonObject(error)
   if (from === null) return null
-  const issues = asJsonObject(from.context)?.issues ?? asJsonObject(body.context)?.issues ?? from.issues ?? from.details
+  const issues =
+    asJsonObject(from.context)?.issues ??
+    asJsonObject(body.context)?.issues ??
+    from.issues ??
+    from.details
   return {
     code: asText(from.code),
     message: asText(from.message),
@@ -79,7 +94,18 @@ function issueFields(issues: Json | undefined): string[] {
   return byField === null ? [] : Object.keys(byField).map(fieldName)
 }
 
-const fieldKeys = ['path', 'field', 'param', 'parameter', 'property', 'instancePath', 'pointer', 'name', 'key', 'loc']
+const fieldKeys = [
+  'path',
+  'field',
+  'param',
+  'parameter',
+  'property',
+  'instancePath',
+  'pointer',
+  'name',
+  'key',
+  'loc',
+]
 
 function fieldsOfOneIssue(issue: Json): string[] {
   if (typeof issue === 'string') return [fieldName(issue)].filter((field) => field !== '')
@@ -87,14 +113,18 @@ function fieldsOfOneIssue(issue: Json): string[] {
   const from = asJsonObject(issue)
   if (from === null) return []
   const { missingProperty, additionalProperty } = asJsonObject(from.params) ?? {}
-  const listed = [from.keys, missingProperty, additionalProperty].flat().filter((name) => typeof name === 'string')
+  const listed = [from.keys, missingProperty, additionalProperty]
+    .flat()
+    .filter((name) => typeof name === 'string')
   const paths = fieldKeys.map((key) => from[key])
   const named = paths.map((path) => (Array.isArray(path) ? fieldPath(path) : fieldName(path)))
   const first = named.find((field) => field !== '')
   return first === undefined ? listed : [first, ...listed]
 }
 
-/** `content`, `body.content`, `/content`, `"content" is required`, `content: required` → `content`. */
+/**
+ * `content`, `body.content`, `/content`, `"content" is required`, `content: required` → `content`.
+ */
 function fieldName(text: Json | undefined): string {
   if (typeof text !== 'string' || text.length > 1000) return ''
   const quoted = /["'`]([\w$.[\]-]+)["'`]/.exec(text)?.[1]
@@ -103,7 +133,9 @@ function fieldName(text: Json | undefined): string {
 }
 
 function fieldPath(parts: readonly Json[]): string {
-  const names = parts.filter((part) => typeof part === 'string' || typeof part === 'number').map(String)
+  const names = parts
+    .filter((part) => typeof part === 'string' || typeof part === 'number')
+    .map(String)
   const requestPart = /^(body|query|querystring|params|path|headers|#)$/i
   return (names.length > 1 && requestPart.test(names[0] ?? '') ? names.slice(1) : names).join('.')
 }
@@ -113,8 +145,14 @@ function asText(value: Json | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/** `data` with its list put back, or the list separately if it is large. Null: the rows are not JSON. */
-export function attachItems(data: Json, batches: readonly RowBatch[] | null): { data: Json; items?: ListItems } | null {
+/**
+ * `data` with its list put back, or the list separately if it is large. Null: the rows are not
+ * JSON.
+ */
+export function attachItems(
+  data: Json,
+  batches: readonly RowBatch[] | null,
+): { data: Json; items?: ListItems } | null {
   if (batches === null || batches.length === 0) return { data }
   const [batch] = batches
   if (batches.length > 1 || batch === undefined || batch.dropped.size > 0) {
@@ -140,7 +178,8 @@ function dropUnreadableRows(batch: RowBatch): RowBatch {
     start = end + 1
     const text = decodeUtf8(bytes)
     const isReadable = text !== null && tryParseJson(text) !== undefined
-    if (!isReadable) dropped.set(i, { head: bytes.subarray(0, droppedHeadBytes), why: 'it is not JSON in UTF-8' })
+    if (!isReadable)
+      dropped.set(i, { head: bytes.subarray(0, droppedHeadBytes), why: 'it is not JSON in UTF-8' })
     rows.push(isReadable ? text : 'null')
   }
   return { bytes: Buffer.from(`[${rows.join()}]`), rowEnds: [], dropped }
@@ -172,7 +211,10 @@ function parseBatch({ bytes }: RowBatch): readonly Json[] | null {
 function buildBatch(batch: RowBatch): ItemBatch {
   const items = parseBatch(batch) ?? []
   if (batch.dropped.size === 0) return { items, rejectedRows: [] }
-  const rejectedRows = [...batch.dropped.values()].map(({ head, why }) => ({ id: findRowId(head), why }))
+  const rejectedRows = [...batch.dropped.values()].map(({ head, why }) => ({
+    id: findRowId(head),
+    why,
+  }))
   return { items: items.filter((_, i) => !batch.dropped.has(i)), rejectedRows }
 }
 
@@ -182,9 +224,13 @@ function findRowId(head: Buffer): string | null {
   const ends = memberEnds(text).reverse()
   const parsed = ends.values().map((end) => asJsonObject(tryParseJson(`${text.slice(0, end)}}`)))
   const fields = parsed.find((found) => found !== null)
-  const idFields = Object.entries(fields ?? {}).filter(([name]) => /id$/i.test(name) && !/project/i.test(name))
+  const idFields = Object.entries(fields ?? {}).filter(
+    ([name]) => /id$/i.test(name) && !/project/i.test(name),
+  )
   const [, id] = idFields.find(([name]) => name === 'id') ?? idFields[0] ?? []
-  return typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint' ? String(id).slice(0, 100) : null
+  return typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint'
+    ? String(id).slice(0, 100)
+    : null
 }
 
 /** Indexes at which the first members of the outer object end, at most twenty. */

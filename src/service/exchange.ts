@@ -1,6 +1,7 @@
 /**
- * One HTTP exchange over undici: a request, its whole response, one deadline for both. It never throws, follows no
- * redirect and retries nothing. It uses undici's `dispatch`, because `request` does not report when sending starts.
+ * One HTTP exchange over undici: a request, its whole response, one deadline for both. It never
+ * throws, follows no redirect and retries nothing. It uses undici's `dispatch`, because `request`
+ * does not report when sending starts.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { createRequire } from 'node:module'
@@ -19,8 +20,9 @@ export type HttpRequest = {
 }
 
 /**
- * `mayHaveBeenSent`: whether any byte of the request may have left this machine. `head`: that of the response, null if
- * none arrived. `isRetryable`: whether the same request may get a better response.
+ * `mayHaveBeenSent`: whether any byte of the request may have left this machine. `head`: that of
+ * the response, null if none arrived. `isRetryable`: whether the same request may get a better
+ * response.
  */
 export type ExchangeResult =
   | { readonly kind: 'complete'; readonly head: ResponseHead; readonly body: SplitBody }
@@ -64,7 +66,13 @@ type ExchangeState = {
 
 export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options: ExchangeOptions) {
   return new Promise<ExchangeResult>((resolve) => {
-    const state: ExchangeState = { controller: null, head: null, body: null, receivedBytes: 0, isDone: false }
+    const state: ExchangeState = {
+      controller: null,
+      head: null,
+      body: null,
+      receivedBytes: 0,
+      isDone: false,
+    }
     const finish = (result: ExchangeResult) => {
       if (state.isDone) return
       state.isDone = true
@@ -77,8 +85,10 @@ export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options:
       finish(result)
       state.controller?.abort(new Error('given up'))
     }
-    const onAbort = () => finishAndAbort({ kind: 'aborted', mayHaveBeenSent: state.controller !== null })
-    const onDeadline = () => finishAndAbort(brokenResult(state, `no complete response within ${options.timeoutMs} ms`))
+    const onAbort = () =>
+      finishAndAbort({ kind: 'aborted', mayHaveBeenSent: state.controller !== null })
+    const onDeadline = () =>
+      finishAndAbort(brokenResult(state, `no complete response within ${options.timeoutMs} ms`))
     const deadline = setTimeout(onDeadline, options.timeoutMs)
     options.signal.addEventListener('abort', onAbort, { once: true })
     if (options.signal.aborted) return onAbort()
@@ -144,7 +154,11 @@ function createHandler(
   }
 }
 
-function startStallCheck(state: ExchangeState, stallMs: Ms, onStalled: (result: ExchangeResult) => void) {
+function startStallCheck(
+  state: ExchangeState,
+  stallMs: Ms,
+  onStalled: (result: ExchangeResult) => void,
+) {
   let bytesBefore = 0
   return setInterval(() => {
     const bytes = state.receivedBytes - bytesBefore
@@ -158,7 +172,10 @@ function brokenResult({ controller, head }: ExchangeState, why: string, isRetrya
   return { kind: 'broken', why, mayHaveBeenSent: controller !== null, head, isRetryable } as const
 }
 
-function unreadableResult(state: ExchangeState, { why, isRetryable, isTooLarge }: UnreadableReason): ExchangeResult {
+function unreadableResult(
+  state: ExchangeState,
+  { why, isRetryable, isTooLarge }: UnreadableReason,
+): ExchangeResult {
   return { ...brokenResult(state, why, isRetryable), ...(isTooLarge && { isTooLarge }) }
 }
 
@@ -170,11 +187,15 @@ function describeNetworkError(error: unknown): string {
   if (inner !== undefined && error.message === '') return describeNetworkError(inner)
   const { message } = error
   const sentence = networkErrorText(code)
-  if (sentence !== undefined) return `${sentence} (${message.includes(code) && message.length < 100 ? message : code})`
+  if (sentence !== undefined)
+    return `${sentence} (${message.includes(code) && message.length < 100 ? message : code})`
   return message.includes(code) ? message : `${code}: ${message}`
 }
 
-/** Network and TLS errors as sentences. The code is shown as well, to search for. Source: nodejs.org/api/errors.html. */
+/**
+ * Network and TLS errors as sentences. The code is shown as well, to search for. Source:
+ * nodejs.org/api/errors.html.
+ */
 const networkErrorTexts: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, 'nothing listens at that address'],
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was closed without a response'],
@@ -190,7 +211,10 @@ const networkErrorTexts: readonly (readonly [RegExp, string])[] = [
     /SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY|GET)|^CERT_UNTRUSTED$/,
     'its certificate is not signed by an authority that this machine trusts; NODE_EXTRA_CA_CERTS=FILE adds one',
   ],
-  [/^(ERR_SSL_|EPROTO)/, 'the server does not speak HTTPS correctly: is it plain HTTP, or a proxy?'],
+  [
+    /^(ERR_SSL_|EPROTO)/,
+    'the server does not speak HTTPS correctly: is it plain HTTP, or a proxy?',
+  ],
   [/^HPE_|^HTTPParserError$/, 'the server does not speak HTTP: is the port right?'],
 ]
 
@@ -204,7 +228,10 @@ const UndiciPool: typeof Pool = createRequire(import.meta.url)('undici/lib/dispa
 
 export type Connections = {
   /** `origin`: like `https://service.example`. */
-  readonly forOrigin: (origin: string) => { readonly reads: Dispatcher; readonly writes: Dispatcher }
+  readonly forOrigin: (origin: string) => {
+    readonly reads: Dispatcher
+    readonly writes: Dispatcher
+  }
   /** Aborts all exchanges under way. */
   readonly close: () => Promise<void>
 }
@@ -212,21 +239,27 @@ export type Connections = {
 /** Unlimited: the budget limits concurrency, and a slot that waits for a connection is wasted. */
 export function openConnections(connectTimeoutMs: Ms = 10_000): Connections {
   const pools = new Map<string, { readonly reads: Pool; readonly writes: Pool }>()
-  const poolOptions = { allowH2: false, connect: { timeout: connectTimeoutMs, checkServerIdentity } }
+  const poolOptions = {
+    allowH2: false,
+    connect: { timeout: connectTimeoutMs, checkServerIdentity },
+  }
   return {
     forOrigin: (origin) => {
       const known = pools.get(origin)
       if (known !== undefined) return known
       const opened = {
         reads: new UndiciPool(origin, poolOptions),
-        // Without keep-alive: a write must not be lost on a connection that the server is just closing.
+        // Without keep-alive: a write must not be lost on a connection that the server is just
+        // closing.
         writes: new UndiciPool(origin, { ...poolOptions, connections: 8, pipelining: 0 }),
       }
       pools.set(origin, opened)
       return opened
     },
     close: async () => {
-      await Promise.all([...pools.values()].flatMap(({ reads, writes }) => [reads.destroy(), writes.destroy()]))
+      await Promise.all(
+        [...pools.values()].flatMap(({ reads, writes }) => [reads.destroy(), writes.destroy()]),
+      )
     },
   }
 }

@@ -1,4 +1,7 @@
-/** Finds out whose refusal an answer is, by asking the service for the project: once for refusals at the same time. */
+/**
+ * Finds out whose refusal an answer is, by asking the service for the project: once for refusals at
+ * the same time.
+ */
 import type { EpochMs } from '../values/time.ts'
 import { ApiError, type ApiFailure } from './core/api-failure.ts'
 import type { ApiGet, ApiRequest } from './core/api-request.ts'
@@ -55,8 +58,13 @@ export function createRefusals({ projectId, get, now }: RefusalDeps) {
     return answer
   }
   /** Whether the key lacks the scope, or the row alone is refused as if it did. */
-  const askScope = (scope: string, since: EpochMs, { priority }: ApiRequest): Promise<ProjectAnswer> => {
-    if ((readAt.get(scope) ?? Number.NEGATIVE_INFINITY) >= since) return Promise.resolve({ kind: 'accepted' })
+  const askScope = (
+    scope: string,
+    since: EpochMs,
+    { priority }: ApiRequest,
+  ): Promise<ProjectAnswer> => {
+    if ((readAt.get(scope) ?? Number.NEGATIVE_INFINITY) >= since)
+      return Promise.resolve({ kind: 'accepted' })
     const last = askedOfScope.get(scope)
     if (last !== undefined && last.at >= since) return last.answer
     const request = get(scopeRequest(projectId, scope), { limit: 1 }, priority)
@@ -83,9 +91,14 @@ export function createRefusals({ projectId, get, now }: RefusalDeps) {
       if (!mustAskProject(failure, request)) return failure
       const since = now() - answerValidMs(failure, request)
       const scope = isMissingScope(failure) ? scopeOf(request.path) : null
-      if (scope !== null) return judgeRefusal(failure, request, await askScope(scope, since, request))
+      if (scope !== null)
+        return judgeRefusal(failure, request, await askScope(scope, since, request))
       const isAccepted = acceptedAt >= since
-      return judgeRefusal(failure, request, isAccepted ? { kind: 'accepted' } : await askSince(since, request))
+      return judgeRefusal(
+        failure,
+        request,
+        isAccepted ? { kind: 'accepted' } : await askSince(since, request),
+      )
     },
     /** Whether the service answers for the project now, so that what failed is not an outage. */
     isProjectServed: async (request: ApiRequest): Promise<boolean> => {

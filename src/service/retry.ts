@@ -1,10 +1,16 @@
-/** Retries single reads. A write is never retried here; children, jobs and the warehouse have retries of their own. */
+/**
+ * Retries single reads. A write is never retried here; children, jobs and the warehouse have
+ * retries of their own.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pRetry from 'p-retry'
 import type { Ms } from '../values/time.ts'
 import { ApiError, type ApiFailure, tooLargeBody } from './core/api-failure.ts'
 
-/** Attempts of a read while the service has never responded: a wrong address should be reported soon. */
+/**
+ * Attempts of a read while the service has never responded: a wrong address should be reported
+ * soon.
+ */
 const attemptsWithoutResponse = 3
 
 export type RetryPolicy = {
@@ -13,15 +19,23 @@ export type RetryPolicy = {
   /** The n-th retry waits a random part of `baseMs` × 2^(n−1), at most `capMs`. */
   readonly baseMs: Ms
   readonly capMs: Ms
-  /** The read fails when the waits that the service asked for (429, Retry-After) exceed this sum. */
+  /**
+   * The read fails when the waits that the service asked for (429, Retry-After) exceed this sum.
+   */
   readonly maxRequestedWaitMs: Ms
 }
 
-export const defaultRetryPolicy: RetryPolicy = { attempts: 8, baseMs: 250, capMs: 20_000, maxRequestedWaitMs: 900_000 }
+export const defaultRetryPolicy: RetryPolicy = {
+  attempts: 8,
+  baseMs: 250,
+  capMs: 20_000,
+  maxRequestedWaitMs: 900_000,
+}
 
 /**
- * Caps the share of retries, so that an outage does not multiply the load: each read earns 0.6 of a retry, on top of a
- * small initial stock. A quarter of all requests may fail (a third of a retry for each read) without reaching the cap.
+ * Caps the share of retries, so that an outage does not multiply the load: each read earns 0.6 of a
+ * retry, on top of a small initial stock. A quarter of all requests may fail (a third of a retry
+ * for each read) without reaching the cap.
  */
 export function createRetryBudget() {
   const maxTokens = 100
@@ -47,7 +61,10 @@ type RetryDeps = {
   /** Whether the service has responded to anything so far. */
   readonly hasServiceResponded: () => boolean
   readonly onRetry: (failure: ApiFailure, waitMs: Ms) => void
-  /** The same may be asked for in a smaller request, so an answer that is too large is not asked for again. */
+  /**
+   * The same may be asked for in a smaller request, so an answer that is too large is not asked for
+   * again.
+   */
   readonly canBeSmaller?: boolean
 }
 
@@ -60,7 +77,10 @@ export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps)
   const isRepeated = ({ unreadable }: Extract<ApiFailure, { kind: 'transient' }>) => {
     const before = unreadableBefore
     unreadableBefore = unreadable
-    return unreadable !== undefined && (unreadable === before || (canBeSmaller && unreadable === tooLargeBody))
+    return (
+      unreadable !== undefined &&
+      (unreadable === before || (canBeSmaller && unreadable === tooLargeBody))
+    )
   }
   const attemptOnce = (attemptNumber: number) =>
     attempt().finally(() => {
@@ -77,7 +97,9 @@ export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps)
     if (retry >= (isUnreachable ? attemptsWithoutResponse : policy.attempts)) return null
     requestedWaitMs += failure.waitMs ?? 0
     if (requestedWaitMs > policy.maxRequestedWaitMs || !retryBudget.tryWithdraw()) return null
-    return (failure.waitMs ?? 0) + random() * Math.min(policy.capMs, policy.baseMs * 2 ** (retry - 1))
+    return (
+      (failure.waitMs ?? 0) + random() * Math.min(policy.capMs, policy.baseMs * 2 ** (retry - 1))
+    )
   }
   try {
     return await pRetry(attemptOnce, {
@@ -100,4 +122,5 @@ export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps)
   }
 }
 
-const failureOf = (error: Error): ApiFailure | null => (error instanceof ApiError ? error.failure : null)
+const failureOf = (error: Error): ApiFailure | null =>
+  error instanceof ApiError ? error.failure : null

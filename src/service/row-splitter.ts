@@ -1,14 +1,15 @@
 /**
- * Splits the bytes of a response into the rows of its list and the rest, before anything is parsed: a response of sixty
- * kilobytes may decompress to twenty million objects. It checks sizes, counts and nesting only; the parser that gets the
- * pieces finds out whether they are JSON.
+ * Splits the bytes of a response into the rows of its list and the rest, before anything is parsed:
+ * a response of sixty kilobytes may decompress to twenty million objects. It checks sizes, counts
+ * and nesting only; the parser that gets the pieces finds out whether they are JSON.
  */
 
 const mebibyte = 1 << 20
 
 /**
- * SQLite's own JSON functions read 1,000 levels. Source: its documentation, "JSON Functions And Operators". The other
- * limits make any single response, with everything built from it, fit into 300 MB of memory.
+ * SQLite's own JSON functions read 1,000 levels. Source: its documentation, "JSON Functions And
+ * Operators". The other limits make any single response, with everything built from it, fit into
+ * 300 MB of memory.
  */
 export const defaultResponseLimits = {
   /** Bytes of a response, without those of dropped rows. */
@@ -20,7 +21,10 @@ export const defaultResponseLimits = {
   perPart: { bytes: 4 * mebibyte, levels: 1000, values: 100_000 },
 }
 
-/** Rows that are parsed together: a JSON array, with `null` in place of each dropped row. `rowEnds`: the index after each. */
+/**
+ * Rows that are parsed together: a JSON array, with `null` in place of each dropped row. `rowEnds`:
+ * the index after each.
+ */
 export type RowBatch = {
   readonly bytes: Buffer
   readonly rowEnds: readonly number[]
@@ -33,8 +37,15 @@ export type DroppedRow = { readonly head: Buffer; readonly why: string }
 /** A response without the rows of its list. `batches` null: it has no list. */
 export type SplitBody = { readonly rest: Buffer; readonly batches: readonly RowBatch[] | null }
 
-/** Why a response cannot be read. `isRetryable`: another one may be readable. `isTooLarge`: with fewer rows it may be. */
-export type UnreadableReason = { readonly why: string; readonly isRetryable: boolean; readonly isTooLarge?: true }
+/**
+ * Why a response cannot be read. `isRetryable`: another one may be readable. `isTooLarge`: with
+ * fewer rows it may be.
+ */
+export type UnreadableReason = {
+  readonly why: string
+  readonly isRetryable: boolean
+  readonly isTooLarge?: true
+}
 
 export function tooLarge(maxBytes: number): UnreadableReason {
   return { why: `a body of more than ${maxBytes} bytes`, isRetryable: true, isTooLarge: true }
@@ -44,18 +55,29 @@ export function tooLarge(maxBytes: number): UnreadableReason {
 const [batchBytes, batchRows] = [2 * mebibyte, 1000]
 export const droppedHeadBytes = 4096
 
-/** A row, or all that is not a row. `droppedWhy`: it is too large, so only its first bytes are kept. */
+/**
+ * A row, or all that is not a row. `droppedWhy`: it is too large, so only its first bytes are kept.
+ */
 type Part = { segments: Buffer[]; size: number; values: number; droppedWhy: string | null }
 
 const emptyPart = (): Part => ({ segments: [], size: 0, values: 0, droppedWhy: null })
 const emptyBatch = () => {
-  const [segments, rowEnds, dropped] = [[] as Buffer[], [] as number[], new Map<number, DroppedRow>()]
+  const [segments, rowEnds, dropped] = [
+    [] as Buffer[],
+    [] as number[],
+    new Map<number, DroppedRow>(),
+  ]
   return { segments, rowEnds, dropped, size: 0, count: 0 }
 }
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [listStart, listEnd, objectStart, objectEnd] = [0x5b, 0x5d, 0x7b, 0x7d]
-const pieces = { start: Buffer.from('['), comma: Buffer.from(','), end: Buffer.from(']'), dropped: Buffer.from('null') }
+const pieces = {
+  start: Buffer.from('['),
+  comma: Buffer.from(','),
+  end: Buffer.from(']'),
+  dropped: Buffer.from('null'),
+}
 
 export function createRowSplitter(limits = defaultResponseLimits) {
   const { bytes: maxPartBytes, levels: maxLevels, values: maxValues } = limits.perPart
@@ -68,7 +90,10 @@ export function createRowSplitter(limits = defaultResponseLimits) {
   /** `listLevel`: the level of the rows while within the list, else 0. */
   let [level, listLevel] = [0, 0]
   let stringState: 'none' | 'inside' | 'escaped' = 'none'
-  /** The first bytes of the last string outside of rows: the value that follows may be the list of this name. */
+  /**
+   * The first bytes of the last string outside of rows: the value that follows may be the list of
+   * this name.
+   */
   let name = ''
   let inData = false
   let chunk: Buffer = Buffer.alloc(0)
@@ -86,7 +111,10 @@ export function createRowSplitter(limits = defaultResponseLimits) {
     if (part.size > maxPartBytes) rejectPart(`is longer than ${maxPartBytes} bytes`)
   }
 
-  /** Drops an oversized row. Without the rest, no row can be used, so an oversized rest makes the response unreadable. */
+  /**
+   * Drops an oversized row. Without the rest, no row can be used, so an oversized rest makes the
+   * response unreadable.
+   */
   const rejectPart = (why: string) => {
     if (row === null) unreadable ??= { why: `a response that ${why}`, isRetryable: false }
     if (row === null || row.droppedWhy !== null) return
@@ -107,23 +135,34 @@ export function createRowSplitter(limits = defaultResponseLimits) {
     if (row === null) return
     const { segments, size, droppedWhy } = row
     if (droppedWhy !== null)
-      batch.dropped.set(batch.count, { head: segments[0] ?? Buffer.alloc(0), why: `it ${droppedWhy}` })
+      batch.dropped.set(batch.count, {
+        head: segments[0] ?? Buffer.alloc(0),
+        why: `it ${droppedWhy}`,
+      })
     if (batch.count > 0) batch.segments.push(pieces.comma)
     batch.segments.push(...(droppedWhy === null ? segments : [pieces.dropped]))
     batch.size += droppedWhy === null ? size : 0
     const before = batch.rowEnds.at(-1) ?? 0
-    batch.rowEnds.push(before + pieces.comma.length + (droppedWhy === null ? size : pieces.dropped.length))
+    batch.rowEnds.push(
+      before + pieces.comma.length + (droppedWhy === null ? size : pieces.dropped.length),
+    )
     batch.count += 1
     rowCount += 1
     row = emptyPart()
-    if (rowCount > limits.rows) unreadable = { why: `a list of more than ${limits.rows} rows`, isRetryable: false }
+    if (rowCount > limits.rows)
+      unreadable = { why: `a list of more than ${limits.rows} rows`, isRetryable: false }
     if (batch.count >= batchRows || batch.size >= batchBytes) sealBatch()
   }
 
   const sealBatch = () => {
     const { segments, count, rowEnds, dropped } = batch
     batch = emptyBatch()
-    if (count > 0) batches?.push({ bytes: Buffer.concat([pieces.start, ...segments, pieces.end]), rowEnds, dropped })
+    if (count > 0)
+      batches?.push({
+        bytes: Buffer.concat([pieces.start, ...segments, pieces.end]),
+        rowEnds,
+        dropped,
+      })
   }
 
   const handleOpening = (byte: number, at: number) => {
@@ -198,7 +237,10 @@ export function createRowSplitter(limits = defaultResponseLimits) {
   }
 }
 
-/** The index at which a string may end, or the end of the chunk: nearly all bytes are the text of strings in rows. */
+/**
+ * The index at which a string may end, or the end of the chunk: nearly all bytes are the text of
+ * strings in rows.
+ */
 function skipText(chunk: Buffer, from: number): number {
   let at = from
   while (at < chunk.length && chunk[at] !== quote && chunk[at] !== backslash) at++

@@ -1,4 +1,7 @@
-/** Requests a widget token at `{widget_url}`, and finds it in a response whose shape is not documented. */
+/**
+ * Requests a widget token at `{widget_url}`, and finds it in a response whose shape is not
+ * documented.
+ */
 import type { Json } from '../values/json.ts'
 import { type EpochSeconds, parseTime, type Seconds } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -24,14 +27,22 @@ export type WidgetToken = {
 }
 
 /**
- * Sends one request over a client of the widget's address, never a second one: after a lost response, the token is unknown
- * and expires by itself. It takes a write slot, as it may count as a write. Throws ApiError, and UserError (1) for a
- * response in which no token is recognized.
+ * Sends one request over a client of the widget's address, never a second one: after a lost
+ * response, the token is unknown and expires by itself. It takes a write slot, as it may count as a
+ * write. Throws ApiError, and UserError (1) for a response in which no token is recognized.
  */
-export async function mintToken(client: Pick<Client, 'send'>, session: WidgetSession): Promise<WidgetToken> {
+export async function mintToken(
+  client: Pick<Client, 'send'>,
+  session: WidgetSession,
+): Promise<WidgetToken> {
   const { visitor, metadata, ttl } = session
   const body = { visitor, metadata, ttl } satisfies Json
-  const request = { method: 'POST', path: widgetTokenPath, priority: 'write', envelope: 'optional' } as const
+  const request = {
+    method: 'POST',
+    path: widgetTokenPath,
+    priority: 'write',
+    envelope: 'optional',
+  } as const
   const response = await client.send({ ...request, body })
   const token = findToken(response.data)
   if (token === null) throw unrecognizedTokenError(response)
@@ -40,17 +51,37 @@ export async function mintToken(client: Pick<Client, 'send'>, session: WidgetSes
 
 type ResponseField = { readonly name: string; readonly value: Json; readonly depth: number }
 
-const tokenNames = ['token', 'widgettoken', 'accesstoken', 'sessiontoken', 'visitortoken', 'clienttoken', 'jwt']
-/** Times as RFC 3339, in seconds or in milliseconds; or lifetimes in seconds, by the service's clock. */
+const tokenNames = [
+  'token',
+  'widgettoken',
+  'accesstoken',
+  'sessiontoken',
+  'visitortoken',
+  'clienttoken',
+  'jwt',
+]
+/**
+ * Times as RFC 3339, in seconds or in milliseconds; or lifetimes in seconds, by the service's
+ * clock.
+ */
 const expiryNames = ['expiresat', 'expires', 'expiry', 'expiration', 'exp', 'expiresin', 'ttl']
 /** Fields in which the response may repeat what we sent. */
 const echoedFields = ['visitor', 'metadata']
 
-/** The data itself if it is a text; or the field that is named like a token; or the only text that looks like one. */
+/**
+ * The data itself if it is a text; or the field that is named like a token; or the only text that
+ * looks like one.
+ */
 function findToken(data: Json): string | null {
   if (typeof data === 'string') return /^[\w.~+/=:|-]{6,}$/.test(data) ? data : null
-  const texts = listFields(data).flatMap((field) => (typeof field.value === 'string' ? [field.value] : []))
-  const named = findFieldValue(data, tokenNames, (value) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value))
+  const texts = listFields(data).flatMap((field) =>
+    typeof field.value === 'string' ? [field.value] : [],
+  )
+  const named = findFieldValue(
+    data,
+    tokenNames,
+    (value) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
+  )
   if (typeof named === 'string') return named
   const [candidate, ...others] = texts.filter(looksLikeToken)
   return others.length === 0 ? (candidate ?? null) : null
@@ -69,8 +100,15 @@ function findExpiry({ data, serverDate }: ApiResponse): EpochSeconds | null {
   return at < 253_402_300_800 ? Math.floor(at) : null
 }
 
-/** The value of the matching field nearest to the top; among those, the one whose name comes first. Null = none. */
-function findFieldValue(data: Json, names: readonly string[], isMatch: (value: Json) => boolean): Json {
+/**
+ * The value of the matching field nearest to the top; among those, the one whose name comes first.
+ * Null = none.
+ */
+function findFieldValue(
+  data: Json,
+  names: readonly string[],
+  isMatch: (value: Json) => boolean,
+): Json {
   const rank = ({ name }: ResponseField) => names.indexOf(normalizeName(name))
   const found = listFields(data).filter((field) => rank(field) >= 0 && isMatch(field.value))
   return found.sort((a, b) => a.depth - b.depth || rank(a) - rank(b))[0]?.value ?? null

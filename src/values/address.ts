@@ -1,12 +1,19 @@
-/** Addresses within this server: every value is encoded, so that a name cannot become another path. */
+/**
+ * Addresses within this server: every value is encoded, so that a name cannot become another path.
+ */
 
 /** `` path`/console/p/${project}` `` */
 export function path(parts: TemplateStringsArray, ...names: readonly string[]): string {
-  return parts.map((part, index) => part + (names[index] === undefined ? '' : encodeSegment(names[index]))).join('')
+  return parts
+    .map((part, index) => part + (names[index] === undefined ? '' : encodeSegment(names[index])))
+    .join('')
 }
 
 /** The path with these parameters; those that are null are left out. */
-export function withQuery(address: string, parameters: Readonly<Record<string, string | null>>): string {
+export function withQuery(
+  address: string,
+  parameters: Readonly<Record<string, string | null>>,
+): string {
   const set = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) if (value !== null) set.set(name, value)
   return set.size === 0 ? address : `${address}?${set}`
@@ -17,8 +24,8 @@ function encodeSegment(name: string): string {
 }
 
 /**
- * SQL can give a batch any name. Dots alone would lead to another folder, also as `%2E`, no server takes a NUL, and a browser
- * sends other line ends than a form has.
+ * SQL can give a batch any name. Dots alone would lead to another folder, also as `%2E`, no server
+ * takes a NUL, and a browser sends other line ends than a form has.
  */
 export function escapeName(name: string): string {
   if (!/^\.+$|^~|\p{Cc}/u.test(name)) return name
@@ -28,5 +35,7 @@ export function escapeName(name: string): string {
 /** The name that a segment of a path stands for. `segment`: without percent encoding. */
 export function decodeSegment(segment: string): string {
   if (!segment.startsWith('~')) return segment
-  return segment.slice(1).replace(/~([\da-f]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+  return segment
+    .slice(1)
+    .replace(/~([\da-f]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }

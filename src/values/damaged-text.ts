@@ -1,16 +1,27 @@
 /**
- * Recognizes text that another program has changed before it came here: markup, escapes, placeholders. It may be meant as it
- * is, so it is shown to a person with what it probably was, and refused by nobody. Pure.
+ * Recognizes text that another program has changed before it came here: markup, escapes,
+ * placeholders. It may be meant as it is, so it is shown to a person with what it probably was, and
+ * refused by nobody. Pure.
  */
 import { excerpt } from './invisible.ts'
 
-/** `found`: as it stands there. `probably`: the whole text as it was before; null: that cannot be known. */
-export type TextChange = { readonly what: string; readonly found: string; readonly probably: string | null }
+/**
+ * `found`: as it stands there. `probably`: the whole text as it was before; null: that cannot be
+ * known.
+ */
+export type TextChange = {
+  readonly what: string
+  readonly found: string
+  readonly probably: string | null
+}
 
 type Kind = {
   readonly what: string
   readonly pattern: RegExp
-  /** What each place was; undefined: it is no such place after all. Without it, that cannot be known. */
+  /**
+   * What each place was; undefined: it is no such place after all. Without it, that cannot be
+   * known.
+   */
   readonly restore?: (found: string) => string | undefined
 }
 
@@ -66,20 +77,37 @@ function decodeEntity(found: string): string | undefined {
 }
 
 const kinds: readonly Kind[] = [
-  { what: 'HTML', pattern: /&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]{2,8});/g, restore: decodeEntity },
   {
     what: 'HTML',
-    pattern: /<\/?(?:br|p|div|span|b|i|u|strong|em|a|ul|ol|li|table|tr|td|h[1-6])(?:\s[^<>]{0,200})?\/?>/gi,
+    pattern: /&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]{2,8});/g,
+    restore: decodeEntity,
+  },
+  {
+    what: 'HTML',
+    pattern:
+      /<\/?(?:br|p|div|span|b|i|u|strong|em|a|ul|ol|li|table|tr|td|h[1-6])(?:\s[^<>]{0,200})?\/?>/gi,
     restore: (tag) => (/^<(?:br|\/p|\/div|\/li|\/tr|\/h)/i.test(tag) ? '\n' : ''),
   },
-  { what: 'an escape', pattern: /\\u[\da-fA-F]{4}/g, restore: (found) => fromCode(found.slice(2), 16) },
-  { what: 'an escape', pattern: /\\x[\da-fA-F]{2}/g, restore: (found) => fromCode(found.slice(2), 16) },
+  {
+    what: 'an escape',
+    pattern: /\\u[\da-fA-F]{4}/g,
+    restore: (found) => fromCode(found.slice(2), 16),
+  },
+  {
+    what: 'an escape',
+    pattern: /\\x[\da-fA-F]{2}/g,
+    restore: (found) => fromCode(found.slice(2), 16),
+  },
   {
     what: 'an escaped line break',
     pattern: /(?:\\r)?\\n/g,
     restore: () => '\n',
   },
-  { what: 'an escape of Excel', pattern: /_x[\dA-Fa-f]{4}_/g, restore: (found) => fromCode(found.slice(2, 6), 16) },
+  {
+    what: 'an escape of Excel',
+    pattern: /_x[\dA-Fa-f]{4}_/g,
+    restore: (found) => fromCode(found.slice(2, 6), 16),
+  },
   {
     what: 'an encoding of e-mails',
     pattern: /(?:=[89A-F][\dA-F]){2,}/g,
@@ -91,28 +119,39 @@ const kinds: readonly Kind[] = [
     pattern: /(?:%[89A-Fa-f][\dA-Fa-f]){2,}|(?<=[\p{L}.,!?])%20(?=[\p{L}\d])/gu,
     restore: (found) => (found === '%20' ? ' ' : decodeBytes(found.replaceAll('%', ''))),
   },
-  { what: 'a placeholder that nobody has filled in', pattern: /\{\{[^{}\n]{1,80}\}\}|\$\{[\w.]{1,80}\}/g },
+  {
+    what: 'a placeholder that nobody has filled in',
+    pattern: /\{\{[^{}\n]{1,80}\}\}|\$\{[\w.]{1,80}\}/g,
+  },
   { what: 'a formula instead of its result', pattern: /^\s*=[A-Z][A-Z.]{1,30}\([^\n]*\)$/g },
 ]
 
-/** An address of the web, which is encoded as it should be, or a path of Windows, which has backslashes. */
+/**
+ * An address of the web, which is encoded as it should be, or a path of Windows, which has
+ * backslashes.
+ */
 const address = /\b(?:https?:\/\/|www\.|[A-Za-z]:\\)[^\s<>"]+|(?<!\S)\\\\[^\s<>"]+/gi
 
 /** Null: it looks as a person writes. Of several kinds, the first. */
 export function findTextChange(text: string): TextChange | null {
-  const addresses = [...text.matchAll(address)].map(({ 0: found, index }) => [index, index + found.length] as const)
+  const addresses = [...text.matchAll(address)].map(
+    ({ 0: found, index }) => [index, index + found.length] as const,
+  )
   const isInAddress = (at: number) => addresses.some(([from, to]) => at >= from && at < to)
   const restoreKind = (given: string, { pattern, restore }: Kind) =>
     given.replace(pattern, (found) => restore?.(found) ?? found)
   const found = kinds.flatMap((kind) => {
     const first = [...text.matchAll(kind.pattern)].find(
-      ({ 0: place, index }) => !isInAddress(index) && (kind.restore === undefined || kind.restore(place) !== undefined),
+      ({ 0: place, index }) =>
+        !isInAddress(index) && (kind.restore === undefined || kind.restore(place) !== undefined),
     )
     return first === undefined ? [] : [{ kind, place: first[0] }]
   })
   const [first] = found
   if (first === undefined) return null
-  const restored = found.reduce((whole, { kind }) => restoreKind(whole, kind), text).replaceAll('%20', ' ')
+  const restored = found
+    .reduce((whole, { kind }) => restoreKind(whole, kind), text)
+    .replaceAll('%20', ' ')
   return {
     what: first.kind.what,
     found: excerpt(first.place),

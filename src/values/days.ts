@@ -1,4 +1,7 @@
-/** Time zones: their UTC offsets, and their days, which have 23 to 25 hours. Calendar days are numbers, 0 = 1970-01-01. */
+/**
+ * Time zones: their UTC offsets, and their days, which have 23 to 25 hours. Calendar days are
+ * numbers, 0 = 1970-01-01.
+ */
 
 import {
   daySeconds,
@@ -12,7 +15,11 @@ import {
 } from './time.ts'
 
 /** A span without a change of the clocks. `offset`: seconds east of UTC. */
-export type OffsetSpan = { readonly from: EpochSeconds; readonly to: EpochSeconds; readonly offset: Seconds }
+export type OffsetSpan = {
+  readonly from: EpochSeconds
+  readonly to: EpochSeconds
+  readonly offset: Seconds
+}
 
 export type TimeZone = ReturnType<typeof findTimeZone>
 
@@ -24,7 +31,10 @@ const chunkSeconds = 128 * probeSeconds
 const earliest: EpochSeconds = Date.parse('0001-01-02T00:00:00Z') / 1000
 const latest: EpochSeconds = Date.parse('9999-12-30T00:00:00Z') / 1000
 
-/** By name: finding the offsets takes milliseconds a year, and many projects and calendars share a zone. */
+/**
+ * By name: finding the offsets takes milliseconds a year, and many projects and calendars share a
+ * zone.
+ */
 const timeZones = new Map<string, TimeZone>()
 
 /** `name`: an IANA name, already checked. */
@@ -111,7 +121,10 @@ export function weekdayOf(day: DayNumber): Weekday {
   return ((((day % 7) + 10) % 7) + 1) as Weekday
 }
 
-/** The first days of its week, month and quarter, as dates; a week of ISO 8601 belongs to the year of its Thursday. */
+/**
+ * The first days of its week, month and quarter, as dates; a week of ISO 8601 belongs to the year
+ * of its Thursday.
+ */
 export function datePartsOf(day: DayNumber) {
   const [year, month] = dateText(day).split('-')
   const weekday = weekdayOf(day)
@@ -147,10 +160,18 @@ export function startOfDay(zone: TimeZone, day: DayNumber): EpochSeconds {
 }
 
 /** From its first second to the first second of the next day, which is excluded. */
-export type LocalDay = { readonly date: LocalDate; readonly from: EpochSeconds; readonly to: EpochSeconds }
+export type LocalDay = {
+  readonly date: LocalDate
+  readonly from: EpochSeconds
+  readonly to: EpochSeconds
+}
 
 /** Every day from that of `first` to that of `last`, both included, newest first. */
-export function localDaysBetween(first: EpochSeconds, last: EpochSeconds, zone: string): LocalDay[] {
+export function localDaysBetween(
+  first: EpochSeconds,
+  last: EpochSeconds,
+  zone: string,
+): LocalDay[] {
   const days: LocalDay[] = []
   const timeZone = createTimeZone(zone)
   let day = localDayOf(timeZone, last)
@@ -164,7 +185,10 @@ export function localDaysBetween(first: EpochSeconds, last: EpochSeconds, zone: 
 }
 
 /** The local date if the window is exactly one day of the zone; else null. */
-export function localDateOfDay({ from, to }: Pick<LocalDay, 'from' | 'to'>, zone: string): LocalDate | null {
+export function localDateOfDay(
+  { from, to }: Pick<LocalDay, 'from' | 'to'>,
+  zone: string,
+): LocalDate | null {
   const [day] = localDaysBetween(from, from, zone)
   return day?.from === from && day.to === to ? day.date : null
 }

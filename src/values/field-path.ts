@@ -1,4 +1,7 @@
-/** Finds undocumented fields of a row: by a name, however it is spelled, or by the dotted path by which columns are discovered. */
+/**
+ * Finds undocumented fields of a row: by a name, however it is spelled, or by the dotted path by
+ * which columns are discovered.
+ */
 
 import { asJsonObject, type Json, type JsonObject, type Scalar, stringifyJson } from './json.ts'
 
@@ -13,7 +16,9 @@ export function escapeDots(name: string): string {
   return name.includes('.') ? name.replaceAll('.', '\\.') : name
 }
 
-/** For names that people write: an escaped dot is a plain one, unless a nested field has that path. */
+/**
+ * For names that people write: an escaped dot is a plain one, unless a nested field has that path.
+ */
 export function unescapePaths(values: Map<string, unknown>): void {
   const escaped = [...values.keys()].filter((path) => path.includes('\\.'))
   for (const path of escaped.sort()) {
@@ -45,14 +50,19 @@ export function fieldAtNames(row: Json, path: string): ExtraField | undefined {
 function findPath(row: Json, path: string, depth = 1): string | undefined {
   const fields = asJsonObject(row)
   if (fields === null) return undefined
-  for (let dot = path.indexOf('.'); dot !== -1 && depth < maxDepth; dot = path.indexOf('.', dot + 1)) {
+  for (
+    let dot = path.indexOf('.');
+    dot !== -1 && depth < maxDepth;
+    dot = path.indexOf('.', dot + 1)
+  ) {
     const name = path.slice(0, dot)
     const rest = Object.hasOwn(fields, name)
       ? findPath(fields[name] ?? null, path.slice(dot + 1), depth + 1)
       : undefined
     if (rest !== undefined) return `${escapeDots(name)}.${rest}`
   }
-  const isField = Object.hasOwn(fields, path) && toExtraField(fields[path] ?? null, depth) !== undefined
+  const isField =
+    Object.hasOwn(fields, path) && toExtraField(fields[path] ?? null, depth) !== undefined
   return isField ? escapeDots(path) : undefined
 }
 
@@ -66,8 +76,8 @@ function toExtraField(value: Json, depth: number): ExtraField | undefined {
 export const maxNameLength = 200
 
 /**
- * The key of a row as text: the first of these fields that contains one; null if none does. Names are compared without
- * case and underscores because undocumented fields may be spelled in any way.
+ * The key of a row as text: the first of these fields that contains one; null if none does. Names
+ * are compared without case and underscores because undocumented fields may be spelled in any way.
  */
 export function findKey(item: Json, names: readonly string[]): string | null {
   const row = asJsonObject(item)
@@ -92,7 +102,8 @@ export function normalizeName(field: string): string {
   const known = normalizedNames.get(field)
   if (known !== undefined) return known
   const plain = field.replaceAll('_', '').toLowerCase()
-  if (normalizedNames.size < 2000 && field.length <= maxNameLength) normalizedNames.set(field, plain)
+  if (normalizedNames.size < 2000 && field.length <= maxNameLength)
+    normalizedNames.set(field, plain)
   return plain
 }
 
@@ -100,7 +111,11 @@ export function normalizeName(field: string): string {
 const normalizedNames = new Map<string, string>()
 
 function isKey(value: Json | undefined): boolean {
-  return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint'
+  return (
+    (typeof value === 'string' && value !== '') ||
+    typeof value === 'number' ||
+    typeof value === 'bigint'
+  )
 }
 
 export function findField(item: JsonObject, name: string): Json | undefined {

@@ -11,7 +11,8 @@ export function formatCount(value: number): string {
 /** 980 bytes · 12.3 kB · 120.5 MB: in powers of 1000. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return pluralize(bytes, 'byte')
-  const [size, unit] = bytes < 1e6 ? [bytes / 1e3, 'kB'] : bytes < 1e9 ? [bytes / 1e6, 'MB'] : [bytes / 1e9, 'GB']
+  const [size, unit] =
+    bytes < 1e6 ? [bytes / 1e3, 'kB'] : bytes < 1e9 ? [bytes / 1e6, 'MB'] : [bytes / 1e9, 'GB']
   return `${formatCount(size)} ${unit}`
 }
 
@@ -27,7 +28,10 @@ const durationUnits = [
   { name: 'min', seconds: 60, from: 59.95, smaller: 's', step: 1 },
 ]
 
-/** 0.5 s · 2 min 6 s · 3 h 20 min · 2 d 4 h: rounded to the smaller of the two units, so that 59 min 59.7 s is 1 h. */
+/**
+ * 0.5 s · 2 min 6 s · 3 h 20 min · 2 d 4 h: rounded to the smaller of the two units, so that 59 min
+ * 59.7 s is 1 h.
+ */
 export function formatSeconds(seconds: Seconds): string {
   const unit = durationUnits.find(({ from }) => seconds >= from)
   if (unit === undefined) return `${formatCount(seconds)} s`
@@ -71,7 +75,9 @@ export function toPrintable(text: string): string {
 
 /** The same, with line breaks and tabs, for what is written to a terminal as it is. */
 export function toPrintableLines(text: string): string {
-  return text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, (found) => found.replace(/[^\n\t]/g, ' '))
+  return text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, (found) =>
+    found.replace(/[^\n\t]/g, ' '),
+  )
 }
 
 /** In linear time; a regular expression for it takes quadratic time on long runs. */

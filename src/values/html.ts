@@ -1,6 +1,6 @@
 /**
- * HTML as a tagged template: every value is escaped by the place where it stands, and a template whose values could do
- * harm in spite of that is refused.
+ * HTML as a tagged template: every value is escaped by the place where it stands, and a template
+ * whose values could do harm in spite of that is refused.
  */
 
 const entities: Readonly<Record<string, string>> = {
@@ -11,7 +11,10 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Harmless as text and as the value of a quoted attribute. Control characters and those that turn the direction become spaces. */
+/**
+ * Harmless as text and as the value of a quoted attribute. Control characters and those that turn
+ * the direction become spaces.
+ */
 export function escapeHtml(text: string): string {
   return text
     .toWellFormed()
@@ -42,14 +45,20 @@ export function html(parts: TemplateStringsArray, ...values: readonly Value[]): 
 
 export const nothing: Html = mark({ html: '' })
 
-/** Markup of our own that no template can hold, such as the content of a style element. Never a foreign text. */
+/**
+ * Markup of our own that no template can hold, such as the content of a style element. Never a
+ * foreign text.
+ */
 export function trusted(markup: string): Html {
   return mark({ html: markup })
 }
 
 /** The attribute with this value; `true`: without a value; `false` or null: not at all. */
 export function attribute(name: string, value: string | number | boolean | null): Attribute {
-  if (!/^(aria-|data-)?[a-z]+(-[a-z]+)*$/.test(name) || /^(on|style|srcdoc|href|src|action)/.test(name))
+  if (
+    !/^(aria-|data-)?[a-z]+(-[a-z]+)*$/.test(name) ||
+    /^(on|style|srcdoc|href|src|action)/.test(name)
+  )
     throw new Error(`${name} is an attribute that only a template may write`)
   if (value === null || value === false) return mark({ attribute: '' })
   return mark({ attribute: value === true ? name : `${name}="${escapeHtml(String(value))}"` })
@@ -67,7 +76,8 @@ function write(value: Value, place: Place): string {
 }
 
 function writeAttribute(value: Value): string {
-  if (typeof value === 'object' && value !== null && made.has(value) && 'attribute' in value) return value.attribute
+  if (typeof value === 'object' && value !== null && made.has(value) && 'attribute' in value)
+    return value.attribute
   throw new Error('only attribute() may stand within a tag')
 }
 
@@ -81,7 +91,10 @@ type Place = 'text' | 'attribute' | 'link' | 'attributes'
 
 const known = new WeakMap<TemplateStringsArray, readonly Place[]>()
 
-/** The places of a template's values. Throws if a value stands where escaping does not make it harmless. */
+/**
+ * The places of a template's values. Throws if a value stands where escaping does not make it
+ * harmless.
+ */
 function placesOf(parts: TemplateStringsArray): readonly Place[] {
   const cached = known.get(parts)
   if (cached !== undefined) return cached
@@ -90,11 +103,19 @@ function placesOf(parts: TemplateStringsArray): readonly Place[] {
   return places
 }
 
-/** `element`: whose tag is open. `attribute`: whose value is open; `isStart`: nothing of the value has been written. */
+/**
+ * `element`: whose tag is open. `attribute`: whose value is open; `isStart`: nothing of the value
+ * has been written.
+ */
 type State =
   | { readonly within: 'text' }
   | { readonly within: 'tag'; readonly element: string }
-  | { readonly within: 'value'; readonly element: string; readonly attribute: string; readonly isStart: boolean }
+  | {
+      readonly within: 'value'
+      readonly element: string
+      readonly attribute: string
+      readonly isStart: boolean
+    }
 
 function findPlaces(parts: readonly string[]): Place[] {
   let state: State = { within: 'text' }
@@ -108,7 +129,15 @@ function findPlaces(parts: readonly string[]): Place[] {
   return places
 }
 
-const addresses: ReadonlySet<string> = new Set(['href', 'src', 'action', 'formaction', 'poster', 'cite', 'data'])
+const addresses: ReadonlySet<string> = new Set([
+  'href',
+  'src',
+  'action',
+  'formaction',
+  'poster',
+  'cite',
+  'data',
+])
 
 function placeOf(state: State, part: string): Place {
   if (state.within === 'text') return 'text'
@@ -118,7 +147,8 @@ function placeOf(state: State, part: string): Place {
     return 'attributes'
   }
   const { attribute, isStart } = state
-  if (/^(on|style$|srcdoc$)/.test(attribute)) throw new Error(`no value may stand in the attribute ${attribute}`)
+  if (/^(on|style$|srcdoc$)/.test(attribute))
+    throw new Error(`no value may stand in the attribute ${attribute}`)
   return isStart && addresses.has(attribute) ? 'link' : 'attribute'
 }
 
@@ -151,7 +181,12 @@ function afterPart(part: string, before: State): State {
   return state
 }
 
-function step(state: State, take: (token: RegExp) => RegExpExecArray | null, part: string, at: number): State {
+function step(
+  state: State,
+  take: (token: RegExp) => RegExpExecArray | null,
+  part: string,
+  at: number,
+): State {
   switch (state.within) {
     case 'text': {
       if (take(tokens.text) !== null) return state

@@ -1,8 +1,9 @@
 /** Characters that nobody sees, which can make a text read differently from what is sent. Pure. */
 
 /**
- * In the group, those that stand together, but for line breaks and tabs. An emoji may hold joiners, variation selectors and
- * tags, and Indic scripts join after a mark. The last five have no shape, and no property says so.
+ * In the group, those that stand together, but for line breaks and tabs. An emoji may hold joiners,
+ * variation selectors and tags, and Indic scripts join after a mark. The last five have no shape,
+ * and no property says so.
  */
 const emojiOrInvisible =
   /\p{RGI_Emoji}|\p{Extended_Pictographic}[\p{Emoji_Modifier}\ufe0e\ufe0f]?(?:\u200d\p{Extended_Pictographic}[\p{Emoji_Modifier}\ufe0e\ufe0f]?)*|(?<=[\p{M}--\p{Default_Ignorable_Code_Point}])\u200d|([[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]--[\n\t]]+)/gv
@@ -15,7 +16,10 @@ export function splitInvisible(text: string): readonly TextPart[] {
   let end = 0
   for (const { 1: characters, index } of text.matchAll(emojiOrInvisible)) {
     if (characters === undefined) continue
-    parts.push({ text: text.slice(end, index), isInvisible: false }, { text: characters, isInvisible: true })
+    parts.push(
+      { text: text.slice(end, index), isInvisible: false },
+      { text: characters, isInvisible: true },
+    )
     end = index + characters.length
   }
   return [...parts, { text: text.slice(end), isInvisible: false }]
@@ -46,7 +50,10 @@ export function excerpt(text: string): string {
     : line
 }
 
-/** Invisible characters by their codes, `[U+202E]`, because they can make a text read differently from what is sent. */
+/**
+ * Invisible characters by their codes, `[U+202E]`, because they can make a text read differently
+ * from what is sent.
+ */
 export function showInvisible(text: string): string {
   return showInvisibleInLines(text).replace(/[\n\t]/g, showCodes)
 }
@@ -58,11 +65,12 @@ export function showInvisibleInLines(text: string): string {
     .join('')
 }
 
-const showCodes = (hidden: string) => [...hidden].map((character) => `[${codeOf(character)}]`).join('')
+const showCodes = (hidden: string) =>
+  [...hidden].map((character) => `[${codeOf(character)}]`).join('')
 
 /**
- * A key that a person pasted, such as an id, a ref or the name of a batch: characters that nobody sees come along with it, and
- * blanks around it, and would make another key of it.
+ * A key that a person pasted, such as an id, a ref or the name of a batch: characters that nobody
+ * sees come along with it, and blanks around it, and would make another key of it.
  */
 export function cleanKey(text: string): string {
   return text

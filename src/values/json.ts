@@ -1,6 +1,6 @@
 /**
- * Lossless JSON: integers beyond 2^53 become bigints, numbers beyond the range of a double stay text. Decimals are doubles,
- * as everywhere in JavaScript.
+ * Lossless JSON: integers beyond 2^53 become bigints, numbers beyond the range of a double stay
+ * text. Decimals are doubles, as everywhere in JavaScript.
  */
 import { trimEnd } from './format.ts'
 
@@ -31,7 +31,9 @@ export type JsonObject = { readonly [field: string]: Json }
 
 /** Null if the value is not an object. */
 export function asJsonObject(value: Json | undefined): JsonObject | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as JsonObject)
+    : null
 }
 
 /** The JSON text of a value that may contain bigints; `parseJson` returns an equal value. */
@@ -39,17 +41,22 @@ export function stringifyJson(value: Json): string {
   try {
     return JSON.stringify(value)
   } catch {
-    return JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? rawJson(String(part)) : part))
+    return JSON.stringify(value, (_key, part) =>
+      typeof part === 'bigint' ? rawJson(String(part)) : part,
+    )
   }
 }
 
-/** Whether a number in it may differ from that of its text. Much faster than a search of the text. */
+/**
+ * Whether a number in it may differ from that of its text. Much faster than a search of the text.
+ */
 function hasInexactNumber(value: Json): boolean {
   const pending = [value]
   while (pending.length > 0) {
     const part = pending.pop()
     if (typeof part === 'number') {
-      if (!Number.isFinite(part) || (Number.isInteger(part) && !Number.isSafeInteger(part))) return true
+      if (!Number.isFinite(part) || (Number.isInteger(part) && !Number.isSafeInteger(part)))
+        return true
     } else if (Array.isArray(part)) for (const element of part) pending.push(element)
     else if (typeof part === 'object' && part !== null)
       for (const name in part) pending.push((part as JsonObject)[name] as Json)
@@ -71,11 +78,15 @@ export type Json = Scalar | readonly Json[] | { readonly [key: string]: Json }
 /** Number literals that JavaScript may not keep or prints in another form. Has false positives. */
 const unusualNumber = /(?:^|[:,[\s])-?(?:\d{16}|[\d.]{16}|\d[\d.]*[eE]|0\.0{6})/
 
-const isRawJson: (value: unknown) => value is { readonly rawJSON: string } = Reflect.get(JSON, 'isRawJSON')
+const isRawJson: (value: unknown) => value is { readonly rawJSON: string } = Reflect.get(
+  JSON,
+  'isRawJSON',
+)
 
 /**
- * One text for each JSON value, whichever database stored it: Postgres reorders members and rewrites numbers, SQLite keeps
- * the text of the service. Members are sorted, numbers keep all of their digits. A text that is not JSON is returned as it is.
+ * One text for each JSON value, whichever database stored it: Postgres reorders members and
+ * rewrites numbers, SQLite keeps the text of the service. Members are sorted, numbers keep all of
+ * their digits. A text that is not JSON is returned as it is.
  */
 export function toCanonicalJson(text: string): string {
   try {
@@ -87,7 +98,11 @@ export function toCanonicalJson(text: string): string {
   }
 }
 
-function keepDigits(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
+function keepDigits(
+  _key: string,
+  value: unknown,
+  { source }: { readonly source?: string },
+): unknown {
   return typeof value === 'number' && source !== undefined ? rawJson(toPlainNumber(source)) : value
 }
 

@@ -6,7 +6,8 @@ const maxNames = 3
 export function nearestNames(typed: string, names: readonly string[]): readonly string[] {
   const wanted = typed.toLowerCase()
   const isNear = (name: string, distance: number) =>
-    distance <= Math.max(1, Math.floor(wanted.length / 3)) || (wanted.length >= 3 && containsEither(name, wanted))
+    distance <= Math.max(1, Math.floor(wanted.length / 3)) ||
+    (wanted.length >= 3 && containsEither(name, wanted))
   return names
     .map((name) => ({ name, distance: editDistance(wanted, name.toLowerCase()) }))
     .filter(({ name, distance }) => isNear(name.toLowerCase(), distance))

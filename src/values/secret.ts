@@ -1,12 +1,19 @@
 /** A text that must never be printed: inspect, JSON and templates show `[secret]` instead. */
 
-export type Secret = { readonly reveal: () => string; readonly toJSON: () => string; readonly toString: () => string }
+export type Secret = {
+  readonly reveal: () => string
+  readonly toJSON: () => string
+  readonly toString: () => string
+}
 
 const hidden = () => '[secret]'
 
 export function secret(value: string): Secret {
   const wrapped = { reveal: () => value, toJSON: hidden, toString: hidden }
-  return Object.defineProperty(wrapped, Symbol.for('nodejs.util.inspect.custom'), { value: hidden, enumerable: false })
+  return Object.defineProperty(wrapped, Symbol.for('nodejs.util.inspect.custom'), {
+    value: hidden,
+    enumerable: false,
+  })
 }
 
 /** Removes these texts, and whatever looks like a live key, whether it is configured or not. */

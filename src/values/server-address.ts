@@ -1,14 +1,17 @@
 /**
- * Which addresses the service may have: https only, except on this machine, so that a key is never sent unencrypted. And those
- * of servers, which may contain a password: parsed strictly, so that no part of it is taken for a host or a path.
+ * Which addresses the service may have: https only, except on this machine, so that a key is never
+ * sent unencrypted. And those of servers, which may contain a password: parsed strictly, so that no
+ * part of it is taken for a host or a path.
  */
 import { trimEnd } from './format.ts'
 
-type BaseUrlResult = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly why: string }
+type BaseUrlResult =
+  | { readonly ok: true; readonly url: URL }
+  | { readonly ok: false; readonly why: string }
 
 /**
- * Parses a base URL. A path prefix (`https://api.example.com/v1`) is allowed; a trailing slash is removed. `why` never
- * repeats the address, because it may contain a password.
+ * Parses a base URL. A path prefix (`https://api.example.com/v1`) is allowed; a trailing slash is
+ * removed. `why` never repeats the address, because it may contain a password.
  */
 export function parseBaseUrl(text: string): BaseUrlResult {
   if (!URL.canParse(text)) return refuseUrl('is not an absolute URL; write it as https://host/path')
@@ -17,19 +20,25 @@ export function parseBaseUrl(text: string): BaseUrlResult {
   if (url.username !== '' || url.password !== '' || text.includes('@'))
     return refuseUrl('contains a user name or password; set the key separately')
   if (/svc_[a-z]+_/i.test(text)) return refuseUrl('contains an API key; set the key separately')
-  if (url.search !== '' || text.includes('?')) return refuseUrl('contains a query; only a host and a path are allowed')
-  if (url.hash !== '' || text.includes('#')) return refuseUrl('contains a fragment; only a host and a path are allowed')
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refuseUrl('does not start with https://')
+  if (url.search !== '' || text.includes('?'))
+    return refuseUrl('contains a query; only a host and a path are allowed')
+  if (url.hash !== '' || text.includes('#'))
+    return refuseUrl('contains a fragment; only a host and a path are allowed')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    return refuseUrl('does not start with https://')
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    return refuseUrl('would send the key unencrypted; http:// is only for loopback addresses, use https://')
+    return refuseUrl(
+      'would send the key unencrypted; http:// is only for loopback addresses, use https://',
+    )
   }
   url.pathname = trimEnd(url.pathname, '/')
   return { ok: true, url }
 }
 
 /**
- * Candidates for the address of the widget's operations if none is configured, likeliest first. The documentation does not
- * relate it to the base URL; but the base URL ends with a version, and the widget's paths begin with one.
+ * Candidates for the address of the widget's operations if none is configured, likeliest first. The
+ * documentation does not relate it to the base URL; but the base URL ends with a version, and the
+ * widget's paths begin with one.
  */
 export function candidateWidgetUrls(base: URL): readonly URL[] {
   const path = trimEnd(base.pathname, '/')
@@ -40,18 +49,28 @@ export function candidateWidgetUrls(base: URL): readonly URL[] {
 /** The host is this machine: `localhost`, 127.0.0.0/8 or `[::1]`, as `URL` normalizes them. */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/\.$/, '')
-  return host === 'localhost' || host === '[::1]' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
+  return (
+    host === 'localhost' ||
+    host === '[::1]' ||
+    host === '::1' ||
+    /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
+  )
 }
 
 function refuseUrl(why: string): BaseUrlResult {
   return { ok: false, why }
 }
 
-type ServerUrlResult = { readonly ok: true; readonly href: string } | { readonly ok: false; readonly why: string }
+type ServerUrlResult =
+  | { readonly ok: true; readonly href: string }
+  | { readonly ok: false; readonly why: string }
 
 const encodingHint = 'in a password write / as %2F, @ as %40, # as %23, ? as %3F and % as %25'
 
-/** `why` continues a sentence about the address and repeats nothing of it. `schemes`: without the colon. */
+/**
+ * `why` continues a sentence about the address and repeats nothing of it. `schemes`: without the
+ * colon.
+ */
 export function parseServerUrl(text: string, schemes: readonly string[]): ServerUrlResult {
   const url = /^[a-z]+:\/\//i.test(text) && !hasControlCharacters(text) ? URL.parse(text) : null
   if (
@@ -69,7 +88,8 @@ export function parseServerUrl(text: string, schemes: readonly string[]): Server
 export function serverDisplayName(href: string): string {
   const { protocol, hostname, port, pathname } = new URL(href)
   // `user:1234` without a host looks like a host and its port.
-  const isCertain = href.includes('@') || pathname.length > 1 || /^(localhost|[\d.]+|\[.*)$/.test(hostname)
+  const isCertain =
+    href.includes('@') || pathname.length > 1 || /^(localhost|[\d.]+|\[.*)$/.test(hostname)
   const path = /^\/[^/]*$/.test(pathname) ? pathname : ''
   return `${protocol}//${hostname}${port !== '' && isCertain ? `:${port}` : ''}${path}`
 }
@@ -78,7 +98,9 @@ export function serverDisplayName(href: string): string {
 export function passwordsInUrl(text: string): readonly string[] {
   const url = URL.parse(text)
   if (url === null) return []
-  const inQuery = [...url.search.matchAll(/[?&](?:ssl)?password=([^&]*)/g)].map(([, value = '']) => value)
+  const inQuery = [...url.search.matchAll(/[?&](?:ssl)?password=([^&]*)/g)].map(
+    ([, value = '']) => value,
+  )
   const passwords = [url.password, ...inQuery].flatMap((text) => [text, tryDecode(text) ?? text])
   return [...new Set(passwords)].filter((text) => text !== '')
 }

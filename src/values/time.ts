@@ -1,6 +1,6 @@
 /**
- * Times of the service: whole seconds since 1970, because it documents RFC 3339 in whole seconds. Fractions are truncated,
- * so a truncated time is never later than the real one.
+ * Times of the service: whole seconds since 1970, because it documents RFC 3339 in whole seconds.
+ * Fractions are truncated, so a truncated time is never later than the real one.
  */
 
 export type EpochSeconds = number
@@ -11,7 +11,9 @@ export type Seconds = number
 /** `YYYY-MM-DD` on the clock of a project. */
 export type LocalDate = string
 
-/** Milliseconds since 1970 by this machine's clock. For waiting and leases only, never for a cursor. */
+/**
+ * Milliseconds since 1970 by this machine's clock. For waiting and leases only, never for a cursor.
+ */
 export type EpochMs = number
 export type Ms = number
 
@@ -24,7 +26,8 @@ const rfc3339Pattern = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-
 
 /** Undefined if the value is not an RFC 3339 time. */
 export function parseTime(value: unknown): EpochSeconds | undefined {
-  if (typeof value !== 'string' || value.length > 40 || !rfc3339Pattern.test(value)) return undefined
+  if (typeof value !== 'string' || value.length > 40 || !rfc3339Pattern.test(value))
+    return undefined
   const ms = Date.parse(value)
   return Number.isNaN(ms) || !isCalendarDay(value) ? undefined : Math.floor(ms / 1000)
 }
@@ -34,7 +37,9 @@ function isCalendarDay(text: string): boolean {
   const day = Number(text.slice(8, 10))
   if (day <= 28) return true
   // All years repeat after 400, and those before 100 mean others to `Date.UTC`.
-  const lastOfMonth = new Date(Date.UTC(Number(text.slice(0, 4)) + 400, Number(text.slice(5, 7)), 0))
+  const lastOfMonth = new Date(
+    Date.UTC(Number(text.slice(0, 4)) + 400, Number(text.slice(5, 7)), 0),
+  )
   return day <= lastOfMonth.getUTCDate()
 }
 
@@ -42,7 +47,10 @@ function isCalendarDay(text: string): boolean {
 export function rfc3339(at: EpochSeconds): string {
   const day = Math.floor(at / daySeconds)
   const second = Math.floor(at) - day * daySeconds
-  const [hours, minutes] = [Math.floor(second / hourSeconds), Math.floor(second / minuteSeconds) % 60]
+  const [hours, minutes] = [
+    Math.floor(second / hourSeconds),
+    Math.floor(second / minuteSeconds) % 60,
+  ]
   return `${dateOf(day)}T${twoDigits(hours)}:${twoDigits(minutes)}:${twoDigits(second % 60)}Z`
 }
 
@@ -69,13 +77,22 @@ export function toTimestamp(at: EpochMs): string {
 const normalizedPattern =
   /^[12]\d{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
 
-/** The text is certainly in the form of `rfc3339`. True for nearly all times, which then need no conversion. */
+/**
+ * The text is certainly in the form of `rfc3339`. True for nearly all times, which then need no
+ * conversion.
+ */
 export function isNormalizedTime(text: string): boolean {
   return normalizedPattern.test(text)
 }
 
 /** Durations as people write them: `120s`, `5m`. */
-const units: Readonly<Record<string, Ms>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const units: Readonly<Record<string, Ms>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
 
 /** Milliseconds of `250ms`, `120s`, `5m`, `2h`, `1d`; undefined for anything else. */
 export function parseDuration(text: string): Ms | undefined {
@@ -99,18 +116,25 @@ export function parseRate(text: string): Rate | undefined {
   return { requests: Number(requests), windowMs }
 }
 
-/** How much clocks may differ without a notice. A row that is further ahead counts as dated in the future. */
+/**
+ * How much clocks may differ without a notice. A row that is further ahead counts as dated in the
+ * future.
+ */
 export const clockToleranceSeconds: Seconds = 60
 
 /** `newestMessage`: time of the newest message that any row shows. */
 type ClockReadings = Readonly<Record<'localTime' | 'serviceTime' | 'newestMessage', EpochSeconds>>
 
 /**
- * The current time if this machine's clock and the service's disagree: the earlier one, or the later one as far as the
- * newest message confirms it. The service's clock is trusted for one day beyond that. So a `Date` of 9999 requests no
- * future days, and one of 1970 leaves no days out.
+ * The current time if this machine's clock and the service's disagree: the earlier one, or the
+ * later one as far as the newest message confirms it. The service's clock is trusted for one day
+ * beyond that. So a `Date` of 9999 requests no future days, and one of 1970 leaves no days out.
  */
-export function presentTime({ localTime, serviceTime, newestMessage }: ClockReadings): EpochSeconds {
+export function presentTime({
+  localTime,
+  serviceTime,
+  newestMessage,
+}: ClockReadings): EpochSeconds {
   return serviceTime <= localTime
     ? Math.min(localTime, Math.max(serviceTime, newestMessage))
     : Math.min(serviceTime, Math.max(localTime, newestMessage + daySeconds))

@@ -1,6 +1,6 @@
 /**
- * An error that users can fix. The command line prints its three sentences and no stack trace. Anything else that
- * reaches the command line is a bug.
+ * An error that users can fix. The command line prints its three sentences and no stack trace.
+ * Anything else that reaches the command line is a bug.
  */
 import type { ProjectName } from './project.ts'
 
@@ -16,7 +16,12 @@ export class UserError extends Error {
 
   /** Never put a secret into these texts: they are printed as they are. */
   constructor(
-    texts: { readonly what: string; readonly why: string; readonly next: string; readonly exitCode: 1 | 2 },
+    texts: {
+      readonly what: string
+      readonly why: string
+      readonly next: string
+      readonly exitCode: 1 | 2
+    },
     options?: ErrorOptions,
   ) {
     super(`${texts.what}: ${texts.why}`, options)
@@ -28,7 +33,10 @@ export class UserError extends Error {
   }
 }
 
-/** A command as users type it, with its project if needed: `status` → `deskmirror status --project shop`. */
+/**
+ * A command as users type it, with its project if needed: `status` → `deskmirror status --project
+ * shop`.
+ */
 export type CommandHint = (command: string) => string
 
 /** `project` null: the command needs no `--project`. */
@@ -37,11 +45,17 @@ export function commandHintFor(project: ProjectName | null): CommandHint {
 }
 
 /** `projects`: all configured ones. */
-export function projectCommandHint(projects: readonly unknown[], project: ProjectName): CommandHint {
+export function projectCommandHint(
+  projects: readonly unknown[],
+  project: ProjectName,
+): CommandHint {
   return commandHintFor(projects.length > 1 ? project : null)
 }
 
-/** Closes a switch over a union: a missing case does not compile, and throws if it occurs at run time. */
+/**
+ * Closes a switch over a union: a missing case does not compile, and throws if it occurs at run
+ * time.
+ */
 export function assertNever(value: never): never {
   throw new Error(`unexpected member of a closed union: ${JSON.stringify(value)}`)
 }
@@ -57,22 +71,39 @@ type SystemErrorText = {
 const systemErrors: readonly (readonly [RegExp, SystemErrorText])[] = [
   [/^ENOENT$/, { why: 'there is no such file or folder', next: 'check the path', exitCode: 2 }],
   // `mkdir` says EEXIST where a file has the name of the folder.
-  [/^(ENOTDIR|EEXIST)$/, { why: 'a part of the path is not a folder', next: 'check the path', exitCode: 2 }],
+  [
+    /^(ENOTDIR|EEXIST)$/,
+    { why: 'a part of the path is not a folder', next: 'check the path', exitCode: 2 },
+  ],
   [/^EISDIR$/, { why: 'it is a folder', next: 'name a file in it', exitCode: 2 }],
   [
     /^(EACCES|EPERM)$/,
-    { why: 'permission denied', next: 'change its permissions, or run as the user that owns it', exitCode: 2 },
+    {
+      why: 'permission denied',
+      next: 'change its permissions, or run as the user that owns it',
+      exitCode: 2,
+    },
   ],
   [/^EROFS$/, { why: 'the file system is read-only', next: 'choose a writable path', exitCode: 2 }],
-  [/^(ENOSPC|EDQUOT)$/, { why: 'the disk is full', next: 'free some space, and try again', exitCode: 1 }],
-  [/^EIO$/, { why: 'the disk reported an error', next: 'check the disk, and try again', exitCode: 1 }],
+  [
+    /^(ENOSPC|EDQUOT)$/,
+    { why: 'the disk is full', next: 'free some space, and try again', exitCode: 1 },
+  ],
+  [
+    /^EIO$/,
+    { why: 'the disk reported an error', next: 'check the disk, and try again', exitCode: 1 },
+  ],
   [
     /^(EMFILE|ENFILE)$/,
     { why: 'too many open files', next: 'raise the limit (ulimit -n), and try again', exitCode: 1 },
   ],
   [
     /^(ENOMEM|EAGAIN)$/,
-    { why: 'memory or processes are exhausted', next: 'try again when other processes have ended', exitCode: 1 },
+    {
+      why: 'memory or processes are exhausted',
+      next: 'try again when other processes have ended',
+      exitCode: 1,
+    },
   ],
   [/^EADDRINUSE$/, { why: 'the port is in use', next: 'choose another port', exitCode: 2 }],
   [/^ENAMETOOLONG$/, { why: 'the name is too long', next: 'check the path', exitCode: 2 }],

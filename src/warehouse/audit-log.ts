@@ -1,4 +1,7 @@
-/** The audit log of the console, its one-time links and ended sessions. They belong to the whole warehouse. */
+/**
+ * The audit log of the console, its one-time links and ended sessions. They belong to the whole
+ * warehouse.
+ */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { AuditEvent, NewAuditEvent } from '../../schema/row.ts'
@@ -23,13 +26,17 @@ export function createAuditLog(db: Db) {
     },
     hasLink: async (code: string, now: EpochMs): Promise<boolean> => {
       const { rows } = await sql`
-        select 1 from console_links where code_hash = ${hashOf(code)} and expires_at >= ${now}`.execute(db)
+        select 1 from console_links where code_hash = ${hashOf(code)} and expires_at >= ${now}`.execute(
+        db,
+      )
       return rows.length > 0
     },
     /** Whether the code was valid. It no longer is. */
     useLink: async (code: string, now: EpochMs): Promise<boolean> => {
       const { numAffectedRows } = await sql`
-        delete from console_links where code_hash = ${hashOf(code)} and expires_at >= ${now}`.execute(db)
+        delete from console_links where code_hash = ${hashOf(code)} and expires_at >= ${now}`.execute(
+        db,
+      )
       return numAffectedRows === 1n
     },
     endSession: async (cookie: string, expiresAt: EpochMs, now: EpochMs): Promise<void> => {
@@ -49,7 +56,11 @@ export function createAuditLog(db: Db) {
 }
 
 /** In the transaction of what it is about: neither is there without the other. */
-export async function appendEvent(db: Db, { project, ...event }: NewAuditEvent, now: EpochMs): Promise<void> {
+export async function appendEvent(
+  db: Db,
+  { project, ...event }: NewAuditEvent,
+  now: EpochMs,
+): Promise<void> {
   const row = { project_id: project, id: newId(now), at: toTimestamp(now), ...event }
   await db.insertInto('console_events').values(row).execute()
 }
@@ -57,7 +68,9 @@ export async function appendEvent(db: Db, { project, ...event }: NewAuditEvent, 
 async function list(db: Db, before: string | null, limit: number): Promise<readonly AuditEvent[]> {
   const { rows } = await sql<AuditEvent>`
     select id, at, project_id as project, person, role, action, subject, count, detail from console_events
-    where ${before === null ? sql`true` : sql`id < ${before}`} order by id desc limit ${limit}`.execute(db)
+    where ${before === null ? sql`true` : sql`id < ${before}`} order by id desc limit ${limit}`.execute(
+    db,
+  )
   return rows
 }
 

@@ -1,4 +1,7 @@
-/** The answer to a statement that anybody may have written: a limited number of rows of a limited size, or why it did not run. */
+/**
+ * The answer to a statement that anybody may have written: a limited number of rows of a limited
+ * size, or why it did not run.
+ */
 import { showInvisibleInLines } from '../values/invisible.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -29,7 +32,8 @@ export function createRowCollector() {
   const toValue = (value: unknown): unknown => {
     if (typeof value === 'bigint' && Number.isSafeInteger(Number(value))) return Number(value)
     // JSON has no number for them, or another one.
-    if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value)
+    if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)))
+      return String(value)
     if (value instanceof Uint8Array) return `a value of ${value.byteLength} bytes that is no text`
     if (typeof value !== 'string') return value
     if (value.length > maxValueLength) cut.add(`texts are cut after ${maxValueLength} characters`)
@@ -41,22 +45,34 @@ export function createRowCollector() {
     add: (row: ValueList): boolean => {
       const values = row.map(toValue)
       bytes += Buffer.byteLength(JSON.stringify(values))
-      if (bytes > maxBytes) cut.add(`there are more rows, and the next one does not fit in ${maxBytes / 1000} kB`)
-      else if (rows.length === maxRows) cut.add(`there are more rows: these are the first ${maxRows}`)
+      if (bytes > maxBytes)
+        cut.add(`there are more rows, and the next one does not fit in ${maxBytes / 1000} kB`)
+      else if (rows.length === maxRows)
+        cut.add(`there are more rows: these are the first ${maxRows}`)
       else return rows.push(values) > 0
       return false
     },
-    answer: (columns: readonly string[]): BoundedAnswer => ({ columns, rows, cut: [...cut].join('; ') || null }),
+    answer: (columns: readonly string[]): BoundedAnswer => ({
+      columns,
+      rows,
+      cut: [...cut].join('; ') || null,
+    }),
   }
 }
 
 /** The reason may quote a value of any length. */
 export function refusedStatement(why: string, next = 'ask with one SELECT'): UserError {
-  return new UserError({ what: 'the statement did not run', why: why.slice(0, 1000), next, exitCode: 2 })
+  return new UserError({
+    what: 'the statement did not run',
+    why: why.slice(0, 1000),
+    next,
+    exitCode: 2,
+  })
 }
 
 export function tooLong(limitMs: Ms): UserError {
-  const next = 'read fewer rows: filter by time or by project_id, or ask a report_… object, which is counted already'
+  const next =
+    'read fewer rows: filter by time or by project_id, or ask a report_… object, which is counted already'
   return refusedStatement(`it took longer than ${limitMs / 1000} s, and was ended`, next)
 }
 

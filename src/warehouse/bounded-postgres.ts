@@ -1,13 +1,20 @@
 /**
- * The statement is the query of a cursor, in a read-only transaction on a connection of its own, under a role that may not write
- * at all. The protocol refuses a second statement, a cursor any that changes something, and the answer is fetched in
- * steps, so that no more of it arrives than is kept.
+ * The statement is the query of a cursor, in a read-only transaction on a connection of its own,
+ * under a role that may not write at all. The protocol refuses a second statement, a cursor any
+ * that changes something, and the answer is fetched in steps, so that no more of it arrives than is
+ * kept.
  */
 import { Socket } from 'node:net'
 import pg from 'pg'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
-import { type BoundedQuery, compareNames, createRowCollector, refusedStatement, tooLong } from './bounded-answer.ts'
+import {
+  type BoundedQuery,
+  compareNames,
+  createRowCollector,
+  refusedStatement,
+  tooLong,
+} from './bounded-answer.ts'
 import { explainOpenError } from './explain-error.ts'
 import { PostgresClient, splitPostgresUrl, valueTypes } from './postgres.ts'
 
@@ -23,7 +30,10 @@ function parseNumeric(text: string): number | string {
   return Number.isSafeInteger(Math.trunc(value)) ? value : text
 }
 
-/** Other values, such as local times, intervals and arrays, are as Postgres writes them: JSON has no such thing. */
+/**
+ * Other values, such as local times, intervals and arrays, are as Postgres writes them: JSON has no
+ * such thing.
+ */
 const types = {
   getTypeParser: (oid: number) => {
     if (oid === NUMERIC) return parseNumeric
@@ -35,7 +45,12 @@ export function openBoundedPostgres(url: string, setting: string, limitMs: Ms): 
   const { connectionString, schema } = splitPostgresUrl(url)
   const run: BoundedQuery['run'] = async (statement) => {
     const socket = new Socket()
-    const config = { connectionString, types, stream: () => socket, application_name: 'deskmirror mcp' }
+    const config = {
+      connectionString,
+      types,
+      stream: () => socket,
+      application_name: 'deskmirror mcp',
+    }
     const client = new PostgresClient(config)
     client.on('error', () => {})
     const { promise: ended, reject: end } = Promise.withResolvers<never>()
@@ -63,7 +78,10 @@ export function openBoundedPostgres(url: string, setting: string, limitMs: Ms): 
   return { run, close: async () => {} }
 }
 
-const tooLarge = refusedStatement('a row of it is larger than 16 MB', 'read fewer columns, or left(content, 500)')
+const tooLarge = refusedStatement(
+  'a row of it is larger than 16 MB',
+  'read fewer columns, or left(content, 500)',
+)
 
 /** In the transaction, as a pooler accepts none for a connection. */
 function settingsOf(schema: string | null, limitMs: Ms): string {
@@ -73,7 +91,10 @@ function settingsOf(schema: string | null, limitMs: Ms): string {
     ${schema === null ? '' : `set local search_path = ${pg.escapeIdentifier(schema)}`}`
 }
 
-/** What this role, or one that it can become, could change in other transactions. By the grants (0: to all), which are read at once. */
+/**
+ * What this role, or one that it can become, could change in other transactions. By the grants (0:
+ * to all), which are read at once.
+ */
 const mayWrite = `
   with member as (select oid, rolname, rolsuper from pg_roles where pg_has_role(current_user, oid, 'member')),
     relation as (select oid, relowner, relacl from pg_class where relkind in ('r', 'v', 'm', 'f', 'p')
@@ -102,7 +123,10 @@ async function refuseWriter(client: pg.Client, setting: string): Promise<void> {
   })
 }
 
-/** Twice as many rows each time, so that little arrives that is not kept. The time limit is set anew, as a statement could lift it. */
+/**
+ * Twice as many rows each time, so that little arrives that is not kept. The time limit is set
+ * anew, as a statement could lift it.
+ */
 async function fetchRows(client: pg.Client, statement: string, limitMs: Ms) {
   const collector = createRowCollector()
   // With parameters the protocol is the extended one, which takes one statement.
@@ -110,7 +134,10 @@ async function fetchRows(client: pg.Client, statement: string, limitMs: Ms) {
   await client.query({ text, values: [], queryMode: 'extended' } as pg.QueryConfig)
   for (let step = 1; ; step = Math.min(128, 2 * step)) {
     await client.query(`set local statement_timeout = ${limitMs}`)
-    const { rows, fields } = await client.query<unknown[]>({ text: `fetch ${step} from answer`, rowMode: 'array' })
+    const { rows, fields } = await client.query<unknown[]>({
+      text: `fetch ${step} from answer`,
+      rowMode: 'array',
+    })
     const isFull = !rows.every((row) => collector.add(row))
     if (isFull || rows.length < step) return collector.answer(fields.map(({ name }) => name))
   }
@@ -120,9 +147,13 @@ function explainFailure(error: unknown, limitMs: Ms): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const { code = '', message } = error
   if (code === '57014') return tooLong(limitMs)
-  if (code === '55P03') return refusedStatement('another process holds a lock that it needs', 'try again')
+  if (code === '55P03')
+    return refusedStatement('another process holds a lock that it needs', 'try again')
   if (code === '42501')
-    return refusedStatement(`${message}: its role reads what is for analysts`, '`describe` lists that')
+    return refusedStatement(
+      `${message}: its role reads what is for analysts`,
+      '`describe` lists that',
+    )
   const isNoQuery = code === '25006' || /cursor|multiple commands/i.test(message)
   return refusedStatement(message, isNoQuery ? undefined : compareNames)
 }

@@ -1,14 +1,22 @@
 /**
- * One statement that anybody may have written, such as an assistant: it reads, ends in time, and its answer has a limited size.
- * The database itself decides what reads; the warehouse is the same afterwards.
+ * One statement that anybody may have written, such as an assistant: it reads, ends in time, and
+ * its answer has a limited size. The database itself decides what reads; the warehouse is the same
+ * afterwards.
  */
 import type { Ms } from '../values/time.ts'
 import { type BoundedQuery, refusedStatement } from './bounded-answer.ts'
 import { parseDatabaseUrl } from './location.ts'
 import { pathToRead } from './read-only-folder.ts'
 
-/** One statement after the other, as each may take all that a machine has. By default, within the five seconds of an answer. */
-export async function openBoundedQuery(url: string, setting: string, limitMs: Ms = 4000): Promise<BoundedQuery> {
+/**
+ * One statement after the other, as each may take all that a machine has. By default, within the
+ * five seconds of an answer.
+ */
+export async function openBoundedQuery(
+  url: string,
+  setting: string,
+  limitMs: Ms = 4000,
+): Promise<BoundedQuery> {
   const location = parseDatabaseUrl(url, setting)
   const query =
     location.kind === 'sqlite'
@@ -21,7 +29,10 @@ export async function openBoundedQuery(url: string, setting: string, limitMs: Ms
       const askedAt = performance.now()
       const answer = last.then(() => {
         if (performance.now() - askedAt < limitMs) return query.run(statement)
-        throw refusedStatement('others, asked at the same time, took too long', 'ask one after the other')
+        throw refusedStatement(
+          'others, asked at the same time, took too long',
+          'ask one after the other',
+        )
       })
       last = answer.catch(() => {})
       return answer

@@ -1,20 +1,28 @@
-/** The process behind `bounded-sqlite.ts`: runs one statement after the other, each of which SQLite itself must call reading. */
+/**
+ * The process behind `bounded-sqlite.ts`: runs one statement after the other, each of which SQLite
+ * itself must call reading.
+ */
 import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { compareNames, createRowCollector } from './bounded-answer.ts'
 import type { SqliteResponse } from './bounded-sqlite.ts'
 import { distrustSchema } from './sqlite.ts'
 
-const database = new Database(process.argv[2] ?? '', { readonly: true, fileMustExist: true, timeout: 1000 })
+const database = new Database(process.argv[2] ?? '', {
+  readonly: true,
+  fileMustExist: true,
+  timeout: 1000,
+})
 distrustSchema(database)
-// What a statement sorts stays in the memory of this process, which is limited, instead of filling a disk.
+// What a statement sorts stays in the memory of this process, which is limited, instead of filling
+// a disk.
 database.pragma('temp_store = memory')
 
 const maxMemoryBytes = 512 * 2 ** 20
 
 /**
- * A statement holds the thread that runs it, so another one ends the process: when it takes too much memory, or when nobody is
- * left who would end it. It may begin only after that.
+ * A statement holds the thread that runs it, so another one ends the process: when it takes too
+ * much memory, or when nobody is left who would end it. It may begin only after that.
  */
 const guard = `setInterval(() => {
   if (process.ppid !== ${process.ppid} || process.memoryUsage.rss() > ${maxMemoryBytes}) process.kill(process.pid, 'SIGKILL')
@@ -28,17 +36,22 @@ const beginsLikeReading =
 process.on('message', (statement: string) => process.send?.(answer(statement)))
 
 function answer(statement: string): SqliteResponse {
-  // A pragma takes effect when it is prepared, so SQLite is only asked about what begins like a statement that reads.
+  // A pragma takes effect when it is prepared, so SQLite is only asked about what begins like a
+  // statement that reads.
   if (!beginsLikeReading.test(statement)) return { why: 'it is no SELECT' }
   if (/\bpragma_/i.test(statement)) return { why: 'it reads a pragma' }
   try {
     const prepared = database.prepare<[], unknown[]>(statement)
     if (!prepared.reader || !prepared.readonly) return { why: 'it writes' }
     const collector = createRowCollector()
-    for (const row of prepared.raw(true).safeIntegers(true).iterate()) if (!collector.add(row)) break
+    for (const row of prepared.raw(true).safeIntegers(true).iterate())
+      if (!collector.add(row)) break
     return collector.answer(prepared.columns().map(({ name }) => name))
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    return { why: error.message, ...(/more than one statement/.test(error.message) ? {} : { next: compareNames }) }
+    return {
+      why: error.message,
+      ...(/more than one statement/.test(error.message) ? {} : { next: compareNames }),
+    }
   }
 }

@@ -1,13 +1,19 @@
 /**
- * The statement runs in a process of its own, which has the file open read-only and nothing else of this program: SQLite
- * cannot be interrupted from outside, so a statement that takes too long or too much memory ends with its process.
+ * The statement runs in a process of its own, which has the file open read-only and nothing else of
+ * this program: SQLite cannot be interrupted from outside, so a statement that takes too long or
+ * too much memory ends with its process.
  */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Ms } from '../values/time.ts'
-import { type BoundedAnswer, type BoundedQuery, refusedStatement, tooLong } from './bounded-answer.ts'
+import {
+  type BoundedAnswer,
+  type BoundedQuery,
+  refusedStatement,
+  tooLong,
+} from './bounded-answer.ts'
 
 export type SqliteResponse = BoundedAnswer | { readonly why: string; readonly next?: string }
 
@@ -17,7 +23,10 @@ export function openBoundedSqlite(path: string, limitMs: Ms): BoundedQuery {
     const running = child?.connected ? child : start(path)
     child = running
     const settled = new AbortController()
-    let why = refusedStatement('it needs more than 512 MB of memory, and was ended', 'read or sort fewer rows')
+    let why = refusedStatement(
+      'it needs more than 512 MB of memory, and was ended',
+      'read or sort fewer rows',
+    )
     const deadline = setTimeout(() => {
       why = tooLong(limitMs)
       running.kill('SIGKILL')
@@ -28,8 +37,12 @@ export function openBoundedSqlite(path: string, limitMs: Ms): BoundedQuery {
     })
     try {
       running.send(statement)
-      const [response]: SqliteResponse[] = await Promise.race([once(running, 'message', settled), ended])
-      if (response === undefined || 'why' in response) throw refusedStatement(response?.why ?? '', response?.next)
+      const [response]: SqliteResponse[] = await Promise.race([
+        once(running, 'message', settled),
+        ended,
+      ])
+      if (response === undefined || 'why' in response)
+        throw refusedStatement(response?.why ?? '', response?.next)
       return response
     } finally {
       clearTimeout(deadline)
@@ -42,7 +55,9 @@ export function openBoundedSqlite(path: string, limitMs: Ms): BoundedQuery {
 /** Without the environment of this process, which may hold keys. */
 function start(path: string): ChildProcess {
   // The compiled package has JavaScript only.
-  const file = fileURLToPath(new URL(`./bounded-sqlite-main${extname(import.meta.url)}`, import.meta.url))
+  const file = fileURLToPath(
+    new URL(`./bounded-sqlite-main${extname(import.meta.url)}`, import.meta.url),
+  )
   const stdio: StdioOptions = ['ignore', 'ignore', 'inherit', 'ipc']
   return spawn(process.execPath, ['--max-old-space-size=128', file, path], { env: {}, stdio })
 }

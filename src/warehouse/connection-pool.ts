@@ -1,4 +1,7 @@
-/** The connections of a database, reduced to what is needed, and kysely on top of them: the same for both databases. */
+/**
+ * The connections of a database, reduced to what is needed, and kysely on top of them: the same for
+ * both databases.
+ */
 
 import {
   type CompiledQuery,
@@ -17,7 +20,10 @@ import type { DatabaseSchema } from '../../schema/tables.ts'
 import { explainRuntimeError } from './explain-error.ts'
 import type { DatabaseLocation } from './location.ts'
 
-/** `affectedRows`: inserted, updated or deleted. Integers are numbers, beyond 2^53 bigints; times are RFC 3339 text. */
+/**
+ * `affectedRows`: inserted, updated or deleted. Integers are numbers, beyond 2^53 bigints; times
+ * are RFC 3339 text.
+ */
 export type StatementResult = { readonly rows: readonly unknown[]; readonly affectedRows: number }
 
 /** Where a column of a result comes from; null = from an expression. */
@@ -31,8 +37,14 @@ export type ValueList = readonly unknown[]
 
 /** What only SQLite offers, because its rows are not sent by a server. */
 export type LocalReads = {
-  /** Rows in batches of bounded size, as lists of values. Nothing else may run on the connection meanwhile. */
-  readonly readBatches: (text: string, parameters: readonly unknown[]) => AsyncIterable<readonly ValueList[]>
+  /**
+   * Rows in batches of bounded size, as lists of values. Nothing else may run on the connection
+   * meanwhile.
+   */
+  readonly readBatches: (
+    text: string,
+    parameters: readonly unknown[],
+  ) => AsyncIterable<readonly ValueList[]>
   readonly columnOrigins: (text: string) => Promise<readonly ColumnOrigin[]>
 }
 
@@ -46,15 +58,24 @@ export type DbConnection = {
 export type ConnectionPool = {
   readonly kind: DatabaseKind
   readonly acquire: () => Promise<DbConnection>
-  /** Other connections of the same database: what they commit is never part of a transaction that is open here. */
+  /**
+   * Other connections of the same database: what they commit is never part of a transaction that is
+   * open here.
+   */
   readonly openSeparate: () => ConnectionPool
   readonly close: () => Promise<void>
 }
 
 export type Db = Kysely<DatabaseSchema>
 
-/** Failures of the database itself become errors for people. Anything else is a bug and is thrown as it is. */
-export function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): ConnectionPool {
+/**
+ * Failures of the database itself become errors for people. Anything else is a bug and is thrown as
+ * it is.
+ */
+export function withExplainedErrors(
+  pool: ConnectionPool,
+  location: DatabaseLocation,
+): ConnectionPool {
   const explain = (error: unknown): never => {
     throw explainRuntimeError(location, error) ?? error
   }
@@ -64,7 +85,11 @@ export function withExplainedErrors(pool: ConnectionPool, location: DatabaseLoca
     acquire: async () => {
       const connection = await pool.acquire().catch(explain)
       const local = connection.local && withExplainedReads(connection.local, explain)
-      return { ...connection, ...(local && { local }), run: (...args) => connection.run(...args).catch(explain) }
+      return {
+        ...connection,
+        ...(local && { local }),
+        run: (...args) => connection.run(...args).catch(explain),
+      }
     },
   }
 }
@@ -87,16 +112,18 @@ export function openKysely(pool: ConnectionPool): Db {
   return new Kysely<DatabaseSchema>({
     dialect: {
       createAdapter: () => (isSqlite ? new PooledSqliteAdapter() : new PostgresAdapter()),
-      createQueryCompiler: () => (isSqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
-      createIntrospector: (db) => (isSqlite ? new SqliteIntrospector(db) : new PostgresIntrospector(db)),
+      createQueryCompiler: () =>
+        isSqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler(),
+      createIntrospector: (db) =>
+        isSqlite ? new SqliteIntrospector(db) : new PostgresIntrospector(db),
       createDriver: () => createKyselyDriver(pool),
     },
   })
 }
 
 /**
- * The pool serializes access itself. Kysely's own lock would be held for ever after a connection that could not be
- * acquired, and every later statement would wait for it.
+ * The pool serializes access itself. Kysely's own lock would be held for ever after a connection
+ * that could not be acquired, and every later statement would wait for it.
  */
 class PooledSqliteAdapter extends SqliteAdapter {
   override get supportsMultipleConnections() {
@@ -110,8 +137,9 @@ type KyselyConnection = DatabaseConnection & {
 }
 
 /**
- * Immediate: SQLite could deny the write to a transaction that has read before. In Postgres the level is named, as a role or a
- * database may have another default, under which a transaction does not see what it has waited for.
+ * Immediate: SQLite could deny the write to a transaction that has read before. In Postgres the
+ * level is named, as a role or a database may have another default, under which a transaction does
+ * not see what it has waited for.
  */
 const beginStatements: Readonly<Record<DatabaseKind, string>> = {
   sqlite: 'begin immediate',

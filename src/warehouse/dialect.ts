@@ -7,7 +7,10 @@ import type { Db } from './connection-pool.ts'
 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** A parameter of a column's type: Postgres would otherwise guess it, and guess wrong within `select`. */
+/**
+ * A parameter of a column's type: Postgres would otherwise guess it, and guess wrong within
+ * `select`.
+ */
 export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T): RawBuilder<T> {
   if (kind === 'sqlite') return sql<T>`${value}`
   return sql<T>`cast(${value} as ${sql.raw(elementType(type))})`
@@ -19,11 +22,12 @@ export const typedParameters =
     typedParameter(kind, type, value)
 
 /** A key is a text; its collation belongs to the column. */
-const elementType = (type: ColumnType): string => columnTypes[type === 'key' ? 'text' : type].postgres
+const elementType = (type: ColumnType): string =>
+  columnTypes[type === 'key' ? 'text' : type].postgres
 
 /**
- * Milliseconds by the database's clock when it is evaluated, not when the statement started, which may have waited.
- * SQLite has no server with a clock; see `machine_ms` in `sqlite.ts`.
+ * Milliseconds by the database's clock when it is evaluated, not when the statement started, which
+ * may have waited. SQLite has no server with a clock; see `machine_ms` in `sqlite.ts`.
  */
 export function databaseNowMs(kind: DatabaseKind): RawBuilder<number> {
   return kind === 'sqlite'
@@ -32,15 +36,18 @@ export function databaseNowMs(kind: DatabaseKind): RawBuilder<number> {
 }
 
 /**
- * Rows per statement in SQLite, and fewer for those that remain. More are not faster. Outside of the mirror's transactions,
- * a statement that changes more than 16 pages also writes them to a temporary file, to be able to undo it, and each row may
- * change several.
- * Source: SQLITE_STMTJRNL_SPILL, 64 KiB.
+ * Rows per statement in SQLite, and fewer for those that remain. More are not faster. Outside of
+ * the mirror's transactions, a statement that changes more than 16 pages also writes them to a
+ * temporary file, to be able to undo it, and each row may change several. Source:
+ * SQLITE_STMTJRNL_SPILL, 64 KiB.
  */
 export const rowsPerStatement = [20, 5, 1] as const
 
 /** A list of texts as one parameter, to use as a table with the column `value`. */
-export function listParameter(kind: DatabaseKind, texts: readonly string[]): RawBuilder<{ value: string }> {
+export function listParameter(
+  kind: DatabaseKind,
+  texts: readonly string[],
+): RawBuilder<{ value: string }> {
   const list = JSON.stringify(texts)
   return kind === 'sqlite'
     ? sql`(select value from json_each(${list}))`
@@ -67,9 +74,10 @@ export function rowsParameter<C extends Readonly<Record<string, 'text' | 'intege
 }
 
 /**
- * A condition: one of the texts, however many there are. For columns that an index begins with. Postgres takes an array
- * for a few values, which it looks up in the index. It would hash a subquery, and read the whole table instead, where its
- * statistics are behind the rows: during a first sync.
+ * A condition: one of the texts, however many there are. For columns that an index begins with.
+ * Postgres takes an array for a few values, which it looks up in the index. It would hash a
+ * subquery, and read the whole table instead, where its statistics are behind the rows: during a
+ * first sync.
  */
 export function inList(kind: DatabaseKind, texts: readonly string[]): RawBuilder<unknown> {
   const list = listParameter(kind, texts)
@@ -78,7 +86,10 @@ export function inList(kind: DatabaseKind, texts: readonly string[]): RawBuilder
     : sql`= any(array(select value from ${list} as listed))`
 }
 
-/** The column's time in seconds since 1970, null for null: converted by the database, far cheaper than parsing texts. */
+/**
+ * The column's time in seconds since 1970, null for null: converted by the database, far cheaper
+ * than parsing texts.
+ */
 export function epochSeconds(kind: DatabaseKind, column: string): RawBuilder<EpochSeconds | null> {
   return kind === 'sqlite'
     ? sql`unixepoch(${sql.ref(column)})`
@@ -86,9 +97,13 @@ export function epochSeconds(kind: DatabaseKind, column: string): RawBuilder<Epo
 }
 
 /** Locks a row that is selected. SQLite has one write transaction at a time anyway. */
-export const forUpdate = (kind: DatabaseKind): RawBuilder<unknown> => (kind === 'postgres' ? sql`for update` : sql``)
+export const forUpdate = (kind: DatabaseKind): RawBuilder<unknown> =>
+  kind === 'postgres' ? sql`for update` : sql``
 
-/** Waits for the lock of that name, and has it until the transaction ends. SQLite has one writer anyway. */
+/**
+ * Waits for the lock of that name, and has it until the transaction ends. SQLite has one writer
+ * anyway.
+ */
 export async function acquireLock(
   trx: Db,
   kind: DatabaseKind,
@@ -103,7 +118,11 @@ export async function acquireLock(
 export type TableColumn = { readonly name: string; readonly declared: string }
 
 /** In the order in which they were added: Postgres adds columns to a view at its end only. */
-export async function readColumns(db: Db, kind: DatabaseKind, table: string): Promise<readonly TableColumn[]> {
+export async function readColumns(
+  db: Db,
+  kind: DatabaseKind,
+  table: string,
+): Promise<readonly TableColumn[]> {
   const { rows } = await (kind === 'sqlite'
     ? sql<TableColumn>`select name, type as declared from pragma_table_info(${table}) order by cid`
     : sql<TableColumn>`select attname as name, format_type(atttypid, null) as declared from pg_attribute
@@ -144,8 +163,8 @@ type InsertColumns = readonly { readonly name: string; readonly type: ColumnType
 export const rowsPerArrayInsert = 2000
 
 /**
- * An insert of rows into Postgres, whose values are an array for each column. The driver and the server take several times as
- * long for a parameter of each value.
+ * An insert of rows into Postgres, whose values are an array for each column. The driver and the
+ * server take several times as long for a parameter of each value.
  */
 export function arrayInsert(
   table: string,

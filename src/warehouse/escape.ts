@@ -1,7 +1,7 @@
 /**
- * Characters that a database cannot store, escaped reversibly: `␛` and four hexadecimal digits of the UTF-16 unit, so
- * that a NUL is `␛0000`. A `␛` (U+241B) of the service is `␛241b`. Postgres cannot store NUL; neither database can
- * store half of a surrogate pair.
+ * Characters that a database cannot store, escaped reversibly: `␛` and four hexadecimal digits of
+ * the UTF-16 unit, so that a NUL is `␛0000`. A `␛` (U+241B) of the service is `␛241b`. Postgres
+ * cannot store NUL; neither database can store half of a surrogate pair.
  */
 import type { DatabaseKind } from '../../schema/column-types.ts'
 
@@ -19,12 +19,14 @@ export function encodeText(kind: DatabaseKind, text: string): string {
 
 /** What was stored by `encodeText`, as the service sent it. */
 export function decodeText(stored: string): string {
-  return stored.replace(/\u241b([0-9a-f]{4})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)))
+  return stored.replace(/\u241b([0-9a-f]{4})/g, (_, unit: string) =>
+    String.fromCharCode(Number.parseInt(unit, 16)),
+  )
 }
 
 /**
- * JSON text for a column: what cannot be stored within its strings is escaped. SQLite stores JSON's own escapes as they
- * are.
+ * JSON text for a column: what cannot be stored within its strings is escaped. SQLite stores JSON's
+ * own escapes as they are.
  */
 export function encodeJson(kind: DatabaseKind, json: string): string {
   if (kind === 'sqlite')
@@ -33,17 +35,22 @@ export function encodeJson(kind: DatabaseKind, json: string): string {
   return json.replace(jsonParts, (part, pair?: string, unit?: string) => {
     if (pair !== undefined || (part.startsWith('\\') && unit === undefined)) return part
     if (unit === undefined) return escapeMark + hex(part)
-    return unit === '0000' || /^(d[89a-f]|241b)/i.test(unit) ? escapeMark + unit.toLowerCase() : part
+    return unit === '0000' || /^(d[89a-f]|241b)/i.test(unit)
+      ? escapeMark + unit.toLowerCase()
+      : part
   })
 }
 
 /** What `encodeJson` stored, as JSON text of the same value that the service sent. */
 export function decodeJson(kind: DatabaseKind, stored: string): string {
-  return kind === 'sqlite' || !stored.includes(escapeMark) ? stored : stored.replace(/\u241b([0-9a-f]{4})/g, '\\u$1')
+  return kind === 'sqlite' || !stored.includes(escapeMark)
+    ? stored
+    : stored.replace(/\u241b([0-9a-f]{4})/g, '\\u$1')
 }
 
 /**
- * A pair of surrogates (kept), one `\uXXXX`, another escape (kept), or a character that stands for itself and must not.
+ * A pair of surrogates (kept), one `\uXXXX`, another escape (kept), or a character that stands for
+ * itself and must not.
  */
 const jsonParts =
   /(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|\\u([\da-fA-F]{4})|\\[^u]|\u241b|\p{Surrogate}/gu

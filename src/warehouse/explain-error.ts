@@ -1,13 +1,21 @@
 /**
- * Error messages for people when the database fails. They never quote the driver's message, which may contain secrets.
+ * Error messages for people when the database fails. They never quote the driver's message, which
+ * may contain secrets.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { UserError } from '../values/user-error.ts'
 import { type DatabaseLocation, locationLabel } from './location.ts'
 
-/** What is wrong with the path itself, which says more than SQLite's code; undefined if nothing is. `setting`: where it is from. */
-function explainSqlitePath(path: string, code: string, setting: string): ErrorExplanation | undefined {
+/**
+ * What is wrong with the path itself, which says more than SQLite's code; undefined if nothing is.
+ * `setting`: where it is from.
+ */
+function explainSqlitePath(
+  path: string,
+  code: string,
+  setting: string,
+): ErrorExplanation | undefined {
   const folder = dirname(resolve(path))
   if (!existsSync(folder))
     return {
@@ -16,8 +24,16 @@ function explainSqlitePath(path: string, code: string, setting: string): ErrorEx
       exitCode: 2,
     }
   if (existsSync(path) && statSync(path).isDirectory())
-    return { why: 'it is a folder', next: `name a file in it: sqlite:${path}/deskmirror.db`, exitCode: 2 }
-  if (/CANTOPEN|READONLY|PERM|^E/.test(code) && existsSync(path) && !isAllowed(path, constants.R_OK))
+    return {
+      why: 'it is a folder',
+      next: `name a file in it: sqlite:${path}/deskmirror.db`,
+      exitCode: 2,
+    }
+  if (
+    /CANTOPEN|READONLY|PERM|^E/.test(code) &&
+    existsSync(path) &&
+    !isAllowed(path, constants.R_OK)
+  )
     return {
       why: 'this user has no permission to read it',
       next: `run as the user that owns the file, or name another path in ${setting}`,
@@ -64,10 +80,22 @@ export const sqliteExplanations = (setting: string): ExplanationTable => [
     `make the file and its folder writable for this user, or name another path in ${setting}`,
   ),
   fixFirst(/NOTADB/, 'the file is not a SQLite database', `name another path in ${setting}`),
-  fixFirst(/CORRUPT/, 'the file is damaged', 'restore it from a backup, or move it away and sync again'),
-  tryAgain(/BUSY|LOCKED/, 'another process has locked it', 'wait until that process is done, and try again'),
+  fixFirst(
+    /CORRUPT/,
+    'the file is damaged',
+    'restore it from a backup, or move it away and sync again',
+  ),
+  tryAgain(
+    /BUSY|LOCKED/,
+    'another process has locked it',
+    'wait until that process is done, and try again',
+  ),
   tryAgain(/FULL|ENOSPC|EDQUOT/, 'the disk is full', 'free space on the disk, and try again'),
-  tryAgain(/IOERR|EIO/, 'the disk is full or faulty', 'free space on the disk, or check it, and try again'),
+  tryAgain(
+    /IOERR|EIO/,
+    'the disk is full or faulty',
+    'free space on the disk, or check it, and try again',
+  ),
   tryAgain(
     /NOMEM|EMFILE|ENFILE/,
     'this process is out of memory, or has too many files open',
@@ -89,12 +117,21 @@ function sourcesOf({ setting, url }: Extract<DatabaseLocation, { kind: 'postgres
   const hasTls = ['sslmode', 'ssl', 'sslrootcert', 'sslcert'].some((name) => searchParams.has(name))
   return {
     withoutTls: hasTls ? `remove sslmode in ${setting}` : 'unset PGSSLMODE',
-    rightPassword: password === '' ? `correct PGPASSWORD, or ~/.pgpass, or write the password in ${setting}` : null,
+    rightPassword:
+      password === ''
+        ? `correct PGPASSWORD, or ~/.pgpass, or write the password in ${setting}`
+        : null,
   }
 }
 
-/** `setting`: where the address is from. Codes of Node (E…), of TLS and of Postgres (five characters); if there is no code, the driver's message. */
-const postgresExplanations = (setting: string, sources: ReturnType<typeof sourcesOf>): ExplanationTable => [
+/**
+ * `setting`: where the address is from. Codes of Node (E…), of TLS and of Postgres (five
+ * characters); if there is no code, the driver's message.
+ */
+const postgresExplanations = (
+  setting: string,
+  sources: ReturnType<typeof sourcesOf>,
+): ExplanationTable => [
   fixFirst(
     /^FILE_/,
     'a file that the address names (sslrootcert, sslcert, sslkey) cannot be read',
@@ -105,7 +142,11 @@ const postgresExplanations = (setting: string, sources: ReturnType<typeof source
     'the server does not answer',
     `start the server, or correct host and port in ${setting}`,
   ),
-  fixFirst(/^(ENOTFOUND|EAI_)/, 'the host name cannot be resolved', `correct the host in ${setting}`),
+  fixFirst(
+    /^(ENOTFOUND|EAI_)/,
+    'the host name cannot be resolved',
+    `correct the host in ${setting}`,
+  ),
   tryAgain(
     /^(EMFILE|ENFILE|ENOBUFS)/,
     'this process has too many files open',
@@ -174,7 +215,11 @@ const postgresExplanations = (setting: string, sources: ReturnType<typeof source
     'try again when others have disconnected, or raise max_connections there',
   ),
   tryAgain(/^53100/, "the server's disk is full", 'free space on it, and try again'),
-  tryAgain(/^(57P03|53)/, 'the server is starting or stopping, or has no resources left', 'try again in a while'),
+  tryAgain(
+    /^(57P03|53)/,
+    'the server is starting or stopping, or has no resources left',
+    'try again in a while',
+  ),
   fixFirst(
     /^(58|XX|F0)/,
     'the server reports a fault of its storage',
@@ -202,15 +247,21 @@ const postgresTransientErrors =
   /^(57P0|08|53300|25P0[34]|55P03|40)|^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_|ENOENT|EADDRNOTAVAIL)|^Connection |not queryable/
 
 /**
- * The warehouse cannot be used at present. `unavailable`: it does not answer, or another process has locked it; any
- * later answer shows that it is back. `unusable`: it answers but cannot do what was asked (a full disk, a missing
- * table); only the same operation's success shows that it works again.
+ * The warehouse cannot be used at present. `unavailable`: it does not answer, or another process
+ * has locked it; any later answer shows that it is back. `unusable`: it answers but cannot do what
+ * was asked (a full disk, a missing table); only the same operation's success shows that it works
+ * again.
  */
 export class WarehouseError extends UserError {
   readonly kind: 'unavailable' | 'unusable'
   /** The database's error code, if it has one. */
   readonly code: string
-  constructor(what: string, explanation: ErrorExplanation, kind: WarehouseError['kind'], code: string) {
+  constructor(
+    what: string,
+    explanation: ErrorExplanation,
+    kind: WarehouseError['kind'],
+    code: string,
+  ) {
     super({ what, ...explanation })
     this.name = 'WarehouseError'
     this.kind = kind
@@ -227,13 +278,20 @@ export function explainOpenError(location: DatabaseLocation, error: unknown): Us
   const code = errorCode(error)
   const what = `cannot open the warehouse ${locationLabel(location)}`
   const why = `the database answered with an error${/^\w{1,40}$/.test(code) ? ` (${code})` : ''}`
-  const unexpected = { why, next: 'look the code up in the documentation of the database', exitCode: 1 } as const
+  const unexpected = {
+    why,
+    next: 'look the code up in the documentation of the database',
+    exitCode: 1,
+  } as const
   // The driver's message may quote the URL with the password, so only its code is shown.
   return new UserError({ what, ...(findExplanation(location, code) ?? unexpected) })
 }
 
 /** For an error after opening; undefined if the database is not its cause. */
-export function explainRuntimeError(location: DatabaseLocation, error: unknown): WarehouseError | undefined {
+export function explainRuntimeError(
+  location: DatabaseLocation,
+  error: unknown,
+): WarehouseError | undefined {
   const code = runtimeErrorCode(error)
   const [externalErrors, transientErrors] =
     location.kind === 'sqlite'
@@ -243,21 +301,27 @@ export function explainRuntimeError(location: DatabaseLocation, error: unknown):
   if (explanation === undefined) return undefined
   const what = `cannot use the warehouse ${locationLabel(location)}`
   // The database was available before, so waiting may help, whatever the exit code says.
-  if (transientErrors.test(code)) return new WarehouseError(what, { ...explanation, exitCode: 1 }, 'unavailable', code)
+  if (transientErrors.test(code))
+    return new WarehouseError(what, { ...explanation, exitCode: 1 }, 'unavailable', code)
   return new WarehouseError(what, explanation, 'unusable', code)
 }
 
 /** SQLite has no code of its own for a missing table. */
 function runtimeErrorCode(error: unknown): string {
   const code = errorCode(error)
-  const isMissing = code === 'SQLITE_ERROR' && error instanceof Error && /^no such table/.test(error.message)
+  const isMissing =
+    code === 'SQLITE_ERROR' && error instanceof Error && /^no such table/.test(error.message)
   return isMissing ? 'no such table' : code
 }
 
 function findExplanation(location: DatabaseLocation, code: string): ErrorExplanation | undefined {
   const { setting } = location
-  if (location.kind === 'postgres') return lookUpExplanation(postgresExplanations(setting, sourcesOf(location)), code)
-  return explainSqlitePath(location.path, code, setting) ?? lookUpExplanation(sqliteExplanations(setting), code)
+  if (location.kind === 'postgres')
+    return lookUpExplanation(postgresExplanations(setting, sourcesOf(location)), code)
+  return (
+    explainSqlitePath(location.path, code, setting) ??
+    lookUpExplanation(sqliteExplanations(setting), code)
+  )
 }
 
 /** The driver's code, or else its message. */
@@ -267,7 +331,11 @@ function errorCode(error: unknown): string {
     // A missing certificate file has the same code as a missing socket of the server.
     return 'syscall' in error && error.syscall === 'open' ? `FILE_${error.code}` : error.code
   }
-  return error instanceof Error ? (/timeout/i.test(error.message) ? 'ETIMEDOUT' : error.message) : String(error)
+  return error instanceof Error
+    ? /timeout/i.test(error.message)
+      ? 'ETIMEDOUT'
+      : error.message
+    : String(error)
 }
 
 /** What happened, and what a person should do. */
@@ -279,11 +347,20 @@ type TableEntry = readonly [RegExp, ErrorExplanation]
 type ExplanationTable = readonly TableEntry[]
 
 /** Trying again may help. */
-const tryAgain = (code: RegExp, why: string, next: string): TableEntry => [code, { why, next, exitCode: 1 }]
+const tryAgain = (code: RegExp, why: string, next: string): TableEntry => [
+  code,
+  { why, next, exitCode: 1 },
+]
 
 /** A person must change something first. */
-const fixFirst = (code: RegExp, why: string, next: string): TableEntry => [code, { why, next, exitCode: 2 }]
+const fixFirst = (code: RegExp, why: string, next: string): TableEntry => [
+  code,
+  { why, next, exitCode: 2 },
+]
 
-export function lookUpExplanation(table: ExplanationTable, code: string): ErrorExplanation | undefined {
+export function lookUpExplanation(
+  table: ExplanationTable,
+  code: string,
+): ErrorExplanation | undefined {
   return table.find(([pattern]) => pattern.test(code))?.[1]
 }

@@ -8,7 +8,10 @@ export type DatabaseLocation = { readonly setting: string } & (
   | { readonly kind: 'postgres'; readonly url: string }
 )
 
-export function parseDatabaseUrl(url: string, setting = 'DESKMIRROR_DATABASE_URL'): DatabaseLocation {
+export function parseDatabaseUrl(
+  url: string,
+  setting = 'DESKMIRROR_DATABASE_URL',
+): DatabaseLocation {
   if (url.startsWith('sqlite:') && url.length > 'sqlite:'.length)
     // Also in the form of a URL: `sqlite:///var/lib/deskmirror.db`.
     return { kind: 'sqlite', path: url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, ''), setting }

@@ -2,7 +2,12 @@
 import { sql } from 'kysely'
 import { columnTypes, type DatabaseKind } from '../../schema/column-types.ts'
 import { runOn } from '../../schema/create-missing.ts'
-import { applyMigrations, type Migrations, migrations, namesOf } from '../../schema/migrations/migrations.ts'
+import {
+  applyMigrations,
+  type Migrations,
+  migrations,
+  namesOf,
+} from '../../schema/migrations/migrations.ts'
 import { type TableSpec, tables } from '../../schema/tables.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Db } from './connection-pool.ts'
@@ -36,7 +41,8 @@ export function migrate(
     const mixed = await findMixedSchema(runOn(trx), kind, before, isCurrent(before, all))
     if (mixed !== null) throw mixed
     const applied = await applyMigrations(runOn(trx), kind, all, before)
-    for (const name of applied) await sql`insert into sync_schema (name) values (${name})`.execute(trx)
+    for (const name of applied)
+      await sql`insert into sync_schema (name) values (${name})`.execute(trx)
     if (applied.length > 0 && kind === 'postgres') await writeTableComments(trx)
     await updateViews(trx)
     return { from: before.at(-1) ?? null, to: namesOf(all).at(-1) ?? '', applied }
@@ -59,7 +65,9 @@ async function writeTableComments(trx: Db): Promise<void> {
     type: storedIn === undefined ? ('table' as const) : ('view' as const),
     name,
     note,
-    columns: Object.fromEntries(Object.entries(columns).map(([column, [, text]]) => [column, text])),
+    columns: Object.fromEntries(
+      Object.entries(columns).map(([column, [, text]]) => [column, text]),
+    ),
   }))
   await writeComments(trx, objects)
 }
@@ -72,18 +80,24 @@ type CommentedObject = {
   readonly columns: Readonly<Record<string, string>>
 }
 
-/** Comments, which BI tools show. For Postgres: SQLite has none. One statement, as hundreds take far longer. */
+/**
+ * Comments, which BI tools show. For Postgres: SQLite has none. One statement, as hundreds take far
+ * longer.
+ */
 export async function writeComments(db: Db, objects: readonly CommentedObject[]): Promise<void> {
   const comments = objects.flatMap(({ type, name, note, columns }) => [
     sql`comment on ${sql.raw(type)} ${sql.table(name)} is ${sql.lit(note)};`,
     ...Object.entries(columns).map(
-      ([column, text]) => sql`comment on column ${sql.ref(`${name}.${column}`)} is ${sql.lit(text)};`,
+      ([column, text]) =>
+        sql`comment on column ${sql.ref(`${name}.${column}`)} is ${sql.lit(text)};`,
     ),
   ])
   await sql`do $comments$ begin ${sql.join(comments, sql` `)} end $comments$`.execute(db)
 }
 
-/** Nothing has been mirrored into the warehouse: an error for a reader, and none for a first sync. */
+/**
+ * Nothing has been mirrored into the warehouse: an error for a reader, and none for a first sync.
+ */
 export class EmptyWarehouseError extends UserError {
   constructor() {
     super({
@@ -97,7 +111,11 @@ export class EmptyWarehouseError extends UserError {
 }
 
 /** For a process that only reads: throws UserError unless the schema is this version's. */
-export async function requireCurrentSchema(db: Db, kind: DatabaseKind, all: Migrations = migrations): Promise<void> {
+export async function requireCurrentSchema(
+  db: Db,
+  kind: DatabaseKind,
+  all: Migrations = migrations,
+): Promise<void> {
   const readApplied = async () => {
     const found = await runOn(db)(
       kind === 'sqlite'
@@ -110,7 +128,8 @@ export async function requireCurrentSchema(db: Db, kind: DatabaseKind, all: Migr
   rejectNewerSchema(applied, all)
   const mixed = await findMixedSchema(runOn(db), kind, applied, isCurrent(applied, all))
   // Another process may have migrated it in between.
-  if (mixed !== null && (await readApplied()).length !== applied.length) return requireCurrentSchema(db, kind, all)
+  if (mixed !== null && (await readApplied()).length !== applied.length)
+    return requireCurrentSchema(db, kind, all)
   if (mixed !== null) throw mixed
   if (applied.length === 0) throw new EmptyWarehouseError()
   if (isCurrent(applied, all)) return
@@ -123,11 +142,14 @@ export async function requireCurrentSchema(db: Db, kind: DatabaseKind, all: Migr
 }
 
 async function readAppliedMigrations(db: Db): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`select name from sync_schema order by name`.execute(db)
+  const { rows } = await sql<{ name: string }>`select name from sync_schema order by name`.execute(
+    db,
+  )
   return rows.map(({ name }) => name)
 }
 
-const isCurrent = (applied: readonly string[], all: Migrations) => applied.length === namesOf(all).length
+const isCurrent = (applied: readonly string[], all: Migrations) =>
+  applied.length === namesOf(all).length
 
 /** Throws UserError if a newer version has written to the database. */
 function rejectNewerSchema(applied: readonly string[], all: Migrations): void {

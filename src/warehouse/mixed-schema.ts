@@ -1,6 +1,7 @@
 /**
- * Recognises tables that no migration leaves: those of a dump that was restored over existing tables, or only in part, whose
- * rows may be there twice; and those of people that have the name of one of ours. Nothing may be read from them or stored.
+ * Recognises tables that no migration leaves: those of a dump that was restored over existing
+ * tables, or only in part, whose rows may be there twice; and those of people that have the name of
+ * one of ours. Nothing may be read from them or stored.
  */
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { type Run, readTables } from '../../schema/create-missing.ts'
@@ -11,8 +12,16 @@ import { UserError } from '../values/user-error.ts'
 
 const specs = Object.entries<TableSpec>(tables)
 
-/** `applied`: the migrations that the database names. `isCurrent`: all, so that it has whatever this version makes. */
-export async function findMixedSchema(run: Run, kind: DatabaseKind, applied: readonly string[], isCurrent: boolean) {
+/**
+ * `applied`: the migrations that the database names. `isCurrent`: all, so that it has whatever this
+ * version makes.
+ */
+export async function findMixedSchema(
+  run: Run,
+  kind: DatabaseKind,
+  applied: readonly string[],
+  isCurrent: boolean,
+) {
   const objects = new Set((await run(listObjects[kind])).map(({ type, name }) => `${type} ${name}`))
   const foreign = isCurrent ? null : findForeign(objects, await readTables(run, kind))
   if (foreign !== null)
@@ -37,8 +46,14 @@ export async function findMixedSchema(run: Run, kind: DatabaseKind, applied: rea
 /** `table NAME`, `view NAME`, `key TABLE`, `index NAME`, `index on TABLE: NAME`, `trigger NAME`. */
 type Objects = ReadonlySet<string>
 
-/** What has the name of a table or index of this version, and was made by people: no version made it like that. */
-function findForeign(objects: Objects, columns: ReadonlyMap<unknown, ReadonlySet<unknown>>): string | null {
+/**
+ * What has the name of a table or index of this version, and was made by people: no version made it
+ * like that.
+ */
+function findForeign(
+  objects: Objects,
+  columns: ReadonlyMap<unknown, ReadonlySet<unknown>>,
+): string | null {
   for (const [name, { key, storedIn }] of specs) {
     if (storedIn === undefined && objects.has(`view ${name}`)) return `a view ${name}`
     const found = columns.get(name)
@@ -54,12 +69,22 @@ function findForeign(objects: Objects, columns: ReadonlyMap<unknown, ReadonlySet
 
 const nameOf = (index: string) => index.replace(/ .*/s, '')
 
-function findFault(kind: DatabaseKind, applied: readonly string[], objects: Objects): string | null {
+function findFault(
+  kind: DatabaseKind,
+  applied: readonly string[],
+  objects: Objects,
+): string | null {
   const present = specs.filter(([name]) => objects.has(`table ${name}`))
   if (applied.length === 0)
-    return present.length === 0 ? null : `${listed(present.map(([name]) => name))}, but no list of migrations`
-  const keyed = present.filter(([, { postgresIndex }]) => kind === 'sqlite' || postgresIndex === undefined)
-  const withoutKey = ['sync_schema', ...keyed.map(([name]) => name)].filter((name) => !objects.has(`key ${name}`))
+    return present.length === 0
+      ? null
+      : `${listed(present.map(([name]) => name))}, but no list of migrations`
+  const keyed = present.filter(
+    ([, { postgresIndex }]) => kind === 'sqlite' || postgresIndex === undefined,
+  )
+  const withoutKey = ['sync_schema', ...keyed.map(([name]) => name)].filter(
+    (name) => !objects.has(`key ${name}`),
+  )
   return withoutKey.length === 0 ? null : `no primary key on ${listed(withoutKey)}`
 }
 
@@ -83,16 +108,23 @@ async function findDoubled(run: Run, kind: DatabaseKind): Promise<string | null>
   )
   const queries = readable.map(({ name }) => queriesForDoubledRows[String(name)])
   const doubled = queries.length === 0 ? [] : await run(queries.join(' union all '))
-  return doubled.length === 0 ? null : `rows twice in ${listed(doubled.map(({ name }) => String(name)))}`
+  return doubled.length === 0
+    ? null
+    : `rows twice in ${listed(doubled.map(({ name }) => String(name)))}`
 }
 
 function listed(names: readonly string[]): string {
   const [first, second, ...others] = names
   if (second === undefined) return `${first}`
-  return others.length === 0 ? `${first} and ${second}` : `${first}, ${second} and ${others.length} more`
+  return others.length === 0
+    ? `${first} and ${second}`
+    : `${first}, ${second} and ${others.length} more`
 }
 
-/** People's own tables may be virtual, of modules that only they load, so no table is asked for its columns. */
+/**
+ * People's own tables may be virtual, of modules that only they load, so no table is asked for its
+ * columns.
+ */
 const listObjects: Readonly<Record<DatabaseKind, string>> = {
   sqlite: `select type, name from sqlite_master
   union all select 'key', name from sqlite_master where type = 'table' and sql like '%primary key%'
@@ -111,7 +143,10 @@ const listObjects: Readonly<Record<DatabaseKind, string>> = {
     join pg_trigger on tgrelid = pg_class.oid and not tgisinternal`,
 }
 
-/** A restore doubles all rows of a table, or none: the first ones tell it, whose neighbours an index finds. */
+/**
+ * A restore doubles all rows of a table, or none: the first ones tell it, whose neighbours an index
+ * finds.
+ */
 const queriesForDoubledRows = Object.fromEntries(
   specs.flatMap(([name, { key, postgresIndex }]) => {
     if (postgresIndex === undefined) return []

@@ -17,17 +17,23 @@ export type WarehouseOptions = {
   /** Not even a request budget is written. Needs `access: 'read'`. */
   readonly readOnly?: boolean
   /**
-   * Reads by a thread (SQLite) or by few connections (Postgres) that disturb no other work. `brief`: what takes long is
-   * given up, in Postgres. Needs `access: 'read'`.
+   * Reads by a thread (SQLite) or by few connections (Postgres) that disturb no other work.
+   * `brief`: what takes long is given up, in Postgres. Needs `access: 'read'`.
    */
   readonly apart?: 'brief' | 'long'
-  /** SQLite is read by a thread, and from this signal on nothing waits for it. Needs `access: 'read'`. */
+  /**
+   * SQLite is read by a thread, and from this signal on nothing waits for it. Needs `access:
+   * 'read'`.
+   */
   readonly signal?: AbortSignal
   /** SQLite only. */
   readonly synchronous?: 'normal' | 'full'
   /** The setting that the URL is from, for errors. */
   readonly setting?: string | undefined
-  /** Those that are to be in the warehouse: their rows must not be in another schema of its database. */
+  /**
+   * Those that are to be in the warehouse: their rows must not be in another schema of its
+   * database.
+   */
   readonly projects?: readonly ProjectId[] | undefined
 }
 
@@ -40,12 +46,19 @@ export async function openDatabase<T>(
   const location = parseDatabaseUrl(url, options.setting)
   const path = location.kind === 'sqlite' ? location.path : null
   // A missing folder is a mistake; a missing file only means that there was no sync yet.
-  if (options.access === 'read' && path !== null && !existsSync(path) && existsSync(dirname(resolve(path))))
+  if (
+    options.access === 'read' &&
+    path !== null &&
+    !existsSync(path) &&
+    existsSync(dirname(resolve(path)))
+  )
     throw new EmptyWarehouseError()
   try {
     return await use(withExplainedErrors(await openPool(location, options), location))
   } catch (error) {
-    throw error instanceof UserError && !(error instanceof WarehouseError) ? error : explainOpenError(location, error)
+    throw error instanceof UserError && !(error instanceof WarehouseError)
+      ? error
+      : explainOpenError(location, error)
   }
 }
 
@@ -60,7 +73,8 @@ async function openPool(
     return openPostgresPool(location.url, isWriter, apart && pageLimits[apart], projects)
   }
   // Another one may write a request budget.
-  const path = readOnly || apart !== undefined || signal !== undefined ? pathToRead(location) : location.path
+  const path =
+    readOnly || apart !== undefined || signal !== undefined ? pathToRead(location) : location.path
   return apart !== undefined || signal !== undefined
     ? openSqliteThread(path, signal)
     : openSqlitePool(path, { mustExist: !isWriter, readOnly, synchronous })

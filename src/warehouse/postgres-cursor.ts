@@ -18,7 +18,9 @@ export function cursorReader(connection: DbConnection): ReadBatches {
     await connection.run(`declare ${cursor} no scroll cursor for ${text}`, parameters)
     for (let rows = 10; ; ) {
       const fetched = await connection.run(`fetch forward ${rows} from ${cursor}`, [])
-      const batch = (fetched.rows as Readonly<Record<string, unknown>>[]).map((row) => columns.map((name) => row[name]))
+      const batch = (fetched.rows as Readonly<Record<string, unknown>>[]).map((row) =>
+        columns.map((name) => row[name]),
+      )
       if (batch.length > 0) yield batch
       if (batch.length < rows) break
       rows = nextFetch(rows, batch)
@@ -27,8 +29,14 @@ export function cursorReader(connection: DbConnection): ReadBatches {
   }
 }
 
-/** As many as should fit, judged by the last ones, and at most ten times as many: the next ones may be larger. */
+/**
+ * As many as should fit, judged by the last ones, and at most ten times as many: the next ones may
+ * be larger.
+ */
 function nextFetch(rows: number, batch: readonly ValueList[]): number {
   const size = batch.reduce((sum, row) => sum + rowSize(row), 0)
-  return Math.max(1, Math.min(maxRows, rows * 10, Math.floor((targetSize * rows) / Math.max(1, size))))
+  return Math.max(
+    1,
+    Math.min(maxRows, rows * 10, Math.floor((targetSize * rows) / Math.max(1, size))),
+  )
 }

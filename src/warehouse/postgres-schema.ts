@@ -1,15 +1,17 @@
 /**
- * Which schema of a Postgres database has the warehouse. Without `?schema=`, the search path of the role decides, and that
- * changes: a schema with the role's name, made later, comes before `public`. So the schema that has a warehouse already is
- * used, whatever comes before it; and no project is mirrored a second time because of that.
- * Tests: `test/warehouse/second-schema.test.ts`.
+ * Which schema of a Postgres database has the warehouse. Without `?schema=`, the search path of the
+ * role decides, and that changes: a schema with the role's name, made later, comes before `public`.
+ * So the schema that has a warehouse already is used, whatever comes before it; and no project is
+ * mirrored a second time because of that. Tests: `test/warehouse/second-schema.test.ts`.
  */
 import type pg from 'pg'
 import type { ProjectId } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
 import { quoteName } from './dialect.ts'
 
-/** Schemas with the tables of a warehouse, and the role's search path. For a query that reads more. */
+/**
+ * Schemas with the tables of a warehouse, and the role's search path. For a query that reads more.
+ */
 export const schemaColumns = `current_schema() as schema, current_schemas(false)::text[] as "searchPath",
   array(select nspname::text from pg_class join pg_namespace on pg_namespace.oid = relnamespace
     where relname = 'sync_schema' and relkind = 'r' order by nspname) as warehouses`
@@ -21,8 +23,8 @@ export type FoundSchemas = {
 }
 
 /**
- * The schema of the warehouse; null: there is none that tables could be created in. Throws UserError if the rows of one of
- * the projects are in another schema, or in two of the search path.
+ * The schema of the warehouse; null: there is none that tables could be created in. Throws
+ * UserError if the rows of one of the projects are in another schema, or in two of the search path.
  */
 export async function chooseSchema(
   client: pg.ClientBase,
@@ -46,7 +48,8 @@ export async function chooseSchema(
 
 /** Those of the projects of which the schema has no rows, or none that this role may read. */
 async function withoutRows(client: pg.ClientBase, schema: string, projects: readonly ProjectId[]) {
-  const from = (table: string) => `select project_id from ${quoteName(schema)}.${table} where project_id = any($1)`
+  const from = (table: string) =>
+    `select project_id from ${quoteName(schema)}.${table} where project_id = any($1)`
   const query = `${from('sync_runs')} union ${from('writebacks')} union ${from('conversations')}`
   try {
     const { rows } = await client.query<{ project_id: string }>(query, [projects])
@@ -57,14 +60,23 @@ async function withoutRows(client: pg.ClientBase, schema: string, projects: read
   }
 }
 
-/** No right to read it (42501), or tables of something else (class 42: undefined_table, undefined_column and others). */
+/**
+ * No right to read it (42501), or tables of something else (class 42: undefined_table,
+ * undefined_column and others).
+ */
 function isUnreadable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^42/.test(String(error.code))
 }
 
 /** `isInBoth`: the schema that would be used has rows of it, too. */
-function mirroredElsewhere(project: ProjectId, schema: string, chosen: string | null, isInBoth: boolean): UserError {
-  const instead = chosen === null ? '' : `, and the search path of this role leads to the schema ${chosen}`
+function mirroredElsewhere(
+  project: ProjectId,
+  schema: string,
+  chosen: string | null,
+  isInBoth: boolean,
+): UserError {
+  const instead =
+    chosen === null ? '' : `, and the search path of this role leads to the schema ${chosen}`
   const anew = `, or ?schema=${chosen} for a mirror that begins anew and does not know what was sent`
   const other = chosen === null ? '' : isInBoth ? `, or ?schema=${chosen}` : anew
   return new UserError({

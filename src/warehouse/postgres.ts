@@ -1,4 +1,7 @@
-/** Postgres through a connection pool: values are converted. Nothing is prepared, as a pooler may be in between. */
+/**
+ * Postgres through a connection pool: values are converted. Nothing is prepared, as a pooler may be
+ * in between.
+ */
 import { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
@@ -10,24 +13,40 @@ import { quoteName } from './dialect.ts'
 import { chooseSchema, type FoundSchemas, schemaColumns } from './postgres-schema.ts'
 import { checkServerIdentity } from './server-identity.ts'
 
-/** Postgres's ids of types whose values need their own parser. Source: `select oid, typname from pg_type`. */
-const typeOids = { int8: 20, jsonb: 3802, json: 114, date: 1082, timestamptz: 1184, numeric: 1700 } as const
+/**
+ * Postgres's ids of types whose values need their own parser. Source: `select oid, typname from
+ * pg_type`.
+ */
+const typeOids = {
+  int8: 20,
+  jsonb: 3802,
+  json: 114,
+  date: 1082,
+  timestamptz: 1184,
+  numeric: 1700,
+} as const
 
 /** `2026-08-21 10:02:11.5+00`, as Postgres writes it, to `2026-08-21T10:02:11Z`. */
 export function parsePostgresTime(text: string): string {
   if (text[4] === '-' && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
-  // The session is set to UTC, but a pooler may ignore that: an offset of hours, or of hours and minutes.
+  // The session is set to UTC, but a pooler may ignore that: an offset of hours, or of hours and
+  // minutes.
   const at = Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
   if (!Number.isNaN(at)) return toTimestamp(at)
   // `infinity`, and years that RFC 3339 cannot express.
   return /^-|BC$/.test(text) ? '0001-01-01T00:00:00Z' : '9999-12-31T23:59:59Z'
 }
 
-/** Compares IPv6 addresses with certificates by what they mean. The driver has no setting for that beside an address. */
+/**
+ * Compares IPv6 addresses with certificates by what they mean. The driver has no setting for that
+ * beside an address.
+ */
 export class PostgresClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super(config)
-    const { connection } = this as unknown as { readonly connection: { ssl: boolean | ConnectionOptions } }
+    const { connection } = this as unknown as {
+      readonly connection: { ssl: boolean | ConnectionOptions }
+    }
     if (connection.ssl === false) return
     const settings = connection.ssl === true ? {} : connection.ssl
     settings.checkServerIdentity ??= checkServerIdentity
@@ -51,12 +70,14 @@ const valueParsers: Readonly<Record<number, (text: string) => unknown>> = {
 }
 
 export const valueTypes = {
-  getTypeParser: (oid: number) => valueParsers[oid] ?? ((text: string) => pg.types.getTypeParser(oid)(text)),
+  getTypeParser: (oid: number) =>
+    valueParsers[oid] ?? ((text: string) => pg.types.getTypeParser(oid)(text)),
 }
 
 /**
- * The URL may name a schema: `?schema=NAME`. Throws UserError if the database cannot be a warehouse, or has one of the
- * projects in another schema, and the driver's errors if it cannot be reached.
+ * The URL may name a schema: `?schema=NAME`. Throws UserError if the database cannot be a
+ * warehouse, or has one of the projects in another schema, and the driver's errors if it cannot be
+ * reached.
  */
 export async function openPostgresPool(
   url: string,
@@ -78,7 +99,10 @@ export async function openPostgresPool(
   return open({})
 }
 
-/** Of statements outside of transactions, which name theirs. A role or a database may have another default. */
+/**
+ * Of statements outside of transactions, which name theirs. A role or a database may have another
+ * default.
+ */
 const isolation = '-c default_transaction_isolation=read\\ committed'
 
 /** `settings`: of each connection, unless a pooler accepts none. */
@@ -86,13 +110,19 @@ type PoolLimits = { readonly max: number; readonly settings: string }
 
 const workLimits: PoolLimits = { max: 6, settings: '' }
 
-/** For pages that people look at: few connections, which change nothing and give up instead of loading the server. */
+/**
+ * For pages that people look at: few connections, which change nothing and give up instead of
+ * loading the server.
+ */
 export const pageLimits: Readonly<Record<'brief' | 'long', PoolLimits>> = {
   brief: { max: 2, settings: '-c default_transaction_read_only=on -c statement_timeout=5000' },
   long: { max: 1, settings: '-c default_transaction_read_only=on -c statement_timeout=60000' },
 }
 
-async function openPool(config: pg.PoolConfig, inspect: (pool: pg.Pool) => Promise<void>): Promise<ConnectionPool> {
+async function openPool(
+  config: pg.PoolConfig,
+  inspect: (pool: pg.Pool) => Promise<void>,
+): Promise<ConnectionPool> {
   const sockets = new Set<Socket>()
   const pool = new pg.Pool({
     ...config,
@@ -107,20 +137,26 @@ async function openPool(config: pg.PoolConfig, inspect: (pool: pg.Pool) => Promi
     application_name: 'deskmirror',
     types: valueTypes,
   })
-  // A broken connection is replaced, and its user gets the error from the query. Without these listeners it would also
-  // end the process.
+  // A broken connection is replaced, and its user gets the error from the query. Without these
+  // listeners it would also end the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
   const close = async () => {
     await pool.end()
-    // The pool leaves a connection open that failed while connecting (no password), which would keep the process alive.
+    // The pool leaves a connection open that failed while connecting (no password), which would
+    // keep the process alive.
     for (const socket of sockets) socket.destroy()
   }
   try {
     await inspect(pool)
     const acquire = async () => toDbConnection(await pool.connect())
     // Every user of the pool has a connection of its own.
-    const openSeparate = (): ConnectionPool => ({ kind: 'postgres', acquire, openSeparate, close: async () => {} })
+    const openSeparate = (): ConnectionPool => ({
+      kind: 'postgres',
+      acquire,
+      openSeparate,
+      close: async () => {},
+    })
     return { kind: 'postgres', acquire, openSeparate, close }
   } catch (error) {
     await close()
@@ -129,25 +165,38 @@ async function openPool(config: pg.PoolConfig, inspect: (pool: pg.Pool) => Promi
 }
 
 /**
- * Removes `schema`, which the server does not know, and `options`, which would replace ours, from the URL. The settings
- * make the server format times as `parsePostgresTime` expects, and read quoted texts as the standard does.
+ * Removes `schema`, which the server does not know, and `options`, which would replace ours, from
+ * the URL. The settings make the server format times as `parsePostgresTime` expects, and read
+ * quoted texts as the standard does.
  */
 export function splitPostgresUrl(url: string) {
   const parsed = new URL(url)
   const schema = parsed.searchParams.get('schema') ?? ''
   const ownOptions = parsed.searchParams.get('options') ?? ''
   for (const name of ['schema', 'options']) parsed.searchParams.delete(name)
-  // The driver treats these as verify-full and warns on standard error; `uselibpqcompat` asks for weaker checks.
+  // The driver treats these as verify-full and warns on standard error; `uselibpqcompat` asks for
+  // weaker checks.
   const isStrict = parsed.searchParams.get('uselibpqcompat') === null
   if (isStrict && /^(prefer|require|verify-ca)$/.test(parsed.searchParams.get('sslmode') ?? ''))
     parsed.searchParams.set('sslmode', 'verify-full')
   const path = schema === '' ? [] : [searchPathOption(schema)]
-  const settings = [ownOptions, '-c timezone=UTC', '-c datestyle=ISO', '-c standard_conforming_strings=on', ...path]
-  return { connectionString: parsed.href, options: settings.join(' ').trim(), schema: schema === '' ? null : schema }
+  const settings = [
+    ownOptions,
+    '-c timezone=UTC',
+    '-c datestyle=ISO',
+    '-c standard_conforming_strings=on',
+    ...path,
+  ]
+  return {
+    connectionString: parsed.href,
+    options: settings.join(' ').trim(),
+    schema: schema === '' ? null : schema,
+  }
 }
 
 /** Within the server's command line, where spaces and backslashes are escaped. */
-const searchPathOption = (schema: string): string => `-c search_path=${quoteName(schema).replace(/[\\ ]/g, '\\$&')}`
+const searchPathOption = (schema: string): string =>
+  `-c search_path=${quoteName(schema).replace(/[\\ ]/g, '\\$&')}`
 
 function toDbConnection(client: pg.PoolClient): DbConnection {
   let hasLostConnection = false
@@ -177,7 +226,11 @@ type ServerSettings = FoundSchemas & {
 
 /** Class 08P01: `unsupported startup parameter: options`. */
 function areOptionsRejected(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === '08P01' && /startup parameter/.test(error.message)
+  return (
+    error instanceof pg.DatabaseError &&
+    error.code === '08P01' &&
+    /startup parameter/.test(error.message)
+  )
 }
 
 type Expected = {
@@ -187,8 +240,9 @@ type Expected = {
 }
 
 /**
- * Whether the encoding fits, and the settings of a connection have reached the server. If the URL names no schema, later
- * connections get the one that the warehouse is in: the search path may lead to another one by then.
+ * Whether the encoding fits, and the settings of a connection have reached the server. If the URL
+ * names no schema, later connections get the one that the warehouse is in: the search path may lead
+ * to another one by then.
  */
 async function inspectServer(pool: pg.Pool, expected: Expected): Promise<void> {
   const client = await pool.connect()
@@ -219,7 +273,10 @@ async function inspectServer(pool: pg.Pool, expected: Expected): Promise<void> {
 }
 
 /** To a user who may not use a schema it looks as if it were missing. */
-async function rejectClosedSchema(client: pg.PoolClient, { path, user }: ServerSettings): Promise<void> {
+async function rejectClosedSchema(
+  client: pg.PoolClient,
+  { path, user }: ServerSettings,
+): Promise<void> {
   const parts = [...path.matchAll(/"((?:[^"]|"")*)"|([^,\s"]+)/g)]
   const names = parts.map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '')
   const { rows } = await client.query<{ name: string }>(
@@ -237,7 +294,10 @@ async function rejectClosedSchema(client: pg.PoolClient, { path, user }: ServerS
   })
 }
 
-/** SQL_ASCII does not work either: it stores bytes and knows no characters, so lengths and JSON would be wrong. */
+/**
+ * SQL_ASCII does not work either: it stores bytes and knows no characters, so lengths and JSON
+ * would be wrong.
+ */
 function encodingError(encoding: string): UserError {
   return new UserError({
     what: 'cannot use this database as the warehouse',
@@ -247,12 +307,18 @@ function encodingError(encoding: string): UserError {
   })
 }
 
-function rejectLostSettings({ schema: current, path, dates }: ServerSettings, schema: string | null): void {
-  if (schema !== null && schema !== current && path !== quoteName(schema)) throw lostSettings(...lostSchema(schema))
-  if (!dates.startsWith('ISO')) throw lostSettings('the date format', 'alter role USER set datestyle = ISO')
+function rejectLostSettings(
+  { schema: current, path, dates }: ServerSettings,
+  schema: string | null,
+): void {
+  if (schema !== null && schema !== current && path !== quoteName(schema))
+    throw lostSettings(...lostSchema(schema))
+  if (!dates.startsWith('ISO'))
+    throw lostSettings('the date format', 'alter role USER set datestyle = ISO')
 }
 
-const lostSchema = (schema: string) => ['?schema=', `alter role USER set search_path = ${schema}`] as const
+const lostSchema = (schema: string) =>
+  ['?schema=', `alter role USER set search_path = ${schema}`] as const
 
 function lostSettings(setting: string, onServer: string): UserError {
   return new UserError({

@@ -1,7 +1,7 @@
 /**
- * Identifies processes, and tells whether one is alive. A process id is not enough, as it is reused; nor is it that the system
- * still lists it, as a killed process stays until another one asks for its end. One that gives no sign of life for a while
- * is taken for dead on every machine.
+ * Identifies processes, and tells whether one is alive. A process id is not enough, as it is
+ * reused; nor is it that the system still lists it, as a killed process stays until another one
+ * asks for its end. One that gives no sign of life for a while is taken for dead on every machine.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
@@ -11,7 +11,10 @@ import type { EpochMs, Ms } from '../values/time.ts'
 export type ProcessIdentity = {
   readonly host: string
   readonly pid: number
-  /** `machine@start`: the machine (or container) as it was booted, and when the process started within it. */
+  /**
+   * `machine@start`: the machine (or container) as it was booted, and when the process started
+   * within it.
+   */
   readonly process: string
 }
 
@@ -24,12 +27,16 @@ export function processLabel({ host, pid }: Pick<ProcessIdentity, 'host' | 'pid'
 }
 
 export function currentProcess(): ProcessIdentity {
-  return { host: hostname(), pid: process.pid, process: `${machineId()}@${processStartTime(process.pid) ?? ''}` }
+  return {
+    host: hostname(),
+    pid: process.pid,
+    process: `${machineId()}@${processStartTime(process.pid) ?? ''}`,
+  }
 }
 
 /**
- * Null: its state cannot be seen, as it runs on another machine or in another container, or belongs to another user. Ask
- * `isHolderAlive` about a process that sends heartbeats.
+ * Null: its state cannot be seen, as it runs on another machine or in another container, or belongs
+ * to another user. Ask `isHolderAlive` about a process that sends heartbeats.
  */
 export function isProcessAlive(other: ProcessIdentity, own: ProcessIdentity): boolean | null {
   const [machineOfOther, start = ''] = other.process.split('@')
@@ -41,7 +48,10 @@ export function isProcessAlive(other: ProcessIdentity, own: ProcessIdentity): bo
   return found === start
 }
 
-/** Whether a process that sends heartbeats still holds what it has. `beat_at`: its last one; from the future, it counts. */
+/**
+ * Whether a process that sends heartbeats still holds what it has. `beat_at`: its last one; from
+ * the future, it counts.
+ */
 export function isHolderAlive(
   holder: ProcessIdentity & { readonly beat_at: EpochMs },
   own: ProcessIdentity,
@@ -61,7 +71,10 @@ function pidExists(pid: number): boolean {
   }
 }
 
-/** Linux: boot id and process namespace, which tell a container from its host. Elsewhere the host name must do. */
+/**
+ * Linux: boot id and process namespace, which tell a container from its host. Elsewhere the host
+ * name must do.
+ */
 function machineId(): string {
   try {
     return `${readBootId()}/${readlinkSync('/proc/self/ns/pid')}`
@@ -82,8 +95,8 @@ export function bootId(): string {
 const readBootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 
 /**
- * When a process started, in the system's own format; undefined if that cannot be read. `dead`: it was ended, and its parent
- * has not asked for that yet.
+ * When a process started, in the system's own format; undefined if that cannot be read. `dead`: it
+ * was ended, and its parent has not asked for that yet.
  */
 function processStartTime(pid: number): string | undefined {
   try {
@@ -93,14 +106,18 @@ function processStartTime(pid: number): string | undefined {
       .split(' ')
     return /^[ZXx]$/.test(fields[0] ?? '') ? 'dead' : fields[19]
   } catch {
-    return process.platform === 'win32' || process.platform === 'linux' ? undefined : readStartFromPs(pid)
+    return process.platform === 'win32' || process.platform === 'linux'
+      ? undefined
+      : readStartFromPs(pid)
   }
 }
 
 function readStartFromPs(pid: number): string | undefined {
   try {
     const columns = ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)]
-    const [state = '', ...start] = execFileSync('ps', columns, { encoding: 'utf8' }).trim().split(/\s+/)
+    const [state = '', ...start] = execFileSync('ps', columns, { encoding: 'utf8' })
+      .trim()
+      .split(/\s+/)
     return state.startsWith('Z') ? 'dead' : start.join(' ').replaceAll('@', '')
   } catch {
     return undefined

@@ -14,7 +14,10 @@ export type ProjectDb = {
   readonly db: Db
   readonly kind: DatabaseKind
   readonly project: ProjectId
-  /** For what long work needs, and may be repeated. Between the rate limit and a send nothing may wait. */
+  /**
+   * For what long work needs, and may be repeated. Between the rate limit and a send nothing may
+   * wait.
+   */
   readonly retry: WarehouseRetry
   /** In a durable transaction, that of the database; otherwise this machine's. */
   readonly clock: () => EpochMs
@@ -32,26 +35,30 @@ export function createProjectDb(
 }
 
 /** A parameter with a time; without `ms`, now. */
-export function toTimeValue({ typed, clock }: ProjectDb, ms: EpochMs = clock()): RawBuilder<string> {
+export function toTimeValue(
+  { typed, clock }: ProjectDb,
+  ms: EpochMs = clock(),
+): RawBuilder<string> {
   return typed('time', toTimestamp(ms))
 }
 
 export type OfProject<F> = {
-  readonly [N in keyof F]: F[N] extends (context: ProjectDb, ...args: infer A) => infer R ? (...args: A) => R : never
+  readonly [N in keyof F]: F[N] extends (context: ProjectDb, ...args: infer A) => infer R
+    ? (...args: A) => R
+    : never
 }
 
 /** The same functions with the project's database as their first argument. */
-export function ofProject<F extends Record<string, (context: ProjectDb, ...args: never[]) => unknown>>(
-  context: ProjectDb,
-  functions: F,
-): OfProject<F> {
+export function ofProject<
+  F extends Record<string, (context: ProjectDb, ...args: never[]) => unknown>,
+>(context: ProjectDb, functions: F): OfProject<F> {
   const bound = Object.entries(functions).map(([name, call]) => [name, call.bind(null, context)])
   return Object.fromEntries(bound) as OfProject<F>
 }
 
 /**
- * A UUID of version 7, which ascends with time, so that rows are indexed in the order of their creation. Source: RFC 9562
- * §5.7. `at`: milliseconds since 1970.
+ * A UUID of version 7, which ascends with time, so that rows are indexed in the order of their
+ * creation. Source: RFC 9562 §5.7. `at`: milliseconds since 1970.
  */
 export function newId(at: number): string {
   const bytes = randomBytes(16)
@@ -59,5 +66,11 @@ export function newId(at: number): string {
   bytes.writeUInt8(0x70 | (bytes.readUInt8(6) & 0x0f), 6)
   bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8)
   const hex = bytes.toString('hex')
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join('-')
 }

@@ -1,9 +1,19 @@
 /**
- * A SQLite file in a folder that this user may not write into. Readers of a database with a write-ahead log need files beside
- * it, so SQLite opens it there only while a writer has made them. Otherwise a copy is read: it is whole if there is no log and
- * the file did not change meanwhile, and no later writer can change what is read.
+ * A SQLite file in a folder that this user may not write into. Readers of a database with a
+ * write-ahead log need files beside it, so SQLite opens it there only while a writer has made them.
+ * Otherwise a copy is read: it is whole if there is no log and the file did not change meanwhile,
+ * and no later writer can change what is read.
  */
-import { accessSync, chmodSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -16,7 +26,10 @@ type SqliteLocation = Extract<DatabaseLocation, { readonly kind: 'sqlite' }>
 /** Of this process, by the file and its state. */
 const copies = new Map<string, string>()
 
-/** The file itself, or a copy that this process removes when it ends. Throws UserError if neither can be read. */
+/**
+ * The file itself, or a copy that this process removes when it ends. Throws UserError if neither
+ * can be read.
+ */
 export function pathToRead(location: SqliteLocation): string {
   const { path } = location
   if (isInMemory(path) || !existsSync(path) || isWritable(dirname(resolveLinks(path)))) return path
@@ -48,7 +61,11 @@ function canBeOpened(path: string): boolean {
     }
     return true
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && /READONLY|CANTOPEN/.test(String(error.code)))
+    return !(
+      error instanceof Error &&
+      'code' in error &&
+      /READONLY|CANTOPEN/.test(String(error.code))
+    )
   }
 }
 

@@ -1,4 +1,7 @@
-/** Replaces a file as a whole: after a crash, or with a full disk, the old text is there or the new one. */
+/**
+ * Replaces a file as a whole: after a crash, or with a full disk, the old text is there or the new
+ * one.
+ */
 import { randomUUID } from 'node:crypto'
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { giveToOwnerOf } from './sqlite-file.ts'

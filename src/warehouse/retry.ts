@@ -1,13 +1,16 @@
 /**
- * Retries while the warehouse is away: Postgres restarts, or another process locks the SQLite file. Everything retried here
- * may be repeated, even if it was done and only its response was lost.
+ * Retries while the warehouse is away: Postgres restarts, or another process locks the SQLite file.
+ * Everything retried here may be repeated, even if it was done and only its response was lost.
  */
 import pRetry from 'p-retry'
 import type { Ms } from '../values/time.ts'
 import { isWarehouseUnavailable } from './explain-error.ts'
 
 export type WarehouseRetry = {
-  /** Retries while the warehouse is away. `work` must be idempotent: it may be done although its response is lost. */
+  /**
+   * Retries while the warehouse is away. `work` must be idempotent: it may be done although its
+   * response is lost.
+   */
   readonly run: <T>(work: () => Promise<T>) => Promise<T>
   readonly isWarehouseAway: () => boolean
 }
@@ -21,8 +24,8 @@ export type WarehouseRetryOptions = {
 }
 
 /**
- * Of a warehouse whose failures are thrown at once: pages that people look at fail soon, workers repeat their jobs, and a
- * migration continues when it is started again.
+ * Of a warehouse whose failures are thrown at once: pages that people look at fail soon, workers
+ * repeat their jobs, and a migration continues when it is started again.
  */
 export const noRetry: WarehouseRetry = { run: (work) => work(), isWarehouseAway: () => false }
 

@@ -2,7 +2,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { ValueList } from './connection-pool.ts'
-import { columnOrigins, createStatementCache, distrustSchema, readBatches, runStatement } from './sqlite.ts'
+import {
+  columnOrigins,
+  createStatementCache,
+  distrustSchema,
+  readBatches,
+  runStatement,
+} from './sqlite.ts'
 import type { ThreadAnswer, ThreadRequest } from './sqlite-thread.ts'
 
 const database = new Database(String(workerData.path), { readonly: true, timeout: 5000 })
@@ -17,7 +23,9 @@ parentPort?.on('message', (request: ThreadRequest) => {
 })
 
 const nextBatch = (): readonly ValueList[] => batches?.next().value ?? []
-const results: Readonly<Record<ThreadRequest['asks'], (request: ThreadRequest) => readonly unknown[]>> = {
+const results: Readonly<
+  Record<ThreadRequest['asks'], (request: ThreadRequest) => readonly unknown[]>
+> = {
   rows: ({ text, parameters }) => runStatement(prepare(text), parameters).rows,
   firstBatch: ({ text, parameters }) => {
     batches?.return?.()

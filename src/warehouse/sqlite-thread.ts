@@ -1,15 +1,25 @@
 /**
- * SQLite read by a thread of its own, with a connection of its own: a slow question delays other questions, and nothing
- * else in the process. Only for reading: single statements, and snapshots of several.
+ * SQLite read by a thread of its own, with a connection of its own: a slow question delays other
+ * questions, and nothing else in the process. Only for reading: single statements, and snapshots of
+ * several.
  */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { ColumnOrigin, ConnectionPool, LocalReads, StatementResult, ValueList } from './connection-pool.ts'
+import type {
+  ColumnOrigin,
+  ConnectionPool,
+  LocalReads,
+  StatementResult,
+  ValueList,
+} from './connection-pool.ts'
 import { serializeAccess } from './sqlite.ts'
 
 export type ThreadRequest = {
   readonly id: number
-  /** `nextBatch`: of the statement whose first one was asked for last; the one after the last is empty. */
+  /**
+   * `nextBatch`: of the statement whose first one was asked for last; the one after the last is
+   * empty.
+   */
   readonly asks: 'rows' | 'firstBatch' | 'nextBatch' | 'origins'
   readonly text: string
   readonly parameters: readonly unknown[]
@@ -18,11 +28,15 @@ export type ThreadAnswer =
   | { readonly id: number; readonly rows: readonly unknown[] }
   | { readonly id: number; readonly message: string; readonly code: string }
 
-type Waiting = { readonly resolve: (rows: readonly unknown[]) => void; readonly reject: (error: unknown) => void }
+type Waiting = {
+  readonly resolve: (rows: readonly unknown[]) => void
+  readonly reject: (error: unknown) => void
+}
 
 /**
- * The thread starts with the first statement, and again after it has failed. From `signal` on, no answer is waited for, as a
- * statement may never end and cannot be interrupted; nor does an ordinary exit end it.
+ * The thread starts with the first statement, and again after it has failed. From `signal` on, no
+ * answer is waited for, as a statement may never end and cannot be interrupted; nor does an
+ * ordinary exit end it.
  */
 export function openSqliteThread(path: string, signal?: AbortSignal): ConnectionPool {
   const waiting = new Map<number, Waiting>()

@@ -13,9 +13,15 @@ import { createFileCheck, createPrivateFile } from './sqlite-file.ts'
 
 type SqliteOptions = {
   readonly mustExist: boolean
-  /** `full` also survives a power cut right after a commit; `normal` may lose the last commits, never the file. */
+  /**
+   * `full` also survives a power cut right after a commit; `normal` may lose the last commits,
+   * never the file.
+   */
   readonly synchronous: 'normal' | 'full'
-  /** The file may come from anyone: nothing is written into it, and functions with effects do not run in its schema. */
+  /**
+   * The file may come from anyone: nothing is written into it, and functions with effects do not
+   * run in its schema.
+   */
   readonly readOnly?: boolean
   /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
   readonly addFunctions?: (database: Database.Database) => void
@@ -30,23 +36,34 @@ const maxLockWaitMs = 30_000
 export function openSqlitePool(path: string, options: SqliteOptions): ConnectionPool {
   if (!options.mustExist) createPrivateFile(path)
   const { readOnly = false } = options
-  const database = new Database(path, { fileMustExist: options.mustExist, readonly: readOnly, timeout: maxLockWaitMs })
+  const database = new Database(path, {
+    fileMustExist: options.mustExist,
+    readonly: readOnly,
+    timeout: maxLockWaitMs,
+  })
   try {
     if (readOnly) distrustSchema(database)
     else database.pragma('journal_mode = wal')
     database.pragma(`synchronous = ${options.synchronous}`)
-    // In KiB. Keys are random, so the upper pages of the indexes should stay cached. More is not measurably faster.
+    // In KiB. Keys are random, so the upper pages of the indexes should stay cached. More is not
+    // measurably faster.
     database.pragma('cache_size = -8192')
-    // Pages of the log, 64 MB, until it is copied into the database: most of them are written several times by then.
+    // Pages of the log, 64 MB, until it is copied into the database: most of them are written
+    // several times by then.
     database.pragma('wal_autocheckpoint = 16000')
     // What the log of a long transaction took beyond that is given back.
     database.pragma(`journal_size_limit = ${64 << 20}`)
     database.pragma(`busy_timeout = ${busyTimeoutMs}`)
     // Rows of each index that `analyze` samples: tens of milliseconds for a table of any size.
     database.pragma('analysis_limit = 1000')
-    // A clock that all processes of the machine share and nobody can set. It restarts at each boot, so it shows an
-    // earlier time than the one recorded before, or at least that much time has passed.
-    database.function('machine_ms', { deterministic: false }, () => Number(process.hrtime.bigint()) / 1e6)
+    // A clock that all processes of the machine share and nobody can set. It restarts at each boot,
+    // so it shows an earlier time than the one recorded before, or at least that much time has
+    // passed.
+    database.function(
+      'machine_ms',
+      { deterministic: false },
+      () => Number(process.hrtime.bigint()) / 1e6,
+    )
     options.addFunctions?.(database)
   } catch (error) {
     database.close()
@@ -66,9 +83,14 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
     },
     columnOrigins: async (text) => columnOrigins(database, text),
   })
-  // No other statement runs in the middle of a transaction, so the one connection suffices; a second one would compete
-  // with it for the file.
-  const openSeparate = (): ConnectionPool => ({ kind: 'sqlite', acquire, openSeparate, close: async () => {} })
+  // No other statement runs in the middle of a transaction, so the one connection suffices; a
+  // second one would compete with it for the file.
+  const openSeparate = (): ConnectionPool => ({
+    kind: 'sqlite',
+    acquire,
+    openSeparate,
+    close: async () => {},
+  })
   const close = async () => {
     if (!options.mustExist) optimizeOnClose(database)
     database.close()
@@ -77,8 +99,9 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
 }
 
 /**
- * Updates the statistics of all tables (0x10000), not only those that this connection has queried, within the analysis
- * limit (0x10). Source: sqlite.org/pragma.html#pragma_optimize, read 2026-11-21.
+ * Updates the statistics of all tables (0x10000), not only those that this connection has queried,
+ * within the analysis limit (0x10). Source: sqlite.org/pragma.html#pragma_optimize, read
+ * 2026-11-21.
  */
 export const optimizeAllTables = 'optimize = 0x10012'
 
@@ -97,8 +120,14 @@ export function distrustSchema(database: Database.Database): void {
 /** The statements before which the file is checked. */
 const transactionBoundary = /^(begin|commit)/
 
-/** There is one connection: its user keeps it until the end of the transaction, and others wait in order. */
-export function serializeAccess(run: DbConnection['run'], local?: LocalReads): ConnectionPool['acquire'] {
+/**
+ * There is one connection: its user keeps it until the end of the transaction, and others wait in
+ * order.
+ */
+export function serializeAccess(
+  run: DbConnection['run'],
+  local?: LocalReads,
+): ConnectionPool['acquire'] {
   let lastRelease: Promise<void> = Promise.resolve()
   return async () => {
     const previous = lastRelease
@@ -110,10 +139,14 @@ export function serializeAccess(run: DbConnection['run'], local?: LocalReads): C
 }
 
 /**
- * Waits for another writer. It may be in this process, where only asynchronous waiting lets it finish. Within a
- * transaction there is nothing to wait for, as it has the write lock since its start.
+ * Waits for another writer. It may be in this process, where only asynchronous waiting lets it
+ * finish. Within a transaction there is nothing to wait for, as it has the write lock since its
+ * start.
  */
-async function retryWhileBusy(database: Database.Database, attempt: () => StatementResult): Promise<StatementResult> {
+async function retryWhileBusy(
+  database: Database.Database,
+  attempt: () => StatementResult,
+): Promise<StatementResult> {
   const deadline = performance.now() + maxLockWaitMs
   for (;;) {
     try {
@@ -143,7 +176,10 @@ export function createStatementCache(database: Database.Database): (text: string
   }
 }
 
-export function runStatement(statement: Statement, parameters: readonly unknown[]): StatementResult {
+export function runStatement(
+  statement: Statement,
+  parameters: readonly unknown[],
+): StatementResult {
   if (!statement.reader) return { rows: [], affectedRows: statement.run(parameters).changes }
   const rows = statement.all(parameters)
   for (const row of rows) for (const name in row) row[name] = narrowInteger(row[name])
@@ -178,7 +214,9 @@ export function columnOrigins(database: Database.Database, text: string): readon
   return columns.map(({ table, column, type }) => ({ table, column, declaredType: type }))
 }
 
-/** How much a batch of rows should hold that is read from a large table, in characters and in rows. */
+/**
+ * How much a batch of rows should hold that is read from a large table, in characters and in rows.
+ */
 export const targetSize = 1_000_000
 export const maxRows = 1000
 

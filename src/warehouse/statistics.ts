@@ -1,6 +1,6 @@
 /**
- * Statistics for the query planners. Without them a query over 250,000 messages can take minutes instead of half a
- * second. Postgres updates them by itself, but not right after a first sync.
+ * Statistics for the query planners. Without them a query over 250,000 messages can take minutes
+ * instead of half a second. Postgres updates them by itself, but not right after a first sync.
  */
 import { sql } from 'kysely'
 import type { DatabaseKind, TableSpec } from '../../schema/column-types.ts'
@@ -10,10 +10,19 @@ import { optimizeAllTables } from './sqlite.ts'
 
 type Tables = Readonly<Record<string, TableSpec>>
 
-/** Analyzes those that have no statistics or have grown a lot since; cheap if there are none. SQLite chooses of all tables. */
-async function analyzeStaleTables(db: Db, kind: DatabaseKind, among: Tables = tables): Promise<void> {
+/**
+ * Analyzes those that have no statistics or have grown a lot since; cheap if there are none. SQLite
+ * chooses of all tables.
+ */
+async function analyzeStaleTables(
+  db: Db,
+  kind: DatabaseKind,
+  among: Tables = tables,
+): Promise<void> {
   if (kind === 'sqlite') await sql`pragma ${sql.raw(optimizeAllTables)}`.execute(db)
-  else for (const table of await findStaleTables(db, among)) await sql`analyze ${sql.table(table)}`.execute(db)
+  else
+    for (const table of await findStaleTables(db, among))
+      await sql`analyze ${sql.table(table)}`.execute(db)
 }
 
 /** Analyzes every table; in Postgres, whose autovacuum does so, only the stale ones. */
@@ -36,7 +45,9 @@ async function findStaleTables(db: Db, among: Tables): Promise<string[]> {
 /** Stored rows after which statistics are updated during a run, and at its end. */
 const [analyzeEveryRows, analyzeAtEndRows] = [50_000, 500]
 
-/** Updates the statistics of these tables while a run stores rows. A failure does not fail the run. */
+/**
+ * Updates the statistics of these tables while a run stores rows. A failure does not fail the run.
+ */
 export function createStatisticsUpdater(db: Db, kind: DatabaseKind, among?: Tables) {
   let rows = 0
   const analyzeAfter = async (minRows: number) => {

@@ -14,7 +14,9 @@ export type Storage = {
 
 export async function readStorage(location: DatabaseLocation, db: Db): Promise<Storage> {
   if (location.kind === 'postgres') {
-    const { rows } = await sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`.execute(db)
+    const { rows } = await sql<{
+      bytes: number
+    }>`select pg_database_size(current_database()) as bytes`.execute(db)
     return { database: location.kind, bytes: Number(rows[0]?.bytes ?? 0), freeBytes: null }
   }
   const { bavail, bsize } = await statfs(dirname(location.path))

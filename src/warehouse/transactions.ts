@@ -1,6 +1,6 @@
 /**
- * Transactions that write rows of a project, one after the other; those that survive a power failure; and snapshots: several
- * queries that see one state of the database.
+ * Transactions that write rows of a project, one after the other; those that survive a power
+ * failure; and snapshots: several queries that see one state of the database.
  */
 import { type RawBuilder, sql } from 'kysely'
 import pRetry from 'p-retry'
@@ -15,11 +15,14 @@ import type { ProjectDb } from './project-db.ts'
 type Context = { readonly db: Db; readonly kind: DatabaseKind; readonly clock?: () => EpochMs }
 
 /**
- * A transaction that writes rows of a project; processes run theirs one after the other. Two streams touch the same
- * rows in different orders (a conversation and its pending children), which could deadlock. SQLite has one writer
- * anyway.
+ * A transaction that writes rows of a project; processes run theirs one after the other. Two
+ * streams touch the same rows in different orders (a conversation and its pending children), which
+ * could deadlock. SQLite has one writer anyway.
  */
-export function inTransaction<C extends ProjectDb, T>(context: C, work: (trx: C) => Promise<T>): Promise<T> {
+export function inTransaction<C extends ProjectDb, T>(
+  context: C,
+  work: (trx: C) => Promise<T>,
+): Promise<T> {
   const run = context.kind === 'sqlite' ? undoingInMemory : inPlainTransaction
   return run(context.db, async (db) => {
     await acquireWriteLock(db, context.kind, context.project)
@@ -32,9 +35,10 @@ function inPlainTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T
 }
 
 /**
- * SQLite keeps the pages that a statement changes, to be able to undo it. From 16 pages on it writes them to a temporary
- * file, and so do all later statements of the transaction. Here they are a few megabytes at most. Elsewhere sorting may
- * need more memory, so the setting is only for these transactions; it cannot be changed within one.
+ * SQLite keeps the pages that a statement changes, to be able to undo it. From 16 pages on it
+ * writes them to a temporary file, and so do all later statements of the transaction. Here they are
+ * a few megabytes at most. Elsewhere sorting may need more memory, so the setting is only for these
+ * transactions; it cannot be changed within one.
  */
 function undoingInMemory<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   return db.connection().execute(async (connection) => {
@@ -53,16 +57,22 @@ function acquireWriteLock(trx: Db, kind: DatabaseKind, project: ProjectId): Prom
 }
 
 /**
- * Pages of the mirror are committed without waiting for the disk, as they can be read again. That a write-back is about
- * to be sent must not be lost. `work` receives the context with the transaction as its `db`, and may run several times:
- * it is repeated after a deadlock.
+ * Pages of the mirror are committed without waiting for the disk, as they can be read again. That a
+ * write-back is about to be sent must not be lost. `work` receives the context with the transaction
+ * as its `db`, and may run several times: it is repeated after a deadlock.
  */
-export function inDurableTransaction<C extends Context, T>(context: C, work: (trx: C) => Promise<T>): Promise<T> {
+export function inDurableTransaction<C extends Context, T>(
+  context: C,
+  work: (trx: C) => Promise<T>,
+): Promise<T> {
   return retryOnDeadlock(() => inDurableTransactionOnce(context, work))
 }
 
 /** For work that cannot be repeated, because it consumes its input. */
-export function inDurableTransactionOnce<C extends Context, T>(context: C, work: (trx: C) => Promise<T>): Promise<T> {
+export function inDurableTransactionOnce<C extends Context, T>(
+  context: C,
+  work: (trx: C) => Promise<T>,
+): Promise<T> {
   const { db, kind, clock } = context
   if (kind === 'sqlite') return sqliteDurably(db, (trx) => work({ ...context, db: trx }))
   return postgresDurably(db, async (trx) =>
@@ -70,9 +80,12 @@ export function inDurableTransactionOnce<C extends Context, T>(context: C, work:
   )
 }
 
-/** Repeats work that Postgres ended because of a deadlock with other SQL (40P01, deadlock_detected). */
+/**
+ * Repeats work that Postgres ended because of a deadlock with other SQL (40P01, deadlock_detected).
+ */
 export function retryOnDeadlock<T>(work: () => Promise<T>): Promise<T> {
-  const shouldRetry = ({ error }: { readonly error: Error }) => 'code' in error && error.code === '40P01'
+  const shouldRetry = ({ error }: { readonly error: Error }) =>
+    'code' in error && error.code === '40P01'
   return pRetry(work, { retries: 10, minTimeout: 20, maxTimeout: 1000, shouldRetry })
 }
 
@@ -99,14 +112,27 @@ function postgresDurably<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
 /** Runs a query within the snapshot. `Row`: as the columns of the query are declared. */
 export type SnapshotReader = <Row>(query: RawBuilder<Row>) => Promise<Row[]>
 
-/** Not `db.transaction()`: it would take the write lock of SQLite, and see each commit in Postgres. */
-export function inSnapshot<T>(db: Db, kind: DatabaseKind, work: (read: SnapshotReader) => Promise<T>): Promise<T> {
-  return withSnapshotOf(db, kind, (frozen) => work((query) => query.execute(frozen).then(({ rows }) => rows)))
+/**
+ * Not `db.transaction()`: it would take the write lock of SQLite, and see each commit in Postgres.
+ */
+export function inSnapshot<T>(
+  db: Db,
+  kind: DatabaseKind,
+  work: (read: SnapshotReader) => Promise<T>,
+): Promise<T> {
+  return withSnapshotOf(db, kind, (frozen) =>
+    work((query) => query.execute(frozen).then(({ rows }) => rows)),
+  )
 }
 
 /** `work` must use `frozen` only: other statements may wait for this connection. */
-export function withSnapshotOf<T>(db: Db, kind: DatabaseKind, work: (frozen: Db) => Promise<T>): Promise<T> {
-  const begin = kind === 'sqlite' ? sql`begin` : sql`begin isolation level repeatable read, read only`
+export function withSnapshotOf<T>(
+  db: Db,
+  kind: DatabaseKind,
+  work: (frozen: Db) => Promise<T>,
+): Promise<T> {
+  const begin =
+    kind === 'sqlite' ? sql`begin` : sql`begin isolation level repeatable read, read only`
   return db.connection().execute(async (connection) => {
     await begin.execute(connection)
     try {

@@ -1,6 +1,7 @@
 /**
- * The files of a warehouse: how each is named, and which file it is, whatever link leads to it. What is beside a database, for SQLite
- * or for this program, is listed here, so that nothing else is ever written over it.
+ * The files of a warehouse: how each is named, and which file it is, whatever link leads to it.
+ * What is beside a database, for SQLite or for this program, is listed here, so that nothing else
+ * is ever written over it.
  */
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -8,13 +9,25 @@ import type { DatabaseLocation } from './location.ts'
 
 type SqliteLocation = Extract<DatabaseLocation, { readonly kind: 'sqlite' }>
 
-/** By what each holds. `sends`: what is known to be sent, outside of the warehouse. `worker`: the lock of the embedded queue. */
-const endings = { log: '-wal', index: '-shm', rollback: '-journal', sends: '-sends', worker: '-worker' } as const
+/**
+ * By what each holds. `sends`: what is known to be sent, outside of the warehouse. `worker`: the
+ * lock of the embedded queue.
+ */
+const endings = {
+  log: '-wal',
+  index: '-shm',
+  rollback: '-journal',
+  sends: '-sends',
+  worker: '-worker',
+} as const
 export type SideFile = keyof typeof endings
 
 export const isInMemory = (path: string): boolean => path === '' || path.startsWith(':')
 
-/** Beside the database itself and not beside a link to it, as SQLite has it for its own: all who open it find the same file. */
+/**
+ * Beside the database itself and not beside a link to it, as SQLite has it for its own: all who
+ * open it find the same file.
+ */
 export function sideFile({ path }: Pick<SqliteLocation, 'path'>, side: SideFile): string {
   return `${databaseFile(path)}${endings[side]}`
 }
@@ -23,22 +36,38 @@ function databaseFile(path: string): string {
   return !isInMemory(path) && isLink(path) ? resolveLinks(path) : path
 }
 
-/** What is known to be sent: beside the SQLite file, else in the working folder. Null: the warehouse is in memory. `beside`: whose owner it gets. */
-export function sendsFile(location: DatabaseLocation): { readonly path: string; readonly beside: string } | null {
+/**
+ * What is known to be sent: beside the SQLite file, else in the working folder. Null: the warehouse
+ * is in memory. `beside`: whose owner it gets.
+ */
+export function sendsFile(
+  location: DatabaseLocation,
+): { readonly path: string; readonly beside: string } | null {
   if (location.kind === 'postgres') return { path: 'deskmirror-sends', beside: '.' }
-  return isInMemory(location.path) ? null : { path: sideFile(location, 'sends'), beside: location.path }
+  return isInMemory(location.path)
+    ? null
+    : { path: sideFile(location, 'sends'), beside: location.path }
 }
 
-/** `database`: the SQLite file. `beside`: all others that belong to it. Whether they exist or not. */
+/**
+ * `database`: the SQLite file. `beside`: all others that belong to it. Whether they exist or not.
+ */
 export function filesOfWarehouse(location: DatabaseLocation) {
   const sends = sendsFile(location)
   if (sends === null) return { database: null, beside: [] }
-  if (location.kind === 'postgres') return { database: null, beside: [sends.path, ...certificateFiles(location.url)] }
+  if (location.kind === 'postgres')
+    return { database: null, beside: [sends.path, ...certificateFiles(location.url)] }
   const sides = Object.keys(endings) as readonly SideFile[]
-  return { database: databaseFile(location.path), beside: sides.map((side) => sideFile(location, side)) }
+  return {
+    database: databaseFile(location.path),
+    beside: sides.map((side) => sideFile(location, side)),
+  }
 }
 
-/** The database that a file would belong to, by its name: whoever opens a hard link to a database has them beside the link. */
+/**
+ * The database that a file would belong to, by its name: whoever opens a hard link to a database
+ * has them beside the link.
+ */
 export function databaseNamedBy(path: string): string | null {
   const target = resolveLinks(path)
   const ending = Object.values(endings).find((end) => target.toLowerCase().endsWith(end))
@@ -52,8 +81,9 @@ function certificateFiles(url: string): readonly string[] {
 }
 
 /**
- * The path without links, also of a file that does not exist, through a link that leads to nothing, or through a folder that does
- * not exist and `..`: there may be a file, which the system finds only by this path.
+ * The path without links, also of a file that does not exist, through a link that leads to nothing,
+ * or through a folder that does not exist and `..`: there may be a file, which the system finds
+ * only by this path.
  */
 export function resolveLinks(path: string): string {
   try {
@@ -63,7 +93,10 @@ export function resolveLinks(path: string): string {
     const folder = dirname(path)
     if (!isMissing || folder === path) return resolve(path)
     const target = isLink(path) ? readlinkSync(path) : null
-    const known = target === null ? join(resolveLinks(folder), basename(path)) : resolve(resolveLinks(folder), target)
+    const known =
+      target === null
+        ? join(resolveLinks(folder), basename(path))
+        : resolve(resolveLinks(folder), target)
     return known === path ? path : resolveLinks(known)
   }
 }

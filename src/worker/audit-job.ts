@@ -1,11 +1,20 @@
-/** A whole audit of one stream of a project, in one job: an interrupted one is lost, and the next draws again. */
+/**
+ * A whole audit of one stream of a project, in one job: an interrupted one is lost, and the next
+ * draws again.
+ */
 import { createAuditDeps } from '../app/audit.ts'
 import { openMirror } from '../app/facts.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import type { AuditedStream } from '../mirror/mirror.ts'
 import { canAudit, runAudit } from '../mirror/verify/audit.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
-import { currentPause, pauseProject, serviceOptions, type WorkerResources, withWorkerService } from './resources.ts'
+import {
+  currentPause,
+  pauseProject,
+  serviceOptions,
+  type WorkerResources,
+  withWorkerService,
+} from './resources.ts'
 import type { SliceOptions, SyncSliceResult } from './sync-slice.ts'
 
 /** `sliceMs`: of its sync. `signal`: interrupts it within seconds. */
@@ -18,14 +27,20 @@ export async function runAuditJob(
   const { pause } = await currentPause(resources, project)
   if (pause !== null) return pause
   const mirror = openMirror(warehouse, project.projectId)
-  if (!(await canAudit(mirror, new Set(project.streams), stream))) return { kind: 'done', outcome: 'gaps', changed: 0 }
+  if (!(await canAudit(mirror, new Set(project.streams), stream)))
+    return { kind: 'done', outcome: 'gaps', changed: 0 }
   const options = { ...serviceOptions(resources, project, signal), sliceMs }
   try {
-    const { result, notices } = await withWorkerService(resources, project, signal, 'audit', (service) =>
-      runAudit(createAuditDeps(warehouse, budgets, project, service, options), stream),
+    const { result, notices } = await withWorkerService(
+      resources,
+      project,
+      signal,
+      'audit',
+      (service) => runAudit(createAuditDeps(warehouse, budgets, project, service, options), stream),
     )
     metrics.countAudit(project.name, result)
-    const { population, compared, differing, corrected, gone, unreadable, requests, tookMs } = result
+    const { population, compared, differing, corrected, gone, unreadable, requests, tookMs } =
+      result
     log[differing === 0 ? 'info' : 'warn']({
       event: 'audit.ended',
       project: project.name,
@@ -39,12 +54,14 @@ export async function runAuditJob(
       requests,
       took_ms: tookMs,
     })
-    for (const notice of notices) log.warn({ event: 'sync.noticed', project: project.name, stream, notice })
+    for (const notice of notices)
+      log.warn({ event: 'sync.noticed', project: project.name, stream, notice })
     return { kind: 'done', outcome: 'complete', changed: differing }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
-    if (error.failure.kind !== 'aborted') return { kind: 'failed', why: describeFailure(error.failure) }
+    if (error.failure.kind !== 'aborted')
+      return { kind: 'failed', why: describeFailure(error.failure) }
     log.info({ event: 'audit.interrupted', project: project.name, stream })
     return { kind: 'interrupted' }
   }

@@ -1,6 +1,7 @@
 /**
- * Tracks the failing jobs of this worker: logged once, counted each time, and stored in the warehouse until the same job
- * succeeds. An outage of the warehouse is one event, however many jobs it affects.
+ * Tracks the failing jobs of this worker: logged once, counted each time, and stored in the
+ * warehouse until the same job succeeds. An outage of the warehouse is one event, however many jobs
+ * it affects.
  */
 import type { Metrics } from '../http/http.ts'
 import type { Logger } from '../log.ts'
@@ -42,7 +43,10 @@ const successKeptMs: Ms = 15 * 60_000
 export function createJobFailures(deps: JobFailuresDeps) {
   const { db, projects, log, metrics, now = Date.now, onFileLost = () => {} } = deps
   const failing = new Map<string, FailingEntry>()
-  /** When each job succeeded last. Another worker may have stored an earlier failure of it, or store it later. */
+  /**
+   * When each job succeeded last. Another worker may have stored an earlier failure of it, or store
+   * it later.
+   */
   const succeededAt = new Map<string, EpochMs>()
   const outage = createOutageTracker(log, now)
   const isUnusable = () => [...failing.values()].some(({ cause }) => cause === 'unusable')
@@ -63,7 +67,8 @@ export function createJobFailures(deps: JobFailuresDeps) {
   }
   /** The warehouse has answered since `askedAt`. */
   const forgetRefuted = (askedAt: EpochMs) => {
-    const isConfigured = (id: string) => id === '' || projects().some(({ projectId }) => projectId === id)
+    const isConfigured = (id: string) =>
+      id === '' || projects().some(({ projectId }) => projectId === id)
     for (const [key, { cause, failure }] of failing) {
       const isRefuted = cause === 'unavailable' && failure.lastAt <= askedAt
       if (isRefuted || (cause !== 'other' && !isConfigured(failure.projectId))) failing.delete(key)
@@ -73,12 +78,17 @@ export function createJobFailures(deps: JobFailuresDeps) {
 
   return {
     /**
-     * A job threw or failed; `isLogged`: the caller logs it. Resolves to whether this is a new failure: the job did not
-     * fail before, or failed for another reason. Never rejects.
+     * A job threw or failed; `isLogged`: the caller logs it. Resolves to whether this is a new
+     * failure: the job did not fail before, or failed for another reason. Never rejects.
      */
-    recordFailure: async (identity: JobIdentity, error: unknown, isLogged = false): Promise<boolean> => {
+    recordFailure: async (
+      identity: JobIdentity,
+      error: unknown,
+      isLogged = false,
+    ): Promise<boolean> => {
       metrics.countJobFailure(identity)
-      if (error instanceof WarehouseError && /^FILE_(GONE|REPLACED)$/.test(error.code)) onFileLost(error)
+      if (error instanceof WarehouseError && /^FILE_(GONE|REPLACED)$/.test(error.code))
+        onFileLost(error)
       const { job, project, key: subject } = identity
       const projectId = project?.projectId ?? ''
       const key = failureKey({ job, projectId, key: subject })
@@ -86,14 +96,30 @@ export function createJobFailures(deps: JobFailuresDeps) {
       succeededAt.delete(key)
       if (before === undefined && failing.size >= maxTracked) return false
       const cause: FailureCause = error instanceof WarehouseError ? error.kind : 'other'
-      const [since, failures] = [before?.failure.since ?? now(), (before?.failure.failures ?? 0) + 1]
-      const failure = { job, projectId, key: subject, since, lastAt: now(), failures, reason: errorText(error) }
+      const [since, failures] = [
+        before?.failure.since ?? now(),
+        (before?.failure.failures ?? 0) + 1,
+      ]
+      const failure = {
+        job,
+        projectId,
+        key: subject,
+        since,
+        lastAt: now(),
+        failures,
+        reason: errorText(error),
+      }
       failing.set(key, { identity, failure, cause, isStored: before?.isStored ?? false })
       const isNewReason =
-        before === undefined || maskIdsAndNumbers(before.failure.reason) !== maskIdsAndNumbers(failure.reason)
+        before === undefined ||
+        maskIdsAndNumbers(before.failure.reason) !== maskIdsAndNumbers(failure.reason)
       if (cause !== 'other') outage.failed(identity, error, cause)
       else if (!isLogged)
-        log[isNewReason ? 'error' : 'debug']({ event: 'job.failed', ...jobFields(identity), ...errorFields(error) })
+        log[isNewReason ? 'error' : 'debug']({
+          event: 'job.failed',
+          ...jobFields(identity),
+          ...errorFields(error),
+        })
       updateOutage()
       // While the server is away, storing would wait for its response, and so would the job.
       if (cause !== 'unavailable') await storeEntry(key, failure)
@@ -110,25 +136,36 @@ export function createJobFailures(deps: JobFailuresDeps) {
         const logFields = { failures: failure.failures, for_ms: now() - failure.since }
         // Before logging: a reader of the log then sees the stored state.
         await removeEntry(key, failure)
-        log[cause === 'other' ? 'info' : 'debug']({ event: 'job.recovered', ...jobFields(identity), ...logFields })
+        log[cause === 'other' ? 'info' : 'debug']({
+          event: 'job.recovered',
+          ...jobFields(identity),
+          ...logFields,
+        })
       }
       updateOutage()
     },
     /**
-     * Reads what other workers stored, removes what a success here has refuted, and forgets the failures of the warehouse
-     * that its answer refutes. Rejects if the warehouse is away.
+     * Reads what other workers stored, removes what a success here has refuted, and forgets the
+     * failures of the warehouse that its answer refutes. Rejects if the warehouse is away.
      */
     refresh: async (): Promise<void> => {
       const stored = [...failing].filter(([, entry]) => entry.isStored).map(([key]) => key)
       const askedAt = now()
-      const rows = new Map((await listFailures(db)).map((failure) => [failureKey(failure), failure]))
+      const rows = new Map(
+        (await listFailures(db)).map((failure) => [failureKey(failure), failure]),
+      )
       outage.responded()
       forgetRefuted(askedAt)
       for (const key of stored) if (!rows.has(key)) failing.delete(key)
       for (const [key, failure] of rows) {
         if ((succeededAt.get(key) ?? 0) >= failure.lastAt) await removeEntry(key, failure)
         else if (!failing.has(key))
-          failing.set(key, { identity: toJobIdentity(failure, projects()), failure, cause: 'other', isStored: true })
+          failing.set(key, {
+            identity: toJobIdentity(failure, projects()),
+            failure,
+            cause: 'other',
+            isStored: true,
+          })
       }
       for (const [key, { failure, cause, isStored }] of failing) {
         if (isExpired(failure, now(), cause !== 'other')) await removeEntry(key, failure)
@@ -142,7 +179,10 @@ export function createJobFailures(deps: JobFailuresDeps) {
         failure,
         isWarehouseError: cause !== 'other',
       })),
-    /** Why the warehouse cannot be used although it answers, according to the failed jobs; null: it can, as far as known. */
+    /**
+     * Why the warehouse cannot be used although it answers, according to the failed jobs; null: it
+     * can, as far as known.
+     */
     warehouseProblem: () => (isUnusable() ? outage.why() : null),
   }
 }
@@ -173,11 +213,18 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
   }
 }
 
-function failureKey({ job, projectId, key }: Pick<JobFailure, 'job' | 'projectId' | 'key'>): string {
+function failureKey({
+  job,
+  projectId,
+  key,
+}: Pick<JobFailure, 'job' | 'projectId' | 'key'>): string {
   return `${projectId} ${job} ${key}`
 }
 
-function toJobIdentity(failure: JobFailure, projects: ReturnType<JobFailuresDeps['projects']>): JobIdentity {
+function toJobIdentity(
+  failure: JobFailure,
+  projects: ReturnType<JobFailuresDeps['projects']>,
+): JobIdentity {
   const { job, projectId, key } = failure
   const known = projects.find((project) => project.projectId === projectId)
   const project = projectId === '' ? null : (known ?? { name: String(projectId), projectId })
@@ -201,8 +248,14 @@ function jobFields({ job, project, key, stream }: JobIdentity) {
 
 const maxRemembered = 1000
 
-/** The filter returns whether no message like this one was logged recently, so that not each sync run logs it again. */
-export function createRepeatFilter(now: () => EpochMs = Date.now, repeatAfterMs: Ms = 24 * 3_600_000) {
+/**
+ * The filter returns whether no message like this one was logged recently, so that not each sync
+ * run logs it again.
+ */
+export function createRepeatFilter(
+  now: () => EpochMs = Date.now,
+  repeatAfterMs: Ms = 24 * 3_600_000,
+) {
   const loggedAt = new Map<string, EpochMs>()
   return (message: string): boolean => {
     const key = maskIdsAndNumbers(message)
@@ -215,4 +268,5 @@ export function createRepeatFilter(now: () => EpochMs = Date.now, repeatAfterMs:
 }
 
 /** The message without ids and numbers, which differ when it is repeated. */
-const maskIdsAndNumbers = (message: string): string => message.slice(0, 500).replace(/[0-9a-f-]{8,}|\d+/gi, '#')
+const maskIdsAndNumbers = (message: string): string =>
+  message.slice(0, 500).replace(/[0-9a-f-]{8,}|\d+/gi, '#')

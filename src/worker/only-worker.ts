@@ -1,4 +1,7 @@
-/** The lock of a worker whose queue is in its process: another such worker on the warehouse would do all of its work again. */
+/**
+ * The lock of a worker whose queue is in its process: another such worker on the warehouse would do
+ * all of its work again.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Warehouse } from '../app/open.ts'
 import { startLockHeartbeat } from '../app/sync.ts'
@@ -19,10 +22,15 @@ type Release = () => Promise<void>
 type Options = { readonly log: Logger; readonly onLost: (error: Error) => void }
 
 /**
- * In SQLite a lock of the operating system, which ends with its process; in Postgres a row with heartbeats, as a pooler would
- * give a lock of the session to others. `onLost`: another worker has taken over. Throws UserError if another one runs.
+ * In SQLite a lock of the operating system, which ends with its process; in Postgres a row with
+ * heartbeats, as a pooler would give a lock of the session to others. `onLost`: another worker has
+ * taken over. Throws UserError if another one runs.
  */
-export async function lockAsOnlyWorker(databaseUrl: string, warehouse: Warehouse, options: Options): Promise<Release> {
+export async function lockAsOnlyWorker(
+  databaseUrl: string,
+  warehouse: Warehouse,
+  options: Options,
+): Promise<Release> {
   const location = parseDatabaseUrl(databaseUrl)
   if (location.kind === 'postgres') return acquireRow(location, warehouse, options)
   const lock = { ...location, path: sideFile(location, 'worker') }
@@ -37,12 +45,22 @@ export async function lockAsOnlyWorker(databaseUrl: string, warehouse: Warehouse
   throw alreadyRuns(location, oldest?.holder ?? 'another process')
 }
 
-async function acquireRow(location: DatabaseLocation, warehouse: Warehouse, { log, onLost }: Options) {
+async function acquireRow(
+  location: DatabaseLocation,
+  warehouse: Warehouse,
+  { log, onLost }: Options,
+) {
   const giveUpAt = Date.now() + heartbeatTimeoutMs + 1000
   for (let isFirst = true; ; isFirst = false) {
-    const lock = await acquireStreamLocks(warehouse.projectDb(allProjects), [workerRole], Date.now())
+    const lock = await acquireStreamLocks(
+      warehouse.projectDb(allProjects),
+      [workerRole],
+      Date.now(),
+    )
     if (lock.held) {
-      const stopHeartbeat = startLockHeartbeat(lock, () => onLost(new Error('another worker has taken over')))
+      const stopHeartbeat = startLockHeartbeat(lock, () =>
+        onLost(new Error('another worker has taken over')),
+      )
       return async () => {
         stopHeartbeat()
         await lock.release()
@@ -51,7 +69,11 @@ async function acquireRow(location: DatabaseLocation, warehouse: Warehouse, { lo
     if (lock.isAlive === true || Date.now() > giveUpAt) throw alreadyRuns(location, lock.holder)
     // On another machine or in another container only its heartbeats show whether it was killed.
     if (isFirst)
-      log.info({ event: 'worker.waiting', holder: lock.holder, why: 'it runs, or was killed within a minute' })
+      log.info({
+        event: 'worker.waiting',
+        holder: lock.holder,
+        why: 'it runs, or was killed within a minute',
+      })
     await sleep(1000)
   }
 }

@@ -1,4 +1,7 @@
-/** Sends write-backs in a worker: finds the lanes that are ready, and works on one of them for a time slice. */
+/**
+ * Sends write-backs in a worker: finds the lanes that are ready, and works on one of them for a
+ * time slice.
+ */
 import { refreshFacts } from '../app/facts.ts'
 import { findClockNotice } from '../app/outbox.ts'
 import { readOnlySetting, writebackDeps } from '../app/push.ts'
@@ -21,9 +24,19 @@ import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { commandHintFor } from '../values/user-error.ts'
 import { readClock } from '../warehouse/dialect.ts'
-import { currentPause, type PausedResult, pauseProject, type WorkerResources, withWorkerService } from './resources.ts'
+import {
+  currentPause,
+  type PausedResult,
+  pauseProject,
+  type WorkerResources,
+  withWorkerService,
+} from './resources.ts'
 
-type LaneSliceOptions = { readonly lane: string; readonly sliceMs: Ms; readonly signal: AbortSignal }
+type LaneSliceOptions = {
+  readonly lane: string
+  readonly sliceMs: Ms
+  readonly signal: AbortSignal
+}
 
 export type LaneSliceResult =
   /** Nothing in the lane can be sent now. */
@@ -79,21 +92,32 @@ export function createOutboxLanes(resources: WorkerResources) {
     return { circuits, unscoped: [...scopesOf(project).denied().keys()] }
   }
   const findReadyLanes = async (project: ProjectConfig) => {
-    const blocks = (await currentPause(resources, project)).pause === null ? await readBlocks(project) : null
+    const blocks =
+      (await currentPause(resources, project)).pause === null ? await readBlocks(project) : null
     if (blocks === null) return []
     const now = await readClock(warehouse.db, warehouse.kind)
     const filter = toClaimFilter(blocks.circuits, blocks.unscoped)
-    const lanes = await createOutbox(warehouse.projectDb(project.projectId)).findClaimable(now(), maxReadyLanes, filter)
+    const lanes = await createOutbox(warehouse.projectDb(project.projectId)).findClaimable(
+      now(),
+      maxReadyLanes,
+      filter,
+    )
     return lanes.map(({ lane }) => ({ project: project.name, lane }))
   }
-  /** Warns once, until there are none. With a single project such rows are assigned to it the next time. */
+  /**
+   * Warns once, until there are none. With a single project such rows are assigned to it the next
+   * time.
+   */
   const warnWithoutProject = async (hasRows: boolean) => {
     const isNew = hasRows && !hadRowsWithoutProject
     const [why] = isNew ? withoutProjectNotices(await countWithoutProject(warehouse)) : []
     if (why !== undefined) log.warn({ event: 'writebacks.without_project', why })
     hadRowsWithoutProject = hasRows
   }
-  const runSlice = async (project: ProjectConfig, options: LaneSliceOptions): Promise<LaneSliceResult> => {
+  const runSlice = async (
+    project: ProjectConfig,
+    options: LaneSliceOptions,
+  ): Promise<LaneSliceResult> => {
     const { lane, sliceMs, signal } = options
     const outbox = createOutbox(warehouse.projectDb(project.projectId))
     const { pause } = await currentPause(resources, project)
@@ -107,7 +131,9 @@ export function createOutboxLanes(resources: WorkerResources) {
     const endsAt = performance.now() + sliceMs
     return withWorkerService(resources, project, signal, 'writebacks', async (service) => {
       try {
-        const deps = sendRecordOf(project).guard(await writebackDeps(warehouse, project, service, log))
+        const deps = sendRecordOf(project).guard(
+          await writebackDeps(warehouse, project, service, log),
+        )
         const failure = await sendLane(deps, head, {
           canContinue: (next) => performance.now() < endsAt && !isHeldBack(next),
           onSettled: ({ status, operation }) => {
@@ -132,7 +158,10 @@ export function createOutboxLanes(resources: WorkerResources) {
   }
 
   return {
-    /** Some lanes of each of these projects that are ready now: those to be verified, then the others; oldest first. */
+    /**
+     * Some lanes of each of these projects that are ready now: those to be verified, then the
+     * others; oldest first.
+     */
     findReady: async (projects: readonly ProjectConfig[]) => {
       const writable = projects.filter(({ readOnly }) => !readOnly)
       const [project] = writable
@@ -145,11 +174,19 @@ export function createOutboxLanes(resources: WorkerResources) {
         revoked.add(projectId)
       }
       const clockNotice = project === undefined ? null : await findClockNotice(warehouse)
-      if (clockNotice !== null && isNewMessage('clock.off')) log.warn({ event: 'clock.off', why: clockNotice })
+      if (clockNotice !== null && isNewMessage('clock.off'))
+        log.warn({ event: 'clock.off', why: clockNotice })
       await warnWithoutProject(projects.length > 1 && waiting.has(''))
-      return (await Promise.all(writable.filter(({ projectId }) => waiting.has(projectId)).map(findReadyLanes))).flat()
+      return (
+        await Promise.all(
+          writable.filter(({ projectId }) => waiting.has(projectId)).map(findReadyLanes),
+        )
+      ).flat()
     },
-    runSlice: async (project: ProjectConfig, options: LaneSliceOptions): Promise<LaneSliceResult> => {
+    runSlice: async (
+      project: ProjectConfig,
+      options: LaneSliceOptions,
+    ): Promise<LaneSliceResult> => {
       const { projectId } = project
       const count = runningSlices.get(projectId) ?? 0
       if (count >= maxConcurrentLanes) return { kind: 'busy' }

@@ -1,11 +1,20 @@
 /** What a worker asks the warehouse about its projects, and how it keeps the warehouse small. */
-import { type ChildStreamName, childStreamNames, type StreamName } from '../../schema/stream-specs.ts'
+import {
+  type ChildStreamName,
+  childStreamNames,
+  type StreamName,
+} from '../../schema/stream-specs.ts'
 import { openMirror } from '../app/facts.ts'
 import type { Warehouse } from '../app/open.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { isStreamFailing } from '../maintenance/core/job-failure.ts'
 import type { FailingJob, ProjectHealth } from '../maintenance/maintenance.ts'
-import { markSynced, noSyncState, readProjectStates, readStreamStates } from '../maintenance/sql/gauges.ts'
+import {
+  markSynced,
+  noSyncState,
+  readProjectStates,
+  readStreamStates,
+} from '../maintenance/sql/gauges.ts'
 import { listPaused } from '../maintenance/sql/projects.ts'
 import { deleteExpired, deleteOldRecords } from '../maintenance/sql/retention.ts'
 import { listPendingStreams } from '../mirror/sql/pending-children.ts'
@@ -20,8 +29,14 @@ import { readStorage, type Storage } from '../warehouse/storage.ts'
 import type { WorkerResources } from './resources.ts'
 import type { WorkerContext } from './worker-context.ts'
 
-/** Mirrored child streams of the project that have pending children now. The others are marked as completely read. */
-export async function markSyncedAndListPending({ warehouse }: WorkerResources, { projectId, streams }: ProjectConfig) {
+/**
+ * Mirrored child streams of the project that have pending children now. The others are marked as
+ * completely read.
+ */
+export async function markSyncedAndListPending(
+  { warehouse }: WorkerResources,
+  { projectId, streams }: ProjectConfig,
+) {
   const mirrored = childStreamNames.filter((stream) => streams.includes(stream))
   const pending = await listPendingStreams(warehouse.db, projectId, Date.now())
   const synced = mirrored.filter((stream) => !pending.includes(stream))
@@ -29,15 +44,30 @@ export async function markSyncedAndListPending({ warehouse }: WorkerResources, {
   return mirrored.filter((stream) => pending.includes(stream))
 }
 
-/** When each stream was last read completely, by the project's id; 0 = never, because the key lacks its scope. */
+/**
+ * When each stream was last read completely, by the project's id; 0 = never, because the key lacks
+ * its scope.
+ */
 export async function readLastCompletions({ db }: Warehouse) {
   const completionTimes = (of: ReadonlyMap<StreamName, { at: EpochMs | null; skipped: boolean }>) =>
-    new Map([...of].flatMap(([stream, { at, skipped }]) => ((at ?? skipped) ? [[stream, at ?? 0] as const] : [])))
-  return new Map([...(await readStreamStates(db))].map(([project, of]) => [project, completionTimes(of)]))
+    new Map(
+      [...of].flatMap(([stream, { at, skipped }]) =>
+        (at ?? skipped) ? [[stream, at ?? 0] as const] : [],
+      ),
+    )
+  return new Map(
+    [...(await readStreamStates(db))].map(([project, of]) => [project, completionTimes(of)]),
+  )
 }
 
-/** Whether rollups are missing at the beginning, or have another time zone than configured. Reads the warehouse only. */
-export async function areRollupsBehind({ warehouse }: WorkerResources, project: ProjectConfig): Promise<boolean> {
+/**
+ * Whether rollups are missing at the beginning, or have another time zone than configured. Reads
+ * the warehouse only.
+ */
+export async function areRollupsBehind(
+  { warehouse }: WorkerResources,
+  project: ProjectConfig,
+): Promise<boolean> {
   const { projectId, streams, startDate, timeZone, schedules } = project
   if (!streams.includes('analytics') || schedules.analytics.kind === 'off') return false
   const mirror = openMirror(warehouse, projectId)
@@ -50,7 +80,10 @@ export async function areRollupsBehind({ warehouse }: WorkerResources, project: 
   return history.kind === 'known' && history.from < oldest.from
 }
 
-/** The health of the worker's projects, for metrics. `intervalOf`: how often the stream is to be read; null = never. */
+/**
+ * The health of the worker's projects, for metrics. `intervalOf`: how often the stream is to be
+ * read; null = never.
+ */
 export async function readMirrorHealth(
   { warehouse, budgets }: WorkerResources,
   projects: readonly ProjectConfig[],
@@ -90,7 +123,11 @@ export async function readMirrorHealth(
   )
 }
 
-async function isCircuitOpen(warehouse: Warehouse, { projectId }: ProjectConfig, now: EpochMs): Promise<boolean> {
+async function isCircuitOpen(
+  warehouse: Warehouse,
+  { projectId }: ProjectConfig,
+  now: EpochMs,
+): Promise<boolean> {
   const outcomes = await createOutbox(warehouse.projectDb(projectId)).listRecentOutcomes()
   const { all, batches } = evaluateCircuits(outcomes, now)
   return all !== null || batches.size > 0

@@ -1,8 +1,16 @@
-/** The resources that the parts of a worker share; and the pause of a project whose key the service denies. */
+/**
+ * The resources that the parts of a worker share; and the pause of a project whose key the service
+ * denies.
+ */
 import type { Warehouse } from '../app/open.ts'
 import { keyFingerprint, type RequestBudgets } from '../app/request-budgets.ts'
 import type { SendRecord } from '../app/send-record.ts'
-import { type Service, type ServiceOptions, withRequestCounting, withService } from '../app/service.ts'
+import {
+  type Service,
+  type ServiceOptions,
+  withRequestCounting,
+  withService,
+} from '../app/service.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import type { Metrics } from '../http/http.ts'
 import type { Logger } from '../log.ts'
@@ -46,12 +54,18 @@ export function withWorkerService<T>(
   work: (service: Service) => Promise<T>,
 ): Promise<T> {
   const { warehouse, budgets } = resources
-  return withService(project, budgets.forProject(project), serviceOptions(resources, project, signal), (service) =>
-    withRequestCounting(warehouse, project, purpose, service, () => work(service)),
+  return withService(
+    project,
+    budgets.forProject(project),
+    serviceOptions(resources, project, signal),
+    (service) => withRequestCounting(warehouse, project, purpose, service, () => work(service)),
   )
 }
 
-/** The service denies the key of a project, so it is paused until some time has passed or the key changes. */
+/**
+ * The service denies the key of a project, so it is paused until some time has passed or the key
+ * changes.
+ */
 export type PausedResult = { readonly kind: 'paused'; readonly why: string; readonly forMs: Ms }
 
 /** A denial that passes costs a minute; one that lasts is asked about four times an hour. */
@@ -64,7 +78,10 @@ export async function currentPause(
   project: ProjectConfig,
 ): Promise<{ readonly pause: PausedResult | null; readonly isRecorded: boolean }> {
   const stored = await readPause(warehouse.db, project.projectId)
-  const forMs = stored === null || stored.keyFingerprint !== keyFingerprint(project) ? 0 : stored.until - Date.now()
+  const forMs =
+    stored === null || stored.keyFingerprint !== keyFingerprint(project)
+      ? 0
+      : stored.until - Date.now()
   return {
     pause: stored === null || forMs <= 0 ? null : { kind: 'paused', why: stored.why, forMs },
     isRecorded: stored !== null,
@@ -92,8 +109,14 @@ export async function pauseProject(
   return { kind: 'paused', why, forMs }
 }
 
-/** A worker that starts tries each key at once: whoever restarts it may have made the key work again. */
-export async function endPauses({ db }: Pick<Warehouse, 'db'>, projects: readonly ProjectConfig[]): Promise<void> {
+/**
+ * A worker that starts tries each key at once: whoever restarts it may have made the key work
+ * again.
+ */
+export async function endPauses(
+  { db }: Pick<Warehouse, 'db'>,
+  projects: readonly ProjectConfig[],
+): Promise<void> {
   for (const { projectId } of projects)
     if ((await readPause(db, projectId)) !== null) await setPause(db, projectId, null)
 }

@@ -6,12 +6,21 @@ import { setPause } from '../maintenance/sql/projects.ts'
 import type { SyncOutcome } from '../mirror/mirror.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import type { Ms } from '../values/time.ts'
-import { currentPause, type PausedResult, pauseProject, serviceOptions, type WorkerResources } from './resources.ts'
+import {
+  currentPause,
+  type PausedResult,
+  pauseProject,
+  serviceOptions,
+  type WorkerResources,
+} from './resources.ts'
 
 /** The modes that a worker schedules; only people request `full`. */
 type SyncSliceMode = 'incremental' | 'reconcile'
 
-/** `sliceMs`: after this time the run ends as soon as it can be continued later. `signal`: ends it after the current page. */
+/**
+ * `sliceMs`: after this time the run ends as soon as it can be continued later. `signal`: ends it
+ * after the current page.
+ */
 export type SliceOptions = {
   readonly stream: StreamName
   readonly mode: SyncSliceMode
@@ -39,7 +48,11 @@ export async function runSyncSlice(
   const { warehouse, budgets, log, metrics } = resources
   const { pause, isRecorded } = await currentPause(resources, project)
   if (pause !== null) return pause
-  const lock = await acquireStreamLocks(warehouse.projectDb(project.projectId), [stream], Date.now())
+  const lock = await acquireStreamLocks(
+    warehouse.projectDb(project.projectId),
+    [stream],
+    Date.now(),
+  )
   if (!lock.held) return { kind: 'busy', holder: lock.holder }
   const endsAt = performance.now() + sliceMs
   const { run, isLockLost } = await runSyncUnderLock(lock, warehouse, budgets, project, {
@@ -61,7 +74,8 @@ export async function runSyncSlice(
   if (isLockLost) return { kind: 'busy', holder: 'another process' }
   const { outcome, reports } = run
   // The first slice of a reconcile marks all children as pending; incremental slices read them.
-  if (outcome === 'interrupted') return { kind: 'more', mode: isChildStream(stream) ? 'incremental' : mode }
+  if (outcome === 'interrupted')
+    return { kind: 'more', mode: isChildStream(stream) ? 'incremental' : mode }
   if (outcome === 'failed') {
     const failed = reports.find((report) => report.failed !== null)?.failed
     return { kind: 'failed', why: failed ?? 'the service does not answer' }

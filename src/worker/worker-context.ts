@@ -1,4 +1,7 @@
-/** What a worker needs longer than one job: the open warehouse, the budgets, its registration among the workers. */
+/**
+ * What a worker needs longer than one job: the open warehouse, the budgets, its registration among
+ * the workers.
+ */
 import { randomUUID } from 'node:crypto'
 import { addressOptions, openWarehouse, type Warehouse } from '../app/open.ts'
 import { openRequestBudgets } from '../app/request-budgets.ts'
@@ -17,10 +20,17 @@ import { endPauses, type WorkerResources } from './resources.ts'
 
 export type WorkerContext = Awaited<ReturnType<typeof openWorkerContext>>
 
-/** `onLost`: the worker must stop, as another one has taken over. Throws UserError if the warehouse cannot be used. */
+/**
+ * `onLost`: the worker must stop, as another one has taken over. Throws UserError if the warehouse
+ * cannot be used.
+ */
 export async function openWorkerContext(
   config: Config,
-  { onLost, log, metrics }: Pick<WorkerResources, 'log' | 'metrics'> & { readonly onLost: (error: Error) => void },
+  {
+    onLost,
+    log,
+    metrics,
+  }: Pick<WorkerResources, 'log' | 'metrics'> & { readonly onLost: (error: Error) => void },
 ) {
   const warehouse = await openWarehouse(config.databaseUrl, addressOptions(config))
   let unlock = async () => {}
@@ -37,9 +47,18 @@ export async function openWorkerContext(
   })
   await endPauses(warehouse, config.projects)
   const connections = openConnections()
-  const sendRecordOf = (project: ProjectConfig) => openSendRecord(config, project, { warehouse, budgets, log })
+  const sendRecordOf = (project: ProjectConfig) =>
+    openSendRecord(config, project, { warehouse, budgets, log })
   const isNewMessage = createRepeatFilter()
-  const resources: WorkerResources = { log, metrics, warehouse, budgets, connections, sendRecordOf, isNewMessage }
+  const resources: WorkerResources = {
+    log,
+    metrics,
+    warehouse,
+    budgets,
+    connections,
+    sendRecordOf,
+    isNewMessage,
+  }
   const workerId = randomUUID()
   const leadership = createLeaderLock(warehouse)
 
@@ -51,7 +70,10 @@ export async function openWorkerContext(
     /** Records that this worker runs, and how it is configured, for `status` and for the others. */
     recordHeartbeat: (queue: BackendKind, configuration: string) =>
       recordWorkerHeartbeat(warehouse.db, { id: workerId, queue, configuration }, Date.now()),
-    /** Whether the running workers have different projects or schedules, as while a change is rolled out. */
+    /**
+     * Whether the running workers have different projects or schedules, as while a change is rolled
+     * out.
+     */
     workersDiffer: () => doWorkersDiffer(warehouse.db, Date.now()),
     describeLargeLog: () => describeLargeLog(config.databaseUrl),
     close: async () => {
@@ -78,7 +100,11 @@ function createLeaderLock(warehouse: Warehouse) {
     /** Acquires or extends the lock; false: another worker has it. */
     tryAcquire: async (): Promise<boolean> => {
       if (await held?.heartbeat(Date.now())) return true
-      const lock = await acquireStreamLocks(warehouse.projectDb(allProjects), [leaderRole], Date.now())
+      const lock = await acquireStreamLocks(
+        warehouse.projectDb(allProjects),
+        [leaderRole],
+        Date.now(),
+      )
       held = lock.held ? lock : null
       return lock.held
     },

@@ -1,5 +1,6 @@
 /**
- * What one worker process does with its jobs: slices of syncs and lanes, audits, housekeeping, and what it counts.
+ * What one worker process does with its jobs: slices of syncs and lanes, audits, housekeeping, and
+ * what it counts.
  */
 export { runAuditJob } from './audit-job.ts'
 export { createJobFailures, createRepeatFilter, type JobFailures } from './job-failures.ts'

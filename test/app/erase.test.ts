@@ -29,7 +29,11 @@ const auditCounts = {
   tookMs: 1,
 }
 
-type Options = { readonly calls?: 'plain' | 'caller' | 'nested'; readonly visitors?: number; readonly field?: string }
+type Options = {
+  readonly calls?: 'plain' | 'caller' | 'nested'
+  readonly visitors?: number
+  readonly field?: string
+}
 
 /** `field`: what the setting analytics.calls.visitor names. */
 async function mirrorOnePerson(database: 'sqlite' | 'postgres', options: Options = {}) {
@@ -46,7 +50,9 @@ async function mirrorOnePerson(database: 'sqlite' | 'postgres', options: Options
   const sync = (mode: 'incremental' | 'full' | 'reconcile') =>
     syncOnce(instance.url!, sandbox, { streams: streamNames, mode, project: settings })
   await sync('incremental')
-  const conversations = [...sandbox.truth('conversations')].map(({ row }) => row as { id: string; visitorId: string })
+  const conversations = [...sandbox.truth('conversations')].map(
+    ({ row }) => row as { id: string; visitorId: string },
+  )
   const visitor = conversations[0]!.visitorId
   const own = conversations.filter(({ visitorId }) => visitorId === visitor).map(({ id }) => id)
   const project = projectConfigOf(sandbox, { verifyAfterMs: 200, ...settings })
@@ -54,7 +60,8 @@ async function mirrorOnePerson(database: 'sqlite' | 'postgres', options: Options
     eraseVisitor(configOf(instance.url!, project), project, { visitor: id, by, dryRun })
   const [person] = await warehouse.query(`select name, email from visitors where id = '${visitor}'`)
   const ids = `'${own.join(`','`)}'`
-  const messages = await warehouse.query(`select content from messages where conversation_id in (${ids})
+  const messages =
+    await warehouse.query(`select content from messages where conversation_id in (${ids})
     and kind = 'utterance' and content not in (select content from messages where conversation_id not in (${ids}))`)
   return {
     ...fixture,
@@ -65,7 +72,12 @@ async function mirrorOnePerson(database: 'sqlite' | 'postgres', options: Options
     person: person!,
     verify: () =>
       verifyProject(configOf(instance.url!, project), project, {
-        ...{ streams: streamNames, limit: 9, signal: new AbortController().signal, onProgress: () => {} },
+        ...{
+          streams: streamNames,
+          limit: 9,
+          signal: new AbortController().signal,
+          onProgress: () => {},
+        },
         log: pino({ level: 'silent' }),
       }),
     words: messages.map(({ content }) => String(content)),
@@ -73,11 +85,18 @@ async function mirrorOnePerson(database: 'sqlite' | 'postgres', options: Options
 }
 
 /** Every table of the warehouse that names one of these, other than the list of what was erased. */
-async function findMentions({ warehouse }: Pick<OutboxFixture, 'warehouse'>, texts: readonly string[]) {
+async function findMentions(
+  { warehouse }: Pick<OutboxFixture, 'warehouse'>,
+  texts: readonly string[],
+) {
   const found: string[] = []
   for (const table of Object.keys(tables).filter((name) => name !== 'erased_ids')) {
     const stored = JSON.stringify(await warehouse.query(`select * from ${table}`)).toLowerCase()
-    found.push(...texts.filter((text) => stored.includes(text.toLowerCase())).map((text) => `${table}: ${text}`))
+    found.push(
+      ...texts
+        .filter((text) => stored.includes(text.toLowerCase()))
+        .map((text) => `${table}: ${text}`),
+    )
   }
   return found
 }
@@ -97,19 +116,57 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
     test('leaves no word and no id of them, in no table, and no sync brings them back', async () => {
       const fixture = await mirrorOnePerson(database)
-      const { erase, own, visitor, queue, push, sync, person, words, warehouse, instance, visitors, verify, sandbox } =
-        fixture
+      const {
+        erase,
+        own,
+        visitor,
+        queue,
+        push,
+        sync,
+        person,
+        words,
+        warehouse,
+        instance,
+        visitors,
+        verify,
+        sandbox,
+      } = fixture
       await queue(
         { operation: 'note', visitor_id: visitor, content: 'Secret note.', ref: 'note-1' },
-        { operation: 'message', conversation_id: own[0], content: 'Secret reply.', sender_name: 'Ann' },
-        { operation: 'note', visitor_id: visitors().find((id) => id !== visitor), content: 'Another person.' },
+        {
+          operation: 'message',
+          conversation_id: own[0],
+          content: 'Secret reply.',
+          sender_name: 'Ann',
+        },
+        {
+          operation: 'note',
+          visitor_id: visitors().find((id) => id !== visitor),
+          content: 'Another person.',
+        },
       )
       await push()
       await queue({ operation: 'visitor', visitor_id: visitor, name: 'Secret name' })
-      await warehouse.query(`update writebacks set found_by = 'Secret address' where visitor_id = '${visitor}'`)
-      const audit = { ...auditCounts, stream: 'visitors', startedAt: '2026-01-01T00:00:00Z' } as const
-      const difference = { stream: 'visitors', key: visitor, kind: 'different', fields: [], storedHash: 'a' } as const
-      await createAuditStore(warehouse.projectDb(sandbox.projectId)).add(audit, [difference], Date.now())
+      await warehouse.query(
+        `update writebacks set found_by = 'Secret address' where visitor_id = '${visitor}'`,
+      )
+      const audit = {
+        ...auditCounts,
+        stream: 'visitors',
+        startedAt: '2026-01-01T00:00:00Z',
+      } as const
+      const difference = {
+        stream: 'visitors',
+        key: visitor,
+        kind: 'different',
+        fields: [],
+        storedHash: 'a',
+      } as const
+      await createAuditStore(warehouse.projectDb(sandbox.projectId)).add(
+        audit,
+        [difference],
+        Date.now(),
+      )
       const secrets = ['note', 'reply', 'name', 'address'].map((what) => `secret ${what}`)
       const texts = [visitor, ...own, ...words, String(person.email), ...secrets]
       expect(await findMentions(fixture, texts)).not.toEqual([])
@@ -121,12 +178,22 @@ for (const database of ['sqlite', 'postgres'] as const) {
         expect(await sync(mode)).toMatchObject({ outcome: 'complete' })
       expect(await findMentions(fixture, texts)).toEqual([])
       // The same file again sends nothing twice.
-      await queue({ operation: 'note', visitor_id: visitors()[0], content: 'Once more.', ref: 'note-1' })
+      await queue({
+        operation: 'note',
+        visitor_id: visitors()[0],
+        content: 'Once more.',
+        ref: 'note-1',
+      })
       expect(await push()).toMatchObject({ settled: {} })
       const verified = await verify()
       expect(verified.differences).toEqual([])
       const kept = await warehouse.query('select status, payload from writebacks order by seq')
-      expect(kept.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded', 'cancelled'])
+      expect(kept.map(({ status }) => status)).toEqual([
+        'succeeded',
+        'succeeded',
+        'succeeded',
+        'cancelled',
+      ])
       expect(JSON.stringify(kept)).toContain('Another person.')
       const [event] = await createAuditLog(warehouse.db).list(null, 1)
       expect(event).toMatchObject({ person: by, action: 'visitor_erased', subject: null })
@@ -134,7 +201,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
       await warehouse.query('vacuum')
       await warehouse.query('pragma wal_checkpoint(truncate)')
       const file = readFileSync(instance.url!.slice('sqlite:'.length), 'latin1')
-      expect(['Secret note.', 'Secret reply.', words[0]!].filter((text) => file.includes(text))).toEqual([])
+      expect(
+        ['Secret note.', 'Secret reply.', words[0]!].filter((text) => file.includes(text)),
+      ).toEqual([])
     })
 
     test('is refused while a write-back to them may be arriving', async () => {
@@ -149,26 +218,35 @@ for (const database of ['sqlite', 'postgres'] as const) {
       ['the field that a setting names', { calls: 'caller', field: 'caller.ref' }],
       ['any field, if it is a UUID', { calls: 'nested' }],
       ['the field that views try', { calls: 'plain' }],
-    ] as const)('takes the calls whose visitor stands in %s, and no sync brings one back', async (_, options) => {
-      const { erase, sync, verify, visitor, sandbox, warehouse } = await mirrorOnePerson(database, options)
-      sandbox.mutate.addCall(visitor)
-      await sync('incremental')
-      const ofVisitor = `lower(cast(raw as text)) like '%${visitor.toLowerCase()}%'`
-      const count = async () => (await warehouse.query(`select id from calls where ${ofVisitor}`)).length
-      const before = await count()
-      expect(before).toBeGreaterThan(0)
-      expect((await erase(true)).rows.calls).toBe(before)
-      const { rows, search } = await erase(false)
-      expect([rows.calls, await count(), search?.remains]).toEqual([before, 0, []])
-      // Neither these nor new ones.
-      sandbox.mutate.addCall(visitor)
-      sandbox.mutate.addConversation(visitor, 'Hello, it is me once more.')
-      for (const mode of ['incremental', 'reconcile', 'full'] as const) await sync(mode)
-      expect([await count(), (await verify()).differences]).toEqual([0, []])
-      expect(await warehouse.query(`select 1 from message_rows where content = 'Hello, it is me once more.'`)).toEqual(
-        [],
-      )
-    })
+    ] as const)(
+      'takes the calls whose visitor stands in %s, and no sync brings one back',
+      async (_, options) => {
+        const { erase, sync, verify, visitor, sandbox, warehouse } = await mirrorOnePerson(
+          database,
+          options,
+        )
+        sandbox.mutate.addCall(visitor)
+        await sync('incremental')
+        const ofVisitor = `lower(cast(raw as text)) like '%${visitor.toLowerCase()}%'`
+        const count = async () =>
+          (await warehouse.query(`select id from calls where ${ofVisitor}`)).length
+        const before = await count()
+        expect(before).toBeGreaterThan(0)
+        expect((await erase(true)).rows.calls).toBe(before)
+        const { rows, search } = await erase(false)
+        expect([rows.calls, await count(), search?.remains]).toEqual([before, 0, []])
+        // Neither these nor new ones.
+        sandbox.mutate.addCall(visitor)
+        sandbox.mutate.addConversation(visitor, 'Hello, it is me once more.')
+        for (const mode of ['incremental', 'reconcile', 'full'] as const) await sync(mode)
+        expect([await count(), (await verify()).differences]).toEqual([0, []])
+        expect(
+          await warehouse.query(
+            `select 1 from message_rows where content = 'Hello, it is me once more.'`,
+          ),
+        ).toEqual([])
+      },
+    )
 
     test('takes a short id only from fields that are the visitor, and refuses it there', async () => {
       const { erase, sandbox, warehouse } = await mirrorOnePerson(database, { field: 'caller.ref' })
@@ -184,26 +262,34 @@ for (const database of ['sqlite', 'postgres'] as const) {
       expect((await erase(false, 'v7')).rows).toEqual({ visitors: 1, calls: 1 })
       await insertCall('k3', '{"id":"k3","caller":{"ref":"V7"}}')
       await insertCall('k4', '{"id":"k4","room":"v7"}')
-      const left = await warehouse.query(`select id from calls where id in ('k1', 'k2', 'k3', 'k4') order by id`)
+      const left = await warehouse.query(
+        `select id from calls where id in ('k1', 'k2', 'k3', 'k4') order by id`,
+      )
       expect(left.map(({ id }) => id)).toEqual(['k2', 'k4'])
     })
 
     test('says where else their address stands, never the address, and nothing of a short name', async () => {
-      const { erase, person, visitor, warehouse, visitors, sync, sandbox } = await mirrorOnePerson(database)
+      const { erase, person, visitor, warehouse, visitors, sync, sandbox } =
+        await mirrorOnePerson(database)
       const other = visitors().find((id) => id !== visitor)!
       sandbox.mutate.renameVisitor(visitor, 'Al', 'jo@example.com')
       sandbox.mutate.renameVisitor(other, 'Alan Alder', 'mojo@example.com')
       await sync('full')
       expect(person.email).not.toBe('jo@example.com')
       await warehouse.query(`create table own_copy as select id, email, raw from visitors`)
-      await warehouse.query(`create view vip as select id from visitors where email = 'jo@example.com'`)
+      await warehouse.query(
+        `create view vip as select id from visitors where email = 'jo@example.com'`,
+      )
       await warehouse.query(`insert into service_behaviours (project_id, name, value, evidence, learned_at)
         values ('p', 'n', 'v', 'as jo@example.com shows', '2026-01-01T00:00:00Z')`)
       if (database === 'postgres')
         await warehouse.query('create materialized view own_view as select email from visitors')
       const { search } = await erase(false)
-      const commands = Object.fromEntries(search!.remains.map(({ place, command }) => [place, command]))
-      const files = database === 'sqlite' ? {} : { 'own_view.email': 'refresh materialized view own_view' }
+      const commands = Object.fromEntries(
+        search!.remains.map(({ place, command }) => [place, command]),
+      )
+      const files =
+        database === 'sqlite' ? {} : { 'own_view.email': 'refresh materialized view own_view' }
       expect(commands).toEqual({
         'own_copy.id': null,
         'own_copy.email': null,
@@ -225,13 +311,17 @@ test('of an erased visitor Postgres keeps nothing in statistics, indexes or file
   await warehouse.query('create statistics own_statistics (mcv) on name, email from visitors')
   await warehouse.query('analyze')
   const kept = async () => {
-    const found = await warehouse.query(`select cast(s as text) as t from pg_stats s where schemaname = current_schema()
+    const found =
+      await warehouse.query(`select cast(s as text) as t from pg_stats s where schemaname = current_schema()
       and tablename <> 'erased_ids' union all select cast(s as text) from pg_stats_ext s`)
     const all = JSON.stringify(found).toLowerCase()
-    return [person.email, person.name, visitor].filter((value) => all.includes(String(value).toLowerCase()))
+    return [person.email, person.name, visitor].filter((value) =>
+      all.includes(String(value).toLowerCase()),
+    )
   }
   expect(await kept()).not.toEqual([])
-  const file = async () => (await warehouse.query(`select pg_relation_filenode('visitors') as file`))[0]!.file
+  const file = async () =>
+    (await warehouse.query(`select pg_relation_filenode('visitors') as file`))[0]!.file
   const before = await file()
   const { search } = await erase(false)
   expect([await kept(), search!.remains, (await file()) !== before]).toEqual([[], [], true])
@@ -276,7 +366,10 @@ test('while an older transaction is open, deleted rows stay in the files of Post
   const { search } = await erase(false).finally(resolve)
   await reading
   expect(search!.remains).toEqual([
-    expect.objectContaining({ values: null, command: expect.stringMatching(/^vacuum full .*visitors/) }),
+    expect.objectContaining({
+      values: null,
+      command: expect.stringMatching(/^vacuum full .*visitors/),
+    }),
   ])
 })
 
@@ -287,7 +380,8 @@ test('while another process reads a SQLite file, its log keeps what was erased, 
   const reader = new Sqlite(path, { readonly: true })
   const secrets = ['A secret note of theirs.', String(person.email)]
   const contentOf = (file: string) => (existsSync(file) ? readFileSync(file, 'latin1') : '')
-  const inFiles = () => secrets.filter((text) => [path, `${path}-wal`].some((file) => contentOf(file).includes(text)))
+  const inFiles = () =>
+    secrets.filter((text) => [path, `${path}-wal`].some((file) => contentOf(file).includes(text)))
   reader.exec('begin')
   reader.prepare('select count(*) from visitors').get()
   writeFileSync(`${path}.bak`, readFileSync(`${path}-wal`))
@@ -308,17 +402,25 @@ test('while another process reads a SQLite file, its log keeps what was erased, 
 })
 
 test('a SQLite file has no byte of what was erased, nor has its log, with a worker beside it', async () => {
-  const { erase, instance, own, person, visitor, queue, push, words } = await mirrorOnePerson('sqlite')
+  const { erase, instance, own, person, visitor, queue, push, words } =
+    await mirrorOnePerson('sqlite')
   await queue(
     { operation: 'note', visitor_id: visitor, content: 'Secret note of them.' },
-    { operation: 'message', conversation_id: own[0], content: 'Secret reply to them.', sender_name: 'Ann' },
+    {
+      operation: 'message',
+      conversation_id: own[0],
+      content: 'Secret reply to them.',
+      sender_name: 'Ann',
+    },
   )
   await push()
   const worker = await instance.open()
   await worker.query('select count(*) from messages')
   const { search } = await erase(false)
   const path = instance.url.slice('sqlite:'.length)
-  const all = [path, `${path}-wal`, `${path}-sends`].filter(existsSync).map((file) => readFileSync(file, 'latin1'))
+  const all = [path, `${path}-wal`, `${path}-sends`]
+    .filter(existsSync)
+    .map((file) => readFileSync(file, 'latin1'))
   const texts = ['Secret note of them.', 'Secret reply to them.', String(person.email), words[0]!]
   expect(texts.filter((text) => all.some((bytes) => bytes.includes(text)))).toEqual([])
   expect(search).toMatchObject({ remains: [], unread: [] })

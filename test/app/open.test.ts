@@ -34,7 +34,12 @@ function createFolder(): string {
 }
 
 /** The tests' server, with another port, password, path or schema. */
-function postgresUrl(change: { port?: string; password?: string; pathname?: string; schema?: string }): string {
+function postgresUrl(change: {
+  port?: string
+  password?: string
+  pathname?: string
+  schema?: string
+}): string {
   const { schema, ...parts } = change
   const url = Object.assign(new URL(inject('postgresUrl')), parts)
   if (schema !== undefined) url.searchParams.set('schema', schema)
@@ -58,7 +63,9 @@ for (const db of databases) {
               left join pg_index i on i.indrelid = c.oid and i.indisprimary
               where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace`)
       const columns = (name: string) => found.filter((row) => row.t === name)
-      const specs = Object.entries<TableSpec>(tables).filter(([, { storedIn }]) => storedIn === undefined)
+      const specs = Object.entries<TableSpec>(tables).filter(
+        ([, { storedIn }]) => storedIn === undefined,
+      )
       for (const [name, table] of specs) {
         expect(
           columns(name)
@@ -67,11 +74,14 @@ for (const db of databases) {
           name,
         ).toEqual(Object.keys(table.columns).sort())
         const key = columns(name).filter((row) => Boolean(row.k))
-        const expected = database.kind === 'postgres' && table.postgresIndex !== undefined ? [] : table.key
+        const expected =
+          database.kind === 'postgres' && table.postgresIndex !== undefined ? [] : table.key
         expect(key.map((row) => row.c).sort(), `key of ${name}`).toEqual([...expected].sort())
         if ('project_id' in table.columns) expect(table.key[0]).toBe('project_id')
       }
-      const names = found.map((row) => String(row.t)).filter((name) => !name.startsWith(searchIndexTable))
+      const names = found
+        .map((row) => String(row.t))
+        .filter((name) => !name.startsWith(searchIndexTable))
       expect(new Set(names)).toEqual(new Set([...specs.map(([name]) => name), 'sync_schema']))
     })
 
@@ -94,7 +104,11 @@ for (const db of databases) {
       const { database, warehouse } = await openNewWarehouse(db)
       const all = migrationNames
       expect(warehouse.migration).toMatchObject({ from: null, applied: all })
-      expect((await database.open()).migration).toEqual({ from: all.at(-1), to: all.at(-1), applied: [] })
+      expect((await database.open()).migration).toEqual({
+        from: all.at(-1),
+        to: all.at(-1),
+        applied: [],
+      })
     })
 
     test('processes that open an empty database at once all succeed', async () => {
@@ -119,7 +133,9 @@ test('a reader needs a database that has been mirrored into', async () => {
   const missing = await errorOf(openWarehouse(`sqlite:${path}`, { access: 'read' }))
   expect(missing.next).toMatch(/deskmirror sync/)
   writeFileSync(path, '')
-  expect((await errorOf(openWarehouse(`sqlite:${path}`, { access: 'read' }))).why).toMatch(/nothing has been mirrored/)
+  expect((await errorOf(openWarehouse(`sqlite:${path}`, { access: 'read' }))).why).toMatch(
+    /nothing has been mirrored/,
+  )
   const written = await openWarehouse(`sqlite:${path}`)
   await written.close()
   await (await openWarehouse(`sqlite:${path}`, { access: 'read' })).close()
@@ -131,8 +147,13 @@ test('the message says what is wrong with a SQLite path', async () => {
     /folder .*\/no\/such does not exist/,
   )
   expect((await errorOf(openWarehouse(`sqlite:${own}`))).why).toBe('it is a folder')
-  writeFileSync(join(own, 'text.db'), 'this is not a database, but text that is long enough to be one'.repeat(30))
-  expect((await errorOf(openWarehouse(`sqlite:${own}/text.db`))).why).toMatch(/not a SQLite database/)
+  writeFileSync(
+    join(own, 'text.db'),
+    'this is not a database, but text that is long enough to be one'.repeat(30),
+  )
+  expect((await errorOf(openWarehouse(`sqlite:${own}/text.db`))).why).toMatch(
+    /not a SQLite database/,
+  )
 })
 
 test('the message says that a folder is not writable', async () => {
@@ -165,7 +186,9 @@ test('a wrong password must be corrected, and is not printed', async () => {
 
 test('the message names a missing password, database or schema', async () => {
   expect((await errorOf(openWarehouse(postgresUrl({ password: '' })))).exitCode).toBe(2)
-  expect((await errorOf(openWarehouse(postgresUrl({ pathname: '/none' })))).why).toMatch(/no database/)
+  expect((await errorOf(openWarehouse(postgresUrl({ pathname: '/none' })))).why).toMatch(
+    /no database/,
+  )
   const error = await errorOf(openWarehouse(postgresUrl({ schema: 'none' })))
   expect(error).toMatchObject({ exitCode: 2, why: expect.stringMatching(/no schema/) })
 })
@@ -175,7 +198,10 @@ test('a URL that names no database is rejected without quoting it', () => {
     expect(() => parseDatabaseUrl(url)).toThrow(UserError)
     expect(() => parseDatabaseUrl(url)).not.toThrow(/secret/)
   }
-  expect(parseDatabaseUrl('sqlite:///var/main.db')).toMatchObject({ kind: 'sqlite', path: '/var/main.db' })
+  expect(parseDatabaseUrl('sqlite:///var/main.db')).toMatchObject({
+    kind: 'sqlite',
+    path: '/var/main.db',
+  })
 })
 
 test('readers and the writer do not block each other', async () => {
@@ -197,7 +223,8 @@ test('after Postgres has dropped its connections, new ones are opened', async ()
   await other.all(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid()`)
   const commitAgain = async () => (await mirror.commit(commit('visitors', [visitor('v2')]))).changed
-  // The first attempt may use a connection whose end has not arrived yet: an error that says that trying again helps.
+  // The first attempt may use a connection whose end has not arrived yet: an error that says that
+  // trying again helps.
   const changed = await commitAgain().catch(async (error: unknown) => {
     expect(error).toMatchObject({ exitCode: 1 })
     return commitAgain()
@@ -212,7 +239,9 @@ test('times are read as UTC, whatever the server and the URL say', () => {
   expect(parsePostgresTime('infinity')).toBe('9999-12-31T23:59:59Z')
   expect(parsePostgresTime('10000-01-01 00:00:00+00')).toBe('9999-12-31T23:59:59Z')
   expect(parsePostgresTime('0044-03-15 00:00:00+00 BC')).toBe('0001-01-01T00:00:00Z')
-  expect(splitPostgresUrl('postgres://h/d?schema=My%20main&options=-c%20timezone%3DAsia/Tokyo')).toEqual({
+  expect(
+    splitPostgresUrl('postgres://h/d?schema=My%20main&options=-c%20timezone%3DAsia/Tokyo'),
+  ).toEqual({
     connectionString: 'postgres://h/d',
     options:
       '-c timezone=Asia/Tokyo -c timezone=UTC -c datestyle=ISO -c standard_conforming_strings=on -c search_path="My\\ main"',
@@ -221,11 +250,21 @@ test('times are read as UTC, whatever the server and the URL say', () => {
 })
 
 test('sslmode of the URL is respected, and a certificate file that it names must exist', async () => {
-  expect(splitPostgresUrl('postgres://h/d?sslmode=require').connectionString).toBe('postgres://h/d?sslmode=verify-full')
-  expect(splitPostgresUrl('postgres://h/d?sslmode=disable').connectionString).toBe('postgres://h/d?sslmode=disable')
+  expect(splitPostgresUrl('postgres://h/d?sslmode=require').connectionString).toBe(
+    'postgres://h/d?sslmode=verify-full',
+  )
+  expect(splitPostgresUrl('postgres://h/d?sslmode=disable').connectionString).toBe(
+    'postgres://h/d?sslmode=disable',
+  )
   const at = (query: string) => errorOf(openWarehouse(`${inject('postgresUrl')}?${query}`))
-  expect(await at('sslmode=require')).toMatchObject({ exitCode: 2, why: 'the server does not support TLS' })
-  expect(await at('sslrootcert=/nowhere.pem')).toMatchObject({ exitCode: 2, why: expect.stringMatching(/sslrootcert/) })
+  expect(await at('sslmode=require')).toMatchObject({
+    exitCode: 2,
+    why: 'the server does not support TLS',
+  })
+  expect(await at('sslrootcert=/nowhere.pem')).toMatchObject({
+    exitCode: 2,
+    why: expect.stringMatching(/sslrootcert/),
+  })
 })
 
 test('what the URL does not say is not blamed on it', async () => {
@@ -237,7 +276,10 @@ test('what the URL does not say is not blamed on it', async () => {
   })
   process.env['PGSSLMODE'] = 'require'
   const byVariable = await errorOf(openWarehouse(url))
-  expect(byVariable).toMatchObject({ exitCode: 2, next: 'unset PGSSLMODE, or enable TLS on the server' })
+  expect(byVariable).toMatchObject({
+    exitCode: 2,
+    next: 'unset PGSSLMODE, or enable TLS on the server',
+  })
   const byUrl = await errorOf(openWarehouse(`${url}?sslmode=require`))
   expect(byUrl.next).toBe('remove sslmode in DESKMIRROR_DATABASE_URL, or enable TLS on the server')
   delete process.env['PGSSLMODE']

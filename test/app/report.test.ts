@@ -25,7 +25,8 @@ for (const db of databases) {
     const dates = { from: '2026-06-01', to: '2026-06-07' }
     const report = await readReport(configOf(url, project), project, dates, Date.parse(sandboxNow))
 
-    const isWithin = (time: unknown) => String(time) >= dates.from && String(time).slice(0, 10) <= dates.to
+    const isWithin = (time: unknown) =>
+      String(time) >= dates.from && String(time).slice(0, 10) <= dates.to
     const rowsOf = (stream: 'conversations' | 'calls') =>
       [...service.truth(stream)].map(({ row }) => row as Readonly<Record<string, unknown>>)
     const conversations = rowsOf('conversations').filter((row) => isWithin(row.createdAt))
@@ -36,7 +37,8 @@ for (const db of databases) {
     expect(report.backlog.openAtEnd.value).not.toBeNull()
     expect(report.days.reduce((sum, { started }) => sum + started, 0)).toBe(conversations.length)
     expect(report.hours.reduce((sum, { waits }) => sum + waits, 0)).toBe(report.volume.waits.value)
-    const { answeredByHuman, answeredByAi, closedWithoutAnswer, ongoingWaits, waits } = report.volume
+    const { answeredByHuman, answeredByAi, closedWithoutAnswer, ongoingWaits, waits } =
+      report.volume
     const ends = [answeredByHuman, answeredByAi, closedWithoutAnswer, ongoingWaits]
     expect(ends.reduce((sum, { value }) => sum + (value ?? 0), 0)).toBe(waits.value)
     expect(report.agents.reduce((sum, { messages }) => sum + (messages.value ?? 0), 0)).toBe(
@@ -50,7 +52,9 @@ test('a file is replaced as a whole if that is said, and errors say what to do',
   const path = join(folder, 'week.html')
   writeFileSync(path, 'last week')
   const [once, again] = [false, true].map((overwrite) => ({ overwrite, kept: [] }))
-  await expect(writeReportFile(path, 'this week', once!)).rejects.toMatchObject({ why: 'the file exists' })
+  await expect(writeReportFile(path, 'this week', once!)).rejects.toMatchObject({
+    why: 'the file exists',
+  })
   expect(readFileSync(path, 'utf8')).toBe('last week')
   await writeReportFile(path, 'this week', again!)
   expect(readFileSync(path, 'utf8')).toBe('this week')
@@ -58,6 +62,8 @@ test('a file is replaced as a whole if that is said, and errors say what to do',
     what: `cannot write ${join(path, 'week.html')}`,
     why: 'a part of the path is not a folder',
   })
-  await expect(writeReportFile(folder, '', again!)).rejects.toMatchObject({ why: 'it exists and is not a file' })
+  await expect(writeReportFile(folder, '', again!)).rejects.toMatchObject({
+    why: 'it exists and is not a file',
+  })
   expect(readdirSync(folder)).toEqual(['week.html'])
 })

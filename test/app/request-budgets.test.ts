@@ -21,11 +21,16 @@ for (const db of databases) {
       const before = budgets.forProject(project)
       const { signal } = new AbortController()
       await before.acquire({ priority: 'fresh', write: false, maxDurationMs: 5000, signal })
-      expect(await budgets.forProject({ ...project }).view()).toMatchObject({ limit: 600, inUse: 1 })
+      expect(await budgets.forProject({ ...project }).view()).toMatchObject({
+        limit: 600,
+        inUse: 1,
+      })
       const after = budgets.forProject({ ...project, rate: minute(300) })
       expect(await after.view()).toMatchObject({ limit: 300, inUse: 1 })
       expect(await budgets.ifOpened(project)?.view()).toMatchObject({ limit: 300, inUse: 1 })
-      expect(await budgets.forProject({ ...project, rateMargin: 0.1 }).view()).toMatchObject({ slots: 540 })
+      expect(await budgets.forProject({ ...project, rateMargin: 0.1 }).view()).toMatchObject({
+        slots: 540,
+      })
     } finally {
       budgets.close()
       await sandbox.stop()
@@ -39,7 +44,12 @@ test('a closed budget logs when it is open again', async () => {
   onTestFinished(location.drop)
   const warehouse = await location.open()
   const lines: { readonly event: string }[] = []
-  const log = createLog({ level: 'info', pretty: false, secrets: [], write: (line) => lines.push(JSON.parse(line)) })
+  const log = createLog({
+    level: 'info',
+    pretty: false,
+    secrets: [],
+    write: (line) => lines.push(JSON.parse(line)),
+  })
   const rate = { requests: 100, windowMs: 200 }
   const opened: Promise<void>[] = []
   const store = createSharedStore({
@@ -57,5 +67,7 @@ test('a closed budget logs when it is open again', async () => {
   await acquire()
   expect(opened).toHaveLength(1)
   await opened[0]
-  expect(lines).toMatchObject([{ event: 'budget.opened', project: 'shop', for_ms: expect.any(Number) }])
+  expect(lines).toMatchObject([
+    { event: 'budget.opened', project: 'shop', for_ms: expect.any(Number) },
+  ])
 })

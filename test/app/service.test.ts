@@ -13,10 +13,15 @@ const budget = createRequestBudget(createMemoryStore({ ...project, reserve: 0, r
 
 test('a run that has ended listens to no signal: Node would keep the signal and all of the run', async () => {
   const { signal } = new AbortController()
-  const used = await withService(project, budget, { signal, log: pino({ level: 'silent' }) }, async (service) => {
-    expect(getEventListeners(service.signal, 'abort')).toHaveLength(1)
-    return service.signal
-  })
+  const used = await withService(
+    project,
+    budget,
+    { signal, log: pino({ level: 'silent' }) },
+    async (service) => {
+      expect(getEventListeners(service.signal, 'abort')).toHaveLength(1)
+      return service.signal
+    },
+  )
   expect(getEventListeners(used, 'abort')).toEqual([])
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })

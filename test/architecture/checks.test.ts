@@ -4,7 +4,10 @@ import { expect, test } from 'vitest'
 
 const root = new URL('../..', import.meta.url).pathname
 
-function run(command: string, ...args: string[]): { readonly status: number | null; readonly output: string } {
+function run(
+  command: string,
+  ...args: string[]
+): { readonly status: number | null; readonly output: string } {
   // The compiler is a Go program, and would spend a third of its time on collecting garbage.
   const env = { ...process.env, GOGC: 'off' }
   const { status, stdout, stderr } = spawnSync(command, args, { cwd: root, encoding: 'utf8', env })

@@ -24,25 +24,38 @@ function anchorsOf(path: string): readonly string[] {
 
 test('every link leads to a file and a heading', () => {
   const broken = documents.flatMap((path) =>
-    [...read(path).matchAll(/\]\((?!https?:)([^()#\s]*)(?:#([^()\s]*))?\)/g)].flatMap(([link, file = '', anchor]) => {
-      const target = file === '' ? path : join(dirname(path), file)
-      const isFound = existsSync(join(root, target)) && (anchor === undefined || anchorsOf(target).includes(anchor))
-      return isFound ? [] : [`${path}: ${link}`]
-    }),
+    [...read(path).matchAll(/\]\((?!https?:)([^()#\s]*)(?:#([^()\s]*))?\)/g)].flatMap(
+      ([link, file = '', anchor]) => {
+        const target = file === '' ? path : join(dirname(path), file)
+        const isFound =
+          existsSync(join(root, target)) &&
+          (anchor === undefined || anchorsOf(target).includes(anchor))
+        return isFound ? [] : [`${path}: ${link}`]
+      },
+    ),
   )
   expect(documents.length).toBeGreaterThan(10)
   expect(broken).toEqual([])
 })
 
 test('every file that a document or a comment names is there', () => {
-  const sources = globSync(['{src,jobs,schema,bin,build,bench,deploy}/**/*', 'docker-compose.yml', 'Dockerfile'], {
-    cwd: root,
-  })
-  const paths = sources.filter((path) => statSync(join(root, path)).isFile() && !path.includes('secrets'))
+  const sources = globSync(
+    ['{src,jobs,schema,bin,build,bench,deploy}/**/*', 'docker-compose.yml', 'Dockerfile'],
+    {
+      cwd: root,
+    },
+  )
+  const paths = sources.filter(
+    (path) => statSync(join(root, path)).isFile() && !path.includes('secrets'),
+  )
   const inDocuments = /`((?:src|jobs|schema|test|bench|bin|build|deploy)\/[\w./-]+\.\w+)`/g
   const missing = [
-    ...documents.flatMap((path) => [...read(path).matchAll(inDocuments)].map(([, name = '']) => [path, name])),
-    ...paths.flatMap((path) => [...read(path).matchAll(/\bdocs\/[\w/-]+\.md/g)].map(([name]) => [path, name])),
+    ...documents.flatMap((path) =>
+      [...read(path).matchAll(inDocuments)].map(([, name = '']) => [path, name]),
+    ),
+    ...paths.flatMap((path) =>
+      [...read(path).matchAll(/\bdocs\/[\w/-]+\.md/g)].map(([name]) => [path, name]),
+    ),
   ].filter(([, name = '']) => !existsSync(join(root, name)))
   expect(missing.map(([path, name]) => `${path}: ${name}`)).toEqual([])
 })

@@ -1,4 +1,7 @@
-/** Runs every parser over long runs of one character, in a process that can be killed: quadratic time takes minutes here. */
+/**
+ * Runs every parser over long runs of one character, in a process that can be killed: quadratic
+ * time takes minutes here.
+ */
 import { Readable } from 'node:stream'
 import { mayBeSecret, redactValue } from '../../src/config/problems.ts'
 import { parseSchedule } from '../../src/config/project-settings.ts'
@@ -24,28 +27,51 @@ const request = { method: 'GET', path: '/public/calls/1', priority: 'fresh' } as
 const redact = createRedactor('svc_live_secret')
 const context = { request, requestedAt: 0, receivedAt: 0, defaultRetryAfterMs: 60_000, redact }
 
-function classifyAnswer(status: number, body: unknown, headers: Record<string, string> = {}): unknown {
+function classifyAnswer(
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): unknown {
   const splitBody = { rest: Buffer.from(JSON.stringify(body)), batches: null }
   return classifyExchange({ kind: 'complete', head: { status, headers }, body: splitBody }, context)
 }
 
-const row = (text: string) => ({ id: 'c1', [text]: text, createdAt: text, nested: { [text]: [text] } })
-const snapshotMessage = (content: string) => ({ id: '1', at: 0, content, senderName: content, side: 'team' as const })
+const row = (text: string) => ({
+  id: 'c1',
+  [text]: text,
+  createdAt: text,
+  nested: { [text]: [text] },
+})
+const snapshotMessage = (content: string) => ({
+  id: '1',
+  at: 0,
+  content,
+  senderName: content,
+  side: 'team' as const,
+})
 
 function parseFile(format: ImportFormat, lines: readonly string[]): Promise<unknown> {
   const bytes = Buffer.from(lines.join('\n'))
   // A file with NUL characters is refused before it is read.
-  const form = detectFileForm(Buffer.from((lines[0]?.slice(0, 10) ?? '').replaceAll('\0', ' ')), { format })
+  const form = detectFileForm(Buffer.from((lines[0]?.slice(0, 10) ?? '').replaceAll('\0', ' ')), {
+    format,
+  })
   return Array.fromAsync(parseLines(Readable.from([bytes]), form, { ignoreColumns: 'all' }))
 }
 
 /** Each parser with text that a service, a file or a person may have written. */
 const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   'the message of a 403': (text) =>
-    classifyAnswer(403, { error: { code: 'api_key_scope_missing', message: text, status: 403 }, requestId: text }),
+    classifyAnswer(403, {
+      error: { code: 'api_key_scope_missing', message: text, status: 403 },
+      requestId: text,
+    }),
   'the issues of a 400': (text) =>
-    classifyAnswer(400, { error: { code: text, message: text, context: { issues: [text, { path: [text, text] }] } } }),
-  'the headers of an answer': (text) => classifyAnswer(429, text, { 'retry-after': text, date: text, location: text }),
+    classifyAnswer(400, {
+      error: { code: text, message: text, context: { issues: [text, { path: [text, text] }] } },
+    }),
+  'the headers of an answer': (text) =>
+    classifyAnswer(429, text, { 'retry-after': text, date: text, location: text }),
   'a redirect': (text) => classifyAnswer(302, {}, { location: text }),
   'the bytes of a response': (text) => {
     const splitter = createRowSplitter()
@@ -57,11 +83,16 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   'the name of a column': (text) => columnName(text, new Set()),
   'a time': parseTime,
   JSON: tryParseJson,
-  'numbers in JSON': (text) => tryParseJson(`[ ${text},"${text.replace(/["\\\n]/g, '')}",1${'0'.repeat(400)}]`),
+  'numbers in JSON': (text) =>
+    tryParseJson(`[ ${text},"${text.replace(/["\\\n]/g, '')}",1${'0'.repeat(400)}]`),
   'JSON of a text': (text) => stringifyJson({ [text]: text }),
   'what a database cannot hold': (text) => {
     const stored = encodeJson('postgres', JSON.stringify(text))
-    return [decodeJson('postgres', stored), decodeText(encodeText('postgres', text)), encodeText('sqlite', text)]
+    return [
+      decodeJson('postgres', stored),
+      decodeText(encodeText('postgres', text)),
+      encodeText('sqlite', text),
+    ]
   },
   'rows of CSV': (text) =>
     parseFile('csv', [
@@ -87,14 +118,43 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
       ref: text,
     }),
   'a base URL': (text) => [parseBaseUrl(text), parseBaseUrl(`https://service.example/${text}`)],
-  'the address of a server': (text) => [parseServerUrl(text, ['redis']), parseServerUrl(`redis://${text}`, ['redis'])],
-  'a duration, a rate, a schedule': (text) => [parseDuration(text), parseRate(text), parseSchedule(text)],
+  'the address of a server': (text) => [
+    parseServerUrl(text, ['redis']),
+    parseServerUrl(`redis://${text}`, ['redis']),
+  ],
+  'a duration, a rate, a schedule': (text) => [
+    parseDuration(text),
+    parseRate(text),
+    parseSchedule(text),
+  ],
   'an invalid setting': (text) => [redactValue(text), mayBeSecret(text)],
-  'a shown reply': (text) => matchesPayload(snapshotMessage(text), { content: `${text}.`, sender_name: text }),
+  'a shown reply': (text) =>
+    matchesPayload(snapshotMessage(text), { content: `${text}.`, sender_name: text }),
   'a line for a terminal': toPrintable,
 }
 
-const letters = ['a', 'A', '0', '-', '.', '/', ' ', '\n', '<', '[', '{', '"', '\\', ':', '@', '_', ',', '\0', 'é', '␛']
+const letters = [
+  'a',
+  'A',
+  '0',
+  '-',
+  '.',
+  '/',
+  ' ',
+  '\n',
+  '<',
+  '[',
+  '{',
+  '"',
+  '\\',
+  ':',
+  '@',
+  '_',
+  ',',
+  '\0',
+  'é',
+  '␛',
+]
 const length = 100_000
 
 for (const [name, parse] of Object.entries(parsers)) {

@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { moduleViolations, type SourceFiles } from './modules.ts'
 
 const root = new URL('../..', import.meta.url).pathname
-const paths = globSync(['src/**/*.ts', 'schema/**/*.ts', 'jobs/**/*.ts', 'build/**/*.ts'], { cwd: root })
+const paths = globSync(['src/**/*.ts', 'schema/**/*.ts', 'jobs/**/*.ts', 'build/**/*.ts'], {
+  cwd: root,
+})
 const files: SourceFiles = new Map(
   paths.map((path) => [path.replaceAll('\\', '/'), readFileSync(`${root}${path}`, 'utf8')]),
 )
@@ -22,12 +24,18 @@ const violations: readonly { rule: string; files: Record<string, string>; says: 
   },
   {
     rule: 'the mirror knows nothing of write-backs',
-    files: { 'src/mirror/a.ts': "import type { b } from '../outbox/outbox.ts'", 'src/outbox/outbox.ts': '' },
+    files: {
+      'src/mirror/a.ts': "import type { b } from '../outbox/outbox.ts'",
+      'src/outbox/outbox.ts': '',
+    },
     says: /mirror may import only mirror, values, log, schema, config, warehouse, service/,
   },
   {
     rule: 'of another module, only what its front names is imported',
-    files: { 'src/cli/a.ts': "import { b } from '../mirror/sync/b.ts'", 'src/mirror/sync/b.ts': '' },
+    files: {
+      'src/cli/a.ts': "import { b } from '../mirror/sync/b.ts'",
+      'src/mirror/sync/b.ts': '',
+    },
     says: /src\/cli\/a\.ts imports \.\.\/mirror\/sync\/b\.ts: of mirror, others import only what src\/mirror\/mirror\.ts names/,
   },
   {

@@ -1,4 +1,7 @@
-/** The rules of modules: which may import which, and where decisions, SQL and packages may be. Pure: texts in, violations out. */
+/**
+ * The rules of modules: which may import which, and where decisions, SQL and packages may be. Pure:
+ * texts in, violations out.
+ */
 
 export type SourceFiles = ReadonlyMap<string, string>
 /** `names`: what is imported, by its name there. */
@@ -51,10 +54,24 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   build: [...bottom, 'analytics', 'http', 'cli'],
 }
 
-/** Modules of which others may import every file; of any other, what its front file names, which has the module's name. */
-const withoutFront: readonly string[] = [...bottom, 'document', 'sandbox', 'warehouse', 'service', 'app', 'jobs']
+/**
+ * Modules of which others may import every file; of any other, what its front file names, which has
+ * the module's name.
+ */
+const withoutFront: readonly string[] = [
+  ...bottom,
+  'document',
+  'sandbox',
+  'warehouse',
+  'service',
+  'app',
+  'jobs',
+]
 
-/** Packages that only some modules may import. SQL is written with kysely in `warehouse`, `schema`, and in folders `sql` and `views`. */
+/**
+ * Packages that only some modules may import. SQL is written with kysely in `warehouse`, `schema`,
+ * and in folders `sql` and `views`.
+ */
 const packageUsers: Readonly<Record<string, readonly string[]>> = {
   kysely: ['schema', 'warehouse', 'sql', 'views'],
   pg: ['warehouse', 'jobs'],
@@ -111,17 +128,21 @@ function moduleViolation({ from, what, target }: Import): string[] {
   const allowed = mayImport[importer]
   if (allowed === undefined) return [`${from}: the rules have no module ${importer}`]
   if (importer === imported || allowed.includes(imported)) return []
-  return [`${from} imports ${what}: ${importer} may import only ${[importer, ...allowed].join(', ')}`]
+  return [
+    `${from} imports ${what}: ${importer} may import only ${[importer, ...allowed].join(', ')}`,
+  ]
 }
 
 /**
- * Values are imported from the files that a front names, as the front itself would load its whole module. `build` makes
- * documents of what the modules contain.
+ * Values are imported from the files that a front names, as the front itself would load its whole
+ * module. `build` makes documents of what the modules contain.
  */
 function frontViolations(imports: readonly Import[]): string[] {
   const named = imports.filter(({ from }) => from === frontOf(from))
   const places = new Map(
-    named.flatMap(({ from, target, names }) => names.map(({ name }) => [`${from} ${name}`, target])),
+    named.flatMap(({ from, target, names }) =>
+      names.map(({ name }) => [`${from} ${name}`, target]),
+    ),
   )
   return imports.flatMap(({ from, what, target, names }) => {
     if (target === null || [moduleOf(target), 'build'].includes(moduleOf(from))) return []
@@ -133,7 +154,11 @@ function frontViolations(imports: readonly Import[]): string[] {
         names.length > 0
           ? names.every(({ name }) => placeOf(name) === target)
           : named.some((export_) => export_.from === front && export_.target === target)
-      return isNamed ? [] : [`${from} imports ${what}: of ${moduleOf(target)}, others import only what ${front} names`]
+      return isNamed
+        ? []
+        : [
+            `${from} imports ${what}: of ${moduleOf(target)}, others import only what ${front} names`,
+          ]
     }
     const loading = names.find(({ name, isType }) => !isType && placeOf(name) !== undefined)
     return loading === undefined
@@ -149,12 +174,17 @@ function frontOf(file: string): string {
 
 function packageViolation({ from, what, target }: Import): string[] {
   if (target !== null) return []
-  const name = what.startsWith('@') ? what.split('/').slice(0, 2).join('/') : (what.split('/')[0] ?? what)
+  const name = what.startsWith('@')
+    ? what.split('/').slice(0, 2).join('/')
+    : (what.split('/')[0] ?? what)
   const users = packageUsers[name]
   const places = [moduleOf(from), ...from.split('/').slice(2, -1)]
   const isMisplaced = users !== undefined && !places.some((place) => users.includes(place))
-  if (isMisplaced) return [`${from} imports ${what}: only ${users.join(' and ')} may import ${name}`]
-  return isPure(from) && outsideCore.test(what) ? [`${from} imports ${what}: a decision has no I/O`] : []
+  if (isMisplaced)
+    return [`${from} imports ${what}: only ${users.join(' and ')} may import ${name}`]
+  return isPure(from) && outsideCore.test(what)
+    ? [`${from} imports ${what}: a decision has no I/O`]
+    : []
 }
 
 /** Values, and the decisions of a module, which are in its folder `core`. */
@@ -164,30 +194,37 @@ function isPure(file: string): boolean {
 
 function coreViolation({ from, what, target }: Import): string[] {
   if (target === null || !isPure(from) || isPure(target)) return []
-  if (['schema', 'config', 'document'].includes(moduleOf(target)) || target === frontOf(target)) return []
+  if (['schema', 'config', 'document'].includes(moduleOf(target)) || target === frontOf(target))
+    return []
   return [`${from} imports ${what}: a decision imports only decisions and values`]
 }
 
 function pathViolation({ from, what, target }: Import, files: SourceFiles): string[] {
   if (target === null) return []
   if (!/\.(ts|json)$/.test(what)) return [`${from} imports ${what}: write the file's extension`]
-  return files.has(target) || target.endsWith('.json') ? [] : [`${from} imports ${what}: there is no such file`]
+  return files.has(target) || target.endsWith('.json')
+    ? []
+    : [`${from} imports ${what}: there is no such file`]
 }
 
 function textViolations(file: string, text: string): string[] {
   const code = withoutComments(text)
   const found: string[] = []
-  if (vagueNames.test(file)) found.push(`${file}: a vague name; name the file after what it contains`)
+  if (vagueNames.test(file))
+    found.push(`${file}: a vague name; name the file after what it contains`)
   if (file !== 'src/config/load.ts' && /\bprocess\s*(\.|\[\s*['"])env\b/.test(code)) {
     found.push(`${file} reads process.env: only src/config/load.ts may`)
   }
-  const clock = /\b(Date\.now|performance\.now|Math\.random|setTimeout|setInterval|new Date\(\))/.exec(code)
-  if (isPure(file) && clock !== null) found.push(`${file} uses ${clock[0]}: a decision has no clock, no random`)
+  const clock =
+    /\b(Date\.now|performance\.now|Math\.random|setTimeout|setInterval|new Date\(\))/.exec(code)
+  if (isPure(file) && clock !== null)
+    found.push(`${file} uses ${clock[0]}: a decision has no clock, no random`)
   return found
 }
 
 function importsOf(file: string, text: string): Import[] {
-  const pattern = /(?:^\s*(?:import|export)\b([^'"`;]*?)\bfrom\s*|^\s*import\s*|\bimport\s*\(\s*)(['"])([^'"]+)\2/gm
+  const pattern =
+    /(?:^\s*(?:import|export)\b([^'"`;]*?)\bfrom\s*|^\s*import\s*|\bimport\s*\(\s*)(['"])([^'"]+)\2/gm
   return [...withoutComments(text).matchAll(pattern)].map(([, clause = '', , what = '']) => ({
     from: file,
     what,
@@ -199,7 +236,10 @@ function importsOf(file: string, text: string): Import[] {
 function namesOf(clause: string): Import['names'] {
   const [before = '', list = ''] = clause.split(/[{}]/)
   const names = [...list.matchAll(/(type\s+)?(\w+)(\s+as\s+\w+)?\s*(,|$)/g)]
-  return names.map(([, type, name = '']) => ({ name, isType: type !== undefined || /^\s*type\b/.test(before) }))
+  return names.map(([, type, name = '']) => ({
+    name,
+    isType: type !== undefined || /^\s*type\b/.test(before),
+  }))
 }
 
 function resolvePath(file: string, relative: string): string {
@@ -216,7 +256,10 @@ function fanOutViolations(imports: readonly Import[]): string[] {
   })
 }
 
-/** Every cycle once, by the file that closes it. Imports of types count: they couple modules just the same. */
+/**
+ * Every cycle once, by the file that closes it. Imports of types count: they couple modules just
+ * the same.
+ */
 function importCycles(imports: readonly Import[]): string[] {
   const edges = Map.groupBy(imports, ({ from }) => from)
   const done = new Set<string>()
@@ -225,7 +268,8 @@ function importCycles(imports: readonly Import[]): string[] {
     const start = path.indexOf(file)
     if (start >= 0) found.push(`a cycle: ${[...path.slice(start), file].join(' → ')}`)
     if (start >= 0 || done.has(file)) return
-    for (const { target } of edges.get(file) ?? []) if (target !== null) visit(target, [...path, file])
+    for (const { target } of edges.get(file) ?? [])
+      if (target !== null) visit(target, [...path, file])
     done.add(file)
   }
   for (const file of edges.keys()) visit(file, [])

@@ -1,4 +1,7 @@
-/** Begins ordinary changes in a copy of the sources: the compiler names the files that CONTRIBUTING.md says to touch. */
+/**
+ * Begins ordinary changes in a copy of the sources: the compiler names the files that
+ * CONTRIBUTING.md says to touch.
+ */
 import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +19,8 @@ type Change = {
   readonly named: readonly string[]
 }
 
-const spec = (kind: string) => `{ kind: '${kind}', timeColumn: 'at', startColumn: 'at', hasStartDate: false,`
+const spec = (kind: string) =>
+  `{ kind: '${kind}', timeColumn: 'at', startColumn: 'at', hasStartDate: false,`
 const table = (erasedWith: string) =>
   `note: '', key: ['project_id', 'id'], erasedWith: ${erasedWith}, columns: { ...rowColumns, id: ['key', '']`
 
@@ -96,7 +100,11 @@ const changes: readonly Change[] = [
   {
     row: 'a CSV column',
     edits: [
-      ['src/outbox/core/operations.ts', '  readonly expiresAt: string', 'readonly priority: string | null; '],
+      [
+        'src/outbox/core/operations.ts',
+        '  readonly expiresAt: string',
+        'readonly priority: string | null; ',
+      ],
       [
         'src/outbox/core/operations.ts',
         '  expires_at: {',
@@ -160,7 +168,9 @@ const changes: readonly Change[] = [
   {
     // A number that does not say whether it can be added up.
     row: 'a column of the facts',
-    edits: [['schema/analytics-tables.ts', "      first_page: ['text?'", "pages: ['int32', ''],\n"]],
+    edits: [
+      ['schema/analytics-tables.ts', "      first_page: ['text?'", "pages: ['int32', ''],\n"],
+    ],
     named: ['schema/analytics-tables.ts', 'src/analytics/sql/visit-facts.ts'],
   },
   {
@@ -186,7 +196,10 @@ test('the compiler names what is missing after each, and CONTRIBUTING.md names i
     expect([file, tail === undefined, more]).toEqual([file, false, []])
     writeFileSync(join(folder, file), `${head}${inserted}${before}${tail}`)
   }
-  writeFileSync(join(folder, 'changed.json'), '{ "extends": "./tsconfig.json", "include": ["src", "schema", "jobs"] }')
+  writeFileSync(
+    join(folder, 'changed.json'),
+    '{ "extends": "./tsconfig.json", "include": ["src", "schema", "jobs"] }',
+  )
   const compiler = join(root, 'node_modules/.bin/tsc')
   const options = ['-p', 'changed.json', '--pretty', 'false', '--singleThreaded']
   const { stdout } = spawnSync(compiler, options, {
@@ -194,8 +207,12 @@ test('the compiler names what is missing after each, and CONTRIBUTING.md names i
     encoding: 'utf8',
     env: { ...process.env, GOGC: 'off' },
   })
-  const files = new Set([...stdout.matchAll(/^([^\s(]+)\(\d+,\d+\): error/gm)].map(([, file = '']) => file))
-  expect([...files].sort(), stdout).toEqual([...new Set(changes.flatMap(({ named }) => named))].sort())
+  const files = new Set(
+    [...stdout.matchAll(/^([^\s(]+)\(\d+,\d+\): error/gm)].map(([, file = '']) => file),
+  )
+  expect([...files].sort(), stdout).toEqual(
+    [...new Set(changes.flatMap(({ named }) => named))].sort(),
+  )
 
   const rows = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8').split('\n')
   for (const { row, edits, named } of changes) {

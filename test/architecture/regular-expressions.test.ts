@@ -12,7 +12,9 @@ test('the sources contain no expression with superlinear backtracking', () => {
     expressionsIn(readFileSync(file, 'utf8')).map((expression) => ({ file, ...expression })),
   )
   expect(all.length).toBeGreaterThan(100)
-  expect(all.filter(isSlow).map(({ file, line, source }) => `${file}:${line}: /${source}/`)).toEqual([])
+  expect(
+    all.filter(isSlow).map(({ file, line, source }) => `${file}:${line}: /${source}/`),
+  ).toEqual([])
 })
 
 test('none is built from a string, which could not be checked', () => {
@@ -38,6 +40,11 @@ describe('the check itself', () => {
       'z = `/${a.replace(/two/, `/${/three/.source}/`)}/`',
       'return /four/',
     ]
-    expect(expressionsIn(text.join('\n')).map(({ source }) => source)).toEqual(['one[/]\\/x', 'two', 'three', 'four'])
+    expect(expressionsIn(text.join('\n')).map(({ source }) => source)).toEqual([
+      'one[/]\\/x',
+      'two',
+      'three',
+      'four',
+    ])
   })
 })

@@ -5,7 +5,10 @@ export type Expression = { readonly source: string; readonly flags: string; read
 /** The code before a slash that starts an expression, as opposed to a division. */
 const before = /(?:^|[(,=:[!&|?{};+<>]|\breturn)\s*$/
 
-/** Expression literals, in order. Skips comments, strings and templates, but reads the code within `${}`. */
+/**
+ * Expression literals, in order. Skips comments, strings and templates, but reads the code within
+ * `${}`.
+ */
 export function expressionsIn(text: string): Expression[] {
   const found: Expression[] = []
   let line = ''
@@ -14,7 +17,8 @@ export function expressionsIn(text: string): Expression[] {
     const letter = text[at] ?? ''
     if (pair === '//') at = endOf(text, at, '\n')
     else if (pair === '/*') at = endOf(text, at + 2, '*/') + 2
-    else if (letter === "'" || letter === '"') [line, at] = [`${line}''`, closing(text, at + 1, letter)]
+    else if (letter === "'" || letter === '"')
+      [line, at] = [`${line}''`, closing(text, at + 1, letter)]
     else if (letter === '`') {
       const { end, inner } = template(text, at + 1)
       for (const code of inner) found.push(...expressionsIn(code))
@@ -22,7 +26,11 @@ export function expressionsIn(text: string): Expression[] {
     } else if (letter === '/' && before.test(line)) {
       const end = expressionEnd(text, at + 1)
       const flags = /^[a-z]*/.exec(text.slice(end))?.[0] ?? ''
-      found.push({ source: text.slice(at + 1, end - 1), flags, line: text.slice(0, at).split('\n').length })
+      found.push({
+        source: text.slice(at + 1, end - 1),
+        flags,
+        line: text.slice(0, at).split('\n').length,
+      })
       ;[line, at] = [`${line}''`, end + flags.length]
     } else {
       line = letter === '\n' ? line.slice(-20) : line + letter

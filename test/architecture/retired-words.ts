@@ -1,4 +1,7 @@
-/** Words that this project once used for things that the field has its own words for. docs/how-it-works.md has the terms. */
+/**
+ * Words that this project once used for things that the field has its own words for.
+ * docs/how-it-works.md has the terms.
+ */
 
 /** Not part of any name: file, folder, type, function, variable, property. */
 export const retiredNames: ReadonlySet<string> = new Set(

@@ -14,10 +14,15 @@ test('no exported type has the name of another one', () => {
     exportedTypes(readFileSync(`${root}${file}`, 'utf8')).map((name) => ({ name, file })),
   )
   expect(declared.length).toBeGreaterThan(500)
-  const repeated = [...Map.groupBy(declared, ({ name }) => name)].filter(([, { length }]) => length > 1)
+  const repeated = [...Map.groupBy(declared, ({ name }) => name)].filter(
+    ([, { length }]) => length > 1,
+  )
   expect(repeated.map(([name, places]) => [name, ...places.map(({ file }) => file)])).toEqual([])
 })
 
 test('the check finds a name', () => {
-  expect(exportedTypes('export type Page = {}\nexport class Row {}\ntype Own = 1')).toEqual(['Page', 'Row'])
+  expect(exportedTypes('export type Page = {}\nexport class Row {}\ntype Own = 1')).toEqual([
+    'Page',
+    'Row',
+  ])
 })

@@ -1,7 +1,15 @@
-/** The benchmark of the tables and views for analysts fills a mirror that looks like a real one, and its questions run. */
+/**
+ * The benchmark of the tables and views for analysts fills a mirror that looks like a real one, and
+ * its questions run.
+ */
 import { expect, onTestFinished, test } from 'vitest'
 import { fillPostgres, fillSqlite } from '../../bench/analytics/fill-mirror.ts'
-import { benchFacts, discoverPlan, documentedQuestions, viewQuestions } from '../../bench/analytics/measure-layer.ts'
+import {
+  benchFacts,
+  discoverPlan,
+  documentedQuestions,
+  viewQuestions,
+} from '../../bench/analytics/measure-layer.ts'
 import { synthesizeProject } from '../../bench/analytics/synthetic-project.ts'
 import { databases } from '../support/databases.ts'
 import { seededRandom } from '../support/seeded-random.ts'

@@ -1,4 +1,7 @@
-/** The fleet simulation loses no job, matches results calculated by hand, and is never slower with more workers. */
+/**
+ * The fleet simulation loses no job, matches results calculated by hand, and is never slower with
+ * more workers.
+ */
 import { describe, expect, test } from 'vitest'
 import type { Costs, PerStream } from '../../bench/fleet/costs.ts'
 import { createKeyLimit } from '../../bench/fleet/key-limit.ts'
@@ -40,7 +43,13 @@ const usual: Omit<Simulation, 'projects' | 'workers'> = {
   random: () => 0.5,
 }
 const run = (projects: number, workers: number, more: Partial<Simulation> = {}) =>
-  simulate({ ...usual, random: seededRandom(7), projects: createProjects(projects, 3), workers, ...more })
+  simulate({
+    ...usual,
+    random: seededRandom(7),
+    projects: createProjects(projects, 3),
+    workers,
+    ...more,
+  })
 
 describe('every enqueued job runs once, and none remains', () => {
   test.each([
@@ -59,7 +68,11 @@ describe('every enqueued job runs once, and none remains', () => {
 })
 
 test('a first mirror requests each page and each child once, in addition to the requests of every sync', () => {
-  const firings = { ...defaultSchedules, reconcile: { kind: 'off' }, analytics: { kind: 'off' } } as const
+  const firings = {
+    ...defaultSchedules,
+    reconcile: { kind: 'off' },
+    analytics: { kind: 'off' },
+  } as const
   const quick = { schedules: firings, forMs: hour }
   const projects = createProjects(5, 3, quick.schedules)
   const { requests } = run(5, 2, { projects, load: createLoad(small, forEachStream(0), true) })
@@ -70,7 +83,13 @@ test('a first mirror requests each page and each child once, in addition to the 
 
 describe('a single sync', () => {
   const off = { kind: 'off' } as const
-  const schedules = { ...defaultSchedules, reconcile: off, analytics: off, availability: off, audit: off }
+  const schedules = {
+    ...defaultSchedules,
+    reconcile: off,
+    analytics: off,
+    availability: off,
+    audit: off,
+  }
   const createProject = (...streams: ('conversations' | 'calls')[]) =>
     createProjects(1, 3, schedules).map((project) => ({ ...project, streams }))
   const tick = costs.queueMs + costs.tickCpuMs
@@ -85,7 +104,9 @@ describe('a single sync', () => {
     expect(age.max()).toBe(300_000)
     expect(wait.sync.max()).toBe(costs.queueMs)
     expect([enqueued, requests]).toEqual([24, 24])
-    expect(cpuMs).toEqual([12 * (costs.tickCpuMs + costs.passCpuMs.conversations + 2 * costs.requestCpuMs)])
+    expect(cpuMs).toEqual([
+      12 * (costs.tickCpuMs + costs.passCpuMs.conversations + 2 * costs.requestCpuMs),
+    ])
     expect(queueMs).toBe(24 * costs.queueMs + 24 * costs.budgetMs)
   })
 
@@ -101,7 +122,9 @@ test.each([1, 2, 3])('twice the workers are never slower if one is too few (seed
     forMs: hour / 3,
     projects: createProjects(40, seed),
   }
-  const outcomes = [1, 2, 4].map((workers) => run(0, workers, { ...slow, random: seededRandom(seed) }))
+  const outcomes = [1, 2, 4].map((workers) =>
+    run(0, workers, { ...slow, random: seededRandom(seed) }),
+  )
   const [one = [], two = [], four = []] = outcomes.map(({ lag, age }) => [
     lag.quantile(0.5),
     lag.quantile(0.95),

@@ -17,8 +17,24 @@ import { createUserError, runCommand } from './run-command.ts'
 
 function syncReport(project: string, outcome: SyncOutcome = 'complete'): SyncReport {
   const streams: SyncReport['streams'] = [
-    { stream: 'conversations', requests: 62, rows: 12_340, changed: 37, tookMs: 2100, skipped: null, failed: null },
-    { stream: 'calls', requests: 1, rows: 0, changed: 0, tookMs: 40, skipped: 'calls:read', failed: null },
+    {
+      stream: 'conversations',
+      requests: 62,
+      rows: 12_340,
+      changed: 37,
+      tookMs: 2100,
+      skipped: null,
+      failed: null,
+    },
+    {
+      stream: 'calls',
+      requests: 1,
+      rows: 0,
+      changed: 0,
+      tookMs: 40,
+      skipped: 'calls:read',
+      failed: null,
+    },
   ]
   const gap = {
     stream: 'messages',
@@ -63,7 +79,10 @@ describe('the exit code over several projects', () => {
     expect(exit).toBe(2)
     expect(JSON.parse(out)).toEqual({
       projects: [
-        { project: 'shop', error: { what: 'it did not work', why: 'because', next: 'do this', exitCode: 2 } },
+        {
+          project: 'shop',
+          error: { what: 'it did not work', why: 'because', next: 'do this', exitCode: 2 },
+        },
         syncReport('school'),
       ],
     })
@@ -75,7 +94,9 @@ describe('sync', () => {
   const exits: Record<SyncOutcome, number> = { complete: 0, gaps: 3, failed: 1, interrupted: 1 }
   test.each(Object.entries(exits))('%s ends with %i', async (outcome, exit) => {
     const syncProject = async () => syncReport('shop', outcome as SyncOutcome)
-    expect(await runCommand(syncCommand, ['--project', 'shop'], { syncProject })).toMatchObject({ exit })
+    expect(await runCommand(syncCommand, ['--project', 'shop'], { syncProject })).toMatchObject({
+      exit,
+    })
   })
 
   test('prints one line per stream, one for all, and one for each gap and skipped stream', async () => {
@@ -102,17 +123,23 @@ describe('sync', () => {
     const { out } = await runCommand(syncCommand, ['--project', 'shop'], {
       syncProject: async () => ({ ...down, streams }),
     })
-    expect(out).toMatch(/^failed: conversations, calls: 404 NOT_FOUND \(request r-\/public\/conversations\)$/m)
+    expect(out).toMatch(
+      /^failed: conversations, calls: 404 NOT_FOUND \(request r-\/public\/conversations\)$/m,
+    )
   })
 
   test('passes its options on', async () => {
     const received: unknown[] = []
-    await runCommand(syncCommand, ['--mode', 'full', '--streams', 'calls,messages', '--wait', '--project', 'school'], {
-      syncProject: async (_, project, { mode, streams, wait }) => {
-        received.push([project.name, mode, streams, wait])
-        return syncReport(project.name)
+    await runCommand(
+      syncCommand,
+      ['--mode', 'full', '--streams', 'calls,messages', '--wait', '--project', 'school'],
+      {
+        syncProject: async (_, project, { mode, streams, wait }) => {
+          received.push([project.name, mode, streams, wait])
+          return syncReport(project.name)
+        },
       },
-    })
+    )
     expect(received).toEqual([['school', 'full', ['messages', 'calls'], true]])
   })
 
@@ -182,14 +209,18 @@ describe('check', () => {
     ['a person must change something', [item('warning'), item('error')], 2],
     ['trying again may help', [item('error', { retryable: true })], 1],
   ])('%s', async (_, items, exit) => {
-    const result = await runCommand(checkCommand, ['--project', 'shop', '--json'], { checkProject: async () => items })
+    const result = await runCommand(checkCommand, ['--project', 'shop', '--json'], {
+      checkProject: async () => items,
+    })
     expect(result.exit).toBe(exit)
     expect(JSON.parse(result.out)).toEqual({ projects: [{ project: 'shop', items }] })
   })
 
   test('shows the hint below its line', async () => {
     const items = [item('error', { hint: 'make a new key' })]
-    const { out } = await runCommand(checkCommand, ['--project', 'shop'], { checkProject: async () => items })
+    const { out } = await runCommand(checkCommand, ['--project', 'shop'], {
+      checkProject: async () => items,
+    })
     expect(out).toBe('✗ key   was asked\n        → make a new key\n')
   })
 })
@@ -203,17 +234,26 @@ describe('verify', () => {
     truncated: false,
   }
   test('a difference counts as a gap: it is printed, and the exit code is 3', async () => {
-    const { exit, out } = await runCommand(verifyCommand, ['--project', 'shop'], { verifyProject: async () => report })
+    const { exit, out } = await runCommand(verifyCommand, ['--project', 'shop'], {
+      verifyProject: async () => report,
+    })
     expect(exit).toBe(3)
     expect(out).toContain('calls   c1   different   status, cost')
   })
   test('a difference is followed by what to do, which for rollups is not the same as for rows', async () => {
     const nextSteps = async (...streams: readonly StreamName[]) => {
-      const verified = { ...report, streams: streams.map((stream) => ({ ...report.streams[0]!, stream })) }
-      const { out } = await runCommand(verifyCommand, ['--project', 'shop'], { verifyProject: async () => verified })
+      const verified = {
+        ...report,
+        streams: streams.map((stream) => ({ ...report.streams[0]!, stream })),
+      }
+      const { out } = await runCommand(verifyCommand, ['--project', 'shop'], {
+        verifyProject: async () => verified,
+      })
       return out.split('\n').filter((line) => line.startsWith('→'))
     }
-    const ofRows = expect.stringMatching(/changed since the last sync.*`deskmirror sync --project shop`.*verify again/)
+    const ofRows = expect.stringMatching(
+      /changed since the last sync.*`deskmirror sync --project shop`.*verify again/,
+    )
     const ofRollups = expect.stringMatching(
       /expected.*at night.*`deskmirror sync --mode full --streams analytics --project shop`/,
     )
@@ -223,12 +263,19 @@ describe('verify', () => {
   })
   test('without differences the exit code is 0', async () => {
     const equal = { ...report, streams: [], differences: [] }
-    expect(await runCommand(verifyCommand, [], { verifyProject: async () => equal })).toMatchObject({ exit: 0 })
+    expect(await runCommand(verifyCommand, [], { verifyProject: async () => equal })).toMatchObject(
+      { exit: 0 },
+    )
   })
 })
 
 describe('migrate --rebuild-analytics', () => {
-  const done: FactsRebuildReport = { project: 'shop', conversations: 52_500, tookMs: 16_000, outcome: 'complete' }
+  const done: FactsRebuildReport = {
+    project: 'shop',
+    conversations: 52_500,
+    tookMs: 16_000,
+    outcome: 'complete',
+  }
   test('says for how many conversations the facts were derived anew', async () => {
     const useCases = { rebuildFacts: async () => done }
     const args = ['--rebuild-analytics', '--project', 'shop']
@@ -241,16 +288,22 @@ describe('migrate --rebuild-analytics', () => {
   })
   test('exits with 1 if it was stopped, as there is more to do', async () => {
     const stopped: FactsRebuildReport = { ...done, outcome: 'interrupted' }
-    const { exit, out } = await runCommand(migrateCommand, ['--rebuild-analytics', '--project', 'shop'], {
-      rebuildFacts: async () => stopped,
-    })
+    const { exit, out } = await runCommand(
+      migrateCommand,
+      ['--rebuild-analytics', '--project', 'shop'],
+      {
+        rebuildFacts: async () => stopped,
+      },
+    )
     expect([exit, out]).toEqual([1, expect.stringContaining('the next sync derives the rest')])
   })
   test('estimates how long it still takes', () => {
     expect(renderProgress({ done: 12_000, left: 40_500, tookMs: 4200 })).toBe(
       '12,000 conversations derived   40,500 left   about 14.2 s left',
     )
-    expect(renderProgress({ done: 52_500, left: 0, tookMs: 16_000 })).toBe('52,500 conversations derived   0 left')
+    expect(renderProgress({ done: 52_500, left: 0, tookMs: 16_000 })).toBe(
+      '52,500 conversations derived   0 left',
+    )
   })
 })
 
@@ -266,7 +319,12 @@ test('migrate says what it applied, or that there was nothing to apply', async (
 })
 
 const auditResult = (compared: number, differing: number): AuditResult => ({
-  ...{ id: 'a', stream: 'conversations', startedAt: '2026-06-01T00:20:00Z', finishedAt: '2026-06-01T01:00:00Z' },
+  ...{
+    id: 'a',
+    stream: 'conversations',
+    startedAt: '2026-06-01T00:20:00Z',
+    finishedAt: '2026-06-01T01:00:00Z',
+  },
   ...{ population: 1_203_442, drawn: compared, compared, differing, corrected: differing },
   ...{ gone: 1, unreadable: 0, requests: 1, tookMs: 1 },
 })
@@ -302,7 +360,13 @@ describe('status', () => {
     clockOffset: -12_000,
     running: { holder: 'host (process 12)', since: '2026-06-01T11:59:00Z' },
     gaps: [
-      { stream: 'messages', from: null, to: null, reason: 'the list ends at 50', foundAt: '2026-06-01T11:58:00Z' },
+      {
+        stream: 'messages',
+        from: null,
+        to: null,
+        reason: 'the list ends at 50',
+        foundAt: '2026-06-01T11:58:00Z',
+      },
     ],
     facts: { conversations: 1200, isRebuild: false },
     audits: estimateDifferences([auditResult(10_412, 2)], now),
@@ -310,9 +374,21 @@ describe('status', () => {
     withoutProject: 1,
     blockedLanes: 2,
     behaviours: [
-      { name: 'calls.order', value: 'oldest', evidence: 'a page of \u001b[31m200', learnedAt: '2026-06-01T11:58:00Z' },
+      {
+        name: 'calls.order',
+        value: 'oldest',
+        evidence: 'a page of \u001b[31m200',
+        learnedAt: '2026-06-01T11:58:00Z',
+      },
     ],
-    budget: { usedInWindow: 120, limit: 600, windowMs: 60_000, forecastMs: 2000, pausedUntil: null, lost: null },
+    budget: {
+      usedInWindow: 120,
+      limit: 600,
+      windowMs: 60_000,
+      forecastMs: 2000,
+      pausedUntil: null,
+      lost: null,
+    },
     workers: [],
     paused: null,
     held: null,
@@ -386,14 +462,21 @@ describe('status', () => {
       expect(out).toContain(line)
     }
     const later = { now: now + 25 * 3_600_000 }
-    expect((await runCommand(statusCommand, [], { readStatus: async () => degraded }, later)).out).not.toContain(
-      'record',
-    )
+    expect(
+      (await runCommand(statusCommand, [], { readStatus: async () => degraded }, later)).out,
+    ).not.toContain('record')
   })
   test('says why a run has no end, once nothing runs any more', async () => {
     const lastRun = { ...report.lastRun!, finishedAt: null, outcome: null }
     const shown = async (over: Partial<StatusReport>) =>
-      (await runCommand(statusCommand, [], { readStatus: async () => ({ ...report, lastRun, ...over }) }, { now })).out
+      (
+        await runCommand(
+          statusCommand,
+          [],
+          { readStatus: async () => ({ ...report, lastRun, ...over }) },
+          { now },
+        )
+      ).out
     expect(await shown({})).toContain('reconcile, not finished, started 10 min ago')
     expect(await shown({ running: null })).toContain(
       'reconcile, recorded no end: its process was killed, or could not write to the warehouse (a full disk), started',
@@ -406,14 +489,35 @@ describe('status', () => {
       ...report,
       streams: [{ ...messages!, failed: 'its disk is full', failedSince: since }],
       failures: [
-        { job: 'sync', subject: 'messages/incremental', since, lastAt: since, failures: 3, reason: 'its disk is full' },
-        { job: 'writebacks', subject: 'visitor/1', since, lastAt: since, failures: 40, reason: 'x is not a function' },
+        {
+          job: 'sync',
+          subject: 'messages/incremental',
+          since,
+          lastAt: since,
+          failures: 3,
+          reason: 'its disk is full',
+        },
+        {
+          job: 'writebacks',
+          subject: 'visitor/1',
+          since,
+          lastAt: since,
+          failures: 40,
+          reason: 'x is not a function',
+        },
       ],
     }
-    const { out } = await runCommand(statusCommand, [], { readStatus: async () => failing }, { now })
+    const { out } = await runCommand(
+      statusCommand,
+      [],
+      { readStatus: async () => failing },
+      { now },
+    )
     expect(out).toMatch(/^messages .* failing for 12 min$/m)
     expect(out).toContain('failed: messages: its disk is full\n')
-    expect(out).toContain('failing for 12 min: write-backs visitor/1 (40 times): x is not a function\n')
+    expect(out).toContain(
+      'failing for 12 min: write-backs visitor/1 (40 times): x is not a function\n',
+    )
   })
   test('names the version of the program, and that of its schema', async () => {
     const useCases = { readStatus: async () => report }
@@ -426,15 +530,27 @@ describe('status', () => {
     const readOnly = { DESKMIRROR_READ_ONLY: '1' }
     const useCases = { readStatus: async () => report, checkProject: async () => [] }
     const status = await runCommand(statusCommand, [], useCases, { now, variables: readOnly })
-    expect(status.out).toContain('nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)\n')
+    expect(status.out).toContain(
+      'nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)\n',
+    )
     const json = await runCommand(statusCommand, ['--json'], useCases, { now, variables: readOnly })
     expect(JSON.parse(json.out).projects[0].readOnly).toBe(true)
-    const check = await runCommand(checkCommand, ['--project', 'shop'], useCases, { variables: readOnly })
-    expect(check).toMatchObject({ exit: 0, out: expect.stringMatching(/^✓ writing {3}switched off/) })
+    const check = await runCommand(checkCommand, ['--project', 'shop'], useCases, {
+      variables: readOnly,
+    })
+    expect(check).toMatchObject({
+      exit: 0,
+      out: expect.stringMatching(/^✓ writing {3}switched off/),
+    })
   })
   test('a stream that was interrupted has not failed', async () => {
     const streams = report.streams.map((stream) => ({ ...stream, failed: 'stopped on request' }))
-    const { out } = await runCommand(statusCommand, [], { readStatus: async () => ({ ...report, streams }) }, { now })
+    const { out } = await runCommand(
+      statusCommand,
+      [],
+      { readStatus: async () => ({ ...report, streams }) },
+      { now },
+    )
     expect(out).toMatch(/^messages .* unfinished$/m)
     expect(out).not.toContain('failed')
   })

@@ -1,4 +1,7 @@
-/** `batches show`: outcome by kind with samples, reasons, the review of what has not left, its files, and watching. */
+/**
+ * `batches show`: outcome by kind with samples, reasons, the review of what has not left, its
+ * files, and watching.
+ */
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,8 +35,16 @@ beforeEach(async () => {
 })
 
 function run(...args: readonly string[]) {
-  const options = { variables: { DESKMIRROR_DATABASE_URL: url }, now: Date.parse('2030-01-01T00:00:00Z') }
-  return runCommand(writebackCommand, ['batches', 'show', ...args, '--project', 'shop'], useCases, options)
+  const options = {
+    variables: { DESKMIRROR_DATABASE_URL: url },
+    now: Date.parse('2030-01-01T00:00:00Z'),
+  }
+  return runCommand(
+    writebackCommand,
+    ['batches', 'show', ...args, '--project', 'shop'],
+    useCases,
+    options,
+  )
 }
 
 /** Mirrors the n-th conversation, open, with a visitor and the visitor's words. */
@@ -59,7 +70,9 @@ describe('a batch', () => {
     const lines = squeeze(out)
     expect(lines).toContain('would change | 1 conversation to mark handled')
     expect(lines).toContain('1 | Visitor <0> | "Where is it?" | open → handled')
-    expect(lines).toContain('not known: 1 conversation to mark handled: the mirror does not have it')
+    expect(lines).toContain(
+      'not known: 1 conversation to mark handled: the mirror does not have it',
+    )
     expect(lines.at(-2)).toMatch(
       /^to approve exactly this: deskmirror writeback approve --batch flags --digest [0-9a-f]{16} --project shop$/,
     )
@@ -75,7 +88,9 @@ describe('a batch', () => {
     }
     const lines = squeeze((await run('flags')).out)
     expect(lines).toContain('failed: 2 handled')
-    expect(lines).toContain(`${ids[0]!.slice(-8)} | handled | Visitor <0> | handled | succeeded | 1 min ago`)
+    expect(lines).toContain(
+      `${ids[0]!.slice(-8)} | handled | Visitor <0> | handled | succeeded | 1 min ago`,
+    )
     expect(lines.filter((line) => line.startsWith('failed | 2'))).toEqual([
       expect.stringMatching(
         /^failed \| 2 \| GET \/c\/…: 404 NOT_FOUND \| for example: deskmirror writeback show [0-9a-f]{8} /,
@@ -93,9 +108,9 @@ describe('a batch', () => {
     const folder = createTempFolder(onTestFinished)
     const [page, table] = [join(folder, 'review.html'), join(folder, 'review.csv')]
     const { out } = await run('flags', '--html', page, '--csv', table, '--all')
-    expect(squeeze(out).filter((line) => /^\d+ \| (would change|not known) \| mark handled/.test(line))).toHaveLength(
-      12,
-    )
+    expect(
+      squeeze(out).filter((line) => /^\d+ \| (would change|not known) \| mark handled/.test(line)),
+    ).toHaveLength(12)
     expect(readFileSync(page, 'utf8')).toContain('<bdi>Visitor &lt;0&gt;</bdi>')
     expect(readFileSync(table, 'utf8').trimEnd().split('\r\n')).toHaveLength(13)
     expect(readFileSync(table, 'utf8')).toContain("'=1+1")
@@ -123,12 +138,30 @@ test('progress says how fast it goes, when it is done, and until when it rests',
   const reading = (at: number, succeeded: number, over: Partial<BatchReport['estimate']> = {}) => {
     const counts = { succeeded, queued: 100 - succeeded }
     const batch = { rows: 100, state: succeeded < 100 ? 'sending' : 'done', counts }
-    const estimate = { left: 100 - succeeded, takesMs: 30_000, restsUntil: null, restsBecause: null, ...over }
+    const estimate = {
+      left: 100 - succeeded,
+      takesMs: 30_000,
+      restsUntil: null,
+      restsBecause: null,
+      ...over,
+    }
     return { at, report: { batch, estimate } as unknown as BatchReport }
   }
   const first = reading(0, 10)
-  expect(toBatchProgress(first, reading(1000, 12))).toMatchObject({ settled: 12, perMinute: null, doneAt: 31_000 })
+  expect(toBatchProgress(first, reading(1000, 12))).toMatchObject({
+    settled: 12,
+    perMinute: null,
+    doneAt: 31_000,
+  })
   const rest = { restsUntil: '2030-01-01T00:00:00Z', restsBecause: 'the circuit breaker' }
-  expect(toBatchProgress(first, reading(60_000, 70, rest))).toMatchObject({ settled: 70, perMinute: 60, ...rest })
-  expect(toBatchProgress(first, reading(90_000, 100))).toMatchObject({ settled: 100, perMinute: 60, doneAt: null })
+  expect(toBatchProgress(first, reading(60_000, 70, rest))).toMatchObject({
+    settled: 70,
+    perMinute: 60,
+    ...rest,
+  })
+  expect(toBatchProgress(first, reading(90_000, 100))).toMatchObject({
+    settled: 100,
+    perMinute: 60,
+    doneAt: null,
+  })
 })

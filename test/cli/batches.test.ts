@@ -59,7 +59,9 @@ describe('batches', () => {
       'old | 2 h ago | bea | 3 | done | [××××××××××] | 3 cancelled | 1 h ago',
       '',
     ])
-    expect((await run('batches --limit 1')).out).toContain('older ones: deskmirror writeback batches --before new')
+    expect((await run('batches --limit 1')).out).toContain(
+      'older ones: deskmirror writeback batches --before new',
+    )
   })
 
   test('that do not exist are an error with what is near them', async () => {
@@ -76,7 +78,10 @@ describe('batches', () => {
       const { exit, err } = await run(`${command} replys`)
       expect([exit, err]).toEqual([2, expect.stringContaining('write replies-0123456789ab')])
     }
-    expect(await run('list --batch repl')).toMatchObject({ exit: 0, out: expect.stringContaining('1 draft') })
+    expect(await run('list --batch repl')).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining('1 draft'),
+    })
   })
 })
 
@@ -84,7 +89,9 @@ describe('an approval', () => {
   test('by the digest that was shown says until when it can be taken back, and undo takes it back', async () => {
     await drafts(2)
     const shown = JSON.parse((await run('batches show flags --json')).out)
-    const approved = await run(`approve --batch flags --digest ${shown.approval.digest.slice(0, 16)} --as Bea`)
+    const approved = await run(
+      `approve --batch flags --digest ${shown.approval.digest.slice(0, 16)} --as Bea`,
+    )
     expect(approved.exit).toBe(0)
     expect(approved.out).toMatch(
       /^2 queued\nnothing leaves before \S+Z; until then deskmirror writeback undo .*--project shop/,
@@ -100,15 +107,22 @@ describe('an approval', () => {
     await drafts(2)
     const { exit, out } = await run('approve --batch flags --digest 0123456789ab')
     expect(exit).toBe(2)
-    expect(out).toMatch(/^nothing was approved.*\nnow: 2 drafts \(2 draft\), digest [0-9a-f]{16}\nthe latest steps:/)
+    expect(out).toMatch(
+      /^nothing was approved.*\nnow: 2 drafts \(2 draft\), digest [0-9a-f]{16}\nthe latest steps:/,
+    )
     expect(await admin.countByStatus({})).toEqual({ draft: 2 })
   })
 
   test('of one’s own can be forbidden', async () => {
     await drafts(2, { createdBy: 'ada' })
     const refused = await run('approve --batch flags', { APPROVE_OWN: 'off' })
-    expect(refused).toMatchObject({ exit: 3, out: expect.stringContaining('2 stay draft: you queued it') })
-    expect(await run('approve --batch flags --as bea', { APPROVE_OWN: 'off' })).toMatchObject({ exit: 0 })
+    expect(refused).toMatchObject({
+      exit: 3,
+      out: expect.stringContaining('2 stay draft: you queued it'),
+    })
+    expect(await run('approve --batch flags --as bea', { APPROVE_OWN: 'off' })).toMatchObject({
+      exit: 0,
+    })
   })
 
   test('may be of one operation, and of what the review expects', async () => {
@@ -125,17 +139,28 @@ test('all sending is stopped and goes on, by one command each', async () => {
   await queueFlags(admin, 1)
   expect(await run('stop --all --as Bea')).toMatchObject({
     exit: 0,
-    out: expect.stringMatching(/^shop: stop all sending\nNothing of any batch leaves[^\n]*\nnext: .*resume --all/),
+    out: expect.stringMatching(
+      /^shop: stop all sending\nNothing of any batch leaves[^\n]*\nnext: .*resume --all/,
+    ),
   })
-  expect(await run('stop --all')).toMatchObject({ exit: 2, err: expect.stringContaining('stopped already') })
+  expect(await run('stop --all')).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('stopped already'),
+  })
   expect(await admin.findClaimable(Date.now(), 9)).toEqual([])
-  expect(await run('resume --all')).toMatchObject({ exit: 0, out: expect.stringContaining('go on sending') })
+  expect(await run('resume --all')).toMatchObject({
+    exit: 0,
+    out: expect.stringContaining('go on sending'),
+  })
   expect(await admin.findClaimable(Date.now(), 9)).toHaveLength(1)
   expect(await run('resume --despite-failures')).toMatchObject({
     exit: 2,
     err: expect.stringContaining('no circuit breaker of shop is open'),
   })
-  expect(await run('stop')).toMatchObject({ exit: 2, err: expect.stringContaining('either --batch or --all') })
+  expect(await run('stop')).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('either --batch or --all'),
+  })
 })
 
 describe('a stop', () => {
@@ -144,7 +169,9 @@ describe('a stop', () => {
     const stopped = await run('stop --batch flags --as Bea')
     expect(stopped).toMatchObject({
       exit: 0,
-      out: expect.stringMatching(/^flags is stopped: 2 back to draft\nnext: .*resume --batch flags/),
+      out: expect.stringMatching(
+        /^flags is stopped: 2 back to draft\nnext: .*resume --batch flags/,
+      ),
     })
     expect(await run('stop --batch flags')).toMatchObject({
       exit: 2,
@@ -154,7 +181,10 @@ describe('a stop', () => {
       exit: 0,
       out: expect.stringMatching(/^flags goes on: 2 queued/),
     })
-    expect(await run('resume --batch flags')).toMatchObject({ exit: 2, err: expect.stringContaining('is not stopped') })
+    expect(await run('resume --batch flags')).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('is not stopped'),
+    })
   })
 
   test('of what waits for approval says how to give it up', async () => {
@@ -169,8 +199,12 @@ describe('a stop', () => {
 describe('a revert', () => {
   test('queues the inverse as drafts, and lists what cannot be taken back', async () => {
     const [first, second] = await queueFlags(admin, 2)
-    await warehouse.query(`update writebacks set status = 'succeeded', sent_at = '2029-12-31T23:00:00Z'`)
-    await warehouse.query(`update writebacks set evidence = '{"before":{"handledAt":null}}' where id = '${first}'`)
+    await warehouse.query(
+      `update writebacks set status = 'succeeded', sent_at = '2029-12-31T23:00:00Z'`,
+    )
+    await warehouse.query(
+      `update writebacks set evidence = '{"before":{"handledAt":null}}' where id = '${first}'`,
+    )
     const { exit, out } = await run('revert --batch flags')
     expect(exit).toBe(3)
     expect(out).toMatch(/^1 draft in flags-revert take/)
@@ -178,13 +212,19 @@ describe('a revert', () => {
     expect(await admin.list({ batch: 'flags-revert' }, 9)).toMatchObject([
       { status: 'draft', payload: { handled: false } },
     ])
-    expect(await admin.findBatch('flags-revert')).toMatchObject({ reverts: 'flags', createdBy: 'ada' })
+    expect(await admin.findBatch('flags-revert')).toMatchObject({
+      reverts: 'flags',
+      createdBy: 'ada',
+    })
     expect(await run('revert --batch flags')).toMatchObject({
       exit: 2,
       err: expect.stringContaining('is taken back by flags-revert'),
     })
     await run('cancel --batch flags-revert')
-    expect(await run('revert --batch flags')).toMatchObject({ exit: 3, out: expect.stringContaining('flags-revert-2') })
+    expect(await run('revert --batch flags')).toMatchObject({
+      exit: 3,
+      out: expect.stringContaining('flags-revert-2'),
+    })
   })
 
   test('waits until nothing of the batch can be sent any more', async () => {
@@ -200,15 +240,32 @@ test('a batch whose name SQL has given control characters prints none of them', 
   const name = 'a\u001b]0;b\u0007\u009b31m\u202ec'
   const inName = (...args: readonly string[]) => {
     const options = { variables: { DESKMIRROR_DATABASE_URL: url } }
-    return runCommand(writebackCommand, [...args, '--batch', name, '--project', 'shop'], useCases, options)
+    return runCommand(
+      writebackCommand,
+      [...args, '--batch', name, '--project', 'shop'],
+      useCases,
+      options,
+    )
   }
   await drafts(1, { batchId: name })
   await drafts(1, { batchId: 'other' })
   const printed = [await inName('stop'), await inName('approve')]
-  for (const args of [['stop'], ['stop'], ['approve'], ['resume'], ['resume'], ['cancel'], ['revert']])
+  for (const args of [
+    ['stop'],
+    ['stop'],
+    ['approve'],
+    ['resume'],
+    ['resume'],
+    ['cancel'],
+    ['revert'],
+  ])
     printed.push(await inName(...args))
   const show = ['batches', 'show', name, '--project', 'shop']
-  printed.push(await runCommand(writebackCommand, show, useCases, { variables: { DESKMIRROR_DATABASE_URL: url } }))
+  printed.push(
+    await runCommand(writebackCommand, show, useCases, {
+      variables: { DESKMIRROR_DATABASE_URL: url },
+    }),
+  )
   printed.push(await run('batches --limit 1'))
   for (const { out, err } of printed) expect(`${out}${err}`).not.toMatch(/[^\P{Cc}\n]|\u202e/u)
 })

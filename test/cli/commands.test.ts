@@ -11,7 +11,14 @@ import { createTempFolder } from '../support/temp-folder.ts'
 import { runInProcess } from './run-in-process.ts'
 import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
 
-const size = { conversations: 30, visitors: 10, calls: 8, messagesPerConversation: 5, activityPerVisitor: 3, days: 3 }
+const size = {
+  conversations: 30,
+  visitors: 10,
+  calls: 8,
+  messagesPerConversation: 5,
+  activityPerVisitor: 3,
+  days: 3,
+}
 const parent = createTempFolder(afterAll)
 let service: Sandbox
 beforeAll(async () => {
@@ -57,7 +64,12 @@ test.concurrent('check, migrate, sync, sync again, status, verify: a first day o
 
   const second = await run('sync', '--json', '--quiet')
   const [report] = JSON.parse(second.out).projects
-  expect([second.exit, report.project, report.outcome, report.gaps]).toEqual([0, 'default', 'complete', []])
+  expect([second.exit, report.project, report.outcome, report.gaps]).toEqual([
+    0,
+    'default',
+    'complete',
+    [],
+  ])
   expect(report.requests).toBeLessThanOrEqual(8)
 
   const status = await run('status')
@@ -80,7 +92,12 @@ test.concurrent('check, migrate, sync, sync again, status, verify: a first day o
 describe.concurrent('an error is one clear message, with 2 for a person and 1 if trying again may help', () => {
   test.each([
     ['a wrong key', { DESKMIRROR_API_KEY: 'svc_live_unknown_key' }, 2, /key/],
-    ['a key of another project', { DESKMIRROR_PROJECT_ID: '00000000-0000-4000-8000-000000000000' }, 2, /project/],
+    [
+      'a key of another project',
+      { DESKMIRROR_PROJECT_ID: '00000000-0000-4000-8000-000000000000' },
+      2,
+      /project/,
+    ],
     ['a folder instead of a file', { DESKMIRROR_DATABASE_URL: 'sqlite:/' }, 2, /it is a folder/],
     [
       'a folder that is not there',
@@ -95,7 +112,10 @@ describe.concurrent('an error is one clear message, with 2 for a person and 1 if
       /127\.0\.0\.1/,
     ],
   ])('%s', async (_, wrong, exit, says) => {
-    const result = await runInProcess(['sync', '--quiet'], { cwd: parent, env: environmentOf(wrong) })
+    const result = await runInProcess(['sync', '--quiet'], {
+      cwd: parent,
+      env: environmentOf(wrong),
+    })
     expect(result).toMatchObject({ exit, err: expect.stringMatching(says) })
     expect(result.err).not.toMatch(/^ {4}at |hunter2|svc_live_unknown_key/m)
     expect(result.err.trimEnd().split('\n').length).toBeLessThanOrEqual(3)
@@ -103,22 +123,32 @@ describe.concurrent('an error is one clear message, with 2 for a person and 1 if
 
   test.each([
     ['the variable', '', /create the folder, or name another path in DESKMIRROR_DATABASE_URL$/m],
-    ['the file', 'database_url: sqlite:no/such/folder/mirror.db', /another path in database_url of deskmirror.yaml$/m],
-  ])('a folder that is not there, from %s: the setting to change is named', async (_, top, says) => {
-    const cwd = folderIn(parent)
-    const { DESKMIRROR_PROJECT_ID: id, ...env } = environmentOf()
-    const project = `shop: { project_id: ${id}, api_key: { env: DESKMIRROR_API_KEY } }`
-    writeFileSync(join(cwd, 'deskmirror.yaml'), `${top}\nprojects:\n  ${project}\n`)
-    const variable: Record<string, string> =
-      top === '' ? { DESKMIRROR_DATABASE_URL: 'sqlite:no/such/folder/mirror.db' } : {}
-    for (const command of ['sync', 'status']) {
-      const { exit, err } = await runInProcess([command], { cwd, env: { ...env, ...variable } })
-      expect([exit, err]).toEqual([2, expect.stringMatching(says)])
-    }
-  })
+    [
+      'the file',
+      'database_url: sqlite:no/such/folder/mirror.db',
+      /another path in database_url of deskmirror.yaml$/m,
+    ],
+  ])(
+    'a folder that is not there, from %s: the setting to change is named',
+    async (_, top, says) => {
+      const cwd = folderIn(parent)
+      const { DESKMIRROR_PROJECT_ID: id, ...env } = environmentOf()
+      const project = `shop: { project_id: ${id}, api_key: { env: DESKMIRROR_API_KEY } }`
+      writeFileSync(join(cwd, 'deskmirror.yaml'), `${top}\nprojects:\n  ${project}\n`)
+      const variable: Record<string, string> =
+        top === '' ? { DESKMIRROR_DATABASE_URL: 'sqlite:no/such/folder/mirror.db' } : {}
+      for (const command of ['sync', 'status']) {
+        const { exit, err } = await runInProcess([command], { cwd, env: { ...env, ...variable } })
+        expect([exit, err]).toEqual([2, expect.stringMatching(says)])
+      }
+    },
+  )
 
   test('a file that is not a database', async () => {
-    writeFileSync(join(parent, 'letter.db'), 'this is a letter to my aunt, and no database at all'.repeat(50))
+    writeFileSync(
+      join(parent, 'letter.db'),
+      'this is a letter to my aunt, and no database at all'.repeat(50),
+    )
     const result = await runInProcess(['sync', '--quiet'], {
       cwd: parent,
       env: environmentOf({ DESKMIRROR_DATABASE_URL: 'sqlite:letter.db' }),
@@ -129,9 +159,15 @@ describe.concurrent('an error is one clear message, with 2 for a person and 1 if
 })
 
 test.concurrent('check says that an address without the version of the API may lack it', async () => {
-  const [cwd, env] = [folderIn(parent), environmentOf({ DESKMIRROR_BASE_URL: service.baseUrl.replace(/\/v1$/, '') })]
+  const [cwd, env] = [
+    folderIn(parent),
+    environmentOf({ DESKMIRROR_BASE_URL: service.baseUrl.replace(/\/v1$/, '') }),
+  ]
   const { exit, out } = await runInProcess(['check'], { cwd, env })
-  expect([exit, out]).toEqual([2, expect.stringMatching(/404.*\n +→ .*DESKMIRROR_BASE_URL.*version.*\/v1/m)])
+  expect([exit, out]).toEqual([
+    2,
+    expect.stringMatching(/404.*\n +→ .*DESKMIRROR_BASE_URL.*version.*\/v1/m),
+  ])
 })
 
 test.concurrent('check says that Redis does not accept a password, and not that it is away', async () => {
@@ -141,7 +177,10 @@ test.concurrent('check says that Redis does not accept a password, and not that 
     const [cwd, env] = [folderIn(parent), environmentOf({ DESKMIRROR_QUEUE_URL: url })]
     await runInProcess(['migrate'], { cwd, env })
     const { exit, out, err } = await runInProcess(['check'], { cwd, env })
-    expect([exit, out + err]).toEqual([2, expect.stringMatching(/it denies access.*\n *→ correct user and password/)])
+    expect([exit, out + err]).toEqual([
+      2,
+      expect.stringMatching(/it denies access.*\n *→ correct user and password/),
+    ])
     expect(out + err).not.toMatch(/wrong-one|start Redis/)
   } finally {
     await redis.stop()
@@ -159,7 +198,10 @@ test.concurrent('an address where a web page is, is wrong, and is said to be at 
   const [cwd, env] = [folderIn(parent), environmentOf({ DESKMIRROR_BASE_URL: address })]
   try {
     const check = await runInProcess(['check'], { cwd, env })
-    expect([check.exit, check.out]).toEqual([2, expect.stringMatching(/web page.*\n +→ .*DESKMIRROR_BASE_URL/)])
+    expect([check.exit, check.out]).toEqual([
+      2,
+      expect.stringMatching(/web page.*\n +→ .*DESKMIRROR_BASE_URL/),
+    ])
     expect(asked).toBe(1)
     const sync = await runInProcess(['sync', '--quiet', '--streams', 'conversations'], { cwd, env })
     expect([sync.exit, sync.err]).toEqual([
@@ -203,7 +245,10 @@ test.concurrent('migrate is for all projects: one of them is refused', async () 
     cwd: folderIn(parent),
     env: environmentOf(),
   })
-  expect(migrated).toMatchObject({ exit: 2, err: expect.stringContaining('add --rebuild-analytics') })
+  expect(migrated).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('add --rebuild-analytics'),
+  })
 })
 
 test.concurrent('no server at the address: one message soon, and 1 because trying again may help', async () => {
@@ -258,7 +303,10 @@ test('two syncs at the same time: the second one names the holder of the project
 test('SIGINT stops after the current page and ends with 1; the next sync continues', async () => {
   const [cwd, env] = [folderIn(parent), environmentOf()]
   const release = slowDown()
-  const child = spawn(process.execPath, [launcher, 'sync', '--json'], { cwd, env: cleanEnvironment(env) })
+  const child = spawn(process.execPath, [launcher, 'sync', '--json'], {
+    cwd,
+    env: cleanEnvironment(env),
+  })
   let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text
@@ -284,5 +332,7 @@ function slowDown(ms = 300): () => void {
 }
 
 async function waitForRequests({ log }: Sandbox, atLeast: number): Promise<void> {
-  await expect.poll(() => log().length, { timeout: 120_000, interval: 20 }).toBeGreaterThanOrEqual(atLeast)
+  await expect
+    .poll(() => log().length, { timeout: 120_000, interval: 20 })
+    .toBeGreaterThanOrEqual(atLeast)
 }

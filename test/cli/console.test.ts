@@ -36,9 +36,15 @@ describe('console', () => {
     )
     await warehouse.close()
     const args = [launcher, 'console', 'mirror.db', '--no-open']
-    const child = spawn(process.execPath, args, { cwd, env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'ignore'] })
+    const child = spawn(process.execPath, args, {
+      cwd,
+      env: cleanEnvironment(),
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
     const [printed] = await once(child.stdout.setEncoding('utf8'), 'data')
-    const link = new URL(/http:\/\/127\.0\.0\.1:\d+\/console\/sign-in\?code=[\w-]+/.exec(printed)?.[0] ?? '')
+    const link = new URL(
+      /http:\/\/127\.0\.0\.1:\d+\/console\/sign-in\?code=[\w-]+/.exec(printed)?.[0] ?? '',
+    )
     const body = new URLSearchParams({ name: 'me', code: link.searchParams.get('code') ?? '' })
     const signedIn = await fetch(new URL('/console/sign-in', link), {
       method: 'POST',
@@ -61,7 +67,11 @@ describe('console', () => {
     )
     foreign.close()
     const args = [launcher, 'console', 'foreign.db', '--no-open']
-    const child = spawn(process.execPath, args, { cwd, env: cleanEnvironment(), stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(process.execPath, args, {
+      cwd,
+      env: cleanEnvironment(),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     onTestFinished(() => void child.kill('SIGKILL'))
     const [said] = await once(child.stderr.setEncoding('utf8'), 'data')
     expect(said).toContain('foreign.db has not answered for 5 s; Ctrl-C ends this')
@@ -72,28 +82,42 @@ describe('console', () => {
   test('says what to do without a warehouse', async () => {
     const cwd = createTempFolder()
     const { exit, err } = await runInProcess(['console', 'none.db'], { cwd })
-    expect([exit, err]).toEqual([2, expect.stringMatching(/there is no file none\.db[\s\S]*deskmirror demo --keep/)])
+    expect([exit, err]).toEqual([
+      2,
+      expect.stringMatching(/there is no file none\.db[\s\S]*deskmirror demo --keep/),
+    ])
   })
 
   test('says without configuration that a warehouse can be named', async () => {
     const { exit, err } = await runInProcess(['console'], { cwd: createTempFolder() })
     expect([exit, err]).toEqual([
       2,
-      expect.stringMatching(/→ name a warehouse, as in `deskmirror console demo\.db`; or `deskmirror init`/),
+      expect.stringMatching(
+        /→ name a warehouse, as in `deskmirror console demo\.db`; or `deskmirror init`/,
+      ),
     ])
   })
 
   test('--link prints a link to the console of the worker, and says if no worker answers there', async () => {
     const health = { isAlive: () => true, checkReadiness: async () => [] }
     const log = pino({ level: 'silent' })
-    const server = await openHttpServer({ host: '127.0.0.1', port: 0, token: null, health, metrics: null, log })
+    const server = await openHttpServer({
+      host: '127.0.0.1',
+      port: 0,
+      token: null,
+      health,
+      metrics: null,
+      log,
+    })
     onTestFinished(server.close)
     const run = (...options: string[]) =>
       runInProcess(['console', '--link', ...options], {
         cwd: createTempFolder(),
         env: { DESKMIRROR_HTTP: server.address.replace('http://', '') },
       })
-    const link = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/console\/sign-in\?code=[\w-]{24}\n?$/)
+    const link = expect.stringMatching(
+      /^http:\/\/127\.0\.0\.1:\d+\/console\/sign-in\?code=[\w-]{24}\n?$/,
+    )
     expect(await run()).toEqual({ exit: 0, out: link, err: '' })
     expect(JSON.parse((await run('--json')).out)).toEqual({ link, answers: true })
 
@@ -106,7 +130,9 @@ describe('console', () => {
   })
 
   test('--json is for a link', async () => {
-    const { exit, out, err } = await runInProcess(['console', '--json'], { cwd: createTempFolder() })
+    const { exit, out, err } = await runInProcess(['console', '--json'], {
+      cwd: createTempFolder(),
+    })
     expect([exit, err]).toEqual([2, expect.stringContaining('add --link')])
     expect(JSON.parse(out)).toMatchObject({ error: { next: 'add --link', exitCode: 2 } })
   })
@@ -117,7 +143,10 @@ describe('init without a terminal', () => {
   const keyFile = join(folder, 'key')
   let service: Sandbox
   beforeAll(async () => {
-    service = await startSandbox({ size: { conversations: 1, visitors: 1, calls: 0, days: 1 }, prefix: '/v1' })
+    service = await startSandbox({
+      size: { conversations: 1, visitors: 1, calls: 0, days: 1 },
+      prefix: '/v1',
+    })
     writeFileSync(keyFile, `${service.key}\n`)
   })
   afterAll(() => service.stop())
@@ -144,7 +173,9 @@ describe('init without a terminal', () => {
     expect(exit).toBe(0)
     expect(readFileSync(reader, 'utf8')).toBe('# ours\nDESKMIRROR_LOG_LEVEL=warn\n')
     closeSync(reader)
-    expect(readFileSync(kept, 'utf8')).toMatch(/^# ours\nDESKMIRROR_LOG_LEVEL=warn\nDESKMIRROR_BASE_URL=/)
+    expect(readFileSync(kept, 'utf8')).toMatch(
+      /^# ours\nDESKMIRROR_LOG_LEVEL=warn\nDESKMIRROR_BASE_URL=/,
+    )
     expect(readlinkSync(join(cwd, '.env'))).toBe(kept)
     expect(statSync(kept).mode & 0o777).toBe(0o600)
     expect([readdirSync(dirname(kept)), readdirSync(cwd)]).toEqual([['settings'], ['.env']])
@@ -153,7 +184,10 @@ describe('init without a terminal', () => {
   test('adds to deskmirror.yaml if there is one', async () => {
     const cwd = createTempFolder()
     writeFileSync(join(cwd, 'deskmirror.yaml'), '# ours\nprojects:\n  school: { project_id: x }\n')
-    const { exit, out } = await runInProcess([...args(), '--api-key-file', keyFile, '--name', 'shop'], { cwd })
+    const { exit, out } = await runInProcess(
+      [...args(), '--api-key-file', keyFile, '--name', 'shop'],
+      { cwd },
+    )
     expect([exit, out]).toEqual([0, expect.stringContaining('Written to deskmirror.yaml')])
     expect(readFileSync(join(cwd, 'deskmirror.yaml'), 'utf8')).toMatch(/^# ours\n[\s\S]*shop:/)
   })
@@ -167,7 +201,15 @@ describe('init without a terminal', () => {
     ],
     ['a part of an id', '7d1f4f6e-5a2b', /a project's id is a UUID/],
   ])('refuses %s in place of the id of a project', async (_, id, says) => {
-    const given = ['init', '--base-url', service.baseUrl, '--project-id', id, '--api-key-file', keyFile]
+    const given = [
+      'init',
+      '--base-url',
+      service.baseUrl,
+      '--project-id',
+      id,
+      '--api-key-file',
+      keyFile,
+    ]
     const { exit, out, err } = await runInProcess(given, { cwd: createTempFolder() })
     expect([exit, out, err]).toEqual([2, '', expect.stringMatching(says)])
   })

@@ -4,18 +4,30 @@ import { expect, test } from 'vitest'
 import { createSends } from '../../src/outbox/sql/sending.ts'
 import { startCliScenario } from './scenario.ts'
 
-test.concurrent('erase shows what would go, and deletes it only with --yes', async ({ onTestFinished }) => {
+test.concurrent('erase shows what would go, and deletes it only with --yes', async ({
+  onTestFinished,
+}) => {
   const { run, visitor, warehouse } = await startCliScenario(onTestFinished)
-  const isStored = async () => (await warehouse.query(`select 1 from visitors where id = '${visitor(0)}'`)).length === 1
+  const isStored = async () =>
+    (await warehouse.query(`select 1 from visitors where id = '${visitor(0)}'`)).length === 1
   const shown = await run(['erase', '--visitor', visitor(0)])
   expect([shown.exit, await isStored()]).toEqual([0, true])
-  expect(shown.out).toMatch(/would be erased:\n {2}visitors +1\n[\s\S]*next: deskmirror erase --visitor \S+ --yes/)
+  expect(shown.out).toMatch(
+    /would be erased:\n {2}visitors +1\n[\s\S]*next: deskmirror erase --visitor \S+ --yes/,
+  )
   const erased = await run(['erase', '--visitor', visitor(0), '--yes', '--json'])
   expect([erased.exit, await isStored()]).toEqual([0, false])
-  expect(JSON.parse(erased.out)).toMatchObject({ project: 'default', dryRun: false, rows: { visitors: 1 } })
+  expect(JSON.parse(erased.out)).toMatchObject({
+    project: 'default',
+    dryRun: false,
+    rows: { visitors: 1 },
+  })
   expect(JSON.parse(erased.out).search).toMatchObject({ remains: [], unread: [] })
   const again = await run(['erase', '--visitor', visitor(0), '--yes'])
-  expect([again.exit, again.err]).toEqual([2, expect.stringContaining('nothing is stored of the visitor')])
+  expect([again.exit, again.err]).toEqual([
+    2,
+    expect.stringContaining('nothing is stored of the visitor'),
+  ])
 })
 
 test.concurrent('erase says in words and by its exit code what is left where, and never a value', async ({
@@ -30,7 +42,9 @@ test.concurrent('erase says in words and by its exit code what is left where, an
     values ('${service.projectId}', 'b', 'to jane@example.com', 0, '2026-01-01T00:00:00Z')`)
   const left = await run(['erase', '--visitor', visitor(1), '--yes'])
   expect(left.exit).toBe(3)
-  expect(left.out).toMatch(/this is left\n {2}writeback_batches\.title: 1 value; .*\n {4}no command removes it/)
+  expect(left.out).toMatch(
+    /this is left\n {2}writeback_batches\.title: 1 value; .*\n {4}no command removes it/,
+  )
   expect(left.out + left.err).not.toContain('jane@')
 })
 
@@ -43,10 +57,16 @@ test.concurrent('status and push name the command that lets a restored warehouse
   expect((await run(['status'])).out).toMatch(
     /not sending +since .*older; next: deskmirror writeback resume --restored/,
   )
-  expect(await run(['push'])).toMatchObject({ exit: 2, err: expect.stringContaining('writeback resume --restored') })
+  expect(await run(['push'])).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('writeback resume --restored'),
+  })
   for (const wrong of [[], ['--send'], ['--restored', '--batch', 'x']])
     expect((await run(['writeback', 'resume', ...wrong])).exit, wrong.join(' ')).toBe(2)
   const resumed = await run(['writeback', 'resume', '--restored'])
-  expect(resumed).toMatchObject({ exit: 0, out: expect.stringContaining('1 queued write-back became a draft') })
+  expect(resumed).toMatchObject({
+    exit: 0,
+    out: expect.stringContaining('1 queued write-back became a draft'),
+  })
   expect((await run(['push'])).out).toContain('1 draft')
 })

@@ -1,4 +1,7 @@
-/** `deskmirror export`: what the options mean, what contradicts, what is printed; and the real command when it is stopped. */
+/**
+ * `deskmirror export`: what the options mean, what contradicts, what is printed; and the real
+ * command when it is stopped.
+ */
 
 import { spawn } from 'node:child_process'
 import { copyFileSync, readdirSync, readFileSync, watch } from 'node:fs'
@@ -26,7 +29,14 @@ const report: ExportReport = {
       bytes: 310_400_000,
       timeColumn: 'created_at',
     },
-    { object: 'calls', kind: 'table', rows: 1, file: 'out/calls.csv', bytes: 980, timeColumn: null },
+    {
+      object: 'calls',
+      kind: 'table',
+      rows: 1,
+      file: 'out/calls.csv',
+      bytes: 980,
+      timeColumn: null,
+    },
   ],
 }
 
@@ -37,14 +47,23 @@ async function run(args: readonly string[], isTerminal = false) {
     requests.push(request)
     return report
   }
-  return { ...(await runCommand(exportCommand, args, { exportFromWarehouse }, { isTerminal })), request: requests[0] }
+  return {
+    ...(await runCommand(exportCommand, args, { exportFromWarehouse }, { isTerminal })),
+    request: requests[0],
+  }
 }
 
 describe('what is asked for', () => {
   test('a single object goes to standard output as CSV', async () => {
     const { exit, out, request } = await run(['messages'])
     expect([exit, out]).toEqual([0, ''])
-    expect(request).toMatchObject({ objects: ['messages'], format: 'csv', projectId: null, columns: [], where: [] })
+    expect(request).toMatchObject({
+      objects: ['messages'],
+      format: 'csv',
+      projectId: null,
+      columns: [],
+      where: [],
+    })
     expect(request!.target).toHaveProperty('write')
   })
 
@@ -55,12 +74,31 @@ describe('what is asked for', () => {
     ['m.txt', 'csv'],
     ['out/', 'csv'],
   ])('the ending of --output %s means %s', async (path, format) => {
-    expect((await run(['messages', '--output', path])).request).toMatchObject({ format, target: path })
+    expect((await run(['messages', '--output', path])).request).toMatchObject({
+      format,
+      target: path,
+    })
   })
 
   test('project, times, conditions and columns', async () => {
-    const args = ['--project', 'shop', '--since', '2026-01-01', '--where', 'kind=utterance', '--where', 'content=null']
-    const { request } = await run(['messages', ...args, '--where', 'content==1', '--columns', 'id, content'])
+    const args = [
+      '--project',
+      'shop',
+      '--since',
+      '2026-01-01',
+      '--where',
+      'kind=utterance',
+      '--where',
+      'content=null',
+    ]
+    const { request } = await run([
+      'messages',
+      ...args,
+      '--where',
+      'content==1',
+      '--columns',
+      'id, content',
+    ])
     expect(request).toMatchObject({
       projectId: 'p',
       since: '2026-01-01',
@@ -137,8 +175,14 @@ describe('the real command', () => {
       100_002,
       'id\r\n00000001\r\n',
     ])
-    const file = await runInProcess(['export', 'conversations', '--output', 'c.parquet', '--json'], { cwd, env })
-    expect(JSON.parse(file.out)).toMatchObject({ format: 'parquet', objects: [{ rows: 100_000, file: 'c.parquet' }] })
+    const file = await runInProcess(
+      ['export', 'conversations', '--output', 'c.parquet', '--json'],
+      { cwd, env },
+    )
+    expect(JSON.parse(file.out)).toMatchObject({
+      format: 'parquet',
+      objects: [{ rows: 100_000, file: 'c.parquet' }],
+    })
     const unknown = await runInProcess(['export', 'conversation'], { cwd, env })
     expect([unknown.exit, unknown.out]).toEqual([2, ''])
     expect(unknown.err).toMatch(/perhaps conversations/)
@@ -148,7 +192,9 @@ describe('the real command', () => {
     const { cwd, env } = makeWarehouse()
     const path = env.DESKMIRROR_DATABASE_URL.slice('sqlite:'.length)
     const owner = new Database(path)
-    owner.exec('create table "a.b" ("c.d" text primary key, "e.f" integer); insert into "a.b" values (\'x\', 1)')
+    owner.exec(
+      'create table "a.b" ("c.d" text primary key, "e.f" integer); insert into "a.b" values (\'x\', 1)',
+    )
     owner.exec('create view "v.w" as select "e.f" as "g.h" from "a.b"')
     owner.pragma('journal_mode = delete')
     owner.close()
@@ -169,7 +215,11 @@ describe('the real command', () => {
     const started = Promise.withResolvers<void>()
     const watcher = watch(folder, () => started.resolve())
     const args = ['export', 'conversations', '--output', join(folder, 'c.csv'), '--quiet']
-    const child = spawn(process.execPath, [launcher, ...args], { cwd, env: cleanEnvironment(env), stdio: 'ignore' })
+    const child = spawn(process.execPath, [launcher, ...args], {
+      cwd,
+      env: cleanEnvironment(env),
+      stdio: 'ignore',
+    })
     const ended = new Promise((resolve) => child.on('exit', resolve))
     await started.promise
     child.kill(signal)

@@ -1,4 +1,7 @@
-/** No command writes over the warehouse, what is beside it, its configuration or what it reads, whatever leads there. */
+/**
+ * No command writes over the warehouse, what is beside it, its configuration or what it reads,
+ * whatever leads there.
+ */
 import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -75,7 +78,9 @@ describe('with --force, too, a command does not write', () => {
         ['.env', /it belongs to the configuration/],
         ['folder/deskmirror.yaml', /it belongs to the configuration/],
         ['key', /it belongs to the configuration/],
-        ...(command[1] === 'import' ? ([[command[2] ?? '', /the file that is imported/]] as const) : []),
+        ...(command[1] === 'import'
+          ? ([[command[2] ?? '', /the file that is imported/]] as const)
+          : []),
       ]
       const env = { DESKMIRROR_API_KEY: '', DESKMIRROR_API_KEY_FILE: 'key' }
       for (const [path, why] of paths) {
@@ -93,16 +98,24 @@ describe('with --force, too, a command does not write', () => {
     })
 })
 
-test('standard input that a shell takes from a file is not written over', async ({ onTestFinished }) => {
+test('standard input that a shell takes from a file is not written over', async ({
+  onTestFinished,
+}) => {
   const d = await start(onTestFinished)
   const shell = async (input: string) => {
-    const { exit, err } = await d.runProgram(['writeback', 'import', input, '--mistakes', 'wrong.csv', '--force'], {
-      inputFile: d.path('wrong.csv'),
-    })
+    const { exit, err } = await d.runProgram(
+      ['writeback', 'import', input, '--mistakes', 'wrong.csv', '--force'],
+      {
+        inputFile: d.path('wrong.csv'),
+      },
+    )
     return [exit, err]
   }
   for (const input of ['-', '/dev/stdin', '/proc/self/fd/0'])
-    expect(await shell(input)).toEqual([2, expect.stringContaining('it is the file that is imported')])
+    expect(await shell(input)).toEqual([
+      2,
+      expect.stringContaining('it is the file that is imported'),
+    ])
   expect(readFileSync(d.path('wrong.csv'), 'utf8')).toBe(rows(false, ''))
 })
 
@@ -116,11 +129,26 @@ test('the demo and init keep what is there', async ({ onTestFinished }) => {
   expect((await d.run(['demo', '--keep', 'new.db'])).err).toContain('new.db-journal exists already')
   const options = ['--base-url', d.service.baseUrl, '--project-id', d.service.projectId]
   const own = await d.run(['init', ...options, '--api-key-file', '.env'])
-  expect([own.exit, own.err]).toEqual([2, expect.stringContaining('cannot write .env: it is the file of the key')])
+  expect([own.exit, own.err]).toEqual([
+    2,
+    expect.stringContaining('cannot write .env: it is the file of the key'),
+  ])
 })
 
 test('two options of a command do not name one file', async ({ onTestFinished }) => {
   const d = await start(onTestFinished)
-  const both = await d.run(['writeback', 'import', 'right.csv', '--dry-run', '--html', 'a', '--csv', './a'])
-  expect([both.exit, both.err]).toEqual([2, expect.stringContaining('another option names this file, too')])
+  const both = await d.run([
+    'writeback',
+    'import',
+    'right.csv',
+    '--dry-run',
+    '--html',
+    'a',
+    '--csv',
+    './a',
+  ])
+  expect([both.exit, both.err]).toEqual([
+    2,
+    expect.stringContaining('another option names this file, too'),
+  ])
 })

@@ -1,4 +1,7 @@
-/** The launcher: any Node.js can start it, and it passes everything on to the Node.js that runs the program. */
+/**
+ * The launcher: any Node.js can start it, and it passes everything on to the Node.js that runs the
+ * program.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -18,10 +21,16 @@ function waitForEnd(child: ChildProcess): Promise<End> {
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, out })))
 }
 
-/** Runs the launcher alone, as in a package without its own runtime, on a Node.js that claims to be old. */
+/**
+ * Runs the launcher alone, as in a package without its own runtime, on a Node.js that claims to be
+ * old.
+ */
 function startOnOldNode(claimed: string, folder = createTempFolder()) {
   cpSync(join(launcher, '..'), join(folder, 'bin'), { recursive: true })
-  writeFileSync(join(folder, 'old.cjs'), `Object.defineProperty(process.versions, 'node', { value: '${claimed}' })`)
+  writeFileSync(
+    join(folder, 'old.cjs'),
+    `Object.defineProperty(process.versions, 'node', { value: '${claimed}' })`,
+  )
   const args = ['--require', join(folder, 'old.cjs'), join(folder, 'bin', 'deskmirror.js'), 'demo']
   const child = spawn(process.execPath, args, { env: cleanEnvironment() })
   return { child, end: waitForEnd(child) }
@@ -42,26 +51,37 @@ test('a Node.js that is too old, but can become another program, becomes the bun
   const folder = createTempFolder()
   const bundled = join(folder, 'node_modules', 'node', 'bin', 'node')
   mkdirSync(dirname(bundled), { recursive: true })
-  writeFileSync(bundled, '#!/bin/sh\necho "process $$ runs $(basename "$1") $2"; exit 3\n', { mode: 0o755 })
+  writeFileSync(bundled, '#!/bin/sh\necho "process $$ runs $(basename "$1") $2"; exit 3\n', {
+    mode: 0o755,
+  })
   const { child, end } = startOnOldNode('22.18.0', folder)
   expect(await end).toEqual({ code: 3, out: `process ${child.pid} runs deskmirror.js demo\n` })
 })
 
 test('a process that may open too few files: one line explains what to do', async () => {
   const { code, out } = await waitForEnd(
-    spawn('sh', ['-c', 'ulimit -n 40; exec "$0" "$1" demo', process.execPath, launcher], { env: cleanEnvironment() }),
+    spawn('sh', ['-c', 'ulimit -n 40; exec "$0" "$1" demo', process.execPath, launcher], {
+      env: cleanEnvironment(),
+    }),
   )
   expect(code).toBe(2)
-  expect(out).toMatch(/^deskmirror: cannot open enough files: .*\n {2}→ raise the limit: `ulimit -n 1024` .*\n$/)
+  expect(out).toMatch(
+    /^deskmirror: cannot open enough files: .*\n {2}→ raise the limit: `ulimit -n 1024` .*\n$/,
+  )
 })
 
-test.each(['a package', 'a checkout'])('%s keeps no compiled code where other users could put theirs', async (kind) => {
-  const shared = createTempFolder()
-  const program = kind === 'a checkout' ? launcher : copyAsPackage()
-  const env = { ...cleanEnvironment(), TMPDIR: shared, TMP: shared, TEMP: shared }
-  expect(await waitForEnd(spawn(process.execPath, [program, '--version'], { env }))).toMatchObject({ code: 0 })
-  expect(readdirSync(shared)).toEqual([])
-})
+test.each(['a package', 'a checkout'])(
+  '%s keeps no compiled code where other users could put theirs',
+  async (kind) => {
+    const shared = createTempFolder()
+    const program = kind === 'a checkout' ? launcher : copyAsPackage()
+    const env = { ...cleanEnvironment(), TMPDIR: shared, TMP: shared, TEMP: shared }
+    expect(
+      await waitForEnd(spawn(process.execPath, [program, '--version'], { env })),
+    ).toMatchObject({ code: 0 })
+    expect(readdirSync(shared)).toEqual([])
+  },
+)
 
 /** The launcher of a package whose program only ends. */
 function copyAsPackage(): string {
@@ -74,7 +94,9 @@ function copyAsPackage(): string {
 }
 
 /** Runs a script through the launcher in another process, and waits until that is ready. */
-async function runBundled(script: string): Promise<{ readonly child: ChildProcess; readonly end: Promise<End> }> {
+async function runBundled(
+  script: string,
+): Promise<{ readonly child: ChildProcess; readonly end: Promise<End> }> {
   const folder = createTempFolder()
   writeFileSync(join(folder, 'child.cjs'), script)
   const call = `require(${JSON.stringify(join(launcher, '..', 'run-bundled-node.js'))})(process.execPath, [${JSON.stringify(join(folder, 'child.cjs'))}, 'word'])`

@@ -7,10 +7,15 @@ import { createTempFolder } from '../support/temp-folder.ts'
 import { startWorkerProcess } from '../worker/worker-process.ts'
 import { runInProcess } from './run-in-process.ts'
 
-/** The files that other users can access. A folder that they may not enter protects its contents. */
+/**
+ * The files that other users can access. A folder that they may not enter protects its contents.
+ */
 function exposedFiles(folder: string): string[] {
   return readdirSync(folder)
-    .map((path) => [path, lstatSync(join(folder, path), { throwIfNoEntry: false })?.mode ?? 0] as const)
+    .map(
+      (path) =>
+        [path, lstatSync(join(folder, path), { throwIfNoEntry: false })?.mode ?? 0] as const,
+    )
     .filter(([, mode]) => (mode & 0o077) !== 0)
     .map(([path, mode]) => `${path} ${(mode & 0o777).toString(8)}`)
 }
@@ -31,7 +36,10 @@ test('sync and the worker create private files', async () => {
   const { sandbox, env } = await startService()
   const folder = createTempFolder()
   expect(await runInProcess(['sync', '--quiet'], { cwd: folder, env })).toMatchObject({ exit: 0 })
-  const worker = startWorkerProcess({ databaseUrl: `sqlite:${folder}/worker.db`, queueUrl: 'embedded' }, sandbox)
+  const worker = startWorkerProcess(
+    { databaseUrl: `sqlite:${folder}/worker.db`, queueUrl: 'embedded' },
+    sandbox,
+  )
   await worker.waitFor(({ event }) => event === 'sync.ended')
   expect(readdirSync(folder)).toEqual(
     expect.arrayContaining(['deskmirror.db', 'worker.db', 'worker.db-wal', 'worker.db-worker']),

@@ -16,18 +16,29 @@ const budget: BudgetView = {
   closedForMs: null,
   throttled: 0,
 }
-const running: SyncProgress = { stream: 'messages', state: 'running', rows: 0, changed: 0, requests: 0, left: 1140 }
+const running: SyncProgress = {
+  stream: 'messages',
+  state: 'running',
+  rows: 0,
+  changed: 0,
+  requests: 0,
+  left: 1140,
+}
 
 describe('the remaining time', () => {
   test('requests within the burst go at once, the others at the pace of the budget', () => {
     expect(forecast(1140, budget)).toBe(120_000)
     expect(forecast(114 + 570, { ...budget, inUse: 0 })).toBe(60_000)
-    expect(renderSyncProgress([{ ...running, left: 10 }], { ...budget, inUse: 0 }, 0)).toContain('about 1 s left')
+    expect(renderSyncProgress([{ ...running, left: 10 }], { ...budget, inUse: 0 }, 0)).toContain(
+      'about 1 s left',
+    )
   })
   test('a pause that the service asked for is added', () => {
     const paused = { ...budget, pausedForMs: 30_000 }
     expect(forecast(570, paused)).toBe(90_000)
-    expect(renderSyncProgress([running], paused, 0)).toContain('the service asked for a pause: 30 s')
+    expect(renderSyncProgress([running], paused, 0)).toContain(
+      'the service asked for a pause: 30 s',
+    )
   })
   test('and so is the time without requests after the record was lost', () => {
     const closed = { ...budget, closedForMs: 90_000 }
@@ -40,7 +51,9 @@ describe('the remaining time', () => {
     const unknown: SyncProgress = { ...running, stream: 'calls', left: null }
     expect(renderSyncProgress([running], budget, 0)).toContain('about 2 min left')
     expect(renderSyncProgress([running, unknown], budget, 0)).toContain('at least 2 min left')
-    expect(renderSyncProgress([running, { ...unknown, state: 'done' }], budget, 0)).toContain('about 2 min left')
+    expect(renderSyncProgress([running, { ...unknown, state: 'done' }], budget, 0)).toContain(
+      'about 2 min left',
+    )
   })
   test('is that at the rate so far where no request is made', () => {
     expect([timeLeft(100, 300, 5000), timeLeft(100, 0, 5000), timeLeft(0, 300, 5000)]).toEqual([
@@ -52,7 +65,14 @@ describe('the remaining time', () => {
 })
 
 test('the line of a sync has the rows of all streams, the requests a second, and the streams that are read now', () => {
-  const lists: SyncProgress = { ...running, stream: 'calls', state: 'done', rows: 12_000, changed: 40, requests: 60 }
+  const lists: SyncProgress = {
+    ...running,
+    stream: 'calls',
+    state: 'done',
+    rows: 12_000,
+    changed: 40,
+    requests: 60,
+  }
   expect(renderSyncProgress([], budget, 100)).toBe('budget 570 of 570')
   expect(renderSyncProgress([lists, { ...running, rows: 1, requests: 1 }], budget, 10_000)).toBe(
     '12,001 rows, 40 changed   about 2 min left   budget 570 of 570   6.1 requests/s   messages',
@@ -101,7 +121,11 @@ test('on a terminal each line replaces the one before, at most ten times a secon
   const display = openDisplay(out, false, () => now)
   for (; now < 300; now += 50) display.onLine(`${now} ${'rows '.repeat(20)}`)
   const lines = text().split('\r\u001b[K').slice(1)
-  expect(lines.map((line) => line.match(/\d+ rows/)?.[0])).toEqual(['0 rows', '100 rows', '200 rows'])
+  expect(lines.map((line) => line.match(/\d+ rows/)?.[0])).toEqual([
+    '0 rows',
+    '100 rows',
+    '200 rows',
+  ])
   expect(lines[0]).toBe(`\u001b[?7l${`  0 ${'rows '.repeat(20)}`.slice(0, 78)}…\u001b[?7h`)
 })
 
@@ -118,11 +142,11 @@ test('on a terminal permanent lines are written above the line, which goes at th
 })
 
 test('Ctrl-C: the first one stops in order, a second one at once; an echo of the first is ignored', () => {
-  expect([classifyInterrupt(null, 0), classifyInterrupt(1000, 1020), classifyInterrupt(1000, 3000)]).toEqual([
-    'first',
-    'echo',
-    'again',
-  ])
+  expect([
+    classifyInterrupt(null, 0),
+    classifyInterrupt(1000, 1020),
+    classifyInterrupt(1000, 3000),
+  ]).toEqual(['first', 'echo', 'again'])
 })
 
 test('numbers and durations are formatted for people', () => {

@@ -22,7 +22,9 @@ const done: PushReport = {
   reasons: [],
 }
 const runPush = (report: Partial<PushReport>) =>
-  runCommand(pushCommand, ['--project', 'shop'], { pushProject: async () => ({ ...done, ...report }) })
+  runCommand(pushCommand, ['--project', 'shop'], {
+    pushProject: async () => ({ ...done, ...report }),
+  })
 
 describe('the output of a push', () => {
   test('one line if everything succeeded', async () => {
@@ -41,7 +43,9 @@ describe('the output of a push', () => {
       expect.stringMatching(/^replies is stopped: .*writeback resume --batch replies.* goes on$/),
       '',
     ])
-    expect((await runPush({ queue: { draft: 50 }, stopped })).out).toContain('drafts wait for approval')
+    expect((await runPush({ queue: { draft: 50 }, stopped })).out).toContain(
+      'drafts wait for approval',
+    )
   })
 
   test('what did not arrive, what is left and why, and what to do about each', async () => {
@@ -103,7 +107,10 @@ describe('the output of a push', () => {
     })
     expect([exit, JSON.parse(out).projects]).toEqual([
       2,
-      [expect.objectContaining({ project: 'shop', error: expect.anything() }), { ...done, project: 'school' }],
+      [
+        expect.objectContaining({ project: 'shop', error: expect.anything() }),
+        { ...done, project: 'school' },
+      ],
     ])
   })
 })
@@ -111,7 +118,12 @@ describe('the output of a push', () => {
 describe('the progress', () => {
   const now = Date.parse('2026-06-01T12:00:00Z')
   const limits = steadyLimits(usualPolicy)
-  const failed = { status: 'failed', reason: 'the service answered 404', count: 2, example: 'x' } as const
+  const failed = {
+    status: 'failed',
+    reason: 'the service answered 404',
+    count: 2,
+    example: 'x',
+  } as const
   const outcomes = {
     settled: 57,
     contradicted: 0,
@@ -149,16 +161,25 @@ describe('the progress', () => {
     expect(renderProgress(progress, { tookMs: 1000, now }, null)).toBe(
       '55 succeeded, 2 failed   the service answered 404 (2)   1 left   about 1 min 31 s left   rests until 2026-06-01T12:01:30Z (1 min 30 s): no response came',
     )
-    const view = { limit: 600, windowMs: 60_000, slots: 570, inUse: 200, closedForMs: null, throttled: 1 }
-    expect(renderProgress(progress, { tookMs: 1000, now }, { ...view, pausedForMs: 60_000 })).toMatch(
-      / about 2 min 31 s left {3}.* {3}the service asked for a pause: 1 min$/,
-    )
+    const view = {
+      limit: 600,
+      windowMs: 60_000,
+      slots: 570,
+      inUse: 200,
+      closedForMs: null,
+      throttled: 1,
+    }
+    expect(
+      renderProgress(progress, { tookMs: 1000, now }, { ...view, pausedForMs: 60_000 }),
+    ).toMatch(/ about 2 min 31 s left {3}.* {3}the service asked for a pause: 1 min$/)
   })
 })
 
 function enqueue({ warehouse }: CliScenario, ...conversations: readonly string[]) {
   const values = conversations.map((id) => `('handled', '${id}', '{"handled":true}')`)
-  return warehouse.query(`insert into writebacks (operation, conversation_id, payload) values ${values.join(', ')}`)
+  return warehouse.query(
+    `insert into writebacks (operation, conversation_id, payload) values ${values.join(', ')}`,
+  )
 }
 
 describe.concurrent('against a service', () => {
@@ -168,7 +189,10 @@ describe.concurrent('against a service', () => {
     const scenario = await startCliScenario(onTestFinished)
     await enqueue(scenario, scenario.conversation(0), scenario.conversation(1))
     const first = await scenario.ask('push')
-    expect(first).toMatchObject({ exit: 0, document: { projects: [{ outcome: 'done', settled: { succeeded: 2 } }] } })
+    expect(first).toMatchObject({
+      exit: 0,
+      document: { projects: [{ outcome: 'done', settled: { succeeded: 2 } }] },
+    })
     expect(scenario.service.ledger()).toHaveLength(2)
     const second = await scenario.run(['push', '--quiet'])
     expect(second).toMatchObject({
@@ -178,25 +202,51 @@ describe.concurrent('against a service', () => {
     })
   })
 
-  test('with writing switched off it ends with 2 before anything is claimed', async ({ onTestFinished }) => {
+  test('with writing switched off it ends with 2 before anything is claimed', async ({
+    onTestFinished,
+  }) => {
     const scenario = await startCliScenario(onTestFinished)
     await enqueue(scenario, scenario.conversation(0))
-    const { exit, out, err } = await scenario.run(['push', '--quiet'], { env: { DESKMIRROR_READ_ONLY: '1' } })
-    expect([exit, out, err]).toEqual([2, '', expect.stringMatching(/switched off \(DESKMIRROR_READ_ONLY\)\n {2}→ /)])
-    expect(await scenario.warehouse.query('select status, fencing_token, project_id from writebacks')).toEqual([
-      { status: 'queued', fencing_token: 0, project_id: '' },
+    const { exit, out, err } = await scenario.run(['push', '--quiet'], {
+      env: { DESKMIRROR_READ_ONLY: '1' },
+    })
+    expect([exit, out, err]).toEqual([
+      2,
+      '',
+      expect.stringMatching(/switched off \(DESKMIRROR_READ_ONLY\)\n {2}→ /),
     ])
+    expect(
+      await scenario.warehouse.query('select status, fencing_token, project_id from writebacks'),
+    ).toEqual([{ status: 'queued', fencing_token: 0, project_id: '' }])
   })
 
-  test('a denied key ends with 2, a missing scope with 3, and write-backs stay queued', async ({ onTestFinished }) => {
+  test('a denied key ends with 2, a missing scope with 3, and write-backs stay queued', async ({
+    onTestFinished,
+  }) => {
     const scenario = await startCliScenario(onTestFinished)
-    scenario.service.addKey({ key: 'svc_live_reader', scopes: ['conversations:read', 'visitors:read'] })
+    scenario.service.addKey({
+      key: 'svc_live_reader',
+      scopes: ['conversations:read', 'visitors:read'],
+    })
     await enqueue(scenario, scenario.conversation(0))
-    const denied = await scenario.run(['push', '--quiet'], { env: { DESKMIRROR_API_KEY: 'svc_live_unknown' } })
-    expect(denied).toMatchObject({ exit: 2, out: '', err: expect.stringContaining('denies the key') })
-    const held = await scenario.run(['push', '--quiet'], { env: { DESKMIRROR_API_KEY: 'svc_live_reader' } })
-    expect(held).toMatchObject({ exit: 3, out: expect.stringMatching(/^left: 1 queued\nnote: .*conversations:write/m) })
-    expect(await scenario.warehouse.query('select status from writebacks')).toEqual([{ status: 'queued' }])
+    const denied = await scenario.run(['push', '--quiet'], {
+      env: { DESKMIRROR_API_KEY: 'svc_live_unknown' },
+    })
+    expect(denied).toMatchObject({
+      exit: 2,
+      out: '',
+      err: expect.stringContaining('denies the key'),
+    })
+    const held = await scenario.run(['push', '--quiet'], {
+      env: { DESKMIRROR_API_KEY: 'svc_live_reader' },
+    })
+    expect(held).toMatchObject({
+      exit: 3,
+      out: expect.stringMatching(/^left: 1 queued\nnote: .*conversations:write/m),
+    })
+    expect(await scenario.warehouse.query('select status from writebacks')).toEqual([
+      { status: 'queued' },
+    ])
     expect((await scenario.run(['push', '--quiet'])).exit).toBe(0)
   })
 })

@@ -1,4 +1,7 @@
-/** Commands that write nothing read a SQLite file in a folder that is read-only, without a copy of customers' data being left. */
+/**
+ * Commands that write nothing read a SQLite file in a folder that is read-only, without a copy of
+ * customers' data being left.
+ */
 import {
   chmodSync,
   chownSync,
@@ -19,7 +22,10 @@ import { startCliScenario } from './scenario.ts'
 const nobody = process.getuid?.() === 0 ? 65_534 : undefined
 
 /** As a read-only volume has the files of a warehouse: those with these endings. */
-async function startTest(atEnd: (work: () => void | Promise<void>) => void, endings: readonly string[]) {
+async function startTest(
+  atEnd: (work: () => void | Promise<void>) => void,
+  endings: readonly string[],
+) {
   const d = await startCliScenario(atEnd)
   // In the write-ahead log, while the connection is open.
   await d.warehouse.query("update visitors set name = 'Ada Lovelace'")
@@ -30,7 +36,9 @@ async function startTest(atEnd: (work: () => void | Promise<void>) => void, endi
   mkdirSync(folder)
   const path = join(folder, 'main.db')
   if (endings.length === 0) await d.warehouse.query(`vacuum into '${path}'`)
-  else for (const ending of ['', ...endings]) copyFileSync(join(d.folder, `deskmirror.db${ending}`), `${path}${ending}`)
+  else
+    for (const ending of ['', ...endings])
+      copyFileSync(join(d.folder, `deskmirror.db${ending}`), `${path}${ending}`)
   // The copy of a vacuum has no write-ahead log.
   if (endings.length === 0) setWriteAheadLog(path)
   for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o444)
@@ -46,7 +54,8 @@ async function startTest(atEnd: (work: () => void | Promise<void>) => void, endi
     TMPDIR: temporary,
   }
   const user = nobody === undefined ? {} : { user: nobody }
-  const run = (args: readonly string[], input = '') => runDeskmirror(args, { cwd: folder, env, input, ...user })
+  const run = (args: readonly string[], input = '') =>
+    runDeskmirror(args, { cwd: folder, env, input, ...user })
   return { ...d, run, path, temporary }
 }
 
@@ -55,11 +64,17 @@ function setWriteAheadLog(path: string): void {
   writeFileSync(path, readFileSync(path).fill(2, 18, 20))
 }
 
-test('without a log beside it, it is copied, and the copy is removed', async ({ onTestFinished }) => {
+test('without a log beside it, it is copied, and the copy is removed', async ({
+  onTestFinished,
+}) => {
   const d = await startTest(onTestFinished, [])
   const before = statSync(d.path).mtimeMs
   const status = await d.run(['status'])
-  expect([status.exit, status.err, status.out]).toEqual([0, '', expect.stringContaining('conversations')])
+  expect([status.exit, status.err, status.out]).toEqual([
+    0,
+    '',
+    expect.stringContaining('conversations'),
+  ])
   const exported = await d.run(['export', 'visitors', '--columns', 'id', '--quiet'])
   expect([exported.exit, exported.out.trim().split(/\s+/).length]).toEqual([0, 13])
   const sheet = await d.run(['writeback', 'sheet'])
@@ -70,7 +85,9 @@ test('without a log beside it, it is copied, and the copy is removed', async ({ 
   expect(statSync(d.path).mtimeMs).toBe(before)
 })
 
-test('a writer elsewhere has made what is needed beside it, and its changes are read', async ({ onTestFinished }) => {
+test('a writer elsewhere has made what is needed beside it, and its changes are read', async ({
+  onTestFinished,
+}) => {
   const d = await startTest(onTestFinished, ['-wal', '-shm'])
   const { exit, err, out } = await d.run(['export', 'visitors', '--columns', 'name', '--quiet'])
   expect([exit, err, out.match(/Ada Lovelace/g)?.length]).toEqual([0, '', 12])
@@ -81,7 +98,9 @@ test('changes that cannot be read there are said, with what to do', async ({ onT
   const { exit, err } = await d.run(['status'])
   expect([exit, err]).toEqual([
     2,
-    expect.stringContaining('its last changes are in the file -wal, which SQLite cannot read there'),
+    expect.stringContaining(
+      'its last changes are in the file -wal, which SQLite cannot read there',
+    ),
   ])
   expect(readdirSync(d.temporary)).toEqual([])
 })

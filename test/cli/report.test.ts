@@ -18,14 +18,17 @@ import { startCliScenario } from './scenario.ts'
 
 type UseCases = Parameters<typeof runCommand>[2]
 
-const readReport: UseCases['readReport'] = async (_, { name }) => buildReport(name, reportData(), now)
+const readReport: UseCases['readReport'] = async (_, { name }) =>
+  buildReport(name, reportData(), now)
 const run = (args: readonly string[], useCases: UseCases = { readReport }) =>
   runCommand(reportCommand, args, useCases, { now })
 
 test('without a format it prints Markdown, one part for each project', async () => {
   const { exit, out } = await run([])
   expect(exit).toBe(0)
-  expect(out).toMatch(/^# Report of shop, school, 2026-11-09 to 2026-11-15 \(week 2026-W46\)\n\n## shop: 2026-11-09/)
+  expect(out).toMatch(
+    /^# Report of shop, school, 2026-11-09 to 2026-11-15 \(week 2026-W46\)\n\n## shop: 2026-11-09/,
+  )
   expect(out).toContain('\n## school: 2026-11-09')
   expect(out).toMatch(/[^\n]\n$/)
 })
@@ -148,7 +151,10 @@ test('a file that cannot be written is an error, in JSON too', async () => {
   const writeReportFile = async () => {
     throw new UserError(error)
   }
-  const { exit, out } = await run(['--output', 'week.json', '--json'], { readReport, writeReportFile })
+  const { exit, out } = await run(['--output', 'week.json', '--json'], {
+    readReport,
+    writeReportFile,
+  })
   expect(exit).toBe(1)
   expect(JSON.parse(out)).toEqual({ error })
 })
@@ -165,26 +171,44 @@ test('a warehouse file is reported of without any configuration', async () => {
   const { exit, out } = await runInProcess(['report', 'some.db', '--from', '2026-01-01'], { cwd })
   expect([exit, out]).toEqual([0, expect.stringMatching(/^# p-1: 2026-01-01 to 2026-01-07/)])
   const other = await runInProcess(['report', 'some.db', '--project', 'p-2'], { cwd })
-  expect([other.exit, other.err]).toEqual([2, expect.stringContaining('no project p-2: these are known: p-1')])
+  expect([other.exit, other.err]).toEqual([
+    2,
+    expect.stringContaining('no project p-2: these are known: p-1'),
+  ])
   const none = await runInProcess(['report', 'none.db'], { cwd })
   expect([none.exit, none.err]).toEqual([2, expect.stringContaining('there is no file none.db')])
   const unnamed = await runInProcess(['report'], { cwd })
-  expect([unnamed.exit, unnamed.err]).toEqual([2, expect.stringContaining('as in `deskmirror report demo.db`')])
+  expect([unnamed.exit, unnamed.err]).toEqual([
+    2,
+    expect.stringContaining('as in `deskmirror report demo.db`'),
+  ])
 })
 
-test('the program writes the page of a mirror, and says what to do without one', async ({ onTestFinished }) => {
+test('the program writes the page of a mirror, and says what to do without one', async ({
+  onTestFinished,
+}) => {
   const { run: runCli, ask, folder } = await startCliScenario(onTestFinished)
   const written = await runCli(['report', '--output', 'week.html'])
   expect(written).toMatchObject({ exit: 0, out: 'wrote week.html\n' })
-  expect(readFileSync(join(folder, 'week.html'), 'utf8')).toMatch(/^<!doctype html>[\s\S]+<\/html>\n$/)
+  expect(readFileSync(join(folder, 'week.html'), 'utf8')).toMatch(
+    /^<!doctype html>[\s\S]+<\/html>\n$/,
+  )
   const { exit, document } = await ask('report', '--from', '2026-01-01', '--to', '2026-01-01')
   expect(exit).toBe(0)
   expect(document.projects[0].volume.waits).toMatchObject({ value: 0 })
   const invalid = await runCli(['report', '--from', '2026-02-30'])
-  expect(invalid).toMatchObject({ exit: 2, err: expect.stringContaining('Write a date like 2026-11-16.') })
+  expect(invalid).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('Write a date like 2026-11-16.'),
+  })
   const empty = await runCli(['report'], { env: { DESKMIRROR_DATABASE_URL: 'sqlite:none.db' } })
   expect(empty.exit).toBe(2)
   expect(empty.err).toContain('deskmirror sync')
-  const missing = await runCli(['report'], { env: { DESKMIRROR_PROJECT_ID: '00000000-0000-4000-8000-000000000000' } })
-  expect(missing).toMatchObject({ exit: 2, err: expect.stringContaining('there is nothing to report of default') })
+  const missing = await runCli(['report'], {
+    env: { DESKMIRROR_PROJECT_ID: '00000000-0000-4000-8000-000000000000' },
+  })
+  expect(missing).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('there is nothing to report of default'),
+  })
 })

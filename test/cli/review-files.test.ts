@@ -2,7 +2,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openCsvOutput, openPageOutput, type ReviewOutput } from '../../src/cli/render/review-files.ts'
+import {
+  openCsvOutput,
+  openPageOutput,
+  type ReviewOutput,
+} from '../../src/cli/render/review-files.ts'
 import type { ReviewOutcome, WritebackReview } from '../../src/outbox/core/review.ts'
 import { createReviewCounter } from '../../src/outbox/core/review-summary.ts'
 import { showInvisible } from '../../src/values/invisible.ts'
@@ -18,7 +22,11 @@ const hostile = [
   '@SUM(1)\n+1',
 ]
 
-function reviewWith(text: string, position: number, outcome: ReviewOutcome = 'would_change'): WritebackReview {
+function reviewWith(
+  text: string,
+  position: number,
+  outcome: ReviewOutcome = 'would_change',
+): WritebackReview {
   return {
     position,
     place: position,
@@ -43,7 +51,10 @@ function reviewWith(text: string, position: number, outcome: ReviewOutcome = 'wo
   }
 }
 
-async function writeReview(open: (path: string) => Promise<ReviewOutput>, name: string): Promise<string> {
+async function writeReview(
+  open: (path: string) => Promise<ReviewOutput>,
+  name: string,
+): Promise<string> {
   const path = join(createTempFolder(onTestFinished), name)
   const output = await open(path)
   const counter = createReviewCounter()
@@ -76,7 +87,9 @@ test('the page is one file without script, and hostile texts are escaped, isolat
   for (const text of hostile.slice(0, 4)) expect(page).not.toContain(text)
   const rows = page.slice(page.indexOf('All 14 rows'))
   expect(rows.match(/<tr><th scope="row"/g)).toHaveLength(14)
-  expect(page).toContain('The mirror was last read to its end at 2026-06-01T12:00:00Z; every send looks at the live')
+  expect(page).toContain(
+    'The mirror was last read to its end at 2026-06-01T12:00:00Z; every send looks at the live',
+  )
 })
 
 test('the CSV has no cell that a spreadsheet runs as a formula', async () => {
@@ -107,7 +120,10 @@ test.each([
     '1️⃣ ☎︎ 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} 🇩🇪 क्\u200dष',
   ],
   ['a\ufe0fb\u{e0101}c', 'a[U+FE0F]b[U+E0101]c'],
-  ['\u034f\u17b4\u180b\u180f\u{1d159}\u2800\u3164', '[U+034F][U+17B4][U+180B][U+180F][U+1D159][U+2800][U+3164]'],
+  [
+    '\u034f\u17b4\u180b\u180f\u{1d159}\u2800\u3164',
+    '[U+034F][U+17B4][U+180B][U+180F][U+1D159][U+2800][U+3164]',
+  ],
 ])('invisible characters of %j are shown', (text, expected) => {
   expect(showInvisible(text)).toBe(expected)
 })

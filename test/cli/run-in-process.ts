@@ -1,7 +1,8 @@
 /**
- * Runs commands with their real use cases, configuration and log in this process. Starting the program takes most of a
- * second of processor time, so tests of what a command does run it here. That the program itself parses its arguments,
- * sets its exit code and writes to its streams is for the tests that use `runDeskmirror`.
+ * Runs commands with their real use cases, configuration and log in this process. Starting the
+ * program takes most of a second of processor time, so tests of what a command does run it here.
+ * That the program itself parses its arguments, sets its exit code and writes to its streams is for
+ * the tests that use `runDeskmirror`.
  */
 import { type Command, CommanderError, type OutputConfiguration } from 'commander'
 import { type CommandContext, createCommandContext } from '../../src/cli/command-context.ts'
@@ -33,7 +34,10 @@ async function inFolder<Result>(folder: string, work: () => Promise<Result>): Pr
   }
 }
 
-async function run(args: readonly string[], { cwd, env = {}, input = '' }: RunOptions): Promise<ProcessResult> {
+async function run(
+  args: readonly string[],
+  { cwd, env = {}, input = '' }: RunOptions,
+): Promise<ProcessResult> {
   const result = { exit: 0, out: '', err: '' }
   const writeErr = (text: string) => {
     result.err += text

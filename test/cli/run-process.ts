@@ -4,7 +4,11 @@ import { closeSync, openSync } from 'node:fs'
 
 export const launcher = new URL('../../bin/deskmirror.js', import.meta.url).pathname
 
-export type ProcessResult = { readonly exit: number | null; readonly out: string; readonly err: string }
+export type ProcessResult = {
+  readonly exit: number | null
+  readonly out: string
+  readonly err: string
+}
 
 /** `input`: its standard input. `inputFile`: a file as its standard input, as a shell gives it. */
 export type RunOptions = {
@@ -17,7 +21,9 @@ export type RunOptions = {
 }
 
 /** Keeps the tester's own environment away from the command. */
-export function cleanEnvironment(variables: Readonly<Record<string, string>> = {}): Record<string, string> {
+export function cleanEnvironment(
+  variables: Readonly<Record<string, string>> = {},
+): Record<string, string> {
   return { PATH: process.env.PATH ?? '', NO_COLOR: '1', ...variables }
 }
 

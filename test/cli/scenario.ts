@@ -1,4 +1,6 @@
-/** A sandbox, a mirror of it in a folder, and commands that run in that folder, within this process. */
+/**
+ * A sandbox, a mirror of it in a folder, and commands that run in that folder, within this process.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openWarehouse, type Warehouse } from '../../src/app/open.ts'
@@ -8,7 +10,10 @@ import { createTempFolder } from '../support/temp-folder.ts'
 import { runInProcess } from './run-in-process.ts'
 import { type ProcessResult, type RunOptions, runDeskmirror } from './run-process.ts'
 
-export type RunCli = (args: readonly string[], more?: Omit<RunOptions, 'cwd'>) => Promise<ProcessResult>
+export type RunCli = (
+  args: readonly string[],
+  more?: Omit<RunOptions, 'cwd'>,
+) => Promise<ProcessResult>
 
 export type CliScenario = {
   readonly service: Sandbox
@@ -19,7 +24,9 @@ export type CliScenario = {
   /** For programs that run it themselves. */
   readonly env: Readonly<Record<string, string>>
   /** Runs a command with `--json`: its document, and its exit code. */
-  readonly ask: (...args: readonly string[]) => Promise<{ readonly exit: number | null; readonly document: Document }>
+  readonly ask: (
+    ...args: readonly string[]
+  ) => Promise<{ readonly exit: number | null; readonly document: Document }>
   readonly warehouse: Warehouse
   readonly conversation: (n: number) => string
   readonly visitor: (n: number) => string
@@ -51,7 +58,11 @@ export async function startCliScenario(
     DESKMIRROR_WRITE_RATE: '60000/1s',
     DESKMIRROR_VERIFY_AFTER: '200ms',
   }
-  const inFolder = (more: Parameters<RunCli>[1] = {}) => ({ ...more, cwd: folder, env: { ...env, ...more.env } })
+  const inFolder = (more: Parameters<RunCli>[1] = {}) => ({
+    ...more,
+    cwd: folder,
+    env: { ...env, ...more.env },
+  })
   const run: RunCli = (args, more) => runInProcess(args, inFolder(more))
   return {
     service,

@@ -18,19 +18,39 @@ test('a working folder that was removed', async () => {
   mkdirSync(cwd)
   const removed = `rmdir ../gone && exec "$0" "$1" status`
   const run = () =>
-    execFileSync('sh', ['-c', removed, process.execPath, launcher], { cwd, env: cleanEnvironment(env), stdio: 'pipe' })
+    execFileSync('sh', ['-c', removed, process.execPath, launcher], {
+      cwd,
+      env: cleanEnvironment(env),
+      stdio: 'pipe',
+    })
   expect(run).toThrow(
     /deskmirror: cannot work in this folder: it was removed\n {2}→ change into a folder that is there/,
   )
 })
 
-/** Runs it in a folder that its user may not enter; the rights that root has besides are taken away. */
+/**
+ * Runs it in a folder that its user may not enter; the rights that root has besides are taken away.
+ */
 function statusInClosedFolder(variables: Readonly<Record<string, string>> = {}) {
   const cwd = createTempFolder()
-  const unprivileged = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : []
+  const unprivileged =
+    process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : []
   const script = 'chmod 0 . && exec "$@"'
-  const [program = '', ...args] = [...unprivileged, 'sh', '-c', script, 'sh', process.execPath, launcher, 'status']
-  const result = spawnSync(program, args, { cwd, env: cleanEnvironment({ ...env, ...variables }), encoding: 'utf8' })
+  const [program = '', ...args] = [
+    ...unprivileged,
+    'sh',
+    '-c',
+    script,
+    'sh',
+    process.execPath,
+    launcher,
+    'status',
+  ]
+  const result = spawnSync(program, args, {
+    cwd,
+    env: cleanEnvironment({ ...env, ...variables }),
+    encoding: 'utf8',
+  })
   chmodSync(cwd, 0o700)
   return { ...result, cwd }
 }
@@ -47,12 +67,19 @@ test('a working folder that its user may not enter is named, and not its files',
 test('standard output on a full disk: 1, with a message', () => {
   const full = openSync('/dev/full', 'w')
   const args = [launcher, 'sandbox', '--help']
-  const run = () => execFileSync(process.execPath, args, { env: cleanEnvironment(), stdio: ['ignore', full, 'pipe'] })
+  const run = () =>
+    execFileSync(process.execPath, args, {
+      env: cleanEnvironment(),
+      stdio: ['ignore', full, 'pipe'],
+    })
   expect(run).toThrow(/deskmirror: cannot write the result to standard output: the disk is full/)
 })
 
 test('an import file that does not exist', async () => {
-  const { exit, err } = await runDeskmirror(['writeback', 'import', 'replies.csv'], { cwd: createTempFolder(), env })
+  const { exit, err } = await runDeskmirror(['writeback', 'import', 'replies.csv'], {
+    cwd: createTempFolder(),
+    env,
+  })
   expect([exit, err]).toEqual([
     2,
     'deskmirror: cannot read replies.csv: there is no such file or folder\n  → check the path and its permissions\n',
@@ -64,7 +91,9 @@ test('an uncaught error: no stack, and no secret of its message', () => {
   const thrown = `data:text/javascript,process.once('beforeExit', () => { throw new Error('${message}') })`
   const args = ['--import', thrown, launcher, '--version']
   const run = () => execFileSync(process.execPath, args, { env: cleanEnvironment(), stdio: 'pipe' })
-  expect(run).toThrow(/deskmirror: this is a bug in deskmirror: Error: lost postgres:\/\/…@db\/mirror\n {2}→ [^\n]*\n$/)
+  expect(run).toThrow(
+    /deskmirror: this is a bug in deskmirror: Error: lost postgres:\/\/…@db\/mirror\n {2}→ [^\n]*\n$/,
+  )
 })
 
 test.each([
@@ -73,7 +102,11 @@ test.each([
   ['EACCES', 2, 'permission denied'],
   ['EIO', 1, 'the disk reported an error'],
 ])('%s, wherever it occurs', (code, exitCode, why) => {
-  const error = Object.assign(new Error(`${code}: …, write`), { code, syscall: 'write', path: '/mnt/data/x' })
+  const error = Object.assign(new Error(`${code}: …, write`), {
+    code,
+    syscall: 'write',
+    path: '/mnt/data/x',
+  })
   const explanation = explainError(error)
   expect(explanation).toMatchObject({ exitCode, why, what: 'cannot use /mnt/data/x' })
   expect(renderError(explanation, true).join('\n')).not.toMatch(/bug|Error/)

@@ -33,7 +33,11 @@ function createFolder(): string {
   return mkdtempSync(join(parent, 'run-'))
 }
 
-function runToken(args: readonly string[], env: Record<string, string> = {}, at = service): Promise<ProcessResult> {
+function runToken(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  at = service,
+): Promise<ProcessResult> {
   const connected = {
     DESKMIRROR_BASE_URL: at.baseUrl,
     DESKMIRROR_WIDGET_URL: at.widgetUrl,
@@ -46,7 +50,11 @@ function runToken(args: readonly string[], env: Record<string, string> = {}, at 
 describe.concurrent('a token', () => {
   test('is a line by itself on standard output; nothing else is printed or written', async () => {
     const cwd = createFolder()
-    const env = { DESKMIRROR_BASE_URL: service.baseUrl, DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: service.key }
+    const env = {
+      DESKMIRROR_BASE_URL: service.baseUrl,
+      DESKMIRROR_PROJECT_ID: 'p',
+      DESKMIRROR_API_KEY: service.key,
+    }
     const ended = await runDeskmirror(['token', '--email', 'ada@example.com'], { cwd, env })
     expect(ended).toEqual({ exit: 0, out: expect.stringMatching(/^wgt_\w+\n$/), err: '' })
     expect(readdirSync(cwd)).toEqual([])
@@ -54,13 +62,32 @@ describe.concurrent('a token', () => {
 
   test('is also requested at the root of the host, if the base URL has a path', async () => {
     const deep = { DESKMIRROR_BASE_URL: `${service.origin}/gateway/v3`, DESKMIRROR_WIDGET_URL: '' }
-    expect(await runToken([], deep)).toMatchObject({ exit: 0, out: expect.stringMatching(/^wgt_/), err: '' })
+    expect(await runToken([], deep)).toMatchObject({
+      exit: 0,
+      out: expect.stringMatching(/^wgt_/),
+      err: '',
+    })
   })
 
   test('with --json comes with its project, its expiry, and the unchanged answer', async () => {
     const visitor = ['--email', 'ada@example.com', '--name', 'Ada', '--company', 'Engines']
-    const session = ['--metadata', 'plan=pro', '--metadata', 'note=a=b', '--metadata', 'empty=', '--ttl', '90']
-    const { exit, out, err } = await runToken(['--json', '--project', 'default', ...visitor, ...session])
+    const session = [
+      '--metadata',
+      'plan=pro',
+      '--metadata',
+      'note=a=b',
+      '--metadata',
+      'empty=',
+      '--ttl',
+      '90',
+    ]
+    const { exit, out, err } = await runToken([
+      '--json',
+      '--project',
+      'default',
+      ...visitor,
+      ...session,
+    ])
     const document = JSON.parse(out)
     expect([exit, err, document]).toEqual([
       0,
@@ -88,7 +115,9 @@ describe.concurrent('a token', () => {
     }
     expect((await runInProcess(['migrate'], { cwd, env })).exit).toBe(0)
     expect((await runInProcess(['token'], { cwd, env })).exit).toBe(0)
-    const warehouse = await openWarehouse(`sqlite:${join(cwd, 'deskmirror.db')}`, { access: 'read' })
+    const warehouse = await openWarehouse(`sqlite:${join(cwd, 'deskmirror.db')}`, {
+      access: 'read',
+    })
     const budgets = await warehouse.query('select state from sync_budgets').finally(warehouse.close)
     const [{ all, writes }] = budgets.map(({ state }) => JSON.parse(String(state)))
     expect([budgets.length, writes.length > 0, writes]).toEqual([1, true, all])
@@ -120,7 +149,9 @@ describe.concurrent('neither the token nor the key is printed, written or logged
       await startService({ 'token.answer': 'none' }),
     )
     expect([exit, out]).toEqual([1, ''])
-    expect(err).toMatch(/no token was recognized in the response: the service answered 200 with the fields id, queued/)
+    expect(err).toMatch(
+      /no token was recognized in the response: the service answered 200 with the fields id, queued/,
+    )
     expect(err).not.toContain('7f0c5a52')
   })
 })
@@ -177,7 +208,10 @@ describe.concurrent('if there is none, one message explains why and what to do',
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const { exit, err } = await runToken([], { DESKMIRROR_BASE_URL: `${origin}/v3`, DESKMIRROR_WIDGET_URL: '' })
+    const { exit, err } = await runToken([], {
+      DESKMIRROR_BASE_URL: `${origin}/v3`,
+      DESKMIRROR_WIDGET_URL: '',
+    })
     server.close()
     expect(requested).toEqual(['/v1/widget/token', '/v3/v1/widget/token'])
     const named = `from ${origin}/v1/widget/token, nor from ${origin}/v3/v1/widget/token (project default)`
@@ -209,7 +243,10 @@ describe.concurrent('if there is none, one message explains why and what to do',
 
   test('with --json it is one document', async () => {
     const { exit, out } = await runToken(['--json'], { DESKMIRROR_API_KEY: 'svc_live_unknown' })
-    expect([exit, JSON.parse(out)]).toEqual([2, { error: expect.objectContaining({ exitCode: 2 }) }])
+    expect([exit, JSON.parse(out)]).toEqual([
+      2,
+      { error: expect.objectContaining({ exitCode: 2 }) },
+    ])
   })
 
   test('several projects without --project', async () => {
@@ -217,7 +254,10 @@ describe.concurrent('if there is none, one message explains why and what to do',
     const [first, second] = ['shop', 'school'].map(
       (name) => `  ${name}: { project_id: ${name}, api_key: { env: KEY } }`,
     )
-    writeFileSync(join(cwd, 'deskmirror.yaml'), `base_url: ${service.widgetUrl}\nprojects:\n${first}\n${second}\n`)
+    writeFileSync(
+      join(cwd, 'deskmirror.yaml'),
+      `base_url: ${service.widgetUrl}\nprojects:\n${first}\n${second}\n`,
+    )
     const env = { KEY: service.key }
     const { exit, err } = await runInProcess(['token'], { cwd, env })
     expect([exit, err]).toEqual([

@@ -1,4 +1,7 @@
-/** Commands that read a file whose view never ends: Ctrl-C ends them, as no statement of SQLite can be interrupted. */
+/**
+ * Commands that read a file whose view never ends: Ctrl-C ends them, as no statement of SQLite can
+ * be interrupted.
+ */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,8 +19,15 @@ const unending =
 
 /** Starts a command, interrupts it once `isReading`, and returns how it ended and what it said. */
 async function interrupt(args: readonly string[], cwd: string, isReading: Promise<unknown>) {
-  const env = cleanEnvironment({ DESKMIRROR_DATABASE_URL: 'sqlite:mirror.db', DESKMIRROR_PROJECT_ID: 'p-1' })
-  const child = spawn(process.execPath, [launcher, ...args], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] })
+  const env = cleanEnvironment({
+    DESKMIRROR_DATABASE_URL: 'sqlite:mirror.db',
+    DESKMIRROR_PROJECT_ID: 'p-1',
+  })
+  const child = spawn(process.execPath, [launcher, ...args], {
+    cwd,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   onTestFinished(() => void child.kill('SIGKILL'))
   let said = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -42,7 +52,10 @@ describe('a view that never ends', () => {
     onTestFinished(() => watcher.close())
     const args = ['export', 'unending', '--output', join(folder, 'u.csv')]
     const { signal, said } = await interrupt(args, cwd, started.promise)
-    expect([signal, said]).toEqual(['SIGINT', expect.stringContaining('the export was interrupted')])
+    expect([signal, said]).toEqual([
+      'SIGINT',
+      expect.stringContaining('the export was interrupted'),
+    ])
     expect(readdirSync(folder)).toEqual([])
   })
 })

@@ -42,7 +42,10 @@ describe.concurrent('help', () => {
 
   test('the version is that of the package, with the last migration of its schema', async () => {
     const { exit, out } = await runDeskmirror(['--version'], { cwd: emptyFolder })
-    expect([exit, out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+ \(schema \d{4}_\w+\)\n$/)])
+    expect([exit, out]).toEqual([
+      0,
+      expect.stringMatching(/^\d+\.\d+\.\d+ \(schema \d{4}_\w+\)\n$/),
+    ])
   })
 })
 
@@ -64,13 +67,18 @@ describe.concurrent('a usage error ends with 2 and lists the options', () => {
 })
 
 describe.concurrent('a configuration problem ends with 2, one clear message and no stack trace', () => {
-  test.each(['sync', 'verify', 'status'])('%s names everything that is missing', async (command) => {
-    const { exit, out, err } = await runInProcess([command], { cwd: emptyFolder })
-    expect([exit, out]).toEqual([2, ''])
-    expect(err).toMatch(/^deskmirror: the configuration has \d problems\n {2}DESKMIRROR_BASE_URL is missing/)
-    expect(err).toContain('deskmirror check')
-    expect(err).not.toMatch(/^ {4}at /m)
-  })
+  test.each(['sync', 'verify', 'status'])(
+    '%s names everything that is missing',
+    async (command) => {
+      const { exit, out, err } = await runInProcess([command], { cwd: emptyFolder })
+      expect([exit, out]).toEqual([2, ''])
+      expect(err).toMatch(
+        /^deskmirror: the configuration has \d problems\n {2}DESKMIRROR_BASE_URL is missing/,
+      )
+      expect(err).toContain('deskmirror check')
+      expect(err).not.toMatch(/^ {4}at /m)
+    },
+  )
 
   test('a project that is not configured is one that init asks for, and check explains what is wrong with another', async () => {
     const { err } = await runInProcess(['sync'], { cwd: emptyFolder })
@@ -104,9 +112,14 @@ describe.concurrent('a configuration problem ends with 2, one clear message and 
 
   test('--json prints one document for a configuration problem', async () => {
     const sync = await runDeskmirror(['sync', '--json'], { cwd: emptyFolder })
-    expect(JSON.parse(sync.out)).toMatchObject({ error: { what: 'the configuration has 3 problems', exitCode: 2 } })
+    expect(JSON.parse(sync.out)).toMatchObject({
+      error: { what: 'the configuration has 3 problems', exitCode: 2 },
+    })
     const check = await runDeskmirror(['check', '--json'], { cwd: emptyFolder })
-    expect(JSON.parse(check.out).projects[0].items[0]).toMatchObject({ name: 'DESKMIRROR_BASE_URL', state: 'error' })
+    expect(JSON.parse(check.out).projects[0].items[0]).toMatchObject({
+      name: 'DESKMIRROR_BASE_URL',
+      state: 'error',
+    })
     expect([sync.exit, check.exit]).toEqual([2, 2])
   })
 
@@ -114,19 +127,29 @@ describe.concurrent('a configuration problem ends with 2, one clear message and 
     const args = ['writeback', 'import', 'a.csv', '--json', '--check']
     const { exit, out, err } = await runDeskmirror(args, { cwd: emptyFolder })
     expect(exit).toBe(2)
-    expect(JSON.parse(out)).toMatchObject({ error: { what: 'the option --check is gone', exitCode: 2 } })
+    expect(JSON.parse(out)).toMatchObject({
+      error: { what: 'the option --check is gone', exitCode: 2 },
+    })
     expect(err).toContain('every send looks at the live record first')
   })
 
   test('--json prints one document for a usage error', async () => {
-    const { exit, out } = await runDeskmirror(['sync', '--json', '--streams', 'foo'], { cwd: emptyFolder })
+    const { exit, out } = await runDeskmirror(['sync', '--json', '--streams', 'foo'], {
+      cwd: emptyFolder,
+    })
     expect(exit).toBe(2)
-    expect(JSON.parse(out)).toMatchObject({ error: { what: 'the command line is invalid', exitCode: 2 } })
+    expect(JSON.parse(out)).toMatchObject({
+      error: { what: 'the command line is invalid', exitCode: 2 },
+    })
   })
 
   test('an unknown project is refused, with the names of the configured ones', async () => {
     const cwd = emptyFolder
-    const env = { DESKMIRROR_BASE_URL: 'http://localhost:9', DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: 'k123' }
+    const env = {
+      DESKMIRROR_BASE_URL: 'http://localhost:9',
+      DESKMIRROR_PROJECT_ID: 'p',
+      DESKMIRROR_API_KEY: 'k123',
+    }
     const { exit, err } = await runInProcess(['sync', '--project', 'shop'], { cwd, env })
     expect(exit).toBe(2)
     expect(err).toMatch(/there is no project shop: these are known: default/)

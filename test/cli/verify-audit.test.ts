@@ -18,7 +18,11 @@ test('verify --certificate, which there was, names what prints the same now', as
 
 describe('verify --against', () => {
   const digest = (day: string, rows: number, hash: string) => ({ day, rows, digest: hash })
-  const then = [digest('2026-05-30', 5, 'a'), digest('2026-05-31', 20, 'b'), digest('2026-06-01', 1, 'c')]
+  const then = [
+    digest('2026-05-30', 5, 'a'),
+    digest('2026-05-31', 20, 'b'),
+    digest('2026-06-01', 1, 'c'),
+  ]
   const comparison = (...days: ReturnType<typeof digest>[]): DigestComparison => {
     const of = (all: typeof days) => ({
       ...({ stream: 'messages', digest: '', days: all } as const),
@@ -31,10 +35,14 @@ describe('verify --against', () => {
     }
   }
   const print = async (report: DigestComparison, ...args: string[]) =>
-    runCommand(verifyCommand, [...shop, '--against', 'c.json', ...args], { compareWithDocument: async () => report })
+    runCommand(verifyCommand, [...shop, '--against', 'c.json', ...args], {
+      compareWithDocument: async () => report,
+    })
 
   test('lists the days that are not the same, says what a digest does not tell, and exits with 3', async () => {
-    const { exit, out } = await print(comparison(then[0]!, digest('2026-05-31', 20, 'x'), digest('2026-06-01', 8, 'y')))
+    const { exit, out } = await print(
+      comparison(then[0]!, digest('2026-05-31', 20, 'x'), digest('2026-06-01', 8, 'y')),
+    )
     expect(exit).toBe(3)
     expect(out.split('\n')).toEqual([
       'shop: counted at 2026-06-01T00:00:00Z, and again at 2026-06-02T00:00:00Z',
@@ -56,7 +64,10 @@ describe('verify --against', () => {
 
   test('prints no control characters that someone wrote into the file', async () => {
     const report = comparison(...then)
-    const { out } = await print({ ...report, before: { ...report.before, countedAt: '\u001b[2Jnow' } })
+    const { out } = await print({
+      ...report,
+      before: { ...report.before, countedAt: '\u001b[2Jnow' },
+    })
     expect(out).not.toContain('\u001b')
   })
 
@@ -68,7 +79,12 @@ describe('verify --against', () => {
 
 describe('audit', () => {
   const audit = (over: Partial<AuditResult> = {}): AuditResult => ({
-    ...{ id: 'a', stream: 'conversations', startedAt: '2026-06-01T00:00:00Z', finishedAt: '2026-06-01T00:10:00Z' },
+    ...{
+      id: 'a',
+      stream: 'conversations',
+      startedAt: '2026-06-01T00:00:00Z',
+      finishedAt: '2026-06-01T00:10:00Z',
+    },
     ...{
       population: 90_000,
       drawn: 500,
@@ -88,7 +104,14 @@ describe('audit', () => {
       shop,
       {
         auditProject: async () => ({
-          ...{ project: 'shop', audits: [result], differences: [], outcome: 'complete', requests: 1000, notices: [] },
+          ...{
+            project: 'shop',
+            audits: [result],
+            differences: [],
+            outcome: 'complete',
+            requests: 1000,
+            notices: [],
+          },
           estimates: estimateDifferences([result], now),
           ...over,
         }),
@@ -99,22 +122,32 @@ describe('audit', () => {
   test('says what was read again and what follows, and exits with 0 if nothing differed', async () => {
     const { exit, out } = await print(audit())
     expect(exit).toBe(0)
-    expect(out).toMatch(/^conversations +499 of 90,000 read again +0 differed +1 deleted in the service +1 min 1 s/)
+    expect(out).toMatch(
+      /^conversations +499 of 90,000 read again +0 differed +1 deleted in the service +1 min 1 s/,
+    )
     expect(out).toContain(
       'with 95 % confidence fewer than 6 in 1,000 conversations differ; none of 499 read again in 1 audit differed',
     )
   })
 
   test('lists what differed, and exits with 3', async () => {
-    const differences = [{ stream: 'messages', key: 'c/7', kind: 'different', fields: ['content'] }] as const
+    const differences = [
+      { stream: 'messages', key: 'c/7', kind: 'different', fields: ['content'] },
+    ] as const
     const { exit, out } = await print(audit({ differing: 2, corrected: 1 }), { differences })
-    expect([exit, out]).toEqual([3, expect.stringMatching(/\nmessages +c\/7 +different +content\n/)])
+    expect([exit, out]).toEqual([
+      3,
+      expect.stringMatching(/\nmessages +c\/7 +different +content\n/),
+    ])
     expect(out).toMatch(/^conversations .* 2 differed, 1 corrected /)
   })
 
   test('exits with 3 if it was interrupted, or a stream could not be audited', async () => {
     const { exit, out } = await print(audit(), { outcome: 'interrupted' })
-    expect([exit, out]).toEqual([3, expect.stringContaining('interrupted: the running audit is lost')])
+    expect([exit, out]).toEqual([
+      3,
+      expect.stringContaining('interrupted: the running audit is lost'),
+    ])
     expect((await print(audit(), { notices: ['visitors cannot be audited'] })).exit).toBe(3)
   })
 })

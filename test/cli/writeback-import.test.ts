@@ -1,4 +1,7 @@
-/** `deskmirror writeback import` as a person uses it: mistakes, doubles, drafts, and rows of an export changed by hand. */
+/**
+ * `deskmirror writeback import` as a person uses it: mistakes, doubles, drafts, and rows of an
+ * export changed by hand.
+ */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +45,8 @@ describe.concurrent('a file that a person made', () => {
       `message;${first};"GOOD morning; it is  on its way.";Ann;;r-5;Bob`,
     ]
     const file = d.file('my replies.csv', `\uFEFF${[head, ...rows].join('\r\n')}\r\n`)
-    const run = (...options: readonly string[]) => d.run(['writeback', 'import', file, '--quiet', ...options])
+    const run = (...options: readonly string[]) =>
+      d.run(['writeback', 'import', file, '--quiet', ...options])
 
     expect(await run()).toEqual({
       exit: 2,
@@ -77,16 +81,35 @@ describe.concurrent('a file that a person made', () => {
       `cannot write ${file}: it is the file that is imported, which would be lost`,
     )
 
-    const corrected = d.file('my replies.csv', [head, ...rows].join('\r\n').replace('#NV', 'It is here.'))
-    const options = ['--ignore-columns', '--allow-duplicates', '--draft', '--title', 'Apology', '--note', 'As agreed']
+    const corrected = d.file(
+      'my replies.csv',
+      [head, ...rows].join('\r\n').replace('#NV', 'It is here.'),
+    )
+    const options = [
+      '--ignore-columns',
+      '--allow-duplicates',
+      '--draft',
+      '--title',
+      'Apology',
+      '--note',
+      'As agreed',
+    ]
     const imported = await d.ask('writeback', 'import', corrected, '--quiet', ...options, ...person)
     expect(imported).toMatchObject({
       exit: 0,
       document: { outcome: 'draft', queued: 5, ignoredColumns: ['Owner'], notices: [{ count: 1 }] },
     })
-    expect(await createOutbox(d.warehouse.projectDb(d.service.projectId)).listBatches(9)).toMatchObject([
+    expect(
+      await createOutbox(d.warehouse.projectDb(d.service.projectId)).listBatches(9),
+    ).toMatchObject([
       {
-        ...{ id: imported.document.batch, title: 'Apology', note: 'As agreed', source: 'my replies.csv', rows: 5 },
+        ...{
+          id: imported.document.batch,
+          title: 'Apology',
+          note: 'As agreed',
+          source: 'my replies.csv',
+          rows: 5,
+        },
         ...{ createdBy: 'Zoë', counts: { draft: 5 } },
       },
     ])
@@ -96,7 +119,11 @@ describe.concurrent('a file that a person made', () => {
     onTestFinished,
   }) => {
     const d = await startCliScenario(onTestFinished)
-    const flags = [0, 1].map((n) => ({ operation: 'handled', conversation_id: d.conversation(n), handled: true }))
+    const flags = [0, 1].map((n) => ({
+      operation: 'handled',
+      conversation_id: d.conversation(n),
+      handled: true,
+    }))
     const file = d.file('flags.jsonl', flags.map((flag) => JSON.stringify(flag)).join('\n'))
     const { batch } = (await d.ask('writeback', 'import', file, '--quiet')).document
     const exported = (await d.run(['writeback', 'list', '--csv'])).out

@@ -17,8 +17,15 @@ const emptyFolder = createTempFolder(afterAll)
 const c = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
 const estimate = { queuedEarlier: 0, takesMs: 527, worker: false }
 
-function writeback(args: readonly string[], work: Parameters<typeof runCommand>[2], input: Buffer = Buffer.of()) {
-  return runCommand(writebackCommand, args, work, { now: Date.parse('2026-06-01T12:00:00Z'), input })
+function writeback(
+  args: readonly string[],
+  work: Parameters<typeof runCommand>[2],
+  input: Buffer = Buffer.of(),
+) {
+  return runCommand(writebackCommand, args, work, {
+    now: Date.parse('2026-06-01T12:00:00Z'),
+    input,
+  })
 }
 
 describe('writeback add', () => {
@@ -41,7 +48,10 @@ describe('writeback add', () => {
     expect([exit, out, err]).toEqual([0, 'the-id\n', 'next: deskmirror push --project shop\n'])
     const payload = { content: 'Hi', sender_name: 'Ann' }
     const optional = { ref: 'r1', expect: '12', expiresAt: '2026-06-02T12:00:00Z' }
-    expect([request, by]).toEqual([{ operation: 'message', target: c, payload, ...optional }, { createdBy: 'ada' }])
+    expect([request, by]).toEqual([
+      { operation: 'message', target: c, payload, ...optional },
+      { createdBy: 'ada' },
+    ])
   })
 
   test.each([
@@ -49,14 +59,23 @@ describe('writeback add', () => {
     [['handled', '--conversation', c, '--handled', 'false'], { handled: false }],
     [['note', '--visitor', c, '--content', 'n'], { content: 'n' }],
     [['visitor', '--visitor', c, '--name', 'Ada'], { name: 'Ada' }],
-    [['visitor', '--visitor', c, '--clear-name', '--email', 'a@b.c'], { name: null, email: 'a@b.c' }],
+    [
+      ['visitor', '--visitor', c, '--clear-name', '--email', 'a@b.c'],
+      { name: null, email: 'a@b.c' },
+    ],
     [['visitor', '--visitor', c, '--clear-email'], { email: null }],
   ])('%j', async (args, payload) => {
     expect((await added(...args)).request).toMatchObject({ operation: args[0], target: c, payload })
   })
 
   test('reports all mistakes at once, by option name', async () => {
-    const { exit, out, err, request } = await added('message', '--conversation', 'x', '--content', ' ')
+    const { exit, out, err, request } = await added(
+      'message',
+      '--conversation',
+      'x',
+      '--content',
+      ' ',
+    )
     expect([exit, out, request]).toEqual([2, '', undefined])
     expect(err.split('\n').slice(1, 4)).toEqual([
       '  --conversation: is not a UUID',
@@ -66,7 +85,13 @@ describe('writeback add', () => {
   })
 
   test('rejects an expiry that has passed and says what to do', async () => {
-    const { exit, err, request } = await added('handled', '--conversation', c, '--expires-at', '2026-06-01T11:59:59Z')
+    const { exit, err, request } = await added(
+      'handled',
+      '--conversation',
+      c,
+      '--expires-at',
+      '2026-06-01T11:59:59Z',
+    )
     expect([exit, request, err]).toEqual([
       2,
       undefined,
@@ -97,7 +122,10 @@ describe('writeback add', () => {
 
   test('requires a project name if several are configured', async () => {
     const { exit, err } = await writeback(['add', 'handled', '--conversation', c], {})
-    expect([exit, err]).toEqual([2, expect.stringMatching(/one project.*shop, school\n {2}→ name one of those/)])
+    expect([exit, err]).toEqual([
+      2,
+      expect.stringMatching(/one project.*shop, school\n {2}→ name one of those/),
+    ])
   })
 })
 
@@ -125,7 +153,10 @@ describe('decisions', () => {
   })
 
   test('retrying an import retries only failed write-backs, not cancelled ones', async () => {
-    expect((await decided(['retry', '--batch', 'x'])).asked[1]).toEqual({ batch: 'x', statuses: ['failed'] })
+    expect((await decided(['retry', '--batch', 'x'])).asked[1]).toEqual({
+      batch: 'x',
+      statuses: ['failed'],
+    })
   })
 
   test.each([
@@ -147,7 +178,11 @@ describe('decisions', () => {
 
   test('resolve requires the outcome', async () => {
     const { exit, asked, err } = await decided(['resolve', 'a'])
-    expect([exit, asked, err]).toEqual([2, [], expect.stringContaining('the outcome is missing\n  → ')])
+    expect([exit, asked, err]).toEqual([
+      2,
+      [],
+      expect.stringContaining('the outcome is missing\n  → '),
+    ])
   })
 
   test('an id that does not change is explained, with exit code 3', async () => {
@@ -157,7 +192,9 @@ describe('decisions', () => {
   })
 
   test('cancel --all reports what is in flight, with exit code 3', async () => {
-    const staying = (status: 'sending' | 'succeeded') => [{ id: null, status, count: 2, why: 'a reason' }]
+    const staying = (status: 'sending' | 'succeeded') => [
+      { id: null, status, count: 2, why: 'a reason' },
+    ]
     expect(await decided(['cancel', '--all'], { stayed: staying('sending') })).toMatchObject({
       exit: 3,
       out: '1 cancelled\n2 are in flight: a reason\n',
@@ -173,9 +210,19 @@ describe('decisions', () => {
 })
 
 test('a list has a head, names, words, refs and short ids, and says how many more match', async () => {
-  const common = { conversationId: c, status: 'conflict', finishedAt: '2026-06-01T11:58:00Z', reason: 'x' }
+  const common = {
+    conversationId: c,
+    status: 'conflict',
+    finishedAt: '2026-06-01T11:58:00Z',
+    reason: 'x',
+  }
   const entries = [
-    { id: '0199a3f2-51c4-7aaa-8bbb-0123456789ab', operation: 'handled', payload: { handled: true }, visitorName: null },
+    {
+      id: '0199a3f2-51c4-7aaa-8bbb-0123456789ab',
+      operation: 'handled',
+      payload: { handled: true },
+      visitorName: null,
+    },
     {
       id: '0199a3f2-51c4-7aaa-8bbb-0123456789cd',
       operation: 'message',
@@ -185,14 +232,28 @@ test('a list has a head, names, words, refs and short ids, and says how many mor
     },
   ].map(
     (entry) =>
-      ({ firstWords: null, ref: entry.id, ...common, error: 'a visitor wrote', ...entry }) as unknown as NamedEntry,
+      ({
+        firstWords: null,
+        ref: entry.id,
+        ...common,
+        error: 'a visitor wrote',
+        ...entry,
+      }) as unknown as NamedEntry,
   )
   const { out } = await writeback(
     ['list', '--limit', '2', '--newest', '--status', 'conflict,queued', '--project', 'shop'],
     {
       listWritebacks: async (_, { name }, filter, part) => {
-        expect([filter, part]).toEqual([{ statuses: ['queued', 'conflict'] }, { limit: 2, newest: true }])
-        return { project: name, writebacks: entries, counts: { conflict: 3, queued: 1200 }, withoutProject: 2 }
+        expect([filter, part]).toEqual([
+          { statuses: ['queued', 'conflict'] },
+          { limit: 2, newest: true },
+        ])
+        return {
+          project: name,
+          writebacks: entries,
+          counts: { conflict: 3, queued: 1200 },
+          withoutProject: 2,
+        }
       },
     },
   )
@@ -208,7 +269,14 @@ test('a list has a head, names, words, refs and short ids, and says how many mor
 })
 
 function queuedImport(project: string) {
-  const found = { notices: [], ignoredColumns: [], differing: 0, differingBatch: null, emptyRows: 0, columns: {} }
+  const found = {
+    notices: [],
+    ignoredColumns: [],
+    differing: 0,
+    differingBatch: null,
+    emptyRows: 0,
+    columns: {},
+  }
   const rows = { batch: 'replies-1', queued: 3, alreadyQueued: 0, ...found }
   return { outcome: 'queued', project, ...rows, ...estimate } as const
 }
@@ -245,7 +313,13 @@ describe.concurrent('with a real queue', () => {
     const file = d.file(
       'my replies (1).jsonl',
       [
-        { operation: 'message', conversation_id: d.conversation(0), content: '=1+1', sender_name: 'Ann', ref: 'a' },
+        {
+          operation: 'message',
+          conversation_id: d.conversation(0),
+          content: '=1+1',
+          sender_name: 'Ann',
+          ref: 'a',
+        },
         { operation: 'handled', conversation_id: d.conversation(0), handled: true },
         { operation: 'handled', conversation_id: unknownId, handled: true, ref: 'b' },
       ]
@@ -276,11 +350,17 @@ describe.concurrent('with a real queue', () => {
       exit: 3,
       document: { projects: [{ settled: { succeeded: 2, failed: 1 }, outcome: 'done' }] },
     })
-    expect(d.service.ledger().map(({ operation }) => operation)).toEqual(['sendMessage', 'setHandled'])
+    expect(d.service.ledger().map(({ operation }) => operation)).toEqual([
+      'sendMessage',
+      'setHandled',
+    ])
 
     const csv = await d.run(['writeback', 'list', '--status', 'failed', '--csv'])
     expect(csv.out.trimEnd().split('\r\n')).toHaveLength(2)
-    const corrected = d.file('corrected.csv', csv.out.replace(`,${unknownId},`, `,${d.conversation(1)},`))
+    const corrected = d.file(
+      'corrected.csv',
+      csv.out.replace(`,${unknownId},`, `,${d.conversation(1)},`),
+    )
     expect(await d.ask('writeback', 'import', corrected)).toMatchObject({
       exit: 0,
       document: { queued: 1, alreadyQueued: 0 },
@@ -290,11 +370,16 @@ describe.concurrent('with a real queue', () => {
     expect(list.document.counts).toEqual({ succeeded: 2 })
   })
 
-  test('a file with mistakes queues nothing, and lists them by kind', async ({ onTestFinished }) => {
+  test('a file with mistakes queues nothing, and lists them by kind', async ({
+    onTestFinished,
+  }) => {
     const d = await startCliScenario(onTestFinished)
     const valid = `{"operation":"handled","conversation_id":"${d.conversation(0)}","handled":true}`
     const invalid = '{"operation":"note","content":"n"}'
-    const file = d.file('orders.jsonl', [valid, ...Array.from({ length: 30 }, () => invalid), '{', valid].join('\n'))
+    const file = d.file(
+      'orders.jsonl',
+      [valid, ...Array.from({ length: 30 }, () => invalid), '{', valid].join('\n'),
+    )
     const { exit, out, err } = await d.run(['writeback', 'import', file, '--quiet'])
     expect([exit, out]).toEqual([2, ''])
     expect(err.trimEnd().split('\n')).toEqual([
@@ -351,7 +436,9 @@ describe.concurrent('with a real queue', () => {
     expect((await d.run(['writeback', 'list'])).out).toBe('no write-backs\n')
     const all = await d.run(['writeback', 'import', file, '--dry-run', '--all', '--quiet'])
     const [summary = '', rowLines = ''] = all.out.split('all rows:\n')
-    expect(summary).toContain(`(${document.review.mirrorAsOf}); every send looks at the live record first\n`)
+    expect(summary).toContain(
+      `(${document.review.mirrorAsOf}); every send looks at the live record first\n`,
+    )
     expect(rowLines.split('\n').map((line) => line.replace(/ +/g, ' '))).toEqual([
       expect.stringMatching(/^ 1 would change mark handled .+ last words ".+" open → handled$/),
       expect.stringMatching(/^ 2 would change mark handled .+ last words ".+" open → handled$/),
@@ -360,7 +447,9 @@ describe.concurrent('with a real queue', () => {
         /^ 4 will be sent reply .+ as Ann handled → open · "Hello" ! the sender "Ann" is new: no earlier reply has it$/,
       ),
       expect.stringMatching(/^ 5 would change correct visitor .+ name ".+" → ".+!"$/),
-      expect.stringMatching(/^ 6 would change correct visitor .+ name ".+!" → ".+" \(after row 5\)$/),
+      expect.stringMatching(
+        /^ 6 would change correct visitor .+ name ".+!" → ".+" \(after row 5\)$/,
+      ),
       ' 7 not known note visitor 00000000-0000-4000-8000-000000000000 the mirror does not have this visitor · "n"',
       expect.stringMatching(/^ 8 will be sent note .+ "and a note"$/),
       'takes about 1 s at 60,000 writes in 1 s',
@@ -384,18 +473,28 @@ describe.concurrent('with a real queue', () => {
     ])
   })
 
-  test('a large import waits for approval; cancel, retry and an expiry work', async ({ onTestFinished }) => {
+  test('a large import waits for approval; cancel, retry and an expiry work', async ({
+    onTestFinished,
+  }) => {
     const d = await startCliScenario(onTestFinished)
-    const line = (n: number) => `{"operation":"handled","conversation_id":"${d.conversation(n)}","handled":true}`
+    const line = (n: number) =>
+      `{"operation":"handled","conversation_id":"${d.conversation(n)}","handled":true}`
     const file = d.file('flags.jsonl', [0, 1, 2].map(line).join('\n'))
     const env = { DESKMIRROR_APPROVE_OVER: '2' }
-    const imported = await d.run(['writeback', 'import', file, '--expires', '24h', '--quiet'], { env })
+    const imported = await d.run(['writeback', 'import', file, '--expires', '24h', '--quiet'], {
+      env,
+    })
     const [, batch = ''] = /--batch (\S+)/.exec(imported.out) ?? []
-    expect(imported.out).toContain(`they wait for approval: deskmirror writeback approve --batch ${batch}`)
+    expect(imported.out).toContain(
+      `they wait for approval: deskmirror writeback approve --batch ${batch}`,
+    )
     expect((await d.run(['push', '--quiet'])).out).toContain('left: 3 draft\n')
     expect(d.service.ledger()).toEqual([])
 
-    expect(await d.ask('writeback', 'approve', '--batch', batch)).toMatchObject({ exit: 0, document: { moved: 3 } })
+    expect(await d.ask('writeback', 'approve', '--batch', batch)).toMatchObject({
+      exit: 0,
+      document: { moved: 3 },
+    })
     const { writebacks } = (await d.ask('writeback', 'list')).document
     const ids: string[] = writebacks.map(({ id }: OutboxEntry) => id)
     expect((await d.run(['writeback', 'cancel', ids[0] ?? ''])).out).toBe('1 cancelled\n')
@@ -407,7 +506,9 @@ describe.concurrent('with a real queue', () => {
     expect(d.service.ledger()).toHaveLength(3)
   })
 
-  test('an uncertain write-back blocks its lane until a person resolves it', async ({ onTestFinished }) => {
+  test('an uncertain write-back blocks its lane until a person resolves it', async ({
+    onTestFinished,
+  }) => {
     const d = await startCliScenario(onTestFinished)
     d.service.scriptFault({ kind: 'reset-after', operation: 'addNote' })
     const note = ['writeback', 'add', 'note', '--visitor', d.visitor(0), '--quiet', '--content']
@@ -417,34 +518,53 @@ describe.concurrent('with a real queue', () => {
       exit: 3,
       out: expect.stringContaining('1 lane waits until you resolve an uncertain write-back'),
     })
-    expect((await d.run(['status'])).out).toContain('1 lane waits until you resolve an uncertain write-back')
+    expect((await d.run(['status'])).out).toContain(
+      '1 lane waits until you resolve an uncertain write-back',
+    )
     expect((await d.ask('writeback', 'show', second)).document).toMatchObject({
       writeback: { payload: { content: 'Second.' } },
       waitsFor: { id: first, status: 'uncertain' },
     })
     const retried = await d.run(['writeback', 'retry', first])
-    expect(retried).toMatchObject({ exit: 3, out: expect.stringContaining('with `writeback resolve`') })
+    expect(retried).toMatchObject({
+      exit: 3,
+      out: expect.stringContaining('with `writeback resolve`'),
+    })
     expect((await d.run(['writeback', 'resolve', first, '--arrived'])).exit).toBe(0)
     expect((await d.run(['push', '--quiet'])).exit).toBe(0)
-    expect(d.service.ledger().map(({ body }) => body)).toEqual([{ content: 'First.' }, { content: 'Second.' }])
+    expect(d.service.ledger().map(({ body }) => body)).toEqual([
+      { content: 'First.' },
+      { content: 'Second.' },
+    ])
   })
 })
 
 describe.concurrent('help of each command', () => {
-  test.each(['add', 'import', 'list', 'show', 'approve', 'cancel', 'retry', 'resolve', 'add message'])(
-    'writeback %s has examples and exit codes',
-    async (name) => {
-      const shown: string[] = []
-      const path = name.split(' ')
-      let command = writebackCommand({} as Parameters<typeof writebackCommand>[0])
-      for (const part of path) command = command.commands.find((inner) => inner.name() === part) ?? command
-      command.configureOutput({ writeOut: (text) => shown.push(text) }).outputHelp()
-      expect(shown.join('')).toMatch(/\$ deskmirror writeback[\s\S]*Exit code: 0/)
-    },
-  )
+  test.each([
+    'add',
+    'import',
+    'list',
+    'show',
+    'approve',
+    'cancel',
+    'retry',
+    'resolve',
+    'add message',
+  ])('writeback %s has examples and exit codes', async (name) => {
+    const shown: string[] = []
+    const path = name.split(' ')
+    let command = writebackCommand({} as Parameters<typeof writebackCommand>[0])
+    for (const part of path)
+      command = command.commands.find((inner) => inner.name() === part) ?? command
+    command.configureOutput({ writeOut: (text) => shown.push(text) }).outputHelp()
+    expect(shown.join('')).toMatch(/\$ deskmirror writeback[\s\S]*Exit code: 0/)
+  })
 })
 
 test('an unknown writeback command ends with 2 and points to the help', async () => {
   const { exit, err } = await runDeskmirror(['writeback', 'lst'], { cwd: createTempFolder() })
-  expect([exit, err]).toEqual([2, expect.stringMatching(/Did you mean list.*\(deskmirror writeback --help/s)])
+  expect([exit, err]).toEqual([
+    2,
+    expect.stringMatching(/Did you mean list.*\(deskmirror writeback --help/s),
+  ])
 })

@@ -1,4 +1,7 @@
-/** The settings below `analytics` in deskmirror.yaml: what they mean, how projects inherit them, what is refused. */
+/**
+ * The settings below `analytics` in deskmirror.yaml: what they mean, how projects inherit them,
+ * what is refused.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -30,7 +33,9 @@ function problemsOf(lines: string): string[] {
     analyticsOf(lines)
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error
-    return error.problems.map(({ where, why }) => `${where} ${why}`.replace('projects.shop.analytics.', ''))
+    return error.problems.map(({ where, why }) =>
+      `${where} ${why}`.replace('projects.shop.analytics.', ''),
+    )
   }
   return []
 }
@@ -46,7 +51,14 @@ test('without settings, business is open round the clock and nothing is aimed at
     visitGapSeconds: 1800,
     availabilityHoldSeconds: 600,
     targets: [],
-    calls: { visitor: null, ended: null, outcome: null, duration: null, direction: null, agent: null },
+    calls: {
+      visitor: null,
+      ended: null,
+      outcome: null,
+      duration: null,
+      direction: null,
+      agent: null,
+    },
     fields: { activityKind: null, activityPage: null },
     personalData: true,
   })
@@ -61,7 +73,14 @@ holidays: { 2025-12-24: 9:00-12:00, 2025-12-25: closed }`)
     { opens: 540, closes: 750 },
     { opens: 780, closes: 1080 },
   ]
-  expect(weekly).toEqual({ 1: workday, 2: workday, 3: workday, 4: workday, 5: workday, 6: [hours(10, 14)] })
+  expect(weekly).toEqual({
+    1: workday,
+    2: workday,
+    3: workday,
+    4: workday,
+    5: workday,
+    6: [hours(10, 14)],
+  })
   expect(holidays).toEqual({ '2025-12-24': [hours(9, 12)], '2025-12-25': [] })
 })
 
@@ -95,11 +114,15 @@ describe('hours are written in several ways', () => {
     '9:60-12': undefined,
     nine: undefined,
   }
-  test.each(Object.entries(cases))('%s', (text, stretches) => expect(parseOpeningHours(text)).toEqual(stretches))
+  test.each(Object.entries(cases))('%s', (text, stretches) =>
+    expect(parseOpeningHours(text)).toEqual(stretches),
+  )
 })
 
 test('hours that touch or overlap are one stretch', () => {
-  expect(analyticsOf('hours: { mon: [13:00-18:00, 9:00-12:00, 11:00-13:00] }').hours).toEqual({ 1: [hours(9, 18)] })
+  expect(analyticsOf('hours: { mon: [13:00-18:00, 9:00-12:00, 11:00-13:00] }').hours).toEqual({
+    1: [hours(9, 18)],
+  })
 })
 
 test('targets have a clock, the waits they are for, and the days they hold', () => {

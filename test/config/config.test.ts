@@ -182,7 +182,10 @@ describe('one project is described by variables', () => {
       '.env',
       `DESKMIRROR_API_KEY="${key}"\nDESKMIRROR_PROJECT_ID=from-file # comment\nDESKMIRROR_TIME_ZONE=Asia/Tokyo\n`,
     )
-    const { projects } = load({ DESKMIRROR_BASE_URL: 'https://h', DESKMIRROR_PROJECT_ID: 'from-environment' })
+    const { projects } = load({
+      DESKMIRROR_BASE_URL: 'https://h',
+      DESKMIRROR_PROJECT_ID: 'from-environment',
+    })
     expect(projects[0]).toMatchObject({ projectId: 'from-environment', timeZone: 'Asia/Tokyo' })
     expect(projects[0]!.apiKey.reveal()).toBe(key)
   })
@@ -190,7 +193,9 @@ describe('one project is described by variables', () => {
   test('the key can be in a file, whose final line break is not part of it', () => {
     const { DESKMIRROR_API_KEY: _, ...others } = needed
     const path = write('key.txt', `${key}\n`)
-    expect(load({ ...others, DESKMIRROR_API_KEY_FILE: path }).projects[0]!.apiKey.reveal()).toBe(key)
+    expect(load({ ...others, DESKMIRROR_API_KEY_FILE: path }).projects[0]!.apiKey.reveal()).toBe(
+      key,
+    )
     expect(problemsOf({ ...needed, DESKMIRROR_API_KEY_FILE: path })).toEqual([
       'DESKMIRROR_API_KEY and DESKMIRROR_API_KEY_FILE are both set: keep only one',
     ])
@@ -200,7 +205,9 @@ describe('one project is described by variables', () => {
   })
 
   test('an empty variable counts as not set', () => {
-    expect(problemsOf({ ...needed, DESKMIRROR_API_KEY: '' })[0]).toMatch(/^DESKMIRROR_API_KEY is missing/)
+    expect(problemsOf({ ...needed, DESKMIRROR_API_KEY: '' })[0]).toMatch(
+      /^DESKMIRROR_API_KEY is missing/,
+    )
     expect(load({ ...needed, DESKMIRROR_RATE: '' }).projects[0]!.rate.requests).toBe(600)
     expect(load({ ...needed, DESKMIRROR_RATE_MARGIN: '' }).projects[0]!.rateMargin).toBe(0.02)
   })
@@ -233,7 +240,11 @@ describe('every problem is reported', () => {
     ['DESKMIRROR_READ_ONLY', 'maybe', /is "maybe": write true or false/],
     ['DESKMIRROR_RESEND_REPLIES', '2', /is "2": write true or false/],
     ['DESKMIRROR_APPROVE_OVER', '-1', /is "-1": write a number of rows, like 500, or off/],
-    ['DESKMIRROR_APPROVE_GRACE', '30', /is "30": write a duration of at most a day, like 30s, or off/],
+    [
+      'DESKMIRROR_APPROVE_GRACE',
+      '30',
+      /is "30": write a duration of at most a day, like 30s, or off/,
+    ],
     ['DESKMIRROR_APPROVE_GRACE', '25h', /write a duration of at most a day/],
     ['DESKMIRROR_PERSON', 'x'.repeat(101), /write a name of at most 100 characters/],
     ['DESKMIRROR_PERSON', 'an\u202en', /write a name of at most 100 characters/],
@@ -270,21 +281,28 @@ describe('every problem is reported', () => {
     }))
       lines.push(`    ${name}: ${value}`)
     write('deskmirror.yaml', `${lines.join('\n')}\n`)
-    expect(problemsOf({ SHOP_KEY: key, QUEUE_URL: address })).toEqual([`deskmirror.yaml:1 queue_url ${problem}`])
+    expect(problemsOf({ SHOP_KEY: key, QUEUE_URL: address })).toEqual([
+      `deskmirror.yaml:1 queue_url ${problem}`,
+    ])
   })
 
   test('without a secret that the value may contain', () => {
     expect(problemsOf({ ...needed, DESKMIRROR_PROJECT_ID: `${key}/x` }).join()).not.toContain(key)
-    expect(problemsOf({ ...needed, DESKMIRROR_DATABASE_URL: 'mysql://me:hunter2@h/db' }).join()).not.toContain(
-      'hunter2',
-    )
+    expect(
+      problemsOf({ ...needed, DESKMIRROR_DATABASE_URL: 'mysql://me:hunter2@h/db' }).join(),
+    ).not.toContain('hunter2')
     expect(problemsOf({ ...needed, DESKMIRROR_API_KEY: `${key} twice` })).toEqual([
       'DESKMIRROR_API_KEY points to the variable DESKMIRROR_API_KEY, which contains a space, a line break or a character that no key has',
     ])
   })
 
   test('and a variable that nothing reads causes a warning', () => {
-    for (const name of ['DESKMIRROR_BASEURL', 'DeskMirror_Read_Only', 'DESKMIRROR-READ-ONLY', 'deskmirror.read.only'])
+    for (const name of [
+      'DESKMIRROR_BASEURL',
+      'DeskMirror_Read_Only',
+      'DESKMIRROR-READ-ONLY',
+      'deskmirror.read.only',
+    ])
       expect(load({ ...needed, [name]: 'x' }).warnings).toEqual([
         `the variable ${name} is set, but deskmirror does not know it`,
       ])
@@ -292,19 +310,23 @@ describe('every problem is reported', () => {
 })
 
 describe('http is allowed for this machine only', () => {
-  test.each(['http://localhost:8080', 'http://127.0.0.1:1', 'http://127.9.9.9', 'http://[::1]:80/v1'])(
-    '%s is accepted',
-    (url) => {
-      expect(problemsOf({ ...needed, DESKMIRROR_BASE_URL: url })).toEqual([])
-    },
-  )
+  test.each([
+    'http://localhost:8080',
+    'http://127.0.0.1:1',
+    'http://127.9.9.9',
+    'http://[::1]:80/v1',
+  ])('%s is accepted', (url) => {
+    expect(problemsOf({ ...needed, DESKMIRROR_BASE_URL: url })).toEqual([])
+  })
   test.each([
     'http://127.0.0.1.example.com',
     'http://localhost.example.com',
     'http://10.0.0.1',
     'http://0.0.0.0',
     'ftp://localhost',
-  ])('%s is not', (url) => expect(problemsOf({ ...needed, DESKMIRROR_BASE_URL: url })).toHaveLength(1))
+  ])('%s is not', (url) =>
+    expect(problemsOf({ ...needed, DESKMIRROR_BASE_URL: url })).toHaveLength(1),
+  )
 })
 
 const yaml = `
@@ -354,7 +376,11 @@ describe('many projects are described by deskmirror.yaml', () => {
       DESKMIRROR_RATE: '1/1s',
       DESKMIRROR_DATABASE_URL: 'sqlite:x.db',
     })
-    expect([databaseUrl, ...projects.map(({ rate }) => rate.requests)]).toEqual(['sqlite:x.db', 1, 60])
+    expect([databaseUrl, ...projects.map(({ rate }) => rate.requests)]).toEqual([
+      'sqlite:x.db',
+      1,
+      60,
+    ])
   })
 
   test('DESKMIRROR_CONFIG names another file, which has to exist', () => {
@@ -390,7 +416,9 @@ projects:
         /^deskmirror\.yaml:7 projects\.shop\.api_key contains the secret itself: .*\{ env: NAME \}/,
       ),
       'deskmirror.yaml:1 rate is "5": write requests per window, like 600/60s',
-      expect.stringMatching(/^deskmirror\.yaml:8 projects\.shop\.streams is "cals": write some of conversations, /),
+      expect.stringMatching(
+        /^deskmirror\.yaml:8 projects\.shop\.streams is "cals": write some of conversations, /,
+      ),
       'deskmirror.yaml:9 projects.shop.start is an unknown setting',
       expect.stringMatching(/^deskmirror\.yaml:10 projects\.the shop is not a valid project name/),
       expect.stringMatching(/^deskmirror\.yaml:1\d projects\.bare must be a map of settings/),
@@ -404,13 +432,17 @@ projects:
       'deskmirror.yaml:2 database_url contains a password: keep it in a variable or a file, and write { env: NAME } or { file: PATH } here',
     ])
     write('deskmirror.yaml', yaml.replace('sqlite:many.db', '{ env: MIRROR_DB }'))
-    expect(load({ SHOP_KEY: key, MIRROR_DB: 'postgres://me:hunter2@db/mirror' }).databaseUrl).toContain('hunter2')
+    expect(
+      load({ SHOP_KEY: key, MIRROR_DB: 'postgres://me:hunter2@db/mirror' }).databaseUrl,
+    ).toContain('hunter2')
   })
 
   test('projects are described in one place', () => {
     write('deskmirror.yaml', yaml)
     write('school.key', 'k')
-    expect(problemsOf({ ...needed, SHOP_KEY: key })[0]).toMatch(/projects and DESKMIRROR_PROJECT_ID are both set/)
+    expect(problemsOf({ ...needed, SHOP_KEY: key })[0]).toMatch(
+      /projects and DESKMIRROR_PROJECT_ID are both set/,
+    )
   })
 
   test.each([
@@ -426,14 +458,18 @@ projects:
 
   test.each<[string, object]>([
     ['settings', Object.fromEntries(numbers.map((n) => [`wrong${n}`, 1]))],
-    ['settings of a project', { projects: { shop: Object.fromEntries(numbers.map((n) => [`wrong${n}`, 1])) } }],
+    [
+      'settings of a project',
+      { projects: { shop: Object.fromEntries(numbers.map((n) => [`wrong${n}`, 1])) } },
+    ],
     ['projects', { projects: Object.fromEntries(numbers.map((n) => [`p${n}`, {}])) }],
     ['values of a list', { projects: { shop: { streams: numbers.map(() => 'nothing') } } }],
   ])('of 1000 wrong %s the first 20 are located and reported', (_, values) => {
     let located = 0
     const locate = () => `deskmirror.yaml:${++located}`
     const readSecret = () => ({ why: 'is not set' })
-    const read = () => readConfig({ variables: {}, yaml: { values, locate }, readSecret, needs: 'service' })
+    const read = () =>
+      readConfig({ variables: {}, yaml: { values, locate }, readSecret, needs: 'service' })
     const { what, why } = thrownBy(read)
     expect(located).toBeLessThan(70)
     expect(what).toBe('the configuration has more than 20 problems')
@@ -465,9 +501,14 @@ describe('writing is switched off for the whole program', () => {
   })
 
   test('a project cannot allow what the program may not do', () => {
-    write('deskmirror.yaml', `read_only: true\n${yaml.replace('    reserve: 0.25', '    read_only: false')}`)
+    write(
+      'deskmirror.yaml',
+      `read_only: true\n${yaml.replace('    reserve: 0.25', '    read_only: false')}`,
+    )
     write('school.key', 'k')
-    expect(problemsOf({ SHOP_KEY: key })).toEqual(['deskmirror.yaml:11 projects.shop.read_only is an unknown setting'])
+    expect(problemsOf({ SHOP_KEY: key })).toEqual([
+      'deskmirror.yaml:11 projects.shop.read_only is an unknown setting',
+    ])
   })
 })
 
@@ -493,9 +534,12 @@ describe('there are several webhook secrets while one replaces another', () => {
     ['old new', ['old', 'new']],
     [' old,\tnew\n', ['old', 'new']],
     ['one', ['one']],
-  ])('the variable %j holds them between commas or white space, or one with a comma', (text, secrets) => {
-    expect(secretsOf({ ...needed, DESKMIRROR_WEBHOOK_SECRET: text })).toEqual(secrets)
-  })
+  ])(
+    'the variable %j holds them between commas or white space, or one with a comma',
+    (text, secrets) => {
+      expect(secretsOf({ ...needed, DESKMIRROR_WEBHOOK_SECRET: text })).toEqual(secrets)
+    },
+  )
 
   test('the YAML file lists references; a referenced file holds one secret, unchanged', () => {
     write('school.key', 'k')
@@ -514,13 +558,25 @@ describe('there are several webhook secrets while one replaces another', () => {
 
   test('none of them is printed or stored', () => {
     const { projects, ...globals } = load({ ...needed, DESKMIRROR_WEBHOOK_SECRET: 'hush-1,hush-2' })
-    expect(inspect(projects, { depth: 9, showHidden: true }) + JSON.stringify(projects)).not.toContain('hush')
-    expect(collectSecrets({ projects, ...globals })).toEqual([key, 'hush-1,hush-2', 'hush-1', 'hush-2'])
+    expect(
+      inspect(projects, { depth: 9, showHidden: true }) + JSON.stringify(projects),
+    ).not.toContain('hush')
+    expect(collectSecrets({ projects, ...globals })).toEqual([
+      key,
+      'hush-1,hush-2',
+      'hush-1',
+      'hush-2',
+    ])
     expect(problemsOf({ ...needed, DESKMIRROR_WEBHOOK_SECRET: ' , ' }).join()).toContain('is empty')
     write('school.key', 'k')
-    write('deskmirror.yaml', yaml.replace('reserve: 0.25', 'webhook_secret: [{ env: HOOKS }, hush-3]'))
+    write(
+      'deskmirror.yaml',
+      yaml.replace('reserve: 0.25', 'webhook_secret: [{ env: HOOKS }, hush-3]'),
+    )
     expect(problemsOf({ SHOP_KEY: key, HOOKS: 'x' })).toEqual([
-      expect.stringMatching(/^deskmirror\.yaml:10 projects\.shop\.webhook_secret contains the secret itself/),
+      expect.stringMatching(
+        /^deskmirror\.yaml:10 projects\.shop\.webhook_secret contains the secret itself/,
+      ),
     ])
   })
 })
@@ -536,7 +592,10 @@ describe('a command requires only what it needs', () => {
   })
 
   test('commands that only prepare the database need no project', () => {
-    expect(loadConfig('database', folder, {})).toMatchObject({ projects: [], databaseUrl: 'sqlite:deskmirror.db' })
+    expect(loadConfig('database', folder, {})).toMatchObject({
+      projects: [],
+      databaseUrl: 'sqlite:deskmirror.db',
+    })
     expect(problemsOf({ DESKMIRROR_DATABASE_URL: 'nonsense' }, 'database')).toHaveLength(1)
   })
 })

@@ -31,7 +31,9 @@ test('each has a name, a role and a token, which is never printed', () => {
       ANN_TOKEN: 'a-token-of-ann',
     },
   )
-  expect(config.console.people.map(({ name, role, hidesMessages }) => [name, role, hidesMessages])).toEqual([
+  expect(
+    config.console.people.map(({ name, role, hidesMessages }) => [name, role, hidesMessages]),
+  ).toEqual([
     ['ann', 'approver', false],
     ['Data', 'viewer', true],
   ])
@@ -49,11 +51,20 @@ test.each([
   ['console: open', 'must be a map'],
   ['console: { people: ann }', 'must be a list of people'],
   ['console: { people: [ann] }', 'must be a person'],
-  ['console: { people: [{ name: ann, role: admin, token: { env: A } }] }', 'must be viewer, operator or approver'],
+  [
+    'console: { people: [{ name: ann, role: admin, token: { env: A } }] }',
+    'must be viewer, operator or approver',
+  ],
   ['console: { people: [{ role: viewer, token: { env: A } }] }', 'name the person'],
   ['console: { people: [{ name: ann, role: viewer }] }', 'must have a token'],
-  ['console: { people: [{ name: ann, role: viewer, token: hunter2hunter2hunter2 }] }', 'contains the secret itself'],
-  [`console: { people: [${ann}, { name: Ann, role: viewer, token: { env: A } }] }`, 'is the name of two people'],
+  [
+    'console: { people: [{ name: ann, role: viewer, token: hunter2hunter2hunter2 }] }',
+    'contains the secret itself',
+  ],
+  [
+    `console: { people: [${ann}, { name: Ann, role: viewer, token: { env: A } }] }`,
+    'is the name of two people',
+  ],
   ['console: { persons: [] }', 'is an unknown setting'],
 ])('%s is refused', (yaml, why) => {
   expect(problems(yaml)).toContain(why)

@@ -8,7 +8,9 @@ import { loadConfig } from '../../src/config/load.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
 const page = readFileSync(new URL('../../docs/guide.md', import.meta.url), 'utf8')
-const [example = '', ...otherExamples] = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text)
+const [example = '', ...otherExamples] = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(
+  ([, text = '']) => text,
+)
 
 test('its example is a valid configuration', () => {
   const folder = createTempFolder()
@@ -23,7 +25,9 @@ test('its example is a valid configuration', () => {
   }
   const { projects, http, concurrency, warnings } = loadConfig('service', folder, variables)
   expect([http, concurrency, warnings]).toEqual([{ host: '0.0.0.0', port: 8484 }, 80, []])
-  expect(projects.map(({ name, schedules }) => [name, schedules.incremental, schedules.reconcile.kind])).toEqual([
+  expect(
+    projects.map(({ name, schedules }) => [name, schedules.incremental, schedules.reconcile.kind]),
+  ).toEqual([
     ['shop', { kind: 'every', ms: 30_000 }, 'cron'],
     ['school', { kind: 'every', ms: 120_000 }, 'cron'],
   ])

@@ -26,7 +26,8 @@ function problems(work: () => unknown): readonly string[] {
   try {
     work()
   } catch (error) {
-    if (error instanceof ConfigurationError) return error.problems.map(({ where, why }) => `${where} ${why}`)
+    if (error instanceof ConfigurationError)
+      return error.problems.map(({ where, why }) => `${where} ${why}`)
     throw error
   }
   return []
@@ -60,9 +61,11 @@ describe('a setting is read', () => {
   })
 })
 
-const noAssignment = 'is neither a comment nor an assignment: write NAME=value, without `set`, `$env:` or a colon'
+const noAssignment =
+  'is neither a comment nor an assignment: write NAME=value, without `set`, `$env:` or a colon'
 const openQuote = 'has a quote that is not closed, or something behind the quote that closes it'
-const twoAssignments = 'sets a second variable: give it a line of its own, or quote all of the value'
+const twoAssignments =
+  'sets a second variable: give it a line of its own, or quote all of the value'
 
 describe('a line that is not read is named, never repeated, and nothing starts', () => {
   test.each([
@@ -98,7 +101,9 @@ describe('a line that is not read is named, never repeated, and nothing starts',
 
   test('if it is in another encoding', () => {
     write('.env', Buffer.from('# für uns\nDESKMIRROR_PERSON=Jürgen\n', 'latin1'))
-    expect(problems(isReadOnly)).toEqual(['.env:2 has a letter that is not UTF-8: save the file as UTF-8'])
+    expect(problems(isReadOnly)).toEqual([
+      '.env:2 has a letter that is not UTF-8: save the file as UTF-8',
+    ])
   })
 })
 
@@ -122,7 +127,8 @@ test('what Node.js reads from a valid file is read', () => {
   fc.assert(
     fc.property(fc.array(part, { maxLength: 24 }), (parts) => {
       const text = parts.join('')
-      // Node.js takes the next line for the value of an empty variable, and `export` for a part of its name.
+      // Node.js takes the next line for the value of an empty variable, and `export` for a part of
+      // its name.
       fc.pre(!/=[ \r]+(\n|$)|export .*=(\r?\n|$)/.test(text))
       const file = parseEnvFile(text)
       fc.pre(file.problems.length === 0)
@@ -139,7 +145,10 @@ test('what Node.js reads from a valid file is read', () => {
 describe('the other files of the configuration', () => {
   const needed = { DESKMIRROR_BASE_URL: 'https://h', DESKMIRROR_PROJECT_ID: 'p-1' }
   const keyFrom = (path: string) =>
-    loadConfig('service', folder, { ...needed, DESKMIRROR_API_KEY_FILE: path }).projects[0]?.apiKey.reveal()
+    loadConfig('service', folder, {
+      ...needed,
+      DESKMIRROR_API_KEY_FILE: path,
+    }).projects[0]?.apiKey.reveal()
 
   test('may be UTF-16', () => {
     write('deskmirror.yaml', inUtf16('\uFEFFread_only: on\r\n'))

@@ -25,7 +25,10 @@ const needed = {
   DESKMIRROR_API_KEY: 'svc_live_0123456789abcdef',
 }
 
-/** Everything that a command could print about a configuration: its problems, or the error of an unreachable server. */
+/**
+ * Everything that a command could print about a configuration: its problems, or the error of an
+ * unreachable server.
+ */
 function printedOf(environment: Record<string, string>): string {
   try {
     const config = loadConfig('service', folder, environment)
@@ -81,8 +84,23 @@ describe('no part of a password in an address is ever printed', () => {
   )
 
   test('whatever the password is made of, whichever variable the address is in', () => {
-    const variables = ['DATABASE_URL', 'QUEUE_URL', 'BASE_URL', 'WIDGET_URL', 'HTTP', 'RATE', 'PROJECT_ID', 'CONFIG']
-    const places = fc.constantFrom(...variables, 'API_KEY_FILE', 'TIME_ZONE', 'START_DATE', 'LOG_LEVEL')
+    const variables = [
+      'DATABASE_URL',
+      'QUEUE_URL',
+      'BASE_URL',
+      'WIDGET_URL',
+      'HTTP',
+      'RATE',
+      'PROJECT_ID',
+      'CONFIG',
+    ]
+    const places = fc.constantFrom(
+      ...variables,
+      'API_KEY_FILE',
+      'TIME_ZONE',
+      'START_DATE',
+      'LOG_LEVEL',
+    )
     fc.assert(
       fc.property(written, password, places, (write, secret, place) => {
         const { DESKMIRROR_API_KEY, ...others } = needed
@@ -95,9 +113,16 @@ describe('no part of a password in an address is ever printed', () => {
   })
 
   test('one that a URL cannot hold is refused, with the way to write it', () => {
-    const printed = printedOf({ ...needed, DESKMIRROR_DATABASE_URL: 'postgres://user:12/ab@db.internal/mirror' })
-    expect(printed).toMatch(/DESKMIRROR_DATABASE_URL is not a URL that can be read: in a password write \/ as %2F/)
-    expect(parseDatabaseUrl('postgres://user:12%2Fab@db.internal/mirror')).toMatchObject({ kind: 'postgres' })
+    const printed = printedOf({
+      ...needed,
+      DESKMIRROR_DATABASE_URL: 'postgres://user:12/ab@db.internal/mirror',
+    })
+    expect(printed).toMatch(
+      /DESKMIRROR_DATABASE_URL is not a URL that can be read: in a password write \/ as %2F/,
+    )
+    expect(parseDatabaseUrl('postgres://user:12%2Fab@db.internal/mirror')).toMatchObject({
+      kind: 'postgres',
+    })
   })
 
   test('in the file, an address with any password is refused', () => {
@@ -115,21 +140,42 @@ describe('no part of a password in an address is ever printed', () => {
 })
 
 describe('a key in the wrong place is refused and not repeated', () => {
-  const secrets = ['svc_live_0a1b2c3d4e5f', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'c29tZSBzZWNyZXQgdGV4dA==']
-  const places = ['API_KEY_FILE', 'CONFIG', 'PROJECT_ID', 'RATE', 'TIME_ZONE', 'HTTP', 'DATABASE_URL', 'QUEUE_URL']
+  const secrets = [
+    'svc_live_0a1b2c3d4e5f',
+    'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    'c29tZSBzZWNyZXQgdGV4dA==',
+  ]
+  const places = [
+    'API_KEY_FILE',
+    'CONFIG',
+    'PROJECT_ID',
+    'RATE',
+    'TIME_ZONE',
+    'HTTP',
+    'DATABASE_URL',
+    'QUEUE_URL',
+  ]
 
-  test.each([...places, 'BASE_URL', 'WIDGET_URL', 'SCHEDULE_INCREMENTAL', 'LOG_LEVEL'])('in DESKMIRROR_%s', (place) => {
-    const { DESKMIRROR_API_KEY, ...others } = needed
-    const key = place === 'API_KEY_FILE' ? {} : { DESKMIRROR_API_KEY }
-    for (const secret of secrets) {
-      // A project id may be any text, so only the service's own keys are recognised.
-      if (place === 'PROJECT_ID' && !secret.startsWith('svc_')) continue
-      for (const text of [secret, `./${secret}`, `https://${secret}`, `https://api.example.com/${secret}`]) {
-        const printed = printedOf({ ...others, ...key, [`DESKMIRROR_${place}`]: text })
-        expect(printed.toLowerCase(), `${place}=${text}`).not.toContain(secret.toLowerCase())
+  test.each([...places, 'BASE_URL', 'WIDGET_URL', 'SCHEDULE_INCREMENTAL', 'LOG_LEVEL'])(
+    'in DESKMIRROR_%s',
+    (place) => {
+      const { DESKMIRROR_API_KEY, ...others } = needed
+      const key = place === 'API_KEY_FILE' ? {} : { DESKMIRROR_API_KEY }
+      for (const secret of secrets) {
+        // A project id may be any text, so only the service's own keys are recognised.
+        if (place === 'PROJECT_ID' && !secret.startsWith('svc_')) continue
+        for (const text of [
+          secret,
+          `./${secret}`,
+          `https://${secret}`,
+          `https://api.example.com/${secret}`,
+        ]) {
+          const printed = printedOf({ ...others, ...key, [`DESKMIRROR_${place}`]: text })
+          expect(printed.toLowerCase(), `${place}=${text}`).not.toContain(secret.toLowerCase())
+        }
       }
-    }
-  })
+    },
+  )
 
   test('DESKMIRROR_API_KEY_FILE with the key itself explains the problem', () => {
     const { DESKMIRROR_API_KEY: _, ...others } = needed

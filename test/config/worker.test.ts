@@ -26,7 +26,10 @@ function yaml(text: string): void {
   writeFileSync(join(folder, 'deskmirror.yaml'), text)
 }
 
-function load(environment: Record<string, string> = { KEY: key }, needs: Parameters<typeof loadConfig>[0] = 'service') {
+function load(
+  environment: Record<string, string> = { KEY: key },
+  needs: Parameters<typeof loadConfig>[0] = 'service',
+) {
   return loadConfig(needs, folder, environment)
 }
 
@@ -34,7 +37,8 @@ function problemsOf(environment?: Record<string, string>): string[] {
   try {
     load(environment)
   } catch (error) {
-    if (error instanceof ConfigurationError) return error.problems.map(({ where, why }) => `${where} ${why}`)
+    if (error instanceof ConfigurationError)
+      return error.problems.map(({ where, why }) => `${where} ${why}`)
     throw error
   }
   return []
@@ -42,12 +46,15 @@ function problemsOf(environment?: Record<string, string>): string[] {
 
 /** A file with one project per line of settings. */
 function projects(top: string, ...lines: readonly string[]): string {
-  const described = lines.map((line, nr) => `  p${nr}: { project_id: id-${nr}, api_key: { env: KEY }, ${line} }`)
+  const described = lines.map(
+    (line, nr) => `  p${nr}: { project_id: id-${nr}, api_key: { env: KEY }, ${line} }`,
+  )
   return `base_url: https://api.example.com\n${top}\nprojects:\n${described.join('\n')}\n`
 }
 
 describe('schedules are parsed', () => {
-  const projectWith = (schedule: string) => load({ ...single, DESKMIRROR_SCHEDULE_INCREMENTAL: schedule }).projects[0]!
+  const projectWith = (schedule: string) =>
+    load({ ...single, DESKMIRROR_SCHEDULE_INCREMENTAL: schedule }).projects[0]!
 
   test.each([
     ['1s', { kind: 'every', ms: 1000 }],
@@ -82,7 +89,13 @@ describe('schedules are parsed', () => {
   })
 
   test('a project changes one schedule and inherits the others', () => {
-    yaml(projects('schedules: { incremental: 1m, analytics: off }', 'schedules: { incremental: 10s }', 'reserve: 0.1'))
+    yaml(
+      projects(
+        'schedules: { incremental: 1m, analytics: off }',
+        'schedules: { incremental: 10s }',
+        'reserve: 0.1',
+      ),
+    )
     expect(load().projects.map(({ schedules }) => schedules)).toEqual([
       {
         incremental: { kind: 'every', ms: 10_000 },
@@ -102,7 +115,9 @@ describe('schedules are parsed', () => {
   })
 
   test('a variable wins over the top of the file, a project over both', () => {
-    yaml(projects('schedules: { incremental: 1m }', 'schedules: { incremental: 10s }', 'reserve: 0.1'))
+    yaml(
+      projects('schedules: { incremental: 1m }', 'schedules: { incremental: 10s }', 'reserve: 0.1'),
+    )
     const { projects: read } = load({ KEY: key, DESKMIRROR_SCHEDULE_INCREMENTAL: '2m' })
     expect(read.map(({ schedules }) => schedules.incremental)).toEqual([
       { kind: 'every', ms: 10_000 },
@@ -116,12 +131,20 @@ describe('schedules are parsed', () => {
   })
 
   test('an invalid schedule is reported with its line', () => {
-    yaml(projects('schedules: { weekly: 1h, reconcile: soon }', 'schedules: [1h]', 'schedules: { analytics: 12 }'))
+    yaml(
+      projects(
+        'schedules: { weekly: 1h, reconcile: soon }',
+        'schedules: [1h]',
+        'schedules: { analytics: 12 }',
+      ),
+    )
     expect(problemsOf()).toEqual([
       'deskmirror.yaml:4 projects.p0.schedules is a list: write a map, like { incremental: 5m, reconcile: nightly }',
       expect.stringMatching(/^deskmirror\.yaml:2 schedules\.reconcile is "soon": write a duration/),
       'deskmirror.yaml:2 schedules.weekly is an unknown setting',
-      expect.stringMatching(/^deskmirror\.yaml:5 projects\.p1\.schedules\.analytics is "12": write a duration/),
+      expect.stringMatching(
+        /^deskmirror\.yaml:5 projects\.p1\.schedules\.analytics is "12": write a duration/,
+      ),
     ])
   })
 })
@@ -146,7 +169,9 @@ projects:
   shop: { project_id: one, api_key: { env: KEY } }
   Shop: { project_id: two, api_key: { env: KEY } }
 `)
-    expect(problemsOf()).toEqual(['deskmirror.yaml:5 projects.Shop differs from shop only in upper and lower case'])
+    expect(problemsOf()).toEqual([
+      'deskmirror.yaml:5 projects.Shop differs from shop only in upper and lower case',
+    ])
   })
 })
 
@@ -161,33 +186,47 @@ describe('proxies are trusted by their address', () => {
     expect(load(single).trustedProxies).toEqual(expected)
   })
 
-  test.each(['proxy.example', '0.0.0.0/0', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', 'true', '::/129'])(
-    'not by %s',
-    (text) => {
-      expect(problemsOf({ ...single, DESKMIRROR_TRUSTED_PROXIES: text })).toEqual([
-        expect.stringMatching(/^DESKMIRROR_TRUSTED_PROXIES .*write addresses of proxies, like 127\.0\.0\.1/),
-      ])
-    },
-  )
+  test.each([
+    'proxy.example',
+    '0.0.0.0/0',
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    'true',
+    '::/129',
+  ])('not by %s', (text) => {
+    expect(problemsOf({ ...single, DESKMIRROR_TRUSTED_PROXIES: text })).toEqual([
+      expect.stringMatching(
+        /^DESKMIRROR_TRUSTED_PROXIES .*write addresses of proxies, like 127\.0\.0\.1/,
+      ),
+    ])
+  })
 })
 
 describe('HTTP is for this machine, or for clients with the token', () => {
-  const exposureOf = (environment: Record<string, string>) => resolveHttpExposure(load({ ...single, ...environment }))
+  const exposureOf = (environment: Record<string, string>) =>
+    resolveHttpExposure(load({ ...single, ...environment }))
 
-  test.each(['127.0.0.1:8484', '127.8.8.8:1', '[::1]:0', 'localhost:8484'])('%s needs no token', (address) => {
-    expect(exposureOf({ DESKMIRROR_HTTP: address })).toMatchObject({ token: null })
-  })
-
-  test.each(['0.0.0.0:8484', '[::]:8484', '10.0.0.1:80', 'mirror.internal:80', '127.0.0.1.nip.io:80'])(
-    '%s needs one, which only the worker checks',
+  test.each(['127.0.0.1:8484', '127.8.8.8:1', '[::1]:0', 'localhost:8484'])(
+    '%s needs no token',
     (address) => {
-      const config = load({ ...single, DESKMIRROR_HTTP: address })
-      expect(() => resolveHttpExposure(config)).toThrow(/is open to other machines without a token/)
-      expect(() => resolveHttpExposure(config)).toThrow(expect.objectContaining({ exitCode: 2 }))
-      const { token: found } = exposureOf({ DESKMIRROR_HTTP: address, DESKMIRROR_HTTP_TOKEN: token })!
-      expect(found?.reveal()).toBe(token)
+      expect(exposureOf({ DESKMIRROR_HTTP: address })).toMatchObject({ token: null })
     },
   )
+
+  test.each([
+    '0.0.0.0:8484',
+    '[::]:8484',
+    '10.0.0.1:80',
+    'mirror.internal:80',
+    '127.0.0.1.nip.io:80',
+  ])('%s needs one, which only the worker checks', (address) => {
+    const config = load({ ...single, DESKMIRROR_HTTP: address })
+    expect(() => resolveHttpExposure(config)).toThrow(/is open to other machines without a token/)
+    expect(() => resolveHttpExposure(config)).toThrow(expect.objectContaining({ exitCode: 2 }))
+    const { token: found } = exposureOf({ DESKMIRROR_HTTP: address, DESKMIRROR_HTTP_TOKEN: token })!
+    expect(found?.reveal()).toBe(token)
+  })
 
   test('off turns it off', () => {
     expect(exposureOf({ DESKMIRROR_HTTP: 'off' })).toBeNull()
@@ -210,8 +249,14 @@ describe('HTTP is for this machine, or for clients with the token', () => {
   })
 
   test('printing the configuration does not reveal the token, and the log redacts it', () => {
-    const config = load({ ...single, DESKMIRROR_HTTP_TOKEN: token, DESKMIRROR_METRICS_TOKEN: `${token}-2` })
-    expect(inspect(config, { depth: 9, showHidden: true }) + JSON.stringify(config)).not.toContain(token)
+    const config = load({
+      ...single,
+      DESKMIRROR_HTTP_TOKEN: token,
+      DESKMIRROR_METRICS_TOKEN: `${token}-2`,
+    })
+    expect(inspect(config, { depth: 9, showHidden: true }) + JSON.stringify(config)).not.toContain(
+      token,
+    )
     expect(collectSecrets(config)).toEqual([token, `${token}-2`, key])
   })
 })

@@ -1,4 +1,6 @@
-/** Checks a page with axe, in a world of its own beside the page, so that the page keeps its policy. */
+/**
+ * Checks a page with axe, in a world of its own beside the page, so that the page keeps its policy.
+ */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { CDPSession, Page } from 'playwright-core'

@@ -14,7 +14,11 @@ import { letWait, startConsole, useConsole } from './routes/console-server.ts'
 async function fill(warehouse: Warehouse, project: ProjectConfig) {
   const main = openMirror(warehouse, 'main')
   await main.commit(commit('conversations', [conversation('c1')]))
-  await main.commit(commit('messages', [message('c1', 1, { sender_type: 'visitor', content: 'Where is the parcel?' })]))
+  await main.commit(
+    commit('messages', [
+      message('c1', 1, { sender_type: 'visitor', content: 'Where is the parcel?' }),
+    ]),
+  )
   await createProjectFacts(warehouse.projectDb('main'), project).refresh()
 }
 
@@ -43,7 +47,10 @@ test('a person signs in with the keyboard alone, without JavaScript, and out aga
 
 test('eight tabs are open at once, and all of them change; what is opened, and has the focus, stays so', async () => {
   const page = await openPage(browser, console, 'vera')
-  const tabs = [page, ...(await Promise.all(Array.from({ length: 7 }, () => page.context().newPage())))]
+  const tabs = [
+    page,
+    ...(await Promise.all(Array.from({ length: 7 }, () => page.context().newPage()))),
+  ]
   for (const tab of tabs) await tab.goto(`${console.address}/console/p/main`)
   const fold = page.locator('details.fold')
   if ((await fold.getAttribute('open')) === null) await fold.locator('summary').click()
@@ -51,7 +58,10 @@ test('eight tabs are open at once, and all of them change; what is opened, and h
   await stream.focus()
   await letWait(console.warehouse, console.project, 'c2')
   for (const tab of tabs)
-    await tab.locator('.tiles li', { hasText: 'Waiting now' }).getByText('2', { exact: true }).waitFor()
+    await tab
+      .locator('.tiles li', { hasText: 'Waiting now' })
+      .getByText('2', { exact: true })
+      .waitFor()
   expect(await fold.getAttribute('open')).not.toBeNull()
   expect(await page.evaluate('document.activeElement.textContent')).toBe('conversations')
   expect(page.violations).toEqual([])

@@ -12,7 +12,10 @@ import { accessibilityProblems } from './axe.ts'
 import { openPage } from './open-page.ts'
 import { useConsole } from './routes/console-server.ts'
 
-const [first, second] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'] as const
+const [first, second] = [
+  '00000000-0000-4000-8000-000000000001',
+  '00000000-0000-4000-8000-000000000002',
+] as const
 
 async function fill(warehouse: Warehouse) {
   const { query, projectDb } = warehouse
@@ -20,11 +23,17 @@ async function fill(warehouse: Warehouse) {
   const talks = [first, second].map((id) => conversation(id, { visitor_id: 'v1' }))
   await main.commit(commit('visitors', [visitor('v1', {}, { name: 'Zoë' })]))
   await main.commit(commit('conversations', talks))
-  await main.commit(commit('messages', [message(first, 1, { sender_type: 'visitor', content: 'Where is it?' })]))
+  await main.commit(
+    commit('messages', [message(first, 1, { sender_type: 'visitor', content: 'Where is it?' })]),
+  )
   await main.commit(commit('messages', [message(first, 2, { content: 'On its way.' })]))
   for (const batchId of ['keys', 'forms', 'changed']) {
     const requests = [first, second].map((target, n) => ({
-      ...({ operation: 'message', target, payload: { content: `${batchId} ${n}\u200b`, sender_name: 'Ann' } } as const),
+      ...({
+        operation: 'message',
+        target,
+        payload: { content: `${batchId} ${n}\u200b`, sender_name: 'Ann' },
+      } as const),
       ...{ ref: null, expect: null, expiresAt: null },
     }))
     await createOutbox(projectDb('main')).enqueue([requests], {
@@ -40,8 +49,11 @@ async function fill(warehouse: Warehouse) {
     evidence = '{"before":{"handledAt":null}}' where id = 'h1'`)
   await query(`insert into writebacks (project_id, id, operation, conversation_id, payload, status)
     values ('main', 'u1', 'message', '${first}', '{"content":"On its way.","sender_name":"Ann"}', 'draft')`)
-  await query(`update writebacks set status = 'uncertain', sent_at = '${timeAt(2)}' where id = 'u1'`)
-  // The list shows the newest first. Filling may take longer than a second, and in one second the ids decide.
+  await query(
+    `update writebacks set status = 'uncertain', sent_at = '${timeAt(2)}' where id = 'u1'`,
+  )
+  // The list shows the newest first. Filling may take longer than a second, and in one second the
+  // ids decide.
   await query(`update writeback_batches set created_at = '${timeAt(2)}'`)
 }
 
@@ -91,7 +103,8 @@ test('what has the focus is not behind the bar of the picked rows, however high 
       await page.setViewportSize({ width, height })
       await page.evaluate('document.activeElement.blur(); scrollTo(0, 0)')
       await box.focus()
-      const below = await page.evaluate<number>(`document.querySelector('.bar').getBoundingClientRect().top
+      const below =
+        await page.evaluate<number>(`document.querySelector('.bar').getBoundingClientRect().top
         - document.activeElement.getBoundingClientRect().bottom`)
       if (below < 0) covered.push(`${width}×${height}: ${below}`)
     }
@@ -124,9 +137,9 @@ test('an operator decides an uncertain reply beside its thread', async () => {
   expect(await accessibilityProblems(page)).toEqual([])
   await page.getByRole('button', { name: 'It arrived' }).click()
   await page.getByText('It arrived.', { exact: false }).first().waitFor()
-  expect((await createOutbox(console.warehouse.projectDb('main')).list({ ids: ['u1'] }, 1))[0]?.status).toBe(
-    'succeeded',
-  )
+  expect(
+    (await createOutbox(console.warehouse.projectDb('main')).list({ ids: ['u1'] }, 1))[0]?.status,
+  ).toBe('succeeded')
   expect(page.violations).toEqual([])
 })
 

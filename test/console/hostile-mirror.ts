@@ -1,4 +1,7 @@
-/** A mirror whose every text tries to become something else, and the addresses of all screens that show it. */
+/**
+ * A mirror whose every text tries to become something else, and the addresses of all screens that
+ * show it.
+ */
 import { createProjectFacts } from '../../src/analytics/sql/project-facts.ts'
 import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
@@ -6,7 +9,14 @@ import { periodTableNames } from '../../src/console/pages/render-period-page.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { addMinutes, recordPause } from '../../src/service/sql/request-counts.ts'
 import { createAuditLog } from '../../src/warehouse/audit-log.ts'
-import { activity, commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
+import {
+  activity,
+  commit,
+  conversation,
+  message,
+  timeAt,
+  visitor,
+} from '../warehouse/row-fixtures.ts'
 
 const attacks = [
   '<img src=x onerror=alert(1)>',
@@ -39,7 +49,12 @@ export async function fillHostile(
       ),
     ]),
   )
-  const columns = { visitor_id: 'v1', waiting_since: timeAt(5), assigned_agent_id: attack, origin: attack }
+  const columns = {
+    visitor_id: 'v1',
+    waiting_since: timeAt(5),
+    assigned_agent_id: attack,
+    origin: attack,
+  }
   await main.commit(
     commit('conversations', [
       conversation('c1', columns),
@@ -56,7 +71,9 @@ export async function fillHostile(
       ),
     ),
   )
-  await main.commit(commit('conversations', [conversation('c1', { ...columns, origin: `${attack} again` })]))
+  await main.commit(
+    commit('conversations', [conversation('c1', { ...columns, origin: `${attack} again` })]),
+  )
   await main.commit(commit('visitor_activity', [activity('v1', 'h1', 0, { url: personal })]))
   await createProjectFacts(warehouse.projectDb('main'), settings).refresh()
   const text = `'${attack.replaceAll("'", "''")}'`
@@ -82,7 +99,15 @@ export async function fillHostile(
   )
   await queueHostile(warehouse, personal)
   await createAuditLog(db).append(
-    { project: attack, person: attack, role: attack, action: attack, subject: attack, count: 1, detail: attack },
+    {
+      project: attack,
+      person: attack,
+      role: attack,
+      action: attack,
+      subject: attack,
+      count: 1,
+      detail: attack,
+    },
     Date.now(),
   )
   const minute = Math.floor(Date.now() / 60_000) * 60_000
@@ -102,7 +127,13 @@ async function queueHostile({ query, projectDb }: Warehouse, personal: string): 
     payload: { name: personal.slice(0, 60) },
   } as const
   const batch = { title: attack, source: attack, note: attack, reverts: null }
-  const options = { status: 'draft', batchId: hostileBatch, createdBy: attack, expiresAt: null, batch } as const
+  const options = {
+    status: 'draft',
+    batchId: hostileBatch,
+    createdBy: attack,
+    expiresAt: null,
+    batch,
+  } as const
   await createOutbox(projectDb('main')).enqueue([[reply, correction, reply, reply]], options)
   const text = `'${attack.replaceAll("'", "''")}'`
   const nth = (n: number) =>
@@ -120,8 +151,18 @@ const hostileBatch = 'b1'
 const known = 'c0000000-0000-4000-8000-000000000001'
 const main = '/console/p/main'
 export const screens: readonly string[] = [
-  ...[main, `${main}/waiting`, `${main}/search?q=alert`, `${main}/search?q=c00000`, `${main}/conversations/c1`],
-  ...[`${main}/conversations/${encodeURIComponent('c<2>"')}`, `${main}/visitors/v1`, `${main}/charts?over=365+days`],
+  ...[
+    main,
+    `${main}/waiting`,
+    `${main}/search?q=alert`,
+    `${main}/search?q=c00000`,
+    `${main}/conversations/c1`,
+  ],
+  ...[
+    `${main}/conversations/${encodeURIComponent('c<2>"')}`,
+    `${main}/visitors/v1`,
+    `${main}/charts?over=365+days`,
+  ],
   ...[
     `${main}/streams`,
     `${main}/streams/calls`,
@@ -133,6 +174,11 @@ export const screens: readonly string[] = [
   ...[`${main}/report`, `${main}/conversations?of=ai&from=2020-01-01&to=2020-12-31`],
   ...periodTableNames.map((name) => `${main}/${name}?from=2026-01-01&to=2026-01-03`),
   ...[`${main}/service`, '/console/projects', '/console/log'],
-  ...[`${main}/writebacks`, `${main}/writebacks?status=uncertain`, `${main}/batches/b1`, `${main}/import`],
+  ...[
+    `${main}/writebacks`,
+    `${main}/writebacks?status=uncertain`,
+    `${main}/batches/b1`,
+    `${main}/import`,
+  ],
   ...[`${main}/batches/b1?status=failed`, `${main}/confirm?decision=approve&batch=b1`],
 ]

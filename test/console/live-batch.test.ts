@@ -1,4 +1,7 @@
-/** A batch page that stays open, in a real Chromium: what it says and offers follows what happens, and time that passes. */
+/**
+ * A batch page that stays open, in a real Chromium: what it says and offers follows what happens,
+ * and time that passes.
+ */
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -13,7 +16,11 @@ async function fill(warehouse: Warehouse) {
   await fillTargets(warehouse)
   for (const batchId of ['open', 'old', 'listed']) {
     const requests = targets.slice(0, 3).map((target) => ({
-      ...({ operation: 'message', target, payload: { content: `About ${batchId}`, sender_name: 'Ann' } } as const),
+      ...({
+        operation: 'message',
+        target,
+        payload: { content: `About ${batchId}`, sender_name: 'Ann' },
+      } as const),
       ...{ ref: null, expect: null, expiresAt: null },
     }))
     const options = { status: 'draft', batchId, createdBy: 'olga', expiresAt: null } as const
@@ -29,7 +36,8 @@ beforeAll(async () => {
 afterAll(() => browser?.close())
 
 const outbox = () => createOutbox(console.warehouse.projectDb('main'))
-const approve = (batch: string, graceMs: number) => outbox().decide('approved', { batch }, { by: 'bea', graceMs })
+const approve = (batch: string, graceMs: number) =>
+  outbox().decide('approved', { batch }, { by: 'bea', graceMs })
 const settle = (batch: string, limit: number) =>
   console.warehouse.query(`update writebacks set status = 'succeeded', finished_at = '2026-06-01T12:00:00Z'
     where id in (select id from writebacks where batch_id = '${batch}' and status = 'queued' limit ${limit})`)
@@ -87,11 +95,15 @@ test('what is pressed on an old page changes nothing, and the answer has what ca
   const page = await openPage(browser, console, 'ann', { javaScriptEnabled: false })
   await approve('old', 60_000)
   await page.go('/console/p/main/batches/old')
-  await console.warehouse.query(`update writebacks set undo_until = 1, due_at = null where batch_id = 'old'`)
+  await console.warehouse.query(
+    `update writebacks set undo_until = 1, due_at = null where batch_id = 'old'`,
+  )
   await page.getByRole('button', { name: 'Undo the approval' }).click()
   await page.getByRole('heading', { name: 'Nothing was changed' }).waitFor()
   expect((await outbox().findBatch('old'))?.counts).toEqual({ queued: 3 })
-  expect(await page.locator('main').textContent()).toContain('“Undo the approval” does not apply any more')
+  expect(await page.locator('main').textContent()).toContain(
+    '“Undo the approval” does not apply any more',
+  )
   await page.getByRole('button', { name: 'Stop' }).click()
   await page.waitForURL('**/batches/old')
   expect((await outbox().findBatch('old'))?.counts).toEqual({ draft: 3 })

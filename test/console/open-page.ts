@@ -3,9 +3,15 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import type { TestConsole } from './routes/console-server.ts'
 
-export type OpenPage = Page & { readonly go: (path: string) => Promise<void>; readonly violations: readonly string[] }
+export type OpenPage = Page & {
+  readonly go: (path: string) => Promise<void>
+  readonly violations: readonly string[]
+}
 
-/** A page of a person who is signed in, in a context of its own. Scripts, alerts and the policy are watched. */
+/**
+ * A page of a person who is signed in, in a context of its own. Scripts, alerts and the policy are
+ * watched.
+ */
 export async function openPage(
   browser: Browser,
   console: TestConsole,
@@ -16,7 +22,9 @@ export async function openPage(
   onTestFinished(() => context.close())
   if (person !== null) {
     const [name = '', value = ''] = (await console.signIn(person)).split('=')
-    await context.addCookies([{ name, value, url: `${console.address}/console`, httpOnly: true, sameSite: 'Lax' }])
+    await context.addCookies([
+      { name, value, url: `${console.address}/console`, httpOnly: true, sameSite: 'Lax' },
+    ])
   }
   const page = await context.newPage()
   const violations: string[] = []
@@ -26,7 +34,8 @@ export async function openPage(
   })
   page.on('pageerror', (error) => violations.push(error.message))
   page.on('console', (message) => {
-    if (/Content Security Policy|TrustedHTML|TrustedScript/i.test(message.text())) violations.push(message.text())
+    if (/Content Security Policy|TrustedHTML|TrustedScript/i.test(message.text()))
+      violations.push(message.text())
   })
   const go = async (path: string) => {
     const response = await page.goto(console.address + path)

@@ -28,7 +28,14 @@ const textOf = ({ html }: Html) =>
     .trim()
 
 const row = (over: Partial<StreamRow> = {}): StreamRow => ({
-  ...{ stream: 'calls', syncedAt: ago(240), skipped: null, failed: null, failedSince: null, isRunning: false },
+  ...{
+    stream: 'calls',
+    syncedAt: ago(240),
+    skipped: null,
+    failed: null,
+    failedSince: null,
+    isRunning: false,
+  },
   ...{ maxAgeMs: 660_000, schedule: 'every 5 min', rows: 1, newest: null, due: 0 },
   ...over,
 })
@@ -84,7 +91,9 @@ describe('the overview says', () => {
     ...over,
   })
   const said = (over: Partial<OverviewData>, frameOver: Partial<ProjectFrame> = {}) =>
-    overviewSentences(data(over), { ...frame, ...frameOver }).map(({ kind, text }) => `${kind}: ${textOf(text)}`)
+    overviewSentences(data(over), { ...frame, ...frameOver }).map(
+      ({ kind, text }) => `${kind}: ${textOf(text)}`,
+    )
 
   test('that all is well, with the number', () => {
     expect(said({})).toEqual([
@@ -97,8 +106,23 @@ describe('the overview says', () => {
 
   test('what the audits show', () => {
     const result = (differing: number): AuditResult => ({
-      ...{ id: 'a', stream: 'conversations', startedAt: ago(3600), finishedAt: ago(60), population: 90_000 },
-      ...{ drawn: 10_000, compared: 10_000, differing, corrected: 0, gone: 0, unreadable: 0, requests: 1, tookMs: 1 },
+      ...{
+        id: 'a',
+        stream: 'conversations',
+        startedAt: ago(3600),
+        finishedAt: ago(60),
+        population: 90_000,
+      },
+      ...{
+        drawn: 10_000,
+        compared: 10_000,
+        differing,
+        corrected: 0,
+        gone: 0,
+        unreadable: 0,
+        requests: 1,
+        tookMs: 1,
+      },
     })
     expect(said({ audits: estimateDifferences([result(0)], now) })).toContain(
       'fine: Audit: with 95 % confidence fewer than 3 in 10,000 conversations differ. 10,000 were read again, none differed.',
@@ -125,14 +149,20 @@ describe('the overview says', () => {
       'act: All sending was stopped 1 min ago by ann: nothing of any batch leaves until a person goes on.',
       'wrong: The circuit breaker is open: the last 5 were uncertain',
     ])
-    expect(said({ held: { ...held, resumeBy: '--restored', why: 'the warehouse is older' } })[0]).toBe(
+    expect(
+      said({ held: { ...held, resumeBy: '--restored', why: 'the warehouse is older' } })[0],
+    ).toBe(
       'act: No write-back has been sent since 2026-06-01 11:59: the warehouse is older. Run deskmirror writeback resume --restored.',
     )
   })
 
   test('what is late and what fails, but nothing fresh beside it', () => {
     const lines = said({
-      streams: [row({ syncedAt: ago(900) }), row({ stream: 'visitors', failed: 'x' }), row({ stream: 'messages' })],
+      streams: [
+        row({ syncedAt: ago(900) }),
+        row({ stream: 'visitors', failed: 'x' }),
+        row({ stream: 'messages' }),
+      ],
     })
     expect(lines).toContain('wrong: 1 stream of 3 is late: calls.')
     expect(lines).toContain('wrong: 1 stream cannot be read: visitors.')
@@ -162,10 +192,14 @@ test('a batch says when it will be done, but not while all sending is stopped', 
   const batch = { state: 'sending', rows: 9, counts: { queued: 4, succeeded: 3, uncertain: 2 } }
   const estimate = { worker: true, takesMs: 120_000 }
   const said = (stop: object | null) => {
-    const read = { report: { batch, estimate }, sending: { stop } } as Parameters<typeof batchProgress>[0]
+    const read = { report: { batch, estimate }, sending: { stop } } as Parameters<
+      typeof batchProgress
+    >[0]
     return batchProgress(read, { timeZone: 'UTC', now }).text
   }
-  expect(said(null)).toBe('5 of 9 settled · 4 to go, in about 2 min, at 12:02, without what waits for a decision')
+  expect(said(null)).toBe(
+    '5 of 9 settled · 4 to go, in about 2 min, at 12:02, without what waits for a decision',
+  )
   expect(said({ since: ago(1), by: 'ann' })).toBe('5 of 9 settled · 4 to go')
 })
 
@@ -184,21 +218,36 @@ describe('the week says', () => {
     canDecide: true,
   }
   const week = (firstDate: string) => {
-    const data = { period: chooseReportPeriod('last 7 days', '2026-06-01'), firstDate, mirroredFrom: firstDate }
+    const data = {
+      period: chooseReportPeriod('last 7 days', '2026-06-01'),
+      firstDate,
+      mirroredFrom: firstDate,
+    }
     const report = buildReport('main', reportData(data), now)
     const [answers, medianSeconds] = [changeOf(1, 1), changeOf(90, 60)]
     return {
       ...report,
-      volume: { ...report.volume, conversationsStarted: changeOf(28, 14, firstDate === '2026-01-01') },
+      volume: {
+        ...report.volume,
+        conversationsStarted: changeOf(28, 14, firstDate === '2026-01-01'),
+      },
       ai: { ...report.ai, aiOnlyShare: changeOf(0.25, 0.5) },
       responseTimes: [
-        { which: 'every', clock: 'human', hours: 'all', answers, medianSeconds, p90Seconds: medianSeconds } as const,
+        {
+          which: 'every',
+          clock: 'human',
+          hours: 'all',
+          answers,
+          medianSeconds,
+          p90Seconds: medianSeconds,
+        } as const,
       ],
       days: report.days.map((day) => ({ ...day, waitingAtEnd: 4 })),
     }
   }
   const waiting = { count: '3', longest: html`the longest for 5 min` }
-  const said = (data: WeekData) => textOf({ html: weekSection(data, waiting, frame).html.replaceAll('<p', ' <p') })
+  const said = (data: WeekData) =>
+    textOf({ html: weekSection(data, waiting, frame).html.replaceAll('<p', ' <p') })
 
   test('each number beside that of the same days of the week before, and who waits now', () => {
     const text = said({ report: week('2026-01-01') })
@@ -207,7 +256,9 @@ describe('the week says', () => {
     )
     expect(text).toContain('Conversations started 28 14 before, +14 (+100 %)')
     expect(text).toContain('Until a human answered, median 1 min 30 s 1 min before, +30 s (+50 %)')
-    expect(text).toContain('Waiting now 3 the longest for 5 min; 4 a week ago, at the end of the day')
+    expect(text).toContain(
+      'Waiting now 3 the longest for 5 min; 4 a week ago, at the end of the day',
+    )
     expect(text).toContain('AI only, of those with the AI 25 % 50 % before, −25 points')
     const page = weekSection({ report: week('2026-01-01') }, waiting, frame).html
     expect(page).toContain('<a href="/console/p/main/ai?from=2026-05-25&amp;to=2026-05-31">AI only')
@@ -215,7 +266,9 @@ describe('the week says', () => {
 
   test('that the days before are fewer, where the oldest conversation is of one of them', () => {
     const text = said({ report: week('2026-05-22') })
-    expect(text).toContain('The oldest conversation is of 2026-05-22, so the period before may not be whole.')
+    expect(text).toContain(
+      'The oldest conversation is of 2026-05-22, so the period before may not be whole.',
+    )
     expect(text).toMatch(/Conversations started 28 14 before Until/)
     expect(said({ report: week('2026-05-26') })).toContain(
       'There is nothing to compare: no conversation is older than 2026-05-25.',
@@ -223,7 +276,9 @@ describe('the week says', () => {
   })
 
   test('that its numbers are being counted, or follow the first sync', () => {
-    expect(said(null)).toMatch(/being counted\. Look again Conversations started – .* Waiting now 3/)
+    expect(said(null)).toMatch(
+      /being counted\. Look again Conversations started – .* Waiting now 3/,
+    )
     expect(said({ report: null })).toContain('follow the first sync')
   })
 })
@@ -254,7 +309,14 @@ test('a thread is exact, and long messages are shortened where all are too long 
   }
   const threadOf = (...lengths: number[]) => {
     const messages = lengths.map((length, n) => ({
-      ...{ id: String(n), sender: 'visitor', name: null, content: 'x'.repeat(length), at: ago(9), isDeleted: false },
+      ...{
+        id: String(n),
+        sender: 'visitor',
+        name: null,
+        content: 'x'.repeat(length),
+        at: ago(9),
+        isDeleted: false,
+      },
       role: 'visitor' as const,
     }))
     return textOf(thread({ messages, older: null, changes: [] }, frame))
@@ -267,13 +329,21 @@ test('words are marked around escaped pieces', () => {
   expect(markedText('<b>order</b> & ORDER', ['order']).html).toBe(
     '<bdi>&lt;b&gt;<mark>order</mark>&lt;/b&gt; &amp; <mark>ORDER</mark></bdi>',
   )
-  expect(markedText('Cafés 返金して', ['cafe', '返']).html).toBe('<bdi><mark>Cafés</mark> <mark>返金して</mark></bdi>')
+  expect(markedText('Cafés 返金して', ['cafe', '返']).html).toBe(
+    '<bdi><mark>Cafés</mark> <mark>返金して</mark></bdi>',
+  )
 })
 
 test('times are in the time zone of the project, ages have one unit up to a day, and no time is rounded down', () => {
   expect(formatTime(now, 'Europe/Berlin')).toBe('2026-06-01 14:00')
   const times = [59_000, 91_000, 3_590_000, 13_000_000, 200_000_000]
-  expect(times.map(spanText)).toEqual(['59 s', '1 min 31 s', '59 min 50 s', '3 h 37 min', '2 d 8 h'])
+  expect(times.map(spanText)).toEqual([
+    '59 s',
+    '1 min 31 s',
+    '59 min 50 s',
+    '3 h 37 min',
+    '2 d 8 h',
+  ])
   expect(times.map(ageText)).toEqual(['59 s', '2 min', '1 h', '4 h', '2 d 8 h'])
 })
 
@@ -288,7 +358,9 @@ test('bars stack from zero, lines have gaps, and the table has the numbers', () 
       formatTime: (at) => `${at}`,
       ...{ unit: 'requests', timeUnit: 'time' },
     }).html
-  const heights = [...chart('stacked bars').matchAll(/<rect class="(\w+)"[^>]* height="([\d.]+)%"/g)]
+  const heights = [
+    ...chart('stacked bars').matchAll(/<rect class="(\w+)"[^>]* height="([\d.]+)%"/g),
+  ]
   expect(heights.map(([, style, height]) => [style, Math.round(Number(height))])).toEqual([
     ['first', 33],
     ['second', 67],
@@ -303,8 +375,19 @@ test('bars stack from zero, lines have gaps, and the table has the numbers', () 
 test('an axis of durations has round times, and the numbers are exact', () => {
   const chart = (median: number) =>
     timeChart({
-      ...{ id: 'c', title: 'T', kind: 'lines', from: 0, to: 120_000, stepMs: 60_000, times: [0, 60_000] },
-      ...{ series: [{ name: 'median', style: 'first', values: [median, 60] }], formatTime: (at) => `${at}` },
+      ...{
+        id: 'c',
+        title: 'T',
+        kind: 'lines',
+        from: 0,
+        to: 120_000,
+        stepMs: 60_000,
+        times: [0, 60_000],
+      },
+      ...{
+        series: [{ name: 'median', style: 'first', values: [median, 60] }],
+        formatTime: (at) => `${at}`,
+      },
       ...{ unit: null, timeUnit: 'day', unfinishedFrom: 60_000 },
     }).html
   const ticks = (median: number) =>
@@ -320,8 +403,18 @@ test('a duration far beyond the others does not flatten them: it is marked at th
   const days = Array.from({ length: 20 }, (_, n) => n)
   const chart = (last: number) =>
     timeChart({
-      ...{ id: 'c', title: 'T', kind: 'lines', from: 0, to: 20_000, stepMs: 1000, times: days.map((n) => n * 1000) },
-      series: [{ name: 'median', style: 'first', values: days.map((n) => (n === 19 ? last : 3600 + n)) }],
+      ...{
+        id: 'c',
+        title: 'T',
+        kind: 'lines',
+        from: 0,
+        to: 20_000,
+        stepMs: 1000,
+        times: days.map((n) => n * 1000),
+      },
+      series: [
+        { name: 'median', style: 'first', values: days.map((n) => (n === 19 ? last : 3600 + n)) },
+      ],
       ...{ formatTime: (at: number) => `${at}`, unit: null, timeUnit: 'day' },
     }).html
   const far = chart(86_400)
@@ -337,7 +430,9 @@ test('what customers said, and who they are, is left out of whatever is hidden',
     name: 'Zoë',
     messages: [{ id: '1', content: 'x', name: 'Ann', at: 't' }],
     fields: [{ name: 'plan', value: 'gold' }],
-    groups: [{ count: 1, samples: [{ changes: [{ field: 'email', old: 'z@x.example', new: null }] }] }],
+    groups: [
+      { count: 1, samples: [{ changes: [{ field: 'email', old: 'z@x.example', new: null }] }] },
+    ],
   }
   expect(hideMessages(found)).toEqual({
     id: 'c1',
@@ -352,6 +447,10 @@ test('a review says when it was made, and how old the mirror was then', () => {
   const frame = { timeZone: 'UTC', now } as ProjectFrame
   const said = (mirrorAsOf: string | null) => textOf(reviewAge({ at: now, mirrorAsOf }, frame))
   const live = 'every send looks at the live record first'
-  expect(said(ago(240))).toBe(`as the mirror showed it at 12:00:00, 4 min after it was last read to its end; ${live}`)
-  expect(said(null)).toBe(`as the mirror showed it at 12:00:00, which has never been read to its end; ${live}`)
+  expect(said(ago(240))).toBe(
+    `as the mirror showed it at 12:00:00, 4 min after it was last read to its end; ${live}`,
+  )
+  expect(said(null)).toBe(
+    `as the mirror showed it at 12:00:00, which has never been read to its end; ${live}`,
+  )
 })

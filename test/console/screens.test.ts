@@ -17,8 +17,18 @@ afterAll(() => browser?.close())
 
 const phone = { width: 320, height: 640 }
 const desktop = { width: 1280, height: 800 }
-const phoneRules = ['color-contrast', 'target-size', 'scrollable-region-focusable', 'aria-required-children']
-const looks: { name: string; colorScheme: 'light' | 'dark'; viewport: ViewportSize; rules?: readonly string[] }[] = [
+const phoneRules = [
+  'color-contrast',
+  'target-size',
+  'scrollable-region-focusable',
+  'aria-required-children',
+]
+const looks: {
+  name: string
+  colorScheme: 'light' | 'dark'
+  viewport: ViewportSize
+  rules?: readonly string[]
+}[] = [
   { name: 'light', colorScheme: 'light', viewport: desktop },
   { name: 'dark', colorScheme: 'dark', viewport: desktop, rules: ['color-contrast'] },
   { name: 'phone', colorScheme: 'dark', viewport: phone, rules: phoneRules },
@@ -32,14 +42,24 @@ test('hostile texts are shown as texts in every field, and every look of every s
     // What is being counted is loaded again after a second.
     await page.locator('[data-counting]').waitFor({ state: 'detached' })
     const links = '[...document.querySelectorAll(\'a[href^="#"]\')].map(({ hash }) => hash)'
-    for (const hash of await page.evaluate<string[]>(links)) expect(await page.locator(hash).count(), hash).toBe(1)
-    expect(await page.locator('main img, main script, main iframe, main svg[onload], main b > i').count(), path).toBe(0)
+    for (const hash of await page.evaluate<string[]>(links))
+      expect(await page.locator(hash).count(), hash).toBe(1)
+    expect(
+      await page
+        .locator('main img, main script, main iframe, main svg[onload], main b > i')
+        .count(),
+      path,
+    ).toBe(0)
     for (const { name, colorScheme, viewport, rules } of looks) {
       await page.emulateMedia({ colorScheme })
       await page.setViewportSize(viewport)
-      for (const problem of await accessibilityProblems(page, rules)) problems.push(`${path} ${name} ${problem}`)
-      const excess = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
-      if (name === 'phone' && excess !== 0) problems.push(`${path} is ${excess} pixels too wide for a phone`)
+      for (const problem of await accessibilityProblems(page, rules))
+        problems.push(`${path} ${name} ${problem}`)
+      const excess = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      )
+      if (name === 'phone' && excess !== 0)
+        problems.push(`${path} is ${excess} pixels too wide for a phone`)
     }
     // The next screen begins as this one ends: a change of the look lays out everything again.
     looks.reverse()
@@ -55,7 +75,10 @@ test('hostile texts are shown as texts in every field, and every look of every s
 })
 
 test('on a phone the menu opens and leads on, without JavaScript', async () => {
-  const page = await openPage(browser, console, 'vera', { viewport: phone, javaScriptEnabled: false })
+  const page = await openPage(browser, console, 'vera', {
+    viewport: phone,
+    javaScriptEnabled: false,
+  })
   await page.go('/console/p/main')
   await page.getByRole('button', { name: 'Menu' }).click()
   await page.getByRole('navigation').getByRole('link', { name: 'Waiting' }).click()
@@ -65,16 +88,25 @@ test('on a phone the menu opens and leads on, without JavaScript', async () => {
 test('on a phone the columns of a sheet are named, without JavaScript', async () => {
   // axe needs scripts, so it looks at the same page before.
   for (const javaScriptEnabled of [true, false]) {
-    const page = await openPage(browser, console, 'olga', { viewport: { width: 390, height: 800 }, javaScriptEnabled })
+    const page = await openPage(browser, console, 'olga', {
+      viewport: { width: 390, height: 800 },
+      javaScriptEnabled,
+    })
     await page.go('/console/p/main/import')
     const hostile = quoteCsvCell(attack)
     const buffer = Buffer.from(`${hostile},Worte,Kunde\n${hostile},${hostile},nobody\n`)
-    await page.getByLabel('The file').setInputFiles({ name: `${attack}.csv`, mimeType: 'text/csv', buffer })
+    await page
+      .getByLabel('The file')
+      .setInputFiles({ name: `${attack}.csv`, mimeType: 'text/csv', buffer })
     await page.getByRole('button', { name: 'Import as drafts' }).click()
     await page.getByRole('heading', { name: 'What its columns are' }).waitFor()
     if (javaScriptEnabled) {
       expect(await accessibilityProblems(page)).toEqual([])
-      expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0)
+      expect(
+        await page.evaluate(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        ),
+      ).toBe(0)
       expect(page.violations).toEqual([])
       continue
     }

@@ -3,7 +3,11 @@ import { expect, test } from 'vitest'
 import { describeBehaviour } from '../../src/console/pages/service.ts'
 
 test.each([
-  ['calls.order', 'ascending by startedAt or endedAt', 'Its rows come ascending by startedAt or endedAt.'],
+  [
+    'calls.order',
+    'ascending by startedAt or endedAt',
+    'Its rows come ascending by startedAt or endedAt.',
+  ],
   ['conversations.pages', 'oldest first', 'Without a bound, the oldest rows come first.'],
   ['calls.from_pages', 'newest first', 'With from, the newest rows come first.'],
   ['visitors.since_includes', 'false', 'since leaves out the rows of its own second.'],

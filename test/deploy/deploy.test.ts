@@ -37,7 +37,10 @@ const secret = (name: string) => join(folder, 'secrets', name)
 const make = () => execFileSync('sh', [join(folder, 'make-secrets.sh')], { stdio: 'pipe' })
 
 beforeAll(() => {
-  cpSync(join(root, 'deploy'), folder, { recursive: true, filter: (path) => !path.endsWith('/secrets') })
+  cpSync(join(root, 'deploy'), folder, {
+    recursive: true,
+    filter: (path) => !path.endsWith('/secrets'),
+  })
   make()
 })
 
@@ -62,7 +65,8 @@ describe.each(['deskmirror', 'deskmirror-nightly'])('the systemd unit %s', (name
 
   test('gets a credential for each secret of the example of several projects, and works with it', () => {
     const given = mkdtempSync(join(folder, 'credentials-'))
-    for (const credential of new Set(credentials)) writeFileSync(join(given, credential), 'svc_live_example\n')
+    for (const credential of new Set(credentials))
+      writeFileSync(join(given, credential), 'svc_live_example\n')
     writeFileSync(join(given, 'warehouse-url'), 'postgres://deskmirror@127.0.0.1/deskmirror')
     writeFileSync(join(given, 'queue-url'), 'redis://127.0.0.1')
     const example = read('deploy/deskmirror.yaml.example')
@@ -70,7 +74,10 @@ describe.each(['deskmirror', 'deskmirror-nightly'])('the systemd unit %s', (name
     expect(unit).toContain('\nEnvironment=DESKMIRROR_CONFIG=%d/deskmirror.yaml\n')
     expect(unit).toContain('\nEnvironmentFile=-/etc/deskmirror/deskmirror.env\n')
     const variables = parseEnv(read('deploy/deskmirror.env.example'))
-    const config = loadConfig('service', folder, { ...variables, DESKMIRROR_CONFIG: join(given, 'deskmirror.yaml') })
+    const config = loadConfig('service', folder, {
+      ...variables,
+      DESKMIRROR_CONFIG: join(given, 'deskmirror.yaml'),
+    })
     expect(config.warnings).toEqual([])
     expect(config.projects.map((project) => project.name)).toEqual(['shop', 'school'])
     const asked = [...example.matchAll(/\{ file: (.+) \}/g)].map(([, file = '']) => file)
@@ -90,21 +97,36 @@ describe.each(['deskmirror', 'deskmirror-nightly'])('the systemd unit %s', (name
 })
 
 describe('nightly.sh', () => {
-  /** Runs it with a program in the place of deskmirror, which ends with these codes. Returns its code and what it ran. */
+  /**
+   * Runs it with a program in the place of deskmirror, which ends with these codes. Returns its
+   * code and what it ran.
+   */
   function night(...codes: readonly number[]) {
     const own = mkdtempSync(join(folder, 'night-'))
     const program = `#!/bin/sh\necho "$1" >> ran; sed -n "$(wc -l < ran)p" codes > code; exit "$(cat code)"\n`
     writeFileSync(join(own, 'deskmirror'), program, { mode: 0o755 })
     writeFileSync(join(own, 'codes'), codes.join('\n'))
     const env = { PATH: `${own}:${process.env['PATH']}`, NIGHTLY_WAIT: '0' }
-    const { status, stderr } = spawnSync('sh', [join(root, 'deploy/nightly.sh')], { cwd: own, env, encoding: 'utf8' })
-    return { status, ran: readFileSync(join(own, 'ran'), 'utf8').trim().split('\n').join(' '), stderr }
+    const { status, stderr } = spawnSync('sh', [join(root, 'deploy/nightly.sh')], {
+      cwd: own,
+      env,
+      encoding: 'utf8',
+    })
+    return {
+      status,
+      ran: readFileSync(join(own, 'ran'), 'utf8').trim().split('\n').join(' '),
+      stderr,
+    }
   }
 
   test('runs all three commands, and ends with the code that matters most', () => {
     const ran = 'sync push report'
     expect(night(0, 0, 0)).toEqual({ status: 0, ran, stderr: '' })
-    expect(night(3, 0, 0)).toMatchObject({ status: 3, ran, stderr: 'deskmirror sync ended with 3\n' })
+    expect(night(3, 0, 0)).toMatchObject({
+      status: 3,
+      ran,
+      stderr: 'deskmirror sync ended with 3\n',
+    })
     expect(night(3, 2, 0)).toMatchObject({ status: 2, ran })
     expect(night(2, 3, 0)).toMatchObject({ status: 2, ran })
   })
@@ -116,19 +138,25 @@ describe('nightly.sh', () => {
   })
 
   test('is what the unit, the timer and the guide start', () => {
-    expect(read('deploy/deskmirror-nightly.service')).toContain('ExecStart=/bin/sh /etc/deskmirror/nightly.sh')
+    expect(read('deploy/deskmirror-nightly.service')).toContain(
+      'ExecStart=/bin/sh /etc/deskmirror/nightly.sh',
+    )
     expect(read('deploy/deskmirror-nightly.timer')).toContain('\nOnCalendar=')
     expect(read('docs/guide.md')).toMatch(/^30 2 \* \* \* .*nightly\.sh/m)
   })
 })
 
 describe('the container', () => {
-  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) => paths.split(' '))
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
+    paths.split(' '),
+  )
 
   test('is built from files that exist and that the builder receives', () => {
     const included = read('.dockerignore').split('\n')
     expect(copied).toContain('package-lock.json')
-    expect(copied.filter((path) => !existsSync(join(root, path)) || !included.includes(`!${path}`))).toEqual([])
+    expect(
+      copied.filter((path) => !existsSync(join(root, path)) || !included.includes(`!${path}`)),
+    ).toEqual([])
     expect(included.find((line) => !line.startsWith('#'))).toBe('*')
   })
 
@@ -150,7 +178,10 @@ describe('the container', () => {
 })
 
 describe('the fleet', () => {
-  const images = [/^ARG NODE=(.+)$/m.exec(dockerfile)?.[1] ?? '', ...services.map(([, { image }]) => image)]
+  const images = [
+    /^ARG NODE=(.+)$/m.exec(dockerfile)?.[1] ?? '',
+    ...services.map(([, { image }]) => image),
+  ]
 
   test('is pinned to exact versions', () => {
     expect(images.filter((image) => !/:v?\d+\.\d+\.\d+|:\d+\.\d+-/.test(image))).toEqual([])
@@ -164,12 +195,16 @@ describe('the fleet', () => {
   })
 
   test('mounts only files that exist or that make-secrets.sh creates', () => {
-    const mounted = services.flatMap(([, { volumes = [] }]) => volumes.map((volume) => volume.split(':')[0] ?? ''))
-    const paths = [...mounted, ...Object.values(compose.secrets).map(({ file }) => file)].filter((path) =>
-      /^\./.test(path),
+    const mounted = services.flatMap(([, { volumes = [] }]) =>
+      volumes.map((volume) => volume.split(':')[0] ?? ''),
+    )
+    const paths = [...mounted, ...Object.values(compose.secrets).map(({ file }) => file)].filter(
+      (path) => /^\./.test(path),
     )
     expect(paths).toContain('./deploy/alerts.yml')
-    expect(paths.filter((path) => !existsSync(join(folder, path.replace('./deploy/', ''))))).toEqual([])
+    expect(
+      paths.filter((path) => !existsSync(join(folder, path.replace('./deploy/', '')))),
+    ).toEqual([])
   })
 
   test('shows the dashboard in Grafana, by a data source that the dashboard names', () => {
@@ -179,7 +214,9 @@ describe('the fleet', () => {
       const [provider] = yaml(`${folder}/provisioning/dashboards/support.yaml`).providers
       const { panels, templating } = JSON.parse(read(`${folder}/dashboards/support.json`))
       const used = [...panels, ...templating.list].map(({ datasource }) => datasource)
-      expect(new Set(used.map(({ uid, type }) => `${uid} ${type}`))).toEqual(new Set([`${source.uid} ${source.type}`]))
+      expect(new Set(used.map(({ uid, type }) => `${uid} ${type}`))).toEqual(
+        new Set([`${source.uid} ${source.type}`]),
+      )
       if (kind === 'sqlite') continue
       const { volumes } = compose.services['grafana'] ?? {}
       expect(volumes).toContain(`./${folder}/provisioning:/etc/grafana/provisioning:ro`)
@@ -198,18 +235,24 @@ describe('the fleet', () => {
 
   test('lets only workers reach Redis, and only with its password', () => {
     const { command = [], networks = [] } = compose.services['redis'] ?? {}
-    const others = services.filter(([, service]) => service.networks.some((name) => networks.includes(name)))
+    const others = services.filter(([, service]) =>
+      service.networks.some((name) => networks.includes(name)),
+    )
     expect(others.map(([name]) => name)).toEqual(['worker', 'board', 'redis'])
     expect(command.join(' ')).toContain('requirepass %s')
     const password = readFileSync(secret('redis-password'), 'utf8')
     expect(readFileSync(secret('worker/queue-url'), 'utf8')).toBe(`redis://:${password}@redis:6379`)
-    expect(yaml('deploy/config/deskmirror.yaml.example').queue_url).toEqual({ file: '/run/secrets/queue-url' })
+    expect(yaml('deploy/config/deskmirror.yaml.example').queue_url).toEqual({
+      file: '/run/secrets/queue-url',
+    })
   })
 
   test('limits the memory, the processes and the logs of each container', () => {
     const unlimited = services.filter(
       ([, { mem_limit: memory, pids_limit: processes, logging }]) =>
-        memory === undefined || processes === undefined || logging?.options['max-size'] === undefined,
+        memory === undefined ||
+        processes === undefined ||
+        logging?.options['max-size'] === undefined,
     )
     expect(unlimited.map(([name]) => name)).toEqual([])
   })
@@ -229,17 +272,24 @@ describe('the fleet', () => {
     expect(rules).toEqual(['alerts.yml'])
     expect(jobs[0].job_name).toBe('deskmirror')
     expect(read('deploy/alerts.yml')).toContain(`up{job="${jobs[0].job_name}"}`)
-    expect(compose.services['prometheus']?.volumes).toContain('./deploy/alerts.yml:/etc/prometheus/alerts.yml:ro')
+    expect(compose.services['prometheus']?.volumes).toContain(
+      './deploy/alerts.yml:/etc/prometheus/alerts.yml:ro',
+    )
   })
 
   test('works with its example configuration and the generated secrets', () => {
-    const example = read('deploy/config/deskmirror.yaml.example').replaceAll('/run/secrets', secret('worker'))
+    const example = read('deploy/config/deskmirror.yaml.example').replaceAll(
+      '/run/secrets',
+      secret('worker'),
+    )
     writeFileSync(secret('worker/shop-key'), 'svc_live_example\n')
     writeFileSync(join(folder, 'deskmirror.yaml'), example)
     const config = loadConfig('service', folder, {})
     expect(config.warnings).toEqual([])
     expect(config.httpToken?.reveal()).toHaveLength(48)
-    expect(new URL(config.databaseUrl).password).toBe(readFileSync(secret('warehouse-password'), 'utf8'))
+    expect(new URL(config.databaseUrl).password).toBe(
+      readFileSync(secret('warehouse-password'), 'utf8'),
+    )
     expect(new URL(config.queueUrl).hostname in compose.services).toBe(true)
     expect(new URL(config.databaseUrl).hostname in compose.services).toBe(true)
   })

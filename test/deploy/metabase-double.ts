@@ -19,7 +19,10 @@ export type MetabaseDouble = {
   readonly stop: () => Promise<void>
 }
 
-/** `answersWithStages`: as newer versions show a card. `emptyPolls`: how often the tables are not there yet. */
+/**
+ * `answersWithStages`: as newer versions show a card. `emptyPolls`: how often the tables are not
+ * there yet.
+ */
 export async function startMetabaseDouble(
   key: string,
   { answersWithStages = false, emptyPolls = 1 } = {},
@@ -28,7 +31,12 @@ export async function startMetabaseDouble(
   let polls = 0
   const nextId = () => ++lastId
   const state = {
-    ...{ writes: [] as string[], databases: [] as Item[], collections: [] as Item[], cards: [] as Item[] },
+    ...{
+      writes: [] as string[],
+      databases: [] as Item[],
+      collections: [] as Item[],
+      cards: [] as Item[],
+    },
     ...{ dashboards: [] as MetabaseDouble['dashboards'], fields: createFields(nextId) },
   }
   const create = (list: Item[], body: Record<string, unknown>) => {
@@ -37,18 +45,25 @@ export async function startMetabaseDouble(
     return item
   }
   const idOf = (path: string) => Number(path.split('/')[1])
-  const find = <T extends Item>(list: readonly T[], path: string) => list.find(({ id }) => id === idOf(path))
+  const find = <T extends Item>(list: readonly T[], path: string) =>
+    list.find(({ id }) => id === idOf(path))
 
   const routes: readonly [RegExp, (path: string, body: Record<string, unknown>) => unknown][] = [
     [/^GET database$/, () => ({ data: state.databases })],
     [/^POST database$/, (_, body) => create(state.databases, body)],
     [/^POST database\/\d+\/sync_schema$/, () => ({ status: 'ok' })],
-    [/^GET database\/\d+\/metadata$/, () => ({ tables: polls++ < emptyPolls ? [] : tablesOf(state.fields) })],
+    [
+      /^GET database\/\d+\/metadata$/,
+      () => ({ tables: polls++ < emptyPolls ? [] : tablesOf(state.fields) }),
+    ],
     [/^PUT field\/\d+$/, (path, body) => Object.assign(state.fields.get(idOf(path)) ?? {}, body)],
     [/^POST dataset$/, () => ({ data: { rows: [['project 1']] } })],
     [/^GET collection$/, () => [{ id: 'root', name: 'Our analytics' }, ...state.collections]],
     [/^POST collection$/, (_, body) => create(state.collections, body)],
-    [/^GET collection\/\d+\/items\?models=card&limit=1000$/, (path) => ({ data: itemsOf(state.cards, idOf(path)) })],
+    [
+      /^GET collection\/\d+\/items\?models=card&limit=1000$/,
+      (path) => ({ data: itemsOf(state.cards, idOf(path)) }),
+    ],
     [
       /^GET collection\/\d+\/items\?models=dashboard&limit=1000$/,
       (path) => ({ data: itemsOf(state.dashboards, idOf(path)) }),
@@ -56,12 +71,18 @@ export async function startMetabaseDouble(
     [/^POST card$/, (_, body) => create(state.cards, body)],
     [/^GET card\/\d+$/, (path) => showCard(find(state.cards, path), answersWithStages)],
     [/^PUT card\/\d+$/, (path, body) => Object.assign(find(state.cards, path) ?? {}, body)],
-    [/^POST dashboard$/, (_, body) => create(state.dashboards, { parameters: [], dashcards: [], ...body })],
+    [
+      /^POST dashboard$/,
+      (_, body) => create(state.dashboards, { parameters: [], dashcards: [], ...body }),
+    ],
     [/^GET dashboard\/\d+$/, (path) => find(state.dashboards, path)],
     [
       /^PUT dashboard\/\d+$/,
       (path, { parameters, dashcards }) => {
-        const ids = (dashcards as Item[]).map((card) => ({ ...card, id: card.id < 0 ? nextId() : card.id }))
+        const ids = (dashcards as Item[]).map((card) => ({
+          ...card,
+          id: card.id < 0 ? nextId() : card.id,
+        }))
         return Object.assign(find(state.dashboards, path) ?? {}, { parameters, dashcards: ids })
       },
     ],
@@ -70,12 +91,16 @@ export async function startMetabaseDouble(
   const server = createServer(async (request, response) => {
     const body = await readBody(request)
     const path = (request.url ?? '').replace(/^\/api\//, '')
-    const answer = (status: number, value: unknown) => response.writeHead(status).end(JSON.stringify(value))
+    const answer = (status: number, value: unknown) =>
+      response.writeHead(status).end(JSON.stringify(value))
     if (request.headers['x-api-key'] !== key) return answer(401, 'Unauthenticated')
-    if (request.method !== 'GET' && path !== 'dataset') state.writes.push(`${request.method} ${path}`)
+    if (request.method !== 'GET' && path !== 'dataset')
+      state.writes.push(`${request.method} ${path}`)
     const route = routes.find(([pattern]) => pattern.test(`${request.method} ${path}`))
     const found = route?.[1](path, body)
-    return found === undefined ? answer(404, `no such thing: ${request.method} ${path}`) : answer(200, found)
+    return found === undefined
+      ? answer(404, `no such thing: ${request.method} ${path}`)
+      : answer(200, found)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -94,7 +119,13 @@ async function readBody(request: IncomingMessage): Promise<Record<string, unknow
 
 function createFields(nextId: () => number): Fields {
   const fields = analystObjects.flatMap(({ name: table, columns }) =>
-    Object.keys(columns).map((name) => ({ id: nextId(), table, name, semantic_type: null, fk_target_field_id: null })),
+    Object.keys(columns).map((name) => ({
+      id: nextId(),
+      table,
+      name,
+      semantic_type: null,
+      fk_target_field_id: null,
+    })),
   )
   return new Map(fields.map((field) => [field.id, field]))
 }
@@ -116,6 +147,8 @@ function showCard(card: Item | undefined, withStages: boolean): unknown {
   return {
     ...card,
     visualization_settings: settings,
-    dataset_query: withStages ? { 'lib/type': 'mbql/query', database: query.database, stages } : query,
+    dataset_query: withStages
+      ? { 'lib/type': 'mbql/query', database: query.database, stages }
+      : query,
   }
 }

@@ -19,7 +19,13 @@ async function start(options?: Parameters<typeof startMetabaseDouble>[1]) {
   const lines: string[] = []
   const setup = (warehouseUrl: string | null = postgresUrl, apiKey = key) =>
     setupMetabase({
-      ...{ metabaseUrl: `${metabase.url}/`, apiKey, warehouseUrl, databaseName: 'deskmirror', pollMs: 1 },
+      ...{
+        metabaseUrl: `${metabase.url}/`,
+        apiKey,
+        warehouseUrl,
+        databaseName: 'deskmirror',
+        pollMs: 1,
+      },
       log: (line) => lines.push(line),
     })
   return { metabase, setup, lines }
@@ -30,9 +36,9 @@ for (const answersWithStages of [false, true]) {
     const { metabase, setup } = await start({ answersWithStages })
     await setup()
     expect(metabase.writes.length).toBeGreaterThan(10)
-    expect([metabase.databases, metabase.collections, metabase.dashboards].map(({ length }) => length)).toEqual([
-      1, 1, 1,
-    ])
+    expect(
+      [metabase.databases, metabase.collections, metabase.dashboards].map(({ length }) => length),
+    ).toEqual([1, 1, 1])
     expect(metabase.cards).toHaveLength(8)
     metabase.writes.length = 0
     await setup(null)
@@ -45,7 +51,14 @@ test('the database is described as Metabase connects to it, and its password app
   await setup()
   expect(metabase.databases[0]).toMatchObject({
     engine: 'postgres',
-    details: { host: 'db.example', port: 6543, dbname: 'mirror', user: 'analyst', password: 'p@ss', ssl: true },
+    details: {
+      host: 'db.example',
+      port: 6543,
+      dbname: 'mirror',
+      user: 'analyst',
+      password: 'p@ss',
+      ssl: true,
+    },
   })
   expect(lines.join('\n')).not.toMatch(/p@ss|mb_secret/)
 })
@@ -53,7 +66,10 @@ test('the database is described as Metabase connects to it, and its password app
 test('in SQLite the cards have the SQL of SQLite', async () => {
   const { metabase, setup } = await start()
   await setup('sqlite:/data/layer.db')
-  expect(metabase.databases[0]).toMatchObject({ engine: 'sqlite', details: { db: '/data/layer.db' } })
+  expect(metabase.databases[0]).toMatchObject({
+    engine: 'sqlite',
+    details: { db: '/data/layer.db' },
+  })
   expect(JSON.stringify(metabase.cards)).toContain("date('now', '-90 days')")
 })
 
@@ -62,17 +78,29 @@ test('each card is on the dashboard, and each of its variables is a filter of it
   await setup()
   const [dashboard] = metabase.dashboards
   const filters = dashboard?.parameters.map((parameter) => (parameter as { id: string }).id)
-  expect(dashboard?.dashcards.map(({ card_id }) => card_id)).toEqual(metabase.cards.map(({ id }) => id))
-  expect(dashboard?.parameters).toContainEqual(expect.objectContaining({ slug: 'project', default: 'project 1' }))
+  expect(dashboard?.dashcards.map(({ card_id }) => card_id)).toEqual(
+    metabase.cards.map(({ id }) => id),
+  )
+  expect(dashboard?.parameters).toContainEqual(
+    expect.objectContaining({ slug: 'project', default: 'project 1' }),
+  )
   for (const card of metabase.cards) {
-    const { native } = card['dataset_query'] as { native: { query: string; 'template-tags': object } }
-    expect(native['template-tags']).toMatchObject({ project: { required: true, default: 'project 1' } })
+    const { native } = card['dataset_query'] as {
+      native: { query: string; 'template-tags': object }
+    }
+    expect(native['template-tags']).toMatchObject({
+      project: { required: true, default: 'project 1' },
+    })
     const variables = new Set([...native.query.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name))
     expect([...variables].sort()).toEqual(Object.keys(native['template-tags']).sort())
-    const mappings = dashboard?.dashcards.find(({ card_id }) => card_id === card.id)?.['parameter_mappings']
-    expect((mappings as { parameter_id: string }[]).map(({ parameter_id }) => filters?.includes(parameter_id))).toEqual(
-      [...variables].map(() => true),
-    )
+    const mappings = dashboard?.dashcards.find(({ card_id }) => card_id === card.id)?.[
+      'parameter_mappings'
+    ]
+    expect(
+      (mappings as { parameter_id: string }[]).map(({ parameter_id }) =>
+        filters?.includes(parameter_id),
+      ),
+    ).toEqual([...variables].map(() => true))
   }
 })
 
@@ -83,8 +111,14 @@ test('columns are related to the keys that they lead to, except where people rel
   Object.assign(field('fct_visit', 'visitor_id'), { fk_target_field_id: 1 })
   await setup()
   const target = field('fct_conversation', 'conversation_id').id
-  expect(field('fct_wait', 'conversation_id')).toMatchObject({ semantic_type: 'type/FK', fk_target_field_id: target })
-  expect(field('fct_visit', 'visitor_id')).toMatchObject({ semantic_type: null, fk_target_field_id: 1 })
+  expect(field('fct_wait', 'conversation_id')).toMatchObject({
+    semantic_type: 'type/FK',
+    fk_target_field_id: target,
+  })
+  expect(field('fct_visit', 'visitor_id')).toMatchObject({
+    semantic_type: null,
+    fk_target_field_id: 1,
+  })
 })
 
 test('a card that differs is brought up to date, and what people added to the dashboard stays', async () => {
@@ -95,7 +129,10 @@ test('a card that differs is brought up to date, and what people added to the da
   metabase.dashboards[0]?.dashcards.shift()
   metabase.writes.length = 0
   await setup()
-  expect(metabase.writes).toEqual([`PUT card/${metabase.cards[2]!.id}`, `PUT dashboard/${metabase.dashboards[0]?.id}`])
+  expect(metabase.writes).toEqual([
+    `PUT card/${metabase.cards[2]!.id}`,
+    `PUT dashboard/${metabase.dashboards[0]?.id}`,
+  ])
   expect(metabase.dashboards[0]?.dashcards.map(({ card_id }) => card_id)).toEqual([
     ...metabase.cards.slice(1).map(({ id }) => id),
     null,
@@ -105,7 +142,9 @@ test('a card that differs is brought up to date, and what people added to the da
 
 test('errors name the request, and neither the key nor the password', async () => {
   const { setup } = await start()
-  await expect(setup(postgresUrl, 'a wrong key')).rejects.toThrow(/GET http:\S+\/api\/database answered 401/)
+  await expect(setup(postgresUrl, 'a wrong key')).rejects.toThrow(
+    /GET http:\S+\/api\/database answered 401/,
+  )
   await expect(setup(null)).rejects.toThrow('set WAREHOUSE_URL_FILE')
 })
 
@@ -114,17 +153,28 @@ test('as a command it reads the key from a file, and takes no arguments', async 
   writeFileSync(join(folder, 'key'), `${key}\n`)
   writeFileSync(join(folder, 'warehouse'), postgresUrl)
   const env = {
-    ...{ PATH: process.env['PATH'], METABASE_URL: metabase.url, METABASE_API_KEY_FILE: join(folder, 'key') },
+    ...{
+      PATH: process.env['PATH'],
+      METABASE_URL: metabase.url,
+      METABASE_API_KEY_FILE: join(folder, 'key'),
+    },
     WAREHOUSE_URL_FILE: join(folder, 'warehouse'),
   }
-  expect(await run([], env)).toMatchObject({ exit: 0, out: expect.stringContaining('the dashboard is complete') })
-  expect(await run(['--key', key], env)).toMatchObject({ exit: 1, out: expect.stringMatching(/^usage: /) })
+  expect(await run([], env)).toMatchObject({
+    exit: 0,
+    out: expect.stringContaining('the dashboard is complete'),
+  })
+  expect(await run(['--key', key], env)).toMatchObject({
+    exit: 1,
+    out: expect.stringMatching(/^usage: /),
+  })
 })
 
 async function run(args: readonly string[], env: NodeJS.ProcessEnv) {
   const child = spawn(process.execPath, [join(root, 'deploy/metabase/setup.ts'), ...args], { env })
   let out = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (out += String(data)))
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (data) => (out += String(data)))
   const [exit] = await once(child, 'close')
   return { exit, out }
 }

@@ -26,9 +26,13 @@ beforeAll(async () => {
   const file = join(folder, 'roles.sql')
   writeFileSync(
     file,
-    text.replace(/\brole deskmirror\b/g, `role ${owner}`).replace('owner deskmirror', `owner ${owner}`),
+    text
+      .replace(/\brole deskmirror\b/g, `role ${owner}`)
+      .replace('owner deskmirror', `owner ${owner}`),
   )
-  const psql = findProgram('psql', ['/usr/lib/postgresql/*/bin', '/opt/homebrew/opt/postgresql@*/bin']) ?? 'psql'
+  const psql =
+    findProgram('psql', ['/usr/lib/postgresql/*/bin', '/opt/homebrew/opt/postgresql@*/bin']) ??
+    'psql'
   execFileSync(psql, ['-v', 'ON_ERROR_STOP=1', '-d', server.url, '-f', file], { stdio: 'pipe' })
   const warehouse = await openWarehouse(url(owner, 'warehouse', 'deskmirror'))
   await grantToAnalyst(warehouse.db, warehouse.kind, 'analyst')
@@ -48,7 +52,11 @@ test('the reader sees every table that deskmirror creates', async () => {
 })
 
 test('the reader changes nothing, even in a transaction that allows writes', async () => {
-  const writes = ['delete from conversations', 'create table mine (a int)', 'create temp table mine (a int)']
+  const writes = [
+    'delete from conversations',
+    'create table mine (a int)',
+    'create temp table mine (a int)',
+  ]
   for (const write of writes)
     await expect(
       as('reader', 'deskmirror', (client) => client.query(`begin read write; ${write}`)),
@@ -57,18 +65,23 @@ test('the reader changes nothing, even in a transaction that allows writes', asy
 })
 
 test('the analyst reads the objects for analysts and nothing else', async () => {
-  const read = (table: string) => as('analyst', 'deskmirror', (client) => client.query(`select * from ${table}`))
+  const read = (table: string) =>
+    as('analyst', 'deskmirror', (client) => client.query(`select * from ${table}`))
   expect((await read('report_day')).rows).toEqual([])
   for (const table of ['messages', 'conversations', 'writebacks'])
     await expect(read(table), table).rejects.toThrow(/permission denied/)
-  await expect(read('fct_wait; create temp table mine (a int)')).rejects.toThrow(/permission denied|read-only/)
+  await expect(read('fct_wait; create temp table mine (a int)')).rejects.toThrow(
+    /permission denied|read-only/,
+  )
 })
 
 test.each(['reader', 'analyst'])(
   'a statement of the %s does not fill the disk, and none lifts that limit',
   async (role) => {
     const show = await as(role, 'deskmirror', (client) =>
-      client.query(`select current_setting('temp_file_limit') as disk, current_setting('work_mem') as memory`),
+      client.query(
+        `select current_setting('temp_file_limit') as disk, current_setting('work_mem') as memory`,
+      ),
     )
     expect(show.rows).toEqual([{ disk: '4GB', memory: '16MB' }])
     const lift = as(role, 'deskmirror', (client) => client.query('set temp_file_limit = -1'))
@@ -77,7 +90,9 @@ test.each(['reader', 'analyst'])(
 )
 
 test("only Metabase can use Metabase's own database", async () => {
-  await expect(as('reader', 'metabase', (client) => client.query('select 1'))).rejects.toThrow(/permission denied/)
+  await expect(as('reader', 'metabase', (client) => client.query('select 1'))).rejects.toThrow(
+    /permission denied/,
+  )
   await as('metabase', 'metabase', (client) => client.query('create table own (a int)'))
 })
 
@@ -86,7 +101,11 @@ function url(user: string, name: string, database: string): string {
   return `postgres://${user}:${encodeURIComponent(`${name}'s own`)}@${host}/${database}`
 }
 
-async function as<T>(user: string, database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+async function as<T>(
+  user: string,
+  database: string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
   const client = new pg.Client({ connectionString: url(user, user, database) })
   try {
     await client.connect()

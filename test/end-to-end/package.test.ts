@@ -1,4 +1,7 @@
-/** The package as users get it: packed, installed into an empty folder, and run by the oldest and the current Node.js. */
+/**
+ * The package as users get it: packed, installed into an empty folder, and run by the oldest and
+ * the current Node.js.
+ */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
@@ -22,9 +25,17 @@ const launcher = join(installed, 'bin', 'deskmirror.js')
 
 /** The oldest Node.js that the package supports: `engines` in package.json. */
 const oldest = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
-const nodes = { '22.19.0': join(folder, 'node_modules', oldest, 'bin', 'node'), current: process.execPath }
+const nodes = {
+  '22.19.0': join(folder, 'node_modules', oldest, 'bin', 'node'),
+  current: process.execPath,
+}
 
-type Locked = { readonly version: string; readonly dev?: true; readonly optional?: true; readonly devOptional?: true }
+type Locked = {
+  readonly version: string
+  readonly dev?: true
+  readonly optional?: true
+  readonly devOptional?: true
+}
 
 /** Another computer's: `npm install -g`. */
 let global = ''
@@ -33,15 +44,22 @@ let global = ''
 beforeAll(async () => {
   const tarball = await packPackage(folder)
   const prefix = mkdtempSync(join(folder, 'global-'))
-  const installs = [installPackage(folder, [`${oldest}@22.19.0`], tarball), installGlobally(prefix, tarball)]
+  const installs = [
+    installPackage(folder, [`${oldest}@22.19.0`], tarball),
+    installGlobally(prefix, tarball),
+  ]
   global = (await Promise.all(installs))[1] ?? ''
 }, 600_000)
 
 test('installed for a project or for all users, its packages are those of the lock file', () => {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
-  const locked = Object.entries<Locked>(packages).filter(([path, { dev }]) => path !== '' && dev !== true)
+  const locked = Object.entries<Locked>(packages).filter(
+    ([path, { dev }]) => path !== '' && dev !== true,
+  )
   const versions = new Map(locked.map(([path, { version }]) => [path, version]))
-  const needed = locked.flatMap(([path, { optional, devOptional }]) => ((optional ?? devOptional) ? [] : [path]))
+  const needed = locked.flatMap(([path, { optional, devOptional }]) =>
+    (optional ?? devOptional) ? [] : [path],
+  )
   expect(needed.length).toBeGreaterThan(100)
   for (const place of [installed, global]) {
     const found = installedVersions(place)
@@ -59,7 +77,9 @@ test('what is bundled with it works on every system, and starts nothing when it 
   })
   const limited = manifests.filter(({ os, cpu, libc }) => (os ?? cpu ?? libc) !== undefined)
   const scripts = ['preinstall', 'install', 'postinstall']
-  const starting = manifests.filter((manifest) => scripts.some((name) => manifest.scripts?.[name] !== undefined))
+  const starting = manifests.filter((manifest) =>
+    scripts.some((name) => manifest.scripts?.[name] !== undefined),
+  )
   expect([...limited, ...starting].map(({ name }) => name)).toEqual([])
   const builds = readdirSync(join(global, 'node_modules/better-sqlite3/prebuilds'))
   expect(builds).toEqual(readdirSync(join(root, 'node_modules/better-sqlite3/prebuilds')))
@@ -68,7 +88,17 @@ test('what is bundled with it works on every system, and starts nothing when it 
 
 test('files for development are not in the package', () => {
   expect(readdirSync(installed).sort()).toEqual(
-    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'deploy', 'dist', 'docs', 'node_modules', 'package.json'].sort(),
+    [
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'bin',
+      'deploy',
+      'dist',
+      'docs',
+      'node_modules',
+      'package.json',
+    ].sort(),
   )
   expect(readdirSync(join(installed, 'deploy')).sort()).toEqual(
     [
@@ -91,10 +121,14 @@ test('its files import only one another, Node.js, and packages that are installe
     const code = readFileSync(join(dist, file), 'utf8')
     return [...code.matchAll(/(?:^import|\bfrom) '([^'.][^']*)';?$|\bimport\('([^'.][^']*)'\)/gm)]
   })
-  const names = imported.map(([, from, lazy]) => /^(@[^/]+\/)?[^/]+/.exec(from ?? lazy ?? '')?.[0] ?? '')
+  const names = imported.map(
+    ([, from, lazy]) => /^(@[^/]+\/)?[^/]+/.exec(from ?? lazy ?? '')?.[0] ?? '',
+  )
   expect(names.length).toBeGreaterThan(50)
   const known = new Set(Object.keys(dependencies))
-  expect([...new Set(names)].filter((name) => !name.startsWith('node:') && !known.has(name))).toEqual([])
+  expect(
+    [...new Set(names)].filter((name) => !name.startsWith('node:') && !known.has(name)),
+  ).toEqual([])
 })
 
 test.each(Object.entries(nodes))(
@@ -109,18 +143,33 @@ test.each(Object.entries(nodes))(
 )
 
 test('the demo runs on the oldest Node.js, and the console shows what it kept', async () => {
-  const { stdout } = await run(nodes['22.19.0'], [launcher, 'demo', '--keep', 'demo.db', '--quiet', '--json'], {
-    cwd: folder,
-    env,
-  })
+  const { stdout } = await run(
+    nodes['22.19.0'],
+    [launcher, 'demo', '--keep', 'demo.db', '--quiet', '--json'],
+    {
+      cwd: folder,
+      env,
+    },
+  )
   const { passes, tables } = JSON.parse(stdout)
-  expect(passes.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['complete', 'complete'])
-  expect(tables.find(({ table }: { table: string }) => table === 'messages').rows).toBeGreaterThan(100)
+  expect(passes.map(({ outcome }: { outcome: string }) => outcome)).toEqual([
+    'complete',
+    'complete',
+  ])
+  expect(tables.find(({ table }: { table: string }) => table === 'messages').rows).toBeGreaterThan(
+    100,
+  )
 
   const args = [launcher, 'console', 'demo.db', '--no-open']
-  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] })
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
   onTestFinished(() => void child.kill('SIGKILL'))
   const [printed] = await once(child.stdout.setEncoding('utf8'), 'data')
-  const page = await fetch(/http:\/\/127\.0\.0\.1:\d+\/console\/sign-in\?code=[\w-]+/.exec(printed)?.[0] ?? '')
+  const page = await fetch(
+    /http:\/\/127\.0\.0\.1:\d+\/console\/sign-in\?code=[\w-]+/.exec(printed)?.[0] ?? '',
+  )
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('</script>')])
 })

@@ -30,7 +30,11 @@ function startSync(databaseUrl: string, sandbox: Sandbox): ChildProcess {
 }
 
 /** Kills the sync after this many requests, unless it ends before. */
-async function killAfter(requests: number, databaseUrl: string, sandbox: Sandbox): Promise<'killed' | 'ended'> {
+async function killAfter(
+  requests: number,
+  databaseUrl: string,
+  sandbox: Sandbox,
+): Promise<'killed' | 'ended'> {
   const child = startSync(databaseUrl, sandbox)
   const until = sandbox.log().length + requests
   const ended = once(child, 'exit').then(() => 'ended' as const)
@@ -54,7 +58,11 @@ for (const { db, kills } of [
 ]) {
   test(`${kills} kills at random times lose and duplicate nothing — ${db.name}`, async () => {
     const database = await db.makeForSandbox()
-    const sandbox = await startSandbox({ seed: 11, size, switches: { 'rate.kind': 'off', 'latency.after': 3 } })
+    const sandbox = await startSandbox({
+      seed: 11,
+      size,
+      switches: { 'rate.kind': 'off', 'latency.after': 3 },
+    })
     try {
       let killed = 0
       for (const requests of killPoints(kills, 30)) {
@@ -74,7 +82,9 @@ for (const { db, kills } of [
       expect(await findDifferences(warehouse, sandbox)).toEqual([])
       if (db.name === 'sqlite')
         expect(await warehouse.query('pragma integrity_check')).toEqual([{ integrity_check: 'ok' }])
-      const runs = await warehouse.query(`select count(*) as n from sync_runs where finished_at is null`)
+      const runs = await warehouse.query(
+        `select count(*) as n from sync_runs where finished_at is null`,
+      )
       expect(Number(runs[0]!.n)).toBe(0)
     } finally {
       await sandbox.stop()

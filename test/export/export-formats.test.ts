@@ -6,7 +6,14 @@ import type { Warehouse } from '../../src/app/open.ts'
 import { createParquetWriter } from '../../src/export/writers/parquet-writer.ts'
 import { encodeText } from '../../src/warehouse/escape.ts'
 import { databases } from '../support/databases.ts'
-import { createMemoryOutput, exportBytes, hostileTexts, openWorld, openWorlds, stableColumns } from './export-world.ts'
+import {
+  createMemoryOutput,
+  exportBytes,
+  hostileTexts,
+  openWorld,
+  openWorlds,
+  stableColumns,
+} from './export-world.ts'
 
 test('SQLite and Postgres give the same bytes: tables and views, in every format', async () => {
   const warehouses = await openWorlds()
@@ -49,7 +56,10 @@ for (const db of databases) {
     })
 
     test('JSON Lines are read back, with all digits of an integer', async () => {
-      const lines = (await exportBytes(warehouse, 'messages', 'jsonl')).toString().trimEnd().split('\n')
+      const lines = (await exportBytes(warehouse, 'messages', 'jsonl'))
+        .toString()
+        .trimEnd()
+        .split('\n')
       const rows = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
       expect(rows.slice(0, -1).map((row) => row.content)).toEqual(exportedTexts)
       expect(lines.at(-1)).toContain('"id":9007199254740993,')
@@ -60,7 +70,9 @@ for (const db of databases) {
       expect(messages.map((row) => row.content)).toEqual([...exportedTexts, 'an id beyond 2^53'])
       expect(messages.at(-1)).toMatchObject({ id: 9_007_199_254_740_993n, deleted_at: null })
       expect(messages[1]!.created_at).toEqual(new Date('2026-01-01T01:00:00Z'))
-      const [visitor, other] = await readParquet(await exportBytes(warehouse, 'visitors', 'parquet'))
+      const [visitor, other] = await readParquet(
+        await exportBytes(warehouse, 'visitors', 'parquet'),
+      )
       expect(visitor).toMatchObject({
         plan__seats: 3n,
         plan__price: 9.5,
@@ -87,11 +99,16 @@ for (const db of databases) {
 
 test('CSV for spreadsheets has a byte order mark, and no text that would be executed', async () => {
   const { warehouse } = await openWorld(databases[0]!)
-  const bytes = await exportBytes(warehouse, 'messages', 'csv', { forSpreadsheets: true, columns: ['id', 'content'] })
+  const bytes = await exportBytes(warehouse, 'messages', 'csv', {
+    forSpreadsheets: true,
+    columns: ['id', 'content'],
+  })
   expect(bytes.subarray(0, 3).toString('hex')).toBe('efbbbf')
   const rows: string[][] = parse(bytes, { bom: true })
   const cells = rows.map(([, content]) => content)
-  expect(cells).toEqual(expect.arrayContaining(["'=1+2", "'+49 30 1234", "'-1", "'@SUM(A1)", "'\tindented", 'null']))
+  expect(cells).toEqual(
+    expect.arrayContaining(["'=1+2", "'+49 30 1234", "'-1", "'@SUM(A1)", "'\tindented", 'null']),
+  )
   expect(cells.filter((cell) => /^[=+\-@\t]/.test(cell!))).toEqual([])
 })
 
@@ -103,12 +120,19 @@ test('Parquet is written group by group, and every group is read back', async ()
   ] as const
   const object = { name: 'numbers', kind: 'table', columns, key: ['id'] } as const
   const writer = createParquetWriter({ object, columns, conditions: [] }, output)
-  const rows = Array.from({ length: 60_000 }, (_, n) => [n, n % 2 === 0 ? '2026-01-31' : null] as const)
-  for (let from = 0; from < rows.length; from += 1000) await writer.write(rows.slice(from, from + 1000))
+  const rows = Array.from(
+    { length: 60_000 },
+    (_, n) => [n, n % 2 === 0 ? '2026-01-31' : null] as const,
+  )
+  for (let from = 0; from < rows.length; from += 1000)
+    await writer.write(rows.slice(from, from + 1000))
   expect(output.bytes().length).toBeGreaterThan(1000)
   await writer.end()
   const { row_groups, num_rows } = parquetMetadata(toArrayBuffer(output.bytes()))
-  expect([num_rows, row_groups.map((group) => group.num_rows)]).toEqual([60_000n, [25_000n, 25_000n, 10_000n]])
+  expect([num_rows, row_groups.map((group) => group.num_rows)]).toEqual([
+    60_000n,
+    [25_000n, 25_000n, 10_000n],
+  ])
   const read = await readParquet(output.bytes())
   expect([read.length, read.at(-2)]).toEqual([60_000, { id: 59_998n, day: new Date('2026-01-31') }])
 })

@@ -1,4 +1,7 @@
-/** What an export selects: objects, columns and rows; what it says about names and values that do not exist. */
+/**
+ * What an export selects: objects, columns and rows; what it says about names and values that do
+ * not exist.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openMirror } from '../../src/app/facts.ts'
@@ -19,8 +22,12 @@ for (const db of databases) {
       warehouse = (await openWorld(db, afterAll)).warehouse
     })
     const values = async (object: string, column: string, limits: Limits = {}) => {
-      const lines = (await exportBytes(warehouse, object, 'jsonl', { columns: [column], ...limits })).toString()
-      return lines.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)[column] as unknown]))
+      const lines = (
+        await exportBytes(warehouse, object, 'jsonl', { columns: [column], ...limits })
+      ).toString()
+      return lines
+        .split('\n')
+        .flatMap((line) => (line === '' ? [] : [JSON.parse(line)[column] as unknown]))
     }
 
     test('rows are in the order of the key', async () => {
@@ -31,8 +38,12 @@ for (const db of databases) {
     test('since is included and until is not; a date begins at midnight UTC', async () => {
       const ids = (limits: Limits) =>
         values('messages', 'id', { ...limits, where: [{ column: 'conversation_id', value: 'c1' }] })
-      expect(await ids({ since: '2026-01-01T01:00:00Z', until: '2026-01-01T03:00:00Z' })).toEqual([2, 3])
-      expect(await ids({ since: '2026-01-01T03:00:00+02:00', until: '2026-01-01T03:00:00Z' })).toEqual([2, 3])
+      expect(await ids({ since: '2026-01-01T01:00:00Z', until: '2026-01-01T03:00:00Z' })).toEqual([
+        2, 3,
+      ])
+      expect(
+        await ids({ since: '2026-01-01T03:00:00+02:00', until: '2026-01-01T03:00:00Z' }),
+      ).toEqual([2, 3])
       expect(await ids({ since: '2026-01-02' })).toEqual([])
       expect(await ids({ until: '2026-01-01' })).toEqual([])
     })
@@ -40,21 +51,31 @@ for (const db of databases) {
     test('the time column is created_at, or the first time; another one can be named', async () => {
       const until = '2026-01-01T00:00:01Z'
       expect(await values('conversations', 'id', { until })).toEqual(['c1', 'c2'])
-      expect(await values('conversations', 'id', { until, timeColumn: 'last_message_at' })).toEqual([])
+      expect(await values('conversations', 'id', { until, timeColumn: 'last_message_at' })).toEqual(
+        [],
+      )
       expect(await values('visitors', 'id', { since: '2026-01-31' })).toEqual(['v1'])
     })
 
     test('where compares with a value of the type of the column, or with no value', async () => {
-      const where = (column: string, value: string | null): Limits => ({ where: [{ column, value }] })
+      const where = (column: string, value: string | null): Limits => ({
+        where: [{ column, value }],
+      })
       expect(await values('messages', 'id', where('content', '=1+2'))).toEqual([7])
       expect(await values('messages', 'id', where('content', 'a NUL: \0.'))).toEqual([12])
-      expect(await values('messages', 'id', where('content', null))).toEqual([hostileTexts.length + 1])
+      expect(await values('messages', 'id', where('content', null))).toEqual([
+        hostileTexts.length + 1,
+      ])
       expect(await values('messages', 'id', where('id', '4'))).toEqual([4])
       expect(await values('visitors', 'id', where('vip', 'true'))).toEqual(['v1'])
       expect(await values('visitors', 'id', where('plan__price', '9.50'))).toEqual(['v1'])
-      expect(await values('conversations', 'id', where('handled_at', '2026-01-01T00:00:09Z'))).toEqual(['c2'])
+      expect(
+        await values('conversations', 'id', where('handled_at', '2026-01-01T00:00:09Z')),
+      ).toEqual(['c2'])
       expect(await values('messages', 'id', where('id', '9223372036854775807'))).toEqual([])
-      await expect(values('messages', 'id', where('id', '9223372036854775808'))).rejects.toThrow(/is an integer/)
+      await expect(values('messages', 'id', where('id', '9223372036854775808'))).rejects.toThrow(
+        /is an integer/,
+      )
       await expect(values('visitors', 'id', where('vip', 'maybe'))).rejects.toThrow(
         /vip is true or false, and maybe is not/,
       )
@@ -78,15 +99,29 @@ for (const db of databases) {
         why: 'it has no column creatd_at',
         next: expect.stringMatching(/^perhaps created_at/),
       })
-      await expect(values('sync_budgets', 'name', { since: '2026-01-01' })).rejects.toThrow(/no column with a time/)
-      for (const since of ['yesterday', '2026-02-30', '2026-02-29', '2026-02-30T08:00:00Z', '2026-13-01'])
-        await expect(values('messages', 'id', { since })).rejects.toThrow(/neither a date nor a time/)
+      await expect(values('sync_budgets', 'name', { since: '2026-01-01' })).rejects.toThrow(
+        /no column with a time/,
+      )
+      for (const since of [
+        'yesterday',
+        '2026-02-30',
+        '2026-02-29',
+        '2026-02-30T08:00:00Z',
+        '2026-13-01',
+      ])
+        await expect(values('messages', 'id', { since })).rejects.toThrow(
+          /neither a date nor a time/,
+        )
     })
 
     test('a view that fails is named, without the values that its error may quote', async () => {
       const failing = db.name === 'sqlite' ? "json_extract(id, '$.secret')" : 'cast(id as integer)'
-      await warehouse.query(`create view report_failing as select ${failing} as number from conversations`)
-      const error = await exportBytes(warehouse, 'report_failing', 'csv').catch((reason: UserError) => reason)
+      await warehouse.query(
+        `create view report_failing as select ${failing} as number from conversations`,
+      )
+      const error = await exportBytes(warehouse, 'report_failing', 'csv').catch(
+        (reason: UserError) => reason,
+      )
       expect(error).toMatchObject({
         what: 'cannot export report_failing',
         why: expect.stringMatching(/cannot compute this view/),
@@ -96,7 +131,9 @@ for (const db of databases) {
 
     test('standard output takes one object', async () => {
       const request = { objects: ['messages', 'visitors'], format: 'csv' as const }
-      await expect(exportWith(warehouse, request)).rejects.toThrow(/standard output holds only one object/)
+      await expect(exportWith(warehouse, request)).rejects.toThrow(
+        /standard output holds only one object/,
+      )
     })
   })
 }
@@ -115,12 +152,20 @@ for (const db of databases) {
     await exportWith(warehouse, { objects: ['messages'], format: 'jsonl', target })
     expect(written.join('')).not.toContain('"c3"')
     const where = [{ column: 'conversation_id', value: 'c3' }]
-    expect((await exportBytes(warehouse, 'messages', 'jsonl', { where })).toString()).toContain('"c3"')
+    expect((await exportBytes(warehouse, 'messages', 'jsonl', { where })).toString()).toContain(
+      '"c3"',
+    )
   })
 }
 
 describe('patterns', () => {
-  const existing = ['fct_wait', 'fct_visit', 'report_wait', 'sync_budgets', '_metabase_metadata'].map((name) => {
+  const existing = [
+    'fct_wait',
+    'fct_visit',
+    'report_wait',
+    'sync_budgets',
+    '_metabase_metadata',
+  ].map((name) => {
     return { name, kind: 'table' as const }
   })
   const found = (...names: string[]) => findObjects(names, existing).map(({ name }) => name)

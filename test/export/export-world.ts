@@ -34,7 +34,10 @@ export const hostileTexts: readonly string[] = [
 
 export type ExportWorld = { readonly warehouse: Warehouse; readonly database: DatabaseInstance }
 
-/** Mirrored as a sync does it. `atEnd` drops it: after the test, or after a group of tests by `afterAll`. */
+/**
+ * Mirrored as a sync does it. `atEnd` drops it: after the test, or after a group of tests by
+ * `afterAll`.
+ */
 export async function openWorld(
   db: TestDatabase,
   atEnd: (drop: () => Promise<void>) => void = onTestFinished,
@@ -44,7 +47,9 @@ export async function openWorld(
   const warehouse = await database.open()
   const mirror = openMirror(warehouse, 'main')
   const texts = [...hostileTexts, null]
-  await mirror.commit(commit('conversations', [conversation('c2', { handled_at: timeAt(9) }), conversation('c1')]))
+  await mirror.commit(
+    commit('conversations', [conversation('c2', { handled_at: timeAt(9) }), conversation('c1')]),
+  )
   await mirror.commit(
     commit('messages', [
       ...texts.map((content, n) => message('c1', n + 1, { content, created_at: timeAt(n * 3600) })),
@@ -57,7 +62,9 @@ export async function openWorld(
     since: '2026-01-31T08:00:00Z',
     'ümlaut "x"': 1e22,
   }
-  await mirror.commit(commit('visitors', [visitor('v1', fields), visitor('v2', {}, { name: null, email: '' })]))
+  await mirror.commit(
+    commit('visitors', [visitor('v1', fields), visitor('v2', {}, { name: null, email: '' })]),
+  )
   await warehouse.query(reportNumbers)
   return { warehouse, database }
 }
@@ -73,7 +80,10 @@ const reportNumbers = `create view report_numbers as
 /** What deskmirror itself notes differs from run to run. */
 const ownColumns = new Set(['synced_at', 'run_id', 'asked_at'])
 
-export async function stableColumns(warehouse: Warehouse, object: string): Promise<readonly string[]> {
+export async function stableColumns(
+  warehouse: Warehouse,
+  object: string,
+): Promise<readonly string[]> {
   const { columns } = await withSnapshot(warehouse.db, warehouse.pool, (snapshot) =>
     snapshot.describe({ name: object, kind: 'table' }),
   )

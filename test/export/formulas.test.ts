@@ -1,7 +1,15 @@
-/** Texts in files for spreadsheets: none is executed, at whatever separator a spreadsheet splits the file. */
+/**
+ * Texts in files for spreadsheets: none is executed, at whatever separator a spreadsheet splits the
+ * file.
+ */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createCsvWriter, defuse, defuseWithin, restoreWithin } from '../../src/export/writers/csv-writer.ts'
+import {
+  createCsvWriter,
+  defuse,
+  defuseWithin,
+  restoreWithin,
+} from '../../src/export/writers/csv-writer.ts'
 import { csvHeader, toCsvRow, toHarmlessCell } from '../../src/imports/csv-cells.ts'
 import { toSheetLine } from '../../src/imports/reply-sheet.ts'
 import { conversation, parseAllLines, trickyText } from '../imports/request-fixtures.ts'
@@ -51,9 +59,18 @@ test('it takes linear time', () => {
 test('every file that people open in a spreadsheet has it', async () => {
   const bytes: Uint8Array[] = []
   const output = { write: async (part: Uint8Array) => void bytes.push(part) }
-  const writer = createCsvWriter([{ name: 'content', type: 'text' }], output, { forSpreadsheets: true })
+  const writer = createCsvWriter([{ name: 'content', type: 'text' }], output, {
+    forSpreadsheets: true,
+  })
   await writer.write([[dde]])
-  const row = { id: conversation, name: dde, email: null, lastWords: dde, waitingSince: null, lastMessageId: null }
+  const row = {
+    id: conversation,
+    name: dde,
+    email: null,
+    lastWords: dde,
+    waitingSince: null,
+    lastMessageId: null,
+  }
   const written = [
     Buffer.concat(bytes).toString(),
     toSheetLine(row),

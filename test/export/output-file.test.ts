@@ -1,4 +1,7 @@
-/** Files of an export: complete or absent, never overwritten unasked, and readable from a read-only folder. */
+/**
+ * Files of an export: complete or absent, never overwritten unasked, and readable from a read-only
+ * folder.
+ */
 import {
   chmodSync,
   existsSync,
@@ -28,7 +31,11 @@ beforeAll(async () => {
 describe('files', () => {
   test('one object goes to a file, several go to files in a folder; missing folders are created', async () => {
     const folder = createTempFolder()
-    const one = await exportWith(warehouse, { objects: ['visitors'], format: 'csv', target: join(folder, 'a/v.csv') })
+    const one = await exportWith(warehouse, {
+      objects: ['visitors'],
+      format: 'csv',
+      target: join(folder, 'a/v.csv'),
+    })
     expect(one.objects).toEqual([
       {
         object: 'visitors',
@@ -40,7 +47,11 @@ describe('files', () => {
       },
     ])
     const limits = { since: '2026-01-01', objects: ['messages', 'report_numbers'] }
-    const two = await exportWith(warehouse, { ...limits, format: 'parquet', target: `${folder}/b/` })
+    const two = await exportWith(warehouse, {
+      ...limits,
+      format: 'parquet',
+      target: `${folder}/b/`,
+    })
     expect(two.objects.map(({ file, timeColumn }) => [file, timeColumn])).toEqual([
       [join(folder, 'b/messages.parquet'), 'created_at'],
       [join(folder, 'b/report_numbers.parquet'), 'created_at'],
@@ -52,7 +63,11 @@ describe('files', () => {
 
   test('a file has what standard output would have', async () => {
     const path = join(createTempFolder(), 'messages.csv')
-    const { objects } = await exportWith(warehouse, { objects: ['messages'], format: 'csv', target: path })
+    const { objects } = await exportWith(warehouse, {
+      objects: ['messages'],
+      format: 'csv',
+      target: path,
+    })
     const bytes = await exportBytes(warehouse, 'messages', 'csv')
     expect(readFileSync(path).equals(bytes)).toBe(true)
     expect(objects[0]!.bytes).toBe(bytes.length)
@@ -63,20 +78,35 @@ describe('files', () => {
     const target = join(folder, 'v.csv')
     writeFileSync(target, 'mine')
     const request = { objects: ['visitors'], format: 'csv', target } as const
-    await expect(exportWith(warehouse, request)).rejects.toMatchObject({ why: 'the file exists', exitCode: 2 })
+    await expect(exportWith(warehouse, request)).rejects.toMatchObject({
+      why: 'the file exists',
+      exitCode: 2,
+    })
     expect([readFileSync(target, 'utf8'), readdirSync(folder)]).toEqual(['mine', ['v.csv']])
     await exportWith(warehouse, { ...request, overwrite: true })
     expect(readFileSync(target, 'utf8')).toMatch(/^project_id,/)
     mkdirSync(join(folder, 'f.db'))
-    const asFolder = { ...request, format: 'sqlite', target: join(folder, 'f.db'), overwrite: true } as const
-    await expect(exportWith(warehouse, asFolder)).rejects.toMatchObject({ why: 'it exists and is not a file' })
+    const asFolder = {
+      ...request,
+      format: 'sqlite',
+      target: join(folder, 'f.db'),
+      overwrite: true,
+    } as const
+    await expect(exportWith(warehouse, asFolder)).rejects.toMatchObject({
+      why: 'it exists and is not a file',
+    })
   })
 
   test('a link stays, and leads to the file that was written', async () => {
     const folder = createTempFolder()
     writeFileSync(join(folder, 'real.csv'), 'mine')
     symlinkSync('real.csv', join(folder, 'link.csv'))
-    const request = { objects: ['visitors'], format: 'csv', target: join(folder, 'link.csv'), overwrite: true } as const
+    const request = {
+      objects: ['visitors'],
+      format: 'csv',
+      target: join(folder, 'link.csv'),
+      overwrite: true,
+    } as const
     await exportWith(warehouse, request)
     expect(readFileSync(join(folder, 'real.csv'), 'utf8')).toMatch(/^project_id,/)
     expect(lstatSync(join(folder, 'link.csv')).isSymbolicLink()).toBe(true)
@@ -104,7 +134,9 @@ describe('files', () => {
     for (const format of ['csv', 'sqlite'] as const) {
       const target = format === 'csv' ? `${folder}/` : join(folder, 'layer.db')
       const request = { objects, format, target }
-      await expect(exportWith(warehouse, request, AbortSignal.abort())).rejects.toMatchObject({ exitCode: 1 })
+      await expect(exportWith(warehouse, request, AbortSignal.abort())).rejects.toMatchObject({
+        exitCode: 1,
+      })
       expect(readdirSync(folder)).toEqual([])
     }
   })
@@ -139,12 +171,16 @@ for (const db of databases) {
         .pluck()
         .all()
       expect([ids[0], ids.at(-1)]).toEqual([1n, 9_007_199_254_740_993n])
-      expect(layer.prepare("select vip, since, plan__price from visitors where id = 'v1'").get()).toEqual({
+      expect(
+        layer.prepare("select vip, since, plan__price from visitors where id = 'v1'").get(),
+      ).toEqual({
         vip: 1n,
         since: '2026-01-31T08:00:00Z',
         plan__price: 9.5,
       })
-      expect(layer.prepare('select half, label from report_numbers order by conversation_id').all()).toEqual([
+      expect(
+        layer.prepare('select half, label from report_numbers order by conversation_id').all(),
+      ).toEqual([
         { half: null, label: 'open' },
         { half: 0.5, label: null },
       ])

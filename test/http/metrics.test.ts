@@ -15,12 +15,34 @@ const shop: ProjectHealth = {
       isFailed: false,
       isSkipped: false,
     },
-    { stream: 'messages', lagMs: 12_000, intervalMs: 300_000, pendingChildren: 321, isFailed: true, isSkipped: false },
-    { stream: 'calls', lagMs: null, intervalMs: null, pendingChildren: 0, isFailed: false, isSkipped: true },
+    {
+      stream: 'messages',
+      lagMs: 12_000,
+      intervalMs: 300_000,
+      pendingChildren: 321,
+      isFailed: true,
+      isSkipped: false,
+    },
+    {
+      stream: 'calls',
+      lagMs: null,
+      intervalMs: null,
+      pendingChildren: 0,
+      isFailed: false,
+      isSkipped: true,
+    },
   ],
   gaps: 3,
   writebacks: { queued: 7, uncertain: 1 },
-  budget: { limit: 600, windowMs: 60_000, slots: 456, inUse: 12, pausedForMs: 2500, throttled: 1, closedForMs: 40_000 },
+  budget: {
+    limit: 600,
+    windowMs: 60_000,
+    slots: 456,
+    inUse: 12,
+    pausedForMs: 2500,
+    throttled: 1,
+    closedForMs: 40_000,
+  },
   isPaused: false,
   isHeld: false,
   isCircuitOpen: true,
@@ -49,7 +71,8 @@ function samples(text: string): Readonly<Record<string, number>> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('# '))
   return Object.fromEntries(
     lines.map((line) => {
-      const [, name, value] = /^([a-zA-Z_:][\w:]*(?:\{(?:\w+="(?:[^"\\\n]|\\.)*",?)*\})?) (\S+)$/.exec(line) ?? []
+      const [, name, value] =
+        /^([a-zA-Z_:][\w:]*(?:\{(?:\w+="(?:[^"\\\n]|\\.)*",?)*\})?) (\S+)$/.exec(line) ?? []
       if (name === undefined) throw new Error(`not a sample: ${line}`)
       return [name, Number(value)]
     }),
@@ -79,10 +102,21 @@ describe('events are counted', () => {
 
   test('rows, sync runs and jobs', async () => {
     const { metrics, scrape } = await startMetrics()
-    const report = { stream: 'calls', requests: 1, tookMs: 100, skipped: null, failed: null } as const
+    const report = {
+      stream: 'calls',
+      requests: 1,
+      tookMs: 100,
+      skipped: null,
+      failed: null,
+    } as const
     metrics.countStream('shop', { ...report, rows: 200, changed: 12 })
     metrics.countStream('shop', { ...report, rows: 20, changed: 0 })
-    metrics.observeSyncRun({ stream: 'calls', mode: 'incremental', outcome: 'complete', tookMs: 1500 })
+    metrics.observeSyncRun({
+      stream: 'calls',
+      mode: 'incremental',
+      outcome: 'complete',
+      tookMs: 1500,
+    })
     metrics.countJob({ queue: 'streams', result: 'done' })
     expect(await scrape()).toMatchObject({
       'deskmirror_rows_read_total{project="shop",stream="calls"}': 220,
@@ -165,11 +199,15 @@ describe('the health of the mirror is read on each scrape', () => {
       'deskmirror_disk_free_bytes{database="sqlite"}': 7000,
     })
     const postgres = await (
-      await startMetrics({ readStorage: async () => ({ database: 'postgres', bytes: 5_000, freeBytes: null }) })
+      await startMetrics({
+        readStorage: async () => ({ database: 'postgres', bytes: 5_000, freeBytes: null }),
+      })
     ).scrape()
     expect(postgres).toHaveProperty('deskmirror_warehouse_bytes{database="postgres"}', 5000)
     expect(Object.keys(postgres).join()).not.toContain('deskmirror_disk_free_bytes')
-    const away = await startMetrics({ readStorage: () => Promise.reject(new Error('the disk is gone')) })
+    const away = await startMetrics({
+      readStorage: () => Promise.reject(new Error('the disk is gone')),
+    })
     expect(Object.keys(await away.scrape()).join()).not.toContain('deskmirror_warehouse_bytes')
   })
 
@@ -185,7 +223,8 @@ describe('the health of the mirror is read on each scrape', () => {
 
   test('a warehouse that does not answer leaves the other metrics, and is reported', async () => {
     let [clock, broken] = [0, false]
-    const readHealth = () => (broken ? Promise.reject(new Error('the warehouse is down')) : Promise.resolve([shop]))
+    const readHealth = () =>
+      broken ? Promise.reject(new Error('the warehouse is down')) : Promise.resolve([shop])
     const { scrape, metrics, lines } = await startMetrics({ readHealth, now: () => clock })
     metrics.countRequest({ project: 'shop', priority: 'fresh', outcome: 'ok' })
     await scrape()
@@ -195,14 +234,21 @@ describe('the health of the mirror is read on each scrape', () => {
       deskmirror_health_up: 0,
       'deskmirror_requests_total{project="shop",priority="fresh",outcome="ok"}': 1,
     })
-    expect(found).not.toHaveProperty('deskmirror_lag_seconds{project="shop",stream="conversations"}')
+    expect(found).not.toHaveProperty(
+      'deskmirror_lag_seconds{project="shop",stream="conversations"}',
+    )
     expect(lines.join()).toMatch(/"event":"health\.read_failed","why":"the warehouse is down"/)
     broken = false
-    expect(await scrape()).toMatchObject({ deskmirror_health_up: 1, 'deskmirror_open_gaps{project="shop"}': 3 })
+    expect(await scrape()).toMatchObject({
+      deskmirror_health_up: 1,
+      'deskmirror_open_gaps{project="shop"}': 3,
+    })
   })
 })
 
 test('a quote in a name is escaped', async () => {
-  const { scrape } = await startMetrics({ readHealth: async () => [{ ...shop, project: 'a "b"\\' }] })
+  const { scrape } = await startMetrics({
+    readHealth: async () => [{ ...shop, project: 'a "b"\\' }],
+  })
   expect(await scrape()).toMatchObject({ 'deskmirror_open_gaps{project="a \\"b\\"\\\\"}': 3 })
 })

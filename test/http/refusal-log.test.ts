@@ -9,9 +9,11 @@ afterEach(() => void vi.useRealTimers())
 test('the first refused request of a kind is logged at once, and the others are counted, a line a minute', () => {
   const { log, lines } = captureLog()
   const refuse = (times: number, project = 'shop') => {
-    for (let n = 0; n < times; n++) logRefusal(log, { event: 'webhook.rejected', project, signed: true })
+    for (let n = 0; n < times; n++)
+      logRefusal(log, { event: 'webhook.rejected', project, signed: true })
   }
-  const read = () => lines.splice(0).map((line) => JSON.parse(line) as { project: string; refused?: number })
+  const read = () =>
+    lines.splice(0).map((line) => JSON.parse(line) as { project: string; refused?: number })
   refuse(5000)
   expect(read()).toMatchObject([{ event: 'webhook.rejected', project: 'shop', signed: true }])
   refuse(2, 'other')
@@ -33,6 +35,7 @@ test('the first refused request of a kind is logged at once, and the others are 
 
 test('the name of a person makes no other kind', () => {
   const { log, lines } = captureLog()
-  for (const person of ['ann', 'bob', null]) logRefusal(log, { event: 'console.sign_in_refused', person })
+  for (const person of ['ann', 'bob', null])
+    logRefusal(log, { event: 'console.sign_in_refused', person })
   expect(lines).toHaveLength(1)
 })

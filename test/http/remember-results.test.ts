@@ -19,7 +19,10 @@ test('concurrent calls share one read', async () => {
 })
 
 test('a failure is not remembered', async () => {
-  const answers = [() => Promise.reject(new Error('unavailable')), () => Promise.resolve('recovered')]
+  const answers = [
+    () => Promise.reject(new Error('unavailable')),
+    () => Promise.resolve('recovered'),
+  ]
   const { get } = rememberResults({
     ...{ maxAgeMs: 1000, now: () => 0 },
     read: (): Promise<string> => (answers.shift() ?? answers[0]!)(),
@@ -33,7 +36,11 @@ test('whoever asks after a failure behind a wait gets the failure, and later it 
   let now = 0
   const reads = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
   const left = reads.map(({ promise }) => promise)
-  const { soon } = rememberResults({ maxAgeMs: 1000, now: () => now, read: async () => left.shift() ?? '' })
+  const { soon } = rememberResults({
+    maxAgeMs: 1000,
+    now: () => now,
+    read: async () => left.shift() ?? '',
+  })
   const ask = () => soon('', null, 1)
   expect(await ask()).toBe(null)
   reads[0]?.reject(new Error('disk I/O error'))

@@ -3,7 +3,12 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Attempts, createAttempts } from '../../src/http/auth.ts'
-import { type HttpRoutes, type HttpServerOptions, maxConnections, type ReadinessResult } from '../../src/http/server.ts'
+import {
+  type HttpRoutes,
+  type HttpServerOptions,
+  maxConnections,
+  type ReadinessResult,
+} from '../../src/http/server.ts'
 import { secret } from '../../src/values/secret.ts'
 import { UserError } from '../../src/values/user-error.ts'
 import { captureLog, startTestServer, token, tokenOptions } from './test-server.ts'
@@ -24,7 +29,9 @@ const lazyBoard = (attempts: Attempts): HttpRoutes => ({
   prefix: '/console',
   auth: 'own',
   load: async () => async (app) => {
-    app.get('/', async ({ ip }, reply) => reply.code(attempts.recordWrong(ip, Date.now()) > 0 ? 429 : 401).send(''))
+    app.get('/', async ({ ip }, reply) =>
+      reply.code(attempts.recordWrong(ip, Date.now()) > 0 ? 429 : 401).send(''),
+    )
   },
 })
 const hooks: HttpRoutes = {
@@ -40,7 +47,9 @@ describe('/healthz says whether the worker is alive', () => {
     [true, 200],
     [false, 503],
   ])('%s: %i', async (alive, status) => {
-    const { ask } = await startTestServer({ health: { isAlive: () => alive, checkReadiness: async () => [] } })
+    const { ask } = await startTestServer({
+      health: { isAlive: () => alive, checkReadiness: async () => [] },
+    })
     expect(await ask('/healthz')).toMatchObject({ status, text: JSON.stringify({ alive }) })
   })
 })
@@ -48,12 +57,13 @@ describe('/healthz says whether the worker is alive', () => {
 describe('/readyz says whether everything that the worker needs is available', () => {
   const serveReady = (ready: () => Promise<readonly ReadinessResult[]>) => {
     const captured = captureLog()
-    return startTestServer({ health: { isAlive: () => true, checkReadiness: ready }, log: captured.log }).then(
-      (http) => ({
-        ...http,
-        ...captured,
-      }),
-    )
+    return startTestServer({
+      health: { isAlive: () => true, checkReadiness: ready },
+      log: captured.log,
+    }).then((http) => ({
+      ...http,
+      ...captured,
+    }))
   }
   const warehouse = { name: 'warehouse', ok: true, why: null }
 
@@ -64,7 +74,10 @@ describe('/readyz says whether everything that the worker needs is available', (
 
   test('not everything: 503 with the names; the reason is only logged', async () => {
     const why = 'connect ECONNREFUSED redis://me:hunter2@10.1.2.3'
-    const { ask, lines } = await serveReady(async () => [warehouse, { name: 'queue', ok: false, why }])
+    const { ask, lines } = await serveReady(async () => [
+      warehouse,
+      { name: 'queue', ok: false, why },
+    ])
     const { status, text } = await ask('/readyz')
     expect([status, text]).toEqual([503, '{"ready":false,"missing":["queue"]}'])
     expect(lines.join()).toContain('ECONNREFUSED')
@@ -72,7 +85,10 @@ describe('/readyz says whether everything that the worker needs is available', (
 
   test('a check that fails means not ready, and shows no stack', async () => {
     const { ask } = await serveReady(() => Promise.reject(new Error('a bug at line 7')))
-    expect(await ask('/readyz')).toMatchObject({ status: 503, text: '{"ready":false,"missing":["readiness"]}' })
+    expect(await ask('/readyz')).toMatchObject({
+      status: 503,
+      text: '{"ready":false,"missing":["readiness"]}',
+    })
   })
 
   test('projects whose sending is held are counted, and named to who may read the metrics', async () => {
@@ -85,7 +101,8 @@ describe('/readyz says whether everything that the worker needs is available', (
     const { ask } = await startTestServer({ ...tokens, health })
     const counted = { ready: true, missing: [], sendingHeld: 2 }
     const named = { ...counted, heldProjects: ['secret-client', 'shop'] }
-    const read = async (headers: Record<string, string>) => JSON.parse((await ask('/readyz', { headers })).text)
+    const read = async (headers: Record<string, string>) =>
+      JSON.parse((await ask('/readyz', { headers })).text)
     expect(await read({})).toEqual(counted)
     expect(await read(bearer('wrong'))).toEqual(counted)
     expect(await read(bearer('for-prometheus'))).toEqual(named)
@@ -115,7 +132,9 @@ describe('with a token', () => {
     const { ask } = await startGuarded()
     const { status, headers, text } = await ask(path)
     expect(status).toBe(401)
-    expect(headers['www-authenticate']).toMatch(/Bearer realm="deskmirror".*Basic realm="deskmirror"/)
+    expect(headers['www-authenticate']).toMatch(
+      /Bearer realm="deskmirror".*Basic realm="deskmirror"/,
+    )
     expect(JSON.parse(text)).toEqual({ error: expect.stringContaining('DESKMIRROR_HTTP_TOKEN') })
     expect(await ask(path, { headers: bearer(token) })).toMatchObject({ status: 200 })
     expect(await ask(path, { headers: basic(`:${token}`) })).toMatchObject({ status: 200 })
@@ -140,46 +159,60 @@ describe('with a token', () => {
 
   test('one of its own opens the metrics and nothing else', async () => {
     const metricsToken = secret('for-prometheus')
-    const { ask } = await startTestServer({ ...tokenOptions, metricsToken, plugins: [board, hooks] })
+    const { ask } = await startTestServer({
+      ...tokenOptions,
+      metricsToken,
+      plugins: [board, hooks],
+    })
     const headers = bearer('for-prometheus')
     expect((await ask('/metrics', { headers })).status).toBe(200)
     expect((await ask('/metrics', { headers: bearer(token) })).status).toBe(200)
     expect((await ask('/queues/', { headers })).status).toBe(401)
     const open = await startTestServer({ metricsToken })
-    expect([(await open.ask('/metrics')).status, (await open.ask('/metrics', { headers })).status]).toEqual([401, 200])
+    expect([
+      (await open.ask('/metrics')).status,
+      (await open.ask('/metrics', { headers })).status,
+    ]).toEqual([401, 200])
   })
 
-  test.each(['/metrics', '/queues/'])('who sends wrong ones to %s waits, wherever they send the next', async (path) => {
-    const attempts = createAttempts()
-    const { ask } = await startTestServer({ ...tokenOptions, attempts, plugins: [board] })
-    const statuses = []
-    for (let tries = 0; tries < 8; tries += 1) statuses.push((await ask(path, { headers: bearer('wrong') })).status)
-    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429])
-    for (const other of ['/metrics', '/queues/']) {
-      const { status, headers } = await ask(other, { headers: bearer('wrong') })
-      expect([status, Number(headers['retry-after'])]).toEqual([429, 30])
-      // Behind a proxy it may be someone else.
-      expect((await ask(other, { headers: bearer(token) })).status).toBe(200)
-    }
-    expect(attempts.recordWrong('127.0.0.1', Date.now())).toBeGreaterThan(0)
-    expect((await ask('/healthz')).status).toBe(200)
-  })
+  test.each(['/metrics', '/queues/'])(
+    'who sends wrong ones to %s waits, wherever they send the next',
+    async (path) => {
+      const attempts = createAttempts()
+      const { ask } = await startTestServer({ ...tokenOptions, attempts, plugins: [board] })
+      const statuses = []
+      for (let tries = 0; tries < 8; tries += 1)
+        statuses.push((await ask(path, { headers: bearer('wrong') })).status)
+      expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429])
+      for (const other of ['/metrics', '/queues/']) {
+        const { status, headers } = await ask(other, { headers: bearer('wrong') })
+        expect([status, Number(headers['retry-after'])]).toEqual([429, 30])
+        // Behind a proxy it may be someone else.
+        expect((await ask(other, { headers: bearer(token) })).status).toBe(200)
+      }
+      expect(attempts.recordWrong('127.0.0.1', Date.now())).toBeGreaterThan(0)
+      expect((await ask('/healthz')).status).toBe(200)
+    },
+  )
 
   test.each([
     [[], [401, 401, 401, 401, 401, 429, 429]],
     [['10.0.0.0/8'], [401, 401, 401, 401, 401, 429, 429]],
     [['127.0.0.1'], [401, 401, 401, 401, 401, 401, 401]],
-  ])('with the trusted proxies %j, wrong ones of others that a proxy names: %j', async (trustedProxies, expected) => {
-    const attempts = createAttempts()
-    const plugins = [lazyBoard(attempts)]
-    const { ask } = await startTestServer({ ...tokenOptions, attempts, trustedProxies, plugins })
-    const statuses = []
-    for (let n = 0; n < expected.length; n += 1) {
-      const headers = { ...bearer('wrong'), 'x-forwarded-for': `192.0.2.1, 198.51.100.${n}` }
-      statuses.push((await ask(n % 2 === 0 ? '/metrics' : '/console', { headers })).status)
-    }
-    expect(statuses).toEqual(expected)
-  })
+  ])(
+    'with the trusted proxies %j, wrong ones of others that a proxy names: %j',
+    async (trustedProxies, expected) => {
+      const attempts = createAttempts()
+      const plugins = [lazyBoard(attempts)]
+      const { ask } = await startTestServer({ ...tokenOptions, attempts, trustedProxies, plugins })
+      const statuses = []
+      for (let n = 0; n < expected.length; n += 1) {
+        const headers = { ...bearer('wrong'), 'x-forwarded-for': `192.0.2.1, 198.51.100.${n}` }
+        statuses.push((await ask(n % 2 === 0 ? '/metrics' : '/console', { headers })).status)
+      }
+      expect(statuses).toEqual(expected)
+    },
+  )
 
   test.each([
     ['an address of its port', (n: number) => `192.0.2.1:${4000 + n}`],
@@ -239,7 +272,9 @@ describe('without a token', () => {
     expect(await ask('/metrics')).toMatchObject({ status: 200, text: 'measured 1\n' })
     const { status, text } = await ask('/queues/', { headers: bearer('x') })
     expect(status).toBe(403)
-    expect(JSON.parse(text).error).toMatch(/DESKMIRROR_HTTP_TOKEN \(http_token in deskmirror\.yaml\) turns it on/)
+    expect(JSON.parse(text).error).toMatch(
+      /DESKMIRROR_HTTP_TOKEN \(http_token in deskmirror\.yaml\) turns it on/,
+    )
   })
 
   test.each(['127.0.0.1:8484', 'localhost', '[::1]:80', '127.0.0.1'])(
@@ -272,7 +307,10 @@ describe('routes that authenticate requests themselves', () => {
     const { ask } = await startTestServer({ ...over, plugins: [board, hooks] })
     const headers = { host: 'mirror.example.com', 'content-type': 'application/json' }
     const sent = { method: 'POST', headers, body: '{"a":1}' }
-    expect(await ask('/webhooks/shop', sent)).toMatchObject({ status: 200, text: '{"got":{"a":1}}' })
+    expect(await ask('/webhooks/shop', sent)).toMatchObject({
+      status: 200,
+      text: '{"got":{"a":1}}',
+    })
   })
 
   test('accept 64 KiB at most', async () => {
@@ -290,9 +328,16 @@ describe('routes that authenticate requests themselves', () => {
   test('do not show the reason of a failure', async () => {
     const { log, lines } = captureLog()
     const fail = () => Promise.reject(new Error('the warehouse is at 10.1.2.3'))
-    const broken: HttpRoutes = { prefix: '/x', auth: 'own', plugin: async (app) => void app.get('/', fail) }
+    const broken: HttpRoutes = {
+      prefix: '/x',
+      auth: 'own',
+      plugin: async (app) => void app.get('/', fail),
+    }
     const { ask } = await startTestServer({ plugins: [broken], log })
-    expect(await ask('/x/')).toMatchObject({ status: 500, text: '{"error":"internal error; see the log"}' })
+    expect(await ask('/x/')).toMatchObject({
+      status: 500,
+      text: '{"error":"internal error; see the log"}',
+    })
     expect(lines.at(-1)).toContain('the warehouse is at 10.1.2.3')
   })
 })
@@ -328,7 +373,8 @@ test('an address that this machine does not have is named as well', async () => 
 })
 
 describe('clients that send little keep nobody out', () => {
-  const start = (over: Partial<HttpServerOptions> = {}) => startTestServer({ plugins: [board, hooks], ...over })
+  const start = (over: Partial<HttpServerOptions> = {}) =>
+    startTestServer({ plugins: [board, hooks], ...over })
   const open = async (address: string, sent: string) => {
     const socket = connect(Number(new URL(address).port), '127.0.0.1')
     onTestFinished(() => void socket.destroy())
@@ -336,7 +382,8 @@ describe('clients that send little keep nobody out', () => {
     socket.on('error', () => {}).write(sent)
     return socket
   }
-  const head = 'POST /webhooks/shop HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: '
+  const head =
+    'POST /webhooks/shop HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: '
   const openAll = (address: string, sent: string) =>
     Promise.all(Array.from({ length: maxConnections }, () => open(address, sent)))
 
@@ -390,7 +437,10 @@ describe('clients that send little keep nobody out', () => {
     }
     const { address } = await start({ plugins: [upload], clientTimeoutMs: 500 })
     const parts = Array.from({ length: 100 }, () => Buffer.alloc(64 * 1024))
-    const socket = await open(address, `POST /upload/ HTTP/1.1\r\nHost: a\r\nContent-Length: ${100 * 65_536}\r\n\r\n`)
+    const socket = await open(
+      address,
+      `POST /upload/ HTTP/1.1\r\nHost: a\r\nContent-Length: ${100 * 65_536}\r\n\r\n`,
+    )
     const answered = once(socket, 'data')
     for (const part of parts) {
       socket.write(part)

@@ -38,18 +38,26 @@ export async function startTestServer(over: Partial<HttpServerOptions> = {}) {
     ...over,
   })
   onTestFinished(http.close)
-  return { ...http, ask: (path: string, options?: TestRequest) => ask(http.address + path, options) }
+  return {
+    ...http,
+    ask: (path: string, options?: TestRequest) => ask(http.address + path, options),
+  }
 }
 
 /** Not `fetch`, which does not allow a custom `Host`. */
-export function ask(url: string, { method = 'GET', headers = {}, body }: TestRequest = {}): Promise<TestResponse> {
+export function ask(
+  url: string,
+  { method = 'GET', headers = {}, body }: TestRequest = {},
+): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers, agent: false }, (answer) => {
       let text = ''
       answer.setEncoding('utf8').on('data', (part) => {
         text += part
       })
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }))
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }),
+      )
     })
     sent.on('error', reject).end(body)
   })

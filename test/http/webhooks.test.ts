@@ -7,8 +7,11 @@ import { type Secret, secret } from '../../src/values/secret.ts'
 import { captureLog, startTestServer, tokenOptions } from './test-server.ts'
 
 const [key, next] = ['whsec_one', 'whsec_two']
-const body = Buffer.from('{"type":"conversation.updated","conversationId":"5f1c1d52-6a51-4c1e-9a43-0d5f0b1c2d3e"}')
-const sign = (over: Buffer | string, by = key) => createHmac('sha256', by).update(over).digest('hex')
+const body = Buffer.from(
+  '{"type":"conversation.updated","conversationId":"5f1c1d52-6a51-4c1e-9a43-0d5f0b1c2d3e"}',
+)
+const sign = (over: Buffer | string, by = key) =>
+  createHmac('sha256', by).update(over).digest('hex')
 
 /** Starts a receiver for one project with a secret, and one without. */
 async function startReceiver(
@@ -93,7 +96,10 @@ describe('a delivery with the right signature wakes a sync', () => {
 
   test.each([
     ['bytes that are not UTF-8', Buffer.from([0xff, 0x00, 0xfe, 0x7b, 0xc3])],
-    ['white space and a field order that parsers do not preserve', Buffer.from(' {"b":1,\t"a":1.0}\r\n')],
+    [
+      'white space and a field order that parsers do not preserve',
+      Buffer.from(' {"b":1,\t"a":1.0}\r\n'),
+    ],
     ['text that is not JSON', Buffer.from('a=1&b=2')],
     ['truncated JSON', Buffer.from('{"a":')],
     ['nothing', Buffer.alloc(0)],
@@ -123,7 +129,9 @@ describe('a delivery with the right signature wakes a sync', () => {
     const { post } = await startReceiver([secret(next), secret(key)])
     for (const [n, by] of [key, next].entries()) {
       const own = Buffer.from(`{"n":${n}}`)
-      expect(await post('/webhooks/shop', own, { 'x-service-signature': sign(own, by) })).toEqual(accepted)
+      expect(await post('/webhooks/shop', own, { 'x-service-signature': sign(own, by) })).toEqual(
+        accepted,
+      )
     }
   })
 
@@ -144,7 +152,10 @@ describe('a delivery with the right signature wakes a sync', () => {
 
 describe('any other delivery gets a 401 without the reason', () => {
   const right = sign(body)
-  const rejections: Record<string, { path?: string; headers: Record<string, string>; secrets?: readonly Secret[] }> = {
+  const rejections: Record<
+    string,
+    { path?: string; headers: Record<string, string>; secrets?: readonly Secret[] }
+  > = {
     'no signature': { headers: {} },
     'an empty one': { headers: { 'x-service-signature': '' } },
     'another secret': { headers: { 'x-service-signature': sign(body, 'another') } },
@@ -157,13 +168,22 @@ describe('any other delivery gets a 401 without the reason', () => {
     'two of them': { headers: { 'x-service-signature': `${right}, ${right}` } },
     'another header': { headers: { 'x-signature': right } },
     'an unknown project': { path: '/webhooks/nobody', headers: { 'x-service-signature': right } },
-    'a project without a secret': { path: '/webhooks/quiet', headers: { 'x-service-signature': right } },
+    'a project without a secret': {
+      path: '/webhooks/quiet',
+      headers: { 'x-service-signature': right },
+    },
     'a project without a secret, signed with nothing': {
       path: '/webhooks/quiet',
       headers: { 'x-service-signature': sign(body, '') },
     },
-    'a secret that is empty': { headers: { 'x-service-signature': sign(body, '') }, secrets: [secret('')] },
-    'the name of a built-in': { path: '/webhooks/__proto__', headers: { 'x-service-signature': right } },
+    'a secret that is empty': {
+      headers: { 'x-service-signature': sign(body, '') },
+      secrets: [secret('')],
+    },
+    'the name of a built-in': {
+      path: '/webhooks/__proto__',
+      headers: { 'x-service-signature': right },
+    },
   }
 
   test.each(Object.keys(rejections))('%s', async (name) => {
@@ -188,7 +208,8 @@ describe('any other delivery gets a 401 without the reason', () => {
 
   test('and a flood of them is counted, and logged once', async () => {
     const { post, lines, counted } = await startReceiver()
-    for (let n = 0; n < 50; n++) await post('/webhooks/shop', body, { 'x-service-signature': sign(`${n}`) })
+    for (let n = 0; n < 50; n++)
+      await post('/webhooks/shop', body, { 'x-service-signature': sign(`${n}`) })
     expect(lines.filter((line) => line.includes('webhook.rejected'))).toHaveLength(1)
     expect(counted).toHaveLength(50)
   })

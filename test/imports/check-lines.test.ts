@@ -11,12 +11,22 @@ const now = Date.parse('2026-06-01T12:00:00Z')
 function check(lines: readonly object[], options: Partial<CheckOptions> = {}) {
   const file = lines.map((line) => JSON.stringify(line)).join('\n')
   const form = detectFileForm(Buffer.from(file), { format: 'jsonl' })
-  return checkLines(parseLines(chunks(file), form), { now, lookups: emptyLookups, allowDuplicates: false, ...options })
+  return checkLines(parseLines(chunks(file), form), {
+    now,
+    lookups: emptyLookups,
+    allowDuplicates: false,
+    ...options,
+  })
 }
 
 const note = { operation: 'note', visitor_id: visitor, content: 'Paid twice' }
 const handled = { operation: 'handled', conversation_id: conversation, handled: true }
-const reply = { operation: 'message', conversation_id: conversation, content: 'It is on its way.', sender_name: 'Ann' }
+const reply = {
+  operation: 'message',
+  conversation_id: conversation,
+  content: 'It is on its way.',
+  sender_name: 'Ann',
+}
 const kind = { found: [], foundOthers: 0, refs: [], override: null }
 
 describe('replies of a downloaded sheet in alphabetical order', () => {
@@ -33,7 +43,10 @@ describe('replies of a downloaded sheet in alphabetical order', () => {
   test('may be those of one column that was sorted alone, so a person has to look', async () => {
     for (const sorted of [words, words.toReversed(), words.flatMap((text) => [text, text])]) {
       const { toBeSeen, notices } = await checkSheet(sorted)
-      expect([toBeSeen, notices.some(({ why }) => why.includes('in alphabetical order'))]).toEqual([1, true])
+      expect([toBeSeen, notices.some(({ why }) => why.includes('in alphabetical order'))]).toEqual([
+        1,
+        true,
+      ])
     }
   })
 
@@ -48,7 +61,15 @@ describe('replies of a downloaded sheet in alphabetical order', () => {
 describe('mistakes', () => {
   test('valid rows are counted', async () => {
     expect(await check([note, handled, note])).toEqual({
-      ...{ rows: 3, toBeSeen: 0, validRows: 3, mistakenRows: 0, mistakes: [], kinds: [], notices: [] },
+      ...{
+        rows: 3,
+        toBeSeen: 0,
+        validRows: 3,
+        mistakenRows: 0,
+        mistakes: [],
+        kinds: [],
+        notices: [],
+      },
       ...{ differing: 0, differingBatch: null, ignoredColumns: [], isHeaderMistaken: false },
     })
   })
@@ -62,14 +83,24 @@ describe('mistakes', () => {
     expect([validRows, mistakenRows]).toEqual([1, 2])
     expect(mistakes).toEqual([
       { line: 2, row: 2, ref: 'r-2', why: ['visitor_id: must be an id', 'content: is missing'] },
-      { line: 3, row: 3, ref: null, why: ['operation: must be one of message, handled, visitor, note'] },
+      {
+        line: 3,
+        row: 3,
+        ref: null,
+        why: ['operation: must be one of message, handled, visitor, note'],
+      },
     ])
   })
 
   test('equal mistakes are one kind, with its rows, the values found, most frequent first, and refs', async () => {
     const ids = ['n/a', '4711', 'n/a', 'n/a', '', '12', '13', '14', '15', '16']
     const lines = ids.map((visitor_id, index) => ({ ...note, visitor_id, ref: `r-${index + 1}` }))
-    const { kinds } = await check([...lines.slice(0, 4), handled, ...lines.slice(4), { ...note, content: ' ' }])
+    const { kinds } = await check([
+      ...lines.slice(0, 4),
+      handled,
+      ...lines.slice(4),
+      { ...note, content: ' ' },
+    ])
     expect(kinds).toEqual([
       {
         field: 'visitor_id',
@@ -93,21 +124,34 @@ describe('mistakes', () => {
   })
 
   test('a hundred mistaken rows are listed and all are counted', async () => {
-    const { validRows, mistakes, mistakenRows, kinds } = await check([...Array.from({ length: 250 }, () => ({})), note])
+    const { validRows, mistakes, mistakenRows, kinds } = await check([
+      ...Array.from({ length: 250 }, () => ({})),
+      note,
+    ])
     expect([validRows, mistakenRows]).toEqual([1, 250])
     expect(mistakes.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, at) => at + 1))
     expect(kinds).toMatchObject([{ field: 'operation', count: 250, rows: [{ from: 1, to: 250 }] }])
   })
 
   test('a file of arbitrary JSON needs little memory: beyond a hundred kinds they are counted together', async () => {
-    const { kinds } = await check(Array.from({ length: 500 }, (_, n) => ({ ...note, [`field ${n}`]: n })))
+    const { kinds } = await check(
+      Array.from({ length: 500 }, (_, n) => ({ ...note, [`field ${n}`]: n })),
+    )
     expect(kinds).toHaveLength(101)
     expect(kinds[0]).toMatchObject({ field: null, why: 'has other mistakes', count: 400 })
   })
 
   test('a repeated ref names the first row', async () => {
     const ref = (ref: string) => ({ ...note, ref })
-    const { kinds, validRows } = await check([ref('a'), note, ref('b'), note, ref('A'), ref('b'), ref('b')])
+    const { kinds, validRows } = await check([
+      ref('a'),
+      note,
+      ref('b'),
+      note,
+      ref('A'),
+      ref('b'),
+      ref('b'),
+    ])
     expect(kinds).toEqual([
       {
         ...kind,
@@ -121,7 +165,11 @@ describe('mistakes', () => {
 
   test('an expiry that has passed is a mistake', async () => {
     const until = (expires_at: string) => ({ ...note, expires_at })
-    const { kinds, validRows } = await check([until('2026-06-01T12:00:01Z'), until('2026-06-01T14:00:00+02:00'), note])
+    const { kinds, validRows } = await check([
+      until('2026-06-01T12:00:01Z'),
+      until('2026-06-01T14:00:00+02:00'),
+      note,
+    ])
     expect(kinds).toMatchObject([
       {
         field: 'expires_at',
@@ -142,7 +190,12 @@ describe('the same words to the same conversation', () => {
       reply,
       other,
       { ...reply, content: '  IT’S on its way ', sender_name: 'Bob' },
-      { ...reply, content: 'It\u00a0is on\nits way.', sender_name: 'Bob', conversation_id: conversation.toUpperCase() },
+      {
+        ...reply,
+        content: 'It\u00a0is on\nits way.',
+        sender_name: 'Bob',
+        conversation_id: conversation.toUpperCase(),
+      },
       { ...reply, content: 'It is on its way!' },
     ])
     expect(kinds).toEqual([
@@ -168,7 +221,9 @@ describe('the same words to the same conversation', () => {
         { conversation: other.conversation_id, content: reply.content, sentAt: null },
       ]
     }
-    const { kinds, validRows } = await check([reply, other, note], { lookups: { ...emptyLookups, listReplies } })
+    const { kinds, validRows } = await check([reply, other, note], {
+      lookups: { ...emptyLookups, listReplies },
+    })
     expect(asked).toEqual([[conversation, other.conversation_id], '2026-05-02T12:00:00Z'])
     expect(kinds).toMatchObject([
       {
@@ -176,7 +231,11 @@ describe('the same words to the same conversation', () => {
         found: [{ value: '2026-05-09' }],
         rows: [{ from: 1, to: 1 }],
       },
-      { why: 'the same words are queued for the same conversation', found: [], rows: [{ from: 2, to: 2 }] },
+      {
+        why: 'the same words are queued for the same conversation',
+        found: [],
+        rows: [{ from: 2, to: 2 }],
+      },
     ])
     expect(validRows).toBe(1)
   })
@@ -208,13 +267,26 @@ describe('the same words to the same conversation', () => {
       ],
       { lookups },
     )
-    expect(result).toMatchObject({ validRows: 1, kinds: [{ rows: [{ from: 2, to: 2 }] }], notices: [], differing: 0 })
+    expect(result).toMatchObject({
+      validRows: 1,
+      kinds: [{ rows: [{ from: 2, to: 2 }] }],
+      notices: [],
+      differing: 0,
+    })
   })
 })
 
 test('rows that were flipped by hand keep the refs of what was queued, and are named', async () => {
-  const queued = { operation: 'handled', target: conversation, payload: { handled: true }, batch: 'flags-1' } as const
-  const lookups: ImportLookups = { ...emptyLookups, findQueuedRefs: async () => new Map([['a', queued]]) }
+  const queued = {
+    operation: 'handled',
+    target: conversation,
+    payload: { handled: true },
+    batch: 'flags-1',
+  } as const
+  const lookups: ImportLookups = {
+    ...emptyLookups,
+    findQueuedRefs: async () => new Map([['a', queued]]),
+  }
   const flipped = { ...handled, handled: false, ref: 'a' }
   expect(await check([flipped, { ...handled, ref: 'b' }], { lookups })).toMatchObject({
     validRows: 2,
@@ -222,5 +294,8 @@ test('rows that were flipped by hand keep the refs of what was queued, and are n
     differingBatch: 'flags-1',
     notices: [{ field: 'ref', count: 1, rows: [{ from: 1, to: 1 }], refs: ['a'] }],
   })
-  expect(await check([{ ...handled, ref: 'a' }], { lookups })).toMatchObject({ differing: 0, notices: [] })
+  expect(await check([{ ...handled, ref: 'a' }], { lookups })).toMatchObject({
+    differing: 0,
+    notices: [],
+  })
 })

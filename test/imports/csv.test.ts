@@ -22,11 +22,14 @@ import {
 const utf8 = { encoding: 'utf-8', lineEnd: 'lf' } as const
 const parseCsv = (...lines: readonly string[]) => parseAllLines(lines.join('\n'), 'csv')
 const parseRequests = async (...lines: readonly string[]) =>
-  (await parseCsv(...lines)).map(({ result }) => (result.ok ? result.request : result.mistakes.map(mistakeText)))
+  (await parseCsv(...lines)).map(({ result }) =>
+    result.ok ? result.request : result.mistakes.map(mistakeText),
+  )
 
 describe('reading', () => {
   test('each operation, with columns in any order and empty cells for absent fields', async () => {
-    const header = 'ref,handled,operation,content,visitor_id,conversation_id,sender_name,name,email,expect,expires_at'
+    const header =
+      'ref,handled,operation,content,visitor_id,conversation_id,sender_name,name,email,expect,expires_at'
     const found = await parseRequests(
       header,
       `r-1,,message,On its way,,${conversation},Ann,,,9007199254740993,`,
@@ -48,7 +51,12 @@ describe('reading', () => {
       payload: { handled: true },
       ...{ ...none, expiresAt: '2026-01-31T18:00:00Z' },
     })
-    expect(note).toEqual({ operation: 'note', target: visitor, payload: { content: 'Paid twice' }, ...none })
+    expect(note).toEqual({
+      operation: 'note',
+      target: visitor,
+      payload: { content: 'Paid twice' },
+      ...none,
+    })
     expect(correction).toEqual({
       operation: 'visitor',
       target: visitor,
@@ -67,7 +75,9 @@ describe('reading', () => {
       ['note', visitor, `"${content}"`],
     ]
     const file = `\uFEFF${rows.map((row) => row.join(separator)).join(end)}${end}`
-    expect(await parseAllLines(file)).toMatchObject([{ line: 2, result: { request: { payload: { content } } } }])
+    expect(await parseAllLines(file)).toMatchObject([
+      { line: 2, result: { request: { payload: { content } } } },
+    ])
   })
 
   test.for([',', ';'])(
@@ -88,9 +98,11 @@ describe('reading', () => {
 
   test('a quoted cell may contain quotes, separators and line ends, and lines are numbered as in an editor', async () => {
     const found = await parseAllLines(
-      ['operation,visitor_id,content', `note,${visitor},"He said ""no"",\r\n\r\nand left"`, `note,${visitor},x`].join(
-        '\r\n',
-      ),
+      [
+        'operation,visitor_id,content',
+        `note,${visitor},"He said ""no"",\r\n\r\nand left"`,
+        `note,${visitor},x`,
+      ].join('\r\n'),
     )
     expect(found.map(summarizeLine)).toEqual(['2: note', '5: note'])
     expect(found).toMatchObject([
@@ -100,31 +112,51 @@ describe('reading', () => {
   })
 
   test.for(['true', 'TRUE', 'Yes', '1', ' true '])('handled is true for %j', async (word) => {
-    const found = await parseRequests('operation,conversation_id,handled', `handled,${conversation},${word}`)
+    const found = await parseRequests(
+      'operation,conversation_id,handled',
+      `handled,${conversation},${word}`,
+    )
     expect(found).toMatchObject([{ payload: { handled: true } }])
   })
 
   test.for(['false', 'FALSE', 'no', '0'])('handled is false for %j', async (word) => {
-    const found = await parseRequests('operation,conversation_id,handled', `handled,${conversation},${word}`)
+    const found = await parseRequests(
+      'operation,conversation_id,handled',
+      `handled,${conversation},${word}`,
+    )
     expect(found).toMatchObject([{ payload: { handled: false } }])
   })
 
   test.for(['maybe', '2', 'null'])('handled is a mistake for %j', async (word) => {
-    const found = await parseRequests('operation,conversation_id,handled', `handled,${conversation},${word}`)
+    const found = await parseRequests(
+      'operation,conversation_id,handled',
+      `handled,${conversation},${word}`,
+    )
     expect(found).toEqual([['handled: must be true or false']])
   })
 
   test('null means no value, and an apostrophe makes it text', async () => {
     const header = 'operation,visitor_id,name,content'
-    expect(await parseRequests(header, `visitor,${visitor},null,`)).toMatchObject([{ payload: { name: null } }])
-    expect(await parseRequests(header, `visitor,${visitor},'null,`)).toMatchObject([{ payload: { name: 'null' } }])
-    expect(await parseRequests(header, `visitor,${visitor},Null,`)).toMatchObject([{ payload: { name: 'Null' } }])
-    expect(await parseRequests(header, `note,${visitor},,null`)).toEqual([['content: must be text']])
+    expect(await parseRequests(header, `visitor,${visitor},null,`)).toMatchObject([
+      { payload: { name: null } },
+    ])
+    expect(await parseRequests(header, `visitor,${visitor},'null,`)).toMatchObject([
+      { payload: { name: 'null' } },
+    ])
+    expect(await parseRequests(header, `visitor,${visitor},Null,`)).toMatchObject([
+      { payload: { name: 'Null' } },
+    ])
+    expect(await parseRequests(header, `note,${visitor},,null`)).toEqual([
+      ['content: must be text'],
+    ])
   })
 
   test('apostrophes stay, except one before a formula', async () => {
     const names = ["'t Hooft", "''", "d'Arc", "'=1+1", '=1+1', "' -1"]
-    const found = await parseRequests('operation;visitor_id;name', ...names.map((name) => `visitor;${visitor};${name}`))
+    const found = await parseRequests(
+      'operation;visitor_id;name',
+      ...names.map((name) => `visitor;${visitor};${name}`),
+    )
     const read = ["'t Hooft", "''", "d'Arc", '=1+1', '=1+1', '-1']
     expect(found).toMatchObject(read.map((name) => ({ payload: { name } })))
   })
@@ -148,13 +180,18 @@ describe('mistakes', () => {
     ['operation,visitor_id,text', '1: text: unknown column'],
     ['operation,visitor_id,Contents', '1: Contents: unknown column; did you mean content?'],
     ['operation,content,Content', '1: content: appears twice'],
-    [`note,${visitor},Hello`, '1: does not name the columns; the first row must have names like operation, conver'],
+    [
+      `note,${visitor},Hello`,
+      '1: does not name the columns; the first row must have names like operation, conver',
+    ],
     ['visitor_id,content', '1: operation: column is missing; the first row must name the columns'],
     ['operation,"content', '1: has an unclosed quote'],
     [`operation${',x'.repeat(1_000)}`, '1: has more than 1000 columns'],
     ['x'.repeat(1024 * 1024 + 1), '1: is longer than 1 MiB'],
   ])('an invalid header is the only mistake of its file: %.40s', async ([first, mistake]) => {
-    const found = (await parseCsv(first, `note,${visitor},x`, `note,${visitor},y`)).map(summarizeLine)
+    const found = (await parseCsv(first, `note,${visitor},x`, `note,${visitor},y`)).map(
+      summarizeLine,
+    )
     expect(found).toEqual([expect.stringContaining(mistake)])
   })
 
@@ -168,7 +205,8 @@ describe('mistakes', () => {
       `note,nobody,`,
       `note,${visitor},d`,
     )
-    const stray = 'has a quote (") in the middle of a cell: enclose the cell in quotes and double the quote'
+    const stray =
+      'has a quote (") in the middle of a cell: enclose the cell in quotes and double the quote'
     expect(found.map(summarizeLine)).toEqual([
       `2: ${stray}`,
       `3: ${stray}`,
@@ -199,11 +237,12 @@ describe('mistakes', () => {
     const head = Buffer.from('operation,visitor_id,content\nnote,v1,"open ')
     async function* file() {
       yield head
-      for (; chunksRead < 64; chunksRead += 1) yield Buffer.from(`${'x'.repeat(1023)}\n`.repeat(1024))
+      for (; chunksRead < 64; chunksRead += 1)
+        yield Buffer.from(`${'x'.repeat(1023)}\n`.repeat(1024))
     }
-    expect((await Array.fromAsync(parseLines(file(), detectFileForm(head)))).map(summarizeLine)).toEqual([
-      '2: is longer than 1 MiB',
-    ])
+    expect(
+      (await Array.fromAsync(parseLines(file(), detectFileForm(head)))).map(summarizeLine),
+    ).toEqual(['2: is longer than 1 MiB'])
     expect(chunksRead).toBeLessThan(12)
   })
 
@@ -232,7 +271,10 @@ describe('mistakes', () => {
   })
 
   test('invalid UTF-8 affects only its own record', async () => {
-    const broken = Buffer.from(`${header}\nnote,${visitor},"a\nGrüße\nb"\nnote,${visitor},c\n`, 'latin1')
+    const broken = Buffer.from(
+      `${header}\nnote,${visitor},"a\nGrüße\nb"\nnote,${visitor},c\n`,
+      'latin1',
+    )
     expect((await parseAllLines(broken)).map(summarizeLine)).toEqual([
       '2: is not UTF-8; save the file as "CSV UTF-8"',
       '5: note',
@@ -241,14 +283,22 @@ describe('mistakes', () => {
 })
 
 describe('writing', () => {
-  const outcome = { id: 'w-1', status: 'failed', error: '=refused: "content"', attempts: 2, sent_at: null }
+  const outcome = {
+    id: 'w-1',
+    status: 'failed',
+    error: '=refused: "content"',
+    attempts: 2,
+    sent_at: null,
+  }
 
   test('every request can be read back from its row, whatever its outcome', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyRequest, { minLength: 1, maxLength: 5 }), async (written) => {
         const file = csvHeader + written.map((request) => toCsvRow(outcome, request)).join('')
         const read = await parseAllLines(file)
-        expect(read.map((line) => line.result)).toEqual(written.map((request) => ({ ok: true, request })))
+        expect(read.map((line) => line.result)).toEqual(
+          written.map((request) => ({ ok: true, request })),
+        )
       }),
       { numRuns: 300 },
     )
@@ -261,7 +311,11 @@ describe('writing', () => {
       }),
       { numRuns: 2_000 },
     )
-    expect([toCsvCell(null), fromCsvCell('null'), toCsvCell('null')]).toEqual(['null', null, "'null"])
+    expect([toCsvCell(null), fromCsvCell('null'), toCsvCell('null')]).toEqual([
+      'null',
+      null,
+      "'null",
+    ])
   })
 
   test('no cell begins like a formula, even after spaces', () => {
@@ -279,7 +333,10 @@ describe('writing', () => {
       fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 5 }), async (rows) => {
         // A BOM at the start of a file is dropped.
         const file = `\uFEFF${rows.map(toCsvLine).join('')}`
-        const records = readRecords(readTextLines(chunks(file), utf8), { separator: ',', hasSeparatorLine: false })
+        const records = readRecords(readTextLines(chunks(file), utf8), {
+          separator: ',',
+          hasSeparatorLine: false,
+        })
         const read = await Array.fromAsync(records)
         expect(read.map(({ cells }) => cells)).toEqual(rows)
         expect(read.filter(({ mistake }) => mistake !== null)).toEqual([])
@@ -305,12 +362,16 @@ describe('writing', () => {
   })
 
   test('arbitrary lines become records, whatever the separator', async () => {
-    const noise = fc.array(fc.constantFrom('"', '""', ',', ';', '\t', 'a', '\r', '\n'), { maxLength: 40 })
+    const noise = fc.array(fc.constantFrom('"', '""', ',', ';', '\t', 'a', '\r', '\n'), {
+      maxLength: 40,
+    })
     await fc.assert(
       fc.asyncProperty(noise, fc.constantFrom(...csvSeparators), async (parts, separator) => {
         const read = () => readTextLines(chunks(parts.join('')), utf8)
         const lines = await Array.fromAsync(read())
-        const found = await Array.fromAsync(readRecords(read(), { separator, hasSeparatorLine: false }))
+        const found = await Array.fromAsync(
+          readRecords(read(), { separator, hasSeparatorLine: false }),
+        )
         const begins = found.map(({ line }) => line)
         expect(begins).toEqual([...new Set(begins)].toSorted((a, b) => a - b))
         expect(begins.every((line) => line >= 1 && line <= lines.length)).toBe(true)

@@ -1,4 +1,7 @@
-/** How a file is written is found out from its beginning: encodings, line ends, and files that are not text. */
+/**
+ * How a file is written is found out from its beginning: encodings, line ends, and files that are
+ * not text.
+ */
 import { describe, expect, test } from 'vitest'
 import { detectFileForm } from '../../src/imports/file-form.ts'
 import { parseLines } from '../../src/imports/parse-lines.ts'
@@ -34,12 +37,20 @@ describe('an encoding', () => {
 
   test('JSON Lines may be UTF-16, too', async () => {
     const line = JSON.stringify({ operation: 'note', visitor_id: visitor, content })
-    expect(await parseAllLines(Buffer.from(`${line}\r\n`, 'utf16le'))).toMatchObject([{ ...expected[0], row: 1 }])
+    expect(await parseAllLines(Buffer.from(`${line}\r\n`, 'utf16le'))).toMatchObject([
+      { ...expected[0], row: 1 },
+    ])
   })
 
   test('half a character of UTF-16 affects only its own row', async () => {
-    const rows = ['operation\tvisitor_id\tcontent', ...['a', '\ud83d', 'b'].map((text) => `note\t${visitor}\t${text}`)]
-    const bytes = Buffer.concat([Buffer.from(`\uFEFF${rows.join('\r\n')}\r\n`, 'utf16le'), Buffer.of(0x41)])
+    const rows = [
+      'operation\tvisitor_id\tcontent',
+      ...['a', '\ud83d', 'b'].map((text) => `note\t${visitor}\t${text}`),
+    ]
+    const bytes = Buffer.concat([
+      Buffer.from(`\uFEFF${rows.join('\r\n')}\r\n`, 'utf16le'),
+      Buffer.of(0x41),
+    ])
     expect((await parseAllLines(bytes)).map(summarizeLine)).toEqual([
       '2: note',
       '3: is not UTF-8; save the file as "CSV UTF-8"',
@@ -49,13 +60,21 @@ describe('an encoding', () => {
   })
 
   test('one that is not Unicode has to be named, and a person sees whether the guess is right', async () => {
-    const bytes = Buffer.from(`operation;visitor_id;content\r\nnote;${visitor};Grüße aus Köln\r\n`, 'latin1')
+    const bytes = Buffer.from(
+      `operation;visitor_id;content\r\nnote;${visitor};Grüße aus Köln\r\n`,
+      'latin1',
+    )
     const [line] = await parseAllLines(bytes)
-    expect(line?.result).toMatchObject({ ok: false, mistakes: [{ found: 'Grüße', override: 'encoding' }] })
+    expect(line?.result).toMatchObject({
+      ok: false,
+      mistakes: [{ found: 'Grüße', override: 'encoding' }],
+    })
     expect(await parseAllLines(bytes, { encoding: 'windows-1252' })).toMatchObject([
       { result: { request: { payload: { content: 'Grüße aus Köln' } } } },
     ])
-    expect((await parseAllLines(bytes, { encoding: 'shift_jis' })).map(summarizeLine)).toEqual(['2: is not shift_jis'])
+    expect((await parseAllLines(bytes, { encoding: 'shift_jis' })).map(summarizeLine)).toEqual([
+      '2: is not shift_jis',
+    ])
   })
 })
 
@@ -82,8 +101,14 @@ describe('the separator', () => {
 
 describe('a file that is not text', () => {
   test.for<[string, Uint8Array | string]>([
-    ['a workbook (.xlsx, .ods, .numbers) or a zip file', Buffer.from('PK\x03\x04\x14\x00', 'latin1')],
-    ['a workbook of Excel 97–2003 (.xls)', Buffer.of(0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1)],
+    [
+      'a workbook (.xlsx, .ods, .numbers) or a zip file',
+      Buffer.from('PK\x03\x04\x14\x00', 'latin1'),
+    ],
+    [
+      'a workbook of Excel 97–2003 (.xls)',
+      Buffer.of(0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1),
+    ],
     ['a PDF', '%PDF-1.7'],
     ['a text with formatting (RTF)', '{\\rtf1\\ansi'],
     ['not a text', Buffer.from('\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR', 'latin1')],

@@ -1,4 +1,7 @@
-/** The file of mistakes: the rows as they were, with the reasons, in a form that can be corrected and imported. */
+/**
+ * The file of mistakes: the rows as they were, with the reasons, in a form that can be corrected
+ * and imported.
+ */
 import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,10 +10,20 @@ import { importedFile } from '../../src/export/kept-files.ts'
 import { checkFile } from '../../src/imports/enqueue-file.ts'
 import { openImportBuffer, type ParseOptions } from '../../src/imports/open-file.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
-import { conversation, emptyLookups, parseAllLines, summarizeLine, visitor } from './request-fixtures.ts'
+import {
+  conversation,
+  emptyLookups,
+  parseAllLines,
+  summarizeLine,
+  visitor,
+} from './request-fixtures.ts'
 
 /** Checks a file, and returns the lines of the file of mistakes. */
-async function mistakesOf(text: string | Uint8Array, parse: ParseOptions = {}, name = 'mistakes.csv') {
+async function mistakesOf(
+  text: string | Uint8Array,
+  parse: ParseOptions = {},
+  name = 'mistakes.csv',
+) {
   const folder = createTempFolder()
   const [file, path] = [join(folder, 'import'), join(folder, name)]
   await writeFile(file, text)
@@ -21,14 +34,20 @@ async function mistakesOf(text: string | Uint8Array, parse: ParseOptions = {}, n
     ...options,
     mistakesTarget: { path, overwrite: false, kept: [importedFile(file)] },
   }
-  const report = await checkFile(emptyLookups, { buffer, name: file, parse }, checked).finally(buffer.close)
+  const report = await checkFile(emptyLookups, { buffer, name: file, parse }, checked).finally(
+    buffer.close,
+  )
   const written = existsSync(path) ? (await readFile(path, 'utf8')).split('\r\n') : null
   return { report, written, folder: await readdir(folder) }
 }
 
 test('has the columns as they were named, and cells as they were written, but no formulas', async () => {
   const head = `Operation;visitor-id;CONTENT;=Owner()`
-  const rows = [`note;${visitor};fine;Bob`, `note;nobody;"a;b\nc ""d""";Bob`, `visitor;${visitor};null;=1+1;x`]
+  const rows = [
+    `note;${visitor};fine;Bob`,
+    `note;nobody;"a;b\nc ""d""";Bob`,
+    `visitor;${visitor};null;=1+1;x`,
+  ]
   const { written } = await mistakesOf([head, ...rows].join('\n'), { ignoreColumns: 'all' })
   expect(written?.join('\r\n').replaceAll('\r\n', '\n').split('\n')).toEqual([
     "\uFEFFrow;mistake;Operation;visitor-id;CONTENT;'=Owner()",
@@ -66,7 +85,13 @@ test('shows a row with a misplaced quote as a spreadsheet would, so that it can 
 test('of JSON Lines has the fields as columns, and a line as it is where they cannot hold it', async () => {
   const lines = [
     JSON.stringify({ operation: 'note', visitor_id: visitor, content: '=1+1', ref: 7 }),
-    JSON.stringify({ operation: 'handled', conversation_id: conversation, handled: 'yes', expect: { id: 7 }, to: 'x' }),
+    JSON.stringify({
+      operation: 'handled',
+      conversation_id: conversation,
+      handled: 'yes',
+      expect: { id: 7 },
+      to: 'x',
+    }),
     JSON.stringify({ operation: 'visitor', visitor_id: visitor, name: null, email: '' }),
     '{"operation":',
   ]
@@ -90,9 +115,16 @@ test('keeps the letters of a row that is not UTF-8', async () => {
 
 test('is not there without mistakes, or where the header has some, and half a file never is', async () => {
   const header = 'operation,visitor_id,content'
-  expect(await mistakesOf(`${header}\nnote,${visitor},x\n`)).toMatchObject({ written: null, folder: ['import'] })
+  expect(await mistakesOf(`${header}\nnote,${visitor},x\n`)).toMatchObject({
+    written: null,
+    folder: ['import'],
+  })
   const wrong = await mistakesOf(`${header},Owner\nnote,${visitor},,x\n`)
-  expect(wrong).toMatchObject({ written: null, folder: ['import'], report: { rows: 0, mistakesFile: null } })
+  expect(wrong).toMatchObject({
+    written: null,
+    folder: ['import'],
+    report: { rows: 0, mistakesFile: null },
+  })
 })
 
 test('is not the imported file, whatever it is called', async () => {

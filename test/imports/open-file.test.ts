@@ -1,4 +1,6 @@
-/** The import buffer: streams can be read more than once, and changes between reads are detected. */
+/**
+ * The import buffer: streams can be read more than once, and changes between reads are detected.
+ */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -24,7 +26,9 @@ afterEach(async () => {
 const text = `${'a line of text\n'.repeat(20_000)}and one without an end`
 const sha256 = (bytes: string) => createHash('sha256').update(bytes).digest('hex')
 
-async function openBuffer(...[source, directory = folder, limits]: Parameters<typeof openImportBuffer>) {
+async function openBuffer(
+  ...[source, directory = folder, limits]: Parameters<typeof openImportBuffer>
+) {
   const buffer = await openImportBuffer(source, directory, limits)
   openBuffers.push(buffer)
   return buffer
@@ -148,8 +152,14 @@ test('a read may be stopped early', async () => {
 
 test('an unreadable source is an error that says what to do', async () => {
   const nowhere = join(folder, 'nowhere')
-  await expect(openBuffer(nowhere)).rejects.toMatchObject({ what: `cannot read ${nowhere}`, exitCode: 2 })
-  await expect(openBuffer(folder)).rejects.toMatchObject({ what: `cannot read ${folder}`, why: 'it is a folder' })
+  await expect(openBuffer(nowhere)).rejects.toMatchObject({
+    what: `cannot read ${nowhere}`,
+    exitCode: 2,
+  })
+  await expect(openBuffer(folder)).rejects.toMatchObject({
+    what: `cannot read ${folder}`,
+    why: 'it is a folder',
+  })
   await expect(openBuffer(chunks(text), nowhere)).rejects.toMatchObject({
     what: `cannot buffer the import in ${nowhere}`,
   })

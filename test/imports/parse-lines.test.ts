@@ -1,4 +1,7 @@
-/** JSON Lines imports, and properties of both formats: every line is parsed, whatever mistakes the file has. */
+/**
+ * JSON Lines imports, and properties of both formats: every line is parsed, whatever mistakes the
+ * file has.
+ */
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -8,11 +11,24 @@ import { maxLineBytes, readTextLines } from '../../src/imports/csv-records.ts'
 import { detectFileForm } from '../../src/imports/file-form.ts'
 import { parseLines } from '../../src/imports/parse-lines.ts'
 import type { WritebackRequest } from '../../src/outbox/core/writeback-request.ts'
-import { anyRequest, chunks, conversation, parseAllLines, summarizeLine, visitor } from './request-fixtures.ts'
+import {
+  anyRequest,
+  chunks,
+  conversation,
+  parseAllLines,
+  summarizeLine,
+  visitor,
+} from './request-fixtures.ts'
 
-const reply = { operation: 'message', conversation_id: conversation, content: 'On its way', sender_name: 'Ann' }
+const reply = {
+  operation: 'message',
+  conversation_id: conversation,
+  content: 'On its way',
+  sender_name: 'Ann',
+}
 const note = { operation: 'note', visitor_id: visitor, content: 'Paid twice' }
-const json = (...values: readonly object[]) => values.map((value) => JSON.stringify(value)).join('\n')
+const json = (...values: readonly object[]) =>
+  values.map((value) => JSON.stringify(value)).join('\n')
 
 describe('JSON Lines', () => {
   test('one request per line, with or without a final line end', async () => {
@@ -24,9 +40,17 @@ describe('JSON Lines', () => {
       expect: null,
       expiresAt: null,
     }
-    expect(await parseAllLines(json(reply))).toMatchObject([{ line: 1, row: 1, result: { ok: true, request } }])
-    expect((await parseAllLines(json(reply, note))).map(summarizeLine)).toEqual(['1: message', '2: note'])
-    expect((await parseAllLines(`${json(reply, note)}\n`)).map(summarizeLine)).toEqual(['1: message', '2: note'])
+    expect(await parseAllLines(json(reply))).toMatchObject([
+      { line: 1, row: 1, result: { ok: true, request } },
+    ])
+    expect((await parseAllLines(json(reply, note))).map(summarizeLine)).toEqual([
+      '1: message',
+      '2: note',
+    ])
+    expect((await parseAllLines(`${json(reply, note)}\n`)).map(summarizeLine)).toEqual([
+      '1: message',
+      '2: note',
+    ])
   })
 
   test('blank lines are skipped, and lines are numbered as in an editor', async () => {
@@ -36,10 +60,9 @@ describe('JSON Lines', () => {
 
   test('a BOM at the start is dropped, and one in the middle is a mistake', async () => {
     expect((await parseAllLines(`\uFEFF${json(reply)}`)).map(summarizeLine)).toEqual(['1: message'])
-    expect((await parseAllLines(`${json(reply)}\n\uFEFF${json(note)}`)).map(summarizeLine)).toEqual([
-      '1: message',
-      '2: is not JSON',
-    ])
+    expect((await parseAllLines(`${json(reply)}\n\uFEFF${json(note)}`)).map(summarizeLine)).toEqual(
+      ['1: message', '2: is not JSON'],
+    )
   })
 
   test('an invalid line is a mistake, and the others are read', async () => {
@@ -56,7 +79,9 @@ describe('JSON Lines', () => {
 
   test('ids beyond 2^53 are read exactly', async () => {
     const file = `{"operation":"handled","conversation_id":"${conversation}","handled":true,"expect":9007199254740993}`
-    expect(await parseAllLines(file)).toMatchObject([{ result: { request: { expect: '9007199254740993' } } }])
+    expect(await parseAllLines(file)).toMatchObject([
+      { result: { request: { expect: '9007199254740993' } } },
+    ])
   })
 
   test('a JSON array is reported as invalid JSON Lines', async () => {
@@ -70,10 +95,21 @@ describe('JSON Lines', () => {
   test('a request written as JSON is read back unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(anyRequest, async (request) => {
-        const about = ['message', 'handled'].includes(request.operation) ? 'conversation_id' : 'visitor_id'
+        const about = ['message', 'handled'].includes(request.operation)
+          ? 'conversation_id'
+          : 'visitor_id'
         const { operation, target, payload, ref, expect: seen, expiresAt } = request
-        const line = { operation, [about]: target, ...payload, ref, expect: seen, expires_at: expiresAt }
-        expect((await parseAllLines(json(line))).map(({ result }) => result)).toEqual([{ ok: true, request }])
+        const line = {
+          operation,
+          [about]: target,
+          ...payload,
+          ref,
+          expect: seen,
+          expires_at: expiresAt,
+        }
+        expect((await parseAllLines(json(line))).map(({ result }) => result)).toEqual([
+          { ok: true, request },
+        ])
       }),
     )
   })
@@ -88,17 +124,29 @@ describe('any file', () => {
   })
 
   test('the first non-blank character decides the format, unless it is given', async () => {
-    expect((await parseAllLines(`\uFEFF\n  ${json(reply)}`)).map(summarizeLine)).toEqual(['2: message'])
-    expect((await parseAllLines(`\n\noperation,visitor_id,content\nnote,${visitor},Hi`)).map(summarizeLine)).toEqual([
-      '4: note',
+    expect((await parseAllLines(`\uFEFF\n  ${json(reply)}`)).map(summarizeLine)).toEqual([
+      '2: message',
     ])
-    expect((await parseAllLines('operation,visitor_id', 'jsonl')).map(summarizeLine)).toEqual(['1: is not JSON'])
-    expect((await parseAllLines(json(reply), 'csv')).map(summarizeLine)).toEqual([expect.stringMatching(/^1: /)])
+    expect(
+      (await parseAllLines(`\n\noperation,visitor_id,content\nnote,${visitor},Hi`)).map(
+        summarizeLine,
+      ),
+    ).toEqual(['4: note'])
+    expect((await parseAllLines('operation,visitor_id', 'jsonl')).map(summarizeLine)).toEqual([
+      '1: is not JSON',
+    ])
+    expect((await parseAllLines(json(reply), 'csv')).map(summarizeLine)).toEqual([
+      expect.stringMatching(/^1: /),
+    ])
   })
 
   test('invalid UTF-8 is rejected in its line and never becomes replacement characters', async () => {
     const latin1 = Buffer.from(`${json({ ...note, content: 'Grüße' })}`, 'latin1')
-    const file = Buffer.concat([Buffer.from(`${json(note)}\n`), latin1, Buffer.from(`\n${json(note)}`)])
+    const file = Buffer.concat([
+      Buffer.from(`${json(note)}\n`),
+      latin1,
+      Buffer.from(`\n${json(note)}`),
+    ])
     expect((await parseAllLines(file)).map(summarizeLine)).toEqual([
       '1: note',
       '2: is not UTF-8; save the file as "CSV UTF-8"',
@@ -120,7 +168,11 @@ describe('any file', () => {
   test('a line of 1 MiB is read, a longer one is a mistake, and the others are read', async () => {
     const padded = (length: number) => json(note).padEnd(length)
     const file = [padded(maxLineBytes), padded(maxLineBytes + 1), json(note)].join('\n')
-    expect((await parseAllLines(file)).map(summarizeLine)).toEqual(['1: note', '2: is longer than 1 MiB', '3: note'])
+    expect((await parseAllLines(file)).map(summarizeLine)).toEqual([
+      '1: note',
+      '2: is longer than 1 MiB',
+      '3: note',
+    ])
   })
 
   test('chunk boundaries do not matter', async () => {
@@ -150,7 +202,10 @@ describe('any file', () => {
     const options = { encoding: 'utf-8', lineEnd: 'lf' } as const
     for (const end of ['\n', '\r\n', ' \t\r\n']) {
       const found: (readonly [number, string])[] = []
-      for await (const { line, text } of readTextLines(chunks('a\n', end.repeat(200_000), 'b'), options))
+      for await (const { line, text } of readTextLines(
+        chunks('a\n', end.repeat(200_000), 'b'),
+        options,
+      ))
         if (text.trim() !== '') found.push([line, text])
       expect(found).toEqual([
         [1, 'a'],
@@ -208,7 +263,8 @@ describe('memory', () => {
       }
     }
     let lines = 0
-    for await (const { line } of parseLines(file(), detectFileForm(Buffer.from(head + row)))) lines += Math.sign(line)
+    for await (const { line } of parseLines(file(), detectFileForm(Buffer.from(head + row))))
+      lines += Math.sign(line)
     expect([1, 1_000 * thousands]).toContain(lines)
     // The files have 15 MB and more; a chunk that is still referenced may have a few.
     expect(most - before).toBeLessThan(12)

@@ -1,4 +1,6 @@
-/** Sheets of replies: what a row of one is, by which words columns are known, and what is refused. */
+/**
+ * Sheets of replies: what a row of one is, by which words columns are known, and what is refused.
+ */
 import { describe, expect, test } from 'vitest'
 import type { LineOptions } from '../../src/imports/parse-lines.ts'
 import { sheetHeader, sheetTemplate, toSheetLine } from '../../src/imports/reply-sheet.ts'
@@ -14,9 +16,13 @@ async function read(file: string, options: LineOptions = {}) {
     if (!result.ok) return `${row}: ${result.mistakes.map(mistakeText).join('; ')}`
     const { operation, target, payload } = result.request
     const words = 'content' in payload ? [payload.content] : []
-    return [row, operation, target === conversation ? 'here' : target, ...words, ...(ref === null ? [] : [ref])].join(
-      ' ',
-    )
+    return [
+      row,
+      operation,
+      target === conversation ? 'here' : target,
+      ...words,
+      ...(ref === null ? [] : [ref]),
+    ].join(' ')
   })
 }
 
@@ -26,8 +32,17 @@ describe('a row', () => {
   test('is a reply, a flag, the reply before the flag, or still to be written', async () => {
     let empty = 0
     const options = { onEmptyRow: () => void empty++ }
-    const rows = ['Hello,,Ann,a', ',yes,,b', '"Two\nlines",x,Ann,c', ',,Ann,d', ',no,,e', 'Bye,no,Ann,f']
-    expect(await read([head, ...rows.map((row) => `${conversation},${row}`)].join('\n'), options)).toEqual([
+    const rows = [
+      'Hello,,Ann,a',
+      ',yes,,b',
+      '"Two\nlines",x,Ann,c',
+      ',,Ann,d',
+      ',no,,e',
+      'Bye,no,Ann,f',
+    ]
+    expect(
+      await read([head, ...rows.map((row) => `${conversation},${row}`)].join('\n'), options),
+    ).toEqual([
       '2 message here Hello a',
       '3 handled here b handled',
       '4 message here Two\nlines c',
@@ -47,7 +62,9 @@ describe('a row', () => {
     expect(await read(`${head}\n${conversation},#N/A,maybe,Ann,a`)).toEqual([
       '2: content: is the error of a formula; handled: must be true or false',
     ])
-    expect(await read(`${head}\nnobody,Hello,yes,Ann,a`)).toEqual(['2: conversation_id: is not a UUID'])
+    expect(await read(`${head}\nnobody,Hello,yes,Ann,a`)).toEqual([
+      '2: conversation_id: is not a UUID',
+    ])
   })
 
   test('whose cells slipped aside is no empty one', async () => {
@@ -74,7 +91,9 @@ describe('columns', () => {
   test('are what a person says, first of all', async () => {
     const file = `conversation_id,Wir sagen,Antwort\n${conversation},Hallo,Danke`
     const columns = { wirsagen: 'content', antwort: 'ignored' }
-    expect(await read(file, { senderName: 'Ann' })).toEqual([expect.stringContaining('Wir sagen: unknown column')])
+    expect(await read(file, { senderName: 'Ann' })).toEqual([
+      expect.stringContaining('Wir sagen: unknown column'),
+    ])
     expect(await read(file, { senderName: 'Ann', columns })).toEqual(['2 message here Hallo'])
   })
 
@@ -85,7 +104,9 @@ describe('columns', () => {
     ['what the customer wrote is no reply', 'conversation_id,message'],
     ['two could be the reply', 'conversation_id,Antwort,Reply'],
   ])('are refused where %s', async ([, header]) => {
-    expect(await read(`${header}\n${conversation},x,y`, { senderName: 'Ann' })).toEqual([expect.stringMatching(/^1: /)])
+    expect(await read(`${header}\n${conversation},x,y`, { senderName: 'Ann' })).toEqual([
+      expect.stringMatching(/^1: /),
+    ])
   })
 })
 
@@ -96,7 +117,11 @@ describe('an address or a name', () => {
       : { mistake: { field: 'visitor_email', why: 'nobody', found: email, override: null } }
 
   test('says whose conversation it is where a row has no id', async () => {
-    const rows = ['Hello,ada@example.com,', 'Bye,bob@example.com,', `Again,bob@example.com,${conversation}`]
+    const rows = [
+      'Hello,ada@example.com,',
+      'Bye,bob@example.com,',
+      `Again,bob@example.com,${conversation}`,
+    ]
     const file = `content,Kunden-Mail,conversation_id\n${rows.join('\n')}`
     const options = { senderName: 'Ann', findConversation }
     expect(await read(file, options)).toEqual([
@@ -138,6 +163,8 @@ describe('what is downloaded', () => {
 
   test('the template explains its columns in a row that is skipped', async () => {
     expect(sheetTemplate).toContain('not sent if a visitor has written since')
-    expect(await read(`${sheetTemplate}${conversation},,,Hello,,Ann,,,`)).toEqual(['3 message here Hello'])
+    expect(await read(`${sheetTemplate}${conversation},,,Hello,,Ann,,,`)).toEqual([
+      '3 message here Hello',
+    ])
   })
 })

@@ -13,7 +13,9 @@ import { cleanKey } from '../../src/values/invisible.ts'
 export const conversation = '0b6d6f3e-1111-4222-8333-444455556666'
 export const visitor = '9f8e7d6c-aaaa-4bbb-8ccc-ddddeeeeffff'
 
-export async function* chunks(...texts: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
+export async function* chunks(
+  ...texts: readonly (string | Uint8Array)[]
+): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text)
 }
 
@@ -62,17 +64,23 @@ export const trickyText = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-/** A text of which nothing can be seen, such as the filler of Hangul, counts as empty: nobody would know who wrote. */
+/**
+ * A text of which nothing can be seen, such as the filler of Hangul, counts as empty: nobody would
+ * know who wrote.
+ */
 const visible = /[^\s\p{Default_Ignorable_Code_Point}]/u
 
 function text(maxLength: number) {
   return trickyText
     .map((value) => value.slice(0, maxLength))
-    .filter((value) => visible.test(value) && value.isWellFormed() && !/[\p{Cc}--[\n\r\t]]/v.test(value))
+    .filter(
+      (value) => visible.test(value) && value.isWellFormed() && !/[\p{Cc}--[\n\r\t]]/v.test(value),
+    )
     .filter((value) => textDamage(value) === undefined)
 }
 
-const singleLineText = (maxLength: number) => text(maxLength).filter((value) => !/[\n\r\t]/.test(value))
+const singleLineText = (maxLength: number) =>
+  text(maxLength).filter((value) => !/[\n\r\t]/.test(value))
 
 const commonFields = {
   ref: fc.option(

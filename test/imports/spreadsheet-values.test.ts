@@ -1,4 +1,7 @@
-/** What people and spreadsheets write into columns and cells: what is read, and what is refused before a customer reads it. */
+/**
+ * What people and spreadsheets write into columns and cells: what is read, and what is refused
+ * before a customer reads it.
+ */
 import { describe, expect, test } from 'vitest'
 import type { ParseOptions } from '../../src/imports/open-file.ts'
 import { mistakeText } from '../../src/outbox/core/writeback-request.ts'
@@ -33,11 +36,20 @@ describe('the first row', () => {
   })
 
   test.for<[header: string, mistakes: readonly (readonly [string, string | null])[]]>([
-    ['operation,visitor,content', [['visitor: unknown column; did you mean visitor_id?', 'column B']]],
-    ['operation,visitor_id,Contnet', [['Contnet: unknown column; did you mean content?', 'column C']]],
+    [
+      'operation,visitor,content',
+      [['visitor: unknown column; did you mean visitor_id?', 'column B']],
+    ],
+    [
+      'operation,visitor_id,Contnet',
+      [['Contnet: unknown column; did you mean content?', 'column C']],
+    ],
     ['operation,visitor_id,content,Agent', [['Agent: unknown column', 'column D']]],
     ['Operation,visitor_id,content,Content', [['content: appears twice', 'columns C and D']]],
-    ['visitor_id,content', [['operation: column is missing; the first row must name the columns', null]]],
+    [
+      'visitor_id,content',
+      [['operation: column is missing; the first row must name the columns', null]],
+    ],
     [
       'id 1,Sent to,content',
       [
@@ -68,13 +80,22 @@ describe('the first row', () => {
 
   test('other columns are let through where they are named, or all', async () => {
     const file = `operation,visitor_id,content,Owner,\nnote,${visitor},x,Bob,y`
-    const unnamed = 'has a value in a column without a name: is a separator in a text, without quotes around it?'
-    expect(await parse(file, { ignoreColumns: ['owner '] })).toEqual([[2, [unnamed, 'column E: y']]])
+    const unnamed =
+      'has a value in a column without a name: is a separator in a text, without quotes around it?'
+    expect(await parse(file, { ignoreColumns: ['owner '] })).toEqual([
+      [2, [unnamed, 'column E: y']],
+    ])
     expect(await parse(file, { ignoreColumns: 'all' })).toMatchObject([{ row: 2, content: 'x' }])
     const both = `operation,visitor_id,conversation_id,content\nnote,${visitor},${conversation},x`
-    expect(await parse(both)).toEqual([[2, ['conversation_id: is not a field of this operation', conversation]]])
-    expect(await parse(both, { ignoreColumns: ['Conversation ID'] })).toMatchObject([{ content: 'x', target: visitor }])
-    expect(await parse(file, { ignoreColumns: ['Team'] })).toEqual([[1, ['Owner: unknown column', 'column D']]])
+    expect(await parse(both)).toEqual([
+      [2, ['conversation_id: is not a field of this operation', conversation]],
+    ])
+    expect(await parse(both, { ignoreColumns: ['Conversation ID'] })).toMatchObject([
+      { content: 'x', target: visitor },
+    ])
+    expect(await parse(file, { ignoreColumns: ['Team'] })).toEqual([
+      [1, ['Owner: unknown column', 'column D']],
+    ])
   })
 
   test('again, as in files that were joined, is skipped', async () => {
@@ -126,11 +147,15 @@ describe('true and false', () => {
   const no = ['nein', 'FALSCH', 'FAUX', 'FALSO', 'FAŁSZ', 'YANLIŞ', 'ЛОЖЬ', '☐', '0.0', 'N']
 
   test.for([...yes, '1.0', 'on', '\u00a0Yes\u200b'])('%s is true', async (word) => {
-    expect(await parseRow(header, `handled,${conversation},${word}`)).toMatchObject({ handled: true })
+    expect(await parseRow(header, `handled,${conversation},${word}`)).toMatchObject({
+      handled: true,
+    })
   })
 
   test.for(no)('%s is false', async (word) => {
-    expect(await parseRow(header, `handled,${conversation},${word}`)).toMatchObject({ handled: false })
+    expect(await parseRow(header, `handled,${conversation},${word}`)).toMatchObject({
+      handled: false,
+    })
   })
 
   test.for(['-', '?', 'maybe', 'True or false', '10'])('%s is neither', async (word) => {
@@ -183,21 +208,51 @@ describe('texts', () => {
   const header = 'operation,visitor_id,content,name,email'
   const note = (content: string) => parseRow(header, `note,${visitor},${content}`)
 
-  test.for(['“Hi” it’s us – bonjour\u00a0!', 'a\u00a0b', '  indented  ', 'x\u200dy', '#1', '# VIP', '5 % = 5/100'])(
-    'are sent exactly as they were written: %s',
-    async (content) => {
-      expect(await note(content)).toMatchObject({ content })
-    },
-  )
+  test.for([
+    '“Hi” it’s us – bonjour\u00a0!',
+    'a\u00a0b',
+    '  indented  ',
+    'x\u200dy',
+    '#1',
+    '# VIP',
+    '5 % = 5/100',
+  ])('are sent exactly as they were written: %s', async (content) => {
+    expect(await note(content)).toMatchObject({ content })
+  })
 
   test('of one line lose outer spaces', async () => {
     const row = `visitor,${visitor},,\u00a0Ada  Lovelace ,ada@example.com\u00a0`
-    expect(await parseRow(header, row)).toMatchObject({ name: 'Ada  Lovelace', email: 'ada@example.com' })
+    expect(await parseRow(header, row)).toMatchObject({
+      name: 'Ada  Lovelace',
+      email: 'ada@example.com',
+    })
   })
 
   test.for([
-    ...['#N/A', '#REF!', '#DIV/0!', '#NAME?', '#VALUE!', '#NULL!', '#SPILL!', '#ERROR!', '#GETTING_DATA!'],
-    ...['#NV', '#BEZUG!', '#WERT!', '#ZAHL!', '#¡REF!', '#¿NOMBRE?', '#¡DIV/0!', '#NOM?', '#N/D', '#RIF!', '#ИМЯ?'],
+    ...[
+      '#N/A',
+      '#REF!',
+      '#DIV/0!',
+      '#NAME?',
+      '#VALUE!',
+      '#NULL!',
+      '#SPILL!',
+      '#ERROR!',
+      '#GETTING_DATA!',
+    ],
+    ...[
+      '#NV',
+      '#BEZUG!',
+      '#WERT!',
+      '#ZAHL!',
+      '#¡REF!',
+      '#¿NOMBRE?',
+      '#¡DIV/0!',
+      '#NOM?',
+      '#N/D',
+      '#RIF!',
+      '#ИМЯ?',
+    ],
     ...['Err:502', '########'],
   ])('that are the error of a formula are refused: %s', async (cell) => {
     expect(await note(cell)).toEqual([2, ['content: is the error of a formula', cell]])
@@ -205,8 +260,14 @@ describe('texts', () => {
 
   test.for([
     ['GrÃ¼ÃŸe', 'was read in the wrong encoding before it was saved: Ã¼ instead of ü'],
-    ...['GrÃ¼ÃŸe aus Köln', '„Hallo“ aus Ã–sterreich 😀', 'Ľúbim â‚¬ 5', 'Señor 10Â\xa0000 â‚¬'].map(
-      (text) => [text, 'was read in the wrong encoding before it was saved: Ã¼ instead of ü'] as const,
+    ...[
+      'GrÃ¼ÃŸe aus Köln',
+      '„Hallo“ aus Ã–sterreich 😀',
+      'Ľúbim â‚¬ 5',
+      'Señor 10Â\xa0000 â‚¬',
+    ].map(
+      (text) =>
+        [text, 'was read in the wrong encoding before it was saved: Ã¼ instead of ü'] as const,
     ),
     ['Itâ€™s here', 'was read in the wrong encoding before it was saved: Ã¼ instead of ü'],
     ['Gr��e', 'has � where a program could not read a letter; take the text from its source again'],
@@ -249,7 +310,9 @@ describe('texts', () => {
   })
 
   test('a separator without quotes around its text does not cut the text', async () => {
-    expect(await parseRow('operation,visitor_id,content', `note,${visitor},Dear Ada, thank you`)).toEqual([
+    expect(
+      await parseRow('operation,visitor_id,content', `note,${visitor},Dear Ada, thank you`),
+    ).toEqual([
       2,
       [
         'has a value in a column without a name: is a separator in a text, without quotes around it?',

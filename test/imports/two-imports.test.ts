@@ -1,4 +1,7 @@
-/** What happens beside an import: two people import the same replies, or a program writes to the file. */
+/**
+ * What happens beside an import: two people import the same replies, or a program writes to the
+ * file.
+ */
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,9 +18,18 @@ for (const database of databases)
     const folder = createTempFolder()
     const importAs = async (name: string, onChecked: () => Promise<void>) => {
       const path = join(folder, name)
-      await writeFile(path, `operation,conversation_id,content,sender_name\nmessage,${conversation(1)},Hello,${name}\n`)
+      await writeFile(
+        path,
+        `operation,conversation_id,content,sender_name\nmessage,${conversation(1)},Hello,${name}\n`,
+      )
       const buffer = await openImportBuffer(path)
-      const rules = { approveOver: null, draft: false, allowDuplicates: false, mistakesTarget: null, now: Date.now() }
+      const rules = {
+        approveOver: null,
+        draft: false,
+        allowDuplicates: false,
+        mistakesTarget: null,
+        now: Date.now(),
+      }
       const people = { project: 'shop', createdBy: name, expiresAt: null, title: null, note: null }
       const options = { ...rules, ...people, onChecked, onProgress: () => {} }
       return importRequests(admin, { buffer, name, parse: {} }, options).finally(buffer.close)
@@ -44,11 +56,19 @@ for (const [what, changed] of [
     const path = join(createTempFolder(), 'replies.csv')
     await writeFile(path, [header, row(1), row(2)].join('\n'))
     const buffer = await openImportBuffer(path)
-    const rules = { approveOver: null, draft: false, allowDuplicates: false, mistakesTarget: null, now: Date.now() }
+    const rules = {
+      approveOver: null,
+      draft: false,
+      allowDuplicates: false,
+      mistakesTarget: null,
+      now: Date.now(),
+    }
     const people = { project: 'shop', createdBy: 'ann', expiresAt: null, title: null, note: null }
     const onChecked = () => writeFile(path, changed.join('\n'))
     const options = { ...rules, ...people, onChecked, onProgress: () => {} }
-    const importing = importRequests(admin, { buffer, name: path, parse: {} }, options).finally(buffer.close)
+    const importing = importRequests(admin, { buffer, name: path, parse: {} }, options).finally(
+      buffer.close,
+    )
     await expect(importing).rejects.toMatchObject({ why: 'it changed while it was read' })
     expect(await admin.countByStatus({})).toEqual({})
   })

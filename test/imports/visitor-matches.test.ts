@@ -1,4 +1,7 @@
-/** Whose conversation a row of a sheet is for, by address or exact name: certain, or refused with the candidates. */
+/**
+ * Whose conversation a row of a sheet is for, by address or exact name: certain, or refused with
+ * the candidates.
+ */
 import { expect, test } from 'vitest'
 import { openMirror } from '../../src/app/facts.ts'
 import { findVisitorConversations } from '../../src/imports/sql/visitor-matches.ts'
@@ -29,7 +32,9 @@ for (const db of databases)
     const find = async (email: string | null, name: string | null) => {
       const [match] = await findVisitorConversations(warehouse.projectDb('main'), [{ email, name }])
       if (match === undefined) return match
-      return 'mistake' in match ? `${match.mistake.why}: ${match.mistake.found}` : match.conversationId
+      return 'mistake' in match
+        ? `${match.mistake.why}: ${match.mistake.found}`
+        : match.conversationId
     }
     expect(await find('ada@example.COM', null)).toBe('ada-open')
     expect(await find(null, 'Ada Lovelace')).toBe('ada-open')
@@ -41,7 +46,9 @@ for (const db of databases)
     expect(several).toContain('max1-one Max Muster, handled, last 2026-01-01 12:00')
     expect(several).toContain('max1-two')
     // The one with the open conversation need not be the one who is meant.
-    expect(await find(null, 'Max Muster')).toMatch(/several conversations.*: Max Muster: max2-open .* · max1-one /)
+    expect(await find(null, 'Max Muster')).toMatch(
+      /several conversations.*: Max Muster: max2-open .* · max1-one /,
+    )
   })
 
 test('many addresses are found among many visitors of SQLite in one pass', async () => {
@@ -49,7 +56,10 @@ test('many addresses are found among many visitors of SQLite in one pass', async
   await warehouse.query(`insert into visitors (project_id, id, email, raw, synced_at, asked_at)
     with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
     select 'main', 'v' || i, 'Person' || i || '@example.com', '{}', '2026-01-01T00:00:00Z', 1 from n`)
-  const sought = Array.from({ length: 4000 }, (_, n) => ({ email: `person${4 * n + 4}@example.com`, name: null }))
+  const sought = Array.from({ length: 4000 }, (_, n) => ({
+    email: `person${4 * n + 4}@example.com`,
+    name: null,
+  }))
   const startedAt = performance.now()
   const matches = await findVisitorConversations(warehouse.projectDb('main'), sought)
   expect(new Set(matches.map((match) => 'mistake' in match && match.mistake.why))).toEqual(

@@ -1,8 +1,18 @@
-/** What jobs rely on, whatever the queue is kept in: one specification for Redis and the process itself. */
+/**
+ * What jobs rely on, whatever the queue is kept in: one specification for Redis and the process
+ * itself.
+ */
 import { randomUUID } from 'node:crypto'
 import { DateTime } from 'luxon'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Backend, JobHandler, JobQueue, JobResult, NewJob, Recurrence } from '../../jobs/backends/backend.ts'
+import type {
+  Backend,
+  JobHandler,
+  JobQueue,
+  JobResult,
+  NewJob,
+  Recurrence,
+} from '../../jobs/backends/backend.ts'
 import { type QueueFixture, queueFixtures } from './queue-fixtures.ts'
 
 type Data = { readonly name: string }
@@ -10,16 +20,23 @@ const done: JobResult = { do: 'done' }
 const hourMs = 3_600_000
 
 /** A handler that records names; `ran(n)` resolves with them once that many jobs have begun. */
-function recordJobs(resultOf: (name: string, time: number) => JobResult | Promise<JobResult> = () => done) {
+function recordJobs(
+  resultOf: (name: string, time: number) => JobResult | Promise<JobResult> = () => done,
+) {
   const names: string[] = []
-  const waiting: { readonly count: number; readonly resolve: (names: readonly string[]) => void }[] = []
+  const waiting: {
+    readonly count: number
+    readonly resolve: (names: readonly string[]) => void
+  }[] = []
   const work: JobHandler<Data> = async ({ data: { name } }) => {
     names.push(name)
     for (const { count, resolve } of waiting) if (names.length >= count) resolve([...names])
     return resultOf(name, names.filter((other) => other === name).length)
   }
   const ran = (count: number): Promise<readonly string[]> =>
-    new Promise((resolve) => (names.length >= count ? resolve([...names]) : waiting.push({ count, resolve })))
+    new Promise((resolve) =>
+      names.length >= count ? resolve([...names]) : waiting.push({ count, resolve }),
+    )
   return { work, ran, names }
 }
 
@@ -66,7 +83,9 @@ for (const { kind, make } of queueFixtures) {
       const { queue } = fresh()
       await setSchedule(queue, { pattern: '30 3 * * *', tz: 'Asia/Kathmandu' })
       const next = await nextOf(queue)
-      expect(DateTime.fromMillis(next, { zone: 'Asia/Kathmandu' }).toFormat('HH:mm:ss')).toBe('03:30:00')
+      expect(DateTime.fromMillis(next, { zone: 'Asia/Kathmandu' }).toFormat('HH:mm:ss')).toBe(
+        '03:30:00',
+      )
       expect(next - Date.now()).toBeLessThanOrEqual(24 * hourMs)
     })
 
@@ -104,7 +123,8 @@ for (const { kind, make } of queueFixtures) {
       const addAgain = () => add('again', { deduplication: { id: 'shop' } })
       await add('first', { deduplication: { id: 'shop' } })
       await addAgain()
-      // One job runs at a time, so each of these adds while the id is taken, however slow the store is.
+      // One job runs at a time, so each of these adds while the id is taken, however slow the store
+      // is.
       const { work, ran } = recordJobs(async (name, time) => {
         if (name !== 'last' && name !== 'again') await addAgain()
         if (name === 'first') await add(time === 1 ? 'while it is delayed' : 'last')
@@ -118,7 +138,8 @@ for (const { kind, make } of queueFixtures) {
 
     test('what is added while its job runs follows it, if that is wanted: once, the last one', async () => {
       const { add, start } = fresh()
-      const again = (name: string) => add(name, { deduplication: { id: 'shop', keepLastIfActive: true } })
+      const again = (name: string) =>
+        add(name, { deduplication: { id: 'shop', keepLastIfActive: true } })
       const [begun, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       const { work, ran } = recordJobs(async (name) => {
         if (name === 'first') begun.resolve()
@@ -158,7 +179,8 @@ for (const { kind, make } of queueFixtures) {
       await addDelayed('while it is delayed')
       expect(await ran(2)).toEqual(['first', 'while it runs'])
       // The clock of a timer may be a millisecond ahead.
-      for (const [n, at] of begunAt.entries()) expect(at - addedAt[n]!).toBeGreaterThanOrEqual(delayMs - 2)
+      for (const [n, at] of begunAt.entries())
+        expect(at - addedAt[n]!).toBeGreaterThanOrEqual(delayMs - 2)
       await addDelayed('last')
       expect(await ran(3)).toEqual([...names.slice(0, 2), 'last'])
     })
@@ -178,7 +200,9 @@ for (const { kind, make } of queueFixtures) {
       })
       start(work)
       expect(await ran(2)).toEqual(['first', 'first'])
-      await expect.poll(() => add('third', options).then(() => names.slice(0, 3))).toEqual(['first', 'first', 'third'])
+      await expect
+        .poll(() => add('third', options).then(() => names.slice(0, 3)))
+        .toEqual(['first', 'first', 'third'])
     })
 
     test('jobs run in the order of arrival, and one that continues does so behind the others', async () => {

@@ -5,10 +5,16 @@ import type { HttpRoutes } from '../../src/http/server.ts'
 import { startTestServer, token, tokenOptions } from '../http/test-server.ts'
 
 test('the queue board comes from this server alone, and allows the browser no other host', async () => {
-  const board: HttpRoutes = { prefix: '/queues', auth: 'token', load: async () => bullBoardPlugin([]) }
+  const board: HttpRoutes = {
+    prefix: '/queues',
+    auth: 'token',
+    load: async () => bullBoardPlugin([]),
+  }
   const { ask } = await startTestServer({ ...tokenOptions, plugins: [board] })
   expect(await ask('/queues/')).toMatchObject({ status: 401 })
-  const { status, headers, text } = await ask('/queues/', { headers: { authorization: `Bearer ${token}` } })
+  const { status, headers, text } = await ask('/queues/', {
+    headers: { authorization: `Bearer ${token}` },
+  })
   expect(status).toBe(200)
   expect(text).toContain('id="root"')
   const loaded = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address)

@@ -3,9 +3,19 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { JobHandler, JobResult, JobWorkerOptions, Recurrence } from '../../jobs/backends/backend.ts'
+import type {
+  JobHandler,
+  JobResult,
+  JobWorkerOptions,
+  Recurrence,
+} from '../../jobs/backends/backend.ts'
 import { type BullQueue, ensureSchedule } from '../../jobs/backends/bullmq/bullmq.ts'
-import { type BullBackend, type BullFixture, createCrashableRedis, createRedisFixture } from './queue-fixtures.ts'
+import {
+  type BullBackend,
+  type BullFixture,
+  createCrashableRedis,
+  createRedisFixture,
+} from './queue-fixtures.ts'
 
 type Data = { readonly name: string }
 const done: JobResult = { do: 'done' }
@@ -17,7 +27,9 @@ const hourMs = 60 * minuteMs
 /** Jobs of a killed process are found within a second. */
 const shortLocks: JobWorkerOptions = { lockMs: 300 }
 
-/** A handler that counts jobs; `all` resolves with their names once `expected` of them have started. */
+/**
+ * A handler that counts jobs; `all` resolves with their names once `expected` of them have started.
+ */
 function countJobs(expected: number, resultOf: () => JobResult | Promise<JobResult> = () => done) {
   const names: string[] = []
   const all = Promise.withResolvers<string[]>()
@@ -86,8 +98,11 @@ describe('jobs in Redis', () => {
       data: { name },
     }))
     await Promise.all([1, 2, 3, 4, 5].map(() => backend.ensureSchedules(queue, schedules)))
-    expect((await pending(queue)).toSorted()).toEqual(names.map((name) => `sync ${name}`).toSorted())
-    for (const { next } of await queue.getJobSchedulers()) expect(next! - Date.now()).toBeLessThanOrEqual(hourMs)
+    expect((await pending(queue)).toSorted()).toEqual(
+      names.map((name) => `sync ${name}`).toSorted(),
+    )
+    for (const { next } of await queue.getJobSchedulers())
+      expect(next! - Date.now()).toBeLessThanOrEqual(hourMs)
   })
 
   test('a changed schedule takes effect with one pending run, and a removed one has none', async () => {
@@ -108,7 +123,12 @@ describe('jobs in Redis', () => {
 
   test('a schedule that has stopped is restarted', async () => {
     const { queue } = fresh()
-    const schedule = { id: 'shop', recurrence: { every: minuteMs, offset: 1 }, job: 'sync', data: { name: 'shop' } }
+    const schedule = {
+      id: 'shop',
+      recurrence: { every: minuteMs, offset: 1 },
+      job: 'sync',
+      data: { name: 'shop' },
+    }
     await ensureSchedule(queue, schedule, Date.now())
     // BullMQ itself does not remove a schedule's run.
     await queue.clean(0, 0, 'delayed')

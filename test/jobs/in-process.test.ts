@@ -77,7 +77,9 @@ test('failed attempts are repeated after longer and longer delays', async () => 
     ran.push(Date.now() - start)
     throw new Error('unexpected')
   })
-  await queue.addBulk([{ name: 'job', data: {}, opts: { attempts: 3, backoff: { type: 'exponential', delay: 5000 } } }])
+  await queue.addBulk([
+    { name: 'job', data: {}, opts: { attempts: 3, backoff: { type: 'exponential', delay: 5000 } } },
+  ])
   await vi.advanceTimersByTimeAsync(hourMs)
   expect(ran).toEqual([0, 5000, 15_000])
 })

@@ -44,12 +44,18 @@ describe('a server', () => {
   test('that is down is waited for, then named without its password', async () => {
     const port = await freePort()
     const error = await refusal(`redis://user:a%20secret@127.0.0.1:${port}/0`, 300)
-    expect(error).toMatchObject({ exitCode: 1, what: `cannot use the queue redis://127.0.0.1:${port}/0` })
+    expect(error).toMatchObject({
+      exitCode: 1,
+      what: `cannot use the queue redis://127.0.0.1:${port}/0`,
+    })
   })
 
   test('that starts late is not too late', async () => {
     const port = await freePort()
-    const opening = openBackend(`redis://127.0.0.1:${port}`, { log: silentLog, connectTimeoutMs: 20_000 })
+    const opening = openBackend(`redis://127.0.0.1:${port}`, {
+      log: silentLog,
+      connectTimeoutMs: 20_000,
+    })
     const { hostname, port: real } = new URL(redis.url)
     let calls = 0
     const late = createServer((socket) => {
@@ -68,8 +74,13 @@ describe('a server', () => {
     const admin = new Redis(redis.url)
     await admin.acl('SETUSER', 'user', 'on', '>right', '~*', '+@all')
     admin.disconnect()
-    const wrong = at(redis.url, (url) => Object.assign(url, { username: 'user', password: 'a secret' }))
-    expect(await refusal(wrong, 20_000)).toMatchObject({ exitCode: 2, why: expect.stringMatching(/WRONGPASS/) })
+    const wrong = at(redis.url, (url) =>
+      Object.assign(url, { username: 'user', password: 'a secret' }),
+    )
+    expect(await refusal(wrong, 20_000)).toMatchObject({
+      exitCode: 2,
+      why: expect.stringMatching(/WRONGPASS/),
+    })
   })
 
   /** What each does to the server; its configuration is restored by `heal`. */
@@ -125,17 +136,26 @@ describe('a server', () => {
 
   test('Redis without the database, or with missing permissions, needs a person and says what to do', async () => {
     const elsewhere = at(redis.url, (url) => Object.assign(url, { pathname: '/4711' }))
-    expect(await refusal(elsewhere, 20_000)).toMatchObject({ exitCode: 2, why: 'this Redis has no database 4711' })
+    expect(await refusal(elsewhere, 20_000)).toMatchObject({
+      exitCode: 2,
+      why: 'this Redis has no database 4711',
+    })
     const admin = new Redis(redis.url)
     const rules: readonly (readonly [string, readonly string[], RegExp])[] = [
       ['keyless', ['~other:*', '+@all'], /lacks a permission: .*(key|NOPERM)/],
-      ['reader', ['~deskmirror:*', '+@read', '+@connection', '+eval', '+info'], /lacks a permission: HSET/],
+      [
+        'reader',
+        ['~deskmirror:*', '+@read', '+@connection', '+eval', '+info'],
+        /lacks a permission: HSET/,
+      ],
       ['unscripted', ['~deskmirror:*', '+@all', '-@scripting'], /lacks a permission: EVAL/],
       ['impatient', ['~deskmirror:*', '+@all', '-bzpopmin'], /lacks a permission: BZPOPMIN/],
     ]
     for (const [user, rule, why] of rules) {
       await admin.acl('SETUSER', user, 'on', '>a secret', ...rule)
-      const url = at(redis.url, (target) => Object.assign(target, { username: user, password: 'a secret' }))
+      const url = at(redis.url, (target) =>
+        Object.assign(target, { username: user, password: 'a secret' }),
+      )
       expect(await refusal(url, 20_000)).toMatchObject({
         exitCode: 2,
         why: expect.stringMatching(why),
@@ -143,9 +163,20 @@ describe('a server', () => {
       })
     }
     // The advised permissions are enough.
-    await admin.acl('SETUSER', 'advised', 'on', '>a secret', '~deskmirror:*', '+@all', '-@dangerous', '+info')
+    await admin.acl(
+      'SETUSER',
+      'advised',
+      'on',
+      '>a secret',
+      '~deskmirror:*',
+      '+@all',
+      '-@dangerous',
+      '+info',
+    )
     admin.disconnect()
-    const advised = at(redis.url, (target) => Object.assign(target, { username: 'advised', password: 'a secret' }))
+    const advised = at(redis.url, (target) =>
+      Object.assign(target, { username: 'advised', password: 'a secret' }),
+    )
     const backend = await openBackend(advised, { log: silentLog })
     const ran = Promise.withResolvers<void>()
     backend.worker('q', async () => {
@@ -163,7 +194,9 @@ describe('a server', () => {
     const { log, events } = captureEvents()
     const backend = await openBackend(redis.url, { log })
     expect(backend.warnings).toEqual([expect.stringMatching(/allkeys-lru.*noeviction/)])
-    expect(events).toEqual([expect.objectContaining({ event: 'queue.warning', why: backend.warnings[0] })])
+    expect(events).toEqual([
+      expect.objectContaining({ event: 'queue.warning', why: backend.warnings[0] }),
+    ])
     await admin.config('SET', 'maxmemory-policy', 'noeviction')
     admin.disconnect()
     await backend.close()
@@ -174,15 +207,21 @@ describe('a server', () => {
     const { log, events } = captureEvents()
     const backend = (await openBackend(stopped.url, { log, requestTimeoutMs: 300 })) as BullBackend
     const queues = ['a', 'b', 'c'].map((name) => backend.queue(name))
-    const workers = ['a', 'b', 'c'].map((name) => backend.worker(name, async () => ({ do: 'done' })))
+    const workers = ['a', 'b', 'c'].map((name) =>
+      backend.worker(name, async () => ({ do: 'done' })),
+    )
     await Promise.all(workers.map((worker) => once(worker, 'drained')))
     await stopped.stop()
-    const added = await Promise.allSettled(queues.map((queue) => queue.addBulk([{ name: 'job', data: {} }])))
+    const added = await Promise.allSettled(
+      queues.map((queue) => queue.addBulk([{ name: 'job', data: {} }])),
+    )
     const named = { what: `cannot use the queue ${stopped.url}` }
     expect(added).toMatchObject(Array(3).fill({ status: 'rejected', reason: named }))
     await vi.waitUntil(() => events.length > 0, { interval: 10, timeout: 120_000 })
     await backend.close()
-    expect(events).toEqual([expect.objectContaining({ event: 'queue.disconnected', server: stopped.url })])
+    expect(events).toEqual([
+      expect.objectContaining({ event: 'queue.disconnected', server: stopped.url }),
+    ])
   })
 })
 
@@ -192,7 +231,8 @@ async function failToSave(admin: Redis): Promise<void> {
   chmodSync(folder, 0o500)
   await admin.config('SET', 'save', '3600 1')
   await admin.bgsave()
-  const failed = async () => (await admin.info('persistence')).includes('rdb_last_bgsave_status:err')
+  const failed = async () =>
+    (await admin.info('persistence')).includes('rdb_last_bgsave_status:err')
   await vi.waitUntil(failed, { interval: 20, timeout: 60_000 })
   chmodSync(folder, 0o700)
 }

@@ -30,9 +30,15 @@ type Crash = (meanwhile: () => Promise<void>) => Promise<void>
 
 export const silentLog = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
-const inProcess: QueueFixture = { open: () => openBackend('embedded', { log: silentLog }), drop: async () => {} }
+const inProcess: QueueFixture = {
+  open: () => openBackend('embedded', { log: silentLog }),
+  drop: async () => {},
+}
 
-export const queueFixtures: readonly { readonly kind: BackendKind; readonly make: () => Promise<QueueFixture> }[] = [
+export const queueFixtures: readonly {
+  readonly kind: BackendKind
+  readonly make: () => Promise<QueueFixture>
+}[] = [
   { kind: 'redis', make: createRedisFixture },
   { kind: 'embedded', make: async () => inProcess },
 ]
@@ -49,8 +55,13 @@ function createFixture(url: string, prefix: string, drop: () => Promise<void>): 
 /** Resolves once the program has reported that it started. */
 async function startProgram(file: string, args: readonly string[]): Promise<ChildProcess> {
   const program = new URL(file, import.meta.url).pathname
-  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
-  await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(() => Promise.reject(new Error('ended')))])
+  const child = spawn(process.execPath, [program, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await Promise.race([
+    once(child.stdout, 'data'),
+    once(child, 'exit').then(() => Promise.reject(new Error('ended'))),
+  ])
   return child
 }
 
@@ -66,7 +77,10 @@ export async function startTestRedis(): Promise<string> {
   return (await redis).url
 }
 
-/** Each test has its own database of the Redis. There are sixteen, of which single tests use the last three. */
+/**
+ * Each test has its own database of the Redis. There are sixteen, of which single tests use the
+ * last three.
+ */
 let redisDatabase = 0
 
 /** Returns the address of a database that no other test of this process uses now. */

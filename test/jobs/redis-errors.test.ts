@@ -13,7 +13,11 @@ test('the server is named where it does not answer, and not for a mistake of the
 test('locks of jobs that ended during an outage are part of it', () => {
   const events: string[] = []
   const log = pino({}, { write: (line: string) => events.push(JSON.parse(line).event) })
-  const { onError, stop } = createRedisErrorLog({ server: 'redis', ping: async () => {} }, log, () => {})
+  const { onError, stop } = createRedisErrorLog(
+    { server: 'redis', ping: async () => {} },
+    log,
+    () => {},
+  )
   const lost = ['could not renew lock for job 254', 'Missing lock for job 256. moveToDelayed']
   onError(new Error(lost[0]))
   onError(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))

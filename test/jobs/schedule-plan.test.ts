@@ -12,7 +12,12 @@ import {
   syncJobsOfSchedule,
 } from '../../jobs/schedule-plan.ts'
 import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
-import { type Config, defaultProject, type ProjectConfig, settingsNeedingRestart } from '../../src/config/config.ts'
+import {
+  type Config,
+  defaultProject,
+  type ProjectConfig,
+  settingsNeedingRestart,
+} from '../../src/config/config.ts'
 import { defaultSchedules } from '../../src/config/default-schedules.ts'
 import type { FailingJob } from '../../src/maintenance/maintenance.ts'
 import { secret } from '../../src/values/secret.ts'
@@ -27,8 +32,13 @@ const shop = defaultProject({
 })
 
 describe('a schedule firing starts', () => {
-  const streams = (schedule: Parameters<typeof syncJobsOfSchedule>[0], project: ProjectConfig = shop) =>
-    syncJobsOfSchedule(schedule, project).map(({ queue, job }) => `${queue}: ${job.stream}, ${job.mode}`)
+  const streams = (
+    schedule: Parameters<typeof syncJobsOfSchedule>[0],
+    project: ProjectConfig = shop,
+  ) =>
+    syncJobsOfSchedule(schedule, project).map(
+      ({ queue, job }) => `${queue}: ${job.stream}, ${job.mode}`,
+    )
 
   test('incremental: the lists, which enqueue their children', () => {
     expect(streams('incremental')).toEqual([
@@ -39,7 +49,9 @@ describe('a schedule firing starts', () => {
   })
 
   test('reconcile: everything that can be compared, in the backfill queue', () => {
-    expect(streams('reconcile').every((planned) => /^backfill: \w+, reconcile$/.test(planned))).toBe(true)
+    expect(
+      streams('reconcile').every((planned) => /^backfill: \w+, reconcile$/.test(planned)),
+    ).toBe(true)
     expect(streams('reconcile')).toHaveLength(streamNames.length - 1)
   })
 
@@ -62,16 +74,36 @@ describe('a schedule firing starts', () => {
 test('sync jobs that the warehouse failed run again, an audit in its own queue', () => {
   const failing = (mode: string, isWarehouseError = true): FailingJob => ({
     identity: { job: 'sync', project: shop, key: `visitors/${mode}`, stream: 'visitors', mode },
-    failure: { job: 'sync', projectId: shop.projectId, key: '', since: 0, lastAt: 0, failures: 1, reason: '' },
+    failure: {
+      job: 'sync',
+      projectId: shop.projectId,
+      key: '',
+      since: 0,
+      lastAt: 0,
+      failures: 1,
+      reason: '',
+    },
     isWarehouseError,
   })
-  const planned = syncJobsToRetry([failing('reconcile'), failing('audit'), failing('incremental', false)])
-  expect(planned.map(({ queue, job }) => `${queue}: ${job.mode}`)).toEqual(['sync: reconcile', 'audits: audit'])
+  const planned = syncJobsToRetry([
+    failing('reconcile'),
+    failing('audit'),
+    failing('incremental', false),
+  ])
+  expect(planned.map(({ queue, job }) => `${queue}: ${job.mode}`)).toEqual([
+    'sync: reconcile',
+    'audits: audit',
+  ])
 })
 
 describe('schedules', () => {
-  const many = Array.from({ length: 6000 }, (_, n) => ({ ...shop, name: `shop-${n}`, projectId: `project-${n}` }))
-  const of = (project: Partial<ProjectConfig>) => schedulesForProjects([{ ...shop, ...project }]).map(({ id }) => id)
+  const many = Array.from({ length: 6000 }, (_, n) => ({
+    ...shop,
+    name: `shop-${n}`,
+    projectId: `project-${n}`,
+  }))
+  const of = (project: Partial<ProjectConfig>) =>
+    schedulesForProjects([{ ...shop, ...project }]).map(({ id }) => id)
 
   test('are five per project, and one for housekeeping', () => {
     expect(schedulesForProjects([shop]).map(({ id }) => id)).toEqual([
@@ -85,19 +117,28 @@ describe('schedules', () => {
   })
 
   test('are left out if they are off, or if the project mirrors none of their streams', () => {
-    expect(of({ schedules: { ...defaultSchedules, reconcile: { kind: 'off' } } })).not.toContain('reconcile/shop')
-    expect(of({ streams: ['calls'] })).toEqual(['incremental/shop', 'reconcile/shop', 'housekeeping'])
+    expect(of({ schedules: { ...defaultSchedules, reconcile: { kind: 'off' } } })).not.toContain(
+      'reconcile/shop',
+    )
+    expect(of({ streams: ['calls'] })).toEqual([
+      'incremental/shop',
+      'reconcile/shop',
+      'housekeeping',
+    ])
   })
 
   test('of many projects are spread evenly over their period, and are stable', () => {
     const offsets = schedulesForProjects(many).flatMap(({ id, recurrence }) =>
       id.startsWith('incremental/') && 'every' in recurrence ? [recurrence.offset] : [],
     )
-    const minutes = Array.from({ length: 5 }, (_, n) => offsets.filter((at) => Math.floor(at / 60_000) === n).length)
-    for (const minute of minutes) expect(Math.abs(minute - 1200)).toBeLessThan(150)
-    expect(schedulesForProjects(many.toReversed()).find(({ id }) => id === 'incremental/shop-7')).toEqual(
-      schedulesForProjects(many).find(({ id }) => id === 'incremental/shop-7'),
+    const minutes = Array.from(
+      { length: 5 },
+      (_, n) => offsets.filter((at) => Math.floor(at / 60_000) === n).length,
     )
+    for (const minute of minutes) expect(Math.abs(minute - 1200)).toBeLessThan(150)
+    expect(
+      schedulesForProjects(many.toReversed()).find(({ id }) => id === 'incremental/shop-7'),
+    ).toEqual(schedulesForProjects(many).find(({ id }) => id === 'incremental/shop-7'))
   })
 
   test('at night start between 1 and 5, analytics after 5, and audits before 1, in the time zone of the project', () => {
@@ -114,9 +155,13 @@ describe('schedules', () => {
   })
 
   test('with cron patterns use the time zone of the project', () => {
-    const schedules = { ...defaultSchedules, reconcile: { kind: 'cron', pattern: '30 2 * * 1' } } as const
+    const schedules = {
+      ...defaultSchedules,
+      reconcile: { kind: 'cron', pattern: '30 2 * * 1' },
+    } as const
     expect(
-      schedulesForProjects([{ ...shop, schedules }]).find(({ id }) => id === 'reconcile/shop')?.recurrence,
+      schedulesForProjects([{ ...shop, schedules }]).find(({ id }) => id === 'reconcile/shop')
+        ?.recurrence,
     ).toEqual({
       pattern: '30 2 * * 1',
       tz: 'Asia/Tokyo',
@@ -133,7 +178,10 @@ describe('overdue jobs are', () => {
     completions: CompletionTimes,
     pending: Parameters<typeof overdueSyncJobs>[2] = new Map(),
     project: ProjectConfig = shop,
-  ) => overdueSyncJobs([project], completions, pending, now).map(({ queue, job }) => `${queue}: ${job.stream}`)
+  ) =>
+    overdueSyncJobs([project], completions, pending, now).map(
+      ({ queue, job }) => `${queue}: ${job.stream}`,
+    )
 
   test('none, if every stream has just completed', () => {
     expect(found(all(minute))).toEqual([])
@@ -154,14 +202,24 @@ describe('overdue jobs are', () => {
     expect(found(new Map())).toEqual(waiting)
     const completed = (lists: readonly StreamName[]) =>
       new Map([[shop.projectId, new Map(lists.map((list) => [list, now] as const))]])
-    expect(found(completed(['conversations', 'visitors']))).toEqual(['sync: calls', 'sync: availability'])
-    expect(found(completed(['conversations', 'visitors', 'calls']))).toEqual(['sync: analytics', 'sync: availability'])
+    expect(found(completed(['conversations', 'visitors']))).toEqual([
+      'sync: calls',
+      'sync: availability',
+    ])
+    expect(found(completed(['conversations', 'visitors', 'calls']))).toEqual([
+      'sync: analytics',
+      'sync: availability',
+    ])
     expect(found(new Map(), new Map(), { ...shop, startDate: 0 })).toHaveLength(5)
-    expect(found(new Map(), new Map(), { ...shop, streams: ['analytics'] })).toEqual(['sync: analytics'])
+    expect(found(new Map(), new Map(), { ...shop, streams: ['analytics'] })).toEqual([
+      'sync: analytics',
+    ])
   })
 
   test('pending children without a job, in the backfill queue', () => {
-    expect(found(all(minute), new Map([[shop.projectId, ['messages']]]))).toEqual(['backfill: messages'])
+    expect(found(all(minute), new Map([[shop.projectId, ['messages']]]))).toEqual([
+      'backfill: messages',
+    ])
   })
 
   test('none that are off or not mirrored', () => {
@@ -169,9 +227,9 @@ describe('overdue jobs are', () => {
     const none = { incremental: off, reconcile: off, analytics: off, availability: off, audit: off }
     const pending = new Map([[shop.projectId, ['messages', 'visitor_activity'] as const]])
     expect(found(new Map(), pending, { ...shop, schedules: none })).toEqual([])
-    expect(found(all(minute), pending, { ...shop, streams: ['conversations', 'messages'] })).toEqual([
-      'backfill: messages',
-    ])
+    expect(
+      found(all(minute), pending, { ...shop, streams: ['conversations', 'messages'] }),
+    ).toEqual(['backfill: messages'])
   })
 })
 
@@ -182,12 +240,27 @@ describe('at the start of a worker whose queue forgets', () => {
     incremental: { kind: 'every', ms: 300_000 },
     reconcile: { kind: 'cron', pattern: '0 3 * * *' },
   } as const
-  const project = { ...shop, timeZone: 'UTC', schedules, streams: ['conversations', 'messages'] as const }
-  const missed = (now: string, ran: Readonly<Record<string, string>>, { synced = now, firstAt = '01T09:00' } = {}) => {
-    const completions = new Map([[shop.projectId, new Map([['conversations' as const, at(synced)]])]])
+  const project = {
+    ...shop,
+    timeZone: 'UTC',
+    schedules,
+    streams: ['conversations', 'messages'] as const,
+  }
+  const missed = (
+    now: string,
+    ran: Readonly<Record<string, string>>,
+    { synced = now, firstAt = '01T09:00' } = {},
+  ) => {
+    const completions = new Map([
+      [shop.projectId, new Map([['conversations' as const, at(synced)]])],
+    ])
     const runs = new Map(Object.entries(ran).map(([key, time]) => [key, at(time)]))
-    const known = new Map([[shop.projectId, { firstAt: at(firstAt), oldestIdleAt: null, ran: runs }]])
-    return missedSyncJobs([project], completions, known, at(now)).map(({ job }) => `${job.stream} ${job.mode}`)
+    const known = new Map([
+      [shop.projectId, { firstAt: at(firstAt), oldestIdleAt: null, ran: runs }],
+    ])
+    return missedSyncJobs([project], completions, known, at(now)).map(
+      ({ job }) => `${job.stream} ${job.mode}`,
+    )
   }
   const both = {
     'conversations/reconcile': '09T03:00',
@@ -197,7 +270,9 @@ describe('at the start of a worker whose queue forgets', () => {
 
   test('what its schedules should have started meanwhile is due', () => {
     expect(missed('10T08:00', both)).toEqual(['conversations reconcile', 'messages reconcile'])
-    expect(missed('10T08:00', { ...both, 'messages/reconcile': '10T07:00' })).toEqual(['conversations reconcile'])
+    expect(missed('10T08:00', { ...both, 'messages/reconcile': '10T07:00' })).toEqual([
+      'conversations reconcile',
+    ])
     expect(missed('10T08:00', both, { synced: '10T07:52' })).toContain('conversations incremental')
   })
 
@@ -216,7 +291,9 @@ describe('a job', () => {
       schedule: 'analytics',
       project: 'shop',
     })
-    expect(parseJob('schedules', { schedule: 'housekeeping' })).toEqual({ schedule: 'housekeeping' })
+    expect(parseJob('schedules', { schedule: 'housekeeping' })).toEqual({
+      schedule: 'housekeeping',
+    })
   })
 
   test.for([
@@ -243,10 +320,18 @@ describe('a job', () => {
 
   test('of a nightly schedule is retried for an hour; a frequent one fires again by itself', () => {
     const minute = 60_000
-    const resultAfter = (schedule: 'incremental' | 'availability' | 'reconcile' | 'analytics', ms: number) =>
-      afterFailedFiring({ schedule, project: 'shop' }, 'unavailable', ms).do
-    expect([resultAfter('incremental', minute), resultAfter('availability', minute)]).toEqual(['give up', 'give up'])
-    expect([resultAfter('reconcile', minute), resultAfter('analytics', minute)]).toEqual(['delay', 'delay'])
+    const resultAfter = (
+      schedule: 'incremental' | 'availability' | 'reconcile' | 'analytics',
+      ms: number,
+    ) => afterFailedFiring({ schedule, project: 'shop' }, 'unavailable', ms).do
+    expect([resultAfter('incremental', minute), resultAfter('availability', minute)]).toEqual([
+      'give up',
+      'give up',
+    ])
+    expect([resultAfter('reconcile', minute), resultAfter('analytics', minute)]).toEqual([
+      'delay',
+      'delay',
+    ])
     expect(resultAfter('reconcile', 61 * minute)).toBe('give up')
   })
 })
@@ -255,13 +340,24 @@ describe('a changed configuration needs a restart', () => {
   const config: Config = configOf('sqlite:shop.db', shop)
 
   test('for what the process keeps open', () => {
-    const next = { ...config, databaseUrl: 'sqlite:other.db', concurrency: 2, httpToken: secret('another') }
-    expect(settingsNeedingRestart(config, next)).toEqual(['database_url', 'http_token', 'concurrency'])
+    const next = {
+      ...config,
+      databaseUrl: 'sqlite:other.db',
+      concurrency: 2,
+      httpToken: secret('another'),
+    }
+    expect(settingsNeedingRestart(config, next)).toEqual([
+      'database_url',
+      'http_token',
+      'concurrency',
+    ])
   })
 
   test('not for projects, keys and schedules', () => {
     const other = { ...shop, apiKey: secret('svc_live_new'), streams: ['calls'] as const }
-    expect(settingsNeedingRestart(config, { ...config, projects: [other, { ...shop, name: 'second' }] })).toEqual([])
+    expect(
+      settingsNeedingRestart(config, { ...config, projects: [other, { ...shop, name: 'second' }] }),
+    ).toEqual([])
   })
 })
 
@@ -274,7 +370,11 @@ describe('a stream is to be read at least every', () => {
   const off = { kind: 'off' } as const
 
   test('five minutes, children included, and a night for rollups', () => {
-    expect([hours('conversations'), hours('messages'), hours('analytics')]).toEqual([1 / 12, 1 / 12, 24])
+    expect([hours('conversations'), hours('messages'), hours('analytics')]).toEqual([
+      1 / 12,
+      1 / 12,
+      24,
+    ])
   })
 
   test.each([

@@ -1,4 +1,7 @@
-/** Statements that write, attach, load, lock or return a gigabyte, by database: none of them may do it. */
+/**
+ * Statements that write, attach, load, lock or return a gigabyte, by database: none of them may do
+ * it.
+ */
 import { seededRandom } from '../support/seeded-random.ts'
 
 const tables = [
@@ -63,9 +66,26 @@ const onSqlite = (table: string): readonly string[] => [
   `delete from sqlite_master where name = '${table}'`,
 ]
 const sqliteOnce = [
-  ...['writable_schema = on', 'query_only = off', 'journal_mode = delete', 'user_version = 7', 'application_id = 7'],
-  ...['wal_checkpoint(truncate)', 'optimize', 'incremental_vacuum', 'schema_version = 1', 'encoding = "UTF-16"'],
-  ...['locking_mode = exclusive', 'temp_store_directory = "/tmp"', 'trusted_schema = on', 'hard_heap_limit = 1'],
+  ...[
+    'writable_schema = on',
+    'query_only = off',
+    'journal_mode = delete',
+    'user_version = 7',
+    'application_id = 7',
+  ],
+  ...[
+    'wal_checkpoint(truncate)',
+    'optimize',
+    'incremental_vacuum',
+    'schema_version = 1',
+    'encoding = "UTF-16"',
+  ],
+  ...[
+    'locking_mode = exclusive',
+    'temp_store_directory = "/tmp"',
+    'trusted_schema = on',
+    'hard_heap_limit = 1',
+  ],
 ].map((pragma) => `pragma ${pragma}`)
 
 const onPostgres = (table: string): readonly string[] => [
@@ -117,13 +137,19 @@ const onPostgres = (table: string): readonly string[] => [
   `select pg_advisory_lock(1), pg_advisory_lock(2)`,
 ]
 
-/** 500 or more, always the same, in a mixed order. Each is refused, fails, or answers in the limits. */
+/**
+ * 500 or more, always the same, in a mixed order. Each is refused, fails, or answers in the limits.
+ */
 export function hostileStatements(kind: 'sqlite' | 'postgres'): readonly string[] {
   const own = kind === 'sqlite' ? onSqlite : onPostgres
   const all = [...new Set(tables.flatMap((table) => [...onBoth(table), ...own(table)]))]
   if (kind === 'sqlite') all.push(...sqliteOnce)
   const random = seededRandom(1)
-  const variants = [...all, ...all.map((text) => vary(text, random)), ...all.map((text) => vary(text, random))]
+  const variants = [
+    ...all,
+    ...all.map((text) => vary(text, random)),
+    ...all.map((text) => vary(text, random)),
+  ]
   return [...new Set(variants)].slice(0, 500)
 }
 

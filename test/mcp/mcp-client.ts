@@ -9,7 +9,9 @@ type Answer = any
 
 export type McpClient = Awaited<ReturnType<typeof connectMcp>>
 
-/** `args`: after `deskmirror mcp`. `cwd`: without a configuration of its own unless `env` has one. */
+/**
+ * `args`: after `deskmirror mcp`. `cwd`: without a configuration of its own unless `env` has one.
+ */
 export async function connectMcp(
   args: readonly string[],
   {
@@ -20,7 +22,13 @@ export async function connectMcp(
 ) {
   const client = new Client({ name, version: '1.0.0' })
   const transport = new StdioClientTransport({
-    ...{ command: process.execPath, args: [launcher, 'mcp', ...args], cwd, env: cleanEnvironment(env), stderr: 'pipe' },
+    ...{
+      command: process.execPath,
+      args: [launcher, 'mcp', ...args],
+      cwd,
+      env: cleanEnvironment(env),
+      stderr: 'pipe',
+    },
   })
   let log = ''
   transport.stderr?.on('data', (text: Buffer) => {
@@ -30,7 +38,10 @@ export async function connectMcp(
     throw new Error(`${String(error)}: ${log}`)
   })
   const call = async (tool: string, given: Record<string, unknown> = {}) => {
-    const { structuredContent, content, isError } = await client.callTool({ name: tool, arguments: given })
+    const { structuredContent, content, isError } = await client.callTool({
+      name: tool,
+      arguments: given,
+    })
     const [first] = content as { text: string }[]
     return { data: structuredContent as Answer, text: first?.text ?? '', isError: isError === true }
   }

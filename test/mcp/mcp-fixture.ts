@@ -1,4 +1,6 @@
-/** A mirror of the sandbox in one of the databases, as a person has it who connects an assistant. */
+/**
+ * A mirror of the sandbox in one of the databases, as a person has it who connects an assistant.
+ */
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
@@ -19,13 +21,25 @@ export type McpFixture = {
   readonly folder: string
   readonly env: Readonly<Record<string, string>>
   /** With more arguments of the command, and other variables. */
-  readonly connect: (args?: readonly string[], env?: Readonly<Record<string, string>>) => Promise<McpClient>
+  readonly connect: (
+    args?: readonly string[],
+    env?: Readonly<Record<string, string>>,
+  ) => Promise<McpClient>
 }
 
-const size = { conversations: 40, visitors: 20, calls: 10, messagesPerConversation: [1, 6], days: 20 } as const
+const size = {
+  conversations: 40,
+  visitors: 20,
+  calls: 10,
+  messagesPerConversation: [1, 6],
+  days: 20,
+} as const
 
 /** `atEnd`: when what it opened is closed. */
-export async function openMcpFixture(db: TestDatabase, atEnd: AtEnd = onTestFinished): Promise<McpFixture> {
+export async function openMcpFixture(
+  db: TestDatabase,
+  atEnd: AtEnd = onTestFinished,
+): Promise<McpFixture> {
   const service = await startSandbox({ size, prefix: '/v1', switches: { 'rate.kind': 'off' } })
   atEnd(() => service.stop())
   const database = await db.makeForSandbox()
@@ -51,7 +65,11 @@ export async function openMcpFixture(db: TestDatabase, atEnd: AtEnd = onTestFini
 }
 
 /** The address of a role that may read what analysts may, and nothing else. */
-async function createAnalyst({ query, db, kind }: Warehouse, { url }: DatabaseInstance, atEnd: AtEnd) {
+async function createAnalyst(
+  { query, db, kind }: Warehouse,
+  { url }: DatabaseInstance,
+  atEnd: AtEnd,
+) {
   const role = `analyst_${randomUUID().slice(0, 8)}`
   await query(`create role ${role} login password 'secret'`)
   await grantToAnalyst(db, kind, role)

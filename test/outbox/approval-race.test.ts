@@ -1,4 +1,7 @@
-/** An approval by digest while someone else inserts rows: on Postgres, whose statements see what was committed between them. */
+/**
+ * An approval by digest while someone else inserts rows: on Postgres, whose statements see what was
+ * committed between them.
+ */
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { databases } from '../support/databases.ts'
@@ -20,7 +23,11 @@ for (const database of postgres) {
     await other.query('begin')
     await other.query(`select 1 from ${table} where id = $1 for update`, [last])
     // Reads the drafts, and waits for the locked one.
-    const approval = admin.decide('approved', { batch: 'flags' }, { by: 'bea', shown: { filter: drafts, digest } })
+    const approval = admin.decide(
+      'approved',
+      { batch: 'flags' },
+      { by: 'bea', shown: { filter: drafts, digest } },
+    )
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     while ((await other.query(waiting)).rows.length === 0);
     await insertFlag(warehouse, { batch_id: 'flags', status: 'draft' })

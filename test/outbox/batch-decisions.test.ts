@@ -20,7 +20,10 @@ import {
 
 const drafts: OutboxFilter = { batch: 'flags', statuses: ['draft'] }
 const approve = (admin: Outbox, digest: string, selection: OutboxFilter = { batch: 'flags' }) =>
-  executeDecision(admin, 'approved', selection, { ...bea, shown: { filter: { batch: 'flags' }, digest } })
+  executeDecision(admin, 'approved', selection, {
+    ...bea,
+    shown: { filter: { batch: 'flags' }, digest },
+  })
 
 const bea: DecisionTerms = { by: 'bea', graceMs: 60_000 }
 
@@ -31,7 +34,9 @@ for (const database of databases) {
       const [first] = await queueFlags(admin, 3, { status: 'draft' })
       const shown = await admin.digestOf(drafts)
       expect(shown).toMatchObject({ count: 3 })
-      await warehouse.query(`update writebacks set payload = '{"handled":false}' where id = '${first}'`)
+      await warehouse.query(
+        `update writebacks set payload = '{"handled":false}' where id = '${first}'`,
+      )
       await admin.decide('cancelled', { ids: [first!] }, { by: 'carl' })
       expect(await approve(admin, shown.digest)).toMatchObject({
         outcome: 'moved',
@@ -42,7 +47,10 @@ for (const database of databases) {
       expect(await admin.countByStatus({})).toEqual({ draft: 2, cancelled: 1 })
       const { digest } = await admin.digestOf(drafts)
       expect(await approve(admin, digest.slice(0, 12))).toMatchObject({ moved: 2 })
-      expect(await admin.findBatch('flags')).toMatchObject({ approvedBy: 'bea', counts: { queued: 2, cancelled: 1 } })
+      expect(await admin.findBatch('flags')).toMatchObject({
+        approvedBy: 'bea',
+        counts: { queued: 2, cancelled: 1 },
+      })
     })
 
     test('may be of a part of what was shown, as long as all that was shown is still so', async () => {
@@ -75,7 +83,12 @@ for (const database of databases) {
       }
       const { digest } = await admin.digestOf(drafts)
       await warehouse.query('delete from writebacks')
-      await insertFlag(warehouse, { id: 'a', batch_id: 'flags', status: 'draft', conversation_id: conversation(7) })
+      await insertFlag(warehouse, {
+        id: 'a',
+        batch_id: 'flags',
+        status: 'draft',
+        conversation_id: conversation(7),
+      })
       expect(await approve(admin, digest)).toMatchObject({ outcome: 'moved' })
       expect(await admin.countByStatus({})).toEqual({ draft: 1 })
     })
@@ -94,13 +107,28 @@ for (const database of databases) {
       for (const [index, change] of changes.entries())
         await warehouse.query(`update writebacks set ${change} where id = '${ids[index]}'`)
       const failed = `status = 'failed', finished_at = '2026-01-01T00:00:00Z'`
-      await warehouse.query(`update writebacks set ${failed} where id in ('${ids[5]}', '${ids[6]}')`)
-      await warehouse.query(`update writebacks set payload = '{"handled":false}' where id = '${ids[6]}'`)
+      await warehouse.query(
+        `update writebacks set ${failed} where id in ('${ids[5]}', '${ids[6]}')`,
+      )
+      await warehouse.query(
+        `update writebacks set payload = '{"handled":false}' where id = '${ids[6]}'`,
+      )
       await admin.decide('retried', { batch: 'flags' }, { by: 'carl', approveOwn: false })
-      const found = await warehouse.query('select id, status, reason, approved_by from writebacks order by seq')
+      const found = await warehouse.query(
+        'select id, status, reason, approved_by from writebacks order by seq',
+      )
       const draft = { status: 'draft', reason: 'changed after its approval', approved_by: null }
       const queued = { status: 'queued', approved_by: 'bea' }
-      const expected = [draft, draft, draft, draft, queued, queued, { status: 'failed', approved_by: null }, queued]
+      const expected = [
+        draft,
+        draft,
+        draft,
+        draft,
+        queued,
+        queued,
+        { status: 'failed', approved_by: null },
+        queued,
+      ]
       expect(found).toMatchObject(expected.map((row, index) => ({ id: ids[index], ...row })))
       const events = await warehouse.query(
         `select 1 from writeback_events where to_status = 'draft' and from_status = 'queued'`,
@@ -115,11 +143,16 @@ for (const database of databases) {
       await queueFlags(admin, 1, { status: 'draft' })
       await admin.decide('approved', { batch: 'flags' }, { by: 'bea' })
       expect(await markSending(outbox, await claimFirst(outbox))).toBe(true)
-      for (const change of [`payload = '{"handled":false}'`, `conversation_id = '${conversation(77)}'`])
-        await expect(warehouse.query(`update writebacks set ${change}`)).rejects.toThrow('stays as it was sent')
-      expect(await warehouse.query('select status, approved_by, payload from writebacks')).toMatchObject([
-        { status: 'sending', approved_by: 'bea' },
+      for (const change of [
+        `payload = '{"handled":false}'`,
+        `conversation_id = '${conversation(77)}'`,
       ])
+        await expect(warehouse.query(`update writebacks set ${change}`)).rejects.toThrow(
+          'stays as it was sent',
+        )
+      expect(
+        await warehouse.query('select status, approved_by, payload from writebacks'),
+      ).toMatchObject([{ status: 'sending', approved_by: 'bea' }])
     })
 
     test('takes effect only after its grace, and until then it can be taken back', async () => {
@@ -130,10 +163,21 @@ for (const database of databases) {
       expect(await outbox.findClaimable(Date.now(), 9)).toEqual([])
       expect(await outbox.hasPending()).toBe(true)
       expect(await outbox.findClaimable(Date.now() + 61_000, 9)).toHaveLength(2)
-      expect(await admin.findBatchRest('flags')).toMatchObject({ because: 'its approval can still be taken back' })
-      const undone = await decideRows(admin, 'approval_undone', { approvedBy: ['bea'] }, { by: 'bea' })
+      expect(await admin.findBatchRest('flags')).toMatchObject({
+        because: 'its approval can still be taken back',
+      })
+      const undone = await decideRows(
+        admin,
+        'approval_undone',
+        { approvedBy: ['bea'] },
+        { by: 'bea' },
+      )
       expect(undone).toMatchObject({ moved: 2, stayed: [] })
-      expect(await admin.findBatch('flags')).toMatchObject({ approvedBy: null, approvedAt: null, counts: { draft: 2 } })
+      expect(await admin.findBatch('flags')).toMatchObject({
+        approvedBy: null,
+        approvedAt: null,
+        counts: { draft: 2 },
+      })
     })
 
     test('cannot be taken back after its grace, which says what to do instead', async () => {
@@ -149,21 +193,31 @@ for (const database of databases) {
     test('without a grace it takes effect at once', async () => {
       const { admin, outbox } = await openOutbox(database)
       await queueFlags(admin, 1, { status: 'draft' })
-      expect(await decideRows(admin, 'approved', {}, { by: 'bea', graceMs: 0 })).not.toHaveProperty('undoUntil')
+      expect(await decideRows(admin, 'approved', {}, { by: 'bea', graceMs: 0 })).not.toHaveProperty(
+        'undoUntil',
+      )
       expect(await outbox.findClaimable(Date.now(), 9)).toHaveLength(1)
     })
 
     test('may be only of what others queued, also by way of cancelling and retrying', async () => {
       const { warehouse, admin } = await openOutbox(database)
       await queueFlags(admin, 1, { status: 'draft' })
-      await insertFlag(warehouse, { status: 'draft', created_by: 'ann via bi_tool', batch_id: 'flags' })
+      await insertFlag(warehouse, {
+        status: 'draft',
+        created_by: 'ann via bi_tool',
+        batch_id: 'flags',
+      })
       const notOwn = { ...bea, approveOwn: false }
       const own = await decideRows(admin, 'approved', { batch: 'flags' }, { ...notOwn, by: 'ann' })
       expect(own).toMatchObject({ moved: 0, stayed: [{ status: 'draft', count: 2 }] })
       expect(own.stayed[0]?.why).toMatch(/someone else has to approve it/)
       await admin.decide('cancelled', { batch: 'flags' }, { by: 'ann' })
-      expect(await admin.decide('retried', { batch: 'flags' }, { ...notOwn, by: 'ann' })).toMatchObject({ count: 0 })
-      expect(await admin.decide('retried', { batch: 'flags' }, { by: 'ann' })).toMatchObject({ count: 2 })
+      expect(
+        await admin.decide('retried', { batch: 'flags' }, { ...notOwn, by: 'ann' }),
+      ).toMatchObject({ count: 0 })
+      expect(await admin.decide('retried', { batch: 'flags' }, { by: 'ann' })).toMatchObject({
+        count: 2,
+      })
     })
 
     test('every decision is in the event log with its person, and what no person decided without one', async () => {
@@ -185,7 +239,9 @@ for (const database of databases) {
         ['sending', null],
         ['queued', null],
       ])
-      expect(await admin.list({ ids: [id!] }, 1)).toMatchObject([{ approvedBy: 'bea', decidedBy: 'carl' }])
+      expect(await admin.list({ ids: [id!] }, 1)).toMatchObject([
+        { approvedBy: 'bea', decidedBy: 'carl' },
+      ])
     })
   })
 
@@ -199,12 +255,23 @@ for (const database of databases) {
       expect(await markSending(outbox, claimed)).toBe(false)
       expect(await outbox.findClaimable(Date.now(), 9)).toEqual([])
       expect(await outbox.hasPending()).toBe(false)
-      expect(await admin.findBatch('flags')).toMatchObject({ state: 'stopped', stoppedBy: 'bea', counts: { draft: 5 } })
+      expect(await admin.findBatch('flags')).toMatchObject({
+        state: 'stopped',
+        stoppedBy: 'bea',
+        counts: { draft: 5 },
+      })
       expect(await admin.decideBatch('stopped', 'flags', 'carl')).toBeNull()
       expect(await admin.decideBatch('resumed', 'flags', 'carl')).toEqual({ moved: 3, inFlight: 0 })
-      expect(await admin.findBatch('flags')).toMatchObject({ stoppedBy: null, counts: { draft: 2, queued: 3 } })
+      expect(await admin.findBatch('flags')).toMatchObject({
+        stoppedBy: null,
+        counts: { draft: 2, queued: 3 },
+      })
       expect(await outbox.findClaimable(Date.now(), 9)).toHaveLength(3)
-      const steps = (await admin.listEvents(claimed.id)).map(({ to, detail, person }) => [to, detail, person])
+      const steps = (await admin.listEvents(claimed.id)).map(({ to, detail, person }) => [
+        to,
+        detail,
+        person,
+      ])
       expect(steps.slice(1)).toEqual([
         ['draft', 'stopped by bea', 'bea'],
         ['queued', 'resumed by carl', 'carl'],
@@ -216,11 +283,15 @@ for (const database of databases) {
       await queueFlags(admin, 2, { status: 'draft' })
       await admin.decide('approved', { batch: 'flags' }, bea)
       await admin.decideBatch('stopped', 'flags', 'carl')
-      expect(await admin.decide('approval_undone', { batch: 'flags' }, bea)).toMatchObject({ count: 0 })
+      expect(await admin.decide('approval_undone', { batch: 'flags' }, bea)).toMatchObject({
+        count: 0,
+      })
       await admin.decideBatch('resumed', 'flags', 'carl')
       expect(await outbox.findClaimable(Date.now(), 9)).toEqual([])
       expect(await outbox.findClaimable(Date.now() + 61_000, 9)).toHaveLength(2)
-      expect(await admin.decide('approval_undone', { batch: 'flags' }, bea)).toMatchObject({ count: 2 })
+      expect(await admin.decide('approval_undone', { batch: 'flags' }, bea)).toMatchObject({
+        count: 2,
+      })
     })
 
     test('is in force before its rows follow, as is a resumption', async () => {
@@ -237,11 +308,15 @@ for (const database of databases) {
       expect(await warehouse.query('select distinct status, stopped_by from writebacks')).toEqual([
         { status: 'draft', stopped_by: 'bea' },
       ])
-      await warehouse.query('update writeback_batches set stopped_at = null, stopped_by = null, done_to = 0')
+      await warehouse.query(
+        'update writeback_batches set stopped_at = null, stopped_by = null, done_to = 0',
+      )
       expect(await admin.countByStatus({})).toEqual({ queued: 3 })
       expect(await listWithWritebacks(warehouse.db)).toHaveLength(1)
       expect(await outbox.findClaimable(Date.now(), 9)).toHaveLength(3)
-      expect(await warehouse.query('select done_to from writeback_batches')).toEqual([{ done_to: null }])
+      expect(await warehouse.query('select done_to from writeback_batches')).toEqual([
+        { done_to: null },
+      ])
     })
 
     test('covers rows that are inserted into the batch later, and nothing of other batches', async () => {
@@ -276,12 +351,18 @@ for (const database of databases) {
       await admin.decideBatch('stopped', 'flags', 'bea')
       const approval = await decideRows(admin, 'approved', { batch: 'flags' }, { by: 'bea' })
       expect(approval).toMatchObject({ moved: 0, stayed: [{ status: 'draft', count: 3 }] })
-      expect(approval.stayed[0]?.why).toMatch(/its batch was stopped by bea: `writeback resume --batch flags`/)
+      expect(approval.stayed[0]?.why).toMatch(
+        /its batch was stopped by bea: `writeback resume --batch flags`/,
+      )
       await admin.decide('cancelled', { ids: [first!] }, { by: 'bea' })
-      expect(await admin.decide('retried', { ids: [first!] }, { by: 'bea' })).toMatchObject({ count: 0 })
+      expect(await admin.decide('retried', { ids: [first!] }, { by: 'bea' })).toMatchObject({
+        count: 0,
+      })
       expect(await admin.decideBatch('resumed', 'flags', 'bea')).toMatchObject({ moved: 1 })
       expect(await admin.list({ statuses: ['queued'] }, 9)).toMatchObject([{ id: second }])
-      expect(await admin.findBatch('flags')).toMatchObject({ counts: { queued: 1, draft: 1, cancelled: 1 } })
+      expect(await admin.findBatch('flags')).toMatchObject({
+        counts: { queued: 1, draft: 1, cancelled: 1 },
+      })
     })
 
     test('of a batch of which nothing is queued changes nothing', async () => {
@@ -312,8 +393,14 @@ for (const database of databases) {
     test('2,100 rows follow in windows, each with its line in the event log', async () => {
       const { warehouse, admin } = await openOutbox(database)
       await queueFlags(admin, 2100)
-      expect(await admin.decideBatch('stopped', 'flags', 'bea')).toEqual({ moved: 2100, inFlight: 0 })
-      expect(await admin.decideBatch('resumed', 'flags', 'bea')).toEqual({ moved: 2100, inFlight: 0 })
+      expect(await admin.decideBatch('stopped', 'flags', 'bea')).toEqual({
+        moved: 2100,
+        inFlight: 0,
+      })
+      expect(await admin.decideBatch('resumed', 'flags', 'bea')).toEqual({
+        moved: 2100,
+        inFlight: 0,
+      })
       const steps =
         'select detail, count(*) as rows from writeback_events where detail is not null group by detail order by detail'
       expect(await warehouse.query(steps)).toEqual([

@@ -13,7 +13,8 @@ import type { TestDatabase } from '../support/databases.ts'
 
 export const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 
-export const conversation = (n: number) => `${String(n).padStart(8, '0')}-5a2b-4c3d-8e9f-0a1b2c3d4e5f`
+export const conversation = (n: number) =>
+  `${String(n).padStart(8, '0')}-5a2b-4c3d-8e9f-0a1b2c3d4e5f`
 
 export async function openOutbox(database: TestDatabase) {
   const place = await database.make()
@@ -29,13 +30,30 @@ export async function openOutbox(database: TestDatabase) {
 
 export function flag(n: number, own: Partial<WritebackRequest> = {}): WritebackRequest {
   const payload = { handled: true }
-  const request = { operation: 'handled', target: conversation(n), payload, ref: null, expect: null, expiresAt: null }
+  const request = {
+    operation: 'handled',
+    target: conversation(n),
+    payload,
+    ref: null,
+    expect: null,
+    expiresAt: null,
+  }
   return { ...request, ...own } as WritebackRequest
 }
 
 /** The batch `flags`, with as many flags, each for its own conversation; returns their ids. */
-export async function queueFlags(admin: Outbox, rows: number, options: Partial<EnqueueOptions> = {}) {
-  const queued = { status: 'queued', batchId: 'flags', createdBy: 'ann', expiresAt: null, ...options } as const
+export async function queueFlags(
+  admin: Outbox,
+  rows: number,
+  options: Partial<EnqueueOptions> = {},
+) {
+  const queued = {
+    status: 'queued',
+    batchId: 'flags',
+    createdBy: 'ann',
+    expiresAt: null,
+    ...options,
+  } as const
   const chunks = []
   for (let from = 0; from < rows; from += 200)
     chunks.push(Array.from({ length: Math.min(200, rows - from) }, (_, n) => flag(from + n)))
@@ -44,7 +62,12 @@ export async function queueFlags(admin: Outbox, rows: number, options: Partial<E
 }
 
 export function insertFlag(warehouse: Warehouse, row: Readonly<Record<string, string | null>>) {
-  const all = { project_id: project, operation: 'handled', conversation_id: conversation(99), ...row }
+  const all = {
+    project_id: project,
+    operation: 'handled',
+    conversation_id: conversation(99),
+    ...row,
+  }
   const quoted = Object.values({ ...all, payload: '{"handled":true}' }).map((text) =>
     text === null ? 'null' : `'${text}'`,
   )
@@ -62,7 +85,12 @@ export async function claimFirst(outbox: Outbox): Promise<Writeback> {
 
 /** Whether it may be sent. */
 export function markSending(outbox: Outbox, writeback: Writeback): Promise<boolean> {
-  return outbox.markSending(writeback, { before: { handledAt: null } }, Date.now(), Date.now() + 60_000)
+  return outbox.markSending(
+    writeback,
+    { before: { handledAt: null } },
+    Date.now(),
+    Date.now() + 60_000,
+  )
 }
 
 /** A decision that names no digest. */

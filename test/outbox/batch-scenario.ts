@@ -1,6 +1,7 @@
 /**
- * A batch that is approved, stopped in the middle, resumed and taken back, while processes are killed and answers are
- * lost. In the end the service is as it was before, except for what cannot be taken back and what someone else changed.
+ * A batch that is approved, stopped in the middle, resumed and taken back, while processes are
+ * killed and answers are lost. In the end the service is as it was before, except for what cannot
+ * be taken back and what someone else changed.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +12,12 @@ import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createRandomInt, type Kills, pushWithKills, type RandomInt } from './killed-senders.ts'
-import { createOutboxFixture, type OutboxFixture, type RequestLine, toRequest } from './outbox-fixture.ts'
+import {
+  createOutboxFixture,
+  type OutboxFixture,
+  type RequestLine,
+  toRequest,
+} from './outbox-fixture.ts'
 
 export type BatchScenario = {
   readonly database: 'sqlite' | 'postgres'
@@ -20,7 +26,10 @@ export type BatchScenario = {
   readonly processes: number
   /** How many of them are workers; the others are `push`. */
   readonly workers: number
-  /** While the batch is sent until it is stopped, once it was resumed, and while it is taken back. 0: without other processes. */
+  /**
+   * While the batch is sent until it is stopped, once it was resumed, and while it is taken back.
+   * 0: without other processes.
+   */
   readonly kills: readonly [sending: number, resumed: number, reverting: number]
 }
 
@@ -35,7 +44,12 @@ export async function runBatchScenario(scenario: BatchScenario): Promise<void> {
   const randomInt = createRandomInt(rows)
   const send = async (count: number) => {
     if (count === 0) await fixture.push({ despiteFailures: true })
-    else await pushWithKills(fixture, { processes, workers, kills: count, killIntervalMs: everyKill }, randomInt)
+    else
+      await pushWithKills(
+        fixture,
+        { processes, workers, kills: count, killIntervalMs: everyKill },
+        randomInt,
+      )
   }
   const before = readService(fixture)
   await run.queueDrafts(createLines(fixture, rows, randomInt))
@@ -71,7 +85,12 @@ function createRun(fixture: OutboxFixture) {
   return {
     queueDrafts: async (lines: readonly RequestLine[]) => {
       const description = { title: 'Spring cleaning', source: 'test', note: null, reverts: null }
-      const options = { status: 'draft', batchId: batchName, createdBy: 'ann', expiresAt: null } as const
+      const options = {
+        status: 'draft',
+        batchId: batchName,
+        createdBy: 'ann',
+        expiresAt: null,
+      } as const
       await admin.enqueue([lines.map(toRequest)], { ...options, batch: description })
     },
     approve: async (batch: string) => {
@@ -106,7 +125,10 @@ function createRun(fixture: OutboxFixture) {
         if (uncertain.length === 0) return
         for (const entry of uncertain) {
           const decision = hasArrived(fixture, entry) ? 'arrived' : 'lost'
-          await decideWritebacks(config, project, decision, { selection: { ids: [entry.id] }, by: 'bea' })
+          await decideWritebacks(config, project, decision, {
+            selection: { ids: [entry.id] },
+            by: 'bea',
+          })
         }
         await fixture.push({ despiteFailures: true })
       }
@@ -128,14 +150,21 @@ function createRun(fixture: OutboxFixture) {
     checkLedger: async (batch: string) => {
       const summary = await admin.findBatch(batch)
       const entries = (await fixture.all()).filter(({ batchId }) => batchId === batch)
-      const open = entries.filter(({ finishedAt, status }) => finishedAt === null || status === 'uncertain')
+      const open = entries.filter(
+        ({ finishedAt, status }) => finishedAt === null || status === 'uncertain',
+      )
       expect(open).toEqual([])
       expect(summary).toMatchObject({ rows: entries.length, state: 'done' })
       const byStatus = Map.groupBy(entries, ({ status }) => status)
-      expect(summary?.counts).toEqual(Object.fromEntries([...byStatus].map(([status, all]) => [status, all.length])))
+      expect(summary?.counts).toEqual(
+        Object.fromEntries([...byStatus].map(([status, all]) => [status, all.length])),
+      )
       for (const { id, status } of entries) {
         const events = await admin.listEvents(id)
-        expect(events.map(({ from }) => from)).toEqual([null, ...events.slice(0, -1).map(({ to }) => to)])
+        expect(events.map(({ from }) => from)).toEqual([
+          null,
+          ...events.slice(0, -1).map(({ to }) => to),
+        ])
         expect(events.at(-1)?.to).toBe(status)
       }
       checkReplies(fixture, entries)
@@ -146,7 +175,10 @@ function createRun(fixture: OutboxFixture) {
 type Entries = Awaited<ReturnType<OutboxFixture['all']>>
 
 function checkReplies({ sandbox }: OutboxFixture, entries: Entries): void {
-  const sent = Map.groupBy(sandbox.ledger(), ({ body }) => (body as { content?: string }).content ?? '')
+  const sent = Map.groupBy(
+    sandbox.ledger(),
+    ({ body }) => (body as { content?: string }).content ?? '',
+  )
   for (const { operation, payload, status } of entries) {
     if (operation !== 'message' && operation !== 'note') continue
     expect(sent.get(String(payload.content))?.length ?? 0, `${payload.content} is ${status}`).toBe(
@@ -161,10 +193,14 @@ function hasArrived(
   { operation, payload, conversationId, visitorId }: Entries[number],
 ): boolean {
   if (operation === 'message' || operation === 'note')
-    return fixture.sandbox.ledger().some(({ body }) => (body as { content?: string }).content === payload.content)
+    return fixture.sandbox
+      .ledger()
+      .some(({ body }) => (body as { content?: string }).content === payload.content)
   const state = readService(fixture).get(conversationId ?? visitorId ?? '')
   if (operation === 'handled') return state === (payload.handled === true ? 'handled' : 'open')
-  return Object.entries(payload).every(([field, value]) => (state as Record<string, unknown>)[field] === value)
+  return Object.entries(payload).every(
+    ([field, value]) => (state as Record<string, unknown>)[field] === value,
+  )
 }
 
 async function countLasting(admin: Outbox): Promise<number> {
@@ -174,7 +210,11 @@ async function countLasting(admin: Outbox): Promise<number> {
 }
 
 /** Several rows for each target, in all orders. */
-function createLines({ conversations, visitors }: OutboxFixture, rows: number, randomInt: RandomInt): RequestLine[] {
+function createLines(
+  { conversations, visitors }: OutboxFixture,
+  rows: number,
+  randomInt: RandomInt,
+): RequestLine[] {
   const [conversationIds, visitorIds] = [conversations(), visitors()]
   return Array.from({ length: rows }, (_, n): RequestLine => {
     const conversation_id = conversationIds[randomInt(conversationIds.length)]
@@ -222,7 +262,10 @@ function readService({ sandbox }: OutboxFixture): ServiceState {
   return new Map<string, unknown>([...flags, ...visitors])
 }
 
-/** Of some, the mirror knows it before the revert; of others, the check before sending finds it. Returns their ids. */
+/**
+ * Of some, the mirror knows it before the revert; of others, the check before sending finds it.
+ * Returns their ids.
+ */
 async function changeByOthers(fixture: OutboxFixture): Promise<ReadonlyMap<string, unknown>> {
   const { sandbox, instance } = fixture
   const [seen, unseen] = fixture.visitors()
@@ -242,10 +285,16 @@ async function changeByOthers(fixture: OutboxFixture): Promise<ReadonlyMap<strin
   return changed
 }
 
-async function expectRestored(fixture: OutboxFixture, before: ServiceState, changedByOthers: ServiceState) {
+async function expectRestored(
+  fixture: OutboxFixture,
+  before: ServiceState,
+  changedByOthers: ServiceState,
+) {
   const after = readService(fixture)
   const wanted = new Map([...before, ...changedByOthers])
-  const differing = [...wanted].filter(([id, state]) => JSON.stringify(after.get(id)) !== JSON.stringify(state))
+  const differing = [...wanted].filter(
+    ([id, state]) => JSON.stringify(after.get(id)) !== JSON.stringify(state),
+  )
   const found = differing.map(async ([id, state]) => ({
     ...{ id, wanted: state, found: after.get(id) },
     writebacks: await readHistory(fixture, id),
@@ -254,7 +303,10 @@ async function expectRestored(fixture: OutboxFixture, before: ServiceState, chan
 }
 
 /** Everything that is stored of the write-backs to a target, to understand a failure. */
-async function readHistory({ warehouse }: OutboxFixture, target: string): Promise<readonly unknown[]> {
+async function readHistory(
+  { warehouse }: OutboxFixture,
+  target: string,
+): Promise<readonly unknown[]> {
   const own = `'${target}' in (conversation_id, visitor_id)`
   return [
     ...(await warehouse.query(
@@ -265,6 +317,8 @@ async function readHistory({ warehouse }: OutboxFixture, target: string): Promis
       `select seq, writeback_id, at, from_status, to_status, detail, person from writeback_events
       where writeback_id in (select id from writebacks where ${own}) order by seq`,
     )),
-    ...(await warehouse.query(`select * from conversation_changes where conversation_id = '${target}'`)),
+    ...(await warehouse.query(
+      `select * from conversation_changes where conversation_id = '${target}'`,
+    )),
   ]
 }

@@ -12,36 +12,66 @@ for (const database of databases) {
       await insertFlag(warehouse, { batch_id: 'nightly', created_by: 'bi' })
       await insertFlag(warehouse, { batch_id: 'nightly', created_by: 'cron', status: 'draft' })
       await insertFlag(warehouse, { batch_id: null })
-      const counted = { id: 'nightly', title: null, rows: 2, createdBy: 'bi', counts: { queued: 1, draft: 1 } }
+      const counted = {
+        id: 'nightly',
+        title: null,
+        rows: 2,
+        createdBy: 'bi',
+        counts: { queued: 1, draft: 1 },
+      }
       expect(await admin.listBatches(10)).toMatchObject([counted])
       await warehouse.query(`update writebacks set batch_id = 'other' where status = 'draft'`)
       expect(await admin.findBatch('nightly')).toMatchObject({ rows: 1 })
-      expect(await admin.findBatch('other')).toMatchObject({ rows: 1, createdBy: 'cron', state: 'draft' })
+      expect(await admin.findBatch('other')).toMatchObject({
+        rows: 1,
+        createdBy: 'cron',
+        state: 'draft',
+      })
       await warehouse.query(`delete from writebacks where batch_id = 'other'`)
       expect(await admin.findBatch('other')).toMatchObject({ rows: 0 })
     })
 
     test('a row inserted by SQL cannot claim that it was approved', async () => {
       const { warehouse, admin } = await openOutbox(database)
-      await insertFlag(warehouse, { approved_by: 'boss', decided_by: 'boss', undo_until: '99999999999999' })
-      expect(await admin.list({}, 1)).toMatchObject([{ approvedBy: null, decidedBy: null, undoUntil: null }])
+      await insertFlag(warehouse, {
+        approved_by: 'boss',
+        decided_by: 'boss',
+        undo_until: '99999999999999',
+      })
+      expect(await admin.list({}, 1)).toMatchObject([
+        { approvedBy: null, decidedBy: null, undoUntil: null },
+      ])
     })
 
     test('the batches of rows without a project move to the only project with them', async () => {
       const { warehouse, admin } = await openOutbox(database)
       await insertFlag(warehouse, { project_id: '', batch_id: 'nightly' })
       await admin.assignProject()
-      expect(await admin.listBatches(10)).toMatchObject([{ id: 'nightly', rows: 1, counts: { queued: 1 } }])
-      expect(await warehouse.query(`select 1 from writeback_batches where project_id = ''`)).toEqual([])
+      expect(await admin.listBatches(10)).toMatchObject([
+        { id: 'nightly', rows: 1, counts: { queued: 1 } },
+      ])
+      expect(
+        await warehouse.query(`select 1 from writeback_batches where project_id = ''`),
+      ).toEqual([])
     })
 
     test('an import says what its batch is; one whose refs are all known leaves no batch', async () => {
       const { admin } = await openOutbox(database)
       const batch = { title: 'Late orders', source: 'orders.csv', note: 'see #12', reverts: null }
       await queueFlags(admin, 2, { batch })
-      expect(await admin.findBatch('flags')).toMatchObject({ ...batch, rows: 2, createdBy: 'ann', state: 'sending' })
+      expect(await admin.findBatch('flags')).toMatchObject({
+        ...batch,
+        rows: 2,
+        createdBy: 'ann',
+        state: 'sending',
+      })
       const [first] = await admin.list({}, 1)
-      const options = { status: 'queued', batchId: 'second', createdBy: 'ann', expiresAt: null } as const
+      const options = {
+        status: 'queued',
+        batchId: 'second',
+        createdBy: 'ann',
+        expiresAt: null,
+      } as const
       expect(await admin.enqueue([[flag(0, { ref: first!.ref })]], options)).toMatchObject({
         queued: 0,
         alreadyQueued: 1,
@@ -52,8 +82,15 @@ for (const database of databases) {
     test('a corrected row belongs to the batch of its correction', async () => {
       const { warehouse, admin } = await openOutbox(database)
       const [id] = await queueFlags(admin, 1)
-      await warehouse.query(`update writebacks set status = 'failed', ref = 'r1' where id = '${id}'`)
-      const options = { status: 'queued', batchId: 'corrected', createdBy: 'ann', expiresAt: null } as const
+      await warehouse.query(
+        `update writebacks set status = 'failed', ref = 'r1' where id = '${id}'`,
+      )
+      const options = {
+        status: 'queued',
+        batchId: 'corrected',
+        createdBy: 'ann',
+        expiresAt: null,
+      } as const
       await admin.enqueue([[flag(0, { ref: 'r1' })]], options)
       expect(await admin.findBatch('flags')).toMatchObject({ rows: 0 })
       expect(await admin.findBatch('corrected')).toMatchObject({ rows: 1, counts: { queued: 1 } })
@@ -65,8 +102,16 @@ for (const database of databases) {
       const options = { status: 'queued', createdBy: 'ann', expiresAt: null } as const
       await admin.enqueue([[flag(0)]], { ...options, batchId: `first-${first}` }, first)
       await warehouse.query(`update writebacks set status = 'failed', ref = 'r1'`)
-      await admin.enqueue([[flag(0, { ref: 'r1' })]], { ...options, batchId: `second-${second}` }, second)
-      const again = await admin.enqueue([[flag(0)]], { ...options, batchId: `renamed-${first}` }, first)
+      await admin.enqueue(
+        [[flag(0, { ref: 'r1' })]],
+        { ...options, batchId: `second-${second}` },
+        second,
+      )
+      const again = await admin.enqueue(
+        [[flag(0)]],
+        { ...options, batchId: `renamed-${first}` },
+        first,
+      )
       expect(again).toEqual({ importedAs: `first-${first}` })
     })
 
@@ -85,7 +130,9 @@ for (const database of databases) {
       expect(await requireBatch(admin, 'repl')).toMatchObject({ id: 'replies-0123456789ab' })
       const near = { exitCode: 2, next: 'write replies-0123456789ab' }
       await expect(requireBatch(admin, 'replys-0123456789ab')).rejects.toMatchObject(near)
-      await expect(requireBatch(admin, 're')).rejects.toMatchObject({ why: 'several batches begin with re' })
+      await expect(requireBatch(admin, 're')).rejects.toMatchObject({
+        why: 'several batches begin with re',
+      })
     })
 
     test('a batch is finished when its last write-back is settled, and open again after a retry', async () => {
@@ -99,7 +146,10 @@ for (const database of databases) {
       await outbox.recordFinishedBatches()
       expect(await admin.findBatch('flags')).toMatchObject({ finishedAt: null, state: 'sending' })
       await settle(second!)
-      expect(await admin.findBatch('flags')).toMatchObject({ finishedAt: '2026-01-02T00:00:00Z', state: 'done' })
+      expect(await admin.findBatch('flags')).toMatchObject({
+        finishedAt: '2026-01-02T00:00:00Z',
+        state: 'done',
+      })
       await outbox.recordFinishedBatches()
       const stored = () => warehouse.query('select finished_at from writeback_batches')
       expect(await stored()).toEqual([{ finished_at: '2026-01-02T00:00:00Z' }])
@@ -125,7 +175,9 @@ for (const database of databases) {
       await warehouse.query(`update writebacks set status = 'draft'`)
       await admin.decide('approved', { batch: 'flags' }, { by: 'ann' })
       expect(await admin.groupReasons({ batch: 'flags' })).toEqual([])
-      await warehouse.query(`update writebacks set reason = 'it was not found' where id = '${second}'`)
+      await warehouse.query(
+        `update writebacks set reason = 'it was not found' where id = '${second}'`,
+      )
       expect(await admin.groupReasons({ batch: 'flags' })).toEqual([
         { status: 'queued', reason: 'it was not found', count: 1, example: second },
       ])

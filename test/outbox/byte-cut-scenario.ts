@@ -1,4 +1,7 @@
-/** Sends one write-back for each byte of the request and of the response at which the connection can break. */
+/**
+ * Sends one write-back for each byte of the request and of the response at which the connection can
+ * break.
+ */
 import { expect } from 'vitest'
 import { type Cut, startByteCutter } from './byte-cutter.ts'
 import { createOutboxFixture, performedWrites, type RequestLine } from './outbox-fixture.ts'
@@ -22,7 +25,11 @@ export async function cutEverywhere(kind: OperationName, every: number): Promise
   })
   const [conversations, visitors] = [fixture.conversations(), fixture.visitors()]
   const cutter = await startByteCutter(fixture.sandbox.port)
-  const project = { baseUrl: new URL(`http://127.0.0.1:${cutter.port}`), verifyAfterMs: 50, despiteFailures: true }
+  const project = {
+    baseUrl: new URL(`http://127.0.0.1:${cutter.port}`),
+    verifyAfterMs: 50,
+    despiteFailures: true,
+  }
   const lines: Readonly<Record<OperationName, (n: number) => RequestLine>> = {
     message: (n) => ({
       operation: 'message',
@@ -38,8 +45,15 @@ export async function cutEverywhere(kind: OperationName, every: number): Promise
   await fixture.push(project)
   const [whole] = cutter.passed
   const at = (side: Cut['side']) =>
-    Array.from({ length: Math.floor(whole![side] / every) + 1 }, (_, n): Cut => ({ side, after: n * every }))
-  const cuts = [...at('request'), ...at('answer'), { side: 'answer', after: whole!.answer } as const]
+    Array.from(
+      { length: Math.floor(whole![side] / every) + 1 },
+      (_, n): Cut => ({ side, after: n * every }),
+    )
+  const cuts = [
+    ...at('request'),
+    ...at('answer'),
+    { side: 'answer', after: whole!.answer } as const,
+  ]
   cutter.cuts.push(...cuts)
   await fixture.queue(...cuts.map((_, n) => lines[kind](n)))
   await fixture.push(project)

@@ -1,4 +1,6 @@
-/** A TCP proxy that breaks the connection of a write at a given byte and forwards everything else. */
+/**
+ * A TCP proxy that breaks the connection of a write at a given byte and forwards everything else.
+ */
 
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
@@ -27,7 +29,9 @@ export async function startByteCutter(port: number): Promise<ByteCutter> {
     written: new Set<string>(),
     gate: null as ByteCutter['gate'],
   }
-  const server = createServer((client) => forwardWithCuts(client, connect(port, '127.0.0.1'), cutter))
+  const server = createServer((client) =>
+    forwardWithCuts(client, connect(port, '127.0.0.1'), cutter),
+  )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())

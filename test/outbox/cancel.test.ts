@@ -8,13 +8,21 @@ import { createOutboxFor, ids, replyLine, startIndependentDouble } from './indep
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 
-/** `rows` handled flags, each for its own conversation. Inserted without triggers, which is faster. */
-async function createManyRows(database: 'sqlite' | 'postgres', rows: number, { of = project, status = 'queued' } = {}) {
+/**
+ * `rows` handled flags, each for its own conversation. Inserted without triggers, which is faster.
+ */
+async function createManyRows(
+  database: 'sqlite' | 'postgres',
+  rows: number,
+  { of = project, status = 'queued' } = {},
+) {
   const place = await databases.find(({ name }) => name === database)!.make()
   onTestFinished(() => place.drop())
   const warehouse = await place.open()
   const triggers =
-    database === 'sqlite' ? await warehouse.query(`select name, sql from sqlite_master where type = 'trigger'`) : []
+    database === 'sqlite'
+      ? await warehouse.query(`select name, sql from sqlite_master where type = 'trigger'`)
+      : []
   for (const { name } of triggers) await warehouse.query(`drop trigger ${name}`)
   if (database === 'postgres') await warehouse.query('alter table writebacks disable trigger user')
   const numbers =
@@ -52,12 +60,16 @@ for (const database of ['sqlite', 'postgres'] as const) {
       expect(report).toMatchObject({ moved: rows, stayed: [] })
       expect(report.ids).toHaveLength(1000)
       expect(await admin.countByStatus({})).toEqual({ cancelled: rows })
-      expect(await admin.list({ statuses: ['cancelled'] }, 1)).toMatchObject([{ status: 'cancelled' }])
+      expect(await admin.list({ statuses: ['cancelled'] }, 1)).toMatchObject([
+        { status: 'cancelled' },
+      ])
       expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
     })
 
     test('drafts are approved and cancelled in windows of rows, and each change is in the event log', async () => {
-      const { warehouse, admin, outbox } = await createManyRows(database, 5_000, { status: 'draft' })
+      const { warehouse, admin, outbox } = await createManyRows(database, 5_000, {
+        status: 'draft',
+      })
       const approved = await decideRows(admin, 'approved', { batch: 'big' }, { by: 'ann' })
       expect(approved).toMatchObject({ moved: 5_000, stayed: [] })
       expect(approved.ids).toHaveLength(1000)
@@ -68,9 +80,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
       // Looking for work updates the covered rows and finds nothing to claim.
       while ((await warehouse.query(isCancelling)).length > 0)
         expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
-      expect(await warehouse.query('select status, count(*) as rows from writebacks group by status')).toEqual([
-        { status: 'cancelled', rows: 5_000 },
-      ])
+      expect(
+        await warehouse.query('select status, count(*) as rows from writebacks group by status'),
+      ).toEqual([{ status: 'cancelled', rows: 5_000 }])
       const steps = `select detail, count(*) as rows, count(distinct seq) as places from writeback_events
         group by detail order by detail`
       expect(await warehouse.query(steps)).toEqual([
@@ -103,17 +115,24 @@ for (const database of ['sqlite', 'postgres'] as const) {
       for (const { id } of await outbox.findClaimable(Date.now(), 120))
         claimed.push((await outbox.claim(id, Date.now()))!)
       const person = createOutbox((await place.open()).projectDb(project))
-      const leaving = claimed.map((writeback) => outbox.markSending(writeback, {}, Date.now(), Date.now()))
+      const leaving = claimed.map((writeback) =>
+        outbox.markSending(writeback, {}, Date.now(), Date.now()),
+      )
       await leaving[0]
       const { moved } = await decideRows(person, 'cancelled', {}, { by: 'ann' })
       const left = (await Promise.all(leaving)).filter(Boolean).length
       expect(moved).toBe(120 - left)
-      expect(await admin.countByStatus({})).toEqual({ sending: left, ...(moved > 0 ? { cancelled: moved } : {}) })
+      expect(await admin.countByStatus({})).toEqual({
+        sending: left,
+        ...(moved > 0 ? { cancelled: moved } : {}),
+      })
     })
 
     test('a cancellation covers drafts, one batch, and rows without a project; later rows stay', async () => {
       const { warehouse, admin } = await createManyRows(database, 2, { of: '' })
-      expect(await admin.decide('cancelled', { orWithoutProject: true }, { by: 'ann' })).toMatchObject({ count: 2 })
+      expect(
+        await admin.decide('cancelled', { orWithoutProject: true }, { by: 'ann' }),
+      ).toMatchObject({ count: 2 })
       await warehouse.query(`update writebacks set project_id = '${project}'`)
       const more = (batch: string, status: string) =>
         warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload, batch_id, status)
@@ -121,7 +140,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
       await more('other', 'queued')
       await more('other', 'draft')
       await more('big', 'queued')
-      expect(await decideRows(admin, 'cancelled', { batch: 'other' }, { by: 'ann' })).toMatchObject({ moved: 2 })
+      expect(await decideRows(admin, 'cancelled', { batch: 'other' }, { by: 'ann' })).toMatchObject(
+        { moved: 2 },
+      )
       expect(await admin.countByStatus({})).toEqual({ cancelled: 4, queued: 1 })
     })
 
@@ -129,8 +150,14 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const { warehouse, admin } = await createManyRows(database, 3)
       await decideRows(admin, 'cancelled', {}, { by: 'ann' })
       for (const n of [1, 2])
-        await insertFlag(warehouse, { project_id: '', conversation_id: conversation(n), ref: `without ${n}` })
-      expect(await decideRows(admin, 'cancelled', { orWithoutProject: true }, { by: 'ann' })).toMatchObject({
+        await insertFlag(warehouse, {
+          project_id: '',
+          conversation_id: conversation(n),
+          ref: `without ${n}`,
+        })
+      expect(
+        await decideRows(admin, 'cancelled', { orWithoutProject: true }, { by: 'ann' }),
+      ).toMatchObject({
         moved: 2,
         stayed: [{ status: 'cancelled', count: 3 }],
       })
@@ -152,19 +179,51 @@ async function createInFlight(database: 'sqlite' | 'postgres', arrives: boolean)
   const claimed = await outbox.claim(id!, Date.now())
   await outbox.markSending(claimed!, { before: { ids: ['1'] } }, Date.now(), Date.now())
   if (arrives) service.say({ senderType: 'agent', content: 'Once.', name: 'Ann' })
-  await outbox.settleSent(claimed!, { event: 'no_response', why: 'silence', evidence: { sender: 'ended' } })
+  await outbox.settleSent(claimed!, {
+    event: 'no_response',
+    why: 'silence',
+    evidence: { sender: 'ended' },
+  })
   return { ...o, id: id!, service, outbox }
 }
 
 type InFlight = Awaited<ReturnType<typeof createInFlight>>
 
-const revocationCases: readonly (readonly [string, 'cancelled' | 'expired', (o: InFlight) => Promise<unknown>])[] = [
-  ['cancelled by its id', 'cancelled', (o) => decideRows(o.admin, 'cancelled', { ids: [o.id] }, { by: 'ann' })],
-  ['cancelled with all others', 'cancelled', (o) => decideRows(o.admin, 'cancelled', {}, { by: 'ann' })],
-  ['cancelled by plain SQL', 'cancelled', (o) => o.warehouse.query(`update writebacks set status = 'cancelled'`)],
-  ['expired by plain SQL', 'expired', (o) => o.warehouse.query(`update writebacks set status = 'expired'`)],
-  ['made read-only', 'cancelled', (o) => expect(o.push({ readOnly: true })).rejects.toMatchObject({ exitCode: 2 })],
-  ['expired', 'expired', (o) => o.warehouse.query(`update writebacks set expires_at = '2026-01-01T00:00:00Z'`)],
+const revocationCases: readonly (readonly [
+  string,
+  'cancelled' | 'expired',
+  (o: InFlight) => Promise<unknown>,
+])[] = [
+  [
+    'cancelled by its id',
+    'cancelled',
+    (o) => decideRows(o.admin, 'cancelled', { ids: [o.id] }, { by: 'ann' }),
+  ],
+  [
+    'cancelled with all others',
+    'cancelled',
+    (o) => decideRows(o.admin, 'cancelled', {}, { by: 'ann' }),
+  ],
+  [
+    'cancelled by plain SQL',
+    'cancelled',
+    (o) => o.warehouse.query(`update writebacks set status = 'cancelled'`),
+  ],
+  [
+    'expired by plain SQL',
+    'expired',
+    (o) => o.warehouse.query(`update writebacks set status = 'expired'`),
+  ],
+  [
+    'made read-only',
+    'cancelled',
+    (o) => expect(o.push({ readOnly: true })).rejects.toMatchObject({ exitCode: 2 }),
+  ],
+  [
+    'expired',
+    'expired',
+    (o) => o.warehouse.query(`update writebacks set expires_at = '2026-01-01T00:00:00Z'`),
+  ],
 ]
 
 for (const database of ['sqlite', 'postgres'] as const) {
@@ -213,7 +272,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const outbox = createOutbox(o.warehouse.projectDb(ids.project))
     const claimed = await outbox.claim(id!, Date.now())
     const now = Date.now() + 60_000
-    await o.warehouse.query(`update writebacks set expires_at = '${new Date(now).toISOString().slice(0, 19)}Z'`)
+    await o.warehouse.query(
+      `update writebacks set expires_at = '${new Date(now).toISOString().slice(0, 19)}Z'`,
+    )
     expect(await outbox.markSending(claimed!, {}, now, now)).toBe(false)
     expect(await outbox.markSending(claimed!, {}, now - 2000, now)).toBe(true)
   })

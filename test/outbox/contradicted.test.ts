@@ -10,7 +10,10 @@ const bodies: readonly Switches['writes.body'][] = ['row', 'nothing']
 for (const database of ['sqlite', 'postgres'] as const)
   for (const body of bodies)
     test(`what is accepted and has no effect is said on the row and counted (${body}, ${database})`, async () => {
-      const o = await createOutboxFixture({ database, switches: { 'writes.effect': 'none', 'writes.body': body } })
+      const o = await createOutboxFixture({
+        database,
+        switches: { 'writes.effect': 'none', 'writes.body': body },
+      })
       const [open] = [...o.sandbox.truth('conversations')].filter(
         ({ row }) => (row as { handledAt: string | null }).handledAt === null,
       )
@@ -31,18 +34,26 @@ for (const database of ['sqlite', 'postgres'] as const)
       ])
       expect(report).toMatchObject({ contradicted: 2, settled: { succeeded: 3 }, outcome: 'done' })
       const { exit, lines } = renderPush(report, (command) => `deskmirror ${command}`)
-      expect([exit, lines.join('\n')]).toEqual([3, expect.stringContaining('but still shows it as open')])
+      expect([exit, lines.join('\n')]).toEqual([
+        3,
+        expect.stringContaining('but still shows it as open'),
+      ])
       const groups = await createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).groupReasons({})
       expect(groups).toHaveLength(2)
     })
 
 test('what has its effect is not contradicted, also if the service stores it in another form', async () => {
   const o = await createOutboxFixture({ switches: { 'visitors.stores': 'lower-case' } })
-  await o.queue(...o.conversations().map((id) => ({ operation: 'handled', conversation_id: id, handled: true })), {
-    operation: 'visitor',
-    visitor_id: o.visitor(0),
-    name: 'Ada L',
-    email: 'ADA@example.org',
-  })
+  await o.queue(
+    ...o
+      .conversations()
+      .map((id) => ({ operation: 'handled', conversation_id: id, handled: true })),
+    {
+      operation: 'visitor',
+      visitor_id: o.visitor(0),
+      name: 'Ada L',
+      email: 'ADA@example.org',
+    },
+  )
   expect(await o.push()).toMatchObject({ contradicted: 0, reasons: [] })
 })

@@ -1,9 +1,16 @@
-/** Faults between request and response: the recorded outcome is correct, and nothing arrives twice. */
+/**
+ * Faults between request and response: the recorded outcome is correct, and nothing arrives twice.
+ */
 
 import { expect, test, vi } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import type { FaultKind } from '../../src/sandbox/faults.ts'
-import { createOutboxFixture, type OutboxFixture, performedWrites, type RequestLine } from './outbox-fixture.ts'
+import {
+  createOutboxFixture,
+  type OutboxFixture,
+  performedWrites,
+  type RequestLine,
+} from './outbox-fixture.ts'
 
 type Case = {
   readonly operation: 'sendMessage' | 'setHandled' | 'updateVisitor'
@@ -81,14 +88,21 @@ const notes = {
 
 test('a note, which cannot be read back, is uncertain unless its outcome is known', async () => {
   const o = await createOutboxFixture(quickFaults)
-  for (const kind of Object.keys(notes) as FaultKind[]) o.sandbox.scriptFault({ kind, operation: 'addNote' })
+  for (const kind of Object.keys(notes) as FaultKind[])
+    o.sandbox.scriptFault({ kind, operation: 'addNote' })
   await o.queue(
-    ...Object.keys(notes).map((_, n) => ({ operation: 'note', visitor_id: o.visitor(n), content: 'Once.' })),
+    ...Object.keys(notes).map((_, n) => ({
+      operation: 'note',
+      visitor_id: o.visitor(n),
+      content: 'Once.',
+    })),
   )
   await o.push({ despiteFailures: true })
   const outcomes = Object.values(notes).map(([status]) => status)
   expect((await o.statuses()).toSorted()).toEqual(outcomes.toSorted())
-  expect(performedWrites(o.sandbox)).toHaveLength(Object.values(notes).reduce((sum, [, times]) => sum + times, 0))
+  expect(performedWrites(o.sandbox)).toHaveLength(
+    Object.values(notes).reduce((sum, [, times]) => sum + times, 0),
+  )
 })
 
 test('a conflict of what was sent before says that it may have been done then', async () => {
@@ -103,25 +117,43 @@ test('a conflict of what was sent before says that it may have been done then', 
     { operation: 'message', conversation_id: d, content: 'Once.', sender_name: 'Ann' },
   )
   const pushed = o.push()
-  await vi.waitUntil(() => o.sandbox.counts().byFault['reset-before'] === 1 && performedWrites(o.sandbox).length === 2)
+  await vi.waitUntil(
+    () =>
+      o.sandbox.counts().byFault['reset-before'] === 1 && performedWrites(o.sandbox).length === 2,
+  )
   o.sandbox.mutate.renameVisitor(visitor, 'Augusta', null)
   o.sandbox.mutate.visitorWrites(c, 'Wait!')
   await pushed
-  const mayHaveBeenDone = { status: 'conflict', reason: expect.stringContaining('may have been done then') }
+  const mayHaveBeenDone = {
+    status: 'conflict',
+    reason: expect.stringContaining('may have been done then'),
+  }
   expect(await o.all()).toMatchObject([mayHaveBeenDone, mayHaveBeenDone, mayHaveBeenDone])
 })
 
-test.each(['sendMessage', 'addNote'] as const)('%s: a 200 whose data is null proves nothing', async (operation) => {
-  const o = await createOutboxFixture({ ...quickFaults, switches: { ...quickFaults.switches, 'writes.body': 'null' } })
-  const line = operation === 'addNote' ? { operation: 'note', visitor_id: o.visitor(0) } : cases[0]?.line(o, 0)
-  await o.queue({ ...line, content: 'Once.' })
-  await o.push()
-  expect(await o.all()).toMatchObject([
-    operation === 'addNote'
-      ? { status: 'uncertain', reason: expect.stringContaining('200 with data that is no object') }
-      : { status: 'succeeded', reason: expect.stringContaining('proved nothing (200)') },
-  ])
-})
+test.each(['sendMessage', 'addNote'] as const)(
+  '%s: a 200 whose data is null proves nothing',
+  async (operation) => {
+    const o = await createOutboxFixture({
+      ...quickFaults,
+      switches: { ...quickFaults.switches, 'writes.body': 'null' },
+    })
+    const line =
+      operation === 'addNote'
+        ? { operation: 'note', visitor_id: o.visitor(0) }
+        : cases[0]?.line(o, 0)
+    await o.queue({ ...line, content: 'Once.' })
+    await o.push()
+    expect(await o.all()).toMatchObject([
+      operation === 'addNote'
+        ? {
+            status: 'uncertain',
+            reason: expect.stringContaining('200 with data that is no object'),
+          }
+        : { status: 'succeeded', reason: expect.stringContaining('proved nothing (200)') },
+    ])
+  },
+)
 
 test('an uncertain write-back blocks its lane and no other', async () => {
   const o = await createOutboxFixture()
@@ -133,7 +165,11 @@ test('an uncertain write-back blocks its lane and no other', async () => {
   )
   expect(await o.push()).toMatchObject({ blockedLanes: 1 })
   expect(await o.statuses()).toEqual(['uncertain', 'queued', 'succeeded'])
-  await createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).decide('arrived', { ids: [first!] }, { by: 'a test' })
+  await createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).decide(
+    'arrived',
+    { ids: [first!] },
+    { by: 'a test' },
+  )
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
 })
@@ -141,16 +177,30 @@ test('an uncertain write-back blocks its lane and no other', async () => {
 test('a reply that two verifications did not find is uncertain if resend_replies is off', async () => {
   const o = await createOutboxFixture({ project: { resendReplies: false } })
   o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage' })
-  await o.queue({ operation: 'message', conversation_id: o.conversation(1), content: 'Once.', sender_name: 'Ann' })
+  await o.queue({
+    operation: 'message',
+    conversation_id: o.conversation(1),
+    content: 'Once.',
+    sender_name: 'Ann',
+  })
   await o.push()
   expect(await o.statuses()).toEqual(['uncertain'])
 })
 
 test('identical replies in one conversation are each matched to their own message', async () => {
   const o = await createOutboxFixture()
-  const thanks = { operation: 'message', conversation_id: o.conversation(1), content: 'Thanks!', sender_name: 'Ann' }
+  const thanks = {
+    operation: 'message',
+    conversation_id: o.conversation(1),
+    content: 'Thanks!',
+    sender_name: 'Ann',
+  }
   for (const skip of [0, 1, 3])
-    o.sandbox.scriptFault({ kind: skip === 1 ? 'reset-before' : 'reset-after', operation: 'sendMessage', skip })
+    o.sandbox.scriptFault({
+      kind: skip === 1 ? 'reset-before' : 'reset-after',
+      operation: 'sendMessage',
+      skip,
+    })
   await o.queue(thanks, thanks, thanks, thanks)
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded', 'succeeded'])
@@ -161,7 +211,11 @@ test('identical replies in one conversation are each matched to their own messag
 test('every transition is in the event log, with request ids', async () => {
   const o = await createOutboxFixture()
   o.sandbox.scriptFault({ kind: 'error-500', operation: 'setHandled' })
-  const [id] = await o.queue({ operation: 'handled', conversation_id: o.conversation(1), handled: true })
+  const [id] = await o.queue({
+    operation: 'handled',
+    conversation_id: o.conversation(1),
+    handled: true,
+  })
   await o.push()
   const log = await createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).listEvents(id!)
   expect(log.map(({ from, to }) => `${from} → ${to}`)).toEqual([
@@ -193,7 +247,9 @@ test('a reply that shows with another text or name is not resent but uncertain',
       sender_name: 'Ann',
     })
     const pushing = o.push({ verifyAfterMs: 600 })
-    await vi.waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1), { timeout: 120_000 })
+    await vi.waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1), {
+      timeout: 120_000,
+    })
     o.sandbox.mutate.agentReplies(c, content, name)
     await pushing
     expect(await o.all()).toMatchObject([
@@ -208,9 +264,16 @@ for (const who of ['a colleague', 'the visitor'] as const) {
     const o = await createOutboxFixture({ mirrored: false })
     const [c] = o.conversations() as [string]
     o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage' })
-    await o.queue({ operation: 'message', conversation_id: c, content: 'Your parcel left today.', sender_name: 'Ann' })
+    await o.queue({
+      operation: 'message',
+      conversation_id: c,
+      content: 'Your parcel left today.',
+      sender_name: 'Ann',
+    })
     const pushing = o.push({ verifyAfterMs: 600 })
-    await vi.waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1), { timeout: 120_000 })
+    await vi.waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1), {
+      timeout: 120_000,
+    })
     const text = 'Can you tell me the number of the order?'
     if (who === 'a colleague') o.sandbox.mutate.agentReplies(c, text, 'Bo')
     else o.sandbox.mutate.visitorWrites(c, text)
@@ -223,7 +286,12 @@ for (const who of ['a colleague', 'the visitor'] as const) {
 test('a reply without a response is uncertain if the service silently lists only the first messages', async () => {
   const o = await createOutboxFixture({
     size: { conversations: 3, messagesPerConversation: [5, 6], days: 2 },
-    switches: { 'messages.paging': 'before', 'messages.order': 'oldest', hasMore: 'always', 'pages.size': 3 },
+    switches: {
+      'messages.paging': 'before',
+      'messages.order': 'oldest',
+      hasMore: 'always',
+      'pages.size': 3,
+    },
   })
   const faults = ['error-500-after', 'error-500-after', 'reset-before'] as const
   for (const kind of faults) o.sandbox.scriptFault({ kind, operation: 'sendMessage' })

@@ -24,7 +24,12 @@ test('a service that has ids in upper case, and no others, gets them so, however
   await o.queue(
     { operation: 'visitor', visitor_id: o.visitor(0).toLowerCase(), name: 'Ours' },
     { operation: 'handled', conversation_id: o.conversation(0).toLowerCase(), handled: true },
-    { operation: 'message', conversation_id: o.conversation(1), content: 'Hello.', sender_name: 'Ann' },
+    {
+      operation: 'message',
+      conversation_id: o.conversation(1),
+      content: 'Hello.',
+      sender_name: 'Ann',
+    },
   )
   await o.warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
     values ('${o.sandbox.projectId}', 'handled', '${o.conversation(2).toLowerCase()}', '{"handled":true}')`)
@@ -63,10 +68,22 @@ describe('a conversation is marked handled', () => {
   test('if a person names the last message, even if the mirror does not have it', async () => {
     const o = await createOutboxFixture()
     o.sandbox.advance(2000)
-    const [first, second] = [0, 1].map((n) => o.sandbox.mutate.visitorWrites(o.conversation(n), 'Newest.'))
+    const [first, second] = [0, 1].map((n) =>
+      o.sandbox.mutate.visitorWrites(o.conversation(n), 'Newest.'),
+    )
     await o.queue(
-      { operation: 'handled', conversation_id: o.conversation(0), handled: true, expect: Number(first!.id) },
-      { operation: 'handled', conversation_id: o.conversation(1), handled: true, expect: String(second!.id) },
+      {
+        operation: 'handled',
+        conversation_id: o.conversation(0),
+        handled: true,
+        expect: Number(first!.id),
+      },
+      {
+        operation: 'handled',
+        conversation_id: o.conversation(1),
+        handled: true,
+        expect: String(second!.id),
+      },
       { operation: 'handled', conversation_id: o.conversation(2), handled: true, expect: 4_711 },
     )
     o.sandbox.mutate.visitorWrites(o.conversation(1), 'Newer still.')
@@ -115,11 +132,19 @@ describe('a conversation is marked handled', () => {
   test('after our own reply that was queued before it', async () => {
     const o = await createOutboxFixture()
     await o.queue(
-      { operation: 'message', conversation_id: o.conversation(0), content: 'Solved.', sender_name: 'Ann' },
+      {
+        operation: 'message',
+        conversation_id: o.conversation(0),
+        content: 'Solved.',
+        sender_name: 'Ann',
+      },
       { operation: 'handled', conversation_id: o.conversation(0), handled: true },
     )
     await o.push()
-    expect(performedWrites(o.sandbox).map(({ operation }) => operation)).toEqual(['sendMessage', 'setHandled'])
+    expect(performedWrites(o.sandbox).map(({ operation }) => operation)).toEqual([
+      'sendMessage',
+      'setHandled',
+    ])
     expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
   })
 })
@@ -139,7 +164,10 @@ test('a conversation is not closed if the reply queued before it was not sent', 
 
 describe('a correction of a visitor', () => {
   const rowOf = (o: Awaited<ReturnType<typeof createOutboxFixture>>, id: string) =>
-    [...o.sandbox.truth('visitors')].find((row) => row.id === id)!.row as { name: string | null; email: string | null }
+    [...o.sandbox.truth('visitors')].find((row) => row.id === id)!.row as {
+      name: string | null
+      email: string | null
+    }
 
   test('leaves other fields unchanged, even if someone changed them since', async () => {
     const o = await createOutboxFixture()
@@ -156,7 +184,9 @@ describe('a correction of a visitor', () => {
     await o.queue({ operation: 'visitor', visitor_id: id, name: 'Ada' })
     o.sandbox.mutate.renameVisitor(id, 'Augusta', rowOf(o, id).email)
     await o.push()
-    expect(await o.all()).toMatchObject([{ status: 'conflict', error: expect.stringMatching(/changed the name/) }])
+    expect(await o.all()).toMatchObject([
+      { status: 'conflict', error: expect.stringMatching(/changed the name/) },
+    ])
     expect(rowOf(o, id)).toMatchObject({ name: 'Augusta' })
   })
 
@@ -202,8 +232,16 @@ test('a retried conflict is sent', async () => {
 
 test('an unknown target fails with the service’s message', async () => {
   const o = await createOutboxFixture()
-  await o.queue({ operation: 'note', visitor_id: '00000000-0000-4000-8000-000000000000', content: 'Who?' })
-  await o.queue({ operation: 'handled', conversation_id: '00000000-0000-4000-8000-000000000000', handled: true })
+  await o.queue({
+    operation: 'note',
+    visitor_id: '00000000-0000-4000-8000-000000000000',
+    content: 'Who?',
+  })
+  await o.queue({
+    operation: 'handled',
+    conversation_id: '00000000-0000-4000-8000-000000000000',
+    handled: true,
+  })
   await o.push()
   expect(await o.all()).toMatchObject([
     { status: 'failed', error: expect.stringMatching(/NOT_FOUND|No such/) },
@@ -239,19 +277,30 @@ test('the field name of a note is discovered and remembered', async () => {
 test('an expiry, rows inserted by SQL and a missing scope are respected', async () => {
   const o = await createOutboxFixture()
   const [c, v] = [o.conversation(0), o.visitor(0)]
-  await o.queue({ operation: 'handled', conversation_id: c, handled: true, expires_at: '2020-01-01T00:00:00Z' })
+  await o.queue({
+    operation: 'handled',
+    conversation_id: c,
+    handled: true,
+    expires_at: '2020-01-01T00:00:00Z',
+  })
   await o.warehouse.query(
     `insert into writebacks (operation, conversation_id, payload) values ('handled', '${o.conversation(1)}', '{"handled":true}')`,
   )
   await o.push()
   expect(await o.statuses()).toEqual(['expired', 'succeeded'])
-  o.sandbox.addKey({ key: 'svc_live_half', scopes: ['conversations:read', 'conversations:write', 'visitors:read'] })
+  o.sandbox.addKey({
+    key: 'svc_live_half',
+    scopes: ['conversations:read', 'conversations:write', 'visitors:read'],
+  })
   await o.queue(
     { operation: 'note', visitor_id: v, content: 'x' },
     { operation: 'handled', conversation_id: c, handled: true },
   )
   const report = await o.push({ apiKey: o.secret('svc_live_half') })
-  expect(report).toMatchObject({ outcome: 'held', notices: [expect.stringMatching(/visitors:write/)] })
+  expect(report).toMatchObject({
+    outcome: 'held',
+    notices: [expect.stringMatching(/visitors:write/)],
+  })
   expect(await o.statuses()).toEqual(['expired', 'succeeded', 'queued', 'succeeded'])
 })
 
@@ -260,7 +309,12 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const o = await createOutboxFixture({ database })
     const unknownId = '00000000-0000-4000-8000-000000000000'
     const line = { operation: 'note', content: 'Hello.', ref: 'crm-1' }
-    const other = { operation: 'handled', conversation_id: o.conversation(0), handled: true, ref: 'crm-2' }
+    const other = {
+      operation: 'handled',
+      conversation_id: o.conversation(0),
+      handled: true,
+      ref: 'crm-2',
+    }
     expect(await o.queue({ ...line, visitor_id: unknownId }, other)).toHaveLength(2)
     await o.push()
     expect(await o.statuses()).toEqual(['failed', 'succeeded'])
@@ -275,7 +329,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
 test('rows without a project are reported if the warehouse holds several projects', async () => {
   const o = await createOutboxFixture()
-  await o.warehouse.query(`insert into sync_streams (project_id, stream) values ('another', 'visitors')`)
+  await o.warehouse.query(
+    `insert into sync_streams (project_id, stream) values ('another', 'visitors')`,
+  )
   await o.warehouse.query(
     `insert into writebacks (operation, conversation_id, payload) values ('handled', '${o.conversation(1)}', '{"handled":true}')`,
   )

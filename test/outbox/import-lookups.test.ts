@@ -1,4 +1,6 @@
-/** What an import asks the warehouse: replies that were sent or are queued, and refs that are taken. */
+/**
+ * What an import asks the warehouse: replies that were sent or are queued, and refs that are taken.
+ */
 
 import { describe, expect, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
@@ -16,8 +18,13 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
     sender_name: 'Ann',
   })
   const contentsOf = async (o: OutboxFixture, ...conversations: readonly string[]) => {
-    const found = await createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).listReplies(conversations, since)
-    return found.filter(({ content }) => content.startsWith('our ')).map(({ content, sentAt }) => [content, sentAt])
+    const found = await createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).listReplies(
+      conversations,
+      since,
+    )
+    return found
+      .filter(({ content }) => content.startsWith('our '))
+      .map(({ content, sentAt }) => [content, sentAt])
   }
 
   test('who has signed an earlier reply, by the facts for analysts, or the messages while there are none', async () => {
@@ -35,7 +42,10 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
   })
 
   test('replies that were sent since, may have been, or are still to be sent', async () => {
-    const o = await createOutboxFixture({ database: database as 'sqlite' | 'postgres', mirrored: false })
+    const o = await createOutboxFixture({
+      database: database as 'sqlite' | 'postgres',
+      mirrored: false,
+    })
     const statuses = [
       'queued',
       'draft',
@@ -54,9 +64,15 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
     for (const status of [...statuses, 'old', 'again']) {
       const [id] = await o.queue(reply(o, 0, `our ${status} "words"`))
       const [sentAt, stored] = [sentAts[status] ?? 'null', statusOf[status] ?? status]
-      await o.warehouse.query(`update writebacks set status = '${stored}', sent_at = ${sentAt} where id = '${id}'`)
+      await o.warehouse.query(
+        `update writebacks set status = '${stored}', sent_at = ${sentAt} where id = '${id}'`,
+      )
     }
-    await o.queue(reply(o, 1, 'our other'), { operation: 'note', visitor_id: o.visitor(0), content: 'our note' })
+    await o.queue(reply(o, 1, 'our other'), {
+      operation: 'note',
+      visitor_id: o.visitor(0),
+      content: 'our note',
+    })
     expect(await contentsOf(o, o.conversation(0).toUpperCase())).toEqual([
       ['our queued "words"', null],
       ['our draft "words"', null],
@@ -80,7 +96,10 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
   })
 
   test('a ref is taken by what was queued with it, and free where that failed', async () => {
-    const o = await createOutboxFixture({ database: database as 'sqlite' | 'postgres', mirrored: false })
+    const o = await createOutboxFixture({
+      database: database as 'sqlite' | 'postgres',
+      mirrored: false,
+    })
     const ids = await o.queue(
       { ...reply(o, 0, 'Hi \\u0000'), ref: 'a"\u2028b' },
       { operation: 'handled', conversation_id: o.conversation(0), handled: true, ref: 'b' },
@@ -106,7 +125,12 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
 
 test('a reply whose cancellation is in force repeats nothing, even before its row has followed', async () => {
   const o = await createOutboxFixture({ mirrored: false })
-  await o.queue({ operation: 'message', conversation_id: o.conversation(0), content: 'our words', sender_name: 'Ann' })
+  await o.queue({
+    operation: 'message',
+    conversation_id: o.conversation(0),
+    content: 'our words',
+    sender_name: 'Ann',
+  })
   const { listReplies } = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
   expect(await listReplies([o.conversation(0)], since)).toHaveLength(1)
   await o.warehouse.query(`insert into writeback_cancellations

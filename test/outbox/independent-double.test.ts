@@ -1,4 +1,7 @@
-/** Services that differ from the sandbox as far as the documentation allows: nothing arrives twice or gets stuck. */
+/**
+ * Services that differ from the sandbox as far as the documentation allows: nothing arrives twice
+ * or gets stuck.
+ */
 
 import pg from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -8,7 +11,13 @@ import { sendOne } from '../../src/outbox/send/lane.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { ApiError } from '../../src/service/core/api-failure.ts'
 import type { Json } from '../../src/values/json.ts'
-import { createOutboxFor, handledLine, ids, replyLine, startIndependentDouble } from './independent-double.ts'
+import {
+  createOutboxFor,
+  handledLine,
+  ids,
+  replyLine,
+  startIndependentDouble,
+} from './independent-double.ts'
 import { toRequest } from './outbox-fixture.ts'
 
 /** The first write is carried out, and its response is lost. */
@@ -21,7 +30,10 @@ const firstAnswerLost = (_path: string, _body: unknown, perform: () => void, nth
 describe('a reply whose response was lost is sent once', () => {
   for (const senderType of ['agent', 'human', 'api', 'user', 'visitor']) {
     test(`with the sender type ${senderType}`, async () => {
-      const service = await startIndependentDouble({ replySenderType: senderType, write: firstAnswerLost })
+      const service = await startIndependentDouble({
+        replySenderType: senderType,
+        write: firstAnswerLost,
+      })
       const o = await createOutboxFor(service)
       await o.queue(replyLine('Once.'))
       await o.push()
@@ -31,7 +43,10 @@ describe('a reply whose response was lost is sent once', () => {
   }
 
   test('if it is not shown as an utterance', async () => {
-    const service = await startIndependentDouble({ replyKind: 'api_message', write: firstAnswerLost })
+    const service = await startIndependentDouble({
+      replyKind: 'api_message',
+      write: firstAnswerLost,
+    })
     const o = await createOutboxFor(service)
     await o.queue(replyLine('Once.'))
     await o.push()
@@ -65,7 +80,11 @@ describe('a reply whose response was lost is sent once', () => {
 })
 
 for (const [how, sent, quirks] of [
-  ['without tags', 'Hello<br>World', { storedText: () => 'HelloWorld', shownName: () => 'Support' }],
+  [
+    'without tags',
+    'Hello<br>World',
+    { storedText: () => 'HelloWorld', shownName: () => 'Support' },
+  ],
   ['shortened', '您的订单已发货', { storedText: () => '您的订单…', shownName: () => 'Support' }],
   ['with another text', 'Call 555-0199.', { storedText: () => '[removed]' }],
 ] as const) {
@@ -99,7 +118,9 @@ for (const senderType of ['human', 'api']) {
     const service = await startIndependentDouble({ replySenderType: senderType })
     const o = await createOutboxFor(service)
     await o.queue(replyLine('Solved.'), handledLine)
-    await o.warehouse.query(`update writebacks set created_at = '2026-01-01T00:00:00Z', target_snapshot = null`)
+    await o.warehouse.query(
+      `update writebacks set created_at = '2026-01-01T00:00:00Z', target_snapshot = null`,
+    )
     service.say({ senderType: 'agent', content: 'Before.', name: 'Bo' })
     await o.warehouse.query(`update writebacks set expect = '2' where operation = 'handled'`)
     await o.push()
@@ -120,7 +141,9 @@ test('a conversation without a message when it was seen is not handled once a vi
 test('a write-back that a gateway blocks fails, and the others continue', async () => {
   const service = await startIndependentDouble({
     write: (_path, body) =>
-      String(body.content).includes('<script>') ? { status: 403, text: '<html>Blocked</html>' } : null,
+      String(body.content).includes('<script>')
+        ? { status: 403, text: '<html>Blocked</html>' }
+        : null,
   })
   const o = await createOutboxFor(service)
   await o.queue(replyLine('<script>'), replyLine('Fine.'))
@@ -229,10 +252,20 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const outbox = createOutbox(o.warehouse.projectDb(ids.project))
     const claimed = await outbox.claim(id!, Date.now())
     await outbox.markSending(claimed!, {}, Date.now(), Date.now() + 1e9)
-    expect(await o.admin.decide('arrived', { ids: [id!] }, { by: 'a person' })).toEqual({ count: 0, ids: [] })
-    await outbox.settleSent(claimed!, { event: 'no_response', why: 'silence', dueAt: Date.now() + 1e9 })
+    expect(await o.admin.decide('arrived', { ids: [id!] }, { by: 'a person' })).toEqual({
+      count: 0,
+      ids: [],
+    })
+    await outbox.settleSent(claimed!, {
+      event: 'no_response',
+      why: 'silence',
+      dueAt: Date.now() + 1e9,
+    })
     expect(await o.admin.decide('arrived', {}, { by: 'a person' })).toEqual({ count: 0, ids: [] })
-    expect(await o.admin.decide('arrived', { ids: [id!] }, { by: 'a person' })).toEqual({ count: 1, ids: [id] })
+    expect(await o.admin.decide('arrived', { ids: [id!] }, { by: 'a person' })).toEqual({
+      count: 1,
+      ids: [id],
+    })
     expect(await o.statuses()).toEqual(['succeeded'])
   })
 }
@@ -292,7 +325,9 @@ test('a correction that arrives after its verifications is taken back to what wa
   service.visitor.name = 'Ada'
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])
-  const [lane] = await Array.fromAsync(createOutbox(o.warehouse.projectDb(ids.project)).readLanes('late'))
+  const [lane] = await Array.fromAsync(
+    createOutbox(o.warehouse.projectDb(ids.project)).readLanes('late'),
+  )
   expect(revertLane(lane!).requests[0]?.payload).toEqual({ name: 'Vi' })
 })
 
@@ -306,8 +341,16 @@ test('our own correction is recognised if the service trims it and converts it t
     },
   })
   const o = await createOutboxFor(service)
-  const correction = (fields: object) => ({ operation: 'visitor', visitor_id: ids.visitor, ...fields })
-  await o.queue(correction({ name: 'Ada ' }), correction({ name: 'Bea' }), correction({ email: 'Bea@example.com' }))
+  const correction = (fields: object) => ({
+    operation: 'visitor',
+    visitor_id: ids.visitor,
+    ...fields,
+  })
+  await o.queue(
+    correction({ name: 'Ada ' }),
+    correction({ name: 'Bea' }),
+    correction({ email: 'Bea@example.com' }),
+  )
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
   expect(service.done()).toHaveLength(3)
@@ -316,7 +359,10 @@ test('our own correction is recognised if the service trims it and converts it t
 test('an id in upper case is the same conversation', async () => {
   const service = await startIndependentDouble({ write: firstAnswerLost })
   const o = await createOutboxFor(service)
-  await o.queue({ ...replyLine('Once.'), conversation_id: ids.conversation.toUpperCase() }, replyLine('Then.'))
+  await o.queue(
+    { ...replyLine('Once.'), conversation_id: ids.conversation.toUpperCase() },
+    replyLine('Then.'),
+  )
   await o.push()
   expect(service.done().map(({ body }) => body.content)).toEqual(['Once.', 'Then.'])
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
@@ -371,7 +417,8 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
   test(`a person may close a conversation although the reply before was not sent (${database})`, async () => {
     const service = await startIndependentDouble({
-      write: (path) => (path.endsWith('/messages') ? { status: 422, text: '{"error":{"code":"NO"}}' } : null),
+      write: (path) =>
+        path.endsWith('/messages') ? { status: 422, text: '{"error":{"code":"NO"}}' } : null,
     })
     const o = await createOutboxFor(service, database)
     const [, second] = await o.queue(replyLine('Solved.'), handledLine)
@@ -388,7 +435,8 @@ test('the circuit breaker ignores outcomes of an hour ago or of a clock ahead', 
   const outcomes = (at: string) =>
     Array.from(
       { length: 5 },
-      () => ({ status: 'uncertain', batchId: null, at, why: 'silence', isOwnFault: false }) as const,
+      () =>
+        ({ status: 'uncertain', batchId: null, at, why: 'silence', isOwnFault: false }) as const,
     )
   const now = Date.parse('2026-01-01T12:00:00Z')
   expect(evaluateCircuits(outcomes('2026-01-01T11:59:00Z'), now).all?.why).toMatch(/silence/)
@@ -402,7 +450,14 @@ test('write-backs are sent even if reads are very slow', async () => {
   const [id] = await o.queue(handledLine)
   let now = Date.now()
   const respond = (data: Json) => {
-    return { data, status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: now }
+    return {
+      data,
+      status: 200,
+      requestId: null,
+      serverDate: null,
+      cursorLimit: 0,
+      requestedAt: now,
+    }
   }
   let reads = 0
   const outbox = createOutbox(o.warehouse.projectDb(ids.project))
@@ -413,7 +468,11 @@ test('write-backs are sent even if reads are very slow', async () => {
         now += 25_000
         reads += 1
         if (reads > 10) throw new Error('it reads for ever')
-        return respond({ id: ids.conversation, lastMessageAt: '2020-01-01T00:00:00Z', handledAt: null })
+        return respond({
+          id: ids.conversation,
+          lastMessageAt: '2020-01-01T00:00:00Z',
+          handledAt: null,
+        })
       },
       send: async (_call, markSending) => {
         if (await markSending()) return respond(null)
@@ -427,7 +486,10 @@ test('write-backs are sent even if reads are very slow', async () => {
       },
       isProjectServed: async () => true,
       outbox,
-      mirror: { commit: async () => ({ changed: 0, unchanged: 0 }) as never, readRawById: async () => new Map() },
+      mirror: {
+        commit: async () => ({ changed: 0, unchanged: 0 }) as never,
+        readRawById: async () => new Map(),
+      },
       verifyAfterMs: 100,
       resendReplies: true,
       now: () => now,
@@ -471,7 +533,9 @@ test('cancelling everything survives a deadlock with other SQL', async () => {
   const cancelled = o.admin.decide('cancelled', {}, { by: 'a person' })
   const { rows } = await client.query('select pg_backend_pid() as pid')
   const waiting = `select 1 from pg_stat_activity where ${rows[0].pid} = any(pg_blocking_pids(pid))`
-  await vi.waitFor(async () => expect(await o.warehouse.query(waiting)).toHaveLength(1), { timeout: 120_000 })
+  await vi.waitFor(async () => expect(await o.warehouse.query(waiting)).toHaveLength(1), {
+    timeout: 120_000,
+  })
   await touch(first)
   await client.query('commit')
   expect(await cancelled).toMatchObject({ count: 2 })

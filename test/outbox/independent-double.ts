@@ -1,4 +1,7 @@
-/** A second double of the service, written only from its documentation, that behaves unlike the sandbox if it may. */
+/**
+ * A second double of the service, written only from its documentation, that behaves unlike the
+ * sandbox if it may.
+ */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -52,7 +55,12 @@ export type Quirks = {
   /** Latency of writes after they are carried out. */
   readonly writeMs: number
   /** The response to a write; null for the default. `perform` carries out the write. */
-  readonly write: (path: string, body: RequestLine, perform: () => void, nth: number) => WriteReply | null
+  readonly write: (
+    path: string,
+    body: RequestLine,
+    perform: () => void,
+    nth: number,
+  ) => WriteReply | null
 }
 /** `cut`: the connection is closed without a response. */
 export type WriteReply = { readonly status?: number; readonly text?: string; readonly cut?: true }
@@ -86,7 +94,9 @@ export type IndependentDouble = {
   readonly afterNext: (change: () => void) => void
 }
 
-export async function startIndependentDouble(quirks: Partial<Quirks> = {}): Promise<IndependentDouble> {
+export async function startIndependentDouble(
+  quirks: Partial<Quirks> = {},
+): Promise<IndependentDouble> {
   const q = { ...defaultQuirks, ...quirks }
   const messages: StoredMessage[] = []
   const done: { path: string; body: RequestLine }[] = []
@@ -101,7 +111,10 @@ export async function startIndependentDouble(quirks: Partial<Quirks> = {}): Prom
 
   const reads = (path: string) => {
     if (path.endsWith('/messages'))
-      return { items: messages.filter(({ ms }) => ms + q.lagMs <= Date.now()).map(toMessage), hasMore: false }
+      return {
+        items: messages.filter(({ ms }) => ms + q.lagMs <= Date.now()).map(toMessage),
+        hasMore: false,
+      }
     if (path.includes('/visitors/')) return { id: ids.visitor, projectId: ids.project, ...visitor }
     const last = messages.at(-1)
     return {
@@ -127,10 +140,14 @@ export async function startIndependentDouble(quirks: Partial<Quirks> = {}): Prom
       const name = q.shownName(String(body.senderName))
       const last = q.appends ? messages.pop() : undefined
       if (last === undefined)
-        say({ senderType: q.replySenderType, content, name, kind: q.replyKind }, Date.now() + q.replyAheadMs)
+        say(
+          { senderType: q.replySenderType, content, name, kind: q.replyKind },
+          Date.now() + q.replyAheadMs,
+        )
       else messages.push({ ...last, content: `${last.content}\n${content}` })
       handledAt = null
-    } else if (path.endsWith('/handled')) handledAt = body.handled === true ? toRfc3339(Date.now()) : null
+    } else if (path.endsWith('/handled'))
+      handledAt = body.handled === true ? toRfc3339(Date.now()) : null
     else if (!path.endsWith('/notes'))
       for (const field of ['name', 'email'] as const)
         visitor[field] = body[field] === null ? null : q.storedField(String(body[field]))
@@ -155,7 +172,8 @@ export async function startIndependentDouble(quirks: Partial<Quirks> = {}): Prom
     afterwards = () => {}
     if (reply?.cut) return void request.socket.destroy()
     setTimeout(
-      () => answer(reply?.status ?? 200, reply?.text ?? JSON.stringify({ data: {}, requestId: 'w' })),
+      () =>
+        answer(reply?.status ?? 200, reply?.text ?? JSON.stringify({ data: {}, requestId: 'w' })),
       q.writeMs,
     )
   }
@@ -191,20 +209,34 @@ function toRfc3339(ms: number): string {
 }
 
 /** An outbox for the double, with an empty mirror. */
-export async function createOutboxFor(double: IndependentDouble, database: 'sqlite' | 'postgres' = 'sqlite') {
+export async function createOutboxFor(
+  double: IndependentDouble,
+  database: 'sqlite' | 'postgres' = 'sqlite',
+) {
   const instance = await databases.find(({ name }) => name === database)!.make()
   onTestFinished(() => instance.drop())
   addSendRecord(instance)
   const warehouse = await instance.open()
-  const base = { projectId: ids.project, baseUrl: double.baseUrl, widgetUrl: double.baseUrl, key: 'svc_live_x' }
-  const project = (over: Partial<ProjectConfig>) => projectConfigOf(base as never, { verifyAfterMs: 60, ...over })
+  const base = {
+    projectId: ids.project,
+    baseUrl: double.baseUrl,
+    widgetUrl: double.baseUrl,
+    key: 'svc_live_x',
+  }
+  const project = (over: Partial<ProjectConfig>) =>
+    projectConfigOf(base as never, { verifyAfterMs: 60, ...over })
   const admin = createOutbox(warehouse.projectDb(ids.project))
   return {
     url: instance.url!,
     warehouse,
     admin,
     queue: async (...lines: readonly RequestLine[]) => {
-      const enqueueOptions = { status: 'queued', batchId: null, createdBy: 'test', expiresAt: null } as const
+      const enqueueOptions = {
+        status: 'queued',
+        batchId: null,
+        createdBy: 'test',
+        expiresAt: null,
+      } as const
       const queued = await admin.enqueue(singleItem(lines.map(toRequest)), enqueueOptions)
       return 'ids' in queued ? queued.ids : []
     },
@@ -228,4 +260,8 @@ export const replyLine = (content: string): RequestLine => ({
   content,
   sender_name: 'Ann',
 })
-export const handledLine: RequestLine = { operation: 'handled', conversation_id: ids.conversation, handled: true }
+export const handledLine: RequestLine = {
+  operation: 'handled',
+  conversation_id: ids.conversation,
+  handled: true,
+}

@@ -36,7 +36,10 @@ export function createRandomInt(seed: number): RandomInt {
   }
 }
 
-/** Returns when nothing is left to send: after the last kill every push ends by itself, and the workers are stopped. */
+/**
+ * Returns when nothing is left to send: after the last kill every push ends by itself, and the
+ * workers are stopped.
+ */
 export async function pushWithKills(
   fixture: OutboxFixture,
   { processes, workers = 0, kills, killIntervalMs }: Kills,
@@ -75,7 +78,10 @@ function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
 
 const isOpened = ({ event }: WorkerProcess['log'][number]) => event === 'http.opened'
 
-async function endAll(fixture: OutboxFixture, children: ReadonlyMap<ChildProcess, Sender>): Promise<void> {
+async function endAll(
+  fixture: OutboxFixture,
+  children: ReadonlyMap<ChildProcess, Sender>,
+): Promise<void> {
   const ends = [...children]
     .filter(([child]) => isRunning(child))
     .map(async ([child, { kind }]) => {
@@ -97,7 +103,9 @@ function startPush({ instance, sandbox }: OutboxFixture, queueUrl: string): Chil
   const databaseUrl = instance.url ?? ''
   const task: PushProcessTask = { databaseUrl, queueUrl, baseUrl, projectId, key, verifyAfterMs }
   const script = new URL('push-process.ts', import.meta.url).pathname
-  return spawn(process.execPath, [script, JSON.stringify(task)], { stdio: ['ignore', 'ignore', 'inherit'] })
+  return spawn(process.execPath, [script, JSON.stringify(task)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
 }
 
 function startWorker({ instance, sandbox }: OutboxFixture, queueUrl: string): WorkerProcess {

@@ -53,16 +53,26 @@ test('no trigger scans a table (postgres)', async () => {
   const insert = (columns: string, values: string) =>
     client.query(`insert into writebacks (operation, ${columns}) values ${values}`)
   for (const own of [project, '']) {
-    await insert('project_id, conversation_id, payload', `('handled', '${own}', '${target}', '{"handled": true}')`)
-    await insert('project_id, visitor_id, payload', `('note', '${own}', '${target}', '{"content": "x"}')`)
+    await insert(
+      'project_id, conversation_id, payload',
+      `('handled', '${own}', '${target}', '{"handled": true}')`,
+    )
+    await insert(
+      'project_id, visitor_id, payload',
+      `('note', '${own}', '${target}', '{"content": "x"}')`,
+    )
   }
   await client.query(`update writebacks set project_id = '${project}' where project_id = ''`)
   await client.query(`update writebacks set status = 'cancelled' where project_id = '${project}'`)
   const lookups = plans.filter((plan) => plan.includes('mirrored.id = new'))
   expect(lookups.length).toBeGreaterThan(3)
   for (const plan of lookups)
-    expect(plan).toMatch(/conversations_pkey on conversations .*\n\s*Index Cond: \(ROW\(project_id, id\) >=/)
-  expect(plans.join()).not.toMatch(/Index Scan using (?!conversations_pkey|visitors_pkey|writebacks_)/)
+    expect(plan).toMatch(
+      /conversations_pkey on conversations .*\n\s*Index Cond: \(ROW\(project_id, id\) >=/,
+    )
+  expect(plans.join()).not.toMatch(
+    /Index Scan using (?!conversations_pkey|visitors_pkey|writebacks_)/,
+  )
   expect(plans.filter((plan) => plan.includes('Seq Scan'))).toEqual([])
 })
 
@@ -101,7 +111,9 @@ test('columns that only deskmirror may set are ignored on insert (sqlite)', asyn
   const warehouse = await (await createDatabase('sqlite')).open()
   await warehouse.query(`insert into writebacks (operation, visitor_id, payload, attempts, fencing_token, owner, message_id, evidence)
     values ('note', '${target}', '{"content": "x"}', 7, 9223372036854775807, 'me', '4711', '{}')`)
-  expect(await warehouse.query('select attempts, fencing_token, owner, message_id, evidence from writebacks')).toEqual([
-    { attempts: 0, fencing_token: 0, owner: null, message_id: null, evidence: null },
-  ])
+  expect(
+    await warehouse.query(
+      'select attempts, fencing_token, owner, message_id, evidence from writebacks',
+    ),
+  ).toEqual([{ attempts: 0, fencing_token: 0, owner: null, message_id: null, evidence: null }])
 })

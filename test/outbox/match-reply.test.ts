@@ -1,11 +1,23 @@
-/** Matching a reply to a message by ids: when it is found, when it is absent, and when neither is certain. */
+/**
+ * Matching a reply to a message by ids: when it is found, when it is absent, and when neither is
+ * certain.
+ */
 import { expect, test } from 'vitest'
 import type { Writeback } from '../../src/outbox/core/outbox-entry.ts'
-import { readSnapshot, type SnapshotMessage } from '../../src/outbox/handlers/conversation-snapshot.ts'
+import {
+  readSnapshot,
+  type SnapshotMessage,
+} from '../../src/outbox/handlers/conversation-snapshot.ts'
 import { matchReply, messageIdsBefore } from '../../src/outbox/handlers/message.ts'
 import type { WritebackDeps } from '../../src/outbox/handlers/operation-handler.ts'
 import type { QueryParams } from '../../src/service/core/api-request.ts'
-import { createOutboxFor, ids, type Quirks, replyLine, startIndependentDouble } from './independent-double.ts'
+import {
+  createOutboxFor,
+  ids,
+  type Quirks,
+  replyLine,
+  startIndependentDouble,
+} from './independent-double.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 const payload = { content: 'It is on its way.', sender_name: 'Ann' }
@@ -27,7 +39,12 @@ const known = {
 test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: null }, object]>([
   ['the same messages', [message('1'), message('2')], {}, { kind: 'absent' }],
   ['the same messages in another order', [message('2'), message('1')], {}, { kind: 'absent' }],
-  ['a new message that matches', [message('1'), message('2'), matching('3')], {}, { kind: 'found', messageId: '3' }],
+  [
+    'a new message that matches',
+    [message('1'), message('2'), matching('3')],
+    {},
+    { kind: 'found', messageId: '3' },
+  ],
   [
     'a match beside another new message',
     [message('1'), message('2'), message('3'), matching('4')],
@@ -59,17 +76,37 @@ test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: 
     {},
     { kind: 'unverifiable', why: /message 3 is new/ },
   ],
-  ['a changed text', [message('1'), message('2')], { isChanged: true }, { kind: 'unverifiable', why: /has changed/ }],
+  [
+    'a changed text',
+    [message('1'), message('2')],
+    { isChanged: true },
+    { kind: 'unverifiable', why: /has changed/ },
+  ],
   ['a message fewer', [message('1')], {}, { kind: 'unverifiable', why: /message 2/ }],
-  ['an incomplete list', [message('1'), message('2')], { isComplete: false }, { kind: 'unverifiable' }],
-  ['a match in an incomplete list', [message('2'), matching('3')], { isComplete: false }, { kind: 'found' }],
+  [
+    'an incomplete list',
+    [message('1'), message('2')],
+    { isComplete: false },
+    { kind: 'unverifiable' },
+  ],
+  [
+    'a match in an incomplete list',
+    [message('2'), matching('3')],
+    { isComplete: false },
+    { kind: 'found' },
+  ],
   [
     'a match, with unknown messages before',
     [message('1'), matching('2')],
     { before: null },
     { why: /message 2 is similar/ },
   ],
-  ['nothing, as before', [], { before: new Set<string>(), lastMessageAt: null }, { kind: 'absent' }],
+  [
+    'nothing, as before',
+    [],
+    { before: new Set<string>(), lastMessageAt: null },
+    { kind: 'absent' },
+  ],
   [
     'no message as late as the last one',
     [message('1'), message('2')],
@@ -82,7 +119,12 @@ test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: 
     { before: new Set(['1', '2', '9']), lastMessageAt: 3 },
     { kind: 'unverifiable', why: /does not list it/ },
   ],
-  ['a message later than the last one', [message('1'), message('2')], { lastMessageAt: 1 }, { kind: 'absent' }],
+  [
+    'a message later than the last one',
+    [message('1'), message('2')],
+    { lastMessageAt: 1 },
+    { kind: 'absent' },
+  ],
   [
     'the same messages, and no time of the last one',
     [message('1'), message('2')],
@@ -107,7 +149,8 @@ test('a reply that shows after the last verification is found and not sent a thi
   const service = await startIndependentDouble({
     write: (_path, _body, _does, nth) => (nth <= 2 ? { cut: true } : null),
     // The precondition check, two verifications, and one more before the resend.
-    onListed: (nth, say) => nth === 4 && say({ senderType: 'agent', content: 'Once.', name: 'Ann' }),
+    onListed: (nth, say) =>
+      nth === 4 && say({ senderType: 'agent', content: 'Once.', name: 'Ann' }),
   })
   const o = await createOutboxFor(service)
   await o.queue(replyLine('Once.'))
@@ -120,22 +163,33 @@ test.for<[string, Partial<Quirks>, string]>([
   ['unchanged', {}, 'succeeded'],
   ['two minutes early', { replyAheadMs: -120_000 }, 'succeeded'],
   ['in local time with a Z', { replyAheadMs: -5 * 3_600_000 }, 'succeeded'],
-  ['after a message with a time an hour ahead', { aheadMs: 3_600_000, replyAheadMs: -60_000 }, 'succeeded'],
+  [
+    'after a message with a time an hour ahead',
+    { aheadMs: 3_600_000, replyAheadMs: -60_000 },
+    'succeeded',
+  ],
   ['appended to the previous message', { appends: true }, 'uncertain'],
   ['with another text', { storedText: () => 'Einmal.' }, 'uncertain'],
-  ['with another text and name', { storedText: () => 'Einmal.', shownName: () => 'Support' }, 'uncertain'],
-])('a reply is posted once even if every response is lost: shown %s', async ([, quirks, becomes]) => {
-  const everyAnswerLost: Quirks['write'] = (_path, _body, perform) => {
-    perform()
-    return { cut: true }
-  }
-  const service = await startIndependentDouble({ ...quirks, write: everyAnswerLost })
-  const o = await createOutboxFor(service)
-  await o.queue(replyLine('Once.'))
-  await o.push()
-  expect(service.done()).toHaveLength(1)
-  expect(await o.statuses()).toEqual([becomes])
-})
+  [
+    'with another text and name',
+    { storedText: () => 'Einmal.', shownName: () => 'Support' },
+    'uncertain',
+  ],
+])(
+  'a reply is posted once even if every response is lost: shown %s',
+  async ([, quirks, becomes]) => {
+    const everyAnswerLost: Quirks['write'] = (_path, _body, perform) => {
+      perform()
+      return { cut: true }
+    }
+    const service = await startIndependentDouble({ ...quirks, write: everyAnswerLost })
+    const o = await createOutboxFor(service)
+    await o.queue(replyLine('Once.'))
+    await o.push()
+    expect(service.done()).toHaveLength(1)
+    expect(await o.statuses()).toEqual([becomes])
+  },
+)
 
 for (const body of ['row', 'id'] as const) {
   test(`a reply whose id was in the response (${body}) is not new to the next reply, even if it shows late and changed`, async () => {
@@ -168,7 +222,9 @@ for (const paging of ['since', 'before', 'limit'] as const) {
       await o.push({ verifyAfterMs: 50 })
       // Uncertain if the service does not show all messages.
       expect((await o.statuses()).at(-1)).toBe(paging === 'limit' ? 'uncertain' : 'succeeded')
-      expect(performedWrites(o.sandbox)).toHaveLength(paging === 'limit' && fault === 'reset-before' ? 0 : 1)
+      expect(performedWrites(o.sandbox)).toHaveLength(
+        paging === 'limit' && fault === 'reset-before' ? 0 : 1,
+      )
       const reads = o.sandbox.counts().byOperation.listMessages ?? 0
       expect(reads).toBeLessThanOrEqual(paging === 'limit' ? 4 : 24)
     })
@@ -197,7 +253,8 @@ for (const paging of ['since', 'before'] as const) {
 
 for (const ahead of [3, 199, 200]) {
   test(`a list that skips rows after message ${ahead} with a time ahead is not taken as complete`, async () => {
-    const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString().replace('.000', '')
+    const at = (minute: number) =>
+      new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString().replace('.000', '')
     const rows = Array.from({ length: 450 }, (_, n) => ({
       id: n,
       createdAt: at(n === ahead ? 350 : n),
@@ -214,7 +271,12 @@ for (const ahead of [3, 199, 200]) {
       outbox: { readBehaviours: async () => new Map(), recordBehaviours: async () => {} },
       now: () => 0,
     } as unknown as WritebackDeps
-    const { messages: shown, isComplete } = await readSnapshot(deps, ids.conversation, { isProven: true })
-    expect({ ahead, isTakenForAll: isComplete && shown.length < rows.length }).toEqual({ ahead, isTakenForAll: false })
+    const { messages: shown, isComplete } = await readSnapshot(deps, ids.conversation, {
+      isProven: true,
+    })
+    expect({ ahead, isTakenForAll: isComplete && shown.length < rows.length }).toEqual({
+      ahead,
+      isTakenForAll: false,
+    })
   })
 }

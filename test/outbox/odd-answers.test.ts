@@ -1,10 +1,21 @@
 /** Ambiguous responses: verified before they are believed, and before a resend. */
 import { expect, test } from 'vitest'
-import { createOutboxFor, ids, replyLine, startIndependentDouble, type WriteReply } from './independent-double.ts'
+import {
+  createOutboxFor,
+  ids,
+  replyLine,
+  startIndependentDouble,
+  type WriteReply,
+} from './independent-double.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
-/** A service that gives an odd response to the first send of each text, whether it stored it or not. */
-async function createOddDouble(odd: (content: string) => WriteReply, isDone: (content: string) => boolean) {
+/**
+ * A service that gives an odd response to the first send of each text, whether it stored it or not.
+ */
+async function createOddDouble(
+  odd: (content: string) => WriteReply,
+  isDone: (content: string) => boolean,
+) {
   const seen = new Set<unknown>()
   const service = await startIndependentDouble({
     write: (_path, body, perform) => {
@@ -17,7 +28,10 @@ async function createOddDouble(odd: (content: string) => WriteReply, isDone: (co
   const o = await createOutboxFor(service)
   const times = () =>
     Object.fromEntries(
-      [...Map.groupBy(service.done(), ({ body }) => body.content)].map(([text, all]) => [text, all.length]),
+      [...Map.groupBy(service.done(), ({ body }) => body.content)].map(([text, all]) => [
+        text,
+        all.length,
+      ]),
     )
   return { ...o, times }
 }
@@ -28,7 +42,10 @@ const statuses = [301, 302, 308, 409, 421, 423]
 for (const is of ['done', 'not done'] as const) {
   test(`a redirect, a conflict and the like do not show whether a reply was sent, so it is verified (${is})`, async () => {
     const o = await createOddDouble(
-      (text) => ({ status: Number(text), text: '{"error":{"code":"ODD","message":"odd","status":409}}' }),
+      (text) => ({
+        status: Number(text),
+        text: '{"error":{"code":"ODD","message":"odd","status":409}}',
+      }),
       () => is === 'done',
     )
     await o.queue(...statuses.map((status) => replyLine(String(status))))
@@ -40,7 +57,10 @@ for (const is of ['done', 'not done'] as const) {
 
 test('a reply that is in the conversation although the service answered 429 is not sent again', async () => {
   const o = await createOddDouble(
-    () => ({ status: 429, text: '{"error":{"code":"rate_limited","message":"slow","status":429}}' }),
+    () => ({
+      status: 429,
+      text: '{"error":{"code":"rate_limited","message":"slow","status":429}}',
+    }),
     (text) => text === 'done',
   )
   await o.queue(replyLine('done'), replyLine('not done'))
@@ -75,9 +95,9 @@ test('what is not found and was reported as failed has failed, with the serviceâ
   await o.queue(...denials.map(replyLine))
   await o.push()
   expect(new Set(await o.statuses())).toEqual(new Set(['failed']))
-  expect((await o.all()).find(({ payload }) => payload.content === '{"errors":["no"]}')!.error).toMatch(
-    /200.*failed: no$/,
-  )
+  expect(
+    (await o.all()).find(({ payload }) => payload.content === '{"errors":["no"]}')!.error,
+  ).toMatch(/200.*failed: no$/)
   expect(o.times()).toEqual({})
 })
 
@@ -122,7 +142,9 @@ test('a 202 succeeds only when found; otherwise it is uncertain, as it may still
   expect(await o.all()).toMatchObject([
     {
       status: 'succeeded',
-      reason: expect.stringMatching(/^the response proved nothing \(202\), but it is in the conversation/),
+      reason: expect.stringMatching(
+        /^the response proved nothing \(202\), but it is in the conversation/,
+      ),
     },
     { status: 'uncertain', error: expect.stringMatching(/202/), attempts: 1 },
   ])
@@ -153,7 +175,11 @@ test('a note after such a response is uncertain, as notes cannot be read', async
   })
   const o = await createOutboxFor(service)
   for (const status of [200, 202, 302, 409, 423]) {
-    const [id] = await o.queue({ operation: 'note', visitor_id: ids.visitor, content: String(status) })
+    const [id] = await o.queue({
+      operation: 'note',
+      visitor_id: ids.visitor,
+      content: String(status),
+    })
     await o.push()
     expect(await o.statuses()).toContain('uncertain')
     await o.admin.decide('lost', { ids: [id!] }, { by: 'a person' })

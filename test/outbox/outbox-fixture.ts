@@ -64,12 +64,14 @@ export async function createOutboxFixture({
   const instance = await databases.find(({ name }) => name === database)!.makeForSandbox()
   onTestFinished(() => instance.drop())
   addSendRecord(instance)
-  if (mirrored) await syncOnce(instance.url!, sandbox, { streams: ['conversations', 'messages', 'visitors'] })
+  if (mirrored)
+    await syncOnce(instance.url!, sandbox, { streams: ['conversations', 'messages', 'visitors'] })
   const warehouse = await instance.open()
   const admin = createOutbox(warehouse.projectDb(sandbox.projectId))
   const projectWith = (over: Partial<ProjectConfig>) =>
     projectConfigOf(sandbox, { verifyAfterMs: 200, ...project, ...over })
-  const idsOf = (stream: 'conversations' | 'visitors') => [...sandbox.truth(stream)].map(({ id }) => id!)
+  const idsOf = (stream: 'conversations' | 'visitors') =>
+    [...sandbox.truth(stream)].map(({ id }) => id!)
   const conversations = () => idsOf('conversations')
   const visitors = () => idsOf('visitors')
   const all = () => admin.list({}, 100_000)
@@ -82,12 +84,22 @@ export async function createOutboxFixture({
     conversations,
     visitors,
     queue: async (...lines) => {
-      const enqueueOptions = { status: 'queued', batchId: null, createdBy: 'test', expiresAt: null } as const
+      const enqueueOptions = {
+        status: 'queued',
+        batchId: null,
+        createdBy: 'test',
+        expiresAt: null,
+      } as const
       const result = await admin.enqueue(singleItem(lines.map(toRequest)), enqueueOptions)
       return 'ids' in result ? result.ids : []
     },
     project: projectWith({}),
-    push: ({ despiteFailures = false, queueUrl = 'embedded', signal = new AbortController().signal, ...over } = {}) => {
+    push: ({
+      despiteFailures = false,
+      queueUrl = 'embedded',
+      signal = new AbortController().signal,
+      ...over
+    } = {}) => {
       const config = { ...configOf(instance.url!, projectWith(over)), queueUrl }
       const log = pino({ level: process.env.DEBUG_PUSH ?? 'silent' })
       return pushProject(config, projectWith(over), {
@@ -104,7 +116,10 @@ export async function createOutboxFixture({
   }
 }
 
-/** As a sender leaves it beside the file before its first send, for tests that mark sends without one. */
+/**
+ * As a sender leaves it beside the file before its first send, for tests that mark sends without
+ * one.
+ */
 export function addSendRecord({ kind, url }: DatabaseInstance): void {
   if (kind === 'sqlite') writeFileSync(`${url?.replace(/^sqlite:/, '')}-sends`, '{}')
 }
@@ -121,5 +136,7 @@ export async function* singleItem<T>(value: T): AsyncGenerator<T> {
 
 /** The writes that the service carried out. */
 export function performedWrites(sandbox: Sandbox, operation?: string) {
-  return sandbox.ledger().filter((entry) => operation === undefined || entry.operation === operation)
+  return sandbox
+    .ledger()
+    .filter((entry) => operation === undefined || entry.operation === operation)
 }

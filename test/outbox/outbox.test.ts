@@ -23,11 +23,15 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const values = { text: 'x', line: 'x', id: randomUUID(), flag: true }
       for (const [n, operation] of operations.entries()) {
         const { target, fields } = operationTypes[operation]
-        const payload = Object.fromEntries(Object.entries(fields).map(([name, { kind }]) => [name, values[kind]]))
+        const payload = Object.fromEntries(
+          Object.entries(fields).map(([name, { kind }]) => [name, values[kind]]),
+        )
         const [id] = await o.queue({ operation, [`${target}_id`]: o[target](n), ...payload })
         const claimed = await outbox.claim(id!, Date.now())
         expect(claimed).toMatchObject({ operation, lane: toLaneName(target, o[target](n)) })
-        expect(claimed!.targetSnapshot).toHaveProperty(target === 'conversation' ? 'last_message_at' : 'email')
+        expect(claimed!.targetSnapshot).toHaveProperty(
+          target === 'conversation' ? 'last_message_at' : 'email',
+        )
       }
     })
 
@@ -35,7 +39,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Once.'))
       const warehouses = await Promise.all(Array.from({ length: 4 }, () => o.instance.open()))
-      const outboxes = warehouses.map((warehouse) => createOutbox(warehouse.projectDb(o.sandbox.projectId)))
+      const outboxes = warehouses.map((warehouse) =>
+        createOutbox(warehouse.projectDb(o.sandbox.projectId)),
+      )
       const claims = await Promise.all(outboxes.map((outbox) => outbox.claim(id!, Date.now())))
       const [claimed, ...others] = claims.filter((claim) => claim !== null)
       expect(others).toEqual([])
@@ -51,7 +57,11 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
       const claimed = await outbox.claim(id!, Date.now())
       expect(
-        await createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).decide('cancelled', {}, { by: 'a test' }),
+        await createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).decide(
+          'cancelled',
+          {},
+          { by: 'a test' },
+        ),
       ).toMatchObject({
         ids: [id],
       })
@@ -76,7 +86,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
       await admin.decide('retried', { ids: [first!] }, { by: 'a test' })
       expect(await outbox.findClaimable(Date.now(), 10)).toEqual([])
       expect(await outbox.claim(first!, Date.now())).toBeNull()
-      expect(await outbox.settleSent(sending!, { event: 'accepted', why: 'a test' })).toBe('succeeded')
+      expect(await outbox.settleSent(sending!, { event: 'accepted', why: 'a test' })).toBe(
+        'succeeded',
+      )
       expect(await outbox.findClaimable(Date.now(), 10)).toMatchObject([{ id: first }])
     })
 
@@ -102,9 +114,20 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const [id] = await o.queue(reply(o.conversation(0), 'Late.'))
       const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
       const claimed = (await outbox.claim(id!, Date.now()))!
-      const messages = [...o.sandbox.truth('messages')].filter(({ parentId }) => parentId === o.conversation(0))
-      await outbox.markSending(claimed, { before: { ids: messages.map((row) => row.id!) } }, Date.now(), Date.now())
-      await outbox.settleSent(claimed, { event: 'no_response', why: 'a test', evidence: { sender: 'ended' } })
+      const messages = [...o.sandbox.truth('messages')].filter(
+        ({ parentId }) => parentId === o.conversation(0),
+      )
+      await outbox.markSending(
+        claimed,
+        { before: { ids: messages.map((row) => row.id!) } },
+        Date.now(),
+        Date.now(),
+      )
+      await outbox.settleSent(claimed, {
+        event: 'no_response',
+        why: 'a test',
+        evidence: { sender: 'ended' },
+      })
       const verifying = (await outbox.claim(id!, Date.now()))!
       expect(await outbox.settle(verifying, { event: 'absent', why: 'a test' })).toBe('queued')
       o.sandbox.mutate.agentReplies(o.conversation(0), 'Late.', 'Ann')
@@ -120,7 +143,11 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
       const claimed = (await outbox.claim(id!, Date.now()))!
       await outbox.markSending(claimed, { before: { ids: [] } }, Date.now(), Date.now())
-      await outbox.settleSent(claimed, { event: 'no_response', why: 'a test', evidence: { sender: 'ended' } })
+      await outbox.settleSent(claimed, {
+        event: 'no_response',
+        why: 'a test',
+        evidence: { sender: 'ended' },
+      })
       const verifying = (await outbox.claim(id!, Date.now()))!
       await outbox.settle(verifying, { event: 'absent', why: 'a test' })
       o.sandbox.mutate.deleteConversation(gone)
@@ -134,8 +161,14 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
       const claimed = (await outbox.claim(id!, Date.now()))!
       await outbox.markSending(claimed, { before: {} }, Date.now(), Date.now())
-      await outbox.settleSent(claimed, { event: 'no_response', why: 'a test', evidence: { sender: 'ended' } })
-      const request = await o.warehouse.query('select operation, conversation_id, payload from writebacks')
+      await outbox.settleSent(claimed, {
+        event: 'no_response',
+        why: 'a test',
+        evidence: { sender: 'ended' },
+      })
+      const request = await o.warehouse.query(
+        'select operation, conversation_id, payload from writebacks',
+      )
       const changes = [
         `payload = '{"content": "Other.", "sender_name": "Ann"}'`,
         `conversation_id = '${o.conversation(1)}'`,
@@ -145,7 +178,10 @@ for (const database of ['sqlite', 'postgres'] as const) {
       ]
       const changeAll = async () => {
         for (const change of changes)
-          await expect(o.warehouse.query(`update writebacks set ${change}`), change).rejects.toThrow(
+          await expect(
+            o.warehouse.query(`update writebacks set ${change}`),
+            change,
+          ).rejects.toThrow(
             /stays as it was sent|only the words of a write-back that has its outcome/,
           )
       }
@@ -153,8 +189,12 @@ for (const database of ['sqlite', 'postgres'] as const) {
       await o.push()
       expect(await o.statuses()).toEqual(['uncertain'])
       for (const change of changes.slice(0, 3))
-        await expect(o.warehouse.query(`update writebacks set ${change}`), change).rejects.toThrow('as it was sent')
-      expect(await o.warehouse.query('select operation, conversation_id, payload from writebacks')).toEqual(request)
+        await expect(o.warehouse.query(`update writebacks set ${change}`), change).rejects.toThrow(
+          'as it was sent',
+        )
+      expect(
+        await o.warehouse.query('select operation, conversation_id, payload from writebacks'),
+      ).toEqual(request)
     })
 
     test('a row that SQL puts back into the queue while it is sent keeps its words until its sender has let it go', async () => {
@@ -165,13 +205,20 @@ for (const database of ['sqlite', 'postgres'] as const) {
       await outbox.markSending(claimed, { before: {} }, Date.now(), Date.now())
       await o.warehouse.query(`update writebacks set status = 'queued'`)
       const other = `payload = '{"content": "Other.", "sender_name": "Ann"}'`
-      await expect(o.warehouse.query(`update writebacks set ${other}`)).rejects.toThrow('stays as it was sent')
-      expect(await outbox.settleSent(claimed, { event: 'accepted', why: 'a test' })).toBe('succeeded')
+      await expect(o.warehouse.query(`update writebacks set ${other}`)).rejects.toThrow(
+        'stays as it was sent',
+      )
+      expect(await outbox.settleSent(claimed, { event: 'accepted', why: 'a test' })).toBe(
+        'succeeded',
+      )
     })
 
     test('a claim of this process whose work has ended is free at once, and one that it works on is not', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
-      const [first, second] = await o.queue(reply(o.conversation(0), 'One.'), reply(o.conversation(1), 'Two.'))
+      const [first, second] = await o.queue(
+        reply(o.conversation(0), 'One.'),
+        reply(o.conversation(1), 'Two.'),
+      )
       const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
       await outbox.claim(first!, Date.now())
       await outbox.claim(second!, Date.now())
@@ -181,7 +228,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
       endClaim(first!)
       expect(await outbox.findClaimable(Date.now(), 9)).toMatchObject([{ id: first }])
       // Another process may take it, too.
-      expect(await o.warehouse.query('select id from writebacks where owner is not null')).toEqual([{ id: second }])
+      expect(await o.warehouse.query('select id from writebacks where owner is not null')).toEqual([
+        { id: second },
+      ])
       const claimed = (await outbox.claim(first!, Date.now()))!
       expect(claimed).toMatchObject({ id: first })
       await outbox.markSending(claimed, { before: {} }, Date.now(), Date.now())
@@ -195,12 +244,20 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
 test('what was sent is verified before more is sent, as verifying does not wait for the write rate', async () => {
   const o = await createOutboxFixture({ mirrored: false })
-  const flags = [0, 1].map((n) => ({ operation: 'handled', conversation_id: o.conversation(n), handled: true }))
+  const flags = [0, 1].map((n) => ({
+    operation: 'handled',
+    conversation_id: o.conversation(n),
+    handled: true,
+  }))
   const [queued, sent] = await o.queue(...flags)
   const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
   const claimed = (await outbox.claim(sent!, Date.now()))!
   await outbox.markSending(claimed, { before: {} }, Date.now(), Date.now())
-  await outbox.settleSent(claimed, { event: 'no_response', why: 'a test', evidence: { sender: 'ended' } })
+  await outbox.settleSent(claimed, {
+    event: 'no_response',
+    why: 'a test',
+    evidence: { sender: 'ended' },
+  })
   expect(await outbox.findClaimable(Date.now(), 1)).toMatchObject([{ id: sent }])
   expect(await outbox.findClaimable(Date.now(), 2)).toMatchObject([{ id: sent }, { id: queued }])
 })
@@ -208,7 +265,11 @@ test('what was sent is verified before more is sent, as verifying does not wait 
 test('lanes of a dead process do not keep the next ones waiting, as their jobs may still be locked', async () => {
   const o = await createOutboxFixture({ mirrored: false })
   const [abandoned, next] = await o.queue(
-    ...[0, 1, 2].map((n) => ({ operation: 'handled', conversation_id: o.conversation(n), handled: true })),
+    ...[0, 1, 2].map((n) => ({
+      operation: 'handled',
+      conversation_id: o.conversation(n),
+      handled: true,
+    })),
   )
   const outbox = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
   await outbox.claim(abandoned!, Date.now())
@@ -229,7 +290,9 @@ test('a BI tool with only the insert privilege can queue write-backs in Postgres
     await client.query(`reset role; drop owned by ${tool}; drop role ${tool}`)
     await client.end()
   })
-  await client.query(`grant usage on schema ${schema} to ${tool}; grant insert on ${schema}.writebacks to ${tool}`)
+  await client.query(
+    `grant usage on schema ${schema} to ${tool}; grant insert on ${schema}.writebacks to ${tool}`,
+  )
   await client.query(`set role ${tool}`)
   // Also with its own search path.
   await client.query(
@@ -247,7 +310,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const o = await createOutboxFixture({ database, mirrored: false })
     await o.queue({ operation: 'handled', conversation_id: o.conversation(0), handled: true })
     await o.push()
-    await expect(o.warehouse.query(`update writebacks set status = 'queued'`)).rejects.toThrow(/has arrived stays so/)
+    await expect(o.warehouse.query(`update writebacks set status = 'queued'`)).rejects.toThrow(
+      /has arrived stays so/,
+    )
     expect(await o.statuses()).toEqual(['succeeded'])
   })
 

@@ -42,14 +42,23 @@ for (const database of databases) {
       await warehouse.query(
         `update writebacks set status = 'failed', attempts = 1, sent_at = '2026-01-01T00:00:00Z', ref = batch_id`,
       )
-      const options = { status: 'draft', batchId: 'corrected', createdBy: 'ann', expiresAt: null } as const
+      const options = {
+        status: 'draft',
+        batchId: 'corrected',
+        createdBy: 'ann',
+        expiresAt: null,
+      } as const
       await admin.enqueue([[flag(1, { ref: approved }), flag(2, { ref: unapproved })]], options)
       const ann = { by: 'ann', approveOwn: false }
       await admin.decide('cancelled', { batch: 'corrected' }, ann)
       expect(await admin.decide('retried', { batch: 'corrected' }, ann)).toMatchObject({ count: 0 })
       await warehouse.query(`update writebacks set status = 'draft'`)
-      expect(await admin.decide('approved', { batch: 'corrected' }, bea)).toMatchObject({ count: 2 })
-      expect(await admin.decide('approval_undone', { batch: 'corrected' }, bea)).toMatchObject({ count: 2 })
+      expect(await admin.decide('approved', { batch: 'corrected' }, bea)).toMatchObject({
+        count: 2,
+      })
+      expect(await admin.decide('approval_undone', { batch: 'corrected' }, bea)).toMatchObject({
+        count: 2,
+      })
     })
   })
 }

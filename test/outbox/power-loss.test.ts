@@ -1,4 +1,7 @@
-/** Simulates a power failure at each step of a send. The next process knows only the disk and the service. */
+/**
+ * Simulates a power failure at each step of a send. The next process knows only the disk and the
+ * service.
+ */
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +20,12 @@ import { type Db, openKysely } from '../../src/warehouse/connection-pool.ts'
 import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
 import { inDurableTransaction } from '../../src/warehouse/transactions.ts'
 import { projectConfigOf, unlimited } from '../mirror/sync/sync-sandbox.ts'
-import { createOutboxFixture, type OutboxFixture, performedWrites, type RequestLine } from './outbox-fixture.ts'
+import {
+  createOutboxFixture,
+  type OutboxFixture,
+  performedWrites,
+  type RequestLine,
+} from './outbox-fixture.ts'
 
 class PowerCut extends Error {}
 
@@ -94,14 +102,22 @@ async function afterReboot(path: string): Promise<void> {
 }
 
 const lines: Readonly<Record<string, (o: OutboxFixture) => RequestLine>> = {
-  message: (o) => ({ operation: 'message', conversation_id: o.conversation(0), content: 'Once.', sender_name: 'Ann' }),
+  message: (o) => ({
+    operation: 'message',
+    conversation_id: o.conversation(0),
+    content: 'Once.',
+    sender_name: 'Ann',
+  }),
   note: (o) => ({ operation: 'note', visitor_id: o.visitor(0), content: 'Once.' }),
 }
 
 for (const [operation, line] of Object.entries(lines)) {
   test(`${operation}: survives a power failure at each step of its send`, async () => {
     for (let n = 1, steps = 99; n <= steps; n++) {
-      const o = await createOutboxFixture({ mirrored: false, size: { conversations: 1, visitors: 1, calls: 0 } })
+      const o = await createOutboxFixture({
+        mirrored: false,
+        size: { conversations: 1, visitors: 1, calls: 0 },
+      })
       await o.queue(line(o))
       const path = copied(o.instance.url!.slice('sqlite:'.length))
       const made = await sendUntil(n, o, path)
@@ -113,8 +129,11 @@ for (const [operation, line] of Object.entries(lines)) {
       const recovered = await openWarehouse(`sqlite:${recoveredPath}`)
       const [row] = await recovered.query('select status from writebacks')
       await recovered.close()
-      expect(operation === 'note' ? ['succeeded', 'uncertain'] : ['succeeded']).toContain(row!.status)
-      if (row!.status === 'succeeded') expect(performedWrites(o.sandbox), `after step ${n}`).toHaveLength(1)
+      expect(operation === 'note' ? ['succeeded', 'uncertain'] : ['succeeded']).toContain(
+        row!.status,
+      )
+      if (row!.status === 'succeeded')
+        expect(performedWrites(o.sandbox), `after step ${n}`).toHaveLength(1)
     }
   })
 }
@@ -122,13 +141,19 @@ for (const [operation, line] of Object.entries(lines)) {
 test('each durable transaction waits for the disk, not only the first of a connection; mirror pages do not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-disk-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const sessions = openSqlitePool(join(folder, 'desk.db'), { mustExist: false, synchronous: 'normal' })
+  const sessions = openSqlitePool(join(folder, 'desk.db'), {
+    mustExist: false,
+    synchronous: 'normal',
+  })
   const db = openKysely(sessions)
   const [normal, full] = [1, 2]
   const level = async (on: Db) =>
     (await sql<{ synchronous: number }>`pragma synchronous`.execute(on)).rows[0]!.synchronous
   for (let n = 1; n <= 3; n += 1) {
-    expect(await inDurableTransaction({ db, kind: 'sqlite' }, (trx) => level(trx.db)), `transaction ${n}`).toBe(full)
+    expect(
+      await inDurableTransaction({ db, kind: 'sqlite' }, (trx) => level(trx.db)),
+      `transaction ${n}`,
+    ).toBe(full)
     expect(await level(db)).toBe(normal)
   }
   await db.destroy()

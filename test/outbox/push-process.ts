@@ -1,4 +1,7 @@
-/** Runs `push` in a separate process that tests can kill. Takes a JSON argument and prints the report as one line. */
+/**
+ * Runs `push` in a separate process that tests can kill. Takes a JSON argument and prints the
+ * report as one line.
+ */
 import { pino } from 'pino'
 import { pushProject } from '../../src/app/push.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'

@@ -1,7 +1,15 @@
-/** One conversation or visitor that the service refuses holds up no other; only a denied key stops all. */
+/**
+ * One conversation or visitor that the service refuses holds up no other; only a denied key stops
+ * all.
+ */
 import { describe, expect, test } from 'vitest'
 import type { Switches } from '../../src/sandbox/switches.ts'
-import { createOutboxFixture, type OutboxFixture, performedWrites, type RequestLine } from './outbox-fixture.ts'
+import {
+  createOutboxFixture,
+  type OutboxFixture,
+  performedWrites,
+  type RequestLine,
+} from './outbox-fixture.ts'
 
 const answers: readonly Switches['refused.answer'][] = [
   'wrong-project',
@@ -38,7 +46,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
       refused.map((id) => ({
         conversationId: id,
         attempts: 0,
-        error: expect.stringContaining('403 api_key_wrong_project: The API key belongs to a different project'),
+        error: expect.stringContaining(
+          '403 api_key_wrong_project: The API key belongs to a different project',
+        ),
       })),
     )
     expect(performedWrites(o.sandbox)).toHaveLength(6)
@@ -51,7 +61,12 @@ for (const answer of answers)
     const operations = Object.keys(lines)
     const refused = operations.map((operation, n) => targetOf(o, operation, n))
     o.sandbox.setSwitches({ 'refused.paths': refused.join(','), 'refused.answer': answer })
-    await o.queue(...operations.flatMap((operation, n) => [lines[operation]!(o, n), lines[operation]!(o, n + 6)]))
+    await o.queue(
+      ...operations.flatMap((operation, n) => [
+        lines[operation]!(o, n),
+        lines[operation]!(o, n + 6),
+      ]),
+    )
     await o.push()
     expect(await o.statuses()).toEqual(operations.flatMap(() => ['failed', 'succeeded']))
   })
@@ -62,7 +77,9 @@ test('a reply whose answer was lost is uncertain if its conversation is refused 
     o.sandbox.scriptFault({ kind: 'reset-after', operation: 'sendMessage' })
     await o.queue(lines.message!(o, 0), lines.message!(o, 1))
     const pushed = o.push({ verifyAfterMs: 500 })
-    await expect.poll(() => performedWrites(o.sandbox).length, { timeout: 120_000 }).toBeGreaterThan(0)
+    await expect
+      .poll(() => performedWrites(o.sandbox).length, { timeout: 120_000 })
+      .toBeGreaterThan(0)
     const [first] = performedWrites(o.sandbox)
     o.sandbox.setSwitches({
       'refused.paths': String(first?.params.conversationId),
@@ -80,7 +97,10 @@ describe('a key that is denied', () => {
       const o = await createOutboxFixture()
       o.sandbox.setSwitches({ 'refused.paths': '/public/', 'refused.answer': answer })
       await o.queue(...Object.values(lines).map((line, n) => line(o, n)))
-      await expect(o.push()).rejects.toMatchObject({ exitCode: 2, what: expect.stringContaining('denies the key') })
+      await expect(o.push()).rejects.toMatchObject({
+        exitCode: 2,
+        what: expect.stringContaining('denies the key'),
+      })
       expect(new Set(await o.statuses())).toEqual(new Set(['queued']))
     })
 
@@ -88,7 +108,9 @@ describe('a key that is denied', () => {
     const o = await createOutboxFixture({ switches: { 'latency.after': 20 } })
     await o.queue(...o.conversations().map((_, n) => lines.handled!(o, n)))
     const pushed = o.push().catch(() => {})
-    await expect.poll(() => performedWrites(o.sandbox).length, { timeout: 120_000 }).toBeGreaterThan(1)
+    await expect
+      .poll(() => performedWrites(o.sandbox).length, { timeout: 120_000 })
+      .toBeGreaterThan(1)
     o.sandbox.revokeKey(o.sandbox.key)
     await pushed
     expect(new Set(await o.statuses())).toEqual(new Set(['succeeded', 'queued']))
@@ -99,7 +121,10 @@ test('an address without this API leaves everything queued', async () => {
   const o = await createOutboxFixture()
   o.sandbox.setSwitches({ 'refused.paths': '/public/', 'refused.answer': 'gateway-404' })
   await o.queue(...Object.values(lines).map((line, n) => line(o, n)))
-  await expect(o.push()).rejects.toMatchObject({ exitCode: 2, what: expect.stringContaining('not served') })
+  await expect(o.push()).rejects.toMatchObject({
+    exitCode: 2,
+    what: expect.stringContaining('not served'),
+  })
   expect(new Set(await o.statuses())).toEqual(new Set(['queued']))
 })
 
@@ -114,8 +139,10 @@ for (const database of ['sqlite', 'postgres'] as const) {
     expect(report).toMatchObject({ settled: { failed: 6, succeeded: 12 } })
     const all = await o.all()
     const reason = expect.stringContaining('api_key_scope_missing')
-    // The service answers for the project's conversations, so they are refused alone; what writes need, only writes show.
-    const statuses = (operation: string) => all.filter((row) => row.operation === operation).map(({ status }) => status)
+    // The service answers for the project's conversations, so they are refused alone; what writes
+    // need, only writes show.
+    const statuses = (operation: string) =>
+      all.filter((row) => row.operation === operation).map(({ status }) => status)
     expect(statuses('message')).toEqual([...Array(6).fill('failed'), ...Array(6).fill('succeeded')])
     expect(statuses('note')).toEqual([...Array(6).fill('queued'), ...Array(6).fill('succeeded')])
     for (const { status, error, reason: why } of all.filter(({ status }) => status !== 'succeeded'))

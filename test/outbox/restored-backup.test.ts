@@ -1,4 +1,7 @@
-/** A warehouse that went back in time, as after a restored backup, sends nothing until a person has said how to go on. */
+/**
+ * A warehouse that went back in time, as after a restored backup, sends nothing until a person has
+ * said how to go on.
+ */
 import {
   chownSync,
   mkdirSync,
@@ -30,7 +33,10 @@ import { createOutboxFixture, type OutboxFixture, performedWrites } from './outb
 type Kind = 'sqlite' | 'postgres'
 
 /** As docs/guide.md says it: the file is put in its place, or the dump restored. */
-async function backUp(kind: Kind, { instance, warehouse }: OutboxFixture): Promise<() => Promise<void>> {
+async function backUp(
+  kind: Kind,
+  { instance, warehouse }: OutboxFixture,
+): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-backup-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const copy = join(folder, 'backup')
@@ -78,7 +84,9 @@ async function restoreAfterSending(kind: Kind) {
   const warehouse = await fixture.instance.open()
   const project = projectConfigOf(sandbox, { verifyAfterMs: 200 })
   const statuses = async () =>
-    (await createOutbox(warehouse.projectDb(sandbox.projectId)).list({}, 100)).map(({ status }) => status)
+    (await createOutbox(warehouse.projectDb(sandbox.projectId)).list({}, 100)).map(
+      ({ status }) => status,
+    )
   return {
     ...fixture,
     warehouse,
@@ -99,12 +107,17 @@ for (const kind of ['sqlite', 'postgres'] as const) {
       await expect(push({ queueUrl })).rejects.toThrow(/older than/)
       expect(await statuses()).toEqual(['queued', 'queued', 'queued', 'queued'])
       expect(performedWrites(sandbox)).toHaveLength(4)
-      const { held } = await readStatus(warehouse.projectDb(sandbox.projectId), Date.now(), usualPolicy)
+      const { held } = await readStatus(
+        warehouse.projectDb(sandbox.projectId),
+        Date.now(),
+        usualPolicy,
+      )
       expect(held).toMatchObject({ why: expect.stringMatching(/0 sends of 4/) })
     })
 
     test('a person makes drafts of it, and what is queued later is sent', async () => {
-      const { push, queueUrl, sandbox, warehouse, statuses, visitor, config, project } = await restoreAfterSending(kind)
+      const { push, queueUrl, sandbox, warehouse, statuses, visitor, config, project } =
+        await restoreAfterSending(kind)
       const by = { by: 'ann', queued: 'draft' } as const
       // As the guide says it: nothing has tried to send since the restore.
       expect(await resumeRestored(config, project, by)).toMatchObject({ drafts: 4 })
@@ -120,10 +133,20 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     test('a worker sends nothing, and says so in its log, its metrics and /readyz', async () => {
       const { queueUrl, sandbox, instance, project } = await restoreAfterSending(kind)
       const off = { kind: 'off' } as const
-      const schedules = { incremental: off, reconcile: off, analytics: off, availability: off, audit: off }
-      const config = workerConfig({ ...instance, databaseUrl: instance.url!, queueUrl }, [{ ...project, schedules }], {
-        http: { host: '127.0.0.1', port: 0 },
-      })
+      const schedules = {
+        incremental: off,
+        reconcile: off,
+        analytics: off,
+        availability: off,
+        audit: off,
+      }
+      const config = workerConfig(
+        { ...instance, databaseUrl: instance.url!, queueUrl },
+        [{ ...project, schedules }],
+        {
+          http: { host: '127.0.0.1', port: 0 },
+        },
+      )
       const worker = await startWorkerInProcess(config)
       await worker.waitFor(({ event }) => event === 'sending.held')
       const answer = await fetch(`${worker.address}/readyz`)
@@ -171,7 +194,9 @@ for (const kind of ['sqlite', 'postgres'] as const)
     })
     expect(performedWrites(sandbox)).toHaveLength(1)
     const config = configOf(instance.url!, project)
-    expect(await resumeRestored(config, project, { by: 'ann', queued: 'draft' })).toMatchObject({ drafts: 1 })
+    expect(await resumeRestored(config, project, { by: 'ann', queued: 'draft' })).toMatchObject({
+      drafts: 1,
+    })
     await warehouse.query(`insert into writebacks (operation, visitor_id, payload)
       values ('note', '${visitor(1)}', '{"content":"Later."}')`)
     expect(await push()).toMatchObject({ settled: { succeeded: 1 } })
@@ -184,7 +209,9 @@ test('a push while Redis is away says so, and sends nothing', async () => {
   await queue({ operation: 'note', visitor_id: visitor(0), content: 'Called.' })
   await expect(push({ queueUrl: 'redis://127.0.0.1:1' })).rejects.toMatchObject({
     what: 'cannot tell whether the warehouse went back in time',
-    why: expect.stringContaining('Redis, which knows how many write-backs were sent, does not answer'),
+    why: expect.stringContaining(
+      'Redis, which knows how many write-backs were sent, does not answer',
+    ),
     exitCode: 1,
   })
   expect(performedWrites(sandbox)).toHaveLength(0)
@@ -250,7 +277,9 @@ test('a damaged file beside the warehouse is not taken for an empty one', async 
   const path = `${instance.url!.slice('sqlite:'.length)}-sends`
   writeFileSync(path, '{"damaged')
   await queue({ operation: 'handled', conversation_id: conversation(0), handled: true })
-  await expect(push()).rejects.toThrow(/sends, which knows what was sent, cannot be read .*: correct or move it first/)
+  await expect(push()).rejects.toThrow(
+    /sends, which knows what was sent, cannot be read .*: correct or move it first/,
+  )
   expect(readFileSync(path, 'utf8')).toBe('{"damaged')
   rmSync(path)
   mkdirSync(path)
@@ -273,11 +302,17 @@ test('the file beside the warehouse has its owner, also after root has sent', as
 
 for (const kind of ['sqlite', 'postgres'] as const)
   test(`two replies that are there already hold what is behind them, where nothing else knows of them (${kind})`, async () => {
-    const { queue, push, conversation, visitor, sandbox, project, instance } = await createOutboxFixture({
-      database: kind,
-    })
+    const { queue, push, conversation, visitor, sandbox, project, instance } =
+      await createOutboxFixture({
+        database: kind,
+      })
     const reply = (n: number) =>
-      ({ operation: 'message', conversation_id: conversation(n), content: 'Found.', sender_name: 'Ann' }) as const
+      ({
+        operation: 'message',
+        conversation_id: conversation(n),
+        content: 'Found.',
+        sender_name: 'Ann',
+      }) as const
     const note = { operation: 'note', visitor_id: visitor(0), content: 'Called.' }
     await queue(reply(0))
     sandbox.mutate.agentReplies(conversation(0), 'Found.', 'Ann')
@@ -288,7 +323,9 @@ for (const kind of ['sqlite', 'postgres'] as const)
     await push().catch(() => {})
     await queue(reply(3), note)
     sandbox.mutate.agentReplies(conversation(3), 'Found.', 'Ann')
-    await expect(push()).rejects.toThrow(/replies were in their conversations already, as after a restored backup/)
+    await expect(push()).rejects.toThrow(
+      /replies were in their conversations already, as after a restored backup/,
+    )
     expect(performedWrites(sandbox)).toHaveLength(0)
     await resumeRestored(configOf(instance.url!, project), project, { by: 'ann', queued: 'send' })
     await push()

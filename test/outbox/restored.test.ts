@@ -1,4 +1,7 @@
-/** A warehouse that was restored from a backup: what has left since then does not leave a second time. */
+/**
+ * A warehouse that was restored from a backup: what has left since then does not leave a second
+ * time.
+ */
 
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -21,7 +24,12 @@ async function sendAndRestore(o: OutboxFixture) {
   const project = projectConfigOf(o.sandbox, { verifyAfterMs: 100 })
   const push = () =>
     pushProject(configOf(url, project), project, {
-      ...{ signal: new AbortController().signal, onProgress: () => {}, onBudget: () => {}, despiteFailures: false },
+      ...{
+        signal: new AbortController().signal,
+        onProgress: () => {},
+        onBudget: () => {},
+        despiteFailures: false,
+      },
       log: pino({ level: 'silent' }),
     })
   return { url, push, warehouse, admin: createOutbox(warehouse.projectDb(o.sandbox.projectId)) }
@@ -30,7 +38,12 @@ async function sendAndRestore(o: OutboxFixture) {
 async function restored(url: string) {
   const { openWarehouse } = await import('../../src/app/open.ts')
   const warehouse = await openWarehouse(url)
-  return { kind: 'sqlite' as const, url, open: async () => warehouse, drop: () => warehouse.close() }
+  return {
+    kind: 'sqlite' as const,
+    url,
+    open: async () => warehouse,
+    drop: () => warehouse.close(),
+  }
 }
 
 const reply = (conversation: string, content = 'We have found it.') =>
@@ -51,12 +64,18 @@ for (const [clock, offset] of [
       })
       const backup = await sendAndRestore(o)
       expect(performedWrites(o.sandbox)).toHaveLength(4)
-      if (isSynced) await syncOnce(backup.url, o.sandbox, { streams: ['conversations', 'messages', 'visitors'] })
+      if (isSynced)
+        await syncOnce(backup.url, o.sandbox, {
+          streams: ['conversations', 'messages', 'visitors'],
+        })
       const reads = o.sandbox.counts().total
       await backup.push()
       expect(performedWrites(o.sandbox)).toHaveLength(4)
       expect(await backup.admin.list({}, 9)).toMatchObject([
-        ...[0, 1, 2].map(() => ({ status: 'conflict', reason: expect.stringContaining('it is there already') })),
+        ...[0, 1, 2].map(() => ({
+          status: 'conflict',
+          reason: expect.stringContaining('it is there already'),
+        })),
         { status: 'conflict', reason: expect.stringContaining('it is there already') },
       ])
       // One look before a reply, and one at the reason of a conflict.
@@ -66,9 +85,16 @@ for (const [clock, offset] of [
 
 for (const { name: database } of databases)
   test(`the review says that a queued reply is there already, once the mirror has it (${database})`, async () => {
-    const o = await createOutboxFixture({ database: database === 'postgres' ? 'postgres' : 'sqlite' })
-    await queueBatch(o, [reply(o.conversation(0)), reply(o.conversation(1)), reply(o.conversation(2))])
-    for (const n of [0, 1]) o.sandbox.mutate.agentReplies(o.conversation(n), 'We  have found it.', 'Ann')
+    const o = await createOutboxFixture({
+      database: database === 'postgres' ? 'postgres' : 'sqlite',
+    })
+    await queueBatch(o, [
+      reply(o.conversation(0)),
+      reply(o.conversation(1)),
+      reply(o.conversation(2)),
+    ])
+    for (const n of [0, 1])
+      o.sandbox.mutate.agentReplies(o.conversation(n), 'We  have found it.', 'Ann')
     const verdicts = async () =>
       (await reviewQueued(o)).reviews.map(({ outcome, reason, why }) => [outcome, reason, why])
     const willBeSent = ['would_send', null, null]

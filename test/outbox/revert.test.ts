@@ -1,6 +1,11 @@
 /** What takes a batch back: the inverse of a lane, and of a batch that was sent to the sandbox. */
 import { describe, expect, test } from 'vitest'
-import type { BatchRow, LaneToRevert, MirroredTarget, SeenFlagChange } from '../../src/outbox/core/revert.ts'
+import type {
+  BatchRow,
+  LaneToRevert,
+  MirroredTarget,
+  SeenFlagChange,
+} from '../../src/outbox/core/revert.ts'
 import { revertLane } from '../../src/outbox/core/revert.ts'
 import { revertBatch } from '../../src/outbox/revert.ts'
 import { databases } from '../support/databases.ts'
@@ -38,10 +43,21 @@ function renamed(payload: BatchRow['payload'], before: BatchRow['before']) {
 }
 
 function mirror(own: Partial<MirroredTarget>): MirroredTarget {
-  return { syncedAt: later, handledAt: null, lastVisitorMessageAt: null, name: null, email: null, ...own }
+  return {
+    syncedAt: later,
+    handledAt: null,
+    lastVisitorMessageAt: null,
+    name: null,
+    email: null,
+    ...own,
+  }
 }
 
-const change = (old: string | null, now: string | null): SeenFlagChange => ({ seenAt: sentAt, old, new: now })
+const change = (old: string | null, now: string | null): SeenFlagChange => ({
+  seenAt: sentAt,
+  old,
+  new: now,
+})
 
 /** `payload` of the inverse, and the outcomes of the rows that are not taken back. */
 function inverse(rows: readonly BatchRow[], lane: Partial<LaneToRevert> = {}) {
@@ -55,7 +71,10 @@ describe('a flag', () => {
       { handled: false },
       [],
     ])
-    expect(inverse([handled(false, '2026-01-01T00:00:00Z')], { mirrored: mirror({}) })).toEqual([{ handled: true }, []])
+    expect(inverse([handled(false, '2026-01-01T00:00:00Z')], { mirrored: mirror({}) })).toEqual([
+      { handled: true },
+      [],
+    ])
   })
 
   test('that was so before is not touched', () => {
@@ -92,24 +111,40 @@ describe('a flag', () => {
 
   test('that the batch set twice within a second is still its own', () => {
     const again = '2026-03-01T10:00:01Z'
-    const lane = { mirrored: mirror({ handledAt: again }), changes: [change(null, sentAt), change(sentAt, again)] }
-    expect(inverse([handled(true, null), handled(true, sentAt)], lane)).toEqual([{ handled: false }, []])
+    const lane = {
+      mirrored: mirror({ handledAt: again }),
+      changes: [change(null, sentAt), change(sentAt, again)],
+    }
+    expect(inverse([handled(true, null), handled(true, sentAt)], lane)).toEqual([
+      { handled: false },
+      [],
+    ])
   })
 
   test('is not set while a visitor who wrote since waits for an answer', () => {
     const lane = { mirrored: mirror({ lastVisitorMessageAt: later }) }
-    expect(inverse([handled(false, '2026-01-01T00:00:00Z')], lane)).toEqual([null, ['handled stands_against']])
+    expect(inverse([handled(false, '2026-01-01T00:00:00Z')], lane)).toEqual([
+      null,
+      ['handled stands_against'],
+    ])
   })
 
   test('is not set then by a service whose clock is hours behind either', () => {
-    const [was, before, since] = ['2026-01-01T00:00:00Z', '2026-03-01T04:00:00Z', '2026-03-01T05:30:00Z']
+    const [was, before, since] = [
+      '2026-01-01T00:00:00Z',
+      '2026-03-01T04:00:00Z',
+      '2026-03-01T05:30:00Z',
+    ]
     const cleared = { ...handled(false, was), before: { handledAt: was, lastMessageAt: before } }
     for (const [row, writtenAt, restored] of [
       [cleared, before, { handled: true }],
       [cleared, since, null],
       [reply, since, null],
     ] as const) {
-      const lane = { mirrored: mirror({ lastVisitorMessageAt: writtenAt }), changes: [change(was, null)] }
+      const lane = {
+        mirrored: mirror({ lastVisitorMessageAt: writtenAt }),
+        changes: [change(was, null)],
+      }
       expect(inverse([row], lane)[0]).toEqual(restored)
     }
   })
@@ -127,22 +162,33 @@ describe('a flag', () => {
 describe('a reply', () => {
   test('cannot be taken back, but the conversation that it reopened is handled again', () => {
     const changes = [change('2026-01-01T00:00:00Z', null)]
-    expect(inverse([reply], { mirrored: mirror({}), changes })).toEqual([{ handled: true }, ['message cannot']])
+    expect(inverse([reply], { mirrored: mirror({}), changes })).toEqual([
+      { handled: true },
+      ['message cannot'],
+    ])
   })
 
   test('and a flag behind it together change nothing in a conversation that was handled', () => {
     const changes = [change('2026-01-01T00:00:00Z', null), change(null, sentAt)]
     const lane = { mirrored: mirror({ handledAt: sentAt }), changes }
-    expect(inverse([reply, handled(true, null)], lane)).toEqual([null, ['message cannot', 'handled already_so']])
+    expect(inverse([reply, handled(true, null)], lane)).toEqual([
+      null,
+      ['message cannot', 'handled already_so'],
+    ])
   })
 
   test('and a flag behind it leave an open conversation open', () => {
     const lane = { mirrored: mirror({ handledAt: sentAt }), changes: [change(null, sentAt)] }
-    expect(inverse([reply, handled(true, null)], lane)).toEqual([{ handled: false }, ['message cannot']])
+    expect(inverse([reply, handled(true, null)], lane)).toEqual([
+      { handled: false },
+      ['message cannot'],
+    ])
   })
 
   test('that the mirror has not seen yet reopened what the mirror shows as handled', () => {
-    const lane = { mirrored: mirror({ syncedAt: '2026-03-01T09:00:00Z', handledAt: '2026-01-01T00:00:00Z' }) }
+    const lane = {
+      mirrored: mirror({ syncedAt: '2026-03-01T09:00:00Z', handledAt: '2026-01-01T00:00:00Z' }),
+    }
     expect(inverse([reply], lane)).toEqual([{ handled: true }, ['message cannot']])
   })
 
@@ -150,7 +196,10 @@ describe('a reply', () => {
     const rows = [{ ...reply, wasMirrored: false }, handled(true, null)]
     const lane = { mirrored: mirror({ handledAt: sentAt }), changes: [change(null, sentAt)] }
     expect(inverse(rows, lane)).toEqual([null, ['message cannot', 'handled not_known']])
-    const reopened = { mirrored: mirror({ handledAt: sentAt }), changes: [change('2026-01-01T00:00:00Z', null)] }
+    const reopened = {
+      mirrored: mirror({ handledAt: sentAt }),
+      changes: [change('2026-01-01T00:00:00Z', null)],
+    }
     expect(inverse(rows, reopened)).toEqual([null, ['message cannot', 'handled already_so']])
   })
 
@@ -172,7 +221,10 @@ describe('a correction', () => {
 
   test('of one field leaves the other one alone', () => {
     const lane = { mirrored: mirror({ name: 'B', email: 'new@x' }) }
-    expect(inverse([renamed({ name: 'B' }, { name: null, email: 'a@x' })], lane)).toEqual([{ name: null }, []])
+    expect(inverse([renamed({ name: 'B' }, { name: null, email: 'a@x' })], lane)).toEqual([
+      { name: null },
+      [],
+    ])
   })
 
   test('that someone changed since stays as it is, field by field', () => {
@@ -184,18 +236,27 @@ describe('a correction', () => {
   test('that the mirror shows as of the second of the send, perhaps as it was before, is restored', () => {
     const rows = [renamed({ name: 'B' }, { name: 'A' }), renamed({ name: 'C' }, { name: 'B' })]
     for (const name of ['A', 'b', 'C'])
-      expect(inverse(rows, { mirrored: mirror({ syncedAt: sentAt, name }) })).toEqual([{ name: 'A' }, []])
+      expect(inverse(rows, { mirrored: mirror({ syncedAt: sentAt, name }) })).toEqual([
+        { name: 'A' },
+        [],
+      ])
   })
 
   test('that someone changed within the second of the send stays as it is', () => {
     const lane = { mirrored: mirror({ syncedAt: sentAt, name: 'Z' }) }
-    expect(inverse([renamed({ name: 'B' }, { name: 'A' })], lane)).toEqual([null, ['visitor stands_against']])
+    expect(inverse([renamed({ name: 'B' }, { name: 'A' })], lane)).toEqual([
+      null,
+      ['visitor stands_against'],
+    ])
   })
 
   test('that changed nothing, or was changed back, is not taken back', () => {
     expect(inverse([renamed({ name: 'A' }, { name: 'A' })])).toEqual([null, ['visitor already_so']])
     const lane = { mirrored: mirror({ name: 'A' }) }
-    expect(inverse([renamed({ name: 'B' }, { name: 'A' })], lane)).toEqual([null, ['visitor already_so']])
+    expect(inverse([renamed({ name: 'B' }, { name: 'A' })], lane)).toEqual([
+      null,
+      ['visitor already_so'],
+    ])
   })
 
   for (const [what, name] of [
@@ -213,22 +274,40 @@ describe('a correction', () => {
   })
 
   test('beside a note: the note stays', () => {
-    const rows = [row({ operation: 'note', payload: { content: 'x' } }), renamed({ name: 'B' }, { name: 'A' })]
+    const rows = [
+      row({ operation: 'note', payload: { content: 'x' } }),
+      renamed({ name: 'B' }, { name: 'A' }),
+    ]
     expect(inverse(rows)).toEqual([{ name: 'A' }, ['note cannot']])
   })
 })
 
 test('what was not sent needs nothing', () => {
   const statuses = ['draft', 'queued', 'failed', 'conflict', 'cancelled', 'expired'] as const
-  expect(inverse(statuses.map((status) => ({ ...handled(true, null), status })))).toEqual([null, []])
+  expect(inverse(statuses.map((status) => ({ ...handled(true, null), status })))).toEqual([
+    null,
+    [],
+  ])
 })
 
 for (const database of databases)
   test(`rows that were sent in another order than queued go back to what was before the first send — ${database.name}`, async () => {
     const { warehouse, admin } = await openOutbox(database)
     const correction = (name: string) =>
-      ({ operation: 'visitor', target, payload: { name }, ref: null, expect: null, expiresAt: null }) as const
-    const options = { status: 'draft', batchId: 'names', createdBy: 'ann', expiresAt: null } as const
+      ({
+        operation: 'visitor',
+        target,
+        payload: { name },
+        ref: null,
+        expect: null,
+        expiresAt: null,
+      }) as const
+    const options = {
+      status: 'draft',
+      batchId: 'names',
+      createdBy: 'ann',
+      expiresAt: null,
+    } as const
     await admin.enqueue([[correction('One'), correction('Two')]], options)
     const [one, two] = await admin.list({}, 2)
     const sends = [
@@ -236,14 +315,21 @@ for (const database of databases)
       { id: one!.id, before: 'Two' },
     ]
     for (const { id, before } of sends) {
-      await warehouse.query(`update writebacks set status = 'sending', sent_at = '${sentAt}' where id = '${id}'`)
+      await warehouse.query(
+        `update writebacks set status = 'sending', sent_at = '${sentAt}' where id = '${id}'`,
+      )
       const evidence = JSON.stringify({ before: { name: before, email: null } })
       await warehouse.query(
         `update writebacks set status = 'succeeded', finished_at = '${sentAt}', evidence = '${evidence}' where id = '${id}'`,
       )
     }
-    expect(await revertBatch(admin, { batch: 'names', by: 'ann' })).toMatchObject({ queued: 1, counts: {} })
-    expect(await admin.list({ batch: 'names-revert' }, 9)).toMatchObject([{ payload: { name: 'Before' } }])
+    expect(await revertBatch(admin, { batch: 'names', by: 'ann' })).toMatchObject({
+      queued: 1,
+      counts: {},
+    })
+    expect(await admin.list({ batch: 'names-revert' }, 9)).toMatchObject([
+      { payload: { name: 'Before' } },
+    ])
   })
 
 for (const database of databases) {

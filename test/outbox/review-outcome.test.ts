@@ -1,4 +1,7 @@
-/** A review equals what then happens, row by row; where the service moved since the mirror was read, the send gives way. */
+/**
+ * A review equals what then happens, row by row; where the service moved since the mirror was read,
+ * the send gives way.
+ */
 
 import { expect, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
@@ -27,7 +30,9 @@ test('120 rows do what the review of the file and of the batch say', async () =>
     ofFile.reviews.map(({ id: _, ...review }) => review),
   )
   await fixture.push({ despiteFailures: true })
-  expect((await actualEffects(fixture)).slice(ahead.length)).toEqual(ofFile.reviews.map(expectedEffect))
+  expect((await actualEffects(fixture)).slice(ahead.length)).toEqual(
+    ofFile.reviews.map(expectedEffect),
+  )
   expect(Object.values(ofFile.summary.counts).every((count) => count > 0)).toBe(true)
   expect((await reviewQueued(fixture)).summary.rows).toBe(0)
 })
@@ -39,12 +44,19 @@ for (const { name } of databases) {
     const fixture = await createOutboxFixture({ database, switches: { 'reply.kind': 'event' } })
     const { sandbox, conversation } = fixture
     sandbox.advance(2000)
-    const events = [0, 1].map((n) => sandbox.mutate.replyArrives(conversation(n), 'Transferred.', 'Ann'))
+    const events = [0, 1].map((n) =>
+      sandbox.mutate.replyArrives(conversation(n), 'Transferred.', 'Ann'),
+    )
     sandbox.advance(2000)
     sandbox.mutate.visitorWrites(conversation(1), 'One more thing.')
     await syncOnce(fixture.instance.url!, sandbox)
     const rows = events.map(({ id }, n) => ({
-      ...{ operation: 'message', conversation_id: conversation(n), content: 'Hello.', sender_name: 'Ann' },
+      ...{
+        operation: 'message',
+        conversation_id: conversation(n),
+        content: 'Hello.',
+        sender_name: 'Ann',
+      },
       expect: String(id),
     }))
     const { reviews } = await reviewLines(fixture, rows)
@@ -61,8 +73,16 @@ for (const { name } of databases) {
     const conversation = (n: number) => conversations[n]!
     const visitor = (n: number) => visitors[n]!
     sandbox.advance(5000)
-    const correct = (n: number) => ({ operation: 'visitor', visitor_id: visitor(n), name: 'Ada Q. Example' })
-    const handle = (n: number, handled = true) => ({ operation: 'handled', conversation_id: conversation(n), handled })
+    const correct = (n: number) => ({
+      operation: 'visitor',
+      visitor_id: visitor(n),
+      name: 'Ada Q. Example',
+    })
+    const handle = (n: number, handled = true) => ({
+      operation: 'handled',
+      conversation_id: conversation(n),
+      handled,
+    })
     for (const n of [0, 1, 2, 3, 4]) sandbox.mutate.setHandled(conversation(n), false)
     await syncOnce(fixture.instance.url!, sandbox)
     await queueBatch(fixture, [
@@ -110,7 +130,8 @@ test('a flag that was approved before its reply stands against it, as it then do
     { operation: 'handled', conversation_id, handled: true },
   ])
   await warehouse.query(`update writebacks set status = 'draft'`)
-  const outcomes = async () => (await reviewQueued(fixture)).reviews.map(({ outcome, reason }) => [outcome, reason])
+  const outcomes = async () =>
+    (await reviewQueued(fixture)).reviews.map(({ outcome, reason }) => [outcome, reason])
   const asDrafts = await outcomes()
   expect(asDrafts).toEqual([
     ['would_send', null],

@@ -1,4 +1,6 @@
-/** A batch of every kind of row on a sandbox, its review, and what each row did when it was sent. */
+/**
+ * A batch of every kind of row on a sandbox, its review, and what each row did when it was sent.
+ */
 
 import { Readable } from 'node:stream'
 import { expect } from 'vitest'
@@ -25,7 +27,14 @@ export function createMixedRows(fixture: OutboxFixture, count: number): readonly
   const content = (n: number) =>
     pick([`It is on its way (${n}).`, `Zwölf Boxkämpfer ${n} 🎉`, `"Quoted", ${n};\nnext line`])
   const expectations = () =>
-    pick([{}, {}, {}, { expect: '2026-01-01T00:00:00Z' }, { expect: '2038-01-01T00:00:00Z' }, { expect: 999_999_999 }])
+    pick([
+      {},
+      {},
+      {},
+      { expect: '2026-01-01T00:00:00Z' },
+      { expect: '2038-01-01T00:00:00Z' },
+      { expect: 999_999_999 },
+    ])
   const makers: readonly ((n: number) => RequestLine)[] = [
     (n) => ({
       operation: 'message',
@@ -35,9 +44,23 @@ export function createMixedRows(fixture: OutboxFixture, count: number): readonly
       ...expectations(),
     }),
     () => ({ operation: 'handled', conversation_id: pick(conversations), handled: true }),
-    () => ({ operation: 'handled', conversation_id: pick(conversations), handled: random() < 0.7, ...expectations() }),
-    (n) => ({ operation: 'note', visitor_id: pick(visitors), content: content(n), ...expectations() }),
-    () => ({ operation: 'visitor', visitor_id: pick(visitors), name: pick(['Ada Lovelace', 'Grace Hopper', null]) }),
+    () => ({
+      operation: 'handled',
+      conversation_id: pick(conversations),
+      handled: random() < 0.7,
+      ...expectations(),
+    }),
+    (n) => ({
+      operation: 'note',
+      visitor_id: pick(visitors),
+      content: content(n),
+      ...expectations(),
+    }),
+    () => ({
+      operation: 'visitor',
+      visitor_id: pick(visitors),
+      name: pick(['Ada Lovelace', 'Grace Hopper', null]),
+    }),
     () => ({
       operation: 'visitor',
       visitor_id: pick(visitors),
@@ -52,23 +75,40 @@ export function createMixedRows(fixture: OutboxFixture, count: number): readonly
 export function createPlainRows({ conversation, visitor }: OutboxFixture): readonly RequestLine[] {
   return [0, 1, 2, 3, 4, 5].flatMap((n) => [
     { operation: 'handled', conversation_id: conversation(n), handled: n % 2 === 0 },
-    { operation: 'message', conversation_id: conversation(n + 6), content: 'One moment.', sender_name: 'Bo' },
+    {
+      operation: 'message',
+      conversation_id: conversation(n + 6),
+      content: 'One moment.',
+      sender_name: 'Bo',
+    },
     { operation: 'visitor', visitor_id: visitor(n), email: `new-${n}@example.org` },
   ])
 }
 
-export async function queueBatch({ warehouse, sandbox }: OutboxFixture, rows: readonly RequestLine[]): Promise<void> {
+export async function queueBatch(
+  { warehouse, sandbox }: OutboxFixture,
+  rows: readonly RequestLine[],
+): Promise<void> {
   const options = { status: 'queued', batchId: batch, createdBy: 'test', expiresAt: null } as const
-  await createOutbox(warehouse.projectDb(sandbox.projectId)).enqueue(singleItem(rows.map(toRequest)), options)
+  await createOutbox(warehouse.projectDb(sandbox.projectId)).enqueue(
+    singleItem(rows.map(toRequest)),
+    options,
+  )
 }
 
-export type ReviewedRows = { readonly summary: ReviewSummary; readonly reviews: readonly WritebackReview[] }
+export type ReviewedRows = {
+  readonly summary: ReviewSummary
+  readonly reviews: readonly WritebackReview[]
+}
 
 function partsOf({ warehouse, sandbox }: OutboxFixture) {
   return { reader: createOutbox(warehouse.projectDb(sandbox.projectId)), now: Date.now() }
 }
 
-export async function reviewLines(fixture: OutboxFixture, rows: readonly RequestLine[]): Promise<ReviewedRows> {
+export async function reviewLines(
+  fixture: OutboxFixture,
+  rows: readonly RequestLine[],
+): Promise<ReviewedRows> {
   const reviews: WritebackReview[] = []
   const source = Readable.from([Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'))])
   const summary = await withImportFile({ source, name: null, parse: {} }, (file) =>
@@ -89,19 +129,30 @@ export async function reviewQueued(fixture: OutboxFixture): Promise<ReviewedRows
 }
 
 /** What a row should do, in words that what it did can be compared with. */
-export function expectedEffect(review: Pick<WritebackReview, 'outcome' | 'reason' | 'changes' | 'operation'>): string {
+export function expectedEffect(
+  review: Pick<WritebackReview, 'outcome' | 'reason' | 'changes' | 'operation'>,
+): string {
   const { outcome, reason, changes, operation } = review
   if (outcome === 'stands_against' || outcome === 'not_known') return 'not sent'
   expect(reason).toBeNull()
   const compared = operation === 'handled' || operation === 'visitor' ? changes : []
-  return ['sent', ...compared.map((change) => `${change.field} ${String(change.old)} → ${String(change.new)}`)].join(
-    ', ',
-  )
+  return [
+    'sent',
+    ...compared.map((change) => `${change.field} ${String(change.old)} → ${String(change.new)}`),
+  ].join(', ')
 }
 
-type SentRow = { status: WritebackStatus; operation: string; payload: string; evidence: string | null }
+type SentRow = {
+  status: WritebackStatus
+  operation: string
+  payload: string
+  evidence: string | null
+}
 
-/** What each row of the batch did, in queue order: its status, and what the service showed just before it was sent. */
+/**
+ * What each row of the batch did, in queue order: its status, and what the service showed just
+ * before it was sent.
+ */
 export async function actualEffects({ warehouse }: OutboxFixture): Promise<readonly string[]> {
   const rows = (await warehouse.query(
     'select status, operation, payload, evidence from writebacks order by seq',
@@ -115,10 +166,15 @@ export async function actualEffects({ warehouse }: OutboxFixture): Promise<reado
       operation === 'handled'
         ? [['handled', before.handledAt !== null, wanted.handled]]
         : operation === 'visitor'
-          ? ['name', 'email'].filter((field) => field in wanted).map((field) => [field, before[field], wanted[field]])
+          ? ['name', 'email']
+              .filter((field) => field in wanted)
+              .map((field) => [field, before[field], wanted[field]])
           : []
     const changes = pairs.filter(([, old, next]) => old !== next)
-    return ['sent', ...changes.map(([field, old, next]) => `${field} ${String(old)} → ${String(next)}`)].join(', ')
+    return [
+      'sent',
+      ...changes.map(([field, old, next]) => `${field} ${String(old)} → ${String(next)}`),
+    ].join(', ')
   })
 }
 

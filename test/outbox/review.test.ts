@@ -1,4 +1,7 @@
-/** What a write-back would do, judged before it is sent: every operation with every state of its target. */
+/**
+ * What a write-back would do, judged before it is sent: every operation with every state of its
+ * target.
+ */
 import { describe, expect, test } from 'vitest'
 import {
   type ConversationState,
@@ -10,7 +13,11 @@ import {
   type VisitorState,
   type WritebackReview,
 } from '../../src/outbox/core/review.ts'
-import { findObstacleInMirror, type GuardFacts, noOwnEdits } from '../../src/outbox/core/review-guards.ts'
+import {
+  findObstacleInMirror,
+  type GuardFacts,
+  noOwnEdits,
+} from '../../src/outbox/core/review-guards.ts'
 import { createReviewCounter } from '../../src/outbox/core/review-summary.ts'
 import { parseRequest } from '../../src/outbox/core/writeback-request.ts'
 
@@ -19,7 +26,12 @@ const v = '9b534922-9bbc-4b2d-b6dc-8c0443f61457'
 const now = Date.parse('2026-06-01T12:00:00Z')
 
 type Line = Readonly<Record<string, unknown>>
-const reply: Line = { operation: 'message', conversation_id: c, content: 'We have found it.', sender_name: 'Ann' }
+const reply: Line = {
+  operation: 'message',
+  conversation_id: c,
+  content: 'We have found it.',
+  sender_name: 'Ann',
+}
 const handle: Line = { operation: 'handled', conversation_id: c, handled: true }
 const reopen: Line = { ...handle, handled: false }
 const correct = (fields: Line): Line => ({ operation: 'visitor', visitor_id: v, ...fields })
@@ -35,23 +47,46 @@ const open: ConversationState = {
   lastVisitorMessage: { id: '12', at: '2026-05-31T10:00:00Z', text: 'Where is  my\norder?' },
 }
 const handled: ConversationState = { ...open, fields: { handled: true } }
-const ada: VisitorState = { kind: 'visitor', isDeleted: false, fields: { name: 'Ada', email: 'ada@example.org' } }
+const ada: VisitorState = {
+  kind: 'visitor',
+  isDeleted: false,
+  fields: { name: 'Ada', email: 'ada@example.org' },
+}
 
 function rowOf(line: Line, position = 1, queued: ReviewRow['queued'] = null): ReviewRow {
   const place = position
   const { operation, conversation_id, visitor_id } = line as { [field: string]: string }
   const target = conversation_id ?? visitor_id!
-  return { position, place, id: null, operation: operation as never, target, request: parseRequest(line), queued }
+  return {
+    position,
+    place,
+    id: null,
+    operation: operation as never,
+    target,
+    request: parseRequest(line),
+    queued,
+  }
 }
 
 /** Reviews lines of one lane, one after another. */
-function review(target: TargetState | null, lines: readonly Line[], facts: Partial<ReviewFacts> = {}) {
+function review(
+  target: TargetState | null,
+  lines: readonly Line[],
+  facts: Partial<ReviewFacts> = {},
+) {
   let lane = emptyLane
   return lines.map((line, index) => {
     const row = rowOf(line, index + 1)
     const result = reviewRow(
       row,
-      { target, obstacle: null, isRefQueued: false, isNewSender: false, mirrorAsOf: null, ...facts },
+      {
+        target,
+        obstacle: null,
+        isRefQueued: false,
+        isNewSender: false,
+        mirrorAsOf: null,
+        ...facts,
+      },
       lane,
       now,
     )
@@ -62,8 +97,11 @@ function review(target: TargetState | null, lines: readonly Line[], facts: Parti
 
 /** `would_change: open → handled` */
 function inShort({ outcome, reason, changes }: WritebackReview): string {
-  const words = (value: unknown) => (value === true ? 'handled' : value === false ? 'open' : String(value))
-  const steps = changes.map(({ field, old, new: wanted }) => `${field} ${words(old)} → ${words(wanted)}`)
+  const words = (value: unknown) =>
+    value === true ? 'handled' : value === false ? 'open' : String(value)
+  const steps = changes.map(
+    ({ field, old, new: wanted }) => `${field} ${words(old)} → ${words(wanted)}`,
+  )
   return [outcome, reason, ...steps].filter((part) => part !== null).join(', ')
 }
 
@@ -72,7 +110,12 @@ describe('one row', () => {
     ['a reply to an open conversation', reply, open, 'would_send'],
     ['a reply to a handled one reopens it', reply, handled, 'would_send, handled handled → open'],
     ['a reply to one that is not mirrored', reply, null, 'not_known, not_mirrored'],
-    ['a reply to one that was deleted', reply, { ...open, isDeleted: true }, 'stands_against, deleted'],
+    [
+      'a reply to one that was deleted',
+      reply,
+      { ...open, isDeleted: true },
+      'stands_against, deleted',
+    ],
     ['marking an open one handled', handle, open, 'would_change, handled open → handled'],
     ['marking a handled one handled', handle, handled, 'already_so'],
     ['reopening a handled one', reopen, handled, 'would_change, handled handled → open'],
@@ -88,7 +131,12 @@ describe('one row', () => {
     ],
     ['what is so already', correct({ name: 'Ada', email: 'ada@example.org' }), ada, 'already_so'],
     ['another spelling is a change', correct({ name: 'ada' }), ada, 'would_change, name Ada → ada'],
-    ['an expired row', { ...reply, expires_at: '2026-06-01T12:00:00Z' }, open, 'stands_against, expired'],
+    [
+      'an expired row',
+      { ...reply, expires_at: '2026-06-01T12:00:00Z' },
+      open,
+      'stands_against, expired',
+    ],
     ['a row that SQL has made invalid', { ...reply, content: '' }, open, 'stands_against, invalid'],
   ])('%s', (_, line, target, expected) => {
     expect(review(target, [line]).map(inShort)).toEqual([expected])
@@ -111,7 +159,10 @@ describe('one row', () => {
 
   test('a row whose ref was queued before has no effect on the rows after it', () => {
     const [known] = review(handled, [{ ...reply, ref: 'a' }], { isRefQueued: true })
-    expect([inShort(known!), known!.why]).toEqual(['stands_against, queued_before', 'its ref a was queued before'])
+    expect([inShort(known!), known!.why]).toEqual([
+      'stands_against, queued_before',
+      'its ref a was queued before',
+    ])
   })
 })
 
@@ -134,7 +185,11 @@ describe('in the order of the file', () => {
   })
 
   test('a correction starts from the one before it', () => {
-    const lines = [correct({ name: 'Grace' }), correct({ name: 'Grace', email: null }), correct({ name: 'Ada' })]
+    const lines = [
+      correct({ name: 'Grace' }),
+      correct({ name: 'Grace', email: null }),
+      correct({ name: 'Ada' }),
+    ]
     expect(review(ada, lines).map(inShort)).toEqual([
       'would_change, name Ada → Grace',
       'would_change, email ada@example.org → null',
@@ -161,7 +216,11 @@ describe('in the order of the file', () => {
 })
 
 describe('what the check before sending would find', () => {
-  const guards = (line: Line, facts: Partial<GuardFacts> = {}, queued: ReviewRow['queued'] = null) => {
+  const guards = (
+    line: Line,
+    facts: Partial<GuardFacts> = {},
+    queued: ReviewRow['queued'] = null,
+  ) => {
     const target = line.visitor_id === undefined ? open : ada
     const conversation = target.kind === 'conversation' ? target : null
     const unknown = { mirrorAsOf: null, expectedMessage: null, newerMessages: [], requeuedAt: null }
@@ -185,7 +244,13 @@ describe('what the check before sending would find', () => {
       null,
       `${wroteAt10} (message 12)`,
     ],
-    ['a flag queued when the mirror showed the same', handle, {}, seenAt('2026-05-31T10:00:00Z'), null],
+    [
+      'a flag queued when the mirror showed the same',
+      handle,
+      {},
+      seenAt('2026-05-31T10:00:00Z'),
+      null,
+    ],
     [
       'a flag queued before the visitor wrote',
       handle,
@@ -216,7 +281,13 @@ describe('what the check before sending would find', () => {
       null,
       `${wroteAt10}, after 2026-05-31T09:59:59Z`,
     ],
-    ['the expected time itself is not later', { ...reply, expect: '2026-05-31T10:00:00Z' }, {}, null, null],
+    [
+      'the expected time itself is not later',
+      { ...reply, expect: '2026-05-31T10:00:00Z' },
+      {},
+      null,
+      null,
+    ],
     [
       'expect as the last message',
       { ...reply, expect: '12' },
@@ -256,7 +327,10 @@ describe('what the check before sending would find', () => {
     expect(guards(line, facts, queued)).toBe(expected)
   })
 
-  const queuedWith = (name: string | null) => ({ at: '2026-05-31T12:00:00Z', targetSnapshot: { name, email: null } })
+  const queuedWith = (name: string | null) => ({
+    at: '2026-05-31T12:00:00Z',
+    targetSnapshot: { name, email: null },
+  })
   const changed = 'edited_since: someone changed the name since it was queued'
   test.each<[string, Line, Partial<GuardFacts>, ReviewRow['queued'], string | null]>([
     ['a correction that is not queued yet', correct({ name: 'Grace' }), {}, null, null],
@@ -298,7 +372,13 @@ describe('what the check before sending would find', () => {
       queuedWith('Adda'),
       null,
     ],
-    ['someone changed the other field', correct({ name: 'Grace' }), {}, { ...queuedWith('Ada') }, null],
+    [
+      'someone changed the other field',
+      correct({ name: 'Grace' }),
+      {},
+      { ...queuedWith('Ada') },
+      null,
+    ],
     [
       'the mirror did not have the visitor',
       correct({ name: 'Grace' }),
@@ -313,7 +393,8 @@ describe('what the check before sending would find', () => {
 
 test('groups are counted with samples, and their size does not grow with the rows', () => {
   const counter = createReviewCounter()
-  for (const _ of Array(50)) for (const row of review(handled, [reply, handle, handle])) counter.add(row)
+  for (const _ of Array(50))
+    for (const row of review(handled, [reply, handle, handle])) counter.add(row)
   for (const row of review(null, [reply])) counter.add(row)
   const { rows, counts, groups } = counter.summary()
   expect([rows, counts]).toEqual([
@@ -321,7 +402,13 @@ test('groups are counted with samples, and their size does not grow with the row
     { would_send: 50, would_change: 50, already_so: 50, stands_against: 0, not_known: 1 },
   ])
   expect(
-    groups.map(({ outcome, action, count, changing, samples }) => [outcome, action, count, changing, samples.length]),
+    groups.map(({ outcome, action, count, changing, samples }) => [
+      outcome,
+      action,
+      count,
+      changing,
+      samples.length,
+    ]),
   ).toEqual([
     ['would_send', 'reply', 50, 50, 5],
     ['would_change', 'mark_handled', 50, 50, 5],
@@ -333,7 +420,8 @@ test('groups are counted with samples, and their size does not grow with the row
 test('what a review shows is as old as what was read longest ago of it', () => {
   const asOf = (...times: readonly (string | null)[]) => {
     const counter = createReviewCounter()
-    for (const mirrorAsOf of times) for (const row of review(ada, [note], { mirrorAsOf })) counter.add(row)
+    for (const mirrorAsOf of times)
+      for (const row of review(ada, [note], { mirrorAsOf })) counter.add(row)
     return counter.summary().mirrorAsOf
   }
   const [earlier, later] = ['2026-06-01T11:00:00Z', '2026-06-01T11:30:00Z']

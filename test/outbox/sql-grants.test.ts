@@ -93,7 +93,9 @@ for (const [name, grants] of [
     await t.run(insertOne(t))
     expect(await t.run('select distinct who from ran_as')).toEqual([])
     expect(await t.run('select * from pg_temp.writeback_events')).toEqual([])
-    expect(await t.own(`select to_status from ${t.schema}.writeback_events`)).toEqual([{ to_status: 'queued' }])
+    expect(await t.own(`select to_status from ${t.schema}.writeback_events`)).toEqual([
+      { to_status: 'queued' },
+    ])
     expect(await t.own(`select seq::int, target_snapshot from ${t.schema}.writebacks`)).toEqual([
       { seq: 1, target_snapshot: null },
     ])
@@ -106,7 +108,9 @@ for (const [name, grants] of [
     )
     expect(functions.length).toBeGreaterThan(5)
     for (const { proname } of functions) {
-      await t.run('drop table if exists mine; create temp table mine (like pg_catalog.pg_description)')
+      await t.run(
+        'drop table if exists mine; create temp table mine (like pg_catalog.pg_description)',
+      )
       const create = `create trigger mine before insert on mine for each row execute function ${t.schema}.${proname}()`
       await expect(t.run(create)).rejects.toThrow(/permission denied/)
     }
@@ -151,10 +155,16 @@ test('an insert cannot set columns that only deskmirror may set, or impersonate 
         seq: 1,
         target_snapshot: null,
       },
-      ...{ lane: `conversation/${conversation}`, finished_at: null, created_by: `ann via ${t.role}` },
+      ...{
+        lane: `conversation/${conversation}`,
+        finished_at: null,
+        created_by: `ann via ${t.role}`,
+      },
     },
   ])
-  await expect(t.run(insertOne(t, ', status', `, 'succeeded'`))).rejects.toThrow(/begins as queued or as draft/)
+  await expect(t.run(insertOne(t, ', status', `, 'succeeded'`))).rejects.toThrow(
+    /begins as queued or as draft/,
+  )
 })
 
 test('the event log cannot be truncated, even by its owner', async () => {

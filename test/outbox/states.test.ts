@@ -324,7 +324,9 @@ const expectedTransitions = {
 
 for (const status of writebackStates) {
   test(`transitions from ${status}`, () => {
-    const row = Object.fromEntries(outboxEvents.map((event) => [event, nextState(status, event) ?? '–']))
+    const row = Object.fromEntries(
+      outboxEvents.map((event) => [event, nextState(status, event) ?? '–']),
+    )
     expect(row).toEqual(expectedTransitions[status])
   })
 }
@@ -345,7 +347,12 @@ describe('for any sequence of events,', () => {
   })
 
   test('a write-back cancelled or expired in flight is not sent again without a retry', () => {
-    for (const start of ['cancelling', 'expiring', 'uncertain_cancelled', 'uncertain_expired'] as const) {
+    for (const start of [
+      'cancelling',
+      'expiring',
+      'uncertain_cancelled',
+      'uncertain_expired',
+    ] as const) {
       const reached = new Set<WritebackState>([start])
       for (const state of reached)
         for (const event of outboxEvents.filter((name) => name !== 'retried')) {

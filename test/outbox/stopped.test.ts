@@ -1,4 +1,7 @@
-/** A sender is suspended beyond its lease and resumes after another took over: nothing is sent twice. */
+/**
+ * A sender is suspended beyond its lease and resumes after another took over: nothing is sent
+ * twice.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -16,9 +19,13 @@ function startPushProcess(o: OutboxFixture, baseUrl = o.sandbox.baseUrl) {
     key: o.sandbox.key,
     verifyAfterMs: 100,
   }
-  const child = spawn(process.execPath, [new URL('push-process.ts', import.meta.url).pathname, JSON.stringify(task)], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+  const child = spawn(
+    process.execPath,
+    [new URL('push-process.ts', import.meta.url).pathname, JSON.stringify(task)],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  )
   onTestFinished(() => void child.kill('SIGKILL'))
   return child
 }
@@ -34,11 +41,19 @@ for (const [what, stopsAt, inSample] of [
   for (const database of ['sqlite', 'postgres'] as const) {
     sampledTest(database === inSample, `a sender suspended ${what} (${database})`, async () => {
       const o = await createOutboxFixture({ database, switches: { 'fault.slowMs': 1500 } })
-      await o.queue({ operation: 'message', conversation_id: o.conversation(0), content: 'Once.', sender_name: 'Ann' })
+      await o.queue({
+        operation: 'message',
+        conversation_id: o.conversation(0),
+        content: 'Once.',
+        sender_name: 'Ann',
+      })
       o.sandbox.resetLog()
       o.sandbox.scriptFault({ kind: 'slow', operation: stopsAt })
       const child = startPushProcess(o)
-      await vi.waitFor(() => expect(o.sandbox.counts().byOperation[stopsAt]).toBe(1), { timeout: 120_000, interval: 2 })
+      await vi.waitFor(() => expect(o.sandbox.counts().byOperation[stopsAt]).toBe(1), {
+        timeout: 120_000,
+        interval: 2,
+      })
       child.kill('SIGSTOP')
       await expireLeases(o)
       await o.push({ verifyAfterMs: 100 })
@@ -53,7 +68,12 @@ for (const [what, stopsAt, inSample] of [
 
 test('a reply of a suspended sender that is not found is uncertain until the sender resumes and reports the outcome', async () => {
   const o = await createOutboxFixture()
-  await o.queue({ operation: 'message', conversation_id: o.conversation(0), content: 'Once.', sender_name: 'Ann' })
+  await o.queue({
+    operation: 'message',
+    conversation_id: o.conversation(0),
+    content: 'Once.',
+    sender_name: 'Ann',
+  })
   const cutter = await startByteCutter(o.sandbox.port)
   const { promise, resolve: open } = Promise.withResolvers<void>()
   cutter.gate = promise
@@ -62,7 +82,9 @@ test('a reply of a suspended sender that is not found is uncertain until the sen
   child.kill('SIGSTOP')
   await expireLeases(o)
   await o.push({ verifyAfterMs: 100 })
-  expect(await o.all()).toMatchObject([{ status: 'uncertain', error: expect.stringMatching(/may still be alive/) }])
+  expect(await o.all()).toMatchObject([
+    { status: 'uncertain', error: expect.stringMatching(/may still be alive/) },
+  ])
   open()
   child.kill('SIGCONT')
   await once(child, 'exit')

@@ -1,4 +1,7 @@
-/** A 429 after a write: the documented one says that nothing was done; what shows otherwise forbids another send. */
+/**
+ * A 429 after a write: the documented one says that nothing was done; what shows otherwise forbids
+ * another send.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { listBatches } from '../../src/app/batches.ts'
@@ -49,11 +52,35 @@ test('a visitor who writes during the pause does not hold up the reply', async (
 })
 
 /** Pages of two messages, and no way to the others. */
-const unreadable: Partial<Switches> = { 'messages.page': 2, 'messages.limit': 'ignored', 'messages.paging': 'limit' }
-const pauses: readonly (readonly [string, Partial<Switches>, readonly ('visitor' | 'reply')[], string])[] = [
-  ['a visitor who wrote before it explains nothing', { 'reply.late': 30_000 }, ['visitor', 'reply'], 'uncertain'],
-  ['the list shows only the oldest', { ...unreadable, 'messages.order': 'oldest' }, ['reply'], 'uncertain'],
-  ['a visitor wrote after it', { ...unreadable, 'messages.order': 'oldest' }, ['reply', 'visitor'], 'uncertain'],
+const unreadable: Partial<Switches> = {
+  'messages.page': 2,
+  'messages.limit': 'ignored',
+  'messages.paging': 'limit',
+}
+const pauses: readonly (readonly [
+  string,
+  Partial<Switches>,
+  readonly ('visitor' | 'reply')[],
+  string,
+])[] = [
+  [
+    'a visitor who wrote before it explains nothing',
+    { 'reply.late': 30_000 },
+    ['visitor', 'reply'],
+    'uncertain',
+  ],
+  [
+    'the list shows only the oldest',
+    { ...unreadable, 'messages.order': 'oldest' },
+    ['reply'],
+    'uncertain',
+  ],
+  [
+    'a visitor wrote after it',
+    { ...unreadable, 'messages.order': 'oldest' },
+    ['reply', 'visitor'],
+    'uncertain',
+  ],
   ['nothing moved', { ...unreadable, 'messages.order': 'oldest' }, [], 'succeeded'],
 ]
 
@@ -62,7 +89,8 @@ for (const [what, switches, writes, becomes] of pauses)
     const o = await createOutboxFixture({ project: quick, switches })
     o.sandbox.scriptFault({ kind: 'foreign-429', operation: 'sendMessage' })
     const reply = line(o.conversation(0))
-    for (const words of ['Hello?', 'It is urgent.']) o.sandbox.mutate.visitorWrites(o.conversation(0), words)
+    for (const words of ['Hello?', 'It is urgent.'])
+      o.sandbox.mutate.visitorWrites(o.conversation(0), words)
     // Times have whole seconds.
     await sleep(1000)
     await o.queue(reply)
@@ -92,7 +120,10 @@ for (const [kind, becomes] of [
 
 for (const shows of ['reopened', 'all'] as const)
   test(`a reply that its conversation shows (${shows}) and the list hides is not sent again`, async () => {
-    const o = await createOutboxFixture({ project: quick, switches: { 'reply.late': 30_000, 'reply.shows': shows } })
+    const o = await createOutboxFixture({
+      project: quick,
+      switches: { 'reply.late': 30_000, 'reply.shows': shows },
+    })
     const [c] = o.conversations() as [string]
     o.sandbox.mutate.setHandled(c, true)
     o.sandbox.scriptFault({ kind: 'reset-after', operation: 'sendMessage' })
@@ -105,7 +136,11 @@ for (const shows of ['reopened', 'all'] as const)
 for (const stores of ['one-space', 'lower-case', 'untagged', 'empty'] as const)
   test(`its own correction that the service stores in another form (${stores}) is no change by someone else`, async () => {
     const o = await createOutboxFixture({ switches: { 'visitors.stores': stores } })
-    const correction = (fields: object) => ({ operation: 'visitor', visitor_id: o.visitor(0), ...fields })
+    const correction = (fields: object) => ({
+      operation: 'visitor',
+      visitor_id: o.visitor(0),
+      ...fields,
+    })
     await o.queue(
       correction({ name: 'Ada  King', email: 'Ada+Shop@example.org' }),
       correction({ name: null, email: null }),
@@ -127,7 +162,9 @@ for (const database of ['sqlite', 'postgres'] as const)
       values ('${o.sandbox.projectId}', 'throttled', ${until - 3_601_000}, ${until})`)
     const { budget } = await readStatus(context, Date.now(), usualPolicy)
     expect(Date.parse(budget.pausedUntil!)).toBe(until)
-    const { batches } = await listBatches(configOf(o.instance.url!, o.project), o.project, { limit: 5 })
+    const { batches } = await listBatches(configOf(o.instance.url!, o.project), o.project, {
+      limit: 5,
+    })
     expect(batches[0]?.estimate).toMatchObject({
       restsBecause: expect.stringContaining('429'),
       takesMs: expect.toSatisfy((ms: number) => ms > 3_500_000),

@@ -34,7 +34,10 @@ export const replyChanges = {
   escaped: [{ 'reply.text': 'escaped' }, false],
   'cut short': [{ 'reply.text': 'shortened' }, false],
   signed: [{ 'reply.text': 'signed' }, false],
-  'translated, under the name of the team': [{ 'reply.text': 'translated', 'reply.name': 'team' }, false],
+  'translated, under the name of the team': [
+    { 'reply.text': 'translated', 'reply.name': 'team' },
+    false,
+  ],
   'redacted, without a name': [{ 'reply.text': 'redacted', 'reply.name': 'empty' }, false],
   'under a longer name': [{ 'reply.name': 'extended' }, false],
   "as the visitor's": [{ 'reply.sender': 'visitor' }, true],
@@ -89,26 +92,43 @@ export async function runClockScenario({
 function createLines(fixture: OutboxFixture, count: number, targets: number): RequestLine[] {
   const [conversations, visitors] = [fixture.conversations(), fixture.visitors()]
   return Array.from({ length: count }, (_, n) => {
-    const [conversation_id, visitor_id] = [conversations[(n * 7) % targets], visitors[(n * 7) % targets]]
+    const [conversation_id, visitor_id] = [
+      conversations[(n * 7) % targets],
+      visitors[(n * 7) % targets],
+    ]
     if (n % 10 === 7) return { operation: 'note', visitor_id, content: `Note ${n}` }
     if (n % 10 === 8) return { operation: 'handled', conversation_id, handled: true }
     if (n % 10 === 9) return { operation: 'visitor', visitor_id, name: `Name ${n}` }
-    return { operation: 'message', conversation_id, content: `Reply ${n} & what's <b>next</b>.`, sender_name: 'Ann' }
+    return {
+      operation: 'message',
+      conversation_id,
+      content: `Reply ${n} & what's <b>next</b>.`,
+      sender_name: 'Ann',
+    }
   })
 }
 
 /** Checks outcomes against the service's ledger, and counts write-backs by operation and status. */
-export async function checkOutcomes(fixture: OutboxFixture): Promise<Readonly<Record<string, number>>> {
+export async function checkOutcomes(
+  fixture: OutboxFixture,
+): Promise<Readonly<Record<string, number>>> {
   const times = new Map<string, number>()
   for (const { operation, body } of fixture.sandbox.ledger()) {
     const { content } = body as { content?: string }
-    if (operation === 'sendMessage' || operation === 'addNote') times.set(content!, (times.get(content!) ?? 0) + 1)
+    if (operation === 'sendMessage' || operation === 'addNote')
+      times.set(content!, (times.get(content!) ?? 0) + 1)
   }
   const all = await fixture.all()
-  for (const entry of all.filter(({ operation }) => operation === 'message' || operation === 'note'))
+  for (const entry of all.filter(
+    ({ operation }) => operation === 'message' || operation === 'note',
+  ))
     checkOutcome(entry, times.get(String(entry.payload.content)) ?? 0)
   return Object.fromEntries(
-    Map.groupBy(all, ({ operation, status, attempts }) => `${operation} ${attempts >= maxSends ? 'given up' : status}`)
+    Map.groupBy(
+      all,
+      ({ operation, status, attempts }) =>
+        `${operation} ${attempts >= maxSends ? 'given up' : status}`,
+    )
       .entries()
       .map(([status, rows]) => [status, rows.length]),
   )

@@ -1,6 +1,14 @@
-/** No reply is sent twice with wrong clocks and changed replies. More cases: test/soak/wrong-clocks.soak.ts. */
+/**
+ * No reply is sent twice with wrong clocks and changed replies. More cases:
+ * test/soak/wrong-clocks.soak.ts.
+ */
 import { expect, test } from 'vitest'
-import { type ClockScenario, checkOutcomes, replyChanges, runClockScenario } from './wrong-clock-scenario.ts'
+import {
+  type ClockScenario,
+  checkOutcomes,
+  replyChanges,
+  runClockScenario,
+} from './wrong-clock-scenario.ts'
 
 const scenarios: readonly (readonly [ClockScenario['clock'], ClockScenario['change']])[] = [
   ['an hour behind', 'two minutes early'],

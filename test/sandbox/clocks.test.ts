@@ -7,12 +7,23 @@ let sandbox: Sandbox
 afterEach(() => sandbox.stop())
 
 type Row = Record<string, string>
-const size = { conversations: 30, visitors: 20, calls: 20, messagesPerConversation: 8, activityPerVisitor: 8 }
+const size = {
+  conversations: 30,
+  visitors: 20,
+  calls: 20,
+  messagesPerConversation: 8,
+  activityPerVisitor: 8,
+}
 const [hour, year] = [3600, 31_536_000]
 const seconds = (text: string) => Date.parse(text) / 1000
 
 async function startWith(switches: SandboxOptions['switches'] = {}) {
-  sandbox = await startSandbox({ seed: 3, speed: 0, size, switches: { 'rate.kind': 'off', ...switches } })
+  sandbox = await startSandbox({
+    seed: 3,
+    speed: 0,
+    size,
+    switches: { 'rate.kind': 'off', ...switches },
+  })
   return firstRowPaths(sandbox)
 }
 
@@ -34,7 +45,11 @@ test.for([-3600, 600])(
       const times = []
       for (const [id, path] of Object.entries(paths)) {
         const { data } = (await sendConforming(sandbox, id, path)).body
-        times.push(...data.items.map((row: Row) => seconds(row.createdAt ?? row.startedAt ?? row.occurredAt!)))
+        times.push(
+          ...data.items.map((row: Row) =>
+            seconds(row.createdAt ?? row.startedAt ?? row.occurredAt!),
+          ),
+        )
       }
       return times
     }
@@ -43,7 +58,9 @@ test.for([-3600, 600])(
     expect(await readTimes()).toEqual(before.map((at) => at + offset))
     const all = await listItems(`${base}/conversations?limit=200`)
     expect(
-      (await listItems(`${base}/conversations?limit=200&since=${all[20]!.lastMessageAt}`)).map(({ id }) => id),
+      (await listItems(`${base}/conversations?limit=200&since=${all[20]!.lastMessageAt}`)).map(
+        ({ id }) => id,
+      ),
     ).toEqual(all.slice(20).map(({ id }) => id))
     expect(Date.parse((await sendRequest(sandbox, paths.listCalls)).headers.get('date')!)).toBe(
       Math.floor(sandbox.now() / 1000) * 1000,
@@ -59,7 +76,9 @@ test('local time with a Z: rows show it, filters compare the right time', async 
   expect(local.map((row) => seconds(row.lastMessageAt!))).toEqual(
     right.map((row) => seconds(row.lastMessageAt!) + 2 * hour),
   )
-  expect((await listItems(`${base}/conversations?limit=200&since=${right[20]!.lastMessageAt}`)).length).toBe(10)
+  expect(
+    (await listItems(`${base}/conversations?limit=200&since=${right[20]!.lastMessageAt}`)).length,
+  ).toBe(10)
 })
 
 test('the `Date` header can be shifted by any time', async () => {
@@ -80,7 +99,9 @@ test.for([hour, -hour, year])(
     for (const [list, field] of Object.entries(lists)) {
       const shown = await listItems(`${base}/${list}?limit=200`)
       sandbox.setSwitches({ 'misdated.share': 0 })
-      const right = new Map((await listItems(`${base}/${list}?limit=200`)).map((row) => [row.id, seconds(row[field]!)]))
+      const right = new Map(
+        (await listItems(`${base}/${list}?limit=200`)).map((row) => [row.id, seconds(row[field]!)]),
+      )
       sandbox.setSwitches({ 'misdated.share': 0.3 })
       const differences = shown.map((row) => seconds(row[field]!) - right.get(row.id)!)
       expect(new Set(differences)).toEqual(new Set([0, offset]))
@@ -102,7 +123,9 @@ test.for(['latest', 'greatest'] as const)(
     })
     let differing = 0
     for (const { id, lastMessageAt } of await listItems(`${base}/conversations?limit=200`)) {
-      const times = (await listItems(`/public/conversations/${id}/messages`)).map((row) => row.createdAt!)
+      const times = (await listItems(`/public/conversations/${id}/messages`)).map(
+        (row) => row.createdAt!,
+      )
       expect(times).toEqual([...times].sort())
       if (last === 'greatest') expect(lastMessageAt).toBe(times.at(-1))
       else if (lastMessageAt !== times.at(-1)) differing += 1
@@ -115,7 +138,8 @@ test('a late conversation is first missing, then shown as before, then as it is;
   const { base } = await startWith({ 'late.share': 1, 'late.seconds': 60 })
   sandbox.advance(hour * 1000)
   const { id } = sandbox.mutate.addConversation()
-  const listed = async () => (await listItems(`${base}/conversations?limit=200`)).find((row) => row.id === id)
+  const listed = async () =>
+    (await listItems(`${base}/conversations?limit=200`)).find((row) => row.id === id)
   expect(await listed()).toBeUndefined()
   expect((await sendRequest(sandbox, `/public/conversations/${id}`)).status).toBe(200)
   sandbox.setSwitches({ 'late.byId': true })
@@ -139,7 +163,9 @@ test('late messages: the conversation has their time before they are listed', as
   const before = await listItems(`${conversation}/messages`)
   const { createdAt } = sandbox.mutate.visitorWrites(conversationId)
   expect(await listItems(`${conversation}/messages`)).toEqual(before)
-  expect(seconds((await sendRequest(sandbox, conversation)).body.data.lastMessageAt)).toBe(Math.floor(createdAt / 1000))
+  expect(seconds((await sendRequest(sandbox, conversation)).body.data.lastMessageAt)).toBe(
+    Math.floor(createdAt / 1000),
+  )
   sandbox.advance(90_000)
   expect((await listItems(`${conversation}/messages`)).length).toBe(before.length + 1)
 })
@@ -154,14 +180,20 @@ test('the truth has the shown times, and includes late rows', async () => {
   })
   sandbox.mutate.addConversation()
   sandbox.setSwitches({ 'late.share': 0 })
-  const shown = new Map((await listItems(`${base}/conversations?limit=200`)).map((row) => [row.id, row]))
+  const shown = new Map(
+    (await listItems(`${base}/conversations?limit=200`)).map((row) => [row.id, row]),
+  )
   sandbox.setSwitches({ 'late.share': 1 })
-  expect(new Map([...sandbox.truth('conversations')].map(({ id, row }) => [id, row]))).toEqual(shown)
+  expect(new Map([...sandbox.truth('conversations')].map(({ id, row }) => [id, row]))).toEqual(
+    shown,
+  )
 })
 
 test('an unknown kind of row is refused', async () => {
   await startWith()
-  expect(() => sandbox.setSwitches({ 'late.of': 'messages,notes' })).toThrow(/there are no rows notes/)
+  expect(() => sandbox.setSwitches({ 'late.of': 'messages,notes' })).toThrow(
+    /there are no rows notes/,
+  )
   expect(() => sandbox.setSwitches({ 'late.seconds': -1 })).toThrow(RangeError)
   sandbox.setSwitches({ 'misdated.seconds': -60 })
 })

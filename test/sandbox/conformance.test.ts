@@ -33,12 +33,21 @@ const validRequests: Record<string, Case> = {
     path: () => `${paths.conversation}/messages`,
     options: { method: 'POST', body: { content: 'Hi', senderName: 'Ann' } },
   },
-  setHandled: { path: () => `${paths.conversation}/handled`, options: { method: 'POST', body: { handled: true } } },
+  setHandled: {
+    path: () => `${paths.conversation}/handled`,
+    options: { method: 'POST', body: { handled: true } },
+  },
   listVisitors: { path: () => `${paths.base}/visitors?limit=200` },
   getVisitor: { path: () => paths.visitor },
-  updateVisitor: { path: () => paths.visitor, options: { method: 'PATCH', body: { name: 'Ann', email: null } } },
+  updateVisitor: {
+    path: () => paths.visitor,
+    options: { method: 'PATCH', body: { name: 'Ann', email: null } },
+  },
   listActivity: { path: () => `${paths.visitor}/activity` },
-  addNote: { path: () => `${paths.visitor}/notes`, options: { method: 'POST', body: { content: 'Prefers mornings' } } },
+  addNote: {
+    path: () => `${paths.visitor}/notes`,
+    options: { method: 'POST', body: { content: 'Prefers mornings' } },
+  },
   listCalls: { path: () => `${paths.base}/calls?${range}` },
   getCall: { path: () => paths.call },
   getRecording: { path: () => `${paths.call}/recording` },
@@ -71,21 +80,34 @@ const indexOf = (id: string) => operations.findIndex((operation) => operation.id
 
 const formats = [
   {},
-  { 'visitors.fields': 'nested', 'calls.fields': 'nested', 'activity.fields': 'nested', 'writes.answer': '201' },
-  { 'visitors.fields': 'snake', 'calls.fields': 'snake', 'activity.fields': 'snake', 'fields.drift': 2 },
+  {
+    'visitors.fields': 'nested',
+    'calls.fields': 'nested',
+    'activity.fields': 'nested',
+    'writes.answer': '201',
+  },
+  {
+    'visitors.fields': 'snake',
+    'calls.fields': 'snake',
+    'activity.fields': 'snake',
+    'fields.drift': 2,
+  },
   { 'conversations.updatedAt': true, 'fields.drift': 1, gzip: true },
 ] as const
 
 for (const switches of formats) {
   describe(`with ${JSON.stringify(switches)}`, () => {
-    test.for(Object.entries(validRequests))('%s matches the description', async ([id, { path, options }]) => {
-      sandbox.setSwitches(switches)
-      const response = await sendConforming(sandbox, id, path(), options)
-      expect(response.status, response.text).toBeGreaterThanOrEqual(200)
-      expect(response.status, response.text).toBeLessThan(300)
-      expect(response.body.requestId).toBeTypeOf('string')
-      expect(response.body.error).toBeUndefined()
-    })
+    test.for(Object.entries(validRequests))(
+      '%s matches the description',
+      async ([id, { path, options }]) => {
+        sandbox.setSwitches(switches)
+        const response = await sendConforming(sandbox, id, path(), options)
+        expect(response.status, response.text).toBeGreaterThanOrEqual(200)
+        expect(response.status, response.text).toBeLessThan(300)
+        expect(response.body.requestId).toBeTypeOf('string')
+        expect(response.body.error).toBeUndefined()
+      },
+    )
   })
 }
 

@@ -1,4 +1,6 @@
-/** The sandbox's controls are for programs of this machine, not for pages that its browser shows. */
+/**
+ * The sandbox's controls are for programs of this machine, not for pages that its browser shows.
+ */
 import { expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { ask } from '../http/test-server.ts'
@@ -19,6 +21,8 @@ test.each([
   const sent = { method: 'POST', headers, body: '{"ms":86400000}' }
   expect((await ask(`${origin}/_sandbox/advance`, sent)).status).toBe(status)
   expect(sandbox.now() - before > 80_000_000).toBe(status === 200)
-  expect((await ask(`${origin}/_sandbox/keys`, { ...sent, body: '{"key":"svc_live_mine"}' })).status).toBe(status)
+  expect(
+    (await ask(`${origin}/_sandbox/keys`, { ...sent, body: '{"key":"svc_live_mine"}' })).status,
+  ).toBe(status)
   expect((await ask(`${origin}/_sandbox/log`, { headers })).status).toBe(status)
 })

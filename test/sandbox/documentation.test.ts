@@ -8,7 +8,12 @@ let sandbox: Sandbox
 let paths: Awaited<ReturnType<typeof firstRowPaths>>
 beforeEach(async () => {
   const size = { conversations: 60, visitors: 30, calls: 30 }
-  sandbox = await startSandbox({ seed: 5, size, projects: [{ size }], switches: { 'rate.kind': 'off' } })
+  sandbox = await startSandbox({
+    seed: 5,
+    size,
+    projects: [{ size }],
+    switches: { 'rate.kind': 'off' },
+  })
   paths = await firstRowPaths(sandbox)
 })
 afterEach(() => sandbox.stop())
@@ -25,13 +30,28 @@ describe('authentication', () => {
     const valid = sandbox.key
     expect((await sendRequest(sandbox, paths.conversation, { key: valid })).status).toBe(200)
     expect(
-      (await sendRequest(sandbox, paths.conversation, { key: null, headers: { 'x-api-key': valid } })).status,
+      (
+        await sendRequest(sandbox, paths.conversation, {
+          key: null,
+          headers: { 'x-api-key': valid },
+        })
+      ).status,
     ).toBe(200)
     expect(
-      (await sendRequest(sandbox, paths.conversation, { key: 'wrong', headers: { 'x-api-key': valid } })).status,
+      (
+        await sendRequest(sandbox, paths.conversation, {
+          key: 'wrong',
+          headers: { 'x-api-key': valid },
+        })
+      ).status,
     ).toBe(200)
     expect(
-      (await sendRequest(sandbox, paths.conversation, { key: valid, headers: { 'x-api-key': 'wrong' } })).status,
+      (
+        await sendRequest(sandbox, paths.conversation, {
+          key: valid,
+          headers: { 'x-api-key': 'wrong' },
+        })
+      ).status,
     ).toBe(401)
   })
 
@@ -42,18 +62,23 @@ describe('authentication', () => {
     const row = sandbox.truth('conversations', other).next().value!.id
     const hidden = await sendRequest(sandbox, `/public/conversations/${row}`)
     expect([hidden.status, hidden.body.error.code]).toEqual([404, 'NOT_FOUND'])
-    expect((await sendRequest(sandbox, `/public/conversations/${row}`, { key: 'svc_live_sandbox_2' })).status).toBe(200)
+    expect(
+      (await sendRequest(sandbox, `/public/conversations/${row}`, { key: 'svc_live_sandbox_2' }))
+        .status,
+    ).toBe(200)
   })
 
   test('a key without a scope is refused and the message names the scope; a write scope implies no read scope', async () => {
     const needed: Record<string, () => Promise<SandboxResponse>> = {
-      'conversations:read': () => sendRequest(sandbox, `${paths.conversation}/messages`, { key: 'most' }),
+      'conversations:read': () =>
+        sendRequest(sandbox, `${paths.conversation}/messages`, { key: 'most' }),
       'conversations:write': () => post(`${paths.conversation}/handled`, { handled: true }, 'most'),
       'visitors:read': () => sendRequest(sandbox, `${paths.visitor}/activity`, { key: 'most' }),
       'visitors:write': () => post(`${paths.visitor}/notes`, { content: 'x' }, 'most'),
       'calls:read': () => sendRequest(sandbox, `${paths.call}/recording`, { key: 'most' }),
       'analytics:read': () => sendRequest(sandbox, `${paths.base}/analytics`, { key: 'most' }),
-      'availability:read': () => sendRequest(sandbox, `${paths.base}/availability`, { key: 'most' }),
+      'availability:read': () =>
+        sendRequest(sandbox, `${paths.base}/availability`, { key: 'most' }),
     }
     expect(Object.keys(needed)).toEqual(scopes)
     for (const [scope, request] of Object.entries(needed)) {
@@ -77,7 +102,11 @@ describe('conversations', () => {
   test('the status is always open; only handledAt marks handled conversations, and `handled` filters on it', async () => {
     const list = async (query: string) =>
       (await sendRequest(sandbox, `${paths.base}/conversations?limit=200${query}`)).body.data.items
-    const [all, done, open] = [await list(''), await list('&handled=true'), await list('&handled=false')]
+    const [all, done, open] = [
+      await list(''),
+      await list('&handled=true'),
+      await list('&handled=false'),
+    ]
     expect(all).toHaveLength(60)
     expect(new Set(all.map((row: { status: string }) => row.status))).toEqual(new Set(['open']))
     expect(done.every((row: { handledAt: unknown }) => row.handledAt !== null)).toBe(true)
@@ -106,7 +135,8 @@ describe('conversations', () => {
     await post(`${paths.conversation}/handled`, { handled: true })
     await post(`${paths.conversation}/messages`, { content: 'Hello', senderName: 'Ann' })
     expect(await conversation()).toMatchObject({ handledAt: null, lastMessageSenderType: 'agent' })
-    const messages = (await sendRequest(sandbox, `${paths.conversation}/messages?limit=200`)).body.data.items
+    const messages = (await sendRequest(sandbox, `${paths.conversation}/messages?limit=200`)).body
+      .data.items
     expect(messages.at(-1)).toMatchObject({
       content: 'Hello',
       senderDisplayName: 'Ann',
@@ -117,13 +147,19 @@ describe('conversations', () => {
 
   test('an invalid body changes nothing, and the response names the invalid fields', async () => {
     const before = await conversation()
-    expect(fieldsOf(await post(`${paths.conversation}/messages`, {}))).toEqual(['content', 'senderName'])
-    expect(fieldsOf(await post(`${paths.conversation}/messages`, { content: 'x' }))).toEqual(['senderName'])
-    expect(fieldsOf(await post(`${paths.conversation}/messages`, { content: 7, senderName: null }))).toEqual([
+    expect(fieldsOf(await post(`${paths.conversation}/messages`, {}))).toEqual([
       'content',
       'senderName',
     ])
-    expect(fieldsOf(await post(`${paths.conversation}/handled`, { handled: 'true' }))).toEqual(['handled'])
+    expect(fieldsOf(await post(`${paths.conversation}/messages`, { content: 'x' }))).toEqual([
+      'senderName',
+    ])
+    expect(
+      fieldsOf(await post(`${paths.conversation}/messages`, { content: 7, senderName: null })),
+    ).toEqual(['content', 'senderName'])
+    expect(fieldsOf(await post(`${paths.conversation}/handled`, { handled: 'true' }))).toEqual([
+      'handled',
+    ])
     expect(fieldsOf(await post(`${paths.conversation}/handled`, []))).toEqual(['body'])
     expect(await conversation()).toEqual(before)
     expect(sandbox.ledger()).toEqual([])
@@ -137,7 +173,11 @@ describe('visitors and calls', () => {
     const before = (await sendRequest(sandbox, paths.visitor)).body.data
     expect((await patch({ name: 'Ann', email: null })).status).toBe(200)
     const { updatedAt: _was, ...others } = before
-    expect((await sendRequest(sandbox, paths.visitor)).body.data).toMatchObject({ ...others, name: 'Ann', email: null })
+    expect((await sendRequest(sandbox, paths.visitor)).body.data).toMatchObject({
+      ...others,
+      name: 'Ann',
+      email: null,
+    })
   })
 
   test.for(['content', 'note', 'text', 'body'] as const)(
@@ -147,9 +187,9 @@ describe('visitors and calls', () => {
       expect(fieldsOf(await post(`${paths.visitor}/notes`, { other: 'x' }))).toEqual([field])
       expect([...sandbox.truth('notes')]).toEqual([])
       expect((await post(`${paths.visitor}/notes`, { [field]: 'Likes tea' })).status).toBe(200)
-      expect([...sandbox.truth('notes')].map(({ row }) => (row as Record<string, unknown>)[field])).toEqual([
-        'Likes tea',
-      ])
+      expect(
+        [...sandbox.truth('notes')].map(({ row }) => (row as Record<string, unknown>)[field]),
+      ).toEqual(['Likes tea'])
     },
   )
 
@@ -189,7 +229,9 @@ describe('visitors and calls', () => {
       String((row as { startedAt: string }).startedAt).startsWith('2026-05-01'),
     )
     expect(data.calls.total).toBe(calls.length)
-    expect((await sendRequest(sandbox, `${paths.base}/availability`)).body.data.projectId).toBe(sandbox.projectId)
+    expect((await sendRequest(sandbox, `${paths.base}/availability`)).body.data.projectId).toBe(
+      sandbox.projectId,
+    )
   })
 })
 
@@ -201,33 +243,51 @@ describe('queries', () => {
     expect(await sizeOf('?limit=1')).toBe(1)
     expect(await sizeOf('?limit=200')).toBe(60)
     for (const limit of ['0', '201', '-1', '1.5', 'ten', '']) {
-      expect(fieldsOf(await sendRequest(sandbox, `${paths.base}/conversations?limit=${limit}`)), limit).toEqual([
-        'limit',
-      ])
+      expect(
+        fieldsOf(await sendRequest(sandbox, `${paths.base}/conversations?limit=${limit}`)),
+        limit,
+      ).toEqual(['limit'])
     }
   })
 
   test('timestamps must be RFC 3339, and every invalid parameter is named', async () => {
-    for (const bad of ['yesterday', '2026-05-01', '1780000000', '2026-13-01T00:00:00Z', '2026-05-01T00:00:00']) {
-      expect(fieldsOf(await sendRequest(sandbox, `${paths.base}/visitors?since=${bad}`)), bad).toEqual(['since'])
+    for (const bad of [
+      'yesterday',
+      '2026-05-01',
+      '1780000000',
+      '2026-13-01T00:00:00Z',
+      '2026-05-01T00:00:00',
+    ]) {
+      expect(
+        fieldsOf(await sendRequest(sandbox, `${paths.base}/visitors?since=${bad}`)),
+        bad,
+      ).toEqual(['since'])
     }
-    expect(fieldsOf(await sendRequest(sandbox, `${paths.base}/calls?from=x&to=y&limit=z`))).toEqual([
-      'from',
-      'to',
-      'limit',
+    expect(fieldsOf(await sendRequest(sandbox, `${paths.base}/calls?from=x&to=y&limit=z`))).toEqual(
+      ['from', 'to', 'limit'],
+    )
+    expect(fieldsOf(await sendRequest(sandbox, `${paths.base}/conversations?handled=yes`))).toEqual(
+      ['handled'],
+    )
+    expect(fieldsOf(await sendRequest(sandbox, `${paths.visitor}/activity?before=x`))).toEqual([
+      'before',
     ])
-    expect(fieldsOf(await sendRequest(sandbox, `${paths.base}/conversations?handled=yes`))).toEqual(['handled'])
-    expect(fieldsOf(await sendRequest(sandbox, `${paths.visitor}/activity?before=x`))).toEqual(['before'])
     expect(fieldsOf(await sendRequest(sandbox, `${paths.base}/analytics`))).toEqual(['from', 'to'])
-    expect((await sendRequest(sandbox, `${paths.base}/visitors?since=2026-05-01T02:00:00%2B02:00`)).status).toBe(200)
+    expect(
+      (await sendRequest(sandbox, `${paths.base}/visitors?since=2026-05-01T02:00:00%2B02:00`))
+        .status,
+    ).toBe(200)
   })
 })
 
 test('the widget token needs only a bearer key, and expires after ttl seconds', async () => {
   const mint = (body: unknown, headers = {}, key: string | null = sandbox.key) =>
     sendRequest(sandbox, '/v1/widget/token', { method: 'POST', body, headers, key })
-  const { data } = (await mint({ visitor: { email: 'a@b.c' }, metadata: { cart: 3 }, ttl: 90 })).body
-  expect(Date.parse(data.expiresAt) - Math.floor(sandbox.now() / 1000) * 1000).toBeLessThanOrEqual(90_000)
+  const { data } = (await mint({ visitor: { email: 'a@b.c' }, metadata: { cart: 3 }, ttl: 90 }))
+    .body
+  expect(Date.parse(data.expiresAt) - Math.floor(sandbox.now() / 1000) * 1000).toBeLessThanOrEqual(
+    90_000,
+  )
   expect(data.token).not.toBe((await mint({ ttl: 90 })).body.data.token)
   expect((await mint({}, { 'x-api-key': sandbox.key }, null)).status).toBe(401)
   expect(fieldsOf(await mint({ ttl: '60' }))).toEqual(['ttl'])
@@ -242,7 +302,9 @@ test('with a prefix the API is only below it, and the widget token keeps its own
     const root = { ...versioned, baseUrl: versioned.origin }
     expect((await sendRequest(root, path)).status).toBe(404)
     for (const base of [root, versioned]) {
-      expect((await sendRequest(base, '/v1/widget/token', { method: 'POST', body: {} })).status).toBe(200)
+      expect(
+        (await sendRequest(base, '/v1/widget/token', { method: 'POST', body: {} })).status,
+      ).toBe(200)
     }
   } finally {
     await versioned.stop()

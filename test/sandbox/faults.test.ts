@@ -16,7 +16,10 @@ beforeEach(async () => {
 afterEach(() => sandbox.stop())
 
 const reply = () =>
-  sendRequest(sandbox, `${paths.conversation}/messages`, { method: 'POST', body: { content: 'Hi', senderName: 'Ann' } })
+  sendRequest(sandbox, `${paths.conversation}/messages`, {
+    method: 'POST',
+    body: { content: 'Hi', senderName: 'Ann' },
+  })
 
 /** What a client sees of each fault: a status, or no readable response. */
 const visibleResult: Record<FaultKind, number | 'nothing'> = {
@@ -100,7 +103,10 @@ test('neither the log nor the ledger contains a key, and responses have the conf
   sandbox.setSwitches({ 'latency.before': 30, 'latency.after': 30 })
   const before = performance.timeOrigin + performance.now()
   await reply()
-  await sendRequest(sandbox, paths.conversation, { key: null, headers: { 'x-api-key': sandbox.key } })
+  await sendRequest(sandbox, paths.conversation, {
+    key: null,
+    headers: { 'x-api-key': sandbox.key },
+  })
   const [entry] = sandbox.log()
   expect(entry!.arrivedAt - before).toBeGreaterThanOrEqual(28)
   expect(entry!.answeredAt! - entry!.arrivedAt).toBeGreaterThanOrEqual(28)
@@ -108,11 +114,24 @@ test('neither the log nor the ledger contains a key, and responses have the conf
 })
 
 test('every form of error that the documentation leaves open is available', async () => {
-  const invalidRequest = async () => (await sendRequest(sandbox, `${paths.base}/conversations?limit=0`)).body
-  sandbox.setSwitches({ 'errors.issues': 'field', 'errors.context': 'envelope', 'errors.retryable': 'absent' })
+  const invalidRequest = async () =>
+    (await sendRequest(sandbox, `${paths.base}/conversations?limit=0`)).body
+  sandbox.setSwitches({
+    'errors.issues': 'field',
+    'errors.context': 'envelope',
+    'errors.retryable': 'absent',
+  })
   const { error, context } = await invalidRequest()
-  expect([error.context, error.retryable, context.issues[0].field]).toEqual([undefined, undefined, 'limit'])
-  sandbox.setSwitches({ 'errors.issues': 'string', 'errors.context': 'error', 'errors.retryable': 'always' })
+  expect([error.context, error.retryable, context.issues[0].field]).toEqual([
+    undefined,
+    undefined,
+    'limit',
+  ])
+  sandbox.setSwitches({
+    'errors.issues': 'string',
+    'errors.context': 'error',
+    'errors.retryable': 'always',
+  })
   expect((await invalidRequest()).error).toMatchObject({
     retryable: true,
     context: { issues: [expect.stringContaining('limit')] },

@@ -35,7 +35,13 @@ describe('ten requests in 60 seconds', () => {
 
   test('started: a window starts with a request, not with the clock', () => {
     expect(countAllowed('started', [...burst(start + 59_000), ...burst(start + 118_999)])).toBe(10)
-    expect(countAllowed('started', [start + 59_000, ...burst(start + 118_000), ...burst(start + 119_000)])).toBe(20)
+    expect(
+      countAllowed('started', [
+        start + 59_000,
+        ...burst(start + 118_000),
+        ...burst(start + 119_000),
+      ]),
+    ).toBe(20)
   })
 
   test('sliding: no 60 seconds hold more than ten', () => {

@@ -8,7 +8,13 @@ let sandbox: Sandbox
 afterEach(() => sandbox.stop())
 
 type Row = Record<string, string>
-const size = { conversations: 70, visitors: 40, calls: 50, messagesPerConversation: 30, activityPerVisitor: 30 }
+const size = {
+  conversations: 70,
+  visitors: 40,
+  calls: 50,
+  messagesPerConversation: 30,
+  activityPerVisitor: 30,
+}
 
 async function startWith(switches: SandboxOptions['switches'], more: Partial<typeof size> = {}) {
   sandbox = await startSandbox({
@@ -96,9 +102,13 @@ describe('lists', () => {
         expect(valuesOf(all, 'occurredAt')).toEqual(sorted(valuesOf(all, 'occurredAt')).reverse())
         copies += all.length - new Set(all.map((entry) => JSON.stringify(entry))).size
         const edge = all[10]!.occurredAt!
-        const earlier = (await page(`${base}/visitors/${id}/activity?limit=200&before=${edge}`)).items
+        const earlier = (await page(`${base}/visitors/${id}/activity?limit=200&before=${edge}`))
+          .items
         expect(earlier).toEqual(
-          all.filter(({ occurredAt }) => occurredAt! < edge || (bound === 'inclusive' && occurredAt === edge)),
+          all.filter(
+            ({ occurredAt }) =>
+              occurredAt! < edge || (bound === 'inclusive' && occurredAt === edge),
+          ),
         )
       }
       expect(copies).toBeGreaterThan(0)
@@ -132,14 +142,27 @@ describe('lists', () => {
   })
 
   test('a storm puts many rows into one second, and a reader cannot get past more of them than a page holds', async () => {
-    const { base } = await startWith({ 'storm.conversations': 40, 'storm.visitors': 10, 'storm.calls': 10 })
+    const { base } = await startWith({
+      'storm.conversations': 40,
+      'storm.visitors': 10,
+      'storm.calls': 10,
+    })
     const most = (rows: Row[], field: string) =>
-      Math.max(...Object.values(Object.groupBy(rows, (row) => row[field]!)).map((group) => group!.length))
+      Math.max(
+        ...Object.values(Object.groupBy(rows, (row) => row[field]!)).map((group) => group!.length),
+      )
     const all = (await page(`${base}/conversations?limit=200`)).items
-    for (const field of ['createdAt', 'lastMessageAt']) expect(most(all, field)).toBeGreaterThanOrEqual(40)
-    expect(most((await page(`${base}/visitors?limit=200`)).items, 'lastSeenAt')).toBeGreaterThanOrEqual(10)
-    expect(most((await page(`${base}/calls?limit=200`)).items, 'startedAt')).toBeGreaterThanOrEqual(10)
-    expect((await readAll(`${base}/conversations`, 'since', 'lastMessageAt', 20)).length).toBeLessThan(70)
+    for (const field of ['createdAt', 'lastMessageAt'])
+      expect(most(all, field)).toBeGreaterThanOrEqual(40)
+    expect(
+      most((await page(`${base}/visitors?limit=200`)).items, 'lastSeenAt'),
+    ).toBeGreaterThanOrEqual(10)
+    expect(most((await page(`${base}/calls?limit=200`)).items, 'startedAt')).toBeGreaterThanOrEqual(
+      10,
+    )
+    expect(
+      (await readAll(`${base}/conversations`, 'since', 'lastMessageAt', 20)).length,
+    ).toBeLessThan(70)
     expect(await readAll(`${base}/conversations`, 'since', 'lastMessageAt', 60)).toHaveLength(70)
   })
 
@@ -159,22 +182,30 @@ describe('lists', () => {
     ])
     for (let n = 0; n < 8; n += 1) await page(`${base}/conversations`)
     expect(
-      JSON.stringify([...sandbox.truth('conversations'), ...sandbox.truth('visitors'), ...sandbox.truth('calls')]),
+      JSON.stringify([
+        ...sandbox.truth('conversations'),
+        ...sandbox.truth('visitors'),
+        ...sandbox.truth('calls'),
+      ]),
     ).not.toBe(before)
   })
 
   test('the kinds of these changes can be chosen', async () => {
     const { base } = await startWith({ 'move.every': 1, 'move.kinds': 'deleteCall,addVisitor' })
-    const count = (stream: 'calls' | 'visitors' | 'conversations') => [...sandbox.truth(stream)].length
+    const count = (stream: 'calls' | 'visitors' | 'conversations') =>
+      [...sandbox.truth(stream)].length
     for (let n = 0; n < 8; n += 1) await page(`${base}/visitors`)
     expect(count('calls') - 50 - (count('visitors') - 40)).toBe(-8)
     expect(count('conversations')).toBe(70)
-    expect(() => sandbox.setSwitches({ 'move.kinds': 'explode' })).toThrow('there is no change explode')
+    expect(() => sandbox.setSwitches({ 'move.kinds': 'explode' })).toThrow(
+      'there is no change explode',
+    )
   })
 
   test('a list can show the old version of a changed row for a while, a read by id cannot', async () => {
     const { base, visitor, visitorId } = await startWith({ 'stale.ms': 5000 })
-    const listed = async () => (await page(`${base}/visitors?limit=200`)).items.find(({ id }) => id === visitorId)!.name
+    const listed = async () =>
+      (await page(`${base}/visitors?limit=200`)).items.find(({ id }) => id === visitorId)!.name
     sandbox.mutate.renameVisitor(visitorId, 'Changed', null)
     expect(await listed()).not.toBe('Changed')
     expect((await sendRequest(sandbox, visitor)).body.data.name).toBe('Changed')
@@ -185,10 +216,14 @@ describe('lists', () => {
 
 describe('messages', () => {
   const ids = (rows: Row[]) => rows.map(({ id }) => Number(id))
-  const expectRising = (rows: Row[]) => expect(ids(rows)).toEqual([...ids(rows)].sort((a, b) => a - b))
+  const expectRising = (rows: Row[]) =>
+    expect(ids(rows)).toEqual([...ids(rows)].sort((a, b) => a - b))
 
   test('all at once: parameters are ignored', async () => {
-    const { conversation } = await startWith({ 'messages.paging': 'all' }, { messagesPerConversation: 300 })
+    const { conversation } = await startWith(
+      { 'messages.paging': 'all' },
+      { messagesPerConversation: 300 },
+    )
     const { items, hasMore } = await page(`${conversation}/messages?limit=10`)
     expect([items.length, hasMore]).toEqual([300, false])
     expectRising(items)
@@ -211,7 +246,10 @@ describe('messages', () => {
   })
 
   test('the newest page can be shown oldest first, as in a chat', async () => {
-    const { conversation } = await startWith({ 'messages.paging': 'before', 'messages.order': 'newest-ascending' })
+    const { conversation } = await startWith({
+      'messages.paging': 'before',
+      'messages.order': 'newest-ascending',
+    })
     const { items } = await page(`${conversation}/messages?limit=10`)
     expectRising(items)
     expect(ids(items).at(-1)).toBe(30)
@@ -223,11 +261,14 @@ describe('messages', () => {
   })
 
   test('unknown parameters of the list are refused by name, if the service rejects them', async () => {
-    const { conversation } = await startWith({ 'messages.paging': 'limit', 'query.unknown': 'rejected' })
+    const { conversation } = await startWith({
+      'messages.paging': 'limit',
+      'query.unknown': 'rejected',
+    })
     expect((await sendRequest(sandbox, `${conversation}/messages?limit=3`)).status).toBe(200)
     expect(
-      (await sendRequest(sandbox, `${conversation}/messages?before=2026-05-01T00:00:00Z`)).body.error.context.issues[0]
-        .path,
+      (await sendRequest(sandbox, `${conversation}/messages?before=2026-05-01T00:00:00Z`)).body
+        .error.context.issues[0].path,
     ).toEqual(['before'])
     sandbox.setSwitches({ 'messages.paging': 'all' })
     expect((await sendRequest(sandbox, `${conversation}/messages?limit=3`)).status).toBe(400)
@@ -244,7 +285,8 @@ describe('messages', () => {
 })
 
 describe('what the documentation leaves open about lists', () => {
-  const list = (query: string) => sendRequest(sandbox, `/public/projects/${sandbox.projectId}/${query}`)
+  const list = (query: string) =>
+    sendRequest(sandbox, `/public/projects/${sandbox.projectId}/${query}`)
   const startedAt = (rows: Row[]) => valuesOf(rows, 'startedAt')
 
   test('which end a page holds and how it shows its rows are apart from each other', async () => {
@@ -268,19 +310,25 @@ describe('what the documentation leaves open about lists', () => {
   })
 
   test('a bound can be ignored, or refused by name', async () => {
-    const { base, visitor } = await startWith({ 'calls.to': 'ignored', 'visitors.bound': 'refused' })
+    const { base, visitor } = await startWith({
+      'calls.to': 'ignored',
+      'visitors.bound': 'refused',
+    })
     expect((await page(`${base}/calls?limit=200&to=2020-01-01T00:00:00Z`)).items).toHaveLength(50)
     const refused = await list('visitors?since=2026-05-01T00:00:00Z')
     expect([refused.status, refused.body.error.context.issues[0].path]).toEqual([400, ['since']])
     expect((await list('visitors')).status).toBe(200)
     sandbox.setSwitches({ 'activity.before': 'refused' })
-    expect((await sendRequest(sandbox, `${visitor}/activity?before=2026-05-01T00:00:00Z`)).status).toBe(400)
+    expect(
+      (await sendRequest(sandbox, `${visitor}/activity?before=2026-05-01T00:00:00Z`)).status,
+    ).toBe(400)
   })
 
   test('rows without a time are at either end of their list, and a request with a bound does not show them', async () => {
     const { base } = await startWith({ 'undated.share': 0.2 })
     const isUndated = ({ lastSeenAt }: Row) => lastSeenAt === null
-    const visitors = async (query = '') => (await page(`${base}/visitors?limit=200${query}`)).items.map(isUndated)
+    const visitors = async (query = '') =>
+      (await page(`${base}/visitors?limit=200${query}`)).items.map(isUndated)
     const undated = (await visitors()).filter((is) => is).length
     expect(undated).toBeGreaterThan(2)
     expect((await visitors()).slice(-undated)).not.toContain(false)
@@ -289,14 +337,16 @@ describe('what the documentation leaves open about lists', () => {
     expect((await visitors()).slice(-undated)).not.toContain(false)
     sandbox.setSwitches({ 'visitors.order': 'oldest' })
     expect((await visitors()).slice(0, undated)).not.toContain(false)
-    const times = async (query = '') => startedAt((await page(`${base}/calls?limit=200${query}`)).items)
+    const times = async (query = '') =>
+      startedAt((await page(`${base}/calls?limit=200${query}`)).items)
     expect(await times('&to=2030-01-01T00:00:00Z')).not.toContain(null)
     expect(await times()).toContain(null)
   })
 
   test('without `handled` the list can show only open conversations, or only handled ones', async () => {
     const { base } = await startWith({})
-    const count = async (query = '') => (await page(`${base}/conversations?limit=200${query}`)).items.length
+    const count = async (query = '') =>
+      (await page(`${base}/conversations?limit=200${query}`)).items.length
     const [open, handled] = [await count('&handled=false'), await count('&handled=true')]
     sandbox.setSwitches({ 'conversations.handled': 'open' })
     expect([await count(), await count('&handled=true')]).toEqual([open, handled])
@@ -337,14 +387,20 @@ describe('what the documentation leaves open about lists', () => {
 
   test('a row that is read by its id can have other values in some fields', async () => {
     const { base, visitor, visitorId } = await startWith({ 'single.shape': 'other' })
-    const listed = (await page(`${base}/visitors?limit=200`)).items.find(({ id }) => id === visitorId)!
+    const listed = (await page(`${base}/visitors?limit=200`)).items.find(
+      ({ id }) => id === visitorId,
+    )!
     const single = (await sendRequest(sandbox, visitor)).body.data
     const customFields = { ...Object(listed.customFields), plan: 'by id' }
     expect(single).toEqual({ ...listed, pageViews: Number(listed.pageViews) + 1, customFields })
   })
 
   test('a conversation can show a later message than its newest one', async () => {
-    const misdated = { 'misdated.of': 'messages', 'misdated.share': 1, 'misdated.seconds': -7200 } as const
+    const misdated = {
+      'misdated.of': 'messages',
+      'misdated.share': 1,
+      'misdated.seconds': -7200,
+    } as const
     const { conversation } = await startWith({ ...misdated, 'misdated.last': 'real' })
     const { lastMessageAt } = (await sendRequest(sandbox, conversation)).body.data
     const messages = (await page(`${conversation}/messages?limit=200`)).items
@@ -353,7 +409,9 @@ describe('what the documentation leaves open about lists', () => {
 
   test('the messages of one conversation alone can be denied, for a reason without a known name', async () => {
     const { conversation, base } = await startWith({ 'fault.status': 403 })
-    const [other] = (await page(`${base}/conversations`)).items.filter(({ id }) => !conversation.includes(id!))
+    const [other] = (await page(`${base}/conversations`)).items.filter(
+      ({ id }) => !conversation.includes(id!),
+    )
     sandbox.scriptFault({ kind: 'status', operation: 'listMessages', path: conversation, times: 2 })
     const read = (path: string) => sendRequest(sandbox, `${path}/messages`)
     expect((await read(`/public/conversations/${other!.id}`)).status).toBe(200)

@@ -1,4 +1,7 @@
-/** The sandbox in its own process: started by the command, controlled over HTTP, stopped by a signal or by request. */
+/**
+ * The sandbox in its own process: started by the command, controlled over HTTP, stopped by a signal
+ * or by request.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, symlinkSync } from 'node:fs'
@@ -41,7 +44,9 @@ const control = async (origin: string, path: string, body?: unknown) => {
 
 test('the example of its help and of its guide works when it is pasted into a shell', async () => {
   const { out: help } = await runDeskmirror(['sandbox', '--help'], { cwd: '/' })
-  const example = /^A sync against it.*\n((?: {2}.*\n)+)/m.exec(help)?.[1]?.replaceAll(/^ {2}(?:\$ )?/gm, '') ?? ''
+  const example =
+    /^A sync against it.*\n((?: {2}.*\n)+)/m.exec(help)?.[1]?.replaceAll(/^ {2}(?:\$ )?/gm, '') ??
+    ''
   const cwd = createTempFolder()
   symlinkSync(launcher, join(cwd, 'deskmirror'))
   const env = cleanEnvironment({ PATH: `${cwd}:${process.env.PATH}` })
@@ -79,7 +84,13 @@ test('it prints what a sync needs, is controlled over HTTP, and ends on request'
     '--key',
     'svc_live_mine',
   ]
-  const settings = await start(...flags, '--switch', 'messages.paging=before', '--switch', 'ids.big=true')
+  const settings = await start(
+    ...flags,
+    '--switch',
+    'messages.paging=before',
+    '--switch',
+    'ids.big=true',
+  )
   const { origin, pathname } = new URL(settings.DESKMIRROR_BASE_URL!)
   expect([pathname, settings.DESKMIRROR_API_KEY]).toEqual(['/v1', 'svc_live_mine'])
   expect([settings.DESKMIRROR_RATE, settings.DESKMIRROR_WRITE_RATE]).toEqual(['50/10s', '50/10s'])
@@ -89,7 +100,9 @@ test('it prints what a sync needs, is controlled over HTTP, and ends on request'
       headers: { 'x-api-key': 'svc_live_mine' },
     },
   )
-  const [{ id }] = ((await list.json()) as { data: { items: { id: string }[] } }).data.items as [{ id: string }]
+  const [{ id }] = ((await list.json()) as { data: { items: { id: string }[] } }).data.items as [
+    { id: string },
+  ]
 
   expect((await control(origin, 'switches')).json).toMatchObject({
     'rate.limit': 50,
@@ -97,12 +110,17 @@ test('it prints what a sync needs, is controlled over HTTP, and ends on request'
     'messages.paging': 'before',
   })
   expect((await control(origin, 'switches', { hasMore: 'full' })).json.hasMore).toBe('full')
-  expect((await control(origin, 'mutate', { do: 'visitorWrites', with: [id, 'Hello?'] })).json.content).toBe('Hello?')
+  expect(
+    (await control(origin, 'mutate', { do: 'visitorWrites', with: [id, 'Hello?'] })).json.content,
+  ).toBe('Hello?')
   const messages = (await control(origin, 'truth/messages')).text.trimEnd().split('\n')
   expect(messages.length).toBeGreaterThan(24)
   expect(messages[0]).toContain('"id":9007199254740994,')
   expect((await control(origin, 'churn', { n: 5, seed: 1 })).json.changes).toHaveLength(5)
-  expect((await control(origin, 'counts')).json).toMatchObject({ total: 1, byOperation: { listConversations: 1 } })
+  expect((await control(origin, 'counts')).json).toMatchObject({
+    total: 1,
+    byOperation: { listConversations: 1 },
+  })
   expect((await control(origin, 'log')).json).toHaveLength(1)
   await control(origin, 'reset-log', {})
   expect((await control(origin, 'log')).json).toEqual([])
@@ -117,7 +135,12 @@ test('it prints what a sync needs, is controlled over HTTP, and ends on request'
     ['truth/secrets', undefined],
   ] as const) {
     expect(
-      (await fetch(`${origin}/_sandbox/${path}`, body && { method: 'POST', body: JSON.stringify(body) })).status,
+      (
+        await fetch(
+          `${origin}/_sandbox/${path}`,
+          body && { method: 'POST', body: JSON.stringify(body) },
+        )
+      ).status,
     ).toBe(400)
   }
   expect((await control(origin, 'nothing')).status).toBe(404)
@@ -133,7 +156,10 @@ test('without a limit it prints a rate that a mirror never reaches', async () =>
 })
 
 test('it ends on SIGTERM', async () => {
-  expect(await start()).toMatchObject({ DESKMIRROR_RATE: '600/60s', DESKMIRROR_WRITE_RATE: '120/60s' })
+  expect(await start()).toMatchObject({
+    DESKMIRROR_RATE: '600/60s',
+    DESKMIRROR_WRITE_RATE: '120/60s',
+  })
   child.kill('SIGTERM')
   expect((await once(child, 'exit'))[0]).toBe(0)
 })

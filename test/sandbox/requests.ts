@@ -27,7 +27,9 @@ export const describedOperations = new Map(
   Object.entries(description.paths).flatMap(([path, item]) =>
     ['get', 'post', 'patch'].flatMap((method) => {
       const operation = item[method]
-      return operation === undefined ? [] : [[operation.operationId, { path, method, ...operation }] as const]
+      return operation === undefined
+        ? []
+        : [[operation.operationId, { path, method, ...operation }] as const]
     }),
   ),
 )
@@ -35,7 +37,12 @@ export const describedOperations = new Map(
 // biome-ignore lint/suspicious/noExplicitAny: a response is whatever the service sent; the schema says what it must be.
 export type SandboxResponse = { status: number; headers: Headers; body: any; text: string }
 
-export type SandboxRequest = { method?: string; body?: unknown; headers?: Record<string, string>; key?: string | null }
+export type SandboxRequest = {
+  method?: string
+  body?: unknown
+  headers?: Record<string, string>
+  key?: string | null
+}
 
 export async function sendRequest(
   sandbox: Sandbox,
@@ -50,7 +57,9 @@ export async function sendRequest(
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
-  const json = response.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : null
+  const json = response.headers.get('content-type')?.startsWith('application/json')
+    ? JSON.parse(text)
+    : null
   return { status: response.status, headers: response.headers, body: json, text }
 }
 
@@ -66,14 +75,22 @@ export async function sendConforming(
   return response
 }
 
-export function schemaMismatches(operationId: string, { status, body }: SandboxResponse): readonly string[] {
+export function schemaMismatches(
+  operationId: string,
+  { status, body }: SandboxResponse,
+): readonly string[] {
   const responses = describedOperations.get(operationId)!.responses
-  const described = responses[status] ?? (status < 300 ? responses['2XX'] : undefined) ?? responses.default!
+  const described =
+    responses[status] ?? (status < 300 ? responses['2XX'] : undefined) ?? responses.default!
   const response =
-    '$ref' in described ? description.components.responses[described.$ref.split('/').at(-1)!]! : described
+    '$ref' in described
+      ? description.components.responses[described.$ref.split('/').at(-1)!]!
+      : described
   const schema = response.content['application/json'].schema.$ref
   const validate = ajv.getSchema(`service${schema}`) ?? ajv.compile({ $ref: `service${schema}` })
-  return validate(body) ? [] : (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`)
+  return validate(body)
+    ? []
+    : (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`)
 }
 
 /** The ids of one row of each kind, and their paths. */

@@ -10,15 +10,24 @@ afterEach(async () => {
 })
 
 async function start(options: SandboxOptions = {}): Promise<Sandbox> {
-  const sandbox = await startSandbox({ speed: 0, ...options, switches: { 'rate.kind': 'off', ...options.switches } })
+  const sandbox = await startSandbox({
+    speed: 0,
+    ...options,
+    switches: { 'rate.kind': 'off', ...options.switches },
+  })
   running.push(sandbox)
   return sandbox
 }
 
-const allRows = (sandbox: Sandbox) => truthStreams.map((stream) => JSON.stringify([...sandbox.truth(stream)]))
+const allRows = (sandbox: Sandbox) =>
+  truthStreams.map((stream) => JSON.stringify([...sandbox.truth(stream)]))
 
 test('the same seed creates the same data and the same changes; another seed creates others', async () => {
-  const [first, same, other] = [await start({ seed: 8 }), await start({ seed: 8 }), await start({ seed: 9 })]
+  const [first, same, other] = [
+    await start({ seed: 8 }),
+    await start({ seed: 8 }),
+    await start({ seed: 9 }),
+  ]
   expect(allRows(first)).toEqual(allRows(same))
   expect(first.projectId).toBe(same.projectId)
   expect(first.projectId).not.toBe(other.projectId)
@@ -33,11 +42,17 @@ for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
     const visitorField = field === 'lastMessageAt' ? 'lastSeenAt' : field
     const sandbox = await start({
       size: { conversations: 40, visitors: 25, calls: 25 },
-      switches: { 'conversations.since': field, 'visitors.since': visitorField, 'conversations.updatedAt': true },
+      switches: {
+        'conversations.since': field,
+        'visitors.since': visitorField,
+        'conversations.updatedAt': true,
+      },
     })
     const { base } = await firstRowPaths(sandbox)
-    const list = async (path: string) => (await sendRequest(sandbox, `${path}?limit=200`)).body.data.items
-    const byId = (rows: Record<string, string>[]) => rows.toSorted((a, b) => (a.id! < b.id! ? -1 : 1))
+    const list = async (path: string) =>
+      (await sendRequest(sandbox, `${path}?limit=200`)).body.data.items
+    const byId = (rows: Record<string, string>[]) =>
+      rows.toSorted((a, b) => (a.id! < b.id! ? -1 : 1))
     const truth = (stream: (typeof truthStreams)[number], parent: string | null = null) =>
       [...sandbox.truth(stream)]
         .filter(({ parentId }) => parentId === parent)
@@ -57,7 +72,9 @@ for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
       expect(await list(`/public/conversations/${id}/messages`)).toEqual(truth('messages', id))
     }
     for (const { id } of sandbox.truth('visitors')) {
-      expect((await list(`${base}/visitors/${id}/activity`)).reverse()).toEqual(truth('visitor_activity', id))
+      expect((await list(`${base}/visitors/${id}/activity`)).reverse()).toEqual(
+        truth('visitor_activity', id),
+      )
     }
     for (const { id } of sandbox.truth('calls')) {
       expect([(await sendRequest(sandbox, `/public/calls/${id}/recording`)).body.data]).toEqual(
@@ -72,15 +89,22 @@ test('an id that differs in one place is unknown, and ids are case-insensitive',
   const { conversationId } = await firstRowPaths(sandbox)
   const almost = conversationId.slice(0, -1) + (conversationId.endsWith('0') ? '1' : '0')
   expect((await sendRequest(sandbox, `/public/conversations/${almost}`)).status).toBe(404)
-  expect((await sendRequest(sandbox, `/public/conversations/${conversationId.toUpperCase()}`)).status).toBe(200)
+  expect(
+    (await sendRequest(sandbox, `/public/conversations/${conversationId.toUpperCase()}`)).status,
+  ).toBe(200)
 })
 
 test('a million messages need little memory, and any of them is found at once', async () => {
   const before = process.memoryUsage().heapUsed
-  const sandbox = await start({ size: { conversations: 10_000, messagesPerConversation: 100, visitors: 20_000 } })
+  const sandbox = await start({
+    size: { conversations: 10_000, messagesPerConversation: 100, visitors: 20_000 },
+  })
   const { base } = await firstRowPaths(sandbox)
-  const far = (await sendRequest(sandbox, `${base}/conversations?since=2026-05-31T00:00:00Z`)).body.data.items[3]
-  const { items } = (await sendRequest(sandbox, `/public/conversations/${far.id}/messages?limit=200`)).body.data
+  const far = (await sendRequest(sandbox, `${base}/conversations?since=2026-05-31T00:00:00Z`)).body
+    .data.items[3]
+  const { items } = (
+    await sendRequest(sandbox, `/public/conversations/${far.id}/messages?limit=200`)
+  ).body.data
   expect(items).toHaveLength(100)
   expect(items.at(-1).createdAt).toBe(far.lastMessageAt)
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(60 << 20)
@@ -105,7 +129,9 @@ test('message ids are unique in the whole project', async () => {
 
 test('texts contain what breaks programs, and visitors lack what programs expect', async () => {
   const sandbox = await start({ size: { conversations: 1000, messagesPerConversation: 20 } })
-  const texts = [...sandbox.truth('messages')].map(({ row }) => String((row as Record<string, unknown>).content))
+  const texts = [...sandbox.truth('messages')].map(({ row }) =>
+    String((row as Record<string, unknown>).content),
+  )
   expect(texts.some((text) => text.includes('\u0000'))).toBe(true)
   expect(texts.some((text) => text.includes('🙏🏽'))).toBe(true)
   expect(texts.some((text) => text.length > 20_000)).toBe(true)
@@ -113,7 +139,9 @@ test('texts contain what breaks programs, and visitors lack what programs expect
   const visitors = [...sandbox.truth('visitors')].map(({ row }) => row as Record<string, unknown>)
   expect(visitors.some(({ email }) => email === null)).toBe(true)
   sandbox.setSwitches({ content: 'plain' })
-  const plain = [...sandbox.truth('messages')].map(({ row }) => String((row as Record<string, unknown>).content))
+  const plain = [...sandbox.truth('messages')].map(({ row }) =>
+    String((row as Record<string, unknown>).content),
+  )
   expect(plain.every((text) => !text.includes('\u0000') && text.length < 1000)).toBe(true)
 })
 
@@ -154,7 +182,9 @@ test('deletion removes a row with its children; an edit changes the text', async
   const sandbox = await start()
   const { conversationId, visitorId, callId } = await firstRowPaths(sandbox)
   sandbox.mutate.editMessage(conversationId, 0, 'Corrected')
-  expect((sandbox.truth('messages').next().value!.row as { content: string }).content).toBe('Corrected')
+  expect((sandbox.truth('messages').next().value!.row as { content: string }).content).toBe(
+    'Corrected',
+  )
   sandbox.mutate.deleteConversation(conversationId)
   sandbox.mutate.deleteVisitor(visitorId)
   sandbox.mutate.deleteCall(callId)
@@ -176,7 +206,9 @@ test('two hundred projects, each with its own key and its own rows', async () =>
   expect(new Set(sandbox.projectIds).size).toBe(200)
   for (const n of [0, 77, 198]) {
     const path = `/public/projects/${sandbox.projectIds[n + 1]}/conversations`
-    expect((await sendRequest(sandbox, path, { key: `svc_live_${n}` })).body.data.items).toHaveLength(3)
+    expect(
+      (await sendRequest(sandbox, path, { key: `svc_live_${n}` })).body.data.items,
+    ).toHaveLength(3)
     expect((await sendRequest(sandbox, path)).status).toBe(403)
   }
 })

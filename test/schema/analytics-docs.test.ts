@@ -1,4 +1,7 @@
-/** The questions of docs/analytics.md can be asked of every database, and the definitions name only what exists. */
+/**
+ * The questions of docs/analytics.md can be asked of every database, and the definitions name only
+ * what exists.
+ */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { analyticsObjects } from '../../src/analytics/views/all-views.ts'
@@ -9,7 +12,8 @@ const root = new URL('../..', import.meta.url).pathname
 const text = readFileSync(`${root}/docs/analytics.md`, 'utf8')
 const sections = text.split('\n## ').slice(1)
 const questions = sections.filter((section) => section.includes('```sql'))
-const queriesOf = (section: string) => [...section.matchAll(/```sql\n(.*?)```/gs)].map(([, query = '']) => query)
+const queriesOf = (section: string) =>
+  [...section.matchAll(/```sql\n(.*?)```/gs)].map(([, query = '']) => query)
 
 test('each question has a query, and a short answer', () => {
   expect(questions.length).toBeGreaterThan(13)
@@ -20,9 +24,15 @@ test('each question has a query, and a short answer', () => {
 })
 
 test('the definitions name columns and views that exist', () => {
-  const names = new Set(analyticsObjects.flatMap(({ name, columns }) => [name, ...Object.keys(columns)]))
-  const [, definitions = ''] = readFileSync(`${root}/docs/analytics-comparison.md`, 'utf8').split('\n## ')
-  const metrics = definitions.split('\n').flatMap((line) => (line.startsWith('| ') ? [line.split('|')[1] ?? ''] : []))
+  const names = new Set(
+    analyticsObjects.flatMap(({ name, columns }) => [name, ...Object.keys(columns)]),
+  )
+  const [, definitions = ''] = readFileSync(`${root}/docs/analytics-comparison.md`, 'utf8').split(
+    '\n## ',
+  )
+  const metrics = definitions
+    .split('\n')
+    .flatMap((line) => (line.startsWith('| ') ? [line.split('|')[1] ?? ''] : []))
   expect(metrics.length).toBeGreaterThan(8)
   for (const metric of metrics)
     for (const [, name = ''] of metric.matchAll(/`(\w+)`/g)) expect(names, metric).toContain(name)
@@ -31,6 +41,7 @@ test('the definitions name columns and views that exist', () => {
 for (const db of databases) {
   test(`every query of docs/analytics.md can be run — ${db.name}`, async () => {
     const { all } = await openViewsWarehouse(db)
-    for (const query of questions.flatMap(queriesOf)) await expect(all(query), query).resolves.toBeInstanceOf(Array)
+    for (const query of questions.flatMap(queriesOf))
+      await expect(all(query), query).resolves.toBeInstanceOf(Array)
   })
 }

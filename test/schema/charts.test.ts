@@ -16,15 +16,25 @@ const list = Object.values<StarterChart>(charts)
 type Filters = { readonly project: string; readonly from: string; readonly to: string }
 type Rows = readonly Readonly<Record<string, unknown>>[]
 
-/** The queries of a starter in the order of the charts, with the variables replaced as the tool does it. */
-const starters: Readonly<Record<string, (kind: DatabaseKind, filters: Filters | null) => readonly string[]>> = {
+/**
+ * The queries of a starter in the order of the charts, with the variables replaced as the tool does
+ * it.
+ */
+const starters: Readonly<
+  Record<string, (kind: DatabaseKind, filters: Filters | null) => readonly string[]>
+> = {
   grafana: (kind, filters) => {
-    const { project, from, to } = filters ?? { project: 'main', from: '2000-01-01', to: '2100-01-01' }
-    return readJson(`grafana/${kind}/dashboards/support.json`).panels.map(({ targets: [target] }: GrafanaPanel) =>
-      (kind === 'postgres' ? target.rawSql : target.queryText)
-        .replaceAll(/\$\{project:sqlstring\}/g, `'${project}'`)
-        .replaceAll(/\$\{__from:date:YYYY-MM-DD\}/g, from)
-        .replaceAll(/\$\{__to:date:YYYY-MM-DD\}/g, to),
+    const { project, from, to } = filters ?? {
+      project: 'main',
+      from: '2000-01-01',
+      to: '2100-01-01',
+    }
+    return readJson(`grafana/${kind}/dashboards/support.json`).panels.map(
+      ({ targets: [target] }: GrafanaPanel) =>
+        (kind === 'postgres' ? target.rawSql : target.queryText)
+          .replaceAll(/\$\{project:sqlstring\}/g, `'${project}'`)
+          .replaceAll(/\$\{__from:date:YYYY-MM-DD\}/g, from)
+          .replaceAll(/\$\{__to:date:YYYY-MM-DD\}/g, to),
     )
   },
   metabase: (kind, filters) =>
@@ -39,7 +49,9 @@ const starters: Readonly<Record<string, (kind: DatabaseKind, filters: Filters | 
     ),
 }
 
-type GrafanaPanel = { readonly targets: readonly [{ readonly rawSql: string; readonly queryText: string }] }
+type GrafanaPanel = {
+  readonly targets: readonly [{ readonly rawSql: string; readonly queryText: string }]
+}
 type MetabaseCard = { readonly queries: Readonly<Record<DatabaseKind, string>> }
 
 /** What Metabase passes: a date to Postgres, a text to SQLite. */
@@ -76,8 +88,13 @@ async function runStarter(
   return results
 }
 
-function expectColumns(tool: string, { title, visualisation, columns }: StarterChart, rows: Rows): void {
-  const isTime = (name: string) => tool === 'grafana' && visualisation === 'line' && columns[name]?.kind === 'day'
+function expectColumns(
+  tool: string,
+  { title, visualisation, columns }: StarterChart,
+  rows: Rows,
+): void {
+  const isTime = (name: string) =>
+    tool === 'grafana' && visualisation === 'line' && columns[name]?.kind === 'day'
   const names = Object.keys(columns).map((name) => (isTime(name) ? 'time' : name))
   for (const row of rows) {
     expect(Object.keys(row), title).toEqual(names)
@@ -116,7 +133,12 @@ test('both starters give the same numbers, on SQLite and on Postgres', async () 
     const { warehouse } = await openViewsWarehouse(db)
     for (const tool of Object.keys(starters)) {
       const charted = await runStarter(warehouse, tool, wholeTime)
-      results.push(charted.map(([{ title }, rows]) => [title, rows.map((row) => Object.values(row).map(comparable))]))
+      results.push(
+        charted.map(([{ title }, rows]) => [
+          title,
+          rows.map((row) => Object.values(row).map(comparable)),
+        ]),
+      )
     }
   }
   for (const result of results) expect(result).toEqual(results[0])
@@ -125,11 +147,21 @@ test('both starters give the same numbers, on SQLite and on Postgres', async () 
 /** Times as dates; ages differ with the moment of the query. */
 function comparable(value: unknown): unknown {
   if (typeof value === 'number' && value > 1e7) return 'an age'
-  return value instanceof Date ? value.toISOString().slice(0, 10) : String(value).replace(/T00:00:00(\.000)?Z$/, '')
+  return value instanceof Date
+    ? value.toISOString().slice(0, 10)
+    : String(value).replace(/T00:00:00(\.000)?Z$/, '')
 }
 
 const targets = [
-  { name: 'human', clock: 'human', which: 'every', withinSeconds: 3600, inBusinessHours: false, from: null, to: null },
+  {
+    name: 'human',
+    clock: 'human',
+    which: 'every',
+    withinSeconds: 3600,
+    inBusinessHours: false,
+    from: null,
+    to: null,
+  },
 ] as const
 
 test('each chart has rows in a mirror of the sandbox', async () => {

@@ -7,9 +7,13 @@ import { analyticsObjects, relationOf } from '../../src/analytics/views/all-view
 
 const root = new URL('../..', import.meta.url).pathname
 test('every event of the log is described, and no other', () => {
-  const sources = globSync('{src,jobs}/**/*.ts', { cwd: root }).map((path) => readFileSync(`${root}${path}`, 'utf8'))
+  const sources = globSync('{src,jobs}/**/*.ts', { cwd: root }).map((path) =>
+    readFileSync(`${root}${path}`, 'utf8'),
+  )
   const code = sources.join('\n')
-  const logged = [...code.matchAll(/event: [^,}]*?'([a-z_]+\.[a-z_]+)'/g)].map(([, event = '']) => event)
+  const logged = [...code.matchAll(/event: [^,}]*?'([a-z_]+\.[a-z_]+)'/g)].map(
+    ([, event = '']) => event,
+  )
   expect(logged.length).toBeGreaterThan(60)
   expect(logged.filter((event) => !(event in logEvents))).toEqual([])
   expect(Object.keys(logEvents).filter((event) => !code.includes(`'${event}'`))).toEqual([])
@@ -22,12 +26,16 @@ test('every relation leads to a column that exists', () => {
       if (relation === null) continue
       expect(role, `${name}.${column}`).not.toBe('measure')
       const target = analyticsObjects.find((object) => object.name === relation.object)
-      expect(Object.keys(target?.columns ?? {}), `${name} → ${relation.object}`).toContain(relation.column)
+      expect(Object.keys(target?.columns ?? {}), `${name} → ${relation.object}`).toContain(
+        relation.column,
+      )
     }
   }
 })
 
 test('docs/reference is up to date', () => {
-  const { status, stderr } = spawnSync(process.execPath, ['build/dictionary.ts', '--check'], { cwd: root })
+  const { status, stderr } = spawnSync(process.execPath, ['build/dictionary.ts', '--check'], {
+    cwd: root,
+  })
   expect({ status, stderr: String(stderr) }).toEqual({ status: 0, stderr: '' })
 })

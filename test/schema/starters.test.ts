@@ -1,4 +1,7 @@
-/** The files for BI tools are made from the descriptions of the objects, and what they claim holds in a mirror. */
+/**
+ * The files for BI tools are made from the descriptions of the objects, and what they claim holds
+ * in a mirror.
+ */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -6,7 +9,11 @@ import { parse } from 'yaml'
 import { charts, type StarterChart } from '../../src/analytics/starters/charts.ts'
 import { metabaseQuery } from '../../src/analytics/starters/metabase.ts'
 import { mayLeadNowhere } from '../../src/analytics/starters/models.ts'
-import { analystObjectNames, analystObjects, relationsOf } from '../../src/analytics/views/all-views.ts'
+import {
+  analystObjectNames,
+  analystObjects,
+  relationsOf,
+} from '../../src/analytics/views/all-views.ts'
 import type { Aggregation } from '../../src/analytics/views/view-spec.ts'
 import { describeColumn } from '../../src/analytics/views/view-spec.ts'
 import { openViewsWarehouse } from '../analytics/sql/view-fixtures.ts'
@@ -15,15 +22,26 @@ import { databases } from '../support/databases.ts'
 const root = new URL('../..', import.meta.url).pathname
 const yaml = (path: string) => parse(readFileSync(`${root}deploy/${path}`, 'utf8'))
 
-type DbtTest = string | Readonly<Record<string, { readonly arguments: { readonly columns?: readonly string[] } }>>
-type DbtColumn = { readonly name: string; readonly description: string; readonly data_tests?: readonly DbtTest[] }
+type DbtTest =
+  | string
+  | Readonly<Record<string, { readonly arguments: { readonly columns?: readonly string[] } }>>
+type DbtColumn = {
+  readonly name: string
+  readonly description: string
+  readonly data_tests?: readonly DbtTest[]
+}
 type DbtTable = {
   readonly name: string
   readonly description: string
   readonly data_tests?: readonly DbtTest[]
   readonly columns: readonly DbtColumn[]
 }
-type Member = { readonly name: string; readonly sql: string; readonly type: string; readonly primary_key?: true }
+type Member = {
+  readonly name: string
+  readonly sql: string
+  readonly type: string
+  readonly primary_key?: true
+}
 type Cube = {
   readonly name: string
   readonly sql_table: string
@@ -36,12 +54,16 @@ const dbtTables: readonly DbtTable[] = yaml('dbt/models/sources.yml').sources[0]
 const cubes: readonly Cube[] = yaml('cube/model/cubes/deskmirror.yml').cubes
 
 test('the files are current', () => {
-  const { status, stderr } = spawnSync(process.execPath, ['build/starters.ts', '--check'], { cwd: root })
+  const { status, stderr } = spawnSync(process.execPath, ['build/starters.ts', '--check'], {
+    cwd: root,
+  })
   expect({ status, stderr: String(stderr) }).toEqual({ status: 0, stderr: '' })
 })
 
 test('an analyst gets facts, dimensions and reports, and no text of messages', () => {
-  expect(analystObjectNames.filter((name) => !/^(dim|fct|report)_|^_metabase_metadata$/.test(name))).toEqual([])
+  expect(
+    analystObjectNames.filter((name) => !/^(dim|fct|report)_|^_metabase_metadata$/.test(name)),
+  ).toEqual([])
   expect(analystObjectNames.length).toBeGreaterThan(35)
   const columns = analystObjects.flatMap((object) => Object.keys(object.columns))
   expect(columns.filter((column) => /^(body|content|raw|text)$/.test(column))).toEqual([])
@@ -56,7 +78,9 @@ test('the dashboards read only what an analyst may read, and what an exported fi
     const sources = readFileSync(`${root}deploy/${path}`, 'utf8')
       .replaceAll('\\n', ' ')
       .matchAll(/\b(?:from|join) ([a-z]\w+)/g)
-    const read = new Set([...sources].map(([, name]) => name ?? '').filter((name) => name.includes('_')))
+    const read = new Set(
+      [...sources].map(([, name]) => name ?? '').filter((name) => name.includes('_')),
+    )
     expect(read.size).toBeGreaterThan(8)
     expect([...read].filter((name) => !analystObjectNames.includes(name))).toEqual([])
   }
@@ -70,7 +94,9 @@ test('dbt and Cube know every object and every column, with what it means', () =
       Object.entries(columns).map(([column, described]) => [column, describeColumn(described)]),
     )
     const cube = cubes.find((other) => other.name === name)
-    expect(cube?.dimensions.slice(1).map((dimension) => dimension.name)).toEqual(Object.keys(columns))
+    expect(cube?.dimensions.slice(1).map((dimension) => dimension.name)).toEqual(
+      Object.keys(columns),
+    )
   }
 })
 
@@ -80,20 +106,27 @@ test('a measure of Cube combines values as their column says, and only of rows t
     const named = (prefix: string) => measures.filter((measure) => measure.name.startsWith(prefix))
     const columnsWith = (isWanted: (aggregation: Aggregation) => boolean) =>
       Object.keys(columns).filter((column) => isWanted(columns[column]?.aggregation ?? 'none'))
-    expect(names(named('sum_of_'))).toEqual(columnsWith((is) => is === 'sum').map((column) => `sum_of_${column}`))
+    expect(names(named('sum_of_'))).toEqual(
+      columnsWith((is) => is === 'sum').map((column) => `sum_of_${column}`),
+    )
     expect(names(named('mean_of_'))).toEqual(
       columnsWith((is) => typeof is === 'object').map((column) => `mean_of_${column}`),
     )
     for (const { sql } of [...named('sum_of_'), ...named('mean_of_')])
-      for (const column of alternatives) expect(sql, name).toContain(`min({CUBE}.${column}) = max({CUBE}.${column})`)
+      for (const column of alternatives)
+        expect(sql, name).toContain(`min({CUBE}.${column}) = max({CUBE}.${column})`)
   }
 })
 
 test('the dashboards and the answers of the documentation add up only what can be added up', () => {
   const documented = readFileSync(`${root}docs/analytics.md`, 'utf8').matchAll(/```sql\n(.*?)```/gs)
-  const queries = [...Object.values<StarterChart>(charts).map((chart) => metabaseQuery('postgres', chart))]
+  const queries = [
+    ...Object.values<StarterChart>(charts).map((chart) => metabaseQuery('postgres', chart)),
+  ]
   for (const query of [...queries, ...[...documented].map(([, sql = '']) => sql)]) {
-    const read = analystObjects.filter(({ name }) => new RegExp(`\\b(from|join) ${name}\\b`).test(query))
+    const read = analystObjects.filter(({ name }) =>
+      new RegExp(`\\b(from|join) ${name}\\b`).test(query),
+    )
     for (const [, column = ''] of query.matchAll(/\bsum\((?:\w+\.)?(\w+)\)/g))
       for (const { columns } of read.filter((object) => column in object.columns))
         expect(columns[column]?.aggregation, `${column} in ${query}`).toBe('sum')
@@ -112,9 +145,14 @@ test('an object has one join to another, and names in the model are unique', () 
 test('dbt tests the keys, and the columns that are never null', () => {
   for (const { name, key, columns } of analystObjects) {
     const table = dbtTables.find((other) => other.name === name)
-    const tested = (test: string) => names(table?.columns.filter(({ data_tests }) => data_tests?.includes(test)))
-    expect(tested('not_null'), name).toEqual(Object.keys(columns).filter((column) => !columns[column]?.isNullable))
-    const keysOfSeveral = table?.data_tests?.map((test) => (typeof test === 'object' ? test.unique_key : undefined))
+    const tested = (test: string) =>
+      names(table?.columns.filter(({ data_tests }) => data_tests?.includes(test)))
+    expect(tested('not_null'), name).toEqual(
+      Object.keys(columns).filter((column) => !columns[column]?.isNullable),
+    )
+    const keysOfSeveral = table?.data_tests?.map((test) =>
+      typeof test === 'object' ? test.unique_key : undefined,
+    )
     expect(keysOfSeveral?.[0]?.arguments.columns ?? tested('unique'), name).toEqual(key)
   }
 })
@@ -129,7 +167,8 @@ for (const db of databases) {
     for (const object of analystObjects) {
       for (const { column, target, targetColumn } of relationsOf(object)) {
         if (mayLeadNowhere(object.name, target)) continue
-        const orphans = await all(`select distinct ${column} from ${object.name} where ${column} is not null
+        const orphans =
+          await all(`select distinct ${column} from ${object.name} where ${column} is not null
           and ${column} not in (select ${targetColumn} from ${target})`)
         expect(orphans, `${object.name}.${column}`).toEqual([])
       }
@@ -142,13 +181,19 @@ for (const db of databases.filter(({ name }) => name === 'postgres')) {
     const { all } = await openViewsWarehouse(db)
     for (const { name, sql_table, dimensions, measures, joins = [] } of cubes) {
       const [rowKey] = dimensions.filter((dimension) => dimension.primary_key)
-      const aggregates = measures.flatMap(({ type, sql }) => (type === 'number' ? [resolve(sql)] : []))
+      const aggregates = measures.flatMap(({ type, sql }) =>
+        type === 'number' ? [resolve(sql)] : [],
+      )
       if (aggregates.length > 0) await all(`select ${aggregates.join(', ')} from ${sql_table} own`)
-      const values = [...dimensions, ...measures.filter(({ type }) => type === 'sum')].map(({ sql }) => resolve(sql))
+      const values = [...dimensions, ...measures.filter(({ type }) => type === 'sum')].map(
+        ({ sql }) => resolve(sql),
+      )
       const rows = await all(
         `select ${values.map((value, index) => `${value} as c${index}`).join(', ')} from ${sql_table} own`,
       )
-      const keys = await all(`select distinct ${resolve(rowKey?.sql ?? '')} as k from ${sql_table} own`)
+      const keys = await all(
+        `select distinct ${resolve(rowKey?.sql ?? '')} as k from ${sql_table} own`,
+      )
       expect(keys, name).toHaveLength(rows.length)
       for (const join of joins) {
         const joined = await all(
@@ -162,8 +207,16 @@ for (const db of databases.filter(({ name }) => name === 'postgres')) {
 
   test(`Cube shifts no date, whatever the time zone of the query — ${db.name}`, async () => {
     const { all } = await openViewsWarehouse(db)
-    const date = cubes.find(({ name }) => name === 'dim_date')?.dimensions.find(({ name }) => name === 'date')
-    for (const zone of ['America/New_York', 'UTC', 'America/Santiago', 'Australia/Sydney', 'Pacific/Apia']) {
+    const date = cubes
+      .find(({ name }) => name === 'dim_date')
+      ?.dimensions.find(({ name }) => name === 'date')
+    for (const zone of [
+      'America/New_York',
+      'UTC',
+      'America/Santiago',
+      'Australia/Sydney',
+      'Pacific/Apia',
+    ]) {
       const grouped = `cast(${inZone(resolve(date?.sql ?? '', zone), zone)} as date)`
       const days = await all(`select date, ${grouped} as grouped from dim_date own`)
       expect(days.length).toBeGreaterThan(1000)
@@ -173,7 +226,8 @@ for (const db of databases.filter(({ name }) => name === 'postgres')) {
 }
 
 /** As Cube does it for Postgres, with sessions in UTC. */
-const inZone = (time: string, zone: string) => `((${time} at time zone 'UTC') at time zone '${zone}')`
+const inZone = (time: string, zone: string) =>
+  `((${time} at time zone 'UTC') at time zone '${zone}')`
 
 function resolve(sql: string, zone = 'America/New_York'): string {
   return sql

@@ -47,8 +47,12 @@ test('a response has its data, its request id, and the clocks of both sides', as
 })
 
 test('the header x-request-id is used if the body has no request id', async () => {
-  const service = await startTestService(jsonAnswer(200, { data: {} }, { 'x-request-id': 'from-header' }))
-  expect(await createTestClient(service.url).get('/thing', {}, 'fresh')).toMatchObject({ requestId: 'from-header' })
+  const service = await startTestService(
+    jsonAnswer(200, { data: {} }, { 'x-request-id': 'from-header' }),
+  )
+  expect(await createTestClient(service.url).get('/thing', {}, 'fresh')).toMatchObject({
+    requestId: 'from-header',
+  })
 })
 
 describe('compressed bodies', () => {
@@ -68,9 +72,14 @@ describe('compressed bodies', () => {
 
   test('one that would exceed the cap is not decompressed', async () => {
     const spaces = Buffer.alloc(50_000_000, ' ')
-    for (const [encoding, bomb] of Object.entries({ gzip: gzipSync(spaces), zstd: zstdCompressSync(spaces) })) {
+    for (const [encoding, bomb] of Object.entries({
+      gzip: gzipSync(spaces),
+      zstd: zstdCompressSync(spaces),
+    })) {
       const service = await startTestService(sendBytes(bomb, encoding))
-      const failure = await failureOf(createTestClient(service.url, { maxBodyBytes: 1_000_000 }).send(readCall))
+      const failure = await failureOf(
+        createTestClient(service.url, { maxBodyBytes: 1_000_000 }).send(readCall),
+      )
       expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, status: 200 })
       expect(failure).toHaveProperty('why', expect.stringContaining('more than 1000000 bytes'))
     }
@@ -85,18 +94,29 @@ test('an endless body is aborted at the cap', async () => {
     }
     more()
   })
-  const failure = await failureOf(createTestClient(service.url, { maxBodyBytes: 1_000_000 }).send(readCall))
+  const failure = await failureOf(
+    createTestClient(service.url, { maxBodyBytes: 1_000_000 }).send(readCall),
+  )
   expect(failure).toHaveProperty('why', expect.stringContaining('more than 1000000 bytes'))
 })
 
 describe('a write', () => {
   test('is refused if writing is switched off: it takes no slot, and reads continue', async () => {
     const service = await startTestService(emptyListAnswer)
-    const budget = memoryBudget({ ...unlimitedPolicy, writeRate: { requests: 0, windowMs: 60_000 } })
+    const budget = memoryBudget({
+      ...unlimitedPolicy,
+      writeRate: { requests: 0, windowMs: 60_000 },
+    })
     const client = createTestClient(service.url, { readOnly: true, budget })
-    const refused = { exitCode: 2, message: expect.stringMatching(/DESKMIRROR_READ_ONLY.*POST \/thing was not sent/) }
+    const refused = {
+      exitCode: 2,
+      message: expect.stringMatching(/DESKMIRROR_READ_ONLY.*POST \/thing was not sent/),
+    }
     for (const method of ['POST', 'PATCH'] as const)
-      await expect(client.send({ ...writeCall, method })).rejects.toMatchObject({ name: 'UserError', exitCode: 2 })
+      await expect(client.send({ ...writeCall, method })).rejects.toMatchObject({
+        name: 'UserError',
+        exitCode: 2,
+      })
     await expect(client.send(writeCall)).rejects.toMatchObject(refused)
     await client.send(readCall)
     expect([service.requestCount(), client.requestCount()]).toEqual([1, 1])
@@ -111,7 +131,10 @@ describe('a write', () => {
     const call: ApiRequest = { ...writeCall, method: 'PATCH', body: { id: 9007199254740993n } }
     await createTestClient(service.url).send(call)
     expect(bodies).toEqual(['{"id":9007199254740993}'])
-    expect(service.lastRequest().headers).toMatchObject({ 'content-type': 'application/json', connection: 'close' })
+    expect(service.lastRequest().headers).toMatchObject({
+      'content-type': 'application/json',
+      connection: 'close',
+    })
   })
 
   test.for<[string, RequestHandler, unknown]>([

@@ -1,4 +1,7 @@
-/** How the client classifies failures: every odd answer is one member of the failure union; nothing else is thrown. */
+/**
+ * How the client classifies failures: every odd answer is one member of the failure union; nothing
+ * else is thrown.
+ */
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
@@ -22,7 +25,10 @@ async function failureFrom(answer: RequestHandler) {
 }
 
 const requestId = 'req-9'
-const error = (code: string, message: string, more: object = {}) => ({ error: { code, message, ...more }, requestId })
+const error = (code: string, message: string, more: object = {}) => ({
+  error: { code, message, ...more },
+  requestId,
+})
 const maybeSent = { kind: 'transient', mayHaveBeenSent: true }
 const notSent = { kind: 'transient', mayHaveBeenSent: false }
 
@@ -32,8 +38,16 @@ describe('throttled', () => {
   test.for<[string, Record<string, string>, number]>([
     ['no Retry-After pauses for a whole window', {}, 60_000],
     ['Retry-After in seconds', { 'retry-after': '7' }, 7000],
-    ["Retry-After as a date, by the service's clock", { 'retry-after': 'Wed, 18 Nov 2026 10:00:30 GMT', date }, 30_000],
-    ['a date in the past pauses for a second', { 'retry-after': 'Wed, 18 Nov 2026 09:00:00 GMT', date }, 1000],
+    [
+      "Retry-After as a date, by the service's clock",
+      { 'retry-after': 'Wed, 18 Nov 2026 10:00:30 GMT', date },
+      30_000,
+    ],
+    [
+      'a date in the past pauses for a second',
+      { 'retry-after': 'Wed, 18 Nov 2026 09:00:00 GMT', date },
+      1000,
+    ],
     ['Retry-After: 0 pauses for a second', { 'retry-after': '0' }, 1000],
     ['Retry-After: a year pauses for an hour', { 'retry-after': '31536000' }, 3_600_000],
     ['an unreadable Retry-After pauses for a whole window', { 'retry-after': 'soon' }, 60_000],
@@ -56,8 +70,14 @@ describe('denied', () => {
     'scope:visitors:read is required',
     'This key may not do that (needs: visitors:read)',
   ])('a missing scope is named, whatever the wording: %s', async (message) => {
-    const failure = await failureFrom(jsonAnswer(403, error('api_key_scope_missing', message, { status: 403 })))
-    expect(failure).toMatchObject({ kind: 'denied', code: 'api_key_scope_missing', scope: 'visitors:read' })
+    const failure = await failureFrom(
+      jsonAnswer(403, error('api_key_scope_missing', message, { status: 403 })),
+    )
+    expect(failure).toMatchObject({
+      kind: 'denied',
+      code: 'api_key_scope_missing',
+      scope: 'visitors:read',
+    })
   })
 
   test.for([
@@ -65,7 +85,9 @@ describe('denied', () => {
     [401, 'api_key_invalid'],
     [403, 'api_key_wrong_project'],
   ] as const)('%d %s names no scope', async ([status, code]) => {
-    const failure = await failureFrom(jsonAnswer(status, error(code, 'The key may not see project a:b')))
+    const failure = await failureFrom(
+      jsonAnswer(status, error(code, 'The key may not see project a:b')),
+    )
     expect(failure).toMatchObject({ kind: 'denied', status, code, scope: null, requestId })
   })
 
@@ -80,7 +102,11 @@ describe('refused', () => {
     ['names', ['since', 'limit'], ['since', 'limit']],
     ['sentences', ['"content" is required', 'limit: too large'], ['content', 'limit']],
     ['{path}', [{ path: 'content', message: 'Required' }], ['content']],
-    ['{path} as a list', [{ path: ['body', 'content'] }, { path: ['email'] }], ['content', 'email']],
+    [
+      '{path} as a list',
+      [{ path: ['body', 'content'] }, { path: ['email'] }],
+      ['content', 'email'],
+    ],
     ['{path} as a dotted path', [{ path: 'query.since' }], ['since']],
     ['{field}', [{ field: 'note' }], ['note']],
     ['{param}', [{ param: 'before' }], ['before']],
@@ -91,11 +117,19 @@ describe('refused', () => {
     ['one name', 'since', ['since']],
     ['nonsense', [null, 7, {}, [], { path: {} }], []],
     ['nothing', undefined, []],
-  ])('a validation error names its fields, whatever an issue looks like: %s', async ([, issues, fields]) => {
-    const body = error('VALIDATION_ERROR', 'Bad request', { context: { issues } })
-    const failure = await failureFrom(jsonAnswer(400, body))
-    expect(failure).toMatchObject({ kind: 'refused', status: 400, code: 'VALIDATION_ERROR', fields })
-  })
+  ])(
+    'a validation error names its fields, whatever an issue looks like: %s',
+    async ([, issues, fields]) => {
+      const body = error('VALIDATION_ERROR', 'Bad request', { context: { issues } })
+      const failure = await failureFrom(jsonAnswer(400, body))
+      expect(failure).toMatchObject({
+        kind: 'refused',
+        status: 400,
+        code: 'VALIDATION_ERROR',
+        fields,
+      })
+    },
+  )
 
   test('issues beside the error, not in it, are found', async () => {
     const body = { ...error('VALIDATION_ERROR', 'Bad request'), context: { issues: ['since'] } }
@@ -110,10 +144,15 @@ describe('refused', () => {
 
   test('a redirect is not followed, and the failure names its target', async () => {
     const target = await startTestService(jsonAnswer(200, { data: {} }))
-    const redirecting = await startTestService(jsonAnswer(302, '', { location: `${target.url}/elsewhere?token=x` }))
+    const redirecting = await startTestService(
+      jsonAnswer(302, '', { location: `${target.url}/elsewhere?token=x` }),
+    )
     const failure = await failureOf(createTestClient(redirecting.url).send(readCall))
     expect(failure).toMatchObject({ kind: 'refused', status: 302 })
-    expect(failure).toHaveProperty('why', expect.stringContaining(`${target.url}/elsewhere; is the base URL right?`))
+    expect(failure).toHaveProperty(
+      'why',
+      expect.stringContaining(`${target.url}/elsewhere; is the base URL right?`),
+    )
     expect(target.requestCount()).toBe(0)
   })
 })
@@ -124,7 +163,10 @@ describe('a web page under a 200', () => {
   test('is refused at an address that never answered as the service, and is asked for once', async () => {
     const service = await startTestService(page)
     const client = createTestClient(service.url, { isNewAddress: true, retries: quickRetries })
-    expect(await failureOf(client.get('/thing', {}, 'fresh'))).toMatchObject({ kind: 'refused', status: 200 })
+    expect(await failureOf(client.get('/thing', {}, 'fresh'))).toMatchObject({
+      kind: 'refused',
+      status: 200,
+    })
     expect(service.requestCount()).toBe(1)
   })
 
@@ -148,7 +190,8 @@ describe('transient', () => {
     'no data': jsonAnswer(200, { requestId }),
     'data that is null': jsonAnswer(200, { data: null }),
     'an error under a success status': jsonAnswer(200, { error: { code: 'oops' } }),
-    'bytes that are not UTF-8': (_request, response) => response.end(Buffer.from('7b2264617461223a22ff227d', 'hex')),
+    'bytes that are not UTF-8': (_request, response) =>
+      response.end(Buffer.from('7b2264617461223a22ff227d', 'hex')),
     'an unknown encoding': jsonAnswer(200, { data: {} }, { 'content-encoding': 'zstd-9' }),
     'gzip that is not gzip': jsonAnswer(200, { data: {} }, { 'content-encoding': 'gzip' }),
     'nesting without end': jsonAnswer(200, `{"data":${'['.repeat(200_000)}`),
@@ -177,19 +220,26 @@ describe('transient', () => {
   })
 
   test('a response that is not HTTP may follow a request that was done', async () => {
-    const url = await startTcp((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH\r\n')))
+    const url = await startTcp((socket) =>
+      socket.once('data', () => socket.end('SSH-2.0-OpenSSH\r\n')),
+    )
     expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject(maybeSent)
   })
 
   test('a response that takes too long is aborted', async () => {
     const service = await startTestService(() => {})
     const failure = await failureOf(createTestClient(service.url, { timeoutMs: 50 }).send(readCall))
-    expect(failure).toMatchObject({ ...maybeSent, why: 'GET /thing: no complete response within 50 ms' })
+    expect(failure).toMatchObject({
+      ...maybeSent,
+      why: 'GET /thing: no complete response within 50 ms',
+    })
   })
 
   test('the time limit includes a slow body', async () => {
     const service = await startTestService((_request, response) => void response.write('{'))
-    const failure = await failureOf(createTestClient(service.url, { timeoutMs: 100 }).send(readCall))
+    const failure = await failureOf(
+      createTestClient(service.url, { timeoutMs: 100 }).send(readCall),
+    )
     expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, status: 200 })
   })
 
@@ -200,7 +250,9 @@ describe('transient', () => {
     })
 
     test('the host name is unknown', async () => {
-      const failure = await failureOf(createTestClient(new URL('https://nowhere.invalid')).send(writeCall))
+      const failure = await failureOf(
+        createTestClient(new URL('https://nowhere.invalid')).send(writeCall),
+      )
       expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: false, status: null })
     })
 
@@ -230,7 +282,9 @@ test('an error envelope may be of any shape: nothing but ApiError is thrown', as
   for (const status of [301, 400, 401, 403, 404, 409, 418, 429, 500]) {
     for (const value of odd) {
       const service = await startTestService(jsonAnswer(status, { error: value, requestId: value }))
-      expect((await errorOf(createTestClient(service.url).send(readCall))).message).toContain(String(status))
+      expect((await errorOf(createTestClient(service.url).send(readCall))).message).toContain(
+        String(status),
+      )
     }
   }
 })
@@ -238,7 +292,9 @@ test('an error envelope may be of any shape: nothing but ApiError is thrown', as
 test('a message of the service becomes one short line', async () => {
   const message = `red \u001b[31m alert\r\n${'x'.repeat(10_000)}`
   const { failure, message: line } = await errorOf(
-    createTestClient((await startTestService(jsonAnswer(400, error('odd\ncode', message)))).url).send(readCall),
+    createTestClient(
+      (await startTestService(jsonAnswer(400, error('odd\ncode', message)))).url,
+    ).send(readCall),
   )
   expect(failure.kind).toBe('refused')
   expect(line).not.toMatch(/\p{Cc}/u)

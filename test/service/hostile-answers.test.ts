@@ -20,7 +20,8 @@ const send = (body: Buffer, headers: Record<string, string> = {}): RequestHandle
     response.end(body)
   }
 }
-const list = (rows: string) => Buffer.from(`{"data":{"items":[${rows}],"hasMore":true},"requestId":"r"}`)
+const list = (rows: string) =>
+  Buffer.from(`{"data":{"items":[${rows}],"hasMore":true},"requestId":"r"}`)
 
 async function read(answer: RequestHandler): Promise<ApiResponse> {
   return createTestClient((await startTestService(answer)).url).send(readCall)
@@ -43,12 +44,18 @@ describe('a row that is too large is left out of its page and reported with its 
     const largeRow = `{"id":"b","name":"B, [x] \\"{","more":${value},"last":1}`
     const answer = await read(send(list(`{"id":"a"},${largeRow} , {"id":"c"}`)))
     expect(answer).toMatchObject({ data: { hasMore: true }, requestId: 'r' })
-    expect(rowsOf(answer)).toEqual({ built: [{ id: 'a' }, { id: 'c' }], rejectedRows: [{ id: 'b', why }] })
+    expect(rowsOf(answer)).toEqual({
+      built: [{ id: 'a' }, { id: 'c' }],
+      rejectedRows: [{ id: 'b', why }],
+    })
   })
 
   test('also if it is larger than the limit of a response, compressed or not', async () => {
     const body = list(`{"id":1},{"id":2,"more":"${'x'.repeat(44 << 20)}"},{"id":3}`)
-    for (const answer of [send(body), send(gzipSync(body, { level: 1 }), { 'content-encoding': 'gzip' })]) {
+    for (const answer of [
+      send(body),
+      send(gzipSync(body, { level: 1 }), { 'content-encoding': 'gzip' }),
+    ]) {
       const { built, rejectedRows } = rowsOf(await read(answer))
       expect(built).toEqual([{ id: 1 }, { id: 3 }])
       expect(rejectedRows).toEqual([{ id: '2', why: 'it is longer than 4194304 bytes' }])
@@ -79,7 +86,10 @@ test.for([
   ['rows without a comma', '{"id":1}{"id":2}'],
   ['half a row', '{"id":1},{"id"'],
 ])('a list that is not JSON is a failure: %s', async ([, rows]) => {
-  expect(await failureOf(read(send(list(rows!))))).toMatchObject({ kind: 'transient', mayHaveBeenSent: true })
+  expect(await failureOf(read(send(list(rows!))))).toMatchObject({
+    kind: 'transient',
+    mayHaveBeenSent: true,
+  })
 })
 
 test.for<[string, string]>([
@@ -96,7 +106,10 @@ test.for<[string, string]>([
 test('twenty million rows are refused', async () => {
   const bomb = gzipSync(list(`${'{},'.repeat(20_000_000)}{}`), { level: 1 })
   const failure = await failureOf(read(send(bomb, { 'content-encoding': 'gzip' })))
-  expect(failure).toMatchObject({ kind: 'refused', why: expect.stringContaining('a list of more than 150000 rows') })
+  expect(failure).toMatchObject({
+    kind: 'refused',
+    why: expect.stringContaining('a list of more than 150000 rows'),
+  })
 })
 
 test('a very slow answer is aborted long before its deadline', async () => {
@@ -113,6 +126,11 @@ test('a very slow answer is aborted long before its deadline', async () => {
 })
 
 test('an encoding named like a member of every object is unknown', async () => {
-  const failure = await failureOf(read(jsonAnswer(200, { data: {} }, { 'content-encoding': 'constructor' })))
-  expect(failure).toMatchObject({ kind: 'transient', why: expect.stringContaining('unknown encoding') })
+  const failure = await failureOf(
+    read(jsonAnswer(200, { data: {} }, { 'content-encoding': 'constructor' })),
+  )
+  expect(failure).toMatchObject({
+    kind: 'transient',
+    why: expect.stringContaining('unknown encoding'),
+  })
 })

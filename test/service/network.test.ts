@@ -1,4 +1,7 @@
-/** Servers other than the service at an address: each error is a sentence for a person, not a library's message. */
+/**
+ * Servers other than the service at an address: each error is a sentence for a person, not a
+ * library's message.
+ */
 import { createServer as httpServer } from 'node:http'
 import { createServer as httpsServer } from 'node:https'
 import { type AddressInfo, type Server, createServer as tcpServer } from 'node:net'
@@ -17,7 +20,9 @@ async function errorAt(address: string): Promise<string> {
   const client = createClient({
     baseUrl: new URL(address),
     key: 'svc_live_0123456789',
-    budget: createRequestBudget(createMemoryStore({ rate, writeRate: rate, reserve: 0, rateMargin: 0.02 })),
+    budget: createRequestBudget(
+      createMemoryStore({ rate, writeRate: rate, reserve: 0, rateMargin: 0.02 }),
+    ),
     signal: new AbortController().signal,
     retries: { attempts: 1, baseMs: 1, capMs: 1, maxRequestedWaitMs: 0 },
   })
@@ -34,7 +39,9 @@ async function openPort(server: Server): Promise<number> {
 
 test('the web page of a proxy is not a response of the service', async () => {
   const page = '<!DOCTYPE html><html><body>Please log in</body></html>'
-  const port = await openPort(httpServer((_, answer) => answer.setHeader('content-type', 'text/html').end(page)))
+  const port = await openPort(
+    httpServer((_, answer) => answer.setHeader('content-type', 'text/html').end(page)),
+  )
   expect(await errorAt(`http://127.0.0.1:${port}`)).toContain(
     '200 with a web page: a proxy, or another service, answers there',
   )
@@ -55,8 +62,12 @@ test('a self-signed certificate', async () => {
 })
 
 test('a server that does not speak HTTP', async () => {
-  const port = await openPort(tcpServer((socket) => socket.on('error', () => {}).end('SSH-2.0-OpenSSH_9.2\r\n')))
-  expect(await errorAt(`http://127.0.0.1:${port}`)).toMatch(/the server does not speak HTTP: is the port right\?/)
+  const port = await openPort(
+    tcpServer((socket) => socket.on('error', () => {}).end('SSH-2.0-OpenSSH_9.2\r\n')),
+  )
+  expect(await errorAt(`http://127.0.0.1:${port}`)).toMatch(
+    /the server does not speak HTTP: is the port right\?/,
+  )
 })
 
 test('a server that closes the connection', async () => {

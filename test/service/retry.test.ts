@@ -23,7 +23,9 @@ async function readFrom(answer: RequestHandler, options: Partial<ClientOptions> 
 }
 
 test('a read that fails seven times and then succeeds is a success', async () => {
-  const { reading, service } = await readFrom(answersInOrder(...Array(7).fill(broken), emptyListAnswer))
+  const { reading, service } = await readFrom(
+    answersInOrder(...Array(7).fill(broken), emptyListAnswer),
+  )
   expect((await reading).status).toBe(200)
   expect(service.requestCount()).toBe(8)
 })
@@ -41,7 +43,9 @@ test.for([400, 401, 403, 404, 302])('a %d is not retried', async (status) => {
 })
 
 test('broken connections are retried', async () => {
-  const { reading } = await readFrom(answersInOrder((request) => void request.socket.destroy(), emptyListAnswer))
+  const { reading } = await readFrom(
+    answersInOrder((request) => void request.socket.destroy(), emptyListAnswer),
+  )
   expect((await reading).status).toBe(200)
 })
 
@@ -52,15 +56,25 @@ describe('a 429', () => {
   test('is not an attempt: a read with one attempt survives it', async () => {
     const busy = jsonAnswer(429, '', { 'retry-after': '1' })
     const options = { budget: unpaused(), retries: { ...quickRetries, attempts: 1 } }
-    const { reading, service } = await readFrom(answersInOrder(busy, busy, busy, emptyListAnswer), options)
+    const { reading, service } = await readFrom(
+      answersInOrder(busy, busy, busy, emptyListAnswer),
+      options,
+    )
     expect((await reading).status).toBe(200)
     expect(service.requestCount()).toBe(4)
   })
 
   test('reaches the budget, with the time that the service asks for', async () => {
     const waits: number[] = []
-    const budget = { ...unpaused(), recordThrottle: async (_slot: unknown, waitMs: number) => void waits.push(waitMs) }
-    const answers = answersInOrder(jsonAnswer(429, '', { 'retry-after': '9' }), jsonAnswer(429, ''), emptyListAnswer)
+    const budget = {
+      ...unpaused(),
+      recordThrottle: async (_slot: unknown, waitMs: number) => void waits.push(waitMs),
+    }
+    const answers = answersInOrder(
+      jsonAnswer(429, '', { 'retry-after': '9' }),
+      jsonAnswer(429, ''),
+      emptyListAnswer,
+    )
     const retries = { ...quickRetries, maxRequestedWaitMs: 900_000 }
     const { reading } = await readFrom(answers, { budget, retries, defaultRetryAfterMs: 30_000 })
     await reading
@@ -69,7 +83,10 @@ describe('a 429', () => {
 
   test('that repeats ends when the waits exceed the limit', async () => {
     const options = { budget: unpaused(), retries: { ...quickRetries, maxRequestedWaitMs: 45_000 } }
-    const { reading, service } = await readFrom(jsonAnswer(429, '', { 'retry-after': '10' }), options)
+    const { reading, service } = await readFrom(
+      jsonAnswer(429, '', { 'retry-after': '10' }),
+      options,
+    )
     expect(await failureOf(reading)).toMatchObject({ kind: 'throttled', waitMs: 10_000 })
     expect(service.requestCount()).toBe(5)
   })
@@ -94,7 +111,8 @@ describe('the share of retries', () => {
 
   test('a quarter of all responses may fail, and every read succeeds', async () => {
     const random = seededRandom(5)
-    const mostlyFine: RequestHandler = (...exchange) => (random() < 0.25 ? broken : emptyListAnswer)(...exchange)
+    const mostlyFine: RequestHandler = (...exchange) =>
+      (random() < 0.25 ? broken : emptyListAnswer)(...exchange)
     const service = await startTestService(mostlyFine)
     const client = createTestClient(service.url)
     const reads = Array.from({ length: 1000 }, () => client.get('/thing', {}, 'backfill'))
@@ -104,7 +122,8 @@ describe('the share of retries', () => {
 
 /** A log that calls `listener` for each retry. */
 function onRetry(listener: (event: Readonly<Record<string, unknown>>) => unknown) {
-  const debug = (event: Readonly<Record<string, unknown>>) => event.event === 'request.retried' && listener(event)
+  const debug = (event: Readonly<Record<string, unknown>>) =>
+    event.event === 'request.retried' && listener(event)
   return { debug: (event: Readonly<Record<string, unknown>>) => void debug(event), warn: () => {} }
 }
 
@@ -119,7 +138,12 @@ describe('the stop signal', () => {
     const stop = new AbortController()
     const log = onRetry(() => stop.abort())
     const retries = { ...quickRetries, baseMs: 1e9, capMs: 1e9 }
-    const { reading, service } = await readFrom(broken, { signal: stop.signal, log, retries, random: () => 0.5 })
+    const { reading, service } = await readFrom(broken, {
+      signal: stop.signal,
+      log,
+      retries,
+      random: () => 0.5,
+    })
     expect(await failureOf(reading)).toEqual({ kind: 'aborted' })
     expect(service.requestCount()).toBe(1)
   })

@@ -15,7 +15,12 @@ import {
 } from './test-service.ts'
 
 const echo = `You sent Bearer ${testKey} (${encodeURIComponent(testKey)}, ${Buffer.from(testKey).toString('base64')})`
-const echoing = { code: testKey, message: echo, status: 400, context: { issues: [{ path: testKey }, echo] } }
+const echoing = {
+  code: testKey,
+  message: echo,
+  status: 400,
+  context: { issues: [{ path: testKey }, echo] },
+}
 
 const answers: Record<string, RequestHandler> = {
   ...Object.fromEntries(
@@ -45,7 +50,10 @@ const answers: Record<string, RequestHandler> = {
 
 test.for(Object.entries(answers))('%s', async ([, answer]) => {
   const lines: unknown[] = []
-  const log = { debug: (event: unknown) => void lines.push(event), warn: (event: unknown) => void lines.push(event) }
+  const log = {
+    debug: (event: unknown) => void lines.push(event),
+    warn: (event: unknown) => void lines.push(event),
+  }
   const service = await startTestService(answer)
   const budget = { ...memoryBudget(), recordThrottle: async () => {} }
   const retries = { attempts: 2, baseMs: 1, capMs: 1, maxRequestedWaitMs: 1 }
@@ -55,7 +63,9 @@ test.for(Object.entries(answers))('%s', async ([, answer]) => {
     await errorOf(client.send(writeCall)),
     await errorOf(client.get('/thing', {}, 'fresh')),
   ]
-  const shown = inspect([errors, lines, client], { depth: 9, showHidden: true }) + JSON.stringify([errors, lines])
+  const shown =
+    inspect([errors, lines, client], { depth: 9, showHidden: true }) +
+    JSON.stringify([errors, lines])
   expect(lines.length).toBeGreaterThan(0)
   expect(shown).not.toContain(testKey)
   expect(shown).not.toContain(testKey.slice(0, 12))
@@ -63,21 +73,29 @@ test.for(Object.entries(answers))('%s', async ([, answer]) => {
   expect(shown).not.toContain(Buffer.from(testKey).toString('base64'))
 })
 
-test.for(['http://example.com', 'http://10.0.0.1/v1', 'https://user:pass@example.com', 'https://example.com?key=1'])(
-  'a base URL that would expose the key is refused: %s',
-  (address) => {
-    const signal = new AbortController().signal
-    const create = () => createClient({ baseUrl: new URL(address), key: testKey, budget: memoryBudget(), signal })
-    expect(create).toThrow(/^the base URL /)
-  },
-)
+test.for([
+  'http://example.com',
+  'http://10.0.0.1/v1',
+  'https://user:pass@example.com',
+  'https://example.com?key=1',
+])('a base URL that would expose the key is refused: %s', (address) => {
+  const signal = new AbortController().signal
+  const create = () =>
+    createClient({ baseUrl: new URL(address), key: testKey, budget: memoryBudget(), signal })
+  expect(create).toThrow(/^the base URL /)
+})
 
 test.for(['with\nnewline', 'with space', 'ünïcode', ''])(
   'a key that cannot be a header is refused without showing it',
   (invalidKey) => {
     const signal = new AbortController().signal
     const create = () =>
-      createClient({ baseUrl: new URL('https://x.invalid'), key: invalidKey, budget: memoryBudget(), signal })
+      createClient({
+        baseUrl: new URL('https://x.invalid'),
+        key: invalidKey,
+        budget: memoryBudget(),
+        signal,
+      })
     expect(create).toThrow('the API key holds characters that cannot be sent in a header')
   },
 )

@@ -2,7 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { mintToken, type WidgetSession } from '../../src/service/widget-token.ts'
 import { UserError } from '../../src/values/user-error.ts'
-import { createTestClient, failureOf, jsonAnswer, startTestService, testKey } from './test-service.ts'
+import {
+  createTestClient,
+  failureOf,
+  jsonAnswer,
+  startTestService,
+  testKey,
+} from './test-service.ts'
 
 const session: WidgetSession = {
   visitor: { email: 'ada@example.com', name: 'Ada' },
@@ -21,7 +27,9 @@ test('one POST on its own connection sends the key, the visitor, the metadata an
   const bodies: string[] = []
   const service = await startTestService((request, response) => {
     request.on('data', (chunk) => bodies.push(String(chunk)))
-    request.on('end', () => jsonAnswer(201, { data: { token: 'wgt_1' }, requestId: 'r' })(request, response))
+    request.on('end', () =>
+      jsonAnswer(201, { data: { token: 'wgt_1' }, requestId: 'r' })(request, response),
+    )
   })
   expect((await mintToken(createTestClient(service.url), session)).token).toBe('wgt_1')
   const { method, url, headers } = service.lastRequest()
@@ -38,11 +46,19 @@ describe('the token is found', () => {
     ['by another name of it', { data: { access_token: 'x1', token_type: 'Bearer' } }, 'x1'],
     ['further down', { data: { session: { id: uuid, widgetToken: 'x1' } } }, 'x1'],
     ['nearer to the top first', { data: { jwt: 'x1', user: { token: 'x2' } } }, 'x1'],
-    ['below its name', { data: { token: { id: uuid, value: jwt, expiresAt: '2026-11-21T12:00:00Z' } } }, jwt],
+    [
+      'below its name',
+      { data: { token: { id: uuid, value: jwt, expiresAt: '2026-11-21T12:00:00Z' } } },
+      jwt,
+    ],
     ['without an envelope', { token: 'x1', requestId: 'req-0123456789abcdef' }, 'x1'],
     ['as a JSON text', JSON.stringify(jwt), jwt],
     ['as plain text', `${jwt}\n`, jwt],
-    ['as the only text that looks like one', { data: { id: uuid, type: 'widget', credential: jwt } }, jwt],
+    [
+      'as the only text that looks like one',
+      { data: { id: uuid, type: 'widget', credential: jwt } },
+      jwt,
+    ],
     ['but not in the fields that we sent', { data: { ...sentFields, secret: jwt } }, jwt],
   ])('%s', async ([, body, token]) => {
     expect((await mintFrom(body)).token).toBe(token)
@@ -66,13 +82,19 @@ describe('the expiry time is known only if the response says it', () => {
 
 describe('a response without a recognised token is an error that names its fields and shows no value', () => {
   test.for<[string, unknown, RegExp]>([
-    ['two that look like one', { data: { first: jwt, second: `${jwt}x` } }, /the fields first, second \(request/],
+    [
+      'two that look like one',
+      { data: { first: jwt, second: `${jwt}x` } },
+      /the fields first, second \(request/,
+    ],
     ['a name with nothing below', { data: { token: null, ok: true } }, /the fields token, ok/],
     ['a token of two lines', { data: { token: `${jwt}\n${jwt}` } }, /the fields token/],
     ['no data', { data: {} }, /no fields/],
     ['a page of HTML', '<html><body>Please log in</body></html>', /no fields/],
   ])('%s', async ([, body, pattern]) => {
-    const error = await mintFrom(body, { 'x-request-id': 'req-9' }).catch((reason: unknown) => reason)
+    const error = await mintFrom(body, { 'x-request-id': 'req-9' }).catch(
+      (reason: unknown) => reason,
+    )
     if (!(error instanceof UserError)) throw error
     expect([error.exitCode, error.why]).toEqual([1, expect.stringMatching(pattern)])
     expect(JSON.stringify([error.what, error.why, error.next])).not.toMatch(/eyJ|Please/)
@@ -87,7 +109,11 @@ describe('a response without a recognised token is an error that names its field
 
 test('a redirect is not followed, and a failure is not retried', async () => {
   const headers = { location: 'https://elsewhere.example/v1/widget/token' }
-  for (const [status, kind] of Object.entries({ 307: 'refused', 503: 'transient', 401: 'denied' })) {
+  for (const [status, kind] of Object.entries({
+    307: 'refused',
+    503: 'transient',
+    401: 'denied',
+  })) {
     const service = await startTestService(jsonAnswer(Number(status), '', headers))
     expect(await failureOf(mintToken(createTestClient(service.url), session))).toMatchObject({
       kind,

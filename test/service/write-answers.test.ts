@@ -1,6 +1,13 @@
 /** What a response to a write proves: that it was done, that it was not done, or nothing. */
 import { expect, test } from 'vitest'
-import { createTestClient, failureOf, jsonAnswer, readCall, startTestService, writeCall } from './test-service.ts'
+import {
+  createTestClient,
+  failureOf,
+  jsonAnswer,
+  readCall,
+  startTestService,
+  writeCall,
+} from './test-service.ts'
 
 const error = { error: { code: 'ODD', message: 'odd' } }
 
@@ -11,10 +18,15 @@ async function failureFrom(status: number, body: unknown, call = writeCall) {
 
 test('only some statuses below 500 prove that a write was not done', async () => {
   const refused = [400, 402, 403, 404, 405, 410, 411, 413, 414, 415, 422, 426, 428, 431, 451]
-  for (const status of refused) expect(await failureFrom(status, error)).toMatchObject({ kind: 'refused', status })
+  for (const status of refused)
+    expect(await failureFrom(status, error)).toMatchObject({ kind: 'refused', status })
   const open = [406, 407, 408, 409, 412, 416, 417, 418, 421, 423, 424, 425, 444, 460, 499]
   for (const status of [300, 301, 302, 303, 307, 308, 399, ...open])
-    expect(await failureFrom(status, error)).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, status })
+    expect(await failureFrom(status, error)).toMatchObject({
+      kind: 'transient',
+      mayHaveBeenSent: true,
+      status,
+    })
   // A read may be sent again, so the status is enough.
   expect(await failureFrom(409, error, readCall)).toMatchObject({ kind: 'refused' })
 })
@@ -57,7 +69,14 @@ test.for<[number, unknown]>([
   expect(await createTestClient(service.url).send(writeCall)).toMatchObject({ status })
 })
 
-test.for([202, 206, 207, 299])('a %d means that a write will be done later, or in part', async (status) => {
-  const failure = await failureFrom(status, { data: {} })
-  expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, statedResult: 'accepted' })
-})
+test.for([202, 206, 207, 299])(
+  'a %d means that a write will be done later, or in part',
+  async (status) => {
+    const failure = await failureFrom(status, { data: {} })
+    expect(failure).toMatchObject({
+      kind: 'transient',
+      mayHaveBeenSent: true,
+      statedResult: 'accepted',
+    })
+  },
+)

@@ -1,4 +1,7 @@
-/** What others do meanwhile: visitors write, agents answer, a person queues and cancels write-backs, state gets lost. */
+/**
+ * What others do meanwhile: visitors write, agents answer, a person queues and cancels write-backs,
+ * state gets lost.
+ */
 
 import { parseRequest } from '../../src/outbox/core/writeback-request.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
@@ -13,8 +16,10 @@ export function scheduleChanges(world: World, clock: { wallOffset: Ms }): void {
   const sometime = (what: string, run: () => void) =>
     scheduler.schedule(null, scheduler.int(0, plan.activeMs - 1), what, run)
   for (let n = 0; n < plan.changes; n += 1) sometime('', () => changeService(world, n))
-  for (let n = 0; n < plan.writebacks; n += 1) sometime('', () => spawn('person', enqueueProgram(world, n)))
-  for (let n = 0; n < plan.decisions; n += 1) sometime('', () => spawn('person', cancelProgram(world)))
+  for (let n = 0; n < plan.writebacks; n += 1)
+    sometime('', () => spawn('person', enqueueProgram(world, n)))
+  for (let n = 0; n < plan.decisions; n += 1)
+    sometime('', () => spawn('person', cancelProgram(world)))
   for (let n = 0; n < plan.budgetLosses; n += 1) sometime('', () => spawn('accident', loseBudget()))
   if (!plan.setsClock) return
   sometime('', () => {
@@ -36,7 +41,9 @@ function changeService({ scheduler, sandbox, plan }: World, n: number): void {
     'a visitor comes': () => mutate.addVisitor({ name: `Visitor ${n}` }),
     'a call ends': () => mutate.addCall(undefined, 0),
   }
-  const messages = [...sandbox.truth('messages')].filter(({ parentId }) => parentId === conversation)
+  const messages = [...sandbox.truth('messages')].filter(
+    ({ parentId }) => parentId === conversation,
+  )
   if (plan.deletesMessages && messages.length > 1) {
     scheduler.log('service', `a message is deleted (${conversation})`)
     mutate.deleteMessage(conversation, scheduler.int(0, messages.length - 1))
@@ -44,7 +51,9 @@ function changeService({ scheduler, sandbox, plan }: World, n: number): void {
   }
   const names = Object.keys(changes) as (keyof typeof changes)[]
   // Only visitors have no other list that shows what a look-back would miss.
-  const kind = scheduler.chance(0.3) ? 'a visitor comes' : scheduler.pick(['a visitor writes', ...names])
+  const kind = scheduler.chance(0.3)
+    ? 'a visitor comes'
+    : scheduler.pick(['a visitor writes', ...names])
   scheduler.log('service', `${kind} (${conversation})`)
   changes[kind]()
 }
@@ -72,7 +81,10 @@ function enqueueProgram({ scheduler, sandbox }: World, n: number): Program {
     const expiresAt = lifetimeMs === null ? null : toTimestamp(Date.now() + lifetimeMs)
     const options = { status: 'queued', batchId: null, createdBy: 'Ann', expiresAt } as const
     await createOutbox(warehouse.projectDb(project.projectId)).enqueue([[parsed.request]], options)
-    scheduler.log(process.name, `has queued ${JSON.stringify(request)}, which expires ${expiresAt ?? 'never'}`)
+    scheduler.log(
+      process.name,
+      `has queued ${JSON.stringify(request)}, which expires ${expiresAt ?? 'never'}`,
+    )
   }
 }
 

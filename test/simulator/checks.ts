@@ -1,4 +1,7 @@
-/** What must be true of a world after its last quiet runs, whatever happened before. Each failure is a sentence. */
+/**
+ * What must be true of a world after its last quiet runs, whatever happened before. Each failure is
+ * a sentence.
+ */
 
 import type { Warehouse } from '../../src/app/open.ts'
 import { listGaps } from '../../src/maintenance/sql/status.ts'
@@ -18,7 +21,9 @@ export function checkWritebacks(
   return [
     ...entries.flatMap((entry) => checkArrivals(sandbox, entry)),
     ...entries.flatMap(({ id, status }) =>
-      cancelled.has(id) && status !== 'cancelled' ? [`the write-back ${id} was cancelled, and is ${status}`] : [],
+      cancelled.has(id) && status !== 'cancelled'
+        ? [`the write-back ${id} was cancelled, and is ${status}`]
+        : [],
     ),
     ...checkStuck(entries),
     ...checkOrder(sandbox, entries),
@@ -38,10 +43,15 @@ const arrivals: Readonly<Record<OutboxEntry['status'], readonly [least: number, 
   expired: [0, 0],
 }
 
-function checkArrivals(sandbox: MemorySandbox, { id, operation, payload, status }: OutboxEntry): string[] {
+function checkArrivals(
+  sandbox: MemorySandbox,
+  { id, operation, payload, status }: OutboxEntry,
+): string[] {
   if (operation !== 'message' && operation !== 'note') return []
   const { content } = payload as { readonly content: string }
-  const times = sandbox.ledger().filter(({ body }) => Object.values(body as object).includes(content)).length
+  const times = sandbox
+    .ledger()
+    .filter(({ body }) => Object.values(body as object).includes(content)).length
   const [least, most] = arrivals[status]
   if (times > 1) return [`the ${operation} ${id} (${content}) arrived ${times} times`]
   if (times < least) return [`the ${operation} ${id} (${content}) is ${status}, and never arrived`]
@@ -55,18 +65,26 @@ function checkStuck(entries: readonly OutboxEntry[]): string[] {
     const target = entry.conversationId ?? entry.visitorId
     const isBlocked = entries.some(
       (before) =>
-        before.seq < seq && (before.conversationId ?? before.visitorId) === target && before.status === 'uncertain',
+        before.seq < seq &&
+        (before.conversationId ?? before.visitorId) === target &&
+        before.status === 'uncertain',
     )
     return status === 'queued' && isBlocked ? [] : [`the write-back ${id} is still ${status}`]
   })
 }
 
 function checkOrder(sandbox: MemorySandbox, entries: readonly OutboxEntry[]): string[] {
-  const position = new Map(entries.map(({ payload, seq }) => [(payload as { content?: string }).content, seq]))
-  const sends = sandbox.ledger().filter(({ operation }) => operation === 'sendMessage' || operation === 'addNote')
+  const position = new Map(
+    entries.map(({ payload, seq }) => [(payload as { content?: string }).content, seq]),
+  )
+  const sends = sandbox
+    .ledger()
+    .filter(({ operation }) => operation === 'sendMessage' || operation === 'addNote')
   const lanes = Map.groupBy(sends, ({ params }) => params.conversationId ?? params.visitorId ?? '')
   return [...lanes].flatMap(([target, lane]) => {
-    const order = lane.map(({ body }) => position.get(String(Object.values(body as object)[0])) ?? 0)
+    const order = lane.map(
+      ({ body }) => position.get(String(Object.values(body as object)[0])) ?? 0,
+    )
     const isInOrder = order.every((seq, n) => n === 0 || seq >= (order[n - 1] ?? 0))
     return isInOrder ? [] : [`the writes to ${target} arrived in the order ${order.join(', ')}`]
   })
@@ -84,12 +102,17 @@ export function checkBudget(sandbox: MemorySandbox, windowMs: number): string[] 
   )
   return [
     ...(most > limit ? [`${most} requests arrived in one window, and ${limit} are allowed`] : []),
-    ...(mostWrites > writeLimit ? [`${mostWrites} writes arrived in one window, and ${writeLimit} are allowed`] : []),
+    ...(mostWrites > writeLimit
+      ? [`${mostWrites} writes arrived in one window, and ${writeLimit} are allowed`]
+      : []),
     ...(ownThrottle === undefined ? [] : [`request ${ownThrottle.number} was answered 429`]),
   ]
 }
 
-function mostInWindow(entries: readonly { readonly arrivedAt: number }[], windowMs: number): number {
+function mostInWindow(
+  entries: readonly { readonly arrivedAt: number }[],
+  windowMs: number,
+): number {
   let [most, oldest] = [0, 0]
   for (const [n, { arrivedAt }] of entries.entries()) {
     while ((entries[oldest]?.arrivedAt ?? arrivedAt) <= arrivedAt - windowMs) oldest += 1
@@ -99,11 +122,17 @@ function mostInWindow(entries: readonly { readonly arrivedAt: number }[], window
 }
 
 /** After an incremental run: everything that it can see is there. */
-export async function checkIncremental(warehouse: Warehouse, sandbox: MemorySandbox): Promise<string[]> {
+export async function checkIncremental(
+  warehouse: Warehouse,
+  sandbox: MemorySandbox,
+): Promise<string[]> {
   const found = await findDifferences(warehouse, sandbox, sandbox.projectId, mirroredStreams)
   const isVisible = ({ stream, here, there }: (typeof found)[number]) =>
-    here === undefined || (stream === 'conversations' && lastMessageAt(here) !== lastMessageAt(there))
-  return found.filter(isVisible).map((one) => `after a quiet incremental sync: ${JSON.stringify(one)}`)
+    here === undefined ||
+    (stream === 'conversations' && lastMessageAt(here) !== lastMessageAt(there))
+  return found
+    .filter(isVisible)
+    .map((one) => `after a quiet incremental sync: ${JSON.stringify(one)}`)
 }
 
 function lastMessageAt(json: string | undefined): number | undefined {
@@ -117,15 +146,24 @@ export async function checkMirror(warehouse: Warehouse, sandbox: MemorySandbox):
 }
 
 /**
- * Promise 3, whatever the lists of the service do: every row that is missing has an open gap at its time. Rows without one
- * are left out: at the far end of a list of several pages, no request shows that there are any.
+ * Promise 3, whatever the lists of the service do: every row that is missing has an open gap at its
+ * time. Rows without one are left out: at the far end of a list of several pages, no request shows
+ * that there are any.
  */
-export async function checkLists(warehouse: Warehouse, sandbox: MemorySandbox, when: string): Promise<string[]> {
+export async function checkLists(
+  warehouse: Warehouse,
+  sandbox: MemorySandbox,
+  when: string,
+): Promise<string[]> {
   const failures: string[] = []
   for (const list of listNames) {
-    const rows = (await findUncoveredRows(warehouse, sandbox, list)).filter((row) => hasListTime(list, row))
+    const rows = (await findUncoveredRows(warehouse, sandbox, list)).filter((row) =>
+      hasListTime(list, row),
+    )
     if (rows.length === 0) continue
-    const gaps = (await listGaps(warehouse.db, sandbox.projectId)).filter(({ stream }) => stream === list)
+    const gaps = (await listGaps(warehouse.db, sandbox.projectId)).filter(
+      ({ stream }) => stream === list,
+    )
     const ranges = gaps.map(({ from, to }) => `${from ?? ''}/${to ?? ''}`).join(', ') || 'none'
     failures.push(
       `after ${when}: ${rows.length} ${list} are missing without a gap, as ${rows[0]?.key}; gaps: ${ranges}`,
@@ -134,8 +172,15 @@ export async function checkLists(warehouse: Warehouse, sandbox: MemorySandbox, w
   return failures
 }
 
-/** Every message that is missing, or that the service no longer has, is of a conversation that counts as incomplete. */
-export async function checkMessages(warehouse: Warehouse, sandbox: MemorySandbox, when: string): Promise<string[]> {
+/**
+ * Every message that is missing, or that the service no longer has, is of a conversation that
+ * counts as incomplete.
+ */
+export async function checkMessages(
+  warehouse: Warehouse,
+  sandbox: MemorySandbox,
+  when: string,
+): Promise<string[]> {
   const found = await unexplainedDifferences(warehouse, sandbox, ['conversations', 'messages'])
   const lost = found.filter(({ stream, how }) => stream === 'messages' && how !== 'different')
   return lost.map((one) => `after ${when}: ${JSON.stringify(one)}`)

@@ -1,4 +1,7 @@
-/** A schedule is a number: the same seed gives the same events, whatever ran before it or runs beside it. */
+/**
+ * A schedule is a number: the same seed gives the same events, whatever ran before it or runs
+ * beside it.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,8 +21,12 @@ const folder = mkdtempSync(join(fastFolder(), 'deskmirror-simulator-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 test('three schedules are the same again, in reverse order', async ({ signal }) => {
-  expect(await runReplay(['--twice', '0', '3'], { signal })).toBe('3 schedules are the same twice\n')
-  expect(await runReplay(['--twice', '--lists', '0', '2'], { signal })).toBe('2 schedules are the same twice\n')
+  expect(await runReplay(['--twice', '0', '3'], { signal })).toBe(
+    '3 schedules are the same twice\n',
+  )
+  expect(await runReplay(['--twice', '--lists', '0', '2'], { signal })).toBe(
+    '2 schedules are the same twice\n',
+  )
 })
 
 test('schedules are the same in another process, and in another zone', async ({ signal }) => {
@@ -34,7 +41,9 @@ test('schedules are the same in another process, and in another zone', async ({ 
   expect(elsewhere).toEqual(here)
 })
 
-test('no schedule reaches a clock, a timer, a random number or a thread of the machine', async ({ signal }) => {
+test('no schedule reaches a clock, a timer, a random number or a thread of the machine', async ({
+  signal,
+}) => {
   const nodeOptions = ['--import', './test/simulator/watch-platform.ts']
   expect(await runReplay(['200', '3'], { signal, nodeOptions })).toMatch(/^\d+ items/)
 })
@@ -79,7 +88,11 @@ test('after a schedule the clocks of this process run on', async () => {
 })
 
 async function openDatabase(addFunctions?: (connection: Database.Database) => void) {
-  const database = createSimulatedDatabase(await simulatorTemplate(), join(folder, 'schedule.db'), addFunctions)
+  const database = createSimulatedDatabase(
+    await simulatorTemplate(),
+    join(folder, 'schedule.db'),
+    addFunctions,
+  )
   onTestFinished(database.close)
   return database
 }

@@ -1,6 +1,7 @@
 /**
- * One number for everything that a run has done. It changes with every event, so two runs that have the same one after an
- * event are the same up to there, and nothing needs to be kept to find where they part.
+ * One number for everything that a run has done. It changes with every event, so two runs that have
+ * the same one after an event are the same up to there, and nothing needs to be kept to find where
+ * they part.
  */
 
 /** Values that an event consists of: what a statement or JSON may hold. */
@@ -43,7 +44,8 @@ function createMixer() {
   const mixText = (text: string) => {
     mix(text.length)
     // Two characters at once. Beyond the end there is NaN, which counts as 0.
-    for (let n = 0; n < text.length; n += 2) mix(text.charCodeAt(n) | (text.charCodeAt(n + 1) << 16))
+    for (let n = 0; n < text.length; n += 2)
+      mix(text.charCodeAt(n) | (text.charCodeAt(n + 1) << 16))
   }
   const mixNumber = (number: number) => {
     float[0] = number

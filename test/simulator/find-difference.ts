@@ -1,4 +1,7 @@
-/** Runs schedules twice, the second time in reverse order, and finds the first event in which one differs from itself. */
+/**
+ * Runs schedules twice, the second time in reverse order, and finds the first event in which one
+ * differs from itself.
+ */
 import { createRecording, type Event, type Recording } from './digest.ts'
 import type { WorldKind } from './scheduler.ts'
 import type { SimulatedDatabase } from './simulated-database.ts'
@@ -27,7 +30,8 @@ export async function findDifference(
 
 function compare(first: readonly number[], { digests, events }: Recording): string | null {
   const place = digests.findIndex((digest, n) => digest !== first[n])
-  if (place < 0) return first.length === digests.length ? null : `in its end, after ${digests.length} events`
+  if (place < 0)
+    return first.length === digests.length ? null : `in its end, after ${digests.length} events`
   const shown = (events ?? []).slice(Math.max(0, place - 3), place + 1).map(describeEvent)
   return `in event ${place + 1} of ${digests.length}, the last of these in the second run:\n${shown.join('\n')}`
 }
@@ -35,6 +39,8 @@ function compare(first: readonly number[], { digests, events }: Recording): stri
 const maxCharacters = 4000
 
 function describeEvent(event: Event): string {
-  const text = JSON.stringify(event, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+  const text = JSON.stringify(event, (_, value) =>
+    typeof value === 'bigint' ? String(value) : value,
+  )
   return `  ${text.replace(/(\\n| )+/g, ' ').slice(0, maxCharacters)}`
 }

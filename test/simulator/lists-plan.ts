@@ -1,12 +1,26 @@
-/** A plan whose service has lists of every kind, several pages long, and whose syncs are ended at any request. */
+/**
+ * A plan whose service has lists of every kind, several pages long, and whose syncs are ended at
+ * any request.
+ */
 import { type PageOrder, pageOrders, type Switches } from '../../src/sandbox/switches.ts'
 import { createPlan, type Plan, windowMs } from './plan.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** In pages as small as these, no order and a wrong one look the same; the tests of interrupted readings have larger ones. */
-const sortedOrders = pageOrders.filter((order) => !order.startsWith('any') && !order.endsWith('shuffled'))
+/**
+ * In pages as small as these, no order and a wrong one look the same; the tests of interrupted
+ * readings have larger ones.
+ */
+const sortedOrders = pageOrders.filter(
+  (order) => !order.startsWith('any') && !order.endsWith('shuffled'),
+)
 
-const undisturbed = { interruptionRate: 0, crashRate: 0, suspendRate: 0, terminationRate: 0, networkFaultRate: 0 }
+const undisturbed = {
+  interruptionRate: 0,
+  crashRate: 0,
+  suspendRate: 0,
+  terminationRate: 0,
+  networkFaultRate: 0,
+}
 
 /** `isDisturbed`: false for the same world without anything that ends a run early. */
 export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Plan {
@@ -30,8 +44,11 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     'cut',
   ])
   const isCut = unusual === 'cut'
-  const choose = <const T>(what: typeof unusual, others: readonly [T, ...T[]], usual: readonly [T, ...T[]]): T =>
-    pick(unusual === what ? others : usual)
+  const choose = <const T>(
+    what: typeof unusual,
+    others: readonly [T, ...T[]],
+    usual: readonly [T, ...T[]],
+  ): T => pick(unusual === what ? others : usual)
   const bound = (...usual: ['inclusive', 'exclusive'] | ['exclusive', 'inclusive']) =>
     choose<Switches['calls.to']>('bounds', ['ignored', 'ignored', ...usual], usual)
   const order = (...usual: [PageOrder, ...PageOrder[]]) =>
@@ -54,10 +71,13 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     'calls.range': pick(['optional', 'optional', 'required']),
     'calls.window': choose('window', [1, 2, 7], [0]),
     'messages.paging': isCut ? pick(['all', 'before', 'limit']) : pick(['since', 'before', 'all']),
-    'messages.order': isCut ? pick(['newest', 'newest-ascending']) : pick(['oldest', 'newest', 'newest-ascending']),
+    'messages.order': isCut
+      ? pick(['newest', 'newest-ascending'])
+      : pick(['oldest', 'newest', 'newest-ascending']),
     'messages.most': isCut ? int(10, 14) : 0,
     'messages.bound': choose('bounds', ['refused', 'ignored'], ['inclusive', 'exclusive']),
-    // If short pages claimed to be the last, or all claimed not to be, nothing could show which are.
+    // If short pages claimed to be the last, or all claimed not to be, nothing could show which
+    // are.
     hasMore: choose('hasMore', ['full'], ['exact']),
     'undated.share': choose('undated', [0.3, 0.6], [0]),
     'undated.of': 'conversations,visitors,calls',

@@ -1,4 +1,7 @@
-/** Lines that keep a promise, each with what it could be instead by mistake. The simulator must find every one. */
+/**
+ * Lines that keep a promise, each with what it could be instead by mistake. The simulator must find
+ * every one.
+ */
 
 export type Mutation = {
   readonly promise: string

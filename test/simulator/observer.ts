@@ -1,4 +1,7 @@
-/** Watches a world while it runs: what is committed when a write leaves a process, and what the rows of the mirror do. */
+/**
+ * Watches a world while it runs: what is committed when a write leaves a process, and what the rows
+ * of the mirror do.
+ */
 import type Database from 'better-sqlite3'
 import type { Ms } from '../../src/values/time.ts'
 import type { Scheduler, SimulatedProcess } from './scheduler.ts'
@@ -28,7 +31,11 @@ export function addTriggers(database: Database.Database): void {
 }
 
 /** `report`: called with a promise that is broken. */
-export function createObserver(database: Database.Database, scheduler: Scheduler, report: (failure: string) => void) {
+export function createObserver(
+  database: Database.Database,
+  scheduler: Scheduler,
+  report: (failure: string) => void,
+) {
   const sendingIn = database.prepare<[string], OpenRow>(
     `select id, operation, payload, owner, expires_at from writebacks
      where coalesce(conversation_id, visitor_id) = ? and status = 'sending' order by seq`,
@@ -43,14 +50,22 @@ export function createObserver(database: Database.Database, scheduler: Scheduler
     `select stream, id from ${replacedRows}`,
   )
 
-  /** Promise 6: the intent is committed, by this process, before a byte leaves; and lanes are first in, first out. */
-  function onWrite(process: SimulatedProcess, { method, path: requestPath, body }: NetworkRequest): void {
+  /**
+   * Promise 6: the intent is committed, by this process, before a byte leaves; and lanes are first
+   * in, first out.
+   */
+  function onWrite(
+    process: SimulatedProcess,
+    { method, path: requestPath, body }: NetworkRequest,
+  ): void {
     if (method === 'GET') return
     const target = /\/(?:conversations|visitors)\/([^/?]+)/.exec(requestPath)?.[1] ?? ''
     const rows = sendingIn.all(target)
     const row = rows.find((each) => matchesBody(each, requestPath, body))
     if (row === undefined) {
-      report(`${process.name} sends ${method} ${requestPath} ${body}, which no committed row intends`)
+      report(
+        `${process.name} sends ${method} ${requestPath} ${body}, which no committed row intends`,
+      )
       return
     }
     const owner = JSON.parse(row.owner ?? '{"pid":null}') as { readonly pid: number | null }
@@ -59,22 +74,35 @@ export function createObserver(database: Database.Database, scheduler: Scheduler
     if (Date.parse(row.expires_at ?? '9999-12-31') + maxSendDelayMs < Date.now())
       report(`${process.name} sends write-back ${row.id}, which expired at ${row.expires_at}`)
     for (const before of earlierOpen.all(row.id))
-      report(`${process.name} sends write-back ${row.id} although ${before.id} before it is ${before.status}`)
+      report(
+        `${process.name} sends write-back ${row.id} although ${before.id} before it is ${before.status}`,
+      )
     scheduler.log(process.name, `sends write-back ${row.id} (${row.operation} ${row.payload})`)
   }
 
-  /** Promise 2, as far as rows tell: a copy that was asked for earlier has never replaced a later one. */
+  /**
+   * Promise 2, as far as rows tell: a copy that was asked for earlier has never replaced a later
+   * one.
+   */
   function checkReplacedRows(): void {
-    for (const { stream, id } of replaced.all()) report(`an older copy has replaced the row ${id} of ${stream}`)
+    for (const { stream, id } of replaced.all())
+      report(`an older copy has replaced the row ${id} of ${stream}`)
   }
 
   return { onWrite, checkReplacedRows }
 }
 
-const operationOfPath: Readonly<Record<string, string>> = { messages: 'message', handled: 'handled', notes: 'note' }
+const operationOfPath: Readonly<Record<string, string>> = {
+  messages: 'message',
+  handled: 'handled',
+  notes: 'note',
+}
 
 function matchesBody({ operation, payload }: OpenRow, path: string, body: string | null): boolean {
-  if (operation !== (operationOfPath[path.split('?')[0]?.split('/').at(-1) ?? ''] ?? 'visitor')) return false
+  if (operation !== (operationOfPath[path.split('?')[0]?.split('/').at(-1) ?? ''] ?? 'visitor'))
+    return false
   const { content } = JSON.parse(payload) as { readonly content?: string }
-  return content === undefined || Object.values(JSON.parse(body ?? '{}') as object).includes(content)
+  return (
+    content === undefined || Object.values(JSON.parse(body ?? '{}') as object).includes(content)
+  )
 }

@@ -1,4 +1,7 @@
-/** What a seed decides before anything runs: the size of the world, the service's habits, and how many faults there are. */
+/**
+ * What a seed decides before anything runs: the size of the world, the service's habits, and how
+ * many faults there are.
+ */
 
 import type { FaultKind } from '../../src/sandbox/faults.ts'
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts'
@@ -16,7 +19,8 @@ export const verifyAfterMs: Ms = 4000
 /** Each kind of fault is absent from some schedules, because one can hide another. */
 export function createPlan(scheduler: Scheduler) {
   const { int, chance, pick } = scheduler
-  const usually = (share: number, value: number, otherwise: number) => (chance(share) ? value : otherwise)
+  const usually = (share: number, value: number, otherwise: number) =>
+    chance(share) ? value : otherwise
   const limits = pick<{ readonly requests: number; readonly writes: number }>([
     { requests: 10, writes: 3 },
     { requests: 20, writes: 6 },
@@ -27,7 +31,10 @@ export function createPlan(scheduler: Scheduler) {
   const hasSync = focus === 'both' || focus === 'mirror'
   return {
     limits,
-    /** What the schedule is about: fewer processes, and no part that could repair what another breaks. */
+    /**
+     * What the schedule is about: fewer processes, and no part that could repair what another
+     * breaks.
+     */
     focus: focus as 'both' | 'mirror' | 'outbox' | 'budget' | 'lists',
     size: {
       conversations: int(2, 3),
@@ -74,7 +81,11 @@ export function createPlan(scheduler: Scheduler) {
     /** Requests with a bound do not show all rows, so that incremental runs need not notice. */
     hidesRows: false,
     terminationRate: usually(0.3, 0.3, 0),
-    networkFaultRate: usually(0.8, focus === 'outbox' ? pick([0.1, 0.3]) : pick([0.03, 0.1, 0.3]), 0),
+    networkFaultRate: usually(
+      0.8,
+      focus === 'outbox' ? pick([0.1, 0.3]) : pick([0.03, 0.1, 0.3]),
+      0,
+    ),
     latencyMs: focus === 'budget' ? pick([400, 2000, 3000]) : pick([5, 50, 400, 2000]),
     endsWithReconcile: chance(0.3),
     budgetLosses: focus === 'budget' ? usually(0.5, 4, 0) : usually(0.25, 1, 0),
@@ -94,7 +105,11 @@ const faults: readonly [FaultKind, ...FaultKind[]] = [
 ]
 
 /** Answers that take long are rare, as everything polls meanwhile. */
-export function chooseDelivery({ random, chance, pick, int }: Scheduler, plan: Plan, isCalm: boolean): Delivery {
+export function chooseDelivery(
+  { random, chance, pick, int }: Scheduler,
+  plan: Plan,
+  isCalm: boolean,
+): Delivery {
   const latency = () => Math.round(plan.latencyMs * (isCalm ? 0.2 : 1) * -Math.log(1 - random()))
   const delivery: Delivery = { fault: null, lost: null, outMs: latency(), backMs: latency() }
   if (isCalm || !chance(plan.networkFaultRate)) return delivery

@@ -1,4 +1,7 @@
-/** Starts simulated processes, and ends them: by themselves, by a crash, by SIGTERM, or suspended for a while. */
+/**
+ * Starts simulated processes, and ends them: by themselves, by a crash, by SIGTERM, or suspended
+ * for a while.
+ */
 import { UserError } from '../../src/values/user-error.ts'
 import type { Plan } from './plan.ts'
 import type { Program, ProgramDeps } from './program.ts'
@@ -19,7 +22,10 @@ export type Spawn = (name: string, program: Program, onEnd?: () => void) => void
 
 export type Processes = {
   readonly spawn: Spawn
-  /** Called when a request leaves or its answer has come: ends the run there, or soon after, if the plan says so. */
+  /**
+   * Called when a request leaves or its answer has come: ends the run there, or soon after, if the
+   * plan says so.
+   */
   readonly onRequest: (process: SimulatedProcess) => void
 }
 
@@ -27,7 +33,15 @@ export type Processes = {
 const maxItemsUntilEnd = 20
 
 export function createProcess(name: string, pid: number, container: string): SimulatedProcess {
-  return { name, pid, container, isDead: false, isSliceOver: false, isInTransaction: false, suspendedUntil: 0 }
+  return {
+    name,
+    pid,
+    container,
+    isDead: false,
+    isSliceOver: false,
+    isInTransaction: false,
+    suspendedUntil: 0,
+  }
 }
 
 export function createProcesses({ deps, plan, all, state, onError }: SpawnDeps): Processes {
@@ -41,7 +55,12 @@ export function createProcesses({ deps, plan, all, state, onError }: SpawnDeps):
   })
 
   function onRequest(process: SimulatedProcess): void {
-    if (state.isCalm || !process.name.startsWith('sync') || !scheduler.chance(plan.interruptionRate)) return
+    if (
+      state.isCalm ||
+      !process.name.startsWith('sync') ||
+      !scheduler.chance(plan.interruptionRate)
+    )
+      return
     const how = scheduler.pick(['is killed', 'gets SIGTERM', 'ends its time slice'])
     const end = () => {
       scheduler.log(process.name, `${how}, at a request`)
@@ -61,12 +80,19 @@ export function createProcesses({ deps, plan, all, state, onError }: SpawnDeps):
     // Others ask for the lock every few milliseconds, which costs more than it shows.
     const ms = process.isInTransaction ? 200 : scheduler.pick([2000, 15_000, 70_000, 130_000])
     process.suspendedUntil = scheduler.now() + ms
-    scheduler.addToTrace(process.name, `is suspended for ${ms / 1000} s${what === '' ? '' : ` before: ${what}`}`)
+    scheduler.addToTrace(
+      process.name,
+      `is suspended for ${ms / 1000} s${what === '' ? '' : ` before: ${what}`}`,
+    )
   }
 
   const spawn: Spawn = (name, program, onEnd = () => {}) => {
     const pid = 100 + all.length
-    const process = createProcess(`${name}#${pid}`, pid, plan.hasContainers ? `container-${pid}` : 'machine')
+    const process = createProcess(
+      `${name}#${pid}`,
+      pid,
+      plan.hasContainers ? `container-${pid}` : 'machine',
+    )
     all.push(process)
     state.running += 1
     const end = (how: string) => {
@@ -80,12 +106,16 @@ export function createProcesses({ deps, plan, all, state, onError }: SpawnDeps):
     const termination = new AbortController()
     terminations.set(process, termination)
     if (!state.isCalm && scheduler.chance(plan.terminationRate))
-      scheduler.schedule(process, scheduler.int(50, 8000), 'gets SIGTERM', () => termination.abort())
+      scheduler.schedule(process, scheduler.int(50, 8000), 'gets SIGTERM', () =>
+        termination.abort(),
+      )
     const onThrown = (error: unknown) => {
       if (!(error instanceof UserError)) onError(error)
       end(error instanceof UserError ? `ends: ${error.what}: ${error.why}` : 'crashes')
     }
-    currentProcess.run(process, () => program(deps, process, termination.signal)).then(() => end('ends'), onThrown)
+    currentProcess
+      .run(process, () => program(deps, process, termination.signal))
+      .then(() => end('ends'), onThrown)
   }
   return { spawn, onRequest }
 }

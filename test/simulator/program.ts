@@ -1,4 +1,7 @@
-/** What a simulated process runs: `sync` and `push` as the program assembles them, and a person who uses the queue. */
+/**
+ * What a simulated process runs: `sync` and `push` as the program assembles them, and a person who
+ * uses the queue.
+ */
 
 import { type Logger, pino } from 'pino'
 import type { Warehouse } from '../../src/app/open.ts'
@@ -26,7 +29,11 @@ export type ProgramDeps = {
 }
 
 /** One run of a command in a process of its own. `signal`: SIGTERM. */
-export type Program = (deps: ProgramDeps, process: SimulatedProcess, signal: AbortSignal) => Promise<void>
+export type Program = (
+  deps: ProgramDeps,
+  process: SimulatedProcess,
+  signal: AbortSignal,
+) => Promise<void>
 
 export const mirroredStreams = ['conversations', 'messages', 'visitors', 'calls'] as const
 
@@ -37,9 +44,17 @@ export const syncProgram =
       const { project } = deps
       const isSliceOver = () => process.isSliceOver
       const requests = { signal, log, connections, onProgress: () => {} }
-      // Facts are derived from rows that are committed, and nothing here depends on them: they would double the statements.
+      // Facts are derived from rows that are committed, and nothing here depends on them: they
+      // would double the statements.
       const facts = { maxFactsMs: 0 }
-      const options = { ...requests, ...facts, mode, streams: mirroredStreams, wait: false, isSliceOver }
+      const options = {
+        ...requests,
+        ...facts,
+        mode,
+        streams: mirroredStreams,
+        wait: false,
+        isSliceOver,
+      }
       const lock = await acquireLocks(warehouse, project, options)
       const { run } = await runSyncUnderLock(lock, warehouse, budgets, project, options)
       deps.scheduler.log(process.name, `has synced (${mode}): ${run.outcome}`)
@@ -49,12 +64,17 @@ export const pushProgram =
   (despiteFailures: boolean): Program =>
   (deps, process, signal) =>
     withProgram(deps, process, signal, ({ warehouse, budgets, log, connections }) =>
-      withService(deps.project, budgets.forProject(deps.project), { signal, log, connections }, async (service) => {
-        const writebacks = await writebackDeps(warehouse, deps.project, service, log)
-        const options = { maxConcurrentLanes, despiteFailures, pollMs, onProgress: () => {} }
-        const { outcomes } = await sendQueued(writebacks, options)
-        deps.scheduler.log(process.name, `has pushed: ${JSON.stringify(outcomes.counts)}`)
-      }),
+      withService(
+        deps.project,
+        budgets.forProject(deps.project),
+        { signal, log, connections },
+        async (service) => {
+          const writebacks = await writebackDeps(warehouse, deps.project, service, log)
+          const options = { maxConcurrentLanes, despiteFailures, pollMs, onProgress: () => {} }
+          const { outcomes } = await sendQueued(writebacks, options)
+          deps.scheduler.log(process.name, `has pushed: ${JSON.stringify(outcomes.counts)}`)
+        },
+      ),
     )
 
 /** Seldom, as each look costs several statements and changes little. */
@@ -63,14 +83,21 @@ const pollMs: Ms = 4000
 /** Spends the budget as fast as it is allowed to. */
 export const readProgram: Program = (deps, process, signal) =>
   withProgram(deps, process, signal, ({ budgets, log, connections }) =>
-    withService(deps.project, budgets.forProject(deps.project), { signal, log, connections }, async ({ client }) => {
-      const readAll = async () => {
-        for (let n = 0; n < 4; n += 1) await client.get(availability.path(deps.project.projectId), {}, 'fresh')
-      }
-      const results = await Promise.allSettled(Array.from({ length: 6 }, readAll))
-      for (const result of results)
-        if (result.status === 'rejected' && !(result.reason instanceof ApiError)) throw result.reason
-    }),
+    withService(
+      deps.project,
+      budgets.forProject(deps.project),
+      { signal, log, connections },
+      async ({ client }) => {
+        const readAll = async () => {
+          for (let n = 0; n < 4; n += 1)
+            await client.get(availability.path(deps.project.projectId), {}, 'fresh')
+        }
+        const results = await Promise.allSettled(Array.from({ length: 6 }, readAll))
+        for (const result of results)
+          if (result.status === 'rejected' && !(result.reason instanceof ApiError))
+            throw result.reason
+      },
+    ),
   )
 
 type Resources = {
@@ -87,7 +114,11 @@ async function withProgram(
   work: (resources: Resources) => Promise<void>,
 ): Promise<void> {
   const log = createProcessLog(deps, process)
-  const warehouse = await deps.database.open(deps.scheduler, process, createWarehouseRetry({ signal }))
+  const warehouse = await deps.database.open(
+    deps.scheduler,
+    process,
+    createWarehouseRetry({ signal }),
+  )
   const budgets = await openRequestBudgets('embedded', warehouse, log)
   try {
     await work({ warehouse, budgets, log, connections: deps.network.connectionsOf(process) })
@@ -101,6 +132,13 @@ const silent = pino({ level: 'silent' })
 /** What the program itself logs is part of the trace. */
 function createProcessLog({ scheduler }: ProgramDeps, process: SimulatedProcess): Logger {
   if (!scheduler.isTracing) return silent
-  const settings = { level: 'debug', timestamp: false, base: null, formatters: { level: () => ({}) } }
-  return pino(settings, { write: (line: string) => scheduler.addToTrace(process.name, `logs ${line.trim()}`) })
+  const settings = {
+    level: 'debug',
+    timestamp: false,
+    base: null,
+    formatters: { level: () => ({}) },
+  }
+  return pino(settings, {
+    write: (line: string) => scheduler.addToTrace(process.name, `logs ${line.trim()}`),
+  })
 }

@@ -1,9 +1,11 @@
 /**
- * `node test/simulator/replay.ts SEED`: replays one schedule and prints its trace. With `SEED COUNT` it runs so many and
- * prints the trace of the first that fails; with `--all SEED COUNT` it names every seed that fails, without traces.
- * `--digests SEED COUNT` also prints the digest of each, to compare machines and versions. `--twice SEED COUNT` only tells
- * whether a schedule differs from itself, and where first. `--lists`: worlds with lists of all kinds, whose
- * reading is ended at any request; `--undisturbed-lists`: the same ones without that. `--template=PATH`: see `makeTemplate`.
+ * `node test/simulator/replay.ts SEED`: replays one schedule and prints its trace. With `SEED
+ * COUNT` it runs so many and prints the trace of the first that fails; with `--all SEED COUNT` it
+ * names every seed that fails, without traces. `--digests SEED COUNT` also prints the digest of
+ * each, to compare machines and versions. `--twice SEED COUNT` only tells whether a schedule
+ * differs from itself, and where first. `--lists`: worlds with lists of all kinds, whose reading is
+ * ended at any request; `--undisturbed-lists`: the same ones without that. `--template=PATH`: see
+ * `makeTemplate`.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -52,14 +54,19 @@ async function runOnce(database: SimulatedDatabase): Promise<void> {
     if (isBroken) process.exitCode = 1
     if (has('--digests')) print(`seed ${seed} has the digest ${formatDigest(result.digest)}`)
     if (count === 1 || (isBroken && !has('--all'))) await printTrace(result, database, records)
-    if (count === 1 || isBroken) print(`seed ${seed}: ${isBroken ? result.failures.join('; ') : 'every promise holds'}`)
+    if (count === 1 || isBroken)
+      print(`seed ${seed}: ${isBroken ? result.failures.join('; ') : 'every promise holds'}`)
     if (isBroken && !has('--all')) break
   }
   const tookMs = Math.round(performance.now() - began)
   print(`${items} items, ${Math.round(virtualMs / 1000)} s of virtual time, in ${tookMs} ms`)
 }
 
-async function printTrace({ seed, items, digest }: ScheduleResult, database: SimulatedDatabase, records: RunRecords) {
+async function printTrace(
+  { seed, items, digest }: ScheduleResult,
+  database: SimulatedDatabase,
+  records: RunRecords,
+) {
   const trace: TraceLine[] = []
   const traced = await runSchedule(seed, database, { ...records, trace }, kind)
   print(formatTrace(trace))

@@ -1,7 +1,8 @@
 /**
- * The one scheduler of a simulated world: virtual time, a queue of what can happen next, and a seeded random number
- * generator that makes every choice. Nothing runs by itself: what real code waits for (a timer, a statement, a response)
- * is an item of the queue, so the same seed gives the same schedule.
+ * The one scheduler of a simulated world: virtual time, a queue of what can happen next, and a
+ * seeded random number generator that makes every choice. Nothing runs by itself: what real code
+ * waits for (a timer, a statement, a response) is an item of the queue, so the same seed gives the
+ * same schedule.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as realImmediate } from 'node:timers'
@@ -35,10 +36,15 @@ export type Item = {
 
 export type TraceLine = { readonly at: Ms; readonly who: string; readonly what: string }
 
-/** `lists`: services with lists of all kinds, whose reading is ended at any request; `undisturbed lists`: without that. */
+/**
+ * `lists`: services with lists of all kinds, whose reading is ended at any request; `undisturbed
+ * lists`: without that.
+ */
 export type WorldKind = 'any' | 'lists' | 'undisturbed lists'
 
-/** What is kept of a run, for people and for a comparison. `digest`: it takes a tenth of the time. */
+/**
+ * What is kept of a run, for people and for a comparison. `digest`: it takes a tenth of the time.
+ */
 export type RunRecords = {
   readonly trace?: TraceLine[]
   readonly recording?: Recording
@@ -53,7 +59,10 @@ export class ScheduleError extends Error {}
 const maxItems = 60_000
 const maxVirtualMs: Ms = 6 * 3_600_000
 
-/** The process whose code runs now; null: the world itself; undefined: code that has nothing to do with the simulation. */
+/**
+ * The process whose code runs now; null: the world itself; undefined: code that has nothing to do
+ * with the simulation.
+ */
 export const currentProcess = new AsyncLocalStorage<SimulatedProcess | null>()
 
 /** `onItem`: called before each item of a process; it may kill or suspend the process. */
@@ -86,7 +95,12 @@ export function createScheduler(seed: number, { trace, recording, ...records }: 
   }
 
   /** What is due at the same time runs in random order. */
-  function schedule(owner: SimulatedProcess | null, delayMs: Ms, what: string, run: () => void): Item {
+  function schedule(
+    owner: SimulatedProcess | null,
+    delayMs: Ms,
+    what: string,
+    run: () => void,
+  ): Item {
     const item: Item = {
       owner,
       what,
@@ -99,7 +113,10 @@ export function createScheduler(seed: number, { trace, recording, ...records }: 
     return item
   }
 
-  /** The next item of a process that lives and is not suspended; most timers are cancelled before they are due. */
+  /**
+   * The next item of a process that lives and is not suspended; most timers are cancelled before
+   * they are due.
+   */
   function takeNext(): Item | undefined {
     for (;;) {
       const item = queue.shift()
@@ -113,7 +130,10 @@ export function createScheduler(seed: number, { trace, recording, ...records }: 
     }
   }
 
-  /** Runs items until `isOver`. Throws ScheduleError if nothing is left that could happen, or far too much. */
+  /**
+   * Runs items until `isOver`. Throws ScheduleError if nothing is left that could happen, or far
+   * too much.
+   */
   async function run(isOver: () => boolean): Promise<void> {
     for (;;) {
       await new Promise((resolve) => realImmediate(resolve))
@@ -143,7 +163,8 @@ export function createScheduler(seed: number, { trace, recording, ...records }: 
     random,
     int,
     chance: (share: number) => share > 0 && random() < share,
-    pick: <const T>(choices: readonly [T, ...T[]]): T => choices[int(0, choices.length - 1)] ?? choices[0],
+    pick: <const T>(choices: readonly [T, ...T[]]): T =>
+      choices[int(0, choices.length - 1)] ?? choices[0],
     log,
     /** What only a trace has: it must not change the digest. */
     addToTrace,

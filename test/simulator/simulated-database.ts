@@ -1,7 +1,8 @@
 /**
- * One SQLite file in memory, with a real connection for each process. Every statement is an item of the schedule, so that
- * processes interleave between any two of them, and a process can die there: its open transaction is rolled back. File and
- * connections serve one schedule after the other, because opening them takes longer than a schedule.
+ * One SQLite file in memory, with a real connection for each process. Every statement is an item of
+ * the schedule, so that processes interleave between any two of them, and a process can die there:
+ * its open transaction is rolled back. File and connections serve one schedule after the other,
+ * because opening them takes longer than a schedule.
  */
 
 import { copyFileSync, rmSync } from 'node:fs'
@@ -23,7 +24,11 @@ type RealPool = { readonly pool: ConnectionPool; readonly run: DbConnection['run
 const keptTables = /^(sqlite_|sync_schema|discovered_fields|dim_|facts_state)/
 
 /** `template`: a warehouse whose columns are known, which is copied to `path`. */
-export function createSimulatedDatabase(template: string, path: string, addFunctions = addVirtualFunctions) {
+export function createSimulatedDatabase(
+  template: string,
+  path: string,
+  addFunctions = addVirtualFunctions,
+) {
   /** Connections of processes that have ended, to be used again. */
   const idle: RealPool[] = []
   const inUse = new Map<SimulatedProcess, RealPool>()
@@ -32,7 +37,10 @@ export function createSimulatedDatabase(template: string, path: string, addFunct
   function openOwn() {
     copyFileSync(template, path)
     const database = new Database(path)
-    const tables = database.prepare<[], string>(`select name from sqlite_master where type = 'table'`).pluck().all()
+    const tables = database
+      .prepare<[], string>(`select name from sqlite_master where type = 'table'`)
+      .pluck()
+      .all()
     // The tables of a full-text index follow it.
     const emptied = tables.filter((name) => !keptTables.test(name) && !/^search_words_/.test(name))
     return { database, version: schemaVersion(database), emptied }
@@ -69,7 +77,8 @@ export function createSimulatedDatabase(template: string, path: string, addFunct
 
   /** Every row of every table that a schedule may change. */
   function* contents(): Generator<Event> {
-    for (const table of own.emptied) yield [table, own.database.prepare(`select * from "${table}"`).all()]
+    for (const table of own.emptied)
+      yield [table, own.database.prepare(`select * from "${table}"`).all()]
   }
 
   async function close(): Promise<void> {
@@ -83,7 +92,11 @@ export function createSimulatedDatabase(template: string, path: string, addFunct
   return {
     /** For whatever watches the database: its statements are no items of the schedule. */
     observing: () => own.database,
-    open: async (scheduler: Scheduler, process: SimulatedProcess, retry = noRetry): Promise<Warehouse> => {
+    open: async (
+      scheduler: Scheduler,
+      process: SimulatedProcess,
+      retry = noRetry,
+    ): Promise<Warehouse> => {
       const real = await openReal()
       inUse.set(process, real)
       const pool = scheduledPool(scheduler, process, real)
@@ -114,8 +127,15 @@ function schemaVersion(database: Database.Database): unknown {
   return database.pragma('schema_version', { simple: true })
 }
 
-/** A process has one connection; whoever in it gets it first is decided by the pool itself, as in production. */
-function scheduledPool(scheduler: Scheduler, process: SimulatedProcess, real: RealPool): ConnectionPool {
+/**
+ * A process has one connection; whoever in it gets it first is decided by the pool itself, as in
+ * production.
+ */
+function scheduledPool(
+  scheduler: Scheduler,
+  process: SimulatedProcess,
+  real: RealPool,
+): ConnectionPool {
   let lastRelease: Promise<void> = Promise.resolve()
   const acquire = async (): Promise<DbConnection> => {
     const previous = lastRelease
@@ -135,7 +155,12 @@ function scheduledPool(scheduler: Scheduler, process: SimulatedProcess, real: Re
     }
     return { run, release: () => resolve() }
   }
-  const openSeparate = (): ConnectionPool => ({ kind: 'sqlite', acquire, openSeparate, close: async () => {} })
+  const openSeparate = (): ConnectionPool => ({
+    kind: 'sqlite',
+    acquire,
+    openSeparate,
+    close: async () => {},
+  })
   return { kind: 'sqlite', acquire, openSeparate, close: async () => {} }
 }
 

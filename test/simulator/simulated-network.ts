@@ -1,6 +1,7 @@
 /**
- * The network between the client and the sandbox, without sockets: a request leaves, arrives, is answered, and its answer
- * arrives, each an item of the schedule with a delay of its own, and each may fail.
+ * The network between the client and the sandbox, without sockets: a request leaves, arrives, is
+ * answered, and its answer arrives, each an item of the schedule with a delay of its own, and each
+ * may fail.
  */
 import type { Dispatcher } from 'undici'
 import type { FaultKind } from '../../src/sandbox/faults.ts'
@@ -20,7 +21,11 @@ export type Delivery = {
   readonly backMs: Ms
 }
 
-export type NetworkRequest = { readonly method: string; readonly path: string; readonly body: string | null }
+export type NetworkRequest = {
+  readonly method: string
+  readonly path: string
+  readonly body: string | null
+}
 
 export type NetworkDeps = {
   readonly scheduler: Scheduler
@@ -48,7 +53,12 @@ export function createSimulatedNetwork(deps: NetworkDeps) {
   }
 }
 
-function startExchange(deps: NetworkDeps, process: SimulatedProcess, options: DispatchOptions, handler: Handler): void {
+function startExchange(
+  deps: NetworkDeps,
+  process: SimulatedProcess,
+  options: DispatchOptions,
+  handler: Handler,
+): void {
   const { scheduler } = deps
   const request: NetworkRequest = {
     method: options.method,
@@ -63,7 +73,8 @@ function startExchange(deps: NetworkDeps, process: SimulatedProcess, options: Di
   }
   // What the client uses of it.
   const controller = { abort } as unknown as Dispatcher.DispatchController
-  const fail = (code: string) => handler.onResponseError?.(controller, Object.assign(new Error(code), { code }))
+  const fail = (code: string) =>
+    handler.onResponseError?.(controller, Object.assign(new Error(code), { code }))
   const reset = () => fail('ECONNRESET')
   const inProcess = (delayMs: Ms, what: string, run: () => void) =>
     scheduler.schedule(process, delayMs, what, () => {
@@ -77,7 +88,8 @@ function startExchange(deps: NetworkDeps, process: SimulatedProcess, options: Di
     deps.onLeave(process, request)
     if (delivery.lost === 'request')
       return void inProcess(delivery.outMs, `loses the connection, ${name} did not arrive`, reset)
-    // A client that gives up closes the connection. One that dies leaves what it has sent on its way.
+    // A client that gives up closes the connection. One that dies leaves what it has sent on its
+    // way.
     scheduler.schedule(null, delivery.outMs, '', () => {
       if (!exchange.isAborted) arrive(name)
     })
@@ -91,24 +103,37 @@ function startExchange(deps: NetworkDeps, process: SimulatedProcess, options: Di
     scheduler.log('service', `${outcome}${delivery.fault === null ? '' : ` (${delivery.fault})`}`)
     scheduler.record(request.body, response.headers, response.body)
     if (delivery.lost === 'silence') return
-    if (delivery.lost === 'response') return void inProcess(delivery.backMs, `loses the answer to ${name}`, reset)
-    inProcess(delivery.backMs, `gets ${response.status} for ${name}`, () => deliver(response, received))
+    if (delivery.lost === 'response')
+      return void inProcess(delivery.backMs, `loses the answer to ${name}`, reset)
+    inProcess(delivery.backMs, `gets ${response.status} for ${name}`, () =>
+      deliver(response, received),
+    )
   }
 
   function deliver(response: ServiceResponse, received: ReceivedRequest): void {
     deps.onAnswer(process)
     const date = dateHeader(deps.sandbox.service, received.entry.number)
-    const headers = { ...response.headers, ...(date === null ? {} : { date }), 'x-request-id': received.requestId }
+    const headers = {
+      ...response.headers,
+      ...(date === null ? {} : { date }),
+      'x-request-id': received.requestId,
+    }
     handler.onResponseStart?.(controller, response.status, headers)
     const body = Buffer.from(response.body)
     const isTruncated = delivery.fault === 'truncated'
-    if (body.length > 0) handler.onResponseData?.(controller, isTruncated ? body.subarray(0, body.length >> 1) : body)
+    if (body.length > 0)
+      handler.onResponseData?.(controller, isTruncated ? body.subarray(0, body.length >> 1) : body)
     if (isTruncated) reset()
     else handler.onResponseEnd?.(controller, {})
   }
 }
 
-function receive({ sandbox }: NetworkDeps, options: DispatchOptions, request: NetworkRequest, fault: FaultKind | null) {
+function receive(
+  { sandbox }: NetworkDeps,
+  options: DispatchOptions,
+  request: NetworkRequest,
+  fault: FaultKind | null,
+) {
   const [path = '', search = ''] = request.path.split('?')
   const { service } = sandbox
   const headers = (options.headers ?? {}) as Record<string, string>

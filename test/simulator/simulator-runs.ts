@@ -1,6 +1,6 @@
 /**
- * Runs schedules for a test, with `replay.ts`, in a Node.js of its own: several of them run side by side, and none replaces
- * the clocks of the test runner.
+ * Runs schedules for a test, with `replay.ts`, in a Node.js of its own: several of them run side by
+ * side, and none replaces the clocks of the test runner.
  */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -19,22 +19,38 @@ type ReplayOptions = {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Rejects at the first schedule that breaks a promise, and names its seed, the command that replays it, and the end of its trace. */
-export async function runSchedules(first: number, count: number, signal: AbortSignal, ...options: readonly string[]) {
+/**
+ * Rejects at the first schedule that breaks a promise, and names its seed, the command that replays
+ * it, and the end of its trace.
+ */
+export async function runSchedules(
+  first: number,
+  count: number,
+  signal: AbortSignal,
+  ...options: readonly string[]
+) {
   await runReplay([...options, String(first), String(count)], { signal })
 }
 
 export const simulatorTemplate = () => makeOnce(`${sourceVersion()}-simulator.db`, makeTemplate)
 
 /** What it prints. Rejects if it fails. */
-export async function runReplay(words: readonly string[], { signal, nodeOptions = [], env }: ReplayOptions) {
+export async function runReplay(
+  words: readonly string[],
+  { signal, nodeOptions = [], env }: ReplayOptions,
+) {
   const template = `--template=${await simulatorTemplate()}`
   const options = { cwd: root, signal, maxBuffer: 1 << 28, env: { ...process.env, ...env } }
   return new Promise<string>((resolve, reject) => {
-    execFile(process.execPath, [...nodeOptions, replay, template, ...words], options, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout)
-      else reject(signal.aborted ? error : new Error(describeFailure(stdout, stderr)))
-    })
+    execFile(
+      process.execPath,
+      [...nodeOptions, replay, template, ...words],
+      options,
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout)
+        else reject(signal.aborted ? error : new Error(describeFailure(stdout, stderr)))
+      },
+    )
   })
 }
 

@@ -1,4 +1,7 @@
-/** The warehouse that every schedule begins with: without rows, but with the columns that the sandbox's fields become. */
+/**
+ * The warehouse that every schedule begins with: without rows, but with the columns that the
+ * sandbox's fields become.
+ */
 import { copyFileSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { openWarehouse } from '../../src/app/open.ts'
@@ -18,7 +21,10 @@ export async function makeTemplate(path: string): Promise<void> {
   rmSync(`${path}.empty`)
 }
 
-/** Triggers keep logs from being deleted, but every schedule begins with empty ones. Opening asks that they are there. */
+/**
+ * Triggers keep logs from being deleted, but every schedule begins with empty ones. Opening asks
+ * that they are there.
+ */
 function prepareForSchedules(path: string): void {
   const database = new Database(path)
   const guards = database

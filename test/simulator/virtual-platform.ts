@@ -1,8 +1,8 @@
 /**
- * What Node offers to a process, replaced while a schedule runs: clocks, timers, random numbers, and who a process is.
- * Production code needs no changes for it, and nothing of it escapes the scheduler. What else runs in this process (the
- * test runner, what an earlier test has left behind) keeps the real ones: it must neither change a schedule nor have its
- * timers end with it.
+ * What Node offers to a process, replaced while a schedule runs: clocks, timers, random numbers,
+ * and who a process is. Production code needs no changes for it, and nothing of it escapes the
+ * scheduler. What else runs in this process (the test runner, what an earlier test has left behind)
+ * keeps the real ones: it must neither change a schedule nor have its timers end with it.
  */
 import crypto from 'node:crypto'
 import fs from 'node:fs'
@@ -10,7 +10,13 @@ import { syncBuiltinESMExports } from 'node:module'
 import os from 'node:os'
 import timersPromises from 'node:timers/promises'
 import type { Ms } from '../../src/values/time.ts'
-import { currentProcess, epoch, type Item, type Scheduler, type SimulatedProcess } from './scheduler.ts'
+import {
+  currentProcess,
+  epoch,
+  type Item,
+  type Scheduler,
+  type SimulatedProcess,
+} from './scheduler.ts'
 
 export type Platform = {
   readonly scheduler: Scheduler
@@ -20,8 +26,8 @@ export type Platform = {
 }
 
 /**
- * What clocks that are never set show when a schedule starts: the same each time. Not much later, as nanoseconds have to be
- * exact in a number.
+ * What clocks that are never set show when a schedule starts: the same each time. Not much later,
+ * as nanoseconds have to be exact in a number.
  */
 const uptimeBase: Ms = 1e9
 
@@ -48,7 +54,9 @@ export function installPlatform(platform: Platform): () => void {
   }
 }
 
-/** Replaces the members for the code of the simulated world. Returns a function that restores them. */
+/**
+ * Replaces the members for the code of the simulated world. Returns a function that restores them.
+ */
 function replace(target: object, members: object): () => void {
   const restorers = Object.keys(members).map((name) => {
     const before = Object.getOwnPropertyDescriptor(target, name)
@@ -70,8 +78,9 @@ function replace(target: object, members: object): () => void {
 }
 
 /**
- * A function that is one of the two, depending on who calls it: importers keep what they have imported. No Proxy, as a call
- * of one costs several times as much, and a schedule reads its clocks thousands of times.
+ * A function that is one of the two, depending on who calls it: importers keep what they have
+ * imported. No Proxy, as a call of one costs several times as much, and a schedule reads its clocks
+ * thousands of times.
  */
 function createSwitch(real: object, simulated: object): object {
   const [realCall, simulatedCall] = [real as Call, simulated as Call]
@@ -115,8 +124,10 @@ function createTimers({ schedule }: Scheduler) {
   }
   type Callback = (...values: unknown[]) => void
   return {
-    setTimeout: (run: Callback, ms = 1, ...values: unknown[]) => start(() => run(...values), ms, false),
-    setInterval: (run: Callback, ms = 1, ...values: unknown[]) => start(() => run(...values), ms, true),
+    setTimeout: (run: Callback, ms = 1, ...values: unknown[]) =>
+      start(() => run(...values), ms, false),
+    setInterval: (run: Callback, ms = 1, ...values: unknown[]) =>
+      start(() => run(...values), ms, true),
     setImmediate: (run: Callback, ...values: unknown[]) => start(() => run(...values), 0, false),
     clearTimeout: stop,
     clearInterval: stop,
@@ -143,7 +154,10 @@ function createTimerPromises({ schedule }: Scheduler) {
   return { setTimeout: sleep, setImmediate: (value?: unknown) => sleep(0, value) }
 }
 
-/** Like `AbortSignal.any`, whose signals Node never frees while they have listeners, as those of killed processes do. */
+/**
+ * Like `AbortSignal.any`, whose signals Node never frees while they have listeners, as those of
+ * killed processes do.
+ */
 function combineSignals(signals: Iterable<AbortSignal>): AbortSignal {
   const combined = new AbortController()
   for (const signal of signals) {
@@ -154,21 +168,31 @@ function combineSignals(signals: Iterable<AbortSignal>): AbortSignal {
 }
 
 function createRandomBytes({ random }: Scheduler) {
-  const randomBytes = (size: number) => Buffer.from(Array.from({ length: size }, () => Math.floor(random() * 256)))
+  const randomBytes = (size: number) =>
+    Buffer.from(Array.from({ length: size }, () => Math.floor(random() * 256)))
   const randomUUID = () => {
     const hex = randomBytes(16).toString('hex')
-    return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+    return [
+      hex.slice(0, 8),
+      hex.slice(8, 12),
+      hex.slice(12, 16),
+      hex.slice(16, 20),
+      hex.slice(20),
+    ].join('-')
   }
   return { randomBytes, randomUUID }
 }
 
 function createProcess({ processes }: Platform, uptime: () => Ms) {
-  const isAlive = (pid: number) => processes().some((process) => process.pid === pid && !process.isDead)
+  const isAlive = (pid: number) =>
+    processes().some((process) => process.pid === pid && !process.isDead)
   return {
     get pid() {
       return owner()?.pid ?? 1
     },
-    hrtime: Object.assign(() => [Math.floor(uptime() / 1000), 0], { bigint: () => BigInt(uptime()) * 1_000_000n }),
+    hrtime: Object.assign(() => [Math.floor(uptime() / 1000), 0], {
+      bigint: () => BigInt(uptime()) * 1_000_000n,
+    }),
     kill: (pid: number) => {
       if (!isAlive(pid)) throw Object.assign(new Error('kill ESRCH'), { code: 'ESRCH' })
       return true
@@ -192,6 +216,8 @@ function createProcFiles({ processes }: Platform) {
       return readFileSync(path, ...options)
     },
     readlinkSync: (path: fs.PathLike, ...options: [never]) =>
-      path === '/proc/self/ns/pid' ? (owner()?.container ?? 'world') : readlinkSync(path, ...options),
+      path === '/proc/self/ns/pid'
+        ? (owner()?.container ?? 'world')
+        : readlinkSync(path, ...options),
   }
 }

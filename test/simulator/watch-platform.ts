@@ -1,6 +1,7 @@
 /**
- * Loaded before everything else (`node --import`): fails a run in which a schedule reaches the machine's clocks, timers, random
- * numbers or threads. It may do so despite `virtual-platform.ts`, as where a module has kept a function since its import.
+ * Loaded before everything else (`node --import`): fails a run in which a schedule reaches the
+ * machine's clocks, timers, random numbers or threads. It may do so despite `virtual-platform.ts`,
+ * as where a module has kept a function since its import.
  */
 import crypto from 'node:crypto'
 import dns from 'node:dns'
@@ -17,7 +18,11 @@ type Call = (this: unknown, ...values: unknown[]) => unknown
 const reached = new Set<string>()
 
 /** Those that exist, by default every function. */
-function watch(label: string, target: object, names: readonly string[] = Object.keys(target)): void {
+function watch(
+  label: string,
+  target: object,
+  names: readonly string[] = Object.keys(target),
+): void {
   for (const name of names) {
     const real: unknown = Reflect.get(target, name)
     if (typeof real !== 'function' || isClass(name)) continue
@@ -41,8 +46,23 @@ watch('Date', Date, ['now'])
 watch('performance', performance, ['now'])
 watch('Math', Math, ['random'])
 watch('process.hrtime', process.hrtime, ['bigint'])
-watch('process', process, ['hrtime', 'uptime', 'cpuUsage', 'memoryUsage', 'resourceUsage', 'availableMemory'])
-watch('crypto', crypto, ['randomBytes', 'randomUUID', 'randomInt', 'randomFill', 'randomFillSync', 'scrypt', 'pbkdf2'])
+watch('process', process, [
+  'hrtime',
+  'uptime',
+  'cpuUsage',
+  'memoryUsage',
+  'resourceUsage',
+  'availableMemory',
+])
+watch('crypto', crypto, [
+  'randomBytes',
+  'randomUUID',
+  'randomInt',
+  'randomFill',
+  'randomFillSync',
+  'scrypt',
+  'pbkdf2',
+])
 watch('webcrypto', crypto.webcrypto, ['getRandomValues', 'randomUUID'])
 watch('os', os)
 watch('globalThis', globalThis, ['setTimeout', 'setInterval', 'setImmediate', 'fetch'])

@@ -1,4 +1,7 @@
-/** Runs one schedule: a world of processes over one database and one service, made and driven by a seed. */
+/**
+ * Runs one schedule: a world of processes over one database and one service, made and driven by a
+ * seed.
+ */
 
 import { listStreamNames } from '../../schema/stream-specs.ts'
 import { openMirror } from '../../src/app/facts.ts'
@@ -9,10 +12,24 @@ import { createMemorySandbox, type MemorySandbox } from '../../src/sandbox/memor
 import { secret } from '../../src/values/secret.ts'
 import type { Ms } from '../../src/values/time.ts'
 import { scheduleChanges } from './changes.ts'
-import { checkBudget, checkIncremental, checkLists, checkMessages, checkMirror, checkWritebacks } from './checks.ts'
+import {
+  checkBudget,
+  checkIncremental,
+  checkLists,
+  checkMessages,
+  checkMirror,
+  checkWritebacks,
+} from './checks.ts'
 import { createListsPlan } from './lists-plan.ts'
 import { createObserver } from './observer.ts'
-import { chooseDelivery, createPlan, lookBackMs, type Plan, verifyAfterMs, windowMs } from './plan.ts'
+import {
+  chooseDelivery,
+  createPlan,
+  lookBackMs,
+  type Plan,
+  verifyAfterMs,
+  windowMs,
+} from './plan.ts'
 import { createProcess, createProcesses, type Processes } from './processes.ts'
 import { type Program, pushProgram, readProgram, syncProgram } from './program.ts'
 import {
@@ -52,8 +69,10 @@ export async function runSchedule(
     await runPhases(world, clock)
   })
   scheduler.record(...failures)
-  // What no statement has read may still be from the machine. Only where runs are compared, to save time elsewhere.
-  if (records.recording !== undefined) for (const table of database.contents()) scheduler.record(...table)
+  // What no statement has read may still be from the machine. Only where runs are compared, to save
+  // time elsewhere.
+  if (records.recording !== undefined)
+    for (const table of database.contents()) scheduler.record(...table)
   await database.reset()
   const items = scheduler.itemCount()
   return { seed, failures, items, digest: scheduler.digest(), virtualMs: scheduler.now(), plan }
@@ -64,11 +83,14 @@ export async function runQuietSync(database: SimulatedDatabase): Promise<void> {
   const scheduler = createScheduler(1, {})
   const size = { ...createPlan(scheduler).size, conversations: 40, visitors: 40, calls: 40 }
   const plan = { ...createPlan(scheduler), size }
-  const failures = await inWorld({ seed: 1, plan, scheduler, database, clock: { wallOffset: 0 } }, (world) => {
-    world.state.isCalm = true
-    world.spawn('sync', syncProgram('incremental'))
-    return scheduler.run(() => world.state.running === 0)
-  })
+  const failures = await inWorld(
+    { seed: 1, plan, scheduler, database, clock: { wallOffset: 0 } },
+    (world) => {
+      world.state.isCalm = true
+      world.spawn('sync', syncProgram('incremental'))
+      return scheduler.run(() => world.state.running === 0)
+    },
+  )
   if (failures.length > 0) throw new Error(failures.join())
 }
 
@@ -81,10 +103,17 @@ type WorldOptions = {
 }
 
 /** Returns the promises that were broken. */
-async function inWorld(options: WorldOptions, work: (world: World) => Promise<void>): Promise<readonly string[]> {
+async function inWorld(
+  options: WorldOptions,
+  work: (world: World) => Promise<void>,
+): Promise<readonly string[]> {
   const { scheduler, clock } = options
   const processes: SimulatedProcess[] = []
-  const restore = installPlatform({ scheduler, processes: () => processes, wallOffset: () => clock.wallOffset })
+  const restore = installPlatform({
+    scheduler,
+    processes: () => processes,
+    wallOffset: () => clock.wallOffset,
+  })
   try {
     return await currentProcess.run(null, async () => {
       const world = createWorld(options, processes)
@@ -99,7 +128,12 @@ async function inWorld(options: WorldOptions, work: (world: World) => Promise<vo
 export type World = ReturnType<typeof createWorld>
 
 function createWorld({ seed, plan, scheduler, database }: WorldOptions, all: SimulatedProcess[]) {
-  const sandbox = createMemorySandbox({ id: projectId, seed, size: plan.size, switches: plan.switches })
+  const sandbox = createMemorySandbox({
+    id: projectId,
+    seed,
+    size: plan.size,
+    switches: plan.switches,
+  })
   const failures: string[] = []
   const state = { isCalm: false, running: 0 }
   const report = (failure: string) => {
@@ -192,7 +226,8 @@ async function runPhases(world: World, clock: { wallOffset: Ms }): Promise<void>
   }
   if (plan.syncers > 0 && plan.endsWithReconcile) {
     // It would continue, and not read again what a killed one had read before the last changes.
-    if (await isReconcileUnfinished(warehouse, sandbox)) await runQuietly('sync', syncProgram('reconcile'))
+    if (await isReconcileUnfinished(warehouse, sandbox))
+      await runQuietly('sync', syncProgram('reconcile'))
     await runQuietly('sync', syncProgram('reconcile'))
     if (plan.focus === 'lists')
       for (const check of [checkLists, checkMessages])
@@ -203,9 +238,14 @@ async function runPhases(world: World, clock: { wallOffset: Ms }): Promise<void>
   failures.push(...checkBudget(sandbox, windowMs))
 }
 
-async function isReconcileUnfinished(warehouse: Warehouse, { projectId }: MemorySandbox): Promise<boolean> {
+async function isReconcileUnfinished(
+  warehouse: Warehouse,
+  { projectId }: MemorySandbox,
+): Promise<boolean> {
   const mirror = openMirror(warehouse, projectId)
-  const positions = await Promise.all(listStreamNames.map((name) => mirror.readCursor(`${name}:whole`)))
+  const positions = await Promise.all(
+    listStreamNames.map((name) => mirror.readCursor(`${name}:whole`)),
+  )
   return positions.some((position) => position !== null)
 }
 
@@ -217,9 +257,15 @@ async function waitUntilNothingIsRecent({ scheduler }: World): Promise<void> {
 }
 
 /** Starts a command again and again until the world is calm, as a schedule or a person does. */
-function keepRunning({ scheduler, state, spawn }: World, name: string, count: number, program: () => Program): void {
+function keepRunning(
+  { scheduler, state, spawn }: World,
+  name: string,
+  count: number,
+  program: () => Program,
+): void {
   const start = () => {
-    if (!state.isCalm) spawn(name, program(), () => scheduler.schedule(null, scheduler.int(10, 10_000), '', start))
+    if (!state.isCalm)
+      spawn(name, program(), () => scheduler.schedule(null, scheduler.int(10, 10_000), '', start))
   }
   for (let n = 0; n < count; n += 1) scheduler.schedule(null, scheduler.int(0, 2000), '', start)
 }

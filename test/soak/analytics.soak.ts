@@ -1,4 +1,7 @@
-/** Longer versions of the golden tables: more worlds, all of them on every database, with every time zone. */
+/**
+ * Longer versions of the golden tables: more worlds, all of them on every database, with every time
+ * zone.
+ */
 
 import { testGoldenCommits } from '../analytics/sql/golden-commits.ts'
 import { testGoldenWorlds } from '../analytics/sql/golden-worlds.ts'

@@ -1,4 +1,6 @@
-/** A thousand rows, approved, stopped in the middle, resumed and taken back, with faults and kills. */
+/**
+ * A thousand rows, approved, stopped in the middle, resumed and taken back, with faults and kills.
+ */
 import { test } from 'vitest'
 import { type BatchScenario, runBatchScenario } from '../outbox/batch-scenario.ts'
 

@@ -6,7 +6,8 @@ import { startCountingService, startProcessGroup } from '../service/rate-limit/p
 import { injectFaults, storeKinds } from '../service/rate-limit/scenario.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 
-// The rate of a usual key, in shorter windows: the time of each grant weighs six times as much as in a minute.
+// The rate of a usual key, in shorter windows: the time of each grant weighs six times as much as
+// in a minute.
 const windowMs = 10_000
 const limit = 100
 const policy: BudgetPolicy = {
@@ -32,9 +33,9 @@ for (const count of [2, 4]) {
       const from = performance.now()
       await counter.next(3 * limit)
       const until = performance.now()
-      expect(countBetween(counter.arrivals, from, until) / ((until - from) / windowMs) / limit).toBeGreaterThanOrEqual(
-        0.92,
-      )
+      expect(
+        countBetween(counter.arrivals, from, until) / ((until - from) / windowMs) / limit,
+      ).toBeGreaterThanOrEqual(0.92)
       expect(maxInWindow(counter.arrivals, windowMs)).toBeLessThanOrEqual(Math.floor(0.98 * limit))
       expect(fleet.lost).toEqual([])
     },

@@ -1,4 +1,7 @@
-/** The connection of each operation breaks at every byte of its request, and at every byte of its response. */
+/**
+ * The connection of each operation breaks at every byte of its request, and at every byte of its
+ * response.
+ */
 import { test } from 'vitest'
 import { cutEverywhere, operationNames } from '../outbox/byte-cut-scenario.ts'
 

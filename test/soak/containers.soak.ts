@@ -1,6 +1,7 @@
 /**
- * The image and the fleet as they are deployed: mounts, users, rights, limits and signals are tried. There is no engine, and
- * no network of its own: `notTried` says what of an entry of docker-compose.yml is only read (test/deploy/deploy.test.ts).
+ * The image and the fleet as they are deployed: mounts, users, rights, limits and signals are
+ * tried. There is no engine, and no network of its own: `notTried` says what of an entry of
+ * docker-compose.yml is only read (test/deploy/deploy.test.ts).
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -9,18 +10,34 @@ import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { openWarehouse } from '../../src/app/open.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { buildImage, type ComposeService, containerOf, type Image, startContainer } from '../support/container.ts'
+import {
+  buildImage,
+  type ComposeService,
+  containerOf,
+  type Image,
+  startContainer,
+} from '../support/container.ts'
 import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { freePort } from '../support/private-server.ts'
 import { startPrivateRedis } from '../support/redis-server.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
 const root = new URL('../..', import.meta.url).pathname
-const worker: ComposeService = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { merge: true }).services
-  .worker
+const worker: ComposeService = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), {
+  merge: true,
+}).services.worker
 
 const tried = new Set([
-  ...['environment', 'read_only', 'cap_drop', 'security_opt', 'tmpfs', 'volumes', 'mem_limit', 'pids_limit'],
+  ...[
+    'environment',
+    'read_only',
+    'cap_drop',
+    'security_opt',
+    'tmpfs',
+    'volumes',
+    'mem_limit',
+    'pids_limit',
+  ],
   ...['stop_grace_period', 'image', 'build'],
 ])
 const notTried: Readonly<Record<string, string>> = {
@@ -50,7 +67,8 @@ async function serve(): Promise<Sandbox> {
 }
 
 /** The health check of the image, at the port of the test. */
-const healthcheckAt = (port: number) => image.healthcheck.map((part) => part.replace('8484', String(port)))
+const healthcheckAt = (port: number) =>
+  image.healthcheck.map((part) => part.replace('8484', String(port)))
 
 const isReady = async (port: number) => {
   const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null)
@@ -71,7 +89,10 @@ async function expectStop(container: Container): Promise<void> {
   const graceMs = Number(/^(\d+)s$/.exec(worker.stop_grace_period)?.[1]) * 1000
   const since = performance.now()
   container.stop()
-  expect([await container.ended, container.output()]).toEqual([0, expect.stringContaining('worker.stopping')])
+  expect([await container.ended, container.output()]).toEqual([
+    0,
+    expect.stringContaining('worker.stopping'),
+  ])
   expect(performance.now() - since).toBeLessThan(graceMs)
 }
 
@@ -84,12 +105,23 @@ function writable(container: Container, files: readonly string[]): readonly stri
     .filter((line) => line !== '')
 }
 
-const foreignFiles = ['/x', '/app/x', '/app/bin/deskmirror.js', '/app/node_modules/x', '/etc/x', '/usr/x', '/run/x']
+const foreignFiles = [
+  '/x',
+  '/app/x',
+  '/app/bin/deskmirror.js',
+  '/app/node_modules/x',
+  '/etc/x',
+  '/usr/x',
+  '/run/x',
+]
 
 /** The folder of docker-compose.yml, with the example of a configuration for these servers. */
 async function prepareFleet(sandbox: Sandbox) {
   const folder = createTempFolder()
-  const [postgres, redis] = [await startPrivatePostgres(), await startPrivateRedis({ durable: false })]
+  const [postgres, redis] = [
+    await startPrivatePostgres(),
+    await startPrivateRedis({ durable: false }),
+  ]
   onTestFinished(postgres.stop)
   onTestFinished(redis.stop)
   cpSync(join(root, 'deploy'), join(folder, 'deploy'), {
@@ -120,10 +152,13 @@ test('the files of the image belong to root, and its working folder to its user'
   }
   expect([image.user, image.workingFolder, image.stopSignal]).toEqual([1000, '/data', 'SIGTERM'])
   expect(at('/data')).toEqual([1000, 1000, '750'])
-  for (const path of ['/app', '/app/bin/deskmirror.js', '/app/node_modules/fastify']) expect(at(path)[0]).toBe(0)
+  for (const path of ['/app', '/app/bin/deskmirror.js', '/app/node_modules/fastify'])
+    expect(at(path)[0]).toBe(0)
 })
 
-test('two workers of the fleet become ready, mirror the service, and stop in time', { timeout: 600_000 }, async () => {
+test('two workers of the fleet become ready, mirror the service, and stop in time', {
+  timeout: 600_000,
+}, async () => {
   const sandbox = await serve()
   const { folder, databaseUrl } = await prepareFleet(sandbox)
   const start = async () => {
@@ -150,7 +185,8 @@ test('two workers of the fleet become ready, mirror the service, and stop in tim
   // As the guide says, in a terminal of its own.
   const warehouse = await openWarehouse(databaseUrl, { access: 'read' })
   onTestFinished(warehouse.close)
-  const counted = async () => Number((await warehouse.query('select count(*) as n from messages'))[0]?.['n'] ?? 0)
+  const counted = async () =>
+    Number((await warehouse.query('select count(*) as n from messages'))[0]?.['n'] ?? 0)
   await vi.waitUntil(async () => (await counted()) > 30, poll)
   expect(container.exec('node', '/app/bin/deskmirror.js', 'status')).toContain('messages')
   expect(await isReady(port)).toBe(true)
@@ -160,9 +196,14 @@ test('two workers of the fleet become ready, mirror the service, and stop in tim
 
 test('a worker whose working folder belongs to root says so, and ends with 2', async () => {
   const { folder } = await prepareFleet(await serve())
-  const container = await startContainer(image, { ...containerOf(worker, folder), tmpfs: ['/tmp', '/data'] })
+  const container = await startContainer(image, {
+    ...containerOf(worker, folder),
+    tmpfs: ['/tmp', '/data'],
+  })
   expect(await container.ended).toBe(2)
-  expect(container.output()).toContain('cannot work in the folder /data: this user may not enter it')
+  expect(container.output()).toContain(
+    'cannot work in the folder /data: this user may not enter it',
+  )
 })
 
 /** As an engine makes a volume: with the owner and the rights of the folder that it covers. */

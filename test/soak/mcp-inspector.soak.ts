@@ -1,4 +1,7 @@
-/** The inspector's command line drives every tool, over both databases. It has a hundred packages, so npx fetches it for this test only. */
+/**
+ * The inspector's command line drives every tool, over both databases. It has a hundred packages,
+ * so npx fetches it for this test only.
+ */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
@@ -12,12 +15,23 @@ for (const db of databases)
   test(`the inspector drives every tool — ${db.name}`, async () => {
     const { folder, env, warehouse } = await openMcpFixture(db)
     const variables = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`])
-    const inspector = ['--yes', '@modelcontextprotocol/inspector@2.12.0', '--cli', process.execPath, launcher, 'mcp']
+    const inspector = [
+      '--yes',
+      '@modelcontextprotocol/inspector@2.12.0',
+      '--cli',
+      process.execPath,
+      launcher,
+      'mcp',
+    ]
     const inspect = async (...args: readonly string[]) => {
-      const { stdout } = await run('npx', [...inspector, ...variables, '--method', ...args], { cwd: folder })
+      const { stdout } = await run('npx', [...inspector, ...variables, '--method', ...args], {
+        cwd: folder,
+      })
       return JSON.parse(stdout)
     }
-    const [conversation] = (await warehouse.query('select id from conversations order by id limit 1')) as {
+    const [conversation] = (await warehouse.query(
+      'select id from conversations order by id limit 1',
+    )) as {
       id: string
     }[]
     const row = { operation: 'handled', conversation_id: conversation?.id, handled: true }

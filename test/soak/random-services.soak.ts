@@ -1,4 +1,7 @@
-/** Longer versions of tests: more random services, and every combination of the service's behaviours on both databases. */
+/**
+ * Longer versions of tests: more random services, and every combination of the service's behaviours
+ * on both databases.
+ */
 
 import { behaviourCombinations } from '../mirror/sync/behaviour-combinations.ts'
 import { testRandomServices } from '../mirror/sync/random-services.ts'

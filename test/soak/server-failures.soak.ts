@@ -1,6 +1,6 @@
 /**
- * After any failures of the workers and their servers under load the mirror equals the service, which never received
- * more requests than it allows in any window, and never refused one.
+ * After any failures of the workers and their servers under load the mirror equals the service,
+ * which never received more requests than it allows in any window, and never refused one.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, type TestContext, test } from 'vitest'
@@ -27,7 +27,13 @@ const size = {
   activityPerVisitor: [0, 5],
   days: 20,
 } as const
-const visible: readonly MutationKind[] = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall']
+const visible: readonly MutationKind[] = [
+  'visitorWrites',
+  'agentReplies',
+  'addConversation',
+  'addVisitor',
+  'addCall',
+]
 
 type OnTestFinished = TestContext['onTestFinished']
 type Failure = { readonly name: string; readonly times: number; readonly inject: () => unknown }
@@ -45,11 +51,19 @@ const deployments = [
 ]
 
 async function singleProcess(): Promise<Deployment> {
-  return { databaseUrl: `sqlite:${createTempFolder()}/mirror.db`, queueUrl: 'embedded', workers: 1, failures: [] }
+  return {
+    databaseUrl: `sqlite:${createTempFolder()}/mirror.db`,
+    queueUrl: 'embedded',
+    workers: 1,
+    failures: [],
+  }
 }
 
 async function redisAndPostgres(onTestFinished: OnTestFinished): Promise<Deployment> {
-  const [redis, postgres] = [await startPrivateRedis({ durable: true }), await startPrivatePostgres()]
+  const [redis, postgres] = [
+    await startPrivateRedis({ durable: true }),
+    await startPrivatePostgres(),
+  ]
   onTestFinished(redis.stop)
   onTestFinished(postgres.stop)
   const failures = [
@@ -67,54 +81,58 @@ async function postgresAlone(onTestFinished: OnTestFinished): Promise<Deployment
   return { databaseUrl: postgres.url, queueUrl: 'embedded', workers: 1, failures }
 }
 
-test.for(deployments)(`$name (seed ${seed})`, { timeout: 1_800_000 }, async ({ make }, { onTestFinished }) => {
-  const random = seededRandom(seed)
-  const sandbox = await startSandbox({
-    seed,
-    size,
-    switches: {
-      'rate.kind': 'sliding',
-      'rate.limit': limit,
-      'rate.window': windowMs / 1000,
-      'rate.writes': 60,
-      'latency.after': 20,
-    },
-  })
-  onTestFinished(sandbox.stop)
-  const deployment = await make(onTestFinished)
-  const start = () =>
-    startWorkerProcess(deployment, sandbox, {
-      DESKMIRROR_RATE: `${limit}/${windowMs / 1000}s`,
-      DESKMIRROR_WRITE_RATE: `60/${windowMs / 1000}s`,
+test.for(deployments)(
+  `$name (seed ${seed})`,
+  { timeout: 1_800_000 },
+  async ({ make }, { onTestFinished }) => {
+    const random = seededRandom(seed)
+    const sandbox = await startSandbox({
+      seed,
+      size,
+      switches: {
+        'rate.kind': 'sliding',
+        'rate.limit': limit,
+        'rate.window': windowMs / 1000,
+        'rate.writes': 60,
+        'latency.after': 20,
+      },
     })
-  const workers = Array.from({ length: deployment.workers }, start)
-  await waitForRequests(sandbox, 50)
+    onTestFinished(sandbox.stop)
+    const deployment = await make(onTestFinished)
+    const start = () =>
+      startWorkerProcess(deployment, sandbox, {
+        DESKMIRROR_RATE: `${limit}/${windowMs / 1000}s`,
+        DESKMIRROR_WRITE_RATE: `60/${windowMs / 1000}s`,
+      })
+    const workers = Array.from({ length: deployment.workers }, start)
+    await waitForRequests(sandbox, 50)
 
-  const kill: Failure = {
-    name: 'a worker is killed',
-    times: 30,
-    inject: () => {
-      const index = Math.floor(random() * workers.length)
-      workers[index]!.child.kill('SIGKILL')
-      workers[index] = start()
-    },
-  }
-  for (const failure of shuffle([kill, ...deployment.failures], random)) {
-    await waitForRequests(sandbox, Math.floor(random() * 60))
-    sandbox.advance(1000)
-    sandbox.applyRandomMutations(10, Math.floor(random() * 1e6), visible)
-    process.stderr.write(`${sandbox.log().length} requests: ${failure.name}\n`)
-    await failure.inject()
-    restartEnded(workers, start)
-  }
+    const kill: Failure = {
+      name: 'a worker is killed',
+      times: 30,
+      inject: () => {
+        const index = Math.floor(random() * workers.length)
+        workers[index]!.child.kill('SIGKILL')
+        workers[index] = start()
+      },
+    }
+    for (const failure of shuffle([kill, ...deployment.failures], random)) {
+      await waitForRequests(sandbox, Math.floor(random() * 60))
+      sandbox.advance(1000)
+      sandbox.applyRandomMutations(10, Math.floor(random() * 1e6), visible)
+      process.stderr.write(`${sandbox.log().length} requests: ${failure.name}\n`)
+      await failure.inject()
+      restartEnded(workers, start)
+    }
 
-  await waitUntilEqual(workers, start, deployment.databaseUrl, sandbox)
-  const arrivals = sandbox.log().map(({ arrivedAt }) => arrivedAt)
-  expect(maxInWindow(arrivals, windowMs)).toBeLessThanOrEqual(limit)
-  expect(sandbox.counts().byStatus['429'] ?? 0).toBe(0)
-  for (const worker of workers) worker.child.kill('SIGTERM')
-  for (const worker of workers) expect(await worker.ended).toBe(0)
-})
+    await waitUntilEqual(workers, start, deployment.databaseUrl, sandbox)
+    const arrivals = sandbox.log().map(({ arrivedAt }) => arrivedAt)
+    expect(maxInWindow(arrivals, windowMs)).toBeLessThanOrEqual(limit)
+    expect(sandbox.counts().byStatus['429'] ?? 0).toBe(0)
+    for (const worker of workers) worker.child.kill('SIGTERM')
+    for (const worker of workers) expect(await worker.ended).toBe(0)
+  },
+)
 
 /** Resolves after `more` further requests. A closed budget delays them for half a minute. */
 async function waitForRequests(sandbox: Sandbox, more: number): Promise<void> {
@@ -124,7 +142,8 @@ async function waitForRequests(sandbox: Sandbox, more: number): Promise<void> {
 
 /** A worker that cannot continue ends, and a supervisor would start another one. */
 function restartEnded(workers: WorkerProcess[], start: () => WorkerProcess): void {
-  for (const [index, worker] of workers.entries()) if (worker.child.exitCode !== null) workers[index] = start()
+  for (const [index, worker] of workers.entries())
+    if (worker.child.exitCode !== null) workers[index] = start()
 }
 
 async function waitUntilEqual(

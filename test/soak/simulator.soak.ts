@@ -8,10 +8,13 @@ const perTest = 2000
 
 for (let part = 0; part < 10; part += 1) {
   const seed = first + part * perTest
-  test(`${perTest} schedules from seed ${seed} keep every promise`, ({ signal }) => runSchedules(seed, perTest, signal))
+  test(`${perTest} schedules from seed ${seed} keep every promise`, ({ signal }) =>
+    runSchedules(seed, perTest, signal))
 }
 
-test(`500 schedules from seed ${first} are the same again, in reverse order`, async ({ signal }) => {
+test(`500 schedules from seed ${first} are the same again, in reverse order`, async ({
+  signal,
+}) => {
   const output = await runReplay(['--twice', String(first), '500'], { signal })
   expect(output).toBe('500 schedules are the same twice\n')
 })

@@ -1,4 +1,7 @@
-/** Two thousand mixed write-backs, with a fault in a tenth of all requests, and forty kills of processes. */
+/**
+ * Two thousand mixed write-backs, with a fault in a tenth of all requests, and forty kills of
+ * processes.
+ */
 import { expect, test } from 'vitest'
 import { checkOutcomes, runKillScenario } from '../outbox/kill-scenario.ts'
 

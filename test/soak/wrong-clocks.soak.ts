@@ -1,6 +1,7 @@
 /**
- * Four hundred write-backs with lost responses under each wrong clock and each way of changing a reply; and fewer of them in
- * combinations that cover every pair of the service's behaviours, on both databases. `SOAK_FIGURES` names a file for the counts.
+ * Four hundred write-backs with lost responses under each wrong clock and each way of changing a
+ * reply; and fewer of them in combinations that cover every pair of the service's behaviours, on
+ * both databases. `SOAK_FIGURES` names a file for the counts.
  */
 import { appendFileSync } from 'node:fs'
 import covertable from 'covertable'
@@ -20,7 +21,8 @@ async function checkScenario(scenario: ClockScenario): Promise<void> {
   const run = await runClockScenario(scenario)
   const counts = await checkOutcomes(run)
   const figures = { ...scenario, ...counts, requests: run.sandbox.counts().total }
-  if (process.env.SOAK_FIGURES !== undefined) appendFileSync(process.env.SOAK_FIGURES, `${JSON.stringify(figures)}\n`)
+  if (process.env.SOAK_FIGURES !== undefined)
+    appendFileSync(process.env.SOAK_FIGURES, `${JSON.stringify(figures)}\n`)
   if (scenario.switches !== undefined) return
   if (replyChanges[scenario.change][1]) expect(counts).not.toHaveProperty('message uncertain')
   expect(counts['message succeeded']).toBeGreaterThan(50)

@@ -1,6 +1,6 @@
 /**
- * A real Chromium for tests, started once for each test file: the one that DESKMIRROR_TEST_BROWSER names, or the one within
- * the npm package @sparticuz/chromium (Linux on x64), or an installed one.
+ * A real Chromium for tests, started once for each test file: the one that DESKMIRROR_TEST_BROWSER
+ * names, or the one within the npm package @sparticuz/chromium (Linux on x64), or an installed one.
  */
 import { spawnSync } from 'node:child_process'
 import { createReadStream, createWriteStream, existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -30,10 +30,17 @@ async function launch(unpack: Unpack): Promise<Browser> {
   const { program, libraries } = await findBrowser(unpack)
   const env = libraries === null ? process.env : { ...process.env, ...libraries }
   // Within containers there is rarely a user namespace for a sandbox. The pages are our own.
-  return chromium.launch({ executablePath: program, args: ['--no-sandbox'], env: env as Record<string, string> })
+  return chromium.launch({
+    executablePath: program,
+    args: ['--no-sandbox'],
+    env: env as Record<string, string>,
+  })
 }
 
-type FoundBrowser = { readonly program: string; readonly libraries: Readonly<Record<string, string>> | null }
+type FoundBrowser = {
+  readonly program: string
+  readonly libraries: Readonly<Record<string, string>> | null
+}
 
 async function findBrowser(unpack: Unpack): Promise<FoundBrowser> {
   const named = process.env.DESKMIRROR_TEST_BROWSER
@@ -41,7 +48,9 @@ async function findBrowser(unpack: Unpack): Promise<FoundBrowser> {
   if (process.platform === 'linux' && process.arch === 'x64') return unpackedBrowser(await unpack())
   const installed = installedPrograms.find((program) => existsSync(program))
   if (installed !== undefined) return { program: installed, libraries: null }
-  throw new Error('the tests need Chromium: install it, or name its program in DESKMIRROR_TEST_BROWSER')
+  throw new Error(
+    'the tests need Chromium: install it, or name its program in DESKMIRROR_TEST_BROWSER',
+  )
 }
 
 const installedPrograms = [
@@ -52,13 +61,21 @@ const installedPrograms = [
 
 /** Its own libraries and fonts, so that a bare system is enough. */
 function unpackedBrowser(folder: string): FoundBrowser {
-  const libraries = { LD_LIBRARY_PATH: join(folder, 'lib'), FONTCONFIG_FILE: 'fonts.conf', FONTCONFIG_PATH: folder }
+  const libraries = {
+    LD_LIBRARY_PATH: join(folder, 'lib'),
+    FONTCONFIG_FILE: 'fonts.conf',
+    FONTCONFIG_PATH: folder,
+  }
   return { program: join(folder, 'chromium'), libraries }
 }
 
 async function unpackInto(folder: string): Promise<void> {
   mkdirSync(folder)
-  const packed = join(dirname(createRequire(import.meta.url).resolve('@sparticuz/chromium')), '..', 'bin')
+  const packed = join(
+    dirname(createRequire(import.meta.url).resolve('@sparticuz/chromium')),
+    '..',
+    'bin',
+  )
   await decompress(join(packed, 'chromium.br'), join(folder, 'chromium'), 0o755)
   for (const name of ['al2023.tar', 'fonts.tar', 'swiftshader.tar']) {
     await decompress(join(packed, `${name}.br`), join(folder, name), 0o644)

@@ -1,4 +1,7 @@
-/** Compiles the program on a fresh clone, for the processes of the tests and for those of the program itself. */
+/**
+ * Compiles the program on a fresh clone, for the processes of the tests and for those of the
+ * program itself.
+ */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,5 +19,8 @@ export async function compileOnce(): Promise<void> {
   const asProgram = `require('./bin/run-program.js').runProgram(${JSON.stringify(script)}, ${JSON.stringify(root)})`
   const run = (args: readonly string[], env: NodeJS.ProcessEnv) =>
     promisify(execFile)(process.execPath, args, { cwd: root, env: { ...process.env, ...env } })
-  await Promise.all([run([script], { NODE_COMPILE_CACHE: compileCache }), run(['-e', asProgram], {})])
+  await Promise.all([
+    run([script], { NODE_COMPILE_CACHE: compileCache }),
+    run(['-e', asProgram], {}),
+  ])
 }

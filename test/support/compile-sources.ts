@@ -1,4 +1,7 @@
-/** A script that loads the program, so that it is compiled for processes that end before they could keep what they compiled. */
+/**
+ * A script that loads the program, so that it is compiled for processes that end before they could
+ * keep what they compiled.
+ */
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 

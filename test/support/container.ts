@@ -1,7 +1,7 @@
 /**
- * Containers without an engine: `runc` runs what the Dockerfile and an entry of docker-compose.yml say. Their image has the
- * files of the packed package, and instead of the base image the system files of this machine, which it cannot change.
- * Containers share the network of this machine.
+ * Containers without an engine: `runc` runs what the Dockerfile and an entry of docker-compose.yml
+ * say. Their image has the files of the packed package, and instead of the base image the system
+ * files of this machine, which it cannot change. Containers share the network of this machine.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -40,7 +40,9 @@ export type Image = {
   healthcheck: readonly string[]
 }
 
-/** The last stage of the Dockerfile. Another instruction than these is not known here, and throws. */
+/**
+ * The last stage of the Dockerfile. Another instruction than these is not known here, and throws.
+ */
 export async function buildImage(folder: string): Promise<Image> {
   const files = join(folder, 'package')
   execFileSync('tar', ['xzf', await packPackage(folder), '-C', folder])
@@ -58,7 +60,9 @@ function lastStage(): readonly (readonly [name: string, rest: string])[] {
     .replace(/^#.*\n/gm, '')
     .replace(/\\\n\s*/g, '')
   const lines = text.slice(text.lastIndexOf('\nFROM ') + 1).split('\n')
-  return lines.filter((line) => line !== '').map((line) => [line.split(' ')[0] ?? '', line.replace(/^\S+ /, '')])
+  return lines
+    .filter((line) => line !== '')
+    .map((line) => [line.split(' ')[0] ?? '', line.replace(/^\S+ /, '')])
 }
 
 /** `files`: those of the stages before, which are those of the package. */
@@ -126,7 +130,10 @@ function makeBaseImage(folder: string): void {
   const entries = Object.entries(users)
   const passwords = entries.map(([name, id]) => `${name}:x:${id}:${id}::/${name}:/bin/sh\n`)
   writeFileSync(join(folder, 'etc/passwd'), passwords.join(''))
-  writeFileSync(join(folder, 'etc/group'), entries.map(([name, id]) => `${name}:x:${id}:\n`).join(''))
+  writeFileSync(
+    join(folder, 'etc/group'),
+    entries.map(([name, id]) => `${name}:x:${id}:\n`).join(''),
+  )
   for (const name of systemFolders) {
     const isLink = lstatSync(`/${name}`, { throwIfNoEntry: false })?.isSymbolicLink() === true
     if (isLink) symlinkSync(readlinkSync(`/${name}`), join(folder, name))
@@ -137,7 +144,14 @@ function makeBaseImage(folder: string): void {
 const systemFolders = ['bin', 'sbin', 'lib', 'lib64']
 
 /** What an engine leaves to root in a container that drops nothing. */
-const engineDefaults = ['CAP_CHOWN', 'CAP_DAC_OVERRIDE', 'CAP_FOWNER', 'CAP_FSETID', 'CAP_SETGID', 'CAP_SETUID']
+const engineDefaults = [
+  'CAP_CHOWN',
+  'CAP_DAC_OVERRIDE',
+  'CAP_FOWNER',
+  'CAP_FSETID',
+  'CAP_SETGID',
+  'CAP_SETUID',
+]
 
 export type ContainerOptions = {
   /** Of the image, unless they are here. */
@@ -163,14 +177,17 @@ export async function startContainer(
   atEnd: (end: () => Promise<void>) => void = onTestFinished,
 ) {
   const runc =
-    findProgram('runc', ['/usr/sbin', '/usr/bin']) ?? (await installRunc(() => findProgram('runc', ['/usr/sbin'])))
+    findProgram('runc', ['/usr/sbin', '/usr/bin']) ??
+    (await installRunc(() => findProgram('runc', ['/usr/sbin'])))
   started += 1
   const id = `deskmirror-test-${process.pid}-${started}`
   const bundle = join(image.folder, id)
   mkdirSync(bundle)
   writeFileSync(join(bundle, 'config.json'), JSON.stringify(toRuntimeConfig(image, options)))
   const state = join(image.folder, 'runc')
-  const child = spawn(runc, ['--root', state, 'run', '--bundle', bundle, id], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(runc, ['--root', state, 'run', '--bundle', bundle, id], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let text = ''
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (part: string) => {
@@ -178,7 +195,10 @@ export async function startContainer(
     })
   const ended = once(child, 'close').then(([code]) => code as number | null)
   const run = (...args: readonly string[]) =>
-    execFileSync(runc, ['--root', state, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+    execFileSync(runc, ['--root', state, ...args], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
   atEnd(async () => {
     if (child.exitCode === null) run('kill', id, 'KILL')
     await ended
@@ -186,7 +206,9 @@ export async function startContainer(
   return {
     ended,
     output: () => text,
-    /** As its user, like `docker exec`. Returns standard output; throws if it does not end with 0. */
+    /**
+     * As its user, like `docker exec`. Returns standard output; throws if it does not end with 0.
+     */
     exec: (...args: readonly string[]) => run('exec', id, ...args),
     stop: () => void run('kill', id, image.stopSignal),
   }
@@ -194,7 +216,11 @@ export async function startContainer(
 
 function toRuntimeConfig(image: Image, options: ContainerOptions) {
   const { capabilities, tmpfs = [], volumes = [], memoryBytes, processes } = options
-  const environment = { PATH: '/opt/node:/usr/bin:/bin', ...image.environment, ...options.environment }
+  const environment = {
+    PATH: '/opt/node:/usr/bin:/bin',
+    ...image.environment,
+    ...options.environment,
+  }
   const sets = ['bounding', 'effective', 'permitted'].map((set) => [set, capabilities])
   return {
     ociVersion: '1.0.2',
@@ -211,13 +237,23 @@ function toRuntimeConfig(image: Image, options: ContainerOptions) {
     hostname: 'container',
     mounts: [
       { destination: '/proc', type: 'proc', source: 'proc' },
-      { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'mode=755', 'size=64m'] },
+      {
+        destination: '/dev',
+        type: 'tmpfs',
+        source: 'tmpfs',
+        options: ['nosuid', 'mode=755', 'size=64m'],
+      },
       ...systemMounts(),
       // The options that an engine sets; the mode is that of the folder below.
       ...tmpfs.map((entry) => {
         const [destination = '', own = ''] = entry.split(':')
         const given = own === '' ? [] : own.split(',')
-        return { destination, type: 'tmpfs', source: 'tmpfs', options: ['noexec', 'nosuid', 'nodev', ...given] }
+        return {
+          destination,
+          type: 'tmpfs',
+          source: 'tmpfs',
+          options: ['noexec', 'nosuid', 'nodev', ...given],
+        }
       }),
       ...volumes.map((volume) => {
         const [source = '', destination = '', mode = 'rw'] = volume.split(':')
@@ -235,10 +271,20 @@ function toRuntimeConfig(image: Image, options: ContainerOptions) {
 }
 
 function systemMounts() {
-  const folders = systemFolders.filter((name) => lstatSync(`/${name}`, { throwIfNoEntry: false })?.isDirectory())
+  const folders = systemFolders.filter((name) =>
+    lstatSync(`/${name}`, { throwIfNoEntry: false })?.isDirectory(),
+  )
   const paths = ['/usr', ...folders.map((name) => `/${name}`)]
-  const mounted = [...paths.map((path) => [path, path] as const), [dirname(process.execPath), '/opt/node'] as const]
-  return mounted.map(([source, destination]) => ({ destination, type: 'bind', source, options: ['rbind', 'ro'] }))
+  const mounted = [
+    ...paths.map((path) => [path, path] as const),
+    [dirname(process.execPath), '/opt/node'] as const,
+  ]
+  return mounted.map(([source, destination]) => ({
+    destination,
+    type: 'bind',
+    source,
+    options: ['rbind', 'ro'],
+  }))
 }
 
 /** An entry of docker-compose.yml. */

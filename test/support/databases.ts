@@ -7,7 +7,13 @@ import pg from 'pg'
 import { inject } from 'vitest'
 import { openWarehouse, type Warehouse } from '../../src/app/open.ts'
 import { sqliteTemplateForSandbox } from './sandbox-template.ts'
-import { type Filling, postgresTemplate, sqliteTemplate, templateSchema, templateToken } from './warehouse-templates.ts'
+import {
+  type Filling,
+  postgresTemplate,
+  sqliteTemplate,
+  templateSchema,
+  templateToken,
+} from './warehouse-templates.ts'
 
 /** A database for one test. */
 export type DatabaseInstance = {
@@ -89,7 +95,9 @@ function makeSqlite(template: string | null): DatabaseInstance {
 
 const templates = new Map<string, Buffer>()
 
-/** With a name of its own, under which its sends are counted, as if it had been migrated by itself. */
+/**
+ * With a name of its own, under which its sends are counted, as if it had been migrated by itself.
+ */
 function copyOf(template: string): Buffer {
   const bytes = templates.get(template) ?? readFileSync(template)
   templates.set(template, bytes)
@@ -104,7 +112,11 @@ async function makePostgres(template: string | null): Promise<DatabaseInstance> 
   url.searchParams.set('schema', templateSchema)
   if (template === null) await runAsAdmin(database.url, `create schema ${templateSchema}`)
   // See `copyOf`.
-  else await runAsAdmin(database.url, `update ${templateSchema}.sync_sends set token = '${randomUUID()}'`)
+  else
+    await runAsAdmin(
+      database.url,
+      `update ${templateSchema}.sync_sends set token = '${randomUUID()}'`,
+    )
   return createInstance('postgres', url.href, () => openWarehouse(url.href), database.drop)
 }
 
@@ -122,13 +134,18 @@ async function createDatabase(options: string): Promise<ServerDatabase> {
 /** An empty one, for texts of that encoding. */
 export function createDatabaseWith(encoding: string): Promise<ServerDatabase> {
   return createDatabase(
-    encoding === 'UTF8' ? '' : `encoding '${encoding}' template template0 lc_collate 'C' lc_ctype 'C'`,
+    encoding === 'UTF8'
+      ? ''
+      : `encoding '${encoding}' template template0 lc_collate 'C' lc_ctype 'C'`,
   )
 }
 
 let server: pg.Pool | undefined
 
-/** By one connection for all tests of this process, as opening one takes longer than most statements. */
+/**
+ * By one connection for all tests of this process, as opening one takes longer than most
+ * statements.
+ */
 async function runOnServer(statement: string): Promise<void> {
   server ??= openServer()
   await server.query(statement)
@@ -136,7 +153,12 @@ async function runOnServer(statement: string): Promise<void> {
 
 function openServer(): pg.Pool {
   const connectionString = inject('postgresUrl')
-  const pool = new pg.Pool({ connectionString, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
+  const pool = new pg.Pool({
+    connectionString,
+    max: 1,
+    idleTimeoutMillis: 0,
+    allowExitOnIdle: true,
+  })
   // The next statement opens another one.
   return pool.on('error', () => {})
 }

@@ -10,7 +10,9 @@ import type { Server } from './private-server.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** A server where databases can be created: `postgres://user:password@127.0.0.1:port/postgres`. */
+    /**
+     * A server where databases can be created: `postgres://user:password@127.0.0.1:port/postgres`.
+     */
     readonly postgresUrl: string
     /** A folder for what is created once and used by many test files. */
     readonly sharedFolder: string
@@ -25,7 +27,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const configuredUrl = process.env['DESKMIRROR_TEST_POSTGRES_URL']
   const compiling = compileOnce()
   const server: Server =
-    configuredUrl === undefined ? await startPostgres() : { url: configuredUrl, stop: async () => {} }
+    configuredUrl === undefined
+      ? await startPostgres()
+      : { url: configuredUrl, stop: async () => {} }
   await compiling
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-shared-'))
   project.provide('postgresUrl', server.url)

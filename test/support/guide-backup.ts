@@ -43,8 +43,14 @@ export async function dumpPostgres(url: string, dump: string): Promise<void> {
   for (const line of guideLines('pg_dump')) await run(line, url, dump)
 }
 
-/** Nobody may be connected to the database, which remains under the name NAME_before until the test has finished. */
+/**
+ * Nobody may be connected to the database, which remains under the name NAME_before until the test
+ * has finished.
+ */
 export async function restorePostgres(url: string, dump: string): Promise<void> {
-  onTestFinished(() => run(`psql postgres://-/postgres --command 'drop database NAME_before'`, url, dump))
-  for (const line of [...guideLines('psql'), ...guideLines('pg_restore')]) await run(line, url, dump)
+  onTestFinished(() =>
+    run(`psql postgres://-/postgres --command 'drop database NAME_before'`, url, dump),
+  )
+  for (const line of [...guideLines('psql'), ...guideLines('pg_restore')])
+    await run(line, url, dump)
 }

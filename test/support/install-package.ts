@@ -18,13 +18,20 @@ export const userEnvironment = Object.fromEntries(
 
 /** Returns the file. */
 export async function packPackage(folder: string): Promise<string> {
-  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root, env: userEnvironment })
+  await run('npm', ['pack', '--silent', '--pack-destination', folder], {
+    cwd: root,
+    env: userEnvironment,
+  })
   const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
   return join(folder, tarball)
 }
 
 /** `others`: installed beside it. Returns the folder of the package. */
-export async function installPackage(folder: string, others: readonly string[] = [], packed?: string): Promise<string> {
+export async function installPackage(
+  folder: string,
+  others: readonly string[] = [],
+  packed?: string,
+): Promise<string> {
   const tarball = packed ?? (await packPackage(folder))
   writeFileSync(join(folder, 'package.json'), '{ "private": true }')
   await npmInstall(folder, tarball, ...others)
@@ -43,10 +50,15 @@ async function npmInstall(folder: string, ...args: readonly string[]): Promise<v
   await run('npm', ['install', ...quietOptions, ...args], { cwd: folder, env: userEnvironment })
 }
 
-/** All packages below `folder` as npm's lock file has them: `node_modules/a/node_modules/b` and its version. */
+/**
+ * All packages below `folder` as npm's lock file has them: `node_modules/a/node_modules/b` and its
+ * version.
+ */
 export function installedVersions(folder: string): ReadonlyMap<string, string> {
   const files = globSync('**/node_modules/{@*/*,[!@.]*}/package.json', { cwd: folder })
-  const own = files.filter((file) => /(^|[\\/])node_modules[\\/](@[^\\/]+[\\/])?[^\\/]+[\\/]package\.json$/.test(file))
+  const own = files.filter((file) =>
+    /(^|[\\/])node_modules[\\/](@[^\\/]+[\\/])?[^\\/]+[\\/]package\.json$/.test(file),
+  )
   return new Map(
     own.map((file) => {
       const { version } = JSON.parse(readFileSync(join(folder, file), 'utf8'))

@@ -1,11 +1,21 @@
 /** Installs programs that tests need on Debian as root, without starting a server of the system. */
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 
 type FindProgram = () => string | undefined
 
 export async function installPostgres(find: FindProgram): Promise<string> {
-  requireDebian('PostgreSQL 13 or later (Debian: apt-get install postgresql)', 'DESKMIRROR_TEST_POSTGRES_URL')
+  requireDebian(
+    'PostgreSQL 13 or later (Debian: apt-get install postgresql)',
+    'DESKMIRROR_TEST_POSTGRES_URL',
+  )
   withoutServices(() => {
     install('postgresql-common')
     withoutMainCluster(() => install('postgresql'))
@@ -14,7 +24,10 @@ export async function installPostgres(find: FindProgram): Promise<string> {
 }
 
 export async function installRedis(find: FindProgram): Promise<string> {
-  requireDebian('Redis 7 or later (Debian: apt-get install redis-server)', 'DESKMIRROR_TEST_REDIS_URL')
+  requireDebian(
+    'Redis 7 or later (Debian: apt-get install redis-server)',
+    'DESKMIRROR_TEST_REDIS_URL',
+  )
   withoutServices(() => install('redis-server'))
   return requireProgram(find, 'redis-server')
 }
@@ -29,13 +42,15 @@ export async function installRunc(find: FindProgram): Promise<string> {
 /** `variable` null: there is no server that could be named instead. */
 function requireDebian(what: string, variable: string | null): void {
   if (process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) return
-  const other = variable === null ? ' and run them as root' : `, or name a running server in ${variable}`
+  const other =
+    variable === null ? ' and run them as root' : `, or name a running server in ${variable}`
   throw new Error(`the tests need ${what}: install it${other}`)
 }
 
 function requireProgram(find: FindProgram, name: string): string {
   const program = find()
-  if (program === undefined) throw new Error(`${name} is missing although its package was installed`)
+  if (program === undefined)
+    throw new Error(`${name} is missing although its package was installed`)
   return program
 }
 
@@ -43,7 +58,8 @@ function install(name: string): void {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   for (const args of [['update'], ['install', '-y', '--no-install-recommends', name]]) {
     const { status, stderr } = spawnSync('apt-get', ['-qq', ...args], { env, encoding: 'utf8' })
-    if (status !== 0) throw new Error(`apt-get ${args.join(' ')} failed; install ${name} by hand:\n${stderr}`)
+    if (status !== 0)
+      throw new Error(`apt-get ${args.join(' ')} failed; install ${name} by hand:\n${stderr}`)
   }
 }
 
@@ -62,7 +78,10 @@ function withoutServices(work: () => void): void {
   }
 }
 
-/** The package would create and start a cluster named main on port 5432, where another server may run. */
+/**
+ * The package would create and start a cluster named main on port 5432, where another server may
+ * run.
+ */
 const clusterConfig = '/etc/postgresql-common/createcluster.conf'
 
 function withoutMainCluster(work: () => void): void {

@@ -1,6 +1,6 @@
 /**
- * Orders the test files: the longest first, so that none of them runs alone at the end. Vitest knows durations only
- * where it has run before.
+ * Orders the test files: the longest first, so that none of them runs alone at the end. Vitest
+ * knows durations only where it has run before.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -57,7 +57,8 @@ const fileOf = (name: string) => join(folder, `${name}.test.ts`)
 export class LongestFirstSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const missing = longestFiles.filter((name) => !existsSync(fileOf(name)))
-    if (missing.length > 0) throw new Error(`${import.meta.filename} names files that do not exist: ${missing}`)
+    if (missing.length > 0)
+      throw new Error(`${import.meta.filename} names files that do not exist: ${missing}`)
     const ranks = new Map(longestFiles.map((name, rank) => [fileOf(name), rank]))
     const rank = ({ moduleId }: TestSpecification) => ranks.get(moduleId) ?? longestFiles.length
     const sorted = await super.sort(files)

@@ -1,13 +1,19 @@
 /**
- * A proxy in front of Postgres that simulates a pooler, which gives each transaction another connection of the server,
- * or a network that breaks before the response to a commit arrives.
+ * A proxy in front of Postgres that simulates a pooler, which gives each transaction another
+ * connection of the server, or a network that breaks before the response to a commit arrives.
  */
 import { connect, createServer, type Socket } from 'node:net'
 
 export type PostgresProxyOptions = {
-  /** Like PgBouncer with `pool_mode = transaction`. `options`: what it does with settings in the startup message. */
+  /**
+   * Like PgBouncer with `pool_mode = transaction`. `options`: what it does with settings in the
+   * startup message.
+   */
   readonly pool?: { readonly options: 'refused' | 'ignored' }
-  /** Called at each commit with the statements of its transaction: whether its response and the connection are lost. */
+  /**
+   * Called at each commit with the statements of its transaction: whether its response and the
+   * connection are lost.
+   */
   readonly shouldLoseCommit?: (statements: readonly string[]) => boolean
 }
 
@@ -15,7 +21,10 @@ export type PostgresProxy = { readonly url: string; readonly stop: () => Promise
 
 type Backend = { readonly socket: Socket; onMessage: (message: Buffer) => void }
 
-export async function startPostgresProxy(url: string, options: PostgresProxyOptions): Promise<PostgresProxy> {
+export async function startPostgresProxy(
+  url: string,
+  options: PostgresProxyOptions,
+): Promise<PostgresProxy> {
   const [target, proxyUrl] = [new URL(url), new URL(url)]
   const sockets = new Set<Socket>()
   const idle: Backend[] = []
@@ -28,7 +37,9 @@ export async function startPostgresProxy(url: string, options: PostgresProxyOpti
       .once('close', () => sockets.delete(socket))
   }
   const connectToServer = () => track(connect(Number(target.port), target.hostname))
-  const server = createServer((client) => serve(track(client), { ...options, connectToServer, idle }))
+  const server = createServer((client) =>
+    serve(track(client), { ...options, connectToServer, idle }),
+  )
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('a TCP server has no port')
@@ -42,9 +53,15 @@ export async function startPostgresProxy(url: string, options: PostgresProxyOpti
   }
 }
 
-type ConnectionOptions = PostgresProxyOptions & { readonly connectToServer: () => Socket; readonly idle: Backend[] }
+type ConnectionOptions = PostgresProxyOptions & {
+  readonly connectToServer: () => Socket
+  readonly idle: Backend[]
+}
 
-function serve(client: Socket, { pool, shouldLoseCommit, connectToServer, idle }: ConnectionOptions): void {
+function serve(
+  client: Socket,
+  { pool, shouldLoseCommit, connectToServer, idle }: ConnectionOptions,
+): void {
   const trackStatements = trackTransaction()
   let backend: Backend | null = null
   let isStarted = false
@@ -58,10 +75,15 @@ function serve(client: Socket, { pool, shouldLoseCommit, connectToServer, idle }
       const isReady = message[0] === code('Z')
       if (isLosing && isReady) return dropConnections(connection)
       if (!isLosing)
-        client.write(isStarted || message[0] !== code('K') || pool === undefined ? message : withPoolerNumber(message))
+        client.write(
+          isStarted || message[0] !== code('K') || pool === undefined
+            ? message
+            : withPoolerNumber(message),
+        )
       if (!isReady) return
       isStarted = true
-      // No transaction is open: the next one gets the connection that has been idle longest, never this one.
+      // No transaction is open: the next one gets the connection that has been idle longest, never
+      // this one.
       if (pool !== undefined && message[5] === code('I')) {
         backend = null
         idle.push(connection)
@@ -74,7 +96,8 @@ function serve(client: Socket, { pool, shouldLoseCommit, connectToServer, idle }
     connection.socket.destroy()
   }
   client.once('data', (startup) => {
-    if (pool?.options === 'refused' && startup.includes('options\0')) return client.end(optionsRejection())
+    if (pool?.options === 'refused' && startup.includes('options\0'))
+      return client.end(optionsRejection())
     const socket = connectToServer()
     const connection: Backend = { socket, onMessage: () => {} }
     backend = forwardAnswers(connection)

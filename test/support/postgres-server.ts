@@ -28,15 +28,26 @@ export async function startPostgres(): Promise<Server> {
   return tryThreeTimes(async () => start(await findPrograms(), testSettings))
 }
 
-/** A server that a test may crash: never the one of DESKMIRROR_TEST_POSTGRES_URL. Commits survive crashes. */
+/**
+ * A server that a test may crash: never the one of DESKMIRROR_TEST_POSTGRES_URL. Commits survive
+ * crashes.
+ */
 export type PrivatePostgres = Server & {
-  /** An `immediate` stop, like a power failure. Resolves when it serves again. `whileDown` runs in between. */
+  /**
+   * An `immediate` stop, like a power failure. Resolves when it serves again. `whileDown` runs in
+   * between.
+   */
   readonly crash: (whileDown?: () => Promise<void>) => Promise<void>
-  /** `kill -9` of its main process, which leaves the others to notice it. Resolves when it serves again. */
+  /**
+   * `kill -9` of its main process, which leaves the others to notice it. Resolves when it serves
+   * again.
+   */
   readonly kill: (whileDown?: () => Promise<void>) => Promise<void>
 }
 
-export async function startPrivatePostgres(settings: ServerSettings = {}): Promise<PrivatePostgres> {
+export async function startPrivatePostgres(
+  settings: ServerSettings = {},
+): Promise<PrivatePostgres> {
   return tryThreeTimes(async () => start(await findPrograms(), settings))
 }
 
@@ -44,11 +55,15 @@ type ServerSettings = Readonly<Record<string, string | number>>
 
 /** The folder of the programs of Postgres. */
 export async function findPrograms(): Promise<string> {
-  const initdb = findProgram('initdb', folders) ?? (await installPostgres(() => findProgram('initdb', folders)))
+  const initdb =
+    findProgram('initdb', folders) ?? (await installPostgres(() => findProgram('initdb', folders)))
   return dirname(initdb)
 }
 
-/** Its data need not survive the tests, and compiling queries takes longer than running them on a few rows. */
+/**
+ * Its data need not survive the tests, and compiling queries takes longer than running them on a
+ * few rows.
+ */
 const testSettings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -92,7 +107,8 @@ async function start(programs: string, moreSettings: ServerSettings): Promise<Pr
   }
   const command = [join(programs, 'postgres'), '-D', data]
   for (const [name, value] of Object.entries(settings)) command.push('-c', `${name}=${value}`)
-  const serve = () => startGuarded({ command, folder, owner, signal: 'INT', ready: /ready to accept connections/ })
+  const serve = () =>
+    startGuarded({ command, folder, owner, signal: 'INT', ready: /ready to accept connections/ })
   const pidFile = join(data, 'postmaster.pid')
   const mainPid = () => Number(readFileSync(pidFile, 'utf8').split('\n')[0])
   const stops = [await serve()]
@@ -110,10 +126,14 @@ async function start(programs: string, moreSettings: ServerSettings): Promise<Pr
     },
     kill: async (whileDown = async () => {}) => {
       const pid = mainPid()
-      const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+      const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], {
+        encoding: 'utf8',
+      })
       process.kill(pid, 'SIGKILL')
-      for (const one of [pid, ...children.trim().split(/\s+/).map(Number)]) while (isRunning(one)) await sleep(10)
-      // Nobody has waited for the killed process, so Postgres would take it for one that still runs.
+      for (const one of [pid, ...children.trim().split(/\s+/).map(Number)])
+        while (isRunning(one)) await sleep(10)
+      // Nobody has waited for the killed process, so Postgres would take it for one that still
+      // runs.
       for (const file of [pidFile, join(folder, `.s.PGSQL.${port}.lock`)]) rmSync(file)
       await whileDown()
       stops.push(await serve())

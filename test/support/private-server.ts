@@ -1,4 +1,7 @@
-/** Private servers for the tests: each has a free port and its own folder, and ends with this process. */
+/**
+ * Private servers for the tests: each has a free port and its own folder, and ends with this
+ * process.
+ */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer, Socket } from 'node:net'
@@ -14,13 +17,16 @@ export function unprivilegedUser(...names: readonly string[]): ServerUser {
   if (process.getuid?.() !== 0) return undefined
   for (const name of names) {
     try {
-      const ask = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }))
+      const ask = (flag: string) =>
+        Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }))
       return { uid: ask('-u'), gid: ask('-g') }
     } catch {
       // There is no such user: try the next one.
     }
   }
-  throw new Error(`the tests run as root, and none of the users ${names.join(', ')} exists to run a server as`)
+  throw new Error(
+    `the tests run as root, and none of the users ${names.join(', ')} exists to run a server as`,
+  )
 }
 
 export function createServerFolder(name: string, owner: ServerUser): string {
@@ -29,7 +35,10 @@ export function createServerFolder(name: string, owner: ServerUser): string {
   return folder
 }
 
-/** A program in the folders (`*` = the newest of several versions) or on the path; undefined if there is none. */
+/**
+ * A program in the folders (`*` = the newest of several versions) or on the path; undefined if
+ * there is none.
+ */
 export function findProgram(name: string, folders: readonly string[]): string | undefined {
   const path = (process.env['PATH'] ?? '').split(delimiter)
   return [...folders.flatMap(expandVersions), ...path]
@@ -45,7 +54,10 @@ function expandVersions(folder: string): string[] {
   return versions.map((version) => `${before}${version}${after}`)
 }
 
-/** A port that is free now. If another process takes it meanwhile, the start fails and is tried again. */
+/**
+ * A port that is free now. If another process takes it meanwhile, the start fails and is tried
+ * again.
+ */
 export async function freePort(): Promise<number> {
   const probe = createServer()
   await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done))
@@ -56,9 +68,9 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * The server runs under a shell that waits until this process closes its end of a pipe. Then it stops the server and
- * removes the folder, so nothing is left behind even if this process is killed. The server does not inherit the ignored
- * signals, so that one ends that has not started.
+ * The server runs under a shell that waits until this process closes its end of a pipe. Then it
+ * stops the server and removes the folder, so nothing is left behind even if this process is
+ * killed. The server does not inherit the ignored signals, so that one ends that has not started.
  */
 const guardScript = `trap '' INT TERM
 folder=$1 signal=$2; shift 2
@@ -77,7 +89,10 @@ export type ServerProgram = {
   readonly ready: RegExp
 }
 
-/** Resolves to a stop function when the server is ready. Rejects with its output when it ends before. */
+/**
+ * Resolves to a stop function when the server is ready. Rejects with its output when it ends
+ * before.
+ */
 export async function startGuarded(program: ServerProgram): Promise<() => Promise<void>> {
   const { command, folder, owner, signal } = program
   const child = spawn('/bin/sh', ['-c', guardScript, 'sh', folder, signal, ...command], {
@@ -96,7 +111,8 @@ export async function startGuarded(program: ServerProgram): Promise<() => Promis
     await waitUntilReady(child, program.ready)
     // A server that nobody stops must not keep this process alive.
     child.unref()
-    for (const stream of [child.stdin, child.stdout, child.stderr]) if (stream instanceof Socket) stream.unref()
+    for (const stream of [child.stdin, child.stdout, child.stderr])
+      if (stream instanceof Socket) stream.unref()
     return stop
   } catch (error) {
     await stop()
@@ -120,7 +136,8 @@ function waitUntilReady(child: ChildProcess, ready: RegExp): Promise<void> {
 }
 
 /** A restarting Postgres rejects waiting clients with FATAL, which is not a failed start. */
-const startFailure = /FATAL(?!: +the database system is)|Failed listening|not found|Permission denied|No such file/
+const startFailure =
+  /FATAL(?!: +the database system is)|Failed listening|not found|Permission denied|No such file/
 
 /** A free port may be taken before the server opens it. */
 export async function tryThreeTimes<T>(start: () => Promise<T>): Promise<T> {

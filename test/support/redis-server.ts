@@ -29,16 +29,22 @@ export type PrivateRedis = Server & {
   readonly flush: () => Promise<void>
 }
 
-type RedisOptions = { readonly durable: boolean; readonly settings?: Readonly<Record<string, string | number>> }
+type RedisOptions = {
+  readonly durable: boolean
+  readonly settings?: Readonly<Record<string, string | number>>
+}
 
 export async function startPrivateRedis(options: RedisOptions): Promise<PrivateRedis> {
   const program =
-    findProgram('redis-server', folders) ?? (await installRedis(() => findProgram('redis-server', folders)))
+    findProgram('redis-server', folders) ??
+    (await installRedis(() => findProgram('redis-server', folders)))
   const server = await tryThreeTimes(() => start(program, options))
   return {
     ...server,
     crash: async () => {
-      await runAsAdmin(server, 0, (redis) => redis.call('DEBUG', 'CRASH-AND-RECOVER', '0')).catch(() => {})
+      await runAsAdmin(server, 0, (redis) => redis.call('DEBUG', 'CRASH-AND-RECOVER', '0')).catch(
+        () => {},
+      )
       await runAsAdmin(server, null, (redis) => redis.ping())
     },
     flush: () => runAsAdmin(server, 0, (redis) => redis.flushall()),
@@ -56,7 +62,10 @@ async function runAsAdmin(
   await work(redis).finally(() => redis.disconnect())
 }
 
-async function start(program: string, { durable, settings: more = {} }: RedisOptions): Promise<Server> {
+async function start(
+  program: string,
+  { durable, settings: more = {} }: RedisOptions,
+): Promise<Server> {
   const owner = unprivilegedUser('redis', 'nobody')
   const folder = createServerFolder('redis', owner)
   const port = await freePort()
@@ -66,13 +75,23 @@ async function start(program: string, { durable, settings: more = {} }: RedisOpt
     dir: folder,
     save: '',
     appendonly: durable ? 'yes' : 'no',
-    // With `everysec`, Redis answers before it writes: a crash would lose what the tests expect on disk.
+    // With `everysec`, Redis answers before it writes: a crash would lose what the tests expect on
+    // disk.
     appendfsync: 'always',
     'maxmemory-policy': 'noeviction',
     'enable-debug-command': 'yes',
     ...more,
   }
-  const command = [program, ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])]
-  const stop = await startGuarded({ command, folder, owner, signal: 'TERM', ready: /Ready to accept connections/i })
+  const command = [
+    program,
+    ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]),
+  ]
+  const stop = await startGuarded({
+    command,
+    folder,
+    owner,
+    signal: 'TERM',
+    ready: /Ready to accept connections/i,
+  })
   return { url: `redis://127.0.0.1:${port}`, stop }
 }

@@ -1,16 +1,25 @@
 /**
- * Cases that prove one promise many times over, such as a test on each kind of queue. `npm test` runs a sample, because it
- * must end within minutes; `npm run test:soak` runs every file that uses this, with all cases.
+ * Cases that prove one promise many times over, such as a test on each kind of queue. `npm test`
+ * runs a sample, because it must end within minutes; `npm run test:soak` runs every file that uses
+ * this, with all cases.
  */
 import { inject, test } from 'vitest'
 
 /** Those of the cases that this run has time for. */
-export function sampled<Case>(cases: readonly Case[], isInSample: (item: Case, index: number) => boolean): Case[] {
+export function sampled<Case>(
+  cases: readonly Case[],
+  isInSample: (item: Case, index: number) => boolean,
+): Case[] {
   return cases.filter((item, index) => inject('runsAllCases') || isInSample(item, index))
 }
 
 /** A test that is one of several cases. */
-export function sampledTest(isInSample: boolean, title: string, work: () => Promise<void>, timeout?: number): void {
+export function sampledTest(
+  isInSample: boolean,
+  title: string,
+  work: () => Promise<void>,
+  timeout?: number,
+): void {
   if (isInSample || inject('runsAllCases')) test(title, work, timeout)
 }
 

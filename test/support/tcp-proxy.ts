@@ -1,4 +1,6 @@
-/** A TCP proxy in front of a test's server that can disconnect, like a network failure or a restart. */
+/**
+ * A TCP proxy in front of a test's server that can disconnect, like a network failure or a restart.
+ */
 import { connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
@@ -19,7 +21,9 @@ export async function startTcpProxy(url: string): Promise<TcpProxy> {
     const serverSocket = connect(Number(port), hostname)
     for (const socket of [clientSocket, serverSocket]) {
       open.add(socket)
-      socket.on('error', () => {}).on('close', () => [clientSocket, serverSocket].forEach((end) => void end.destroy()))
+      socket
+        .on('error', () => {})
+        .on('close', () => [clientSocket, serverSocket].forEach((end) => void end.destroy()))
       socket.on('close', () => open.delete(socket))
     }
     clientSocket.pipe(serverSocket).pipe(clientSocket)

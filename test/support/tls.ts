@@ -24,7 +24,9 @@ x1GTv3OwLQHNyYOmmzmbd+Z/C4uwOuIzkebBZHLzfoKXlRXbmmHkDN+t
 -----END PRIVATE KEY-----`,
 }
 
-/** Answers as Postgres does that it speaks TLS, and passes on what it decrypts. Returns its port. */
+/**
+ * Answers as Postgres does that it speaks TLS, and passes on what it decrypts. Returns its port.
+ */
 export async function openTlsProxy(port: number): Promise<number> {
   const server = createServer((raw) => {
     raw.once('data', () => {

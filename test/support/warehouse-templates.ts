@@ -1,4 +1,7 @@
-/** Warehouses that are made once and copied for each test: migrating and filling one takes far longer than copying. */
+/**
+ * Warehouses that are made once and copied for each test: migrating and filling one takes far
+ * longer than copying.
+ */
 import { createHash } from 'node:crypto'
 import { copyFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +12,10 @@ import { openWarehouse, type Warehouse } from '../../src/app/open.ts'
 import { makeOnce } from './make-once.ts'
 
 /** The rows of a template, under a name of their own. None: a warehouse without rows. */
-export type Filling = { readonly name: string; readonly fill: (warehouse: Warehouse) => Promise<unknown> }
+export type Filling = {
+  readonly name: string
+  readonly fill: (warehouse: Warehouse) => Promise<unknown>
+}
 
 /** The path of a SQLite warehouse, to be copied. */
 export async function sqliteTemplate(filling?: Filling): Promise<string> {
@@ -62,7 +68,9 @@ async function findOrMakePostgresTemplate(name: string, filling?: Filling): Prom
     await run(`create database ${name}_unfinished ${empty}`)
     const url = new URL(server)
     url.pathname = `/${name}_unfinished`
-    await withAdmin(url.href, (runThere) => runThere(`create schema if not exists ${templateSchema}`))
+    await withAdmin(url.href, (runThere) =>
+      runThere(`create schema if not exists ${templateSchema}`),
+    )
     url.searchParams.set('schema', templateSchema)
     await openAndFill(url.href, filling)
     await run(`alter database ${name}_unfinished rename to ${name}`)
@@ -70,7 +78,10 @@ async function findOrMakePostgresTemplate(name: string, filling?: Filling): Prom
   return options
 }
 
-async function withAdmin(url: string, work: (run: (text: string) => Promise<pg.QueryResult>) => Promise<unknown>) {
+async function withAdmin(
+  url: string,
+  work: (run: (text: string) => Promise<pg.QueryResult>) => Promise<unknown>,
+) {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
@@ -82,7 +93,10 @@ async function withAdmin(url: string, work: (run: (text: string) => Promise<pg.Q
 
 let ownVersion: string | undefined
 
-/** Changes with the code that makes a warehouse, as in watch mode one run follows another, in new processes. */
+/**
+ * Changes with the code that makes a warehouse, as in watch mode one run follows another, in new
+ * processes.
+ */
 export function sourceVersion(): string {
   ownVersion ??= hashSources()
   return ownVersion

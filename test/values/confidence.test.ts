@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { toFrequency, upperLimit } from '../../src/mirror/core/audit.ts'
 
 describe('the upper limit of a share at 95 %', () => {
-  // One-sided limits of Clopper and Pearson, computed apart from this code: the sum of the terms by their gamma functions.
+  // One-sided limits of Clopper and Pearson, computed apart from this code: the sum of the terms by
+  // their gamma functions.
   test.for([
     [0, 1, 0.95],
     [0, 10, 0.2588655509],
@@ -67,14 +68,20 @@ describe('the upper limit of a share at 95 %', () => {
   })
 
   test('holds on average over nights with different shares, if their samples are counted together', () => {
-    const nights = fc.array(fc.double({ min: 0, max: 0.9, noNaN: true }), { minLength: 2, maxLength: 6 })
+    const nights = fc.array(fc.double({ min: 0, max: 0.9, noNaN: true }), {
+      minLength: 2,
+      maxLength: 6,
+    })
     fc.assert(
       fc.property(nights, fc.integer({ min: 1, max: 12 }), (shares, perNight) => {
         const average = shares.reduce((sum, share) => sum + share, 0) / shares.length
-        const counts = distributionOf(shares.flatMap((share) => Array.from({ length: perNight }, () => share)))
+        const counts = distributionOf(
+          shares.flatMap((share) => Array.from({ length: perNight }, () => share)),
+        )
         const sampled = shares.length * perNight
         const missed = counts.reduce(
-          (sum, probability, differing) => (upperLimit({ sampled, differing }) < average ? sum + probability : sum),
+          (sum, probability, differing) =>
+            upperLimit({ sampled, differing }) < average ? sum + probability : sum,
           0,
         )
         expect(missed).toBeLessThanOrEqual(0.05 + 1e-9)

@@ -1,4 +1,7 @@
-/** Text that another program has changed is recognized, with what it probably was; what people write is left alone. */
+/**
+ * Text that another program has changed is recognized, with what it probably was; what people write
+ * is left alone.
+ */
 import { describe, expect, test } from 'vitest'
 import { findTextChange, isCutAtComma } from '../../src/values/damaged-text.ts'
 

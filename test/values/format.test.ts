@@ -30,5 +30,11 @@ test('a duration has two units at most, and is rounded to the smaller one, not d
 })
 
 test('what a machine took is shown in milliseconds below a second', () => {
-  expect([0, 340.4, 999.7, 2000, 2140].map(formatDuration)).toEqual(['0 ms', '340 ms', '1 s', '2 s', '2.1 s'])
+  expect([0, 340.4, 999.7, 2000, 2140].map(formatDuration)).toEqual([
+    '0 ms',
+    '340 ms',
+    '1 s',
+    '2 s',
+    '2.1 s',
+  ])
 })

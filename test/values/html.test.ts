@@ -1,4 +1,6 @@
-/** Whatever text a page shows, it stays text; and a template that could not promise this is refused. */
+/**
+ * Whatever text a page shows, it stays text; and a template that could not promise this is refused.
+ */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { path, withQuery } from '../../src/values/address.ts'
@@ -6,8 +8,29 @@ import { attribute, escapeHtml, type Html, html, trusted } from '../../src/value
 
 const hostile = fc.oneof(
   fc.string({ unit: 'binary' }),
-  fc.constantFrom('<', '>', '"', "'", '&', '`', '=', '/', '\0', '\n', '</script>', '<!--', ']]>', '&lt;', '\ud800'),
-  fc.constantFrom('<img src=x onerror=alert(1)>', '" onload="alert(1)', 'javascript:alert(1)', '\u202etxt.exe'),
+  fc.constantFrom(
+    '<',
+    '>',
+    '"',
+    "'",
+    '&',
+    '`',
+    '=',
+    '/',
+    '\0',
+    '\n',
+    '</script>',
+    '<!--',
+    ']]>',
+    '&lt;',
+    '\ud800',
+  ),
+  fc.constantFrom(
+    '<img src=x onerror=alert(1)>',
+    '" onload="alert(1)',
+    'javascript:alert(1)',
+    '\u202etxt.exe',
+  ),
 )
 const hostileText = fc.array(hostile, { maxLength: 6 }).map((parts) => parts.join(''))
 
@@ -21,7 +44,8 @@ test('no text contains anything that would end its place', () => {
 test('a page has the elements and attributes of its template, whatever its values are', () => {
   const render = (text: string) =>
     html`<p title="${text}" ${attribute('data-name', text)}>${text}<a href="${text}">${[text, html`<b>${text}</b>`]}</a></p>`
-  const shape = ({ html: markup }: Html) => markup.replace(/"[^"]*"/g, '""').replace(/>[^<]*</g, '><')
+  const shape = ({ html: markup }: Html) =>
+    markup.replace(/"[^"]*"/g, '""').replace(/>[^<]*</g, '><')
   fc.assert(fc.property(hostileText, (text) => shape(render(text)) === shape(render('x'))))
 })
 
@@ -40,9 +64,12 @@ test('an object of the same shape, as JSON in a database may have it, is no mark
 })
 
 describe('links lead to this server or to the web', () => {
-  test.each(['/console?a=b#c', '?a=b', '#c', 'https://example.com', 'http://example.com'])('%s', (link) => {
-    expect(html`<a href="${link}">x</a>`.html).toBe(`<a href="${link}">x</a>`)
-  })
+  test.each(['/console?a=b#c', '?a=b', '#c', 'https://example.com', 'http://example.com'])(
+    '%s',
+    (link) => {
+      expect(html`<a href="${link}">x</a>`.html).toBe(`<a href="${link}">x</a>`)
+    },
+  )
   test.each([
     'javascript:alert(1)',
     ' javascript:alert(1)',
@@ -58,7 +85,8 @@ describe('links lead to this server or to the web', () => {
 })
 
 test('an attribute that has no value is left out', () => {
-  const tag = (value: string | boolean | null) => html`<i ${attribute('aria-current', value)}></i>`.html
+  const tag = (value: string | boolean | null) =>
+    html`<i ${attribute('aria-current', value)}></i>`.html
   expect([tag('page'), tag(true), tag(false), tag(null)]).toEqual([
     '<i aria-current="page"></i>',
     '<i aria-current></i>',

@@ -44,7 +44,9 @@ describe('round trip', () => {
     fc
       .double({ noNaN: true, noDefaultInfinity: true })
       .filter((value) => !Object.is(value, -0) && !isBigInteger(value)),
-    fc.bigInt().filter((value) => value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER),
+    fc
+      .bigInt()
+      .filter((value) => value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER),
     fc.stringMatching(/^[:,[ ]-?[0-9]{16,20}$/),
   )
   const { tree } = fc.letrec<{ tree: Json }>((tie) => ({

@@ -2,7 +2,14 @@
 import { expect, test } from 'vitest'
 import { nearestNames } from '../../src/values/nearest-names.ts'
 
-const names = ['conversations', 'conversation_changes', 'messages', 'fct_conversation', 'fct_wait', 'calls']
+const names = [
+  'conversations',
+  'conversation_changes',
+  'messages',
+  'fct_conversation',
+  'fct_wait',
+  'calls',
+]
 
 test.each([
   ['mesages', ['messages']],

@@ -1,4 +1,7 @@
-/** Statements that anybody may have written: they read, in time and in size, or do not run — in both databases. */
+/**
+ * Statements that anybody may have written: they read, in time and in size, or do not run — in both
+ * databases.
+ */
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -38,7 +41,9 @@ for (const db of databases) {
       await mirror.commit(
         commit(
           'messages',
-          Array.from({ length: 100 }, (_, n) => message('c1', n + 1, { content: `hidden\u200b${n}` })),
+          Array.from({ length: 100 }, (_, n) =>
+            message('c1', n + 1, { content: `hidden\u200b${n}` }),
+          ),
         ),
       )
       if (db.name === 'sqlite') await warehouse.close()
@@ -71,14 +76,17 @@ for (const db of databases) {
     /** Its rows, and what the database has beside them. */
     const digest = async () => {
       const hash = createHash('sha256')
-      if (db.name === 'sqlite') return hash.update(readFileSync(database.url.slice('sqlite:'.length))).digest('hex')
+      if (db.name === 'sqlite')
+        return hash.update(readFileSync(database.url.slice('sqlite:'.length))).digest('hex')
       const tables = await warehouse.query(
         `select quote_ident(relname) as name from pg_class where relkind = 'r' and relnamespace = 'warehouse'::regnamespace order by 1`,
       )
       for (const { name } of tables as { name: string }[])
         hash.update(
           JSON.stringify(
-            await warehouse.query(`select count(*), md5(string_agg(t::text, ',' order by t::text)) from ${name} t`),
+            await warehouse.query(
+              `select count(*), md5(string_agg(t::text, ',' order by t::text)) from ${name} t`,
+            ),
           ),
         )
       hash.update(
@@ -98,19 +106,25 @@ for (const db of databases) {
     }
 
     test('may read, and shows what nobody can see', async () => {
-      expect(await query.run(`select 1 as one, 'a\u200bb\nc' as text, null as empty -- ;`)).toEqual({
-        columns: ['one', 'text', 'empty'],
-        rows: [[1, 'a[U+200B]b\nc', null]],
-        cut: null,
-      })
+      expect(await query.run(`select 1 as one, 'a\u200bb\nc' as text, null as empty -- ;`)).toEqual(
+        {
+          columns: ['one', 'text', 'empty'],
+          rows: [[1, 'a[U+200B]b\nc', null]],
+          cut: null,
+        },
+      )
       expect(
-        (await query.run('with x as (select count(*) as n from fct_conversation) select n from x;')).rows,
+        (await query.run('with x as (select count(*) as n from fct_conversation) select n from x;'))
+          .rows,
       ).toHaveLength(1)
     })
 
     test('has at most so many rows and bytes, and says so', async () => {
-      const rows = 'with recursive r(x) as (select 1 union all select x + 1 from r where x < 9000) select'
-      expect(await query.run(`${rows} x from r`)).toMatchObject({ cut: expect.stringContaining('the first 500') })
+      const rows =
+        'with recursive r(x) as (select 1 union all select x + 1 from r where x < 9000) select'
+      expect(await query.run(`${rows} x from r`)).toMatchObject({
+        cut: expect.stringContaining('the first 500'),
+      })
       const wide = await query.run(`${rows} x, '${'y'.repeat(3000)}' from r`)
       expect(wide.cut).toContain('fit in 200 kB')
       expect(JSON.stringify(wide.rows).length).toBeLessThan(201_000)
@@ -119,7 +133,10 @@ for (const db of databases) {
 
     test('has values that JSON does not know, as texts', async () => {
       const [statement, row] = {
-        sqlite: ['select 9e999, -9e999, 9007199254740993', ['Infinity', '-Infinity', '9007199254740993']],
+        sqlite: [
+          'select 9e999, -9e999, 9007199254740993',
+          ['Infinity', '-Infinity', '9007199254740993'],
+        ],
         postgres: [
           `select 'NaN'::float8, '-infinity'::numeric, timestamp '2026-01-02 03:04:05', interval '1 day', array[1, null], 1 as x, 2 as x`,
           ['NaN', '-Infinity', '2026-01-02 03:04:05', '1 day', '{1,NULL}', 1, 2],
@@ -148,7 +165,8 @@ for (const db of databases) {
         for (const statement of left) {
           const { answer, tookMs } = await ask(statement, asked)
           if (answer instanceof UserError) refused += 1
-          else if (answer instanceof Error || JSON.stringify(answer).length > 250_000) odd.push([statement, answer])
+          else if (answer instanceof Error || JSON.stringify(answer).length > 250_000)
+            odd.push([statement, answer])
           if (tookMs > 5000) odd.push([statement, tookMs])
         }
         await asked.close()
@@ -162,7 +180,10 @@ for (const db of databases) {
     test('that never ends is ended, and the next one is answered', async () => {
       for (const statement of endless[db.name]) {
         const { answer, tookMs } = await ask(statement, brief)
-        expect([statement, String(answer)]).toEqual([statement, expect.stringMatching(/longer than 0.2 s/)])
+        expect([statement, String(answer)]).toEqual([
+          statement,
+          expect.stringMatching(/longer than 0.2 s/),
+        ])
         expect(tookMs).toBeLessThan(5000)
       }
       expect(await query.run('select 1')).toMatchObject({ rows: [[1]] })
@@ -171,10 +192,10 @@ for (const db of databases) {
     test('that returns a gigabyte is refused, cut or ended', async () => {
       for (const statement of enormous[db.name]) {
         const { answer, tookMs } = await ask(statement, brief)
-        expect([statement, answer instanceof UserError || JSON.stringify(answer).length < 250_000]).toEqual([
+        expect([
           statement,
-          true,
-        ])
+          answer instanceof UserError || JSON.stringify(answer).length < 250_000,
+        ]).toEqual([statement, true])
         expect(tookMs).toBeLessThan(5000)
       }
     })
@@ -201,7 +222,9 @@ for (const db of databases) {
           stdio: ['ignore', 'pipe', 'ignore'],
         })
         await once(server.stdout, 'data')
-        const child = Number(execFileSync('pgrep', ['-P', String(server.pid)], { encoding: 'utf8' }))
+        const child = Number(
+          execFileSync('pgrep', ['-P', String(server.pid)], { encoding: 'utf8' }),
+        )
         server.kill('SIGKILL')
         await expect.poll(() => isAlive(child)).toBe(false)
       })
@@ -219,13 +242,18 @@ for (const db of databases) {
         proxied.searchParams.set('sslmode', 'no-verify')
         const withTime = await openBoundedQuery(proxied.href, setting, 60_000)
         expect((await withTime.run('select 1')).rows).toEqual([[1]])
-        await expect(withTime.run(`select repeat('x', 60000000)`)).rejects.toThrow(/larger than 16 MB/)
+        await expect(withTime.run(`select repeat('x', 60000000)`)).rejects.toThrow(
+          /larger than 16 MB/,
+        )
       })
 
     if (db.name === 'postgres')
       test('runs under no role that may write, not even by another role that it could become', async () => {
-        const [owner, member, writer] = ['o', 'm', 'w'].map((letter) => `${letter}_${randomUUID().slice(0, 8)}`)
-        const run = async (user: string) => (await openBoundedQuery(addressOf(user), setting)).run('select 1')
+        const [owner, member, writer] = ['o', 'm', 'w'].map(
+          (letter) => `${letter}_${randomUUID().slice(0, 8)}`,
+        )
+        const run = async (user: string) =>
+          (await openBoundedQuery(addressOf(user), setting)).run('select 1')
         for (const name of [owner, member, writer])
           await warehouse.query(`create role ${name} login noinherit password 'secret'`)
         await warehouse.query(`grant usage on schema warehouse to ${owner}, ${member}, ${writer}`)
@@ -236,7 +264,9 @@ for (const db of databases) {
           await expect(run(owner!)).rejects.toThrow(/may create objects/)
           await expect(run(writer!)).rejects.toThrow(/may write to tables/)
           await expect(run(member!)).rejects.toThrow(/may write to tables/)
-          await expect(query.run('select content from messages')).rejects.toThrow(/permission denied.*analysts/)
+          await expect(query.run('select content from messages')).rejects.toThrow(
+            /permission denied.*analysts/,
+          )
           const asOwner = await openBoundedQuery(database.url, 'DESKMIRROR_DATABASE_URL')
           await expect(asOwner.run('select 1')).rejects.toThrow(/superuser/)
         } finally {

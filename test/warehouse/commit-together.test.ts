@@ -13,15 +13,32 @@ import { openTestWarehouse } from './test-warehouse.ts'
 
 const requestedAt = Date.UTC(2026, 6, 1)
 
-function page(stream: ChildStreamName, parentId: string, more: Partial<MirrorCommit & ChildReadResult> = {}) {
+function page(
+  stream: ChildStreamName,
+  parentId: string,
+  more: Partial<MirrorCommit & ChildReadResult> = {},
+) {
   const { completeness = 'complete', requestedVersion = 1, dueAt = null, why, ...rest } = more
-  const childRead = { stream, parentId, requestedVersion, cursor: `cursor ${parentId}`, completeness, dueAt }
-  return commit(stream, [], { childRead: why === undefined ? childRead : { ...childRead, why }, requestedAt, ...rest })
+  const childRead = {
+    stream,
+    parentId,
+    requestedVersion,
+    cursor: `cursor ${parentId}`,
+    completeness,
+    dueAt,
+  }
+  return commit(stream, [], {
+    childRead: why === undefined ? childRead : { ...childRead, why },
+    requestedAt,
+    ...rest,
+  })
 }
 
 const ids = ['c1', 'c2', 'c3', 'c4', 'c5']
 
-/** Conversations with messages, one of them known to be incomplete and one that could not be read. */
+/**
+ * Conversations with messages, one of them known to be incomplete and one that could not be read.
+ */
 async function prepare(mirror: Mirror): Promise<void> {
   const at = { requestedAt: requestedAt - 10 }
   await mirror.commit(commit('visitors', [visitor('v1'), visitor('v2')], at))
@@ -33,7 +50,12 @@ async function prepare(mirror: Mirror): Promise<void> {
     ),
   )
   await mirror.commit(
-    page('messages', 'c2', { rows: [message('c2', 1)], completeness: 'incomplete', why: 'cut', ...at }),
+    page('messages', 'c2', {
+      rows: [message('c2', 1)],
+      completeness: 'incomplete',
+      why: 'cut',
+      ...at,
+    }),
   )
   await mirror.commit(page('messages', 'c3', { rows: [message('c3', 1), message('c3', 2)], ...at }))
   await mirror.recordChildFailure('messages', 'c4', 'it failed', requestedAt)
@@ -43,7 +65,9 @@ async function prepare(mirror: Mirror): Promise<void> {
 /** Characters of each length, and those that mean something in an array or in JSON. */
 const hostile = '"\\{},NULL\n␛é漢🙂'
 
-/** New, changed, unchanged and older rows; a page that is not the last one of its list; two streams. */
+/**
+ * New, changed, unchanged and older rows; a page that is not the last one of its list; two streams.
+ */
 const pages: readonly MirrorCommit[] = [
   page('messages', 'c1', { rows: Array.from({ length: 30 }, (_, i) => message('c1', i)) }),
   page('messages', 'c2', { rows: [message('c2', 1), message('c2', 2, { content: hostile })] }),
@@ -54,7 +78,9 @@ const pages: readonly MirrorCommit[] = [
   page('messages', 'c4', { dueAt: 77 }),
   commit('messages', [message('c5', 1)], { requestedAt }),
   page('visitor_activity', 'v1', { rows: [activity('v1', 'hash', 0, { page: '/a', score: 1.5 })] }),
-  page('visitor_activity', 'v2', { rows: [activity('v2', 'hash', 0, { page: '/b', score: 'high' })] }),
+  page('visitor_activity', 'v2', {
+    rows: [activity('v2', 'hash', 0, { page: '/b', score: 'high' })],
+  }),
 ]
 
 const tables = {
@@ -64,7 +90,8 @@ const tables = {
   sync_children: 'stream, parent_id',
   facts_due: 'kind, id',
 }
-const gaps = 'select stream, dedup_key, reason, resolved_at is null as is_open from sync_gaps order by dedup_key'
+const gaps =
+  'select stream, dedup_key, reason, resolved_at is null as is_open from sync_gaps order by dedup_key'
 
 for (const db of databases) {
   describe(`pages that are committed together — ${db.name}`, () => {
@@ -78,7 +105,9 @@ for (const db of databases) {
         const results: CommitResult[] = []
         if (isTogether) results.push(...(await Promise.all(pages.map(mirror.commit))))
         else for (const it of pages) results.push(await mirror.commit(it))
-        const stored = Object.entries(tables).map(([name, key]) => all(`select * from ${name} order by ${key}`))
+        const stored = Object.entries(tables).map(([name, key]) =>
+          all(`select * from ${name} order by ${key}`),
+        )
         const escaped = await all('select strings_escaped from sync_runs')
         const outcome = [results, await Promise.all(stored), await all(gaps), escaped]
         outcomes.push(JSON.parse(JSON.stringify(outcome).replaceAll(run, 'run')))
@@ -93,7 +122,9 @@ for (const db of databases) {
       await prepare(mirror)
       await warehouse.query(rejecting[db.name as keyof typeof rejecting])
       const unstorable = [
-        page('messages', 'c1', { rows: [message('c1', 1), message('c1', 2, { content: 'rejected' })] }),
+        page('messages', 'c1', {
+          rows: [message('c1', 1), message('c1', 2, { content: 'rejected' })],
+        }),
         page('messages', 'c4', { rows: [message('c4', 1), message('c4', 2n ** 80n)] }),
         page('messages', 'c5', { rows: [message('c5', 1)] }),
       ]
@@ -111,7 +142,10 @@ for (const db of databases) {
     test('of which one cannot be stored, fail alone', async () => {
       const { mirror, list } = await openTestWarehouse(db)
       const gap = { stream: 'messages' as const, from: Number.NaN, to: null, reason: 'no time' }
-      const [first, last] = [page('messages', 'a', { rows: [message('a', 1)] }), page('messages', 'c')]
+      const [first, last] = [
+        page('messages', 'a', { rows: [message('a', 1)] }),
+        page('messages', 'c'),
+      ]
       const broken = commit('messages', [message('b', 1)], { gaps: [gap] })
       const results = await Promise.allSettled([first, broken, last].map(mirror.commit))
       expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
@@ -121,14 +155,19 @@ for (const db of databases) {
     test('of one parent are stored in their order', async () => {
       const { mirror, list } = await openTestWarehouse(db)
       const edits = ['first', 'second', 'third'].map((content) => message('a', 1, { content }))
-      const results = await Promise.all(edits.map((row) => mirror.commit(page('messages', 'a', { rows: [row] }))))
+      const results = await Promise.all(
+        edits.map((row) => mirror.commit(page('messages', 'a', { rows: [row] }))),
+      )
       expect(results).toEqual([{ changed: 1 }, { changed: 1 }, { changed: 1 }])
       expect(await list('select content from messages')).toEqual(['third'])
     })
   })
 }
 
-/** Submits pages of these parents, and notes those whose transaction begins; `begin` may fail it or hold it up. */
+/**
+ * Submits pages of these parents, and notes those whose transaction begins; `begin` may fail it or
+ * hold it up.
+ */
 function notedCommits(begin: (parent: string) => Promise<void>) {
   const begun: string[] = []
   const fields = {
@@ -143,7 +182,11 @@ function notedCommits(begin: (parent: string) => Promise<void>) {
     last = last.then(write)
     return last
   }
-  const submit = createPageCommitter({ fields } as unknown as ProjectContext, runSerially, async () => {})
+  const submit = createPageCommitter(
+    { fields } as unknown as ProjectContext,
+    runSerially,
+    async () => {},
+  )
   return { begun, submit: (parent: string) => submit(commit('messages', [message(parent, 1)])) }
 }
 
@@ -164,7 +207,9 @@ test('pages that arrive during a transaction are the next one', async () => {
   const [started, running] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const { begun, submit } = notedCommits((parent) => {
     started.resolve()
-    return parent === 'a' ? running.promise.then(() => Promise.reject(new Error('a fails'))) : Promise.resolve()
+    return parent === 'a'
+      ? running.promise.then(() => Promise.reject(new Error('a fails')))
+      : Promise.resolve()
   })
   const first = submit('a')
   await started.promise

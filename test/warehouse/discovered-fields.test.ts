@@ -32,7 +32,9 @@ for (const db of databases) {
         nothing: null,
       }
       await mirror.commit(commit('visitors', [visitor('v1', extra)]))
-      const row = await one('select vip, visits, score, last_seen_at, company, tags, geo__city__name from visitors')
+      const row = await one(
+        'select vip, visits, score, last_seen_at, company, tags, geo__city__name from visitors',
+      )
       expect({ ...row, vip: toNumber(row.vip), tags: JSON.parse(String(row.tags)) }).toEqual({
         vip: 1,
         visits: 3,
@@ -42,7 +44,9 @@ for (const db of databases) {
         tags: ['a', 1],
         geo__city__name: 'Oslo',
       })
-      expect(await all('select path, column_name, type from discovered_fields order by column_name')).toEqual([
+      expect(
+        await all('select path, column_name, type from discovered_fields order by column_name'),
+      ).toEqual([
         { path: 'company', column_name: 'company', type: 'text' },
         { path: 'geo.city.name', column_name: 'geo__city__name', type: 'text' },
         { path: 'lastSeenAt', column_name: 'last_seen_at', type: 'timestamp' },
@@ -55,14 +59,17 @@ for (const db of databases) {
 
     test('a field that disappears becomes null', async () => {
       const { mirror, list } = await openTestWarehouse(db)
-      await mirror.commit(commit('visitors', [visitor('v1', { plan: 'gold' }), visitor('v2', { plan: 'iron' })]))
+      await mirror.commit(
+        commit('visitors', [visitor('v1', { plan: 'gold' }), visitor('v2', { plan: 'iron' })]),
+      )
       await mirror.commit(commit('visitors', [visitor('v1')]))
       expect(await list('select plan from visitors order by id')).toEqual([null, 'iron'])
     })
 
     test('columns widen from integer to number, and from anything to text, without losing older rows', async () => {
       const { mirror, all, list } = await openTestWarehouse(db)
-      const store = (id: string, extra: object) => mirror.commit(commit('visitors', [visitor(id, { ...extra })]))
+      const store = (id: string, extra: object) =>
+        mirror.commit(commit('visitors', [visitor(id, { ...extra })]))
       await store('v1', { size: 1, code: 7, flag: true, since: '2026-01-01T00:00:00Z', list: [1] })
       await store('v2', { size: 2.5, code: '007', flag: 'maybe', since: 'long ago', list: 'none' })
       await store('v3', { size: 3, code: 8.5, flag: false, since: 5, list: true })
@@ -87,19 +94,39 @@ for (const db of databases) {
       await later.startRun('incremental', 1)
       expect(await list('select score from visitors order by id')).toEqual([1, 2.5])
       expect(await list('select plan from visitors order by id')).toEqual(['1', 'gold'])
-      expect(await list('select count(*) from discovered_fields where needed_type is not null')).toEqual([0])
+      expect(
+        await list('select count(*) from discovered_fields where needed_type is not null'),
+      ).toEqual([0])
     })
 
     test('a wider column has every value as it came', async () => {
       const { mirror, all } = await openTestWarehouse(db)
-      const store = (id: string, extra: object) => mirror.commit(commit('visitors', [visitor(id, { ...extra })]))
+      const store = (id: string, extra: object) =>
+        mirror.commit(commit('visitors', [visitor(id, { ...extra })]))
       const [a, b] = [9_007_199_254_740_993n, -(2n ** 63n)]
-      await store('v1', { size: a, amount: 0.5, since: '2026-01-01T02:00:00+02:00', list: { z: [1, { a: 1, b: 2 }] } })
+      await store('v1', {
+        size: a,
+        amount: 0.5,
+        since: '2026-01-01T02:00:00+02:00',
+        list: { z: [1, { a: 1, b: 2 }] },
+      })
       await store('v2', { size: b, amount: a, since: 'long ago', list: { z: 'none' } })
-      await store('v3', { size: 0.5, amount: b, since: '9999-12-31T23:59:59-01:00', list: { z: true } })
+      await store('v3', {
+        size: 0.5,
+        amount: b,
+        since: '9999-12-31T23:59:59-01:00',
+        list: { z: true },
+      })
       await mirror.startRun('incremental', 1)
-      expect(await all('select size, amount, since, list__z as z from visitors order by id')).toEqual([
-        { size: String(a), amount: '0.5', since: '2026-01-01T02:00:00+02:00', z: '[1,{"a":1,"b":2}]' },
+      expect(
+        await all('select size, amount, since, list__z as z from visitors order by id'),
+      ).toEqual([
+        {
+          size: String(a),
+          amount: '0.5',
+          since: '2026-01-01T02:00:00+02:00',
+          z: '[1,{"a":1,"b":2}]',
+        },
         { size: String(b), amount: String(a), since: 'long ago', z: 'none' },
         { size: '0.5', amount: String(b), since: '9999-12-31T23:59:59-01:00', z: 'true' },
       ])
@@ -109,9 +136,13 @@ for (const db of databases) {
       const { mirror, all, list } = await openTestWarehouse(db)
       await mirror.commit(commit('visitors', [visitor('v1', { 'utm.source': 'name' })]))
       await mirror.commit(commit('visitors', [visitor('v2', { utm: { source: 'nested' } })]))
-      await mirror.commit(commit('visitors', [visitor('v3', { 'utm.source': 'name', utm: { source: 'nested' } })]))
+      await mirror.commit(
+        commit('visitors', [visitor('v3', { 'utm.source': 'name', utm: { source: 'nested' } })]),
+      )
       await mirror.startRun('incremental', 1)
-      const paths = await all("select path, column_name from discovered_fields where path like 'utm%'")
+      const paths = await all(
+        "select path, column_name from discovered_fields where path like 'utm%'",
+      )
       const columnOf = new Map(paths.map((row) => [row.path, row.column_name]))
       expect(columnOf.get('utm\\.source')).toBe('utm__source')
       const both = `utm__source as dotted, "${columnOf.get('utm.source')}" as nested`
@@ -125,7 +156,9 @@ for (const db of databases) {
 
     test('integers beyond 2^53 are integers, beyond 64 bits text', async () => {
       const { mirror, one } = await openTestWarehouse(db)
-      await mirror.commit(commit('visitors', [visitor('v1', { big: 9_007_199_254_740_993n, huge: 2n ** 70n })]))
+      await mirror.commit(
+        commit('visitors', [visitor('v1', { big: 9_007_199_254_740_993n, huge: 2n ** 70n })]),
+      )
       expect(await one('select big, huge from visitors')).toEqual({
         big: 9_007_199_254_740_993n,
         huge: '1180591620717411303424',
@@ -152,7 +185,9 @@ for (const db of databases) {
       expect(names.every((row) => String(row.column_name).length <= 63)).toBe(true)
       await mirror.startRun('incremental', 1)
       await mirror.commit(commit('visitors', [visitor('v1', { ...extra, fooBar: 10 })]))
-      expect(await all('select path, column_name from discovered_fields order by path')).toEqual(names)
+      expect(await all('select path, column_name from discovered_fields order by path')).toEqual(
+        names,
+      )
       const column = names.find((row) => row.path === 'fooBar')?.column_name
       expect(Object.values(await one(`select "${column}" from visitors`))).toEqual([10])
     })
@@ -165,30 +200,44 @@ for (const db of databases) {
           await warehouse.query(`drop view "${view}"`)
       const extra = Object.fromEntries(Array.from({ length: 310 }, (_, i) => [`field${i}`, i]))
       await mirror.commit(commit('visitors', [visitor('v1', extra), visitor('v2', extra)]))
-      expect(await list('select count(*) from discovered_fields where column_name is not null')).toEqual([300])
-      expect(await list('select count(*) from discovered_fields where column_name is null')).toEqual([10])
-      expect(JSON.parse((await mirror.readRawById('visitors', ['v1'])).get('v1') ?? '')).toMatchObject(extra)
+      expect(
+        await list('select count(*) from discovered_fields where column_name is not null'),
+      ).toEqual([300])
+      expect(
+        await list('select count(*) from discovered_fields where column_name is null'),
+      ).toEqual([10])
+      expect(
+        JSON.parse((await mirror.readRawById('visitors', ['v1'])).get('v1') ?? ''),
+      ).toMatchObject(extra)
       expect((await one("select field0 as f from visitors where id = 'v2'")).f).toBe(0)
     })
 
     test('a frozen schema gets no columns; when it is unfrozen, they are filled from the stored rows', async () => {
       const { warehouse, list, all } = await openTestWarehouse(db)
       const frozen = openMirror(warehouse, 'main', { schema: 'freeze' })
-      const rows = Array.from({ length: 520 }, (_, i) => activity('v1', `h${i}`, 0, { page: { 'a.b': i }, n: i }))
+      const rows = Array.from({ length: 520 }, (_, i) =>
+        activity('v1', `h${i}`, 0, { page: { 'a.b': i }, n: i }),
+      )
       await frozen.commit(commit('visitor_activity', rows))
       expect(await list('select column_name from discovered_fields')).toEqual([null, null])
       const unfrozen = openMirror(warehouse, 'main')
-      await unfrozen.commit(commit('visitor_activity', [activity('v1', 'new', 0, { page: { 'a.b': 1 }, n: 1 })]))
+      await unfrozen.commit(
+        commit('visitor_activity', [activity('v1', 'new', 0, { page: { 'a.b': 1 }, n: 1 })]),
+      )
       expect(await list("select n from visitor_activity where entry_hash = 'h7'")).toEqual([null])
       await unfrozen.startRun('incremental', 1)
       expect(
-        await all("select n, page__a__b from visitor_activity where entry_hash in ('h7', 'h519') order by n"),
+        await all(
+          "select n, page__a__b from visitor_activity where entry_hash in ('h7', 'h519') order by n",
+        ),
       ).toEqual([
         { n: 7, page__a__b: 7 },
         { n: 519, page__a__b: 519 },
       ])
       expect(await list('select count(*) from visitor_activity where n is null')).toEqual([0])
-      expect(await list('select count(*) from discovered_fields where fill_after is not null')).toEqual([0])
+      expect(
+        await list('select count(*) from discovered_fields where fill_after is not null'),
+      ).toEqual([0])
     })
 
     test('two processes that discover fields at once both get their columns', async () => {
@@ -204,8 +253,12 @@ for (const db of databases) {
       await b.startRun('incremental', 1)
       await b.commit(commit('visitors', [visitor('v1', { shared1: 'again' })]))
       expect(await list("select shared3 from visitors where project_id = 'main'")).toEqual(['3'])
-      expect(await list("select shared1 from visitors where project_id = 'other'")).toEqual(['again'])
-      expect(await list("select count(*) from discovered_fields where path = 'shared1'")).toEqual([2])
+      expect(await list("select shared1 from visitors where project_id = 'other'")).toEqual([
+        'again',
+      ])
+      expect(await list("select count(*) from discovered_fields where path = 'shared1'")).toEqual([
+        2,
+      ])
     })
 
     test('a view on a column keeps working when the field changes type', async () => {
@@ -222,7 +275,9 @@ for (const db of databases) {
 }
 
 /** What people make, and what then keeps a column from getting another type. */
-const uses: Readonly<Record<(typeof databases)[number]['name'], Readonly<Record<string, readonly string[]>>>> = {
+const uses: Readonly<
+  Record<(typeof databases)[number]['name'], Readonly<Record<string, readonly string[]>>>
+> = {
   sqlite: {
     'a view': ['create view scores as select id, score + 1 as next from visitors'],
     'a broken view of something else': ['create view broken as select * from no_such_table'],
@@ -243,7 +298,9 @@ const uses: Readonly<Record<(typeof databases)[number]['name'], Readonly<Record<
       'create trigger scored before update on visitors for each row when (new.score > 5) execute function seen()',
     ],
     'a check': ['alter table visitors add check (score > -1)'],
-    'a generated column': ['alter table visitors add next bigint generated always as (score + 1) stored'],
+    'a generated column': [
+      'alter table visitors add next bigint generated always as (score + 1) stored',
+    ],
     'a policy': ['create policy scored on visitors using (score > 5)'],
     'a function': [
       'create function best() returns bigint language sql begin atomic select max(score) from visitors; end',
@@ -257,7 +314,8 @@ for (const db of databases)
     `a column that %s keeps from getting another type never says what its row does not — ${db.name}`,
     async (_, statements) => {
       const { warehouse, mirror, all, one } = await openTestWarehouse(db)
-      const store = (...rows: readonly ReturnType<typeof visitor>[]) => mirror.commit(commit('visitors', rows))
+      const store = (...rows: readonly ReturnType<typeof visitor>[]) =>
+        mirror.commit(commit('visitors', rows))
       await store(...['v1', 'v2', 'v3', 'v4'].map((id, n) => visitor(id, { score: n + 1 })))
       for (const statement of statements) await warehouse.query(statement)
       await store(visitor('v1', { score: 'A494' }), visitor('v2'), visitor('v3', { score: 495 }))
@@ -270,14 +328,19 @@ for (const db of databases)
         all(`select id, score, score__text as wide from visitors where id in (${ids}) order by id`)
       expect(await read("'v1', 'v2', 'v3'")).toEqual(expected)
       await mirror.startRun('incremental', 1)
-      expect(await read("'v1', 'v2', 'v3', 'v4'")).toEqual([...expected, { id: 'v4', score: 4, wide: '4' }])
-      expect(await one("select column_name, type, former_columns from discovered_fields where path = 'score'")).toEqual(
-        {
-          column_name: 'score__text',
-          type: 'text',
-          former_columns: '[{"name":"score","type":"integer"}]',
-        },
-      )
+      expect(await read("'v1', 'v2', 'v3', 'v4'")).toEqual([
+        ...expected,
+        { id: 'v4', score: 4, wide: '4' },
+      ])
+      expect(
+        await one(
+          "select column_name, type, former_columns from discovered_fields where path = 'score'",
+        ),
+      ).toEqual({
+        column_name: 'score__text',
+        type: 'text',
+        former_columns: '[{"name":"score","type":"integer"}]',
+      })
       expect(await mirror.listFormerColumns(['visitors'])).toEqual([
         { column: 'visitors.score', replacedBy: 'visitors.score__text', type: 'integer' },
       ])
@@ -291,8 +354,10 @@ for (const db of databases) {
     await warehouse.query('create view scores as select score from visitors')
     await mirror.commit(commit('visitors', [visitor('v1', { score: 'one' })]))
     await warehouse.query('drop view scores')
-    const dropped = db.name === 'sqlite' ? ['drop view dim_visitor'] : ['drop view dim_visitor cascade']
-    for (const statement of [...dropped, 'alter table visitors drop column score']) await warehouse.query(statement)
+    const dropped =
+      db.name === 'sqlite' ? ['drop view dim_visitor'] : ['drop view dim_visitor cascade']
+    for (const statement of [...dropped, 'alter table visitors drop column score'])
+      await warehouse.query(statement)
     const later = openMirror(warehouse, 'main')
     await later.startRun('incremental', 1)
     await later.commit(commit('visitors', [visitor('v1', { score: 'two' })]))
@@ -311,7 +376,9 @@ for (const db of databases) {
             "create event trigger refused on ddl_command_start when tag in ('ALTER TABLE') execute function refused()",
           ]
     for (const statement of refuse) await warehouse.query(statement)
-    await expect(mirror.commit(commit('visitors', [visitor('v2', { score: 'A' })]))).rejects.toThrow('no')
+    await expect(
+      mirror.commit(commit('visitors', [visitor('v2', { score: 'A' })])),
+    ).rejects.toThrow('no')
     expect(await list('select column_name from discovered_fields')).toEqual(['score'])
   })
 }
@@ -323,7 +390,9 @@ test('a value that did not fit while a long query held the table is filled in la
   await reader.connect()
   onTestFinished(() => reader.end())
   await reader.query('begin')
-  await reader.query(`select * from "${new URL(database.url!).searchParams.get('schema')}".visitors`)
+  await reader.query(
+    `select * from "${new URL(database.url!).searchParams.get('schema')}".visitors`,
+  )
   await mirror.commit(commit('visitors', [visitor('v2', { score: 2.5, fresh: 'x' })]))
   expect(await list('select score from visitors order by id')).toEqual([1, null])
   await reader.query('rollback')

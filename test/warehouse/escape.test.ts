@@ -7,7 +7,19 @@ import { decodeJson, decodeText, encodeJson, encodeText } from '../../src/wareho
 const awkwardText = fc
   .array(
     fc.oneof(
-      fc.constantFrom('\0', '\u241b', '\ud83d', '\ude00', '😀', '\\', 'u', '\\u0000', '0000', '"', '241b'),
+      fc.constantFrom(
+        '\0',
+        '\u241b',
+        '\ud83d',
+        '\ude00',
+        '😀',
+        '\\',
+        'u',
+        '\\u0000',
+        '0000',
+        '"',
+        '241b',
+      ),
       fc.string({ unit: 'binary' }),
       fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)),
     ),
@@ -25,7 +37,9 @@ for (const kind of ['sqlite', 'postgres'] as const) {
           expect(stored.isWellFormed()).toBe(true)
           if (kind === 'postgres') expect(stored).not.toContain('\0')
           const isStorable =
-            text.isWellFormed() && !text.includes('\u241b') && (kind === 'sqlite' || !text.includes('\0'))
+            text.isWellFormed() &&
+            !text.includes('\u241b') &&
+            (kind === 'sqlite' || !text.includes('\0'))
           if (isStorable) expect(stored).toBe(text)
         }),
         { numRuns: 500 },
@@ -35,7 +49,8 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     test('any JSON is encoded as storable text and decoded to the same value', () => {
       const value = fc.oneof(
         awkwardText,
-        // V8's JSON.parse reads the key `\\u0000` as `\\` where it has seen an object with that one.
+        // V8's JSON.parse reads the key `\\u0000` as `\\` where it has seen an object with that
+        // one.
         fc.dictionary(
           awkwardText.filter((key) => !key.includes('\\')),
           awkwardText,
@@ -49,7 +64,9 @@ for (const kind of ['sqlite', 'postgres'] as const) {
           const stored = encodeJson(kind, json)
           expect(JSON.parse(decodeJson(kind, stored))).toEqual(original)
           if (kind === 'postgres')
-            expect(JSON.stringify(JSON.parse(stored))).not.toMatch(/(?<!\\)(\\\\)*\\u(0000|d[89a-f])/)
+            expect(JSON.stringify(JSON.parse(stored))).not.toMatch(
+              /(?<!\\)(\\\\)*\\u(0000|d[89a-f])/,
+            )
         }),
         { numRuns: 500 },
       )

@@ -21,17 +21,23 @@ for (const level of ['repeatable read', 'serializable'])
     expect(opened.filter(({ migration }) => migration?.applied.length)).toHaveLength(1)
     const shown = await opened[0]!.query("select current_setting('transaction_isolation') as level")
     expect(shown).toEqual([{ level: 'read committed' }])
-    const inTransaction = await opened[0]!.db
-      .transaction()
-      .execute(
-        async (trx) =>
-          (await sql<{ level: string }>`select current_setting('transaction_isolation') as level`.execute(trx)).rows,
-      )
+    const inTransaction = await opened[0]!.db.transaction().execute(
+      async (trx) =>
+        (
+          await sql<{
+            level: string
+          }>`select current_setting('transaction_isolation') as level`.execute(trx)
+        ).rows,
+    )
     expect(inTransaction).toEqual([{ level: 'read committed' }])
 
     const sandboxes = await Promise.all(
       [1, 2].map((seed) =>
-        startSandbox({ seed, size: { conversations: 6, visitors: 6, calls: 2 }, switches: { 'rate.kind': 'off' } }),
+        startSandbox({
+          seed,
+          size: { conversations: 6, visitors: 6, calls: 2 },
+          switches: { 'rate.kind': 'off' },
+        }),
       ),
     )
     for (const sandbox of sandboxes) onTestFinished(() => sandbox.stop())

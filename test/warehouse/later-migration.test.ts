@@ -1,4 +1,7 @@
-/** What a later version's migration does to a warehouse with rows, while processes of the version before may run. */
+/**
+ * What a later version's migration does to a warehouse with rows, while processes of the version
+ * before may run.
+ */
 import { expect, onTestFinished, test } from 'vitest'
 import type { Run } from '../../schema/create-missing.ts'
 import { type Migration, migrations } from '../../schema/migrations/migrations.ts'
@@ -14,8 +17,9 @@ const write = `insert into writebacks (project_id, operation, conversation_id, p
   values ('main', 'handled', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f', '{"handled": true}')`
 
 /**
- * A warehouse as a version would have left it that lacks a table, a column and an index of this one, and has another index
- * of the name of one of this one. People have added a column, an index and a view.
+ * A warehouse as a version would have left it that lacks a table, a column and an index of this
+ * one, and has another index of the name of one of this one. People have added a column, an index
+ * and a view.
  */
 const olderSchema = [
   'drop table sync_seen_rows',
@@ -50,7 +54,10 @@ async function openOlderWarehouse(db: TestDatabase) {
 }
 
 /** A process of the version that has these migrations. */
-async function openProcess({ kind, url }: Awaited<ReturnType<typeof openOlderWarehouse>>, migration: Migration) {
+async function openProcess(
+  { kind, url }: Awaited<ReturnType<typeof openOlderWarehouse>>,
+  migration: Migration,
+) {
   const connection = await connect({ kind, url })
   onTestFinished(connection.close)
   const all = { ...migrations, '0002_lock_tokens': migration }
@@ -62,7 +69,8 @@ async function openProcess({ kind, url }: Awaited<ReturnType<typeof openOlderWar
 }
 
 const dropChangedIndex = (run: Run) => run('drop index gaps_closed')
-const fillTokens = (run: Run) => run(`update sync_runs set lock_token = 'unknown', requests = requests + 1`)
+const fillTokens = (run: Run) =>
+  run(`update sync_runs set lock_token = 'unknown', requests = requests + 1`)
 
 const indexQueries = {
   sqlite: `select name, sql as made from sqlite_master where type = 'index' and sql is not null order by name`,
@@ -87,7 +95,9 @@ for (const db of databases) {
       applied: ['0002_lock_tokens'],
     })
     expect(await Promise.all(state.map(process.query))).toEqual(before)
-    expect(await process.query('select lock_token from sync_runs')).toEqual([{ lock_token: 'unknown' }])
+    expect(await process.query('select lock_token from sync_runs')).toEqual([
+      { lock_token: 'unknown' },
+    ])
     expect(await process.query('select count(*) as n from sync_seen_rows')).toEqual([{ n: 0 }])
     const indexes = await process.query(indexQueries[db.name])
     expect(indexes.filter(({ name }) => name !== 'by_team')).toEqual(expected)
@@ -112,7 +122,10 @@ for (const db of databases) {
   test(`two processes at once migrate once — ${db.name}`, async () => {
     const database = await openOlderWarehouse(db)
     const migration = { before: dropChangedIndex, after: fillTokens }
-    const processes = [await openProcess(database, migration), await openProcess(database, migration)]
+    const processes = [
+      await openProcess(database, migration),
+      await openProcess(database, migration),
+    ]
     const summaries = await Promise.all(processes.map((process) => process.migrate()))
     expect(summaries.map(({ applied }) => applied).toSorted()).toEqual([[], ['0002_lock_tokens']])
     expect(await processes[0]?.query('select requests from sync_runs')).toEqual([{ requests: 1 }])
@@ -157,8 +170,8 @@ for (const db of databases) {
     await warehouse.query(`drop table call_recordings${db.name === 'postgres' ? ' cascade' : ''}`)
     await warehouse.query('delete from sync_children')
     await (await openProcess(database, {})).migrate()
-    expect(await mirror.readPendingParents('call_recordings', Date.now() + 1000, 10)).toMatchObject([
-      { parentId: 'p1', readVersion: 0 },
-    ])
+    expect(await mirror.readPendingParents('call_recordings', Date.now() + 1000, 10)).toMatchObject(
+      [{ parentId: 'p1', readVersion: 0 }],
+    )
   })
 }

@@ -1,4 +1,7 @@
-/** Messages are stored without what their columns hold, and `messages` shows them as the service sent them. */
+/**
+ * Messages are stored without what their columns hold, and `messages` shows them as the service
+ * sent them.
+ */
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -27,22 +30,39 @@ const asStored = (item: JsonObject) => messages.parseRows([item], 'c').rows[0]?.
 const stored: readonly (readonly [name: string, item: JsonObject, raw: Json])[] = [
   ['nothing of a documented message', plain, {}],
   ['an undocumented field', { ...plain, tags: ['a'] }, { tags: ['a'] }],
-  ['a null, which a missing field is not', { ...plain, senderDisplayName: null }, { senderDisplayName: null }],
+  [
+    'a null, which a missing field is not',
+    { ...plain, senderDisplayName: null },
+    { senderDisplayName: null },
+  ],
   [
     'a time with milliseconds',
     { ...plain, createdAt: '2026-08-31T10:02:11.000Z' },
     { createdAt: '2026-08-31T10:02:11.000Z' },
   ],
-  ['a day that does not exist', { ...plain, createdAt: '2026-02-30T10:02:11Z' }, { createdAt: '2026-02-30T10:02:11Z' }],
+  [
+    'a day that does not exist',
+    { ...plain, createdAt: '2026-02-30T10:02:11Z' },
+    { createdAt: '2026-02-30T10:02:11Z' },
+  ],
   ['a text with a NUL', { ...plain, content: '\0' }, { content: '\0' }],
   ['half of a surrogate pair', { ...plain, content: '\ud800' }, { content: '\ud800' }],
   ['the character that marks an escape', { ...plain, content: '␛0000' }, { content: '␛0000' }],
-  ['a value of another type', { ...plain, kind: 5, content: { a: 1 } }, { kind: 5, content: { a: 1 } }],
-  ['another conversation than the one asked for', { ...plain, conversationId: 'C' }, { conversationId: 'C' }],
+  [
+    'a value of another type',
+    { ...plain, kind: 5, content: { a: 1 } },
+    { kind: 5, content: { a: 1 } },
+  ],
+  [
+    'another conversation than the one asked for',
+    { ...plain, conversationId: 'C' },
+    { conversationId: 'C' },
+  ],
 ]
 
 for (const [name, item, raw] of stored) {
-  test(`what is stored as JSON is ${name}`, () => expect(parseJson(asStored(item) ?? '')).toEqual(raw))
+  test(`what is stored as JSON is ${name}`, () =>
+    expect(parseJson(asStored(item) ?? '')).toEqual(raw))
 }
 
 const { conversationId: _, ...withoutConversation } = plain
@@ -68,8 +88,16 @@ const text = fc.oneof(
     '2026-01-01T00:00:00Z',
   ),
 )
-const scalar = fc.oneof(text, fc.integer(), fc.constantFrom(null, true, false, 1.5, -0.25, 2n ** 53n + 1n, 2n ** 70n))
-const nested = fc.oneof(scalar, fc.array(scalar), fc.dictionary(fc.constantFrom('a', 'b', '__proto__', 'a.b'), scalar))
+const scalar = fc.oneof(
+  text,
+  fc.integer(),
+  fc.constantFrom(null, true, false, 1.5, -0.25, 2n ** 53n + 1n, 2n ** 70n),
+)
+const nested = fc.oneof(
+  scalar,
+  fc.array(scalar),
+  fc.dictionary(fc.constantFrom('a', 'b', '__proto__', 'a.b'), scalar),
+)
 const time = fc.constantFrom(
   '2026-08-31T10:02:11Z',
   '2026-08-31T10:02:11.5Z',
@@ -81,7 +109,8 @@ const time = fc.constantFrom(
   'yesterday',
 )
 /** Each field mostly as documented, else anything or missing. */
-const field = (documented: fc.Arbitrary<unknown>) => fc.oneof({ weight: 6, arbitrary: documented }, nested)
+const field = (documented: fc.Arbitrary<unknown>) =>
+  fc.oneof({ weight: 6, arbitrary: documented }, nested)
 const hostileFields = fc.record(
   {
     conversationId: field(fc.constant('c')),
@@ -127,11 +156,15 @@ for (const db of databases) {
     const unstored = new Set(rejectedRows.map((row) => row.id))
     const sent = rows.filter((row) => !unstored.has(String(row.columns.id)))
     expect(sent.length).toBeGreaterThan(350)
-    const expected = new Map(sent.map((row) => [`c,${row.columns.id}`, parseJson(stringifyJson(row.item))]))
+    const expected = new Map(
+      sent.map((row) => [`c,${row.columns.id}`, parseJson(stringifyJson(row.item))]),
+    )
     expect(await readAll(mirror)).toEqual(expected)
     const shown = await all('select conversation_id, id, cast(raw as text) as raw from messages')
     const read = (raw: unknown) => parseJson(decodeJson(database.kind, String(raw)))
-    expect(new Map(shown.map((row) => [`${row.conversation_id},${row.id}`, read(row.raw)]))).toEqual(expected)
+    expect(
+      new Map(shown.map((row) => [`${row.conversation_id},${row.id}`, read(row.raw)])),
+    ).toEqual(expected)
   })
 
   test(`a message with as many levels as a row may have is read back, in whatever form it is stored — ${db.name}`, async () => {
@@ -145,9 +178,13 @@ for (const db of databases) {
 
   test(`messages can be inserted, updated and deleted by hand — ${db.name}`, async () => {
     const { mirror, all, list, one } = await openTestWarehouse(db)
-    await mirror.commit(commit('messages', messages.parseRows([{ ...plain, mood: 'glad' }], 'c').rows))
+    await mirror.commit(
+      commit('messages', messages.parseRows([{ ...plain, mood: 'glad' }], 'c').rows),
+    )
     const rawOf = async (id: number) =>
-      parseJson(String((await one(`select cast(raw as text) as raw from messages where id = ${id}`)).raw))
+      parseJson(
+        String((await one(`select cast(raw as text) as raw from messages where id = ${id}`)).raw),
+      )
     await all("update messages set content = 'Bye' where content = 'Hello'")
     expect(await rawOf(7)).toEqual({ ...plain, content: 'Bye', mood: 'glad' })
     const again = {
@@ -156,14 +193,19 @@ for (const db of databases) {
     }
     expect(await mirror.commit(again)).toMatchObject({ changed: 1 })
     expect(await rawOf(7)).toEqual({ ...plain, mood: 'glad' })
-    await all(`update messages set raw = '{"no":"id"}', mood = 'sad', deleted_at = '2026-09-01T00:00:00Z' where id = 7`)
+    await all(
+      `update messages set raw = '{"no":"id"}', mood = 'sad', deleted_at = '2026-09-01T00:00:00Z' where id = 7`,
+    )
     expect(await rawOf(7)).toEqual({ no: 'id' })
     expect(await list('select mood from messages where deleted_at is not null')).toEqual(['sad'])
     await all("update messages set content = 'Ciao'")
     expect(await rawOf(7)).toEqual({ no: 'id' })
     await all(`insert into messages (project_id, conversation_id, id, raw, synced_at, asked_at, content)
       values ('main', 'c', 8, '{"id":"8"}', '2026-09-01T00:00:00Z', 1, 'New'), ('main', 'c', 9, null, '2026-09-01T00:00:00Z', 1, 'New')`)
-    expect([await rawOf(8), await rawOf(9)]).toEqual([{ id: '8' }, { id: 9, conversationId: 'c', content: 'New' }])
+    expect([await rawOf(8), await rawOf(9)]).toEqual([
+      { id: '8' },
+      { id: 9, conversationId: 'c', content: 'New' },
+    ])
     await all("update messages set run_id = 'none' where id = 9")
     await all('delete from messages where id < 9')
     expect((await list('select id from message_rows')).map(Number)).toEqual([9])
@@ -198,5 +240,7 @@ for (const db of databases) {
 }
 
 test('a column of another conversation is no field of the message', () => {
-  expect(fieldsNotInColumns(plain, { id: 7, conversation_id: 'other' })).toContain('"conversationId":"c"')
+  expect(fieldsNotInColumns(plain, { id: 7, conversation_id: 'other' })).toContain(
+    '"conversationId":"c"',
+  )
 })

@@ -1,4 +1,7 @@
-/** A backup that is restored as docs/guide.md says is what it was. Other ways leave tables that every command recognises. */
+/**
+ * A backup that is restored as docs/guide.md says is what it was. Other ways leave tables that
+ * every command recognises.
+ */
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { statSync, writeFileSync } from 'node:fs'
@@ -30,7 +33,10 @@ const wait = `insert into fct_wait (project_id, conversation_id, wait_number, st
 
 type Version = 'older' | 'present'
 
-/** A warehouse with rows, and a dump of it. Nobody is connected to it. An older one lacks a view on its tables. */
+/**
+ * A warehouse with rows, and a dump of it. Nobody is connected to it. An older one lacks a view on
+ * its tables.
+ */
 async function dumped(version: Version) {
   const database = await postgres.make()
   onTestFinished(database.drop)
@@ -72,7 +78,9 @@ test('a file of SQLite is restored beside the rest of a killed process', async (
   const killed = `const file = new (require('better-sqlite3'))('${path}')
     file.exec("${conversation.replace("'c'", "'later'").replaceAll('\n', ' ')}")
     process.kill(process.pid, 'SIGKILL')`
-  expect(spawnSync(process.execPath, ['-e', killed], { cwd: import.meta.dirname }).signal).toBe('SIGKILL')
+  expect(spawnSync(process.execPath, ['-e', killed], { cwd: import.meta.dirname }).signal).toBe(
+    'SIGKILL',
+  )
   expect(statSync(`${path}-wal`).size).toBeGreaterThan(0)
   restoreSqlite(path, backup)
   expect(await query(database, 'select id from conversations')).toEqual([{ id: 'c' }])
@@ -87,7 +95,10 @@ type Restore = {
   readonly says: RegExp
 }
 
-/** How people restore, and restores that ended early: tables are made first, then rows, keys, indexes and triggers. */
+/**
+ * How people restore, and restores that ended early: tables are made first, then rows, keys,
+ * indexes and triggers.
+ */
 const restores: Readonly<Record<string, Restore>> = {
   'an older dump over existing tables, with --clean': {
     version: 'older',
@@ -108,7 +119,12 @@ const restores: Readonly<Record<string, Restore>> = {
     says: /no primary key on sync_schema, .* and \d+ more,/,
   },
   'all but a table, an index and the triggers': {
-    ...{ version: 'present', into: 'empty', args: [], without: /TABLE .*erased_ids|INDEX .*writebacks_by_ref|TRIGGER/ },
+    ...{
+      version: 'present',
+      into: 'empty',
+      args: [],
+      without: /TABLE .*erased_ids|INDEX .*writebacks_by_ref|TRIGGER/,
+    },
     says: /no table erased_ids, index writebacks_by_ref and \d+ more,/,
   },
 }
@@ -151,7 +167,9 @@ test('what people made beside the tables is no fault: a virtual table whose modu
   await (await openWarehouse(database.url, { access: 'read' })).close()
   await (await openWarehouse(database.url)).close()
   const { db, close } = await connect(database)
-  expect(await migrate(db, 'sqlite', async () => {}, later)).toMatchObject({ applied: ['0002_visits'] })
+  expect(await migrate(db, 'sqlite', async () => {}, later)).toMatchObject({
+    applied: ['0002_visits'],
+  })
   await close()
 })
 
@@ -179,7 +197,9 @@ for (const db of databases)
       await run(`drop table fct_visit${db.name === 'postgres' ? ' cascade' : ''}`)
       await run('drop index visitors_by_email')
       for (const statement of made.split('; ')) await run(statement)
-      const error = await migrate(connection, db.name, async () => {}, later).catch((thrown: unknown) => thrown)
+      const error = await migrate(connection, db.name, async () => {}, later).catch(
+        (thrown: unknown) => thrown,
+      )
       expect(error).toMatchObject({
         why: expect.stringContaining(`${says} that deskmirror did not create`),
         exitCode: 2,
@@ -189,15 +209,18 @@ for (const db of databases)
     },
   )
 
-test.for(databases)('a database of another program is not taken for a half restored one — $name', async (db) => {
-  const database = await db.makeEmpty()
-  onTestFinished(database.drop)
-  await query(database, 'create table conversations (id integer primary key, title text)')
-  await expect(database.open()).rejects.toMatchObject({
-    why: expect.stringContaining('a table conversations that deskmirror did not create'),
-    next: expect.stringContaining('schema'),
-  })
-})
+test.for(databases)(
+  'a database of another program is not taken for a half restored one — $name',
+  async (db) => {
+    const database = await db.makeEmpty()
+    onTestFinished(database.drop)
+    await query(database, 'create table conversations (id integer primary key, title text)')
+    await expect(database.open()).rejects.toMatchObject({
+      why: expect.stringContaining('a table conversations that deskmirror did not create'),
+      next: expect.stringContaining('schema'),
+    })
+  },
+)
 
 test('a schema may have any name, also before anything is in it', async () => {
   const database = await postgres.makeEmpty()
@@ -205,7 +228,9 @@ test('a schema may have any name, also before anything is in it', async () => {
   await query(database, `create schema "Support-Team's"`)
   const url = new URL(database.url)
   url.searchParams.set('schema', "Support-Team's")
-  await expect(openWarehouse(url.href, { access: 'read' })).rejects.toThrow('nothing has been mirrored into it yet')
+  await expect(openWarehouse(url.href, { access: 'read' })).rejects.toThrow(
+    'nothing has been mirrored into it yet',
+  )
 })
 
 test('a user who may read some of the tables reads these', async () => {

@@ -1,4 +1,7 @@
-/** Postgres becomes unavailable during a command: the command waits, loses nothing and sends nothing twice. */
+/**
+ * Postgres becomes unavailable during a command: the command waits, loses nothing and sends nothing
+ * twice.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -11,7 +14,12 @@ import { pushProject } from '../../src/app/push.ts'
 import { verifyProject } from '../../src/app/verify.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { configOf, findDifferences, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
+import {
+  configOf,
+  findDifferences,
+  projectConfigOf,
+  syncOnce,
+} from '../mirror/sync/sync-sandbox.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
 import { type PrivatePostgres, startPrivatePostgres } from '../support/postgres-server.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
@@ -29,7 +37,9 @@ const size = { conversations: 30, visitors: 20, calls: 5, days: 2 }
 const log = pino({ level: 'silent' })
 const signal = new AbortController().signal
 
-/** A sandbox, and a warehouse without rows for its mirror: a copy, as migrating takes far longer. */
+/**
+ * A sandbox, and a warehouse without rows for its mirror: a copy, as migrating takes far longer.
+ */
 async function setUp(): Promise<{
   readonly sandbox: Sandbox
   readonly url: string
@@ -87,7 +97,9 @@ describe('a Postgres that crashes and restarts', () => {
     ])
     const opened = await warehouse()
     expect(await findDifferences(opened, sandbox)).toEqual([])
-    const [runs] = await opened.query('select count(*) as n from sync_runs where finished_at is null')
+    const [runs] = await opened.query(
+      'select count(*) as n from sync_runs where finished_at is null',
+    )
     expect(Number(runs?.n)).toBe(0)
   })
 
@@ -127,9 +139,13 @@ describe('a Postgres that crashes and restarts', () => {
     const file = { source: chunks(lines), name: 'replies', parse: {} }
     await importWritebacks(configOf(url, project), project, file, importing)
     sandbox.setSwitches({ 'latency.after': 50 })
-    const worker = startWorkerProcess({ databaseUrl: url, queueUrl: 'embedded', cwd: createTempFolder() }, sandbox, {
-      DESKMIRROR_VERIFY_AFTER: '200ms',
-    })
+    const worker = startWorkerProcess(
+      { databaseUrl: url, queueUrl: 'embedded', cwd: createTempFolder() },
+      sandbox,
+      {
+        DESKMIRROR_VERIFY_AFTER: '200ms',
+      },
+    )
     const lost = () => worker.log.filter(({ event }) => event === 'warehouse.lost').length
     for (const sent of [10, 50]) {
       while (sandbox.ledger().length < sent) await sleep(1)
@@ -141,7 +157,8 @@ describe('a Postgres that crashes and restarts', () => {
     const restartedAt = performance.now()
     const opened = await warehouse()
     const isOpen = async () =>
-      (await opened.query(`select 1 from writebacks where status <> 'succeeded' limit 1`)).length > 0
+      (await opened.query(`select 1 from writebacks where status <> 'succeeded' limit 1`)).length >
+      0
     while (await isOpen()) await sleep(100)
     // A claim lasts two minutes.
     expect(performance.now() - restartedAt).toBeLessThan(60_000)
@@ -157,14 +174,24 @@ describe('a Postgres that crashes and restarts', () => {
     const crashOnce = onNthCall(20, () => {
       restarted = server.crash(() => ended.promise)
     })
-    const sync = syncOnce(url, sandbox, { signal: stop.signal, onProgress: crashOnce, notify: () => stop.abort() })
-    await expect(sync).rejects.toMatchObject({ what: expect.stringMatching(/^cannot use the warehouse/), exitCode: 1 })
+    const sync = syncOnce(url, sandbox, {
+      signal: stop.signal,
+      onProgress: crashOnce,
+      notify: () => stop.abort(),
+    })
+    await expect(sync).rejects.toMatchObject({
+      what: expect.stringMatching(/^cannot use the warehouse/),
+      exitCode: 1,
+    })
     ended.resolve()
     await restarted
   })
 })
 
-/** The tables that a transaction writes, as pages of several streams may share it; `together`: several pages of messages. */
+/**
+ * The tables that a transaction writes, as pages of several streams may share it; `together`:
+ * several pages of messages.
+ */
 function tablesWritten(statements: readonly string[]): readonly string[] {
   const tables = statements.flatMap(
     (statement) => /^\s*(?:insert into|update|delete from) "?(\w+)/.exec(statement)?.[1] ?? [],
@@ -189,10 +216,18 @@ describe('a connection that breaks before the response to a commit', () => {
     const proxy = await startPostgresProxy(url, { shouldLoseCommit })
     onTestFinished(proxy.stop)
     expect(await syncOnce(proxy.url, sandbox)).toMatchObject({ outcome: 'complete' })
-    const ofEachStep = ['conversations', 'message_rows', 'message_rows together', 'sync_cursors', 'facts_state']
+    const ofEachStep = [
+      'conversations',
+      'message_rows',
+      'message_rows together',
+      'sync_cursors',
+      'facts_state',
+    ]
     expect([...lost]).toEqual(expect.arrayContaining(ofEachStep))
     const paths = sandbox.log().map(({ path, query }) => `${path}?${query}`)
-    expect(paths.filter((path, i) => path.includes('/messages') && paths.indexOf(path) !== i)).toEqual([])
+    expect(
+      paths.filter((path, i) => path.includes('/messages') && paths.indexOf(path) !== i),
+    ).toEqual([])
     expect(await findDifferences(opened, sandbox)).toEqual([])
     expect(await opened.query('select * from conversation_changes')).toEqual([])
     expect(await opened.query('select * from facts_due')).toEqual([])
@@ -205,10 +240,20 @@ describe('a connection that breaks before the response to a commit', () => {
     const project = projectConfigOf(sandbox, { verifyAfterMs: 200 })
     const ids = [...sandbox.truth('conversations')].map(({ id }) => id)
     const lines = ids.map((id) =>
-      JSON.stringify({ operation: 'message', conversation_id: id, content: `To ${id}`, sender_name: 'Ann' }),
+      JSON.stringify({
+        operation: 'message',
+        conversation_id: id,
+        content: `To ${id}`,
+        sender_name: 'Ann',
+      }),
     )
     const config = configOf(url, project)
-    await importWritebacks(config, project, { source: chunks(lines), name: 'replies', parse: {} }, importing)
+    await importWritebacks(
+      config,
+      project,
+      { source: chunks(lines), name: 'replies', parse: {} },
+      importing,
+    )
     // Lost claims would only be noticed when their leases end, minutes later.
     let written = 0
     const lose = (statements: readonly string[]) =>
@@ -217,11 +262,15 @@ describe('a connection that breaks before the response to a commit', () => {
     onTestFinished(proxy.stop)
     const through = { ...config, databaseUrl: proxy.url }
     const pushing = { signal, log, onProgress: () => {}, onBudget: () => {}, despiteFailures: true }
-    expect(await pushProject(through, project, pushing)).toMatchObject({ queue: { succeeded: ids.length } })
+    expect(await pushProject(through, project, pushing)).toMatchObject({
+      queue: { succeeded: ids.length },
+    })
     expect(written).toBeGreaterThan(ids.length * 2)
     const sent = sandbox.ledger().map(({ body }) => (body as { readonly content: string }).content)
     expect(sent.toSorted()).toEqual(ids.map((id) => `To ${id}`).toSorted())
-    expect(await createOutbox(opened.projectDb(sandbox.projectId)).countByStatus({})).toEqual({ succeeded: ids.length })
+    expect(await createOutbox(opened.projectDb(sandbox.projectId)).countByStatus({})).toEqual({
+      succeeded: ids.length,
+    })
   })
 
   test('in an import: everything is queued once', async () => {
@@ -241,7 +290,9 @@ describe('a connection that breaks before the response to a commit', () => {
     const report = await importWritebacks(configOf(proxy.url, project), project, given, importing)
     expect(report).toMatchObject({ outcome: 'queued', queued: 3, alreadyQueued: 0 })
     expect(lost).toBe(1)
-    expect(await createOutbox(opened.projectDb(sandbox.projectId)).countByStatus({})).toEqual({ queued: 3 })
+    expect(await createOutbox(opened.projectDb(sandbox.projectId)).countByStatus({})).toEqual({
+      queued: 3,
+    })
   })
 })
 

@@ -1,4 +1,7 @@
-/** Pending children after changes and deletions of parents, gaps, seen rows, and reading the mirror back. */
+/**
+ * Pending children after changes and deletions of parents, gaps, seen rows, and reading the mirror
+ * back.
+ */
 
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../src/app/facts.ts'
@@ -33,10 +36,16 @@ for (const db of databases) {
     test('each changed field of a conversation is a row of its history', async () => {
       const { mirror, all } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')]))
-      const now = conversation('c1', { handled_at: timeAt(5), assigned_agent_id: 'ann', visitor_id: 'not tracked' })
+      const now = conversation('c1', {
+        handled_at: timeAt(5),
+        assigned_agent_id: 'ann',
+        visitor_id: 'not tracked',
+      })
       await mirror.commit(commit('conversations', [now, conversation('c2')]))
       expect(
-        await all('select conversation_id, field, old_value, new_value from conversation_changes order by field'),
+        await all(
+          'select conversation_id, field, old_value, new_value from conversation_changes order by field',
+        ),
       ).toEqual([
         { conversation_id: 'c1', field: 'assigned_agent_id', old_value: null, new_value: 'ann' },
         { conversation_id: 'c1', field: 'handled_at', old_value: null, new_value: timeAt(5) },
@@ -48,7 +57,9 @@ for (const db of databases) {
       await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')]))
       for (const parentId of ['c1', 'c2']) {
         await mirror.commit(
-          commit('messages', [], { childRead: { stream: 'messages', parentId, requestedVersion: 1, ...read } }),
+          commit('messages', [], {
+            childRead: { stream: 'messages', parentId, requestedVersion: 1, ...read },
+          }),
         )
       }
       expect(await mirror.countPendingParents('messages', later)).toBe(0)
@@ -71,10 +82,9 @@ for (const db of databases) {
           }),
         )
       const pending = async () =>
-        (await mirror.readPendingParents('visitor_activity', later, 10)).map(({ parentId, requestedVersion }) => [
-          parentId,
-          requestedVersion,
-        ])
+        (await mirror.readPendingParents('visitor_activity', later, 10)).map(
+          ({ parentId, requestedVersion }) => [parentId, requestedVersion],
+        )
       await mirror.commit(
         commit('conversations', [
           conversation('c1', { visitor_id: 'v1' }),
@@ -91,7 +101,9 @@ for (const db of databases) {
       expect(await pending()).toEqual([['v1', 2]])
       await markRead(2)
       await mirror.commit(
-        commit('conversations', [conversation('c1', { visitor_id: 'v1', last_message_at: timeAt(99) })]),
+        commit('conversations', [
+          conversation('c1', { visitor_id: 'v1', last_message_at: timeAt(99) }),
+        ]),
       )
       expect(await pending()).toEqual([['v1', 3]])
     })
@@ -112,20 +124,45 @@ for (const db of databases) {
       await mirror.commit(commit('conversations', [conversation('c1')]))
       await mirror.commit(
         commit('messages', [message('c1', 1)], {
-          childRead: { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read, cursor: 'to 1' },
+          childRead: {
+            stream: 'messages',
+            parentId: 'c1',
+            requestedVersion: 1,
+            ...read,
+            cursor: 'to 1',
+          },
         }),
       )
       expect(await mirror.countPendingParents('messages', later)).toBe(0)
-      expect((await list('select messages_complete from conversations')).map(Boolean)).toEqual([true])
-      await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: timeAt(8) })]))
-      await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: timeAt(9) })]))
+      expect((await list('select messages_complete from conversations')).map(Boolean)).toEqual([
+        true,
+      ])
+      await mirror.commit(
+        commit('conversations', [conversation('c1', { last_message_at: timeAt(8) })]),
+      )
+      await mirror.commit(
+        commit('conversations', [conversation('c1', { last_message_at: timeAt(9) })]),
+      )
       await mirror.commit(
         commit('messages', [], {
-          childRead: { stream: 'messages', parentId: 'c1', requestedVersion: 2, ...read, cursor: 'to 2' },
+          childRead: {
+            stream: 'messages',
+            parentId: 'c1',
+            requestedVersion: 2,
+            ...read,
+            cursor: 'to 2',
+          },
         }),
       )
       expect(await mirror.readPendingParents('messages', later, 10)).toMatchObject([
-        { parentId: 'c1', requestedVersion: 3, readVersion: 2, cursor: 'to 2', attempts: 0, rereadWhole: false },
+        {
+          parentId: 'c1',
+          requestedVersion: 3,
+          readVersion: 2,
+          cursor: 'to 2',
+          attempts: 0,
+          rereadWhole: false,
+        },
       ])
     })
 
@@ -133,7 +170,10 @@ for (const db of databases) {
       const { mirror, count } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1')]))
       await mirror.commit(commit('messages', [message('c1', 1)]))
-      expect([await mirror.countPendingParents('messages', later), await count('messages')]).toEqual([1, 1])
+      expect([
+        await mirror.countPendingParents('messages', later),
+        await count('messages'),
+      ]).toEqual([1, 1])
     })
 
     test('an incomplete list is a flag and a gap, until it is read completely', async () => {
@@ -141,18 +181,29 @@ for (const db of databases) {
       await mirror.commit(commit('conversations', [conversation('c1')]))
       const child = { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read } as const
       await mirror.commit(
-        commit('messages', [], { childRead: { ...child, completeness: 'incomplete', why: 'no paging' } }),
+        commit('messages', [], {
+          childRead: { ...child, completeness: 'incomplete', why: 'no paging' },
+        }),
       )
-      expect((await list('select messages_complete from conversations')).map(Boolean)).toEqual([false])
+      expect((await list('select messages_complete from conversations')).map(Boolean)).toEqual([
+        false,
+      ])
       expect(await mirror.listOpenGaps('messages')).toMatchObject([
         { stream: 'messages', from: null, to: null, reason: 'no paging' },
       ])
       expect(await mirror.countPendingParents('messages', later)).toBe(0)
       await mirror.recordChildFailure('messages', 'c1', 'HTTP 500', later)
-      expect((await mirror.listOpenGaps('messages')).map(({ reason }) => reason)).toEqual(['no paging', 'HTTP 500'])
-      await mirror.commit(commit('messages', [], { childRead: { ...child, completeness: 'unchanged' } }))
+      expect((await mirror.listOpenGaps('messages')).map(({ reason }) => reason)).toEqual([
+        'no paging',
+        'HTTP 500',
+      ])
+      await mirror.commit(
+        commit('messages', [], { childRead: { ...child, completeness: 'unchanged' } }),
+      )
       expect(await mirror.listOpenGaps('messages')).toMatchObject([{ reason: 'no paging' }])
-      expect((await list('select messages_complete from conversations')).map(Boolean)).toEqual([false])
+      expect((await list('select messages_complete from conversations')).map(Boolean)).toEqual([
+        false,
+      ])
       await mirror.commit(commit('messages', [], { childRead: child }))
       expect(await mirror.listOpenGaps('messages')).toEqual([])
     })
@@ -162,9 +213,11 @@ for (const db of databases) {
       await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')]))
       await mirror.recordChildFailure('messages', 'c1', 'HTTP 500', later)
       await mirror.recordChildFailure('messages', 'c1', 'HTTP 502', later)
-      expect((await mirror.readPendingParents('messages', later - 1, 10)).map(({ parentId }) => parentId)).toEqual([
-        'c2',
-      ])
+      expect(
+        (await mirror.readPendingParents('messages', later - 1, 10)).map(
+          ({ parentId }) => parentId,
+        ),
+      ).toEqual(['c2'])
       expect(await mirror.listOpenGaps('messages')).toMatchObject([{ reason: 'HTTP 502' }])
       expect(await mirror.readPendingParents('messages', later, 10)).toMatchObject([
         { parentId: 'c1', attempts: 2 },
@@ -172,12 +225,20 @@ for (const db of databases) {
       ])
       await mirror.commit(
         commit('messages', [], {
-          childRead: { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read, dueAt: later },
+          childRead: {
+            stream: 'messages',
+            parentId: 'c1',
+            requestedVersion: 1,
+            ...read,
+            dueAt: later,
+          },
         }),
       )
       expect(await mirror.listOpenGaps('messages')).toEqual([])
       expect(
-        (await mirror.readPendingParents('messages', later, 10)).find(({ parentId }) => parentId === 'c1')?.attempts,
+        (await mirror.readPendingParents('messages', later, 10)).find(
+          ({ parentId }) => parentId === 'c1',
+        )?.attempts,
       ).toBe(0)
     })
 
@@ -189,7 +250,13 @@ for (const db of databases) {
       await mirror.commit(
         commit('messages', [], {
           requestedAt: 2000,
-          childRead: { stream: 'messages', parentId: 'c3', requestedVersion: 1, ...read, dueAt: 3000 },
+          childRead: {
+            stream: 'messages',
+            parentId: 'c3',
+            requestedVersion: 1,
+            ...read,
+            dueAt: 3000,
+          },
         }),
       )
       const pending = async (now: number, limit: number) =>
@@ -211,14 +278,17 @@ for (const db of databases) {
       )
       for (const parentId of ids) {
         await mirror.commit(
-          commit('messages', [], { childRead: { stream: 'messages', parentId, requestedVersion: 1, ...read } }),
+          commit('messages', [], {
+            childRead: { stream: 'messages', parentId, requestedVersion: 1, ...read },
+          }),
         )
       }
       expect(await mirror.requestFullRereads('messages', { atLeast: 2, oneIn: 100 }, 50)).toBe(2)
-      expect((await mirror.readPendingParents('messages', 50, 10)).map(({ parentId }) => parentId).sort()).toEqual([
-        'c0',
-        'c1',
-      ])
+      expect(
+        (await mirror.readPendingParents('messages', 50, 10))
+          .map(({ parentId }) => parentId)
+          .sort(),
+      ).toEqual(['c0', 'c1'])
       // Two of them are pending anyway.
       expect(await mirror.requestFullRereads('messages', { atLeast: 0, oneIn: 3 }, 50)).toBe(2 + 4)
       expect(await mirror.requestFullRereads('messages', 'all', 50)).toBe(10)
@@ -228,7 +298,12 @@ for (const db of databases) {
     test('a full re-read comes last, stays pending until it is done, and is then like any other child', async () => {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1')], { requestedAt: 1 }))
-      const childRead = { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read } as const
+      const childRead = {
+        stream: 'messages',
+        parentId: 'c1',
+        requestedVersion: 1,
+        ...read,
+      } as const
       await mirror.commit(commit('messages', [], { requestedAt: 2, childRead: childRead }))
       await mirror.requestFullRereads('messages', 'all', 3)
       await mirror.commit(commit('conversations', [conversation('c2')], { requestedAt: 4 }))
@@ -237,23 +312,44 @@ for (const db of databases) {
         ['c2', false],
         ['c1', true],
       ])
-      await mirror.commit(commit('messages', [], { requestedAt: 6, childRead: { ...childRead, dueAt: 7 } }))
-      expect(await mirror.readPendingParents('messages', 7, 1)).toMatchObject([{ parentId: 'c1', rereadWhole: false }])
+      await mirror.commit(
+        commit('messages', [], { requestedAt: 6, childRead: { ...childRead, dueAt: 7 } }),
+      )
+      expect(await mirror.readPendingParents('messages', 7, 1)).toMatchObject([
+        { parentId: 'c1', rereadWhole: false },
+      ])
     })
 
     test('rows that a scan did not return are found', async () => {
       const { mirror } = await openTestWarehouse(db)
-      const rows = ['c1', 'c2', 'c3', 'c4'].map((id) => conversation(id, id === 'c2' ? { handled_at: timeAt(3) } : {}))
+      const rows = ['c1', 'c2', 'c3', 'c4'].map((id) =>
+        conversation(id, id === 'c2' ? { handled_at: timeAt(3) } : {}),
+      )
       await mirror.commit(commit('conversations', rows))
       await mirror.commit(commit('conversations', [conversation('c1')], { seenRowsKey: 'scan' }))
-      expect(await mirror.listUnseenRows('conversations', 'scan', 'all', null, 2)).toEqual(['c2', 'c3'])
+      expect(await mirror.listUnseenRows('conversations', 'scan', 'all', null, 2)).toEqual([
+        'c2',
+        'c3',
+      ])
       expect(await mirror.listUnseenRows('conversations', 'scan', 'all', 'c3', 2)).toEqual(['c4'])
-      expect(await mirror.listUnseenRows('conversations', 'scan', 'open', null, 9)).toEqual(['c3', 'c4'])
-      expect(await mirror.countUnseenRows('conversations', 'scan', 'all')).toEqual({ unseen: 3, living: 4 })
+      expect(await mirror.listUnseenRows('conversations', 'scan', 'open', null, 9)).toEqual([
+        'c3',
+        'c4',
+      ])
+      expect(await mirror.countUnseenRows('conversations', 'scan', 'all')).toEqual({
+        unseen: 3,
+        living: 4,
+      })
       await mirror.markDeleted('conversations', 'c3', later)
-      expect(await mirror.countUnseenRows('conversations', 'scan', 'open')).toEqual({ unseen: 1, living: 2 })
+      expect(await mirror.countUnseenRows('conversations', 'scan', 'open')).toEqual({
+        unseen: 1,
+        living: 2,
+      })
       await mirror.forgetSeenRows('scan')
-      expect(await mirror.countUnseenRows('conversations', 'scan', 'all')).toEqual({ unseen: 3, living: 3 })
+      expect(await mirror.countUnseenRows('conversations', 'scan', 'all')).toEqual({
+        unseen: 3,
+        living: 3,
+      })
     })
 
     test('a deleted row is marked with its children, and is restored when the service returns it again', async () => {
@@ -268,15 +364,25 @@ for (const db of databases) {
       ])
       expect(await mirror.countPendingParents('visitor_activity', later)).toBe(0)
       expect(await mirror.commit(commit('visitors', [visitor('v1')]))).toEqual({ changed: 0 })
-      expect(await mirror.commit(commit('visitors', [visitor('v1')], { requestedAt: later }))).toEqual({ changed: 1 })
+      expect(
+        await mirror.commit(commit('visitors', [visitor('v1')], { requestedAt: later })),
+      ).toEqual({ changed: 1 })
       await mirror.commit(commit('visitor_activity', [activity('v1', 'h')], { requestedAt: later }))
-      expect([await deletedAt('visitors'), await deletedAt('visitor_activity')]).toEqual([null, null])
+      expect([await deletedAt('visitors'), await deletedAt('visitor_activity')]).toEqual([
+        null,
+        null,
+      ])
       expect(await mirror.countPendingParents('visitor_activity', later)).toBe(1)
     })
 
     test('a gap is open once, closes when a complete read does not find it again, and may open again', async () => {
       const { warehouse, mirror, count } = await openTestWarehouse(db)
-      const gap = { stream: 'calls', from: 100, to: 100, reason: 'more rows than a page in one second' } as const
+      const gap = {
+        stream: 'calls',
+        from: 100,
+        to: 100,
+        reason: 'more rows than a page in one second',
+      } as const
       const span = { stream: 'calls', from: 200, to: 300, reason: 'unreadable' } as const
       await mirror.commit(commit('calls', [], { gaps: [gap, span] }))
       await mirror.commit(commit('calls', [], { gaps: [gap] }))
@@ -301,9 +407,9 @@ for (const db of databases) {
     test('a call whose recording is pending says when it happened', async () => {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('calls', [call('k1', { occurred_at: timeAt(10) })]))
-      expect((await mirror.readPendingParents('call_recordings', later, 1))[0]?.parentLastActiveAt).toBe(
-        Date.UTC(2026, 0, 1) / 1000 + 10,
-      )
+      expect(
+        (await mirror.readPendingParents('call_recordings', later, 1))[0]?.parentLastActiveAt,
+      ).toBe(Date.UTC(2026, 0, 1) / 1000 + 10)
     })
 
     test('scans can ask for the times of the newest calls, of the earliest row and of the latest message', async () => {
@@ -329,13 +435,21 @@ for (const db of databases) {
       expect(await mirror.earliestTime()).toBe(start + 10)
       await mirror.commit(commit('messages', [message('m', 1)]))
       expect(await mirror.latestMessageTime()).toBe(start + 2)
-      await mirror.commit(commit('conversations', [conversation('c', { last_message_at: timeAt(3) })]))
+      await mirror.commit(
+        commit('conversations', [conversation('c', { last_message_at: timeAt(3) })]),
+      )
       expect(await mirror.latestMessageTime()).toBe(start + 3)
     })
 
     test('rows are read back in key order', async () => {
       const { mirror } = await openTestWarehouse(db)
-      const rows = [message('é', 1), message('b', 10), message('b', 9), message('B', 1), message('a', 1)]
+      const rows = [
+        message('é', 1),
+        message('b', 10),
+        message('b', 9),
+        message('B', 1),
+        message('a', 1),
+      ]
       await mirror.commit(commit('messages', rows))
       const first = await mirror.readRows('messages', null, 3)
       expect(first.map(({ key }) => key)).toEqual([
@@ -347,7 +461,10 @@ for (const db of databases) {
         ['b', '10'],
         ['é', '1'],
       ])
-      expect((await mirror.readRows('messages', null, 9, 'b')).map(({ key }) => key[1])).toEqual(['9', '10'])
+      expect((await mirror.readRows('messages', null, 9, 'b')).map(({ key }) => key[1])).toEqual([
+        '9',
+        '10',
+      ])
     })
   })
 }

@@ -1,4 +1,6 @@
-/** Connections to a database that open no warehouse: they neither migrate it nor look at its schema. */
+/**
+ * Connections to a database that open no warehouse: they neither migrate it nor look at its schema.
+ */
 import { sql } from 'kysely'
 import { openKysely } from '../../src/warehouse/connection-pool.ts'
 import { openPostgresPool } from '../../src/warehouse/postgres.ts'

@@ -1,4 +1,7 @@
-/** A pooler (PgBouncer) that gives each transaction another connection: it works, or a message says what to change. */
+/**
+ * A pooler (PgBouncer) that gives each transaction another connection: it works, or a message says
+ * what to change.
+ */
 import { expect, onTestFinished, test } from 'vitest'
 import { openWarehouse } from '../../src/app/open.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -27,7 +30,9 @@ for (const options of ['refused', 'ignored'] as const) {
     for (const sandbox of sandboxes) onTestFinished(() => sandbox.stop())
     await (await openWarehouse(url)).close()
     for (const mode of ['full', 'incremental'] as const) {
-      const reports = await Promise.all(sandboxes.map((sandbox) => syncOnce(url, sandbox, { mode })))
+      const reports = await Promise.all(
+        sandboxes.map((sandbox) => syncOnce(url, sandbox, { mode })),
+      )
       expect(reports.map(({ outcome }) => outcome)).toEqual(['complete', 'complete'])
     }
     const warehouse = await openWarehouse(url, { access: 'read' })

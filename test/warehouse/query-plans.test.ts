@@ -6,10 +6,18 @@ import { analyzeAllTables } from '../../src/warehouse/statistics.ts'
 import { databases } from '../support/databases.ts'
 
 /** The primary key: SQLite names it after the table. */
-const messagesByKey = /message_rows_pkey|sqlite_autoindex_message_rows_1|SEARCH m\w* USING PRIMARY KEY/
+const messagesByKey =
+  /message_rows_pkey|sqlite_autoindex_message_rows_1|SEARCH m\w* USING PRIMARY KEY/
 
-/** Queries that people ask of the mirror, and the index that each must use; those that read whole tables need none. */
-const questions: readonly { readonly title: string; readonly sql: string; readonly index: RegExp }[] = [
+/**
+ * Queries that people ask of the mirror, and the index that each must use; those that read whole
+ * tables need none.
+ */
+const questions: readonly {
+  readonly title: string
+  readonly sql: string
+  readonly index: RegExp
+}[] = [
   {
     title: 'Open work, longest waiting first',
     index: /conversations_open/,
@@ -125,7 +133,9 @@ function statements(kind: Warehouse['kind']): string[] {
 }
 
 async function explainQuery(warehouse: Warehouse, question: string): Promise<string> {
-  const rows = await warehouse.query(`explain ${warehouse.kind === 'sqlite' ? 'query plan' : ''} ${question}`)
+  const rows = await warehouse.query(
+    `explain ${warehouse.kind === 'sqlite' ? 'query plan' : ''} ${question}`,
+  )
   return rows.map((row) => String(row.detail ?? row['QUERY PLAN'])).join('\n')
 }
 
@@ -138,7 +148,9 @@ for (const db of databases) {
     await analyzeAllTables(warehouse.db, warehouse.kind)
     for (const { title, sql, index } of questions) {
       expect(await explainQuery(warehouse, sql), title).toMatch(new RegExp(index, 's'))
-      expect((await warehouse.query(sql)).length, title).toBeGreaterThanOrEqual(title.includes('came back') ? 0 : 1)
+      expect((await warehouse.query(sql)).length, title).toBeGreaterThanOrEqual(
+        title.includes('came back') ? 0 : 1,
+      )
     }
   })
 }

@@ -1,4 +1,7 @@
-/** Logical replication of a warehouse in Postgres: a publication stops no sync, and a subscriber gets every change. */
+/**
+ * Logical replication of a warehouse in Postgres: a publication stops no sync, and a subscriber
+ * gets every change.
+ */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { tables } from '../../schema/tables.ts'
@@ -47,13 +50,17 @@ test.each(['for all tables', 'for tables in schema public'])(
     const source = await createWarehouse(`source_of_${name}`)
     const copy = await createWarehouse(`copy_of_${name}`)
     // The rows that each warehouse begins with are those of the source.
-    await copy.client.query('truncate sync_schema, sync_installation, sync_sends, _metabase_metadata')
+    await copy.client.query(
+      'truncate sync_schema, sync_installation, sync_sends, _metabase_metadata',
+    )
     await source.client.query(`create publication ${name} ${what}`)
     await source.client.query(`select pg_create_logical_replication_slot('${name}', 'pgoutput')`)
     await copy.client.query(`create subscription ${name} connection '${source.url}' publication ${name}
       with (create_slot = false, slot_name = '${name}')`)
     onTestFinished(async () => {
-      await copy.client.query(`alter subscription ${name} disable; alter subscription ${name} set (slot_name = none)`)
+      await copy.client.query(
+        `alter subscription ${name} disable; alter subscription ${name} set (slot_name = none)`,
+      )
       await copy.client.query(`drop subscription ${name}`)
     })
 
@@ -62,7 +69,9 @@ test.each(['for all tables', 'for tables in schema public'])(
     onTestFinished(() => sandbox.stop())
     // The columns of undocumented fields are no rows, so the copy is given them as a person would.
     const sync = async (mode: 'incremental' | 'reconcile') => {
-      expect(await syncOnce(source.url, sandbox, { mode, project: { schema: 'freeze' } })).toMatchObject({
+      expect(
+        await syncOnce(source.url, sandbox, { mode, project: { schema: 'freeze' } }),
+      ).toMatchObject({
         outcome: 'complete',
       })
     }
@@ -74,12 +83,16 @@ test.each(['for all tables', 'for tables in schema public'])(
 
     const caughtUp = `select count(*)::int as behind from pg_stat_replication
       where replay_lsn is null or replay_lsn < pg_current_wal_lsn()`
-    const names = Object.entries(tables).flatMap(([table, spec]) => ('storedIn' in spec ? [] : [table]))
+    const names = Object.entries(tables).flatMap(([table, spec]) =>
+      'storedIn' in spec ? [] : [table],
+    )
     const rowsOf = async ({ client }: typeof source, table: string) => {
       const text = `select coalesce(array_agg(t::text order by t::text collate "C"), '{}') as rows from ${table} t`
       return (await client.query(text)).rows[0].rows
     }
-    await expect.poll(async () => (await source.client.query(caughtUp)).rows[0].behind, { timeout: 20_000 }).toBe(0)
+    await expect
+      .poll(async () => (await source.client.query(caughtUp)).rows[0].behind, { timeout: 20_000 })
+      .toBe(0)
     for (const table of names)
       await expect
         .poll(() => rowsOf(copy, table), { timeout: 20_000, message: table })

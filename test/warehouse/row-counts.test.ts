@@ -14,9 +14,24 @@ test.for([
   ['few changes, counted an hour ago', known(1000, 60 * minute), 10, true],
   ['more changes than one in a hundred, counted a minute ago', known(1000, minute), 11, true],
   ['more changes than one in a hundred, counted just now', known(1000, minute - 1), 1000, false],
-  ['twenty million, few changes, counted nineteen hours ago', known(20e6, 19 * 60 * minute), 10, false],
-  ['twenty million, few changes, counted twenty hours ago', known(20e6, 20 * 60 * minute), 10, true],
-  ['twenty million, many changes, counted nineteen minutes ago', known(20e6, 19 * minute), 1e6, false],
+  [
+    'twenty million, few changes, counted nineteen hours ago',
+    known(20e6, 19 * 60 * minute),
+    10,
+    false,
+  ],
+  [
+    'twenty million, few changes, counted twenty hours ago',
+    known(20e6, 20 * 60 * minute),
+    10,
+    true,
+  ],
+  [
+    'twenty million, many changes, counted nineteen minutes ago',
+    known(20e6, 19 * minute),
+    1e6,
+    false,
+  ],
   ['twenty million, many changes, counted twenty minutes ago', known(20e6, 20 * minute), 1e6, true],
 ] as const)('%s', ([, count, changed, isDue]) => {
   expect(isCountDue(count, changed, now)).toBe(isDue)

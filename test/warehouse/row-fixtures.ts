@@ -1,4 +1,7 @@
-/** Rows as the streams produce them: a test names the columns that it is about, the rest has defaults. */
+/**
+ * Rows as the streams produce them: a test names the columns that it is about, the rest has
+ * defaults.
+ */
 
 import type { MirrorRow } from '../../schema/row.ts'
 import { toRow } from '../../src/mirror/core/item-fields.ts'
@@ -44,17 +47,28 @@ export const message = (conversation_id: string, id: Scalar, columns: Columns = 
     ...columns,
   })
 
-export const visitor = (id: string, extra: Readonly<Record<string, Json>> = {}, columns: Columns = {}): MirrorRow =>
-  row({ id, name: 'Bo', email: null, ...columns }, extra)
+export const visitor = (
+  id: string,
+  extra: Readonly<Record<string, Json>> = {},
+  columns: Columns = {},
+): MirrorRow => row({ id, name: 'Bo', email: null, ...columns }, extra)
 
-export const activity = (visitor_id: string, entry_hash: string, ordinal = 0, extra = {}): MirrorRow =>
-  row({ visitor_id, entry_hash, ordinal, occurred_at: timeAt(3) }, extra)
+export const activity = (
+  visitor_id: string,
+  entry_hash: string,
+  ordinal = 0,
+  extra = {},
+): MirrorRow => row({ visitor_id, entry_hash, ordinal, occurred_at: timeAt(3) }, extra)
 
 export const call = (id: string, columns: Columns = {}, extra = {}): MirrorRow =>
   row({ id, occurred_at: timeAt(4), ...columns }, extra)
 
 /** `checked_at` is not part of a recording's `raw`. */
-export const recording = (call_id: string, has_recording: boolean, checked_at: string): MirrorRow => ({
+export const recording = (
+  call_id: string,
+  has_recording: boolean,
+  checked_at: string,
+): MirrorRow => ({
   columns: { call_id, has_recording, checked_at },
   extraFields: new Map(),
   item: { hasRecording: has_recording },

@@ -1,4 +1,7 @@
-/** In Postgres the search path of a role decides where tables are found, and it changes: no project is mirrored twice because of that. */
+/**
+ * In Postgres the search path of a role decides where tables are found, and it changes: no project
+ * is mirrored twice because of that.
+ */
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { openWarehouse } from '../../src/app/open.ts'
@@ -22,7 +25,9 @@ async function startMirror() {
   const sync = (url = database.url, of: Sandbox = sandbox) => syncOnce(url, of, { streams })
   await sync()
   const tablesIn = async (schema: string) => {
-    const { rows } = await admin.query(`select count(*)::int as n from pg_tables where schemaname = '${schema}'`)
+    const { rows } = await admin.query(
+      `select count(*)::int as n from pg_tables where schemaname = '${schema}'`,
+    )
     return rows[0].n
   }
   return { url: database.url, admin, sandbox, sync, tablesIn }
@@ -35,10 +40,14 @@ test('a schema with the name of the role, made later, changes nothing: neither f
   const open = await openWarehouse(url)
   onTestFinished(open.close)
   const { rows } = await admin.query('select current_user as role')
-  await admin.query(`create schema ${rows[0].role}; create table ${rows[0].role}.visitors (id text)`)
+  await admin.query(
+    `create schema ${rows[0].role}; create table ${rows[0].role}.visitors (id text)`,
+  )
   expect(await sync()).toMatchObject({ outcome: 'complete', changed: 0 })
   expect(await tablesIn(rows[0].role)).toBe(1)
-  const counts = await Promise.all([1, 2, 3].map(() => open.query('select count(*) as n from visitors')))
+  const counts = await Promise.all(
+    [1, 2, 3].map(() => open.query('select count(*) as n from visitors')),
+  )
   expect(counts).toEqual([1, 2, 3].map(() => [{ n: 5 }]))
 })
 
@@ -48,21 +57,30 @@ test('a project that is mirrored in another schema is not mirrored anew, and the
   await admin.query(`create schema elsewhere; alter database ${name} set search_path = elsewhere`)
   const error = {
     what: 'cannot tell which schema of the database is the warehouse',
-    why: expect.stringContaining(`the project ${sandbox.projectId} is mirrored in the schema public`),
-    next: expect.stringMatching(/\?schema=public .*\?schema=elsewhere for a mirror that begins anew/),
+    why: expect.stringContaining(
+      `the project ${sandbox.projectId} is mirrored in the schema public`,
+    ),
+    next: expect.stringMatching(
+      /\?schema=public .*\?schema=elsewhere for a mirror that begins anew/,
+    ),
     exitCode: 2,
   }
   await expect(sync()).rejects.toMatchObject(error)
   const { projects } = configOf(url, projectConfigOf(sandbox))
   const readers = projects.map(({ projectId }) => projectId)
-  await expect(openWarehouse(url, { access: 'read', projects: readers })).rejects.toMatchObject(error)
+  await expect(openWarehouse(url, { access: 'read', projects: readers })).rejects.toMatchObject(
+    error,
+  )
   expect(await tablesIn('elsewhere')).toBe(0)
   expect(await sync(at(url, 'public'))).toMatchObject({ outcome: 'complete', changed: 0 })
   expect(await sync(at(url, 'elsewhere'))).toMatchObject({ outcome: 'complete', changed: 10 })
 
   // Now the search path leads to both, so that nobody knows which one is meant.
   await admin.query(`alter database ${name} set search_path = elsewhere, public`)
-  await expect(sync()).rejects.toMatchObject({ ...error, next: expect.stringContaining('?schema=elsewhere') })
+  await expect(sync()).rejects.toMatchObject({
+    ...error,
+    next: expect.stringContaining('?schema=elsewhere'),
+  })
   // Outside of it, the other one may be a copy for something else.
   await admin.query(`alter database ${name} set search_path = elsewhere`)
   expect(await sync()).toMatchObject({ outcome: 'complete', changed: 0 })

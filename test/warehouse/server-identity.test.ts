@@ -1,4 +1,7 @@
-/** Servers that are addressed by an IPv6 address, with a certificate for it: the service, Postgres and Redis. */
+/**
+ * Servers that are addressed by an IPv6 address, with a certificate for it: the service, Postgres
+ * and Redis.
+ */
 import { execFile, execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -19,7 +22,9 @@ test('a certificate for an IPv6 address is that of the host, however the address
     ({ subject: {}, subjectaltname }) as unknown as Parameters<typeof checkServerIdentity>[1]
   const full = 'DNS:localhost, IP Address:0:0:0:0:0:0:0:1'
   expect(checkServerIdentity('::1', certificateOf(full))).toBeUndefined()
-  expect(checkServerIdentity('2001:db8::1', certificateOf('IP Address:2001:DB8:0:0:0:0:0:1'))).toBeUndefined()
+  expect(
+    checkServerIdentity('2001:db8::1', certificateOf('IP Address:2001:DB8:0:0:0:0:0:1')),
+  ).toBeUndefined()
   expect(checkServerIdentity('localhost', certificateOf(full))).toBeUndefined()
   expect(checkServerIdentity('::2', certificateOf(full))).toBeInstanceOf(Error)
   // Node.js puts a name in quotes that could be read as several.
@@ -34,7 +39,9 @@ function makeCertificate(address: string, ...users: readonly string[]) {
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const subject = ['-subj', '/CN=test', '-addext', `subjectAltName=IP:${address}`]
   const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  execFileSync('openssl', ['req', '-x509', ...kind, ...subject, '-keyout', key, '-out', cert], { stdio: 'pipe' })
+  execFileSync('openssl', ['req', '-x509', ...kind, ...subject, '-keyout', key, '-out', cert], {
+    stdio: 'pipe',
+  })
   chmodSync(key, 0o600)
   if (owner !== undefined) for (const file of [key, cert]) chownSync(file, owner.uid, owner.gid)
   return { key, cert }
@@ -43,16 +50,24 @@ function makeCertificate(address: string, ...users: readonly string[]) {
 async function startServers(address: string) {
   const service = makeCertificate(address)
   const sandbox = await startSandbox({ size: { conversations: 1, visitors: 1, calls: 1, days: 1 } })
-  const proxy = createServer({ key: readFileSync(service.key), cert: readFileSync(service.cert) }, (socket) => {
-    const inner = connect(sandbox.port, '127.0.0.1')
-    for (const one of [socket, inner]) one.on('error', () => {})
-    socket.pipe(inner).pipe(socket)
-  })
+  const proxy = createServer(
+    { key: readFileSync(service.key), cert: readFileSync(service.cert) },
+    (socket) => {
+      const inner = connect(sandbox.port, '127.0.0.1')
+      for (const one of [socket, inner]) one.on('error', () => {})
+      socket.pipe(inner).pipe(socket)
+    },
+  )
   const servicePort = await new Promise<number>((resolve) =>
     proxy.listen(0, '::1', () => resolve((proxy.address() as { readonly port: number }).port)),
   )
   const ofPostgres = makeCertificate(address, 'postgres')
-  const settings = { ssl: 'on', ssl_cert_file: ofPostgres.cert, ssl_key_file: ofPostgres.key, listen_addresses: '::1' }
+  const settings = {
+    ssl: 'on',
+    ssl_cert_file: ofPostgres.cert,
+    ssl_key_file: ofPostgres.key,
+    listen_addresses: '::1',
+  }
   const postgres = await startPrivatePostgres(settings)
   const ofRedis = makeCertificate(address, 'redis')
   const redisPort = await freePort()

@@ -1,5 +1,16 @@
-/** What can happen to a SQLite file before and during its use: a clear message, never a sync into a lost file. */
-import { chmodSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+/**
+ * What can happen to a SQLite file before and during its use: a clear message, never a sync into a
+ * lost file.
+ */
+import {
+  chmodSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
@@ -10,7 +21,11 @@ import { describeLargeLog } from '../../src/warehouse/sqlite-file.ts'
 import { findDifferences, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
-async function setUp(): Promise<{ readonly sandbox: Sandbox; readonly path: string; readonly url: string }> {
+async function setUp(): Promise<{
+  readonly sandbox: Sandbox
+  readonly path: string
+  readonly url: string
+}> {
   const sandbox = await startSandbox({
     size: { conversations: 8, visitors: 4, calls: 2, days: 1 },
     switches: { 'rate.kind': 'off' },
@@ -25,7 +40,9 @@ async function errorSentence(work: Promise<unknown>): Promise<string> {
     () => 'it worked',
     (thrown: unknown) => thrown,
   )
-  return error instanceof UserError ? `${error.exitCode} ${error.why} → ${error.next}` : String(error)
+  return error instanceof UserError
+    ? `${error.exitCode} ${error.why} → ${error.next}`
+    : String(error)
 }
 
 /** Calls `action` in the middle of a sync. */
@@ -84,19 +101,24 @@ test('a dropped table is reported as missing', async () => {
     other.exec('drop table message_rows')
     other.close()
   })
-  expect(await errorSentence(syncOnce(url, sandbox, drop))).toMatch(/^2 one of its tables is missing → restore/)
+  expect(await errorSentence(syncOnce(url, sandbox, drop))).toMatch(
+    /^2 one of its tables is missing → restore/,
+  )
 })
 
 test('a truncated file is reported as damaged', async () => {
   const { sandbox, path, url } = await setUp()
   await syncOnce(url, sandbox)
   truncateSync(path, Math.floor(statSync(path).size / 8192) * 4096)
-  expect(await errorSentence(syncOnce(url, sandbox))).toMatch(/^2 the file is damaged → restore it from a backup/)
+  expect(await errorSentence(syncOnce(url, sandbox))).toMatch(
+    /^2 the file is damaged → restore it from a backup/,
+  )
 })
 
 test('only the owner can read a new file; an existing file keeps its mode', async () => {
   const { path, url } = await setUp()
-  const modes = () => ['', '-wal', '-shm'].map((suffix) => (statSync(path + suffix).mode & 0o777).toString(8))
+  const modes = () =>
+    ['', '-wal', '-shm'].map((suffix) => (statSync(path + suffix).mode & 0o777).toString(8))
   const warehouse = await openWarehouse(url)
   expect(modes()).toEqual(['600', '600', '600'])
   await warehouse.close()

@@ -13,14 +13,24 @@ for (const db of databases) {
     const analyzedRows = async (): Promise<number> => {
       const [statistics] =
         database.kind === 'sqlite'
-          ? await list("select stat from sqlite_stat1 where tbl = 'visitors' and idx like 'sqlite_auto%'")
+          ? await list(
+              "select stat from sqlite_stat1 where tbl = 'visitors' and idx like 'sqlite_auto%'",
+            )
           : await list("select reltuples from pg_class where oid = 'visitors'::regclass")
       return Number(String(statistics ?? -1).split(' ')[0])
     }
     const load = async (count: number) => {
       const run = await mirror.startRun('incremental', 0)
       const { changed } = await mirror.commit(commit('visitors', visitors(count)))
-      const report = { stream: 'visitors', requests: 1, rows: count, changed, tookMs: 1, skipped: null, failed: null }
+      const report = {
+        stream: 'visitors',
+        requests: 1,
+        rows: count,
+        changed,
+        tookMs: 1,
+        skipped: null,
+        failed: null,
+      }
       await mirror.finishRun(run, 'complete', [{ ...report, stream: 'visitors' }], 0)
     }
     await load(600)
@@ -28,7 +38,8 @@ for (const db of databases) {
     await load(601)
     expect(await analyzedRows()).toBe(600)
     await load(7000)
-    // Postgres's count of changed rows may be a second old; then its autovacuum updates the statistics later.
+    // Postgres's count of changed rows may be a second old; then its autovacuum updates the
+    // statistics later.
     if (database.kind === 'sqlite') expect(await analyzedRows()).toBe(7000)
   })
 }

@@ -9,11 +9,19 @@ import { openMirror } from '../../src/app/facts.ts'
 import { recordBudgetLoss, setPause } from '../../src/maintenance/sql/projects.ts'
 import { deleteOldRecords } from '../../src/maintenance/sql/retention.ts'
 import { readStatus } from '../../src/maintenance/sql/status.ts'
-import { listLiveWorkers, recordWorkerHeartbeat, removeWorker } from '../../src/maintenance/sql/workers.ts'
+import {
+  listLiveWorkers,
+  recordWorkerHeartbeat,
+  removeWorker,
+} from '../../src/maintenance/sql/workers.ts'
 import type { StreamReport } from '../../src/mirror/core/reports.ts'
 import { acquireStreamLocks, findLockHolder } from '../../src/mirror/sql/stream-locks.ts'
 import { createBudgetRecords } from '../../src/service/sql/budget-records.ts'
-import { addSample, type RequestSample, requestsSince } from '../../src/service/sql/request-counts.ts'
+import {
+  addSample,
+  type RequestSample,
+  requestsSince,
+} from '../../src/service/sql/request-counts.ts'
 
 import { currentProcess, isProcessAlive } from '../../src/warehouse/process-identity.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
@@ -22,7 +30,10 @@ import { call, commit, conversation, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
 const now = Date.UTC(2026, 5, 1)
-const report = (stream: StreamReport['stream'], rest: Partial<StreamReport> = {}): StreamReport => ({
+const report = (
+  stream: StreamReport['stream'],
+  rest: Partial<StreamReport> = {},
+): StreamReport => ({
   stream,
   requests: 3,
   rows: 10,
@@ -46,30 +57,40 @@ for (const db of databases) {
         since: '2026-06-01T00:00:00Z',
         isAlive: true,
       })
-      expect((await acquireStreamLocks(warehouse.projectDb('other'), ['calls'], now)).held).toBe(true)
+      expect((await acquireStreamLocks(warehouse.projectDb('other'), ['calls'], now)).held).toBe(
+        true,
+      )
       expect(await first.heartbeat(now + 1)).toBe(true)
       await first.release()
-      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)).held).toBe(true)
+      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)).held).toBe(
+        true,
+      )
       expect(await first.heartbeat(now + 2)).toBe(false)
     })
 
     test('of several simultaneous attempts, one gets the lock', async () => {
       const { warehouse } = await openTestWarehouse(db)
       const attempts = await Promise.all(
-        Array.from({ length: 5 }, () => acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)),
+        Array.from({ length: 5 }, () =>
+          acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now),
+        ),
       )
       expect(attempts.filter(({ held }) => held)).toHaveLength(1)
     })
 
     test('the lock of a dead process is taken over at once, and its run has failed', async () => {
       const { warehouse, mirror, one, all } = await openTestWarehouse(db)
-      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)).held).toBe(true)
+      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)).held).toBe(
+        true,
+      )
       const run = await mirror.startRun('full', now)
       await mirror.heartbeat(run, 7, now + 5000)
       // The process id now belongs to a process that started at another time.
       const [machine] = currentProcess().process.split('@')
       await all(`update sync_locks set process = '${machine}@long ago'`)
-      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now + 6000)).held).toBe(true)
+      expect(
+        (await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now + 6000)).held,
+      ).toBe(true)
       expect(await one('select outcome, finished_at, requests from sync_runs')).toEqual({
         outcome: 'failed',
         finished_at: '2026-06-01T00:00:05Z',
@@ -81,8 +102,12 @@ for (const db of databases) {
       const { warehouse, all } = await openTestWarehouse(db)
       await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)
       await all("update sync_locks set host = 'elsewhere'")
-      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now + 59_999)).held).toBe(false)
-      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now + 60_000)).held).toBe(true)
+      expect(
+        (await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now + 59_999)).held,
+      ).toBe(false)
+      expect(
+        (await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now + 60_000)).held,
+      ).toBe(true)
     })
 
     test('a sync counts the rows of streams that it changed, and status shows the count of a large one', async () => {
@@ -94,7 +119,9 @@ for (const db of databases) {
         (await readStatus(warehouse.projectDb('main'), now, usualPolicy)).streams.find(
           ({ stream }) => stream === 'calls',
         )
-      expect(await one("select counted_rows, counted_at from sync_streams where stream = 'calls'")).toEqual({
+      expect(
+        await one("select counted_rows, counted_at from sync_streams where stream = 'calls'"),
+      ).toEqual({
         counted_rows: 2,
         counted_at: '2026-06-01T00:00:00Z',
       })
@@ -104,20 +131,30 @@ for (const db of databases) {
       expect(await calls()).toMatchObject({ rows: 2, countedAt: null })
       await all("update calls set deleted_at = '2026-05-31T00:00:00Z' where id = 'a'")
       await all("update sync_streams set counted_rows = 60000 where stream = 'calls'")
-      expect(await calls()).toMatchObject({ rows: 59_999, deleted: 1, countedAt: '2026-06-01T00:00:00Z' })
+      expect(await calls()).toMatchObject({
+        rows: 59_999,
+        deleted: 1,
+        countedAt: '2026-06-01T00:00:00Z',
+      })
     })
 
     test('several streams are locked together or not at all, and others stay free', async () => {
       const { warehouse } = await openTestWarehouse(db)
       const both = await acquireStreamLocks(warehouse.projectDb('main'), ['calls', 'visitors'], now)
       if (!both.held) throw new Error('the locks of an empty warehouse are free')
-      expect(await acquireStreamLocks(warehouse.projectDb('main'), ['conversations', 'visitors'], now)).toMatchObject({
+      expect(
+        await acquireStreamLocks(warehouse.projectDb('main'), ['conversations', 'visitors'], now),
+      ).toMatchObject({
         stream: 'visitors',
       })
-      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['conversations'], now)).held).toBe(true)
+      expect(
+        (await acquireStreamLocks(warehouse.projectDb('main'), ['conversations'], now)).held,
+      ).toBe(true)
       expect(await both.heartbeat(now)).toBe(true)
       await both.release()
-      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['visitors'], now)).held).toBe(true)
+      expect((await acquireStreamLocks(warehouse.projectDb('main'), ['visitors'], now)).held).toBe(
+        true,
+      )
     })
 
     test('acquiring a lock does not close the runs of processes that hold other locks', async () => {
@@ -169,12 +206,18 @@ for (const db of databases) {
       expect(await deletedAt(now + 7 * 86_400_000 + 1000)).toBe(1)
       expect(await count('sync_runs')).toBe(1)
       const status = await readStatus(warehouse.projectDb('main'), now, usualPolicy)
-      expect(status.streams.find(({ stream }) => stream === 'calls')?.syncedAt).toBe('2026-06-01T00:00:00Z')
+      expect(status.streams.find(({ stream }) => stream === 'calls')?.syncedAt).toBe(
+        '2026-06-01T00:00:00Z',
+      )
     })
 
     test('status shows live workers, a paused project, and a lost request budget', async () => {
       const { warehouse } = await openTestWarehouse(db)
-      await recordWorkerHeartbeat(warehouse.db, { id: 'w1', queue: 'embedded', configuration: '' }, now)
+      await recordWorkerHeartbeat(
+        warehouse.db,
+        { id: 'w1', queue: 'embedded', configuration: '' },
+        now,
+      )
       await setPause(warehouse.db, 'main', {
         until: now + 60_000,
         keyFingerprint: 'k',
@@ -191,7 +234,9 @@ for (const db of databases) {
         workers: [],
         paused: null,
       })
-      expect((await readStatus(warehouse.projectDb('main'), now, usualPolicy)).budget.lost).not.toBeNull()
+      expect(
+        (await readStatus(warehouse.projectDb('main'), now, usualPolicy)).budget.lost,
+      ).not.toBeNull()
     })
 
     test('a finished run stores what each stream did', async () => {
@@ -221,7 +266,9 @@ for (const db of databases) {
     test('status reports rows, freshness, pending children, gaps, behaviours and the budget', async () => {
       const { warehouse, mirror } = await openTestWarehouse(db)
       const run = await mirror.startRun('incremental', now)
-      await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')], { requestedAt: now }))
+      await mirror.commit(
+        commit('conversations', [conversation('c1'), conversation('c2')], { requestedAt: now }),
+      )
       await mirror.commit(
         commit('visitors', [visitor('v1')], {
           requestedAt: now,
@@ -263,7 +310,9 @@ for (const db of databases) {
         budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 307 },
       })
       await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)
-      expect((await readStatus(warehouse.projectDb('main'), now, usualPolicy)).running).toMatchObject({
+      expect(
+        (await readStatus(warehouse.projectDb('main'), now, usualPolicy)).running,
+      ).toMatchObject({
         since: '2026-06-01T00:00:00Z',
       })
     })
@@ -275,7 +324,10 @@ for (const db of databases) {
       const id = `'7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'`
       const message = `'{"content":"Hi","sender_name":"Ann"}'`
       await insert('operation, conversation_id, payload', `'handled', ${id}, '{"handled":true}'`)
-      expect(await one('select status, attempts from writebacks')).toEqual({ status: 'queued', attempts: 0 })
+      expect(await one('select status, attempts from writebacks')).toEqual({
+        status: 'queued',
+        attempts: 0,
+      })
       const row = await one('select id, created_at from writebacks')
       expect(String(row.id).length).toBeGreaterThan(30)
       expect(row.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
@@ -289,7 +341,10 @@ for (const db of databases) {
         ['operation, conversation_id, payload', `'message', ${id}, '[]'`],
         ['operation, conversation_id, payload', `'message', ${id}, 'no json'`],
         ['operation, conversation_id, payload, status', `'message', ${id}, ${message}, 'maybe'`],
-        ['operation, conversation_id, payload, status', `'message', ${id}, ${message}, 'succeeded'`],
+        [
+          'operation, conversation_id, payload, status',
+          `'message', ${id}, ${message}, 'succeeded'`,
+        ],
       ] as const) {
         await expect(insert(columns, values), `${columns}: ${values}`).rejects.toThrow()
       }
@@ -370,13 +425,16 @@ test.runIf(process.platform === 'linux')(
 test('this process holds a lock as long as it works under it, whatever its heartbeats say', async () => {
   const { warehouse } = await openTestWarehouse(databases[0]!)
   await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now)
-  expect((await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now + 3_600_000)).held).toBe(false)
+  expect(
+    (await acquireStreamLocks(warehouse.projectDb('main'), ['calls'], now + 3_600_000)).held,
+  ).toBe(false)
 })
 
 test('the request log is short, and overestimates rather than underestimates', () => {
   let log: RequestSample[] = [[0, 0]]
   for (let second = 1; second <= 3600; second++) {
-    for (const part of [0, 0.3, 0.6]) log = addSample(log, [(second + part) * 1000, Math.floor((second + part) * 10)])
+    for (const part of [0, 0.3, 0.6])
+      log = addSample(log, [(second + part) * 1000, Math.floor((second + part) * 10)])
   }
   expect(log.length).toBeLessThan(1300)
   expect(requestsSince(log, 3_540_000)).toBeGreaterThanOrEqual(606)

@@ -5,11 +5,19 @@ import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { TestDatabase } from '../support/databases.ts'
 
-export async function openTestWarehouse(db: Pick<TestDatabase, 'make'>, schema: 'discover' | 'freeze' = 'discover') {
+export async function openTestWarehouse(
+  db: Pick<TestDatabase, 'make'>,
+  schema: 'discover' | 'freeze' = 'discover',
+) {
   const database = await db.make()
   onTestFinished(() => database.drop())
   const warehouse = await database.open()
-  return { database, warehouse, mirror: openMirror(warehouse, 'main', { schema }), ...sqlHelpers(warehouse) }
+  return {
+    database,
+    warehouse,
+    mirror: openMirror(warehouse, 'main', { schema }),
+    ...sqlHelpers(warehouse),
+  }
 }
 
 export function sqlHelpers(warehouse: Warehouse) {

@@ -20,11 +20,14 @@ async function openReader(db: TestDatabase) {
       : await openPostgresPool(location.url, false)
   const reader = openKysely(pool)
   onTestFinished(() => reader.destroy())
-  const insert = (key: string) => writer.query(`insert into _metabase_metadata values ('${key}', 'value')`)
+  const insert = (key: string) =>
+    writer.query(`insert into _metabase_metadata values ('${key}', 'value')`)
   return { reader, insert, kind: pool.kind }
 }
 
-const countNew = sql<{ rows: number }>`select count(*) as "rows" from _metabase_metadata where value = 'value'`
+const countNew = sql<{
+  rows: number
+}>`select count(*) as "rows" from _metabase_metadata where value = 'value'`
 
 for (const db of databases) {
   test(`a row that is committed meanwhile is seen only by the next snapshot — ${db.name}`, async () => {
@@ -39,7 +42,9 @@ for (const db of databases) {
 
   test(`after a query that failed, the connection can be used again — ${db.name}`, async () => {
     const { reader, insert, kind } = await openReader(db)
-    await expect(inSnapshot(reader, kind, (read) => read(sql`select 1 from nowhere`))).rejects.toThrow('nowhere')
+    await expect(
+      inSnapshot(reader, kind, (read) => read(sql`select 1 from nowhere`)),
+    ).rejects.toThrow('nowhere')
     await insert('one')
     expect((await countNew.execute(reader)).rows).toEqual([{ rows: 1 }])
   })

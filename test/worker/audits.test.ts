@@ -35,7 +35,10 @@ test('a worker audits by schedule, and corrects what is wrong beside the syncs',
   const finished = (stream: string) =>
     warehouse.query(`select compared, differing from sync_audits
       where stream = '${stream}' order by id limit 1`)
-  while ((await finished('conversations')).length === 0 || (await finished('visitors')).length === 0)
+  while (
+    (await finished('conversations')).length === 0 ||
+    (await finished('visitors')).length === 0
+  )
     await worker.waitForNext()
   expect(await finished('conversations')).toEqual([{ compared: 25, differing: 1 }])
   expect(await finished('visitors')).toEqual([{ compared: 10, differing: 0 }])
@@ -45,12 +48,17 @@ test('a worker audits by schedule, and corrects what is wrong beside the syncs',
 test('the sync of an audit releases its streams after each time slice, and is continued to its end', async () => {
   const { stores, sandbox, warehouse } = await startTest()
   const project = auditedEverySecond(sandbox)
-  const onlyAudits = { ...project, schedules: { ...project.schedules, incremental: { kind: 'off' } } } as const
+  const onlyAudits = {
+    ...project,
+    schedules: { ...project.schedules, incremental: { kind: 'off' } },
+  } as const
   for (const { id } of sandbox.truth('conversations')) sandbox.mutate.visitorWrites(id!)
   sandbox.setSwitches({ 'latency.after': 200 })
   const worker = await startWorkerInProcess(workerConfig(stores, [onlyAudits]), { sliceMs: 1000 })
   await worker.waitFor(({ event, stream }) => event === 'audit.ended' && stream === 'conversations')
-  const [audit] = await warehouse.query(`select compared, differing from sync_audits where stream = 'conversations'`)
+  const [audit] = await warehouse.query(
+    `select compared, differing from sync_audits where stream = 'conversations'`,
+  )
   expect(audit).toEqual({ compared: 25, differing: 0 })
   expect(worker.log.filter(({ event }) => event === 'job.failed')).toEqual([])
   const runs = await warehouse.query('select distinct outcome from sync_runs order by outcome')
@@ -61,10 +69,14 @@ test('a worker that stops interrupts an audit within seconds: the log says so, a
   const { stores, sandbox, warehouse } = await startTest()
   sandbox.setSwitches({ 'latency.after': 500 })
   const worker = await startWorkerInProcess(workerConfig(stores, [auditedEverySecond(sandbox)]))
-  await worker.waitFor(({ event, path }) => event === 'request.completed' && /conversations\/[^/]+$/.test(`${path}`))
+  await worker.waitFor(
+    ({ event, path }) => event === 'request.completed' && /conversations\/[^/]+$/.test(`${path}`),
+  )
   const stoppedAt = performance.now()
   await worker.stop()
   expect(performance.now() - stoppedAt).toBeLessThan(5000)
-  expect(worker.log).toContainEqual(expect.objectContaining({ event: 'audit.interrupted', stream: 'conversations' }))
+  expect(worker.log).toContainEqual(
+    expect.objectContaining({ event: 'audit.interrupted', stream: 'conversations' }),
+  )
   expect(await warehouse.query('select * from sync_audits')).toEqual([])
 })

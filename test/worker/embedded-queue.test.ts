@@ -1,4 +1,7 @@
-/** A worker whose queue is in its process: alone on its warehouse, and it finds there what the queue has forgotten. */
+/**
+ * A worker whose queue is in its process: alone on its warehouse, and it finds there what the queue
+ * has forgotten.
+ */
 import { chownSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -11,9 +14,21 @@ import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-proc
 import type { LogLine } from './log-reader.ts'
 import { startWorkerProcess } from './worker-process.ts'
 
-const size = { conversations: 6, visitors: 3, calls: 1, messagesPerConversation: [1, 2], days: 2 } as const
+const size = {
+  conversations: 6,
+  visitors: 3,
+  calls: 1,
+  messagesPerConversation: [1, 2],
+  days: 2,
+} as const
 const off = { kind: 'off' } as const
-const noSchedules = { incremental: off, reconcile: off, analytics: off, availability: off, audit: off }
+const noSchedules = {
+  incremental: off,
+  reconcile: off,
+  analytics: off,
+  availability: off,
+  audit: off,
+}
 
 async function startTest(make: () => Promise<DatabaseInstance>) {
   const location = await make()
@@ -46,7 +61,9 @@ test('it runs alone on a SQLite file also if another one reaches the file by a l
   const link = `${path}.link`
   symlinkSync(path, link)
   const configFor = (file: string) =>
-    workerConfig({ ...stores, databaseUrl: `sqlite:${file}` }, [projectConfigOf(sandbox, { schedules: noSchedules })])
+    workerConfig({ ...stores, databaseUrl: `sqlite:${file}` }, [
+      projectConfigOf(sandbox, { schedules: noSchedules }),
+    ])
   const first = await startWorkerInProcess(configFor(path))
   await expect(startWorkerInProcess(configFor(link))).rejects.toThrow('second worker')
   await first.stop()
@@ -75,13 +92,18 @@ describe.for(databases)('on a warehouse in: $name', ({ make, name }) => {
     await expect(startWorkerInProcess(config)).rejects.toThrow('second worker')
     await next.stop()
     await (await startWorkerInProcess(config)).stop()
-    expect(name === 'sqlite' && !existsSync(`${stores.databaseUrl.slice('sqlite:'.length)}-worker`)).toBe(false)
+    expect(
+      name === 'sqlite' && !existsSync(`${stores.databaseUrl.slice('sqlite:'.length)}-worker`),
+    ).toBe(false)
   })
 
   test('what schedules missed while no worker ran is caught up at the start, once', async () => {
     const { stores, sandbox, warehouse } = await startTest(make)
     const fired = new Date(Date.now() - 60_000)
-    const nightly = { kind: 'cron', pattern: `${fired.getUTCMinutes()} ${fired.getUTCHours()} * * *` } as const
+    const nightly = {
+      kind: 'cron',
+      pattern: `${fired.getUTCMinutes()} ${fired.getUTCHours()} * * *`,
+    } as const
     const schedules = { ...frequentSchedules.schedules, reconcile: nightly, audit: nightly }
     const streams = ['conversations', 'messages'] as const
     const project = projectConfigOf(sandbox, { schedules, streams, auditSample: 2 })
@@ -92,7 +114,9 @@ describe.for(databases)('on a warehouse in: $name', ({ make, name }) => {
       rows_changed, strings_escaped, beat_at) values ('${sandbox.projectId}', 'old', 'incremental', '2026-01-01T00:00:00Z',
       '2026-01-01T00:00:00Z', 'complete', 1, 0, 0, 0, 0)`)
     const caughtUp = ({ event, mode, stream }: LogLine) =>
-      event === 'housekeeping.completed' || event === 'audit.ended' || (event === 'sync.ended' && mode === 'reconcile')
+      event === 'housekeeping.completed' ||
+      event === 'audit.ended' ||
+      (event === 'sync.ended' && mode === 'reconcile')
         ? [[event, stream].filter(Boolean).join(' ')]
         : []
 
@@ -142,7 +166,10 @@ test('it has no page for its queues', async () => {
     fetch(`${worker.address}${path}`, { headers: { authorization: `Bearer ${'t'.repeat(32)}` } })
   for (const path of ['/queues', '/queues/']) {
     const answer = await ask(path)
-    expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('embedded queue has no page')])
+    expect([answer.status, await answer.text()]).toEqual([
+      404,
+      expect.stringContaining('embedded queue has no page'),
+    ])
   }
   expect(await (await ask('/readyz')).json()).toEqual({ ready: true, missing: [] })
 })

@@ -21,7 +21,9 @@ export const workerStores: readonly WorkerStoresKind[] = [
 ]
 
 /** The stores of the current test of a `describe`, with their warehouse open. */
-export function useWorkerStores(make: WorkerStoresKind['make']): WorkerStores & { readonly warehouse: Warehouse } {
+export function useWorkerStores(
+  make: WorkerStoresKind['make'],
+): WorkerStores & { readonly warehouse: Warehouse } {
   const current: Partial<WorkerStores & { warehouse: Warehouse }> = {}
   beforeEach(async ({ onTestFinished }) => {
     const stores = await make()
@@ -37,7 +39,12 @@ const [sqlite, postgres] = databases
 /** SQLite, and the jobs in the process. */
 async function embeddedStores(): Promise<WorkerStores> {
   const location = await sqlite.makeForSandbox()
-  return { databaseUrl: location.url!, queueUrl: 'embedded', open: location.open, drop: location.drop }
+  return {
+    databaseUrl: location.url!,
+    queueUrl: 'embedded',
+    open: location.open,
+    drop: location.drop,
+  }
 }
 
 async function redisStores(): Promise<WorkerStores> {

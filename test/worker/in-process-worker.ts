@@ -7,7 +7,10 @@ import { configOf } from '../mirror/sync/sync-sandbox.ts'
 import type { WorkerStores } from './fixtures.ts'
 import { createLogReader } from './log-reader.ts'
 
-/** An incremental sync each second, and nothing else. Of two streams, as each sync of one is fifty statements. */
+/**
+ * An incremental sync each second, and nothing else. Of two streams, as each sync of one is fifty
+ * statements.
+ */
 export const frequentSchedules: Pick<ProjectConfig, 'schedules' | 'streams'> = {
   streams: ['conversations', 'messages'],
   schedules: {
@@ -39,7 +42,12 @@ export async function startWorkerInProcess(config: Config, options: Partial<Work
   const reader = createLogReader(ended.promise)
   onTestFailed(() => void process.stderr.write(reader.tail()))
   const log = createLog({ level: 'debug', pretty: false, secrets: [], write: reader.write })
-  const worker = await startWorker(config, { log, onFatal: ended.reject, maintenanceEveryMs: 300, ...options })
+  const worker = await startWorker(config, {
+    log,
+    onFatal: ended.reject,
+    maintenanceEveryMs: 300,
+    ...options,
+  })
   onTestFinished(worker.stop)
   return { ...reader, ...worker }
 }

@@ -1,4 +1,7 @@
-/** A failing job is logged once, counted, shown with its reason and since when, and logged again when it recovers. */
+/**
+ * A failing job is logged once, counted, shown with its reason and since when, and logged again
+ * when it recovers.
+ */
 
 import { execFileSync } from 'node:child_process'
 import { renameSync, statSync } from 'node:fs'
@@ -18,7 +21,13 @@ import { type LogReader, waitUntilEqual } from './log-reader.ts'
 import { startWorkerProcess } from './worker-process.ts'
 
 const [, redisStores] = workerStores
-const size = { conversations: 6, visitors: 0, calls: 0, messagesPerConversation: [1, 2], days: 2 } as const
+const size = {
+  conversations: 6,
+  visitors: 0,
+  calls: 0,
+  messagesPerConversation: [1, 2],
+  days: 2,
+} as const
 const pollOptions = { interval: 100, timeout: 120_000 }
 const http = { host: '127.0.0.1', port: 0 }
 
@@ -27,7 +36,10 @@ const startTestSandbox = async () => {
   onTestFinished(sandbox.stop)
   return sandbox
 }
-const withVisitors = { ...frequentSchedules, streams: ['conversations', 'messages', 'visitors', 'calls'] } as const
+const withVisitors = {
+  ...frequentSchedules,
+  streams: ['conversations', 'messages', 'visitors', 'calls'],
+} as const
 const logged = ({ log }: LogReader, name: string) =>
   log.filter(({ event, level }) => event === name && level !== 'debug')
 const readyz = async (address: string | null) => {
@@ -36,7 +48,10 @@ const readyz = async (address: string | null) => {
 }
 /** Resolves when the worker reports that exactly these are missing. */
 const waitUntilMissing = (address: string | null, ...missing: string[]) =>
-  vi.waitUntil(async () => JSON.stringify((await readyz(address)).missing) === JSON.stringify(missing), pollOptions)
+  vi.waitUntil(
+    async () => JSON.stringify((await readyz(address)).missing) === JSON.stringify(missing),
+    pollOptions,
+  )
 const metricsOf = async (address: string | null) => (await fetch(`${address}/metrics`)).text()
 
 describe('a job that fails', () => {
@@ -50,33 +65,56 @@ describe('a job that fails', () => {
     sandbox = await startTestSandbox()
   })
   const streamOf = async (stream: string) => {
-    const { streams } = await readStatus(warehouse.projectDb(sandbox.projectId), Date.now(), usualPolicy)
+    const { streams } = await readStatus(
+      warehouse.projectDb(sandbox.projectId),
+      Date.now(),
+      usualPolicy,
+    )
     return streams.find((report) => report.stream === stream)!
   }
 
   test('is logged once, with its stream and its stack, counted, shown since when, and logged when it recovers', async () => {
-    const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, withVisitors)], { http }))
+    const worker = await startWorkerInProcess(
+      workerConfig(stores, [projectConfigOf(sandbox, withVisitors)], { http }),
+    )
     await waitUntilEqual(worker, warehouse, sandbox)
     await warehouse.query(`create function broken() returns trigger language plpgsql as
       $$ begin raise exception 'an unforeseen bug'; end $$`)
-    await warehouse.query('create trigger broken before insert on visitors for each row execute function broken()')
+    await warehouse.query(
+      'create trigger broken before insert on visitors for each row execute function broken()',
+    )
     sandbox.mutate.addVisitor()
-    const line = await worker.waitFor(({ event, stream }) => event === 'job.failed' && stream === 'visitors')
-    expect(line).toMatchObject({ level: 'error', job: 'sync', project: 'shop', why: 'an unforeseen bug' })
+    const line = await worker.waitFor(
+      ({ event, stream }) => event === 'job.failed' && stream === 'visitors',
+    )
+    expect(line).toMatchObject({
+      level: 'error',
+      job: 'sync',
+      project: 'shop',
+      why: 'an unforeseen bug',
+    })
     expect(line.stack).toMatch(/an unforeseen bug\n +at /)
-    const times = () => worker.log.filter(({ event, stream }) => event === 'job.failed' && stream === 'visitors').length
+    const times = () =>
+      worker.log.filter(({ event, stream }) => event === 'job.failed' && stream === 'visitors')
+        .length
     while (times() < 2) await worker.waitForNext()
     expect(logged(worker, 'job.failed')).toHaveLength(1)
     const failing = await streamOf('visitors')
     expect(failing).toMatchObject({ failed: 'an unforeseen bug', failedSince: expect.any(String) })
     expect(Date.parse(failing.failedSince!)).toBeLessThanOrEqual(Date.parse(line.time))
     const text = await metricsOf(worker.address)
-    expect(text).toMatch(/^deskmirror_job_failures_total\{job="sync",project="shop",stream="visitors"\} [2-9]/m)
-    expect(text).toMatch(/^deskmirror_job_failing_seconds\{job="sync",project="shop",stream="visitors"\} \d/m)
+    expect(text).toMatch(
+      /^deskmirror_job_failures_total\{job="sync",project="shop",stream="visitors"\} [2-9]/m,
+    )
+    expect(text).toMatch(
+      /^deskmirror_job_failing_seconds\{job="sync",project="shop",stream="visitors"\} \d/m,
+    )
     expect(text).toMatch(/^deskmirror_stream_failed\{project="shop",stream="visitors"\} 1/m)
 
     await warehouse.query('drop trigger broken on visitors')
-    const over = await worker.waitFor(({ event, stream }) => event === 'job.recovered' && stream === 'visitors')
+    const over = await worker.waitFor(
+      ({ event, stream }) => event === 'job.recovered' && stream === 'visitors',
+    )
     expect(Number(over.failures)).toBeGreaterThanOrEqual(2)
     expect(await streamOf('visitors')).toMatchObject({ failed: null, failedSince: null })
     expect(await warehouse.query('select * from sync_failures')).toEqual([])
@@ -94,13 +132,22 @@ describe('a job that fails', () => {
     expect(logged(worker, 'sync.failed')).toMatchObject([
       { stream: 'visitors', why: expect.stringContaining('ECONNREFUSED') },
     ])
-    const again = await startSandbox({ seed: 3, size, port: Number(port), switches: { 'rate.kind': 'off' } })
+    const again = await startSandbox({
+      seed: 3,
+      size,
+      port: Number(port),
+      switches: { 'rate.kind': 'off' },
+    })
     onTestFinished(again.stop)
-    expect(await worker.waitFor(({ event }) => event === 'job.recovered')).toMatchObject({ stream: 'visitors' })
+    expect(await worker.waitFor(({ event }) => event === 'job.recovered')).toMatchObject({
+      stream: 'visitors',
+    })
   })
 
   test('because a table is missing makes the worker not ready, with one log line, until the table is back', async () => {
-    const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, withVisitors)], { http }))
+    const worker = await startWorkerInProcess(
+      workerConfig(stores, [projectConfigOf(sandbox, withVisitors)], { http }),
+    )
     await waitUntilEqual(worker, warehouse, sandbox)
     expect(await readyz(worker.address)).toMatchObject({ status: 200 })
     await warehouse.query('alter table visitors rename to visitors_elsewhere')
@@ -111,9 +158,15 @@ describe('a job that fails', () => {
       { stream: expect.any(String), stack: expect.stringContaining(' at ') },
     ])
     expect(await streamOf('calls')).toMatchObject({ failed: null })
-    expect(await streamOf('visitors')).toMatchObject({ failed: expect.stringContaining('tables is missing') })
-    const noted = await warehouse.query("select * from sync_failures where subject = 'visitors/incremental'")
-    expect(noted).toMatchObject([{ job: 'sync', reason: expect.stringContaining('tables is missing') }])
+    expect(await streamOf('visitors')).toMatchObject({
+      failed: expect.stringContaining('tables is missing'),
+    })
+    const noted = await warehouse.query(
+      "select * from sync_failures where subject = 'visitors/incremental'",
+    )
+    expect(noted).toMatchObject([
+      { job: 'sync', reason: expect.stringContaining('tables is missing') },
+    ])
     await warehouse.query('alter table visitors_elsewhere rename to visitors')
     await waitUntilMissing(worker.address)
     expect(logged(worker, 'warehouse.lost')).toHaveLength(1)
@@ -131,11 +184,14 @@ test('a full disk is one log line that names the stream, and the rows are stored
   const worker = startWorkerProcess({ databaseUrl: stores.databaseUrl, queueUrl }, sandbox)
   await waitUntilEqual(worker, warehouse, sandbox)
   const { address } = await worker.waitFor(({ event }) => event === 'http.opened')
-  // The worker's files may not grow any more. Tests do not have the rights to make a full file system.
+  // The worker's files may not grow any more. Tests do not have the rights to make a full file
+  // system.
   const path = stores.databaseUrl.slice('sqlite:'.length)
-  const limit = (bytes: string) => execFileSync('prlimit', ['--pid', String(worker.child.pid), `--fsize=${bytes}:`])
+  const limit = (bytes: string) =>
+    execFileSync('prlimit', ['--pid', String(worker.child.pid), `--fsize=${bytes}:`])
   limit(String(Math.max(statSync(path).size, statSync(`${path}-wal`).size)))
-  for (let nth = 0; nth < 12; nth += 1) sandbox.mutate.addConversation(undefined, 'long '.repeat(20_000))
+  for (let nth = 0; nth < 12; nth += 1)
+    sandbox.mutate.addConversation(undefined, 'long '.repeat(20_000))
   await waitUntilMissing(String(address), 'warehouse')
   const [lost] = logged(worker, 'warehouse.lost')
   expect(lost).toMatchObject({ job: 'sync', why: expect.stringContaining('the disk is full') })
@@ -169,7 +225,10 @@ test('a Postgres that stops and starts again is one log line each, whatever the 
   const server = await startPrivatePostgres()
   onTestFinished(server.stop)
   const sandbox = await startTestSandbox()
-  const stores = { databaseUrl: server.url, queueUrl: `${await startTestRedis()}/14` } as WorkerStores
+  const stores = {
+    databaseUrl: server.url,
+    queueUrl: `${await startTestRedis()}/14`,
+  } as WorkerStores
   const worker = await startWorkerInProcess(
     workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)], { http }),
   )
@@ -185,7 +244,10 @@ test('a Postgres that stops and starts again is one log line each, whatever the 
   const after = await openWarehouse(server.url)
   onTestFinished(after.close)
   await waitUntilEqual(worker, after, sandbox)
-  expect([logged(worker, 'warehouse.lost').length, logged(worker, 'warehouse.back').length]).toEqual([1, 1])
+  expect([
+    logged(worker, 'warehouse.lost').length,
+    logged(worker, 'warehouse.back').length,
+  ]).toEqual([1, 1])
   expect(logged(worker, 'job.failed')).toEqual([])
   // The queue is elsewhere.
   expect(logged(worker, 'queue.disconnected')).toEqual([])
@@ -206,7 +268,8 @@ test('a Redis that is away is named wherever its failures show, is one log line 
   proxy.disconnect()
   await waitUntilMissing(worker.address, 'queue')
   expect((await readyz(worker.address)).status).toBe(503)
-  const failures = () => warehouse.query("select reason from sync_failures where job = 'maintenance'")
+  const failures = () =>
+    warehouse.query("select reason from sync_failures where job = 'maintenance'")
   const reasons: unknown[] = []
   await vi.waitUntil(async () => reasons.push(...(await failures())) > 0, pollOptions)
   const named = `redis://127.0.0.1:${new URL(proxy.url).port}/13`

@@ -1,4 +1,6 @@
-/** The life cycle of a worker process, with the service and the warehouse, on each kind of queue. */
+/**
+ * The life cycle of a worker process, with the service and the warehouse, on each kind of queue.
+ */
 
 import { expect, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
@@ -20,10 +22,21 @@ const size = {
   days: 5,
 } as const
 
-/** Changes that the lists show at once, except a second change within one second, which they show two minutes later. */
-const visible: readonly MutationKind[] = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall']
+/**
+ * Changes that the lists show at once, except a second change within one second, which they show
+ * two minutes later.
+ */
+const visible: readonly MutationKind[] = [
+  'visitorWrites',
+  'agentReplies',
+  'addConversation',
+  'addVisitor',
+  'addCall',
+]
 
-/** Changes with distinct times: of changes that share the last second, none is known to be complete. */
+/**
+ * Changes with distinct times: of changes that share the last second, none is known to be complete.
+ */
 function change(sandbox: Sandbox, count: number): void {
   for (let nth = 0; nth < count; nth += 1) {
     sandbox.advance(2000)
@@ -37,12 +50,19 @@ const startTime = ({ time, took_ms }: LogLine) => Date.parse(time) - Number(took
 const requestedConversations = (sandbox: Sandbox) =>
   sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
 
-/** Signs in to the worker's console by a one-time link, and leaves the connection of its page open. */
+/**
+ * Signs in to the worker's console by a one-time link, and leaves the connection of its page open.
+ */
 async function openConsole(address: string, { db }: Warehouse): Promise<void> {
   await createAuditLog(db).storeLink('code', 60_000, Date.now())
   const body = new URLSearchParams({ name: 'ann', code: 'code' })
   const headers = { origin: address }
-  const signedIn = await fetch(`${address}/console/sign-in`, { method: 'POST', body, headers, redirect: 'manual' })
+  const signedIn = await fetch(`${address}/console/sign-in`, {
+    method: 'POST',
+    body,
+    headers,
+    redirect: 'manual',
+  })
   const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
   const page = await fetch(`${address}/console/p/default`, { headers: { cookie } })
   expect(page.status).toBe(200)
@@ -51,7 +71,11 @@ async function openConsole(address: string, { db }: Warehouse): Promise<void> {
 for (const { kind, make } of sampled(workerStores, ({ kind }) => kind !== 'embedded, Postgres')) {
   test(`a worker mirrors, follows changes, stops on request, and continues where it stopped — ${kind}`, async () => {
     const stores = await make()
-    const sandbox = await startSandbox({ seed: 5, size, switches: { 'rate.kind': 'off', 'latency.after': 5 } })
+    const sandbox = await startSandbox({
+      seed: 5,
+      size,
+      switches: { 'rate.kind': 'off', 'latency.after': 5 },
+    })
     const warehouse = await stores.open()
     try {
       const first = startWorkerProcess(stores, sandbox)
@@ -64,7 +88,8 @@ for (const { kind, make } of sampled(workerStores, ({ kind }) => kind !== 'embed
       change(sandbox, 12)
       await waitUntilEqual(first, warehouse, sandbox)
       const seen = first.log.filter(
-        (line) => line.stream === 'conversations' && startTime(line) > changedAt && line.changed !== 0,
+        (line) =>
+          line.stream === 'conversations' && startTime(line) > changedAt && line.changed !== 0,
       )
       expect(seen.length).toBeLessThanOrEqual(1)
 
@@ -77,26 +102,35 @@ for (const { kind, make } of sampled(workerStores, ({ kind }) => kind !== 'embed
       const { id: newest } = sandbox.mutate.addConversation()
       await first.waitFor(
         ({ event, stream, changed, time }) =>
-          event === 'sync.ended' && stream === 'conversations' && changed !== 0 && Date.parse(time) > changedAgainAt,
+          event === 'sync.ended' &&
+          stream === 'conversations' &&
+          changed !== 0 &&
+          Date.parse(time) > changedAgainAt,
       )
       first.child.kill('SIGTERM')
       const stoppedAt = performance.now()
       expect(await first.ended).toBe(0)
       expect(performance.now() - stoppedAt).toBeLessThan(10_000)
-      const [counted] = await warehouse.query('select sum(requests) as requests from budget_minutes')
+      const [counted] = await warehouse.query(
+        'select sum(requests) as requests from budget_minutes',
+      )
       expect(Number(counted?.requests)).toBeGreaterThan(45)
       expect(first.log.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([])
       expect(await warehouse.query('select 1 from sync_runs where finished_at is null')).toEqual([])
 
-      // The next worker reads only what is missing, and children whose last second may not have been complete when they were
-      // read, or that were read just before the list showed their change. (Young rows are read once more minutes later, when
-      // late changes have arrived.)
-      const behind = new Set((await findDifferences(warehouse, sandbox)).map(({ key }) => key.split('/')[0]!))
+      // The next worker reads only what is missing, and children whose last second may not have
+      // been complete when they were read, or that were read just before the list showed their
+      // change. (Young rows are read once more minutes later, when late changes have arrived.)
+      const behind = new Set(
+        (await findDifferences(warehouse, sandbox)).map(({ key }) => key.split('/')[0]!),
+      )
       expect(behind.size).toBeGreaterThan(0)
       const due = await warehouse.query(
         `select parent_id from sync_children where stream = 'messages' and due_at < ${Date.now() + 60_000}`,
       )
-      const uncertain = due.map(({ parent_id }) => String(parent_id)).filter((id) => !behind.has(id))
+      const uncertain = due
+        .map(({ parent_id }) => String(parent_id))
+        .filter((id) => !behind.has(id))
       expect(uncertain.length).toBeLessThan(5)
       for (const id of uncertain) behind.add(id)
       sandbox.setSwitches({ 'latency.after': 1 })

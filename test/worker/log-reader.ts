@@ -4,16 +4,19 @@ import type { Warehouse } from '../../src/app/open.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { findDifferences } from '../mirror/sync/sync-sandbox.ts'
 
-export type LogLine = Readonly<Record<string, unknown>> & { readonly event?: string; readonly time: string }
+export type LogLine = Readonly<Record<string, unknown>> & {
+  readonly event?: string
+  readonly time: string
+}
 
 export type LogReader = {
   /** Every line of its log so far. */
   readonly log: readonly LogLine[]
   readonly write: (text: string) => void
   /**
-   * Resolves on the next line since the last call, so that no line is missed while tables are compared. Lines about a
-   * single request or time slice do not count: a test that compares tables after each of them does nothing else on a
-   * busy machine. A sync that has ended is a line, too.
+   * Resolves on the next line since the last call, so that no line is missed while tables are
+   * compared. Lines about a single request or time slice do not count: a test that compares tables
+   * after each of them does nothing else on a busy machine. A sync that has ended is a line, too.
    */
   readonly waitForNext: () => Promise<void>
   /** The first matching line, already written or to come. */
@@ -62,7 +65,10 @@ export function createLogReader(ended: Promise<never>): LogReader {
   }
 }
 
-/** Resolves when the mirror equals the service. Counting comes first, as comparing after each line takes a while. */
+/**
+ * Resolves when the mirror equals the service. Counting comes first, as comparing after each line
+ * takes a while.
+ */
 export async function waitUntilEqual(
   { waitForNext }: Pick<LogReader, 'waitForNext'>,
   warehouse: Warehouse,
@@ -71,10 +77,14 @@ export async function waitUntilEqual(
 ): Promise<void> {
   const counted = `select count(*) as n from messages where project_id = '${projectId}' and deleted_at is null`
   const hasAllMessages = async () =>
-    Number((await warehouse.query(counted))[0]?.n) === [...sandbox.truth('messages', projectId)].length
-  const compare = async () => ((await hasAllMessages()) ? await findDifferences(warehouse, sandbox, projectId) : null)
+    Number((await warehouse.query(counted))[0]?.n) ===
+    [...sandbox.truth('messages', projectId)].length
+  const compare = async () =>
+    (await hasAllMessages()) ? await findDifferences(warehouse, sandbox, projectId) : null
   let found = await compare()
-  onTestFailed(() => void process.stderr.write(`Differences: ${JSON.stringify(found?.slice(0, 5))}\n`))
+  onTestFailed(
+    () => void process.stderr.write(`Differences: ${JSON.stringify(found?.slice(0, 5))}\n`),
+  )
   while (found?.length !== 0) {
     await waitForNext()
     found = await compare()

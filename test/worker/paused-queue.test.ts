@@ -22,7 +22,10 @@ test('is in the log, the metrics, status and the console until it is resumed', a
   const config = workerConfig(stores, [project], { http: { host: '127.0.0.1', port: 0 } })
   const worker = await startWorkerInProcess(config)
   const installation = await readInstallationId(stores.warehouse.db)
-  const backend = (await openBackend(stores.queueUrl, { log: captureLog().log, installation })) as BullBackend
+  const backend = (await openBackend(stores.queueUrl, {
+    log: captureLog().log,
+    installation,
+  })) as BullBackend
   onTestFinished(backend.close)
   const board = backend.queue('writebacks')
   const metrics = async () => (await fetch(`${worker.address}/metrics`)).text()
@@ -30,7 +33,9 @@ test('is in the log, the metrics, status and the console until it is resumed', a
 
   await board.pause()
   const isOfQueue = ({ job, subject }: LogLine) => job === 'queue' && subject === 'writebacks'
-  expect(await worker.waitFor((line) => line.event === 'job.failed' && isOfQueue(line))).toMatchObject({
+  expect(
+    await worker.waitFor((line) => line.event === 'job.failed' && isOfQueue(line)),
+  ).toMatchObject({
     level: 'error',
   })
   expect(await metrics()).toContain('deskmirror_queue_paused{queue="writebacks"} 1')

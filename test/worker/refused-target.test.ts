@@ -1,4 +1,7 @@
-/** A worker goes on while the service refuses one conversation, and tries a denied key at once when it is started again. */
+/**
+ * A worker goes on while the service refuses one conversation, and tries a denied key at once when
+ * it is started again.
+ */
 import { expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { endPauses, pauseProject } from '../../src/worker/resources.ts'
@@ -7,7 +10,9 @@ import { workerStores } from './fixtures.ts'
 import { startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 
 const off = { kind: 'off' } as const
-const noSchedules = { schedules: { incremental: off, reconcile: off, analytics: off, availability: off, audit: off } }
+const noSchedules = {
+  schedules: { incremental: off, reconcile: off, analytics: off, availability: off, audit: off },
+}
 
 test('a conversation that is refused pauses no project, and a pause ends with a restart', async () => {
   const stores = await workerStores[0]!.make()
@@ -17,19 +22,34 @@ test('a conversation that is refused pauses no project, and a pause ends with a 
     switches: { 'rate.kind': 'off' },
   })
   onTestFinished(sandbox.stop)
-  const [refused, other] = [...sandbox.truth('conversations')].map(({ id }) => id!) as [string, string]
+  const [refused, other] = [...sandbox.truth('conversations')].map(({ id }) => id!) as [
+    string,
+    string,
+  ]
   sandbox.setSwitches({ 'refused.paths': refused, 'refused.answer': 'wrong-project' })
   const project = projectConfigOf(sandbox, noSchedules)
   const warehouse = await stores.open()
   const log = { error: () => {} } as never
-  const denied = { kind: 'denied', status: 401, code: 'x', scope: null, why: 'no', requestId: null } as const
-  expect(await pauseProject({ warehouse, log }, project, denied)).toMatchObject({ kind: 'paused', forMs: 60_000 })
+  const denied = {
+    kind: 'denied',
+    status: 401,
+    code: 'x',
+    scope: null,
+    why: 'no',
+    requestId: null,
+  } as const
+  expect(await pauseProject({ warehouse, log }, project, denied)).toMatchObject({
+    kind: 'paused',
+    forMs: 60_000,
+  })
   for (const id of [refused, other])
     await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
       values ('${sandbox.projectId}', 'handled', '${id}', '{"handled":true}')`)
   const worker = await startWorkerInProcess(workerConfig(stores, [project]))
   const statuses = async () =>
-    (await warehouse.query('select status from writebacks order by seq')).map(({ status }) => status)
+    (await warehouse.query('select status from writebacks order by seq')).map(
+      ({ status }) => status,
+    )
   await expect.poll(statuses, { timeout: 120_000, interval: 200 }).toEqual(['failed', 'succeeded'])
   expect(worker.log.filter(({ event }) => event === 'project.paused')).toEqual([])
   await endPauses(warehouse, [project])

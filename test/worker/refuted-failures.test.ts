@@ -1,4 +1,7 @@
-/** A failure that a later success of any worker has refuted is gone: in this worker, in the others, and in the warehouse. */
+/**
+ * A failure that a later success of any worker has refuted is gone: in this worker, in the others,
+ * and in the warehouse.
+ */
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkReadiness } from '../../jobs/worker-http.ts'
@@ -12,8 +15,19 @@ import { databases } from '../support/databases.ts'
 
 const project = { name: 'shop', projectId: 'id of shop' }
 const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
-const laneJob = (lane: string): JobIdentity => ({ job: 'writebacks', project, key: lane, stream: null })
-const syncJob: JobIdentity = { job: 'sync', project, key: 'calls/incremental', stream: 'calls', mode: 'incremental' }
+const laneJob = (lane: string): JobIdentity => ({
+  job: 'writebacks',
+  project,
+  key: lane,
+  stream: null,
+})
+const syncJob: JobIdentity = {
+  job: 'sync',
+  project,
+  key: 'calls/incremental',
+  stream: 'calls',
+  mode: 'incremental',
+}
 const warehouseError = (kind: WarehouseError['kind']) =>
   new WarehouseError('cannot use it', { why: 'gone', next: '', exitCode: 1 }, kind, '')
 
@@ -33,22 +47,28 @@ describe('workers that share a warehouse', () => {
     })
   const isReady = async (warehouse: Warehouse, failures: ReturnType<typeof workerOf>) => {
     const queue = { ping: async () => {} }
-    return (await checkReadiness(warehouse, queue, failures, new AbortController().signal)).every(({ ok }) => ok)
+    return (await checkReadiness(warehouse, queue, failures, new AbortController().signal)).every(
+      ({ ok }) => ok,
+    )
   }
 
-  test.each(['unusable', 'unavailable'] as const)('a job that one failed (%s) and another did', async (kind) => {
-    const clock = { now: Date.now() }
-    const warehouse = await open()
-    const [first, second] = [workerOf(warehouse, clock), workerOf(warehouse, clock)]
-    for (const identity of [laneJob('conversation/1'), syncJob])
-      await first.recordFailure(identity, warehouseError(kind))
-    clock.now += 1000
-    for (const identity of [laneJob('conversation/1'), syncJob]) await second.recordSuccess(identity)
-    for (const worker of [first, second, first]) await worker.refresh()
-    expect(await listFailures(warehouse.db)).toEqual([])
-    expect([first.list(), second.list()]).toEqual([[], []])
-    expect(await isReady(warehouse, first)).toBe(true)
-  })
+  test.each(['unusable', 'unavailable'] as const)(
+    'a job that one failed (%s) and another did',
+    async (kind) => {
+      const clock = { now: Date.now() }
+      const warehouse = await open()
+      const [first, second] = [workerOf(warehouse, clock), workerOf(warehouse, clock)]
+      for (const identity of [laneJob('conversation/1'), syncJob])
+        await first.recordFailure(identity, warehouseError(kind))
+      clock.now += 1000
+      for (const identity of [laneJob('conversation/1'), syncJob])
+        await second.recordSuccess(identity)
+      for (const worker of [first, second, first]) await worker.refresh()
+      expect(await listFailures(warehouse.db)).toEqual([])
+      expect([first.list(), second.list()]).toEqual([[], []])
+      expect(await isReady(warehouse, first)).toBe(true)
+    },
+  )
 
   test('a warehouse that answers a ping is ready, whatever failed while it was away', async () => {
     const clock = { now: Date.now() }

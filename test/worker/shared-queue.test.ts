@@ -1,4 +1,7 @@
-/** One Redis database: of two installations that know nothing of each other, and of workers that are configured differently. */
+/**
+ * One Redis database: of two installations that know nothing of each other, and of workers that are
+ * configured differently.
+ */
 
 import { expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
@@ -11,7 +14,13 @@ import { type WorkerStores, workerStores } from './fixtures.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 import { type LogReader, waitUntilEqual } from './log-reader.ts'
 
-const size = { conversations: 4, visitors: 0, calls: 0, messagesPerConversation: [1, 2], days: 2 } as const
+const size = {
+  conversations: 4,
+  visitors: 0,
+  calls: 0,
+  messagesPerConversation: [1, 2],
+  days: 2,
+} as const
 const [, redis] = workerStores
 
 const startTestSandbox = async (seed: number) => {
@@ -40,7 +49,9 @@ const scheduleIds = async ({ queueUrl }: WorkerStores, warehouse: Warehouse) => 
 test('two installations on one Redis database keep out of each other’s way', async () => {
   const [first, second] = [await makeStores(), await makeStores()]
   // The tests' databases are copies of one; those of two installations are not.
-  await second.warehouse.query("update sync_installation set id = '00000000-0000-4000-8000-000000000000'")
+  await second.warehouse.query(
+    "update sync_installation set id = '00000000-0000-4000-8000-000000000000'",
+  )
   const [here, there] = [await startTestSandbox(3), await startTestSandbox(4)]
   const start = (stores: WorkerStores, sandbox: typeof here, name: string) => {
     const project = projectConfigOf(sandbox, { ...frequentSchedules, name })
@@ -80,5 +91,6 @@ test('a worker that knows one project more keeps its schedules beside one that d
   expect([old, next].flatMap(dropped)).toEqual([])
   await next.stop()
   await old.waitFor(({ event }) => event === 'workers.agree')
-  while ((await scheduleIds(stores, stores.warehouse)).includes('incremental/school')) await old.waitForNext()
+  while ((await scheduleIds(stores, stores.warehouse)).includes('incremental/school'))
+    await old.waitForNext()
 })

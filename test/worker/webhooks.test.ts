@@ -37,18 +37,26 @@ const rareSchedules: Partial<ProjectConfig> = {
   },
 }
 
-async function deliver(address: string | null, body: string, by = key, project = 'shop'): Promise<number> {
+async function deliver(
+  address: string | null,
+  body: string,
+  by = key,
+  project = 'shop',
+): Promise<number> {
   const headers = { 'x-service-signature': createHmac('sha256', by).update(body).digest('hex') }
   return (await fetch(`${address}/webhooks/${project}`, { method: 'POST', headers, body })).status
 }
 
 /** How often the conversations were synced. */
 const syncsIn = (...workers: readonly LogReader[]): number =>
-  workers.flatMap(({ log }) => log).filter(({ event, stream }) => event === 'sync.ended' && stream === 'conversations')
-    .length
+  workers
+    .flatMap(({ log }) => log)
+    .filter(({ event, stream }) => event === 'sync.ended' && stream === 'conversations').length
 
 const idOf = async (warehouse: Warehouse, n: number) =>
-  String((await warehouse.query(`select id from conversations order by id limit 1 offset ${n}`))[0]!.id)
+  String(
+    (await warehouse.query(`select id from conversations order by id limit 1 offset ${n}`))[0]!.id,
+  )
 
 async function startTestSandbox(): Promise<Sandbox> {
   const sandbox = await startSandbox({ seed: 3, size, switches: { 'rate.kind': 'off' } })
@@ -128,20 +136,24 @@ for (const { kind, make } of workerStores) {
       },
     )
 
-    sampledTest(kind === 'embedded, Postgres', 'asks the service for nothing while it denies the key', async () => {
-      const sandbox = await startTestSandbox()
-      const worker = await startMirroring(stores, sandbox, 50)
-      sandbox.revokeKey(sandbox.key)
-      await deliver(worker.address, '{}')
-      const isPaused = (line: LogReader['log'][number]) => line.event === 'sync.paused'
-      await worker.waitFor(isPaused)
-      await vi.waitUntil(() => worker.log.filter(isPaused).length >= 3, { timeout: 60_000 })
-      sandbox.resetLog()
-      const paused = worker.log.filter(isPaused).length
-      await deliver(worker.address, '{}')
-      await vi.waitUntil(() => worker.log.filter(isPaused).length > paused, { timeout: 60_000 })
-      expect(sandbox.log()).toEqual([])
-    })
+    sampledTest(
+      kind === 'embedded, Postgres',
+      'asks the service for nothing while it denies the key',
+      async () => {
+        const sandbox = await startTestSandbox()
+        const worker = await startMirroring(stores, sandbox, 50)
+        sandbox.revokeKey(sandbox.key)
+        await deliver(worker.address, '{}')
+        const isPaused = (line: LogReader['log'][number]) => line.event === 'sync.paused'
+        await worker.waitFor(isPaused)
+        await vi.waitUntil(() => worker.log.filter(isPaused).length >= 3, { timeout: 60_000 })
+        sandbox.resetLog()
+        const paused = worker.log.filter(isPaused).length
+        await deliver(worker.address, '{}')
+        await vi.waitUntil(() => worker.log.filter(isPaused).length > paused, { timeout: 60_000 })
+        expect(sandbox.log()).toEqual([])
+      },
+    )
   })
 }
 
@@ -150,7 +162,10 @@ describe('workers that share a queue in Redis', () => {
 
   test('sync once for deliveries that reach any of them', async () => {
     const sandbox = await startTestSandbox()
-    const workers = [await startMirroring(stores, sandbox, 1500), await startMirroring(stores, sandbox, 1500)] as const
+    const workers = [
+      await startMirroring(stores, sandbox, 1500),
+      await startMirroring(stores, sandbox, 1500),
+    ] as const
     const before = syncsIn(...workers)
     sandbox.mutate.addConversation()
     await Promise.all([1, 2, 3, 4].map((n) => deliver(workers[n % 2]!.address, '{}')))

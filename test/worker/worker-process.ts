@@ -15,7 +15,11 @@ export type WorkerProcess = LogReader & {
 }
 
 export function startWorkerProcess(
-  { databaseUrl, queueUrl, cwd }: Pick<WorkerStores, 'databaseUrl' | 'queueUrl'> & { readonly cwd?: string },
+  {
+    databaseUrl,
+    queueUrl,
+    cwd,
+  }: Pick<WorkerStores, 'databaseUrl' | 'queueUrl'> & { readonly cwd?: string },
   sandbox: Sandbox,
   variables: Readonly<Record<string, string>> = {},
 ): WorkerProcess {

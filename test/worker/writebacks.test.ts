@@ -1,4 +1,7 @@
-/** A worker sends write-backs as they arrive, on each kind of queue, beside other workers and a `push`. */
+/**
+ * A worker sends write-backs as they arrive, on each kind of queue, beside other workers and a
+ * `push`.
+ */
 
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { decideBatch } from '../../src/app/batches.ts'
@@ -12,7 +15,9 @@ import { useWorkerStores, workerStores } from './fixtures.ts'
 import { startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 
 const off = { kind: 'off' } as const
-const noSchedules = { schedules: { incremental: off, reconcile: off, analytics: off, availability: off, audit: off } }
+const noSchedules = {
+  schedules: { incremental: off, reconcile: off, analytics: off, availability: off, audit: off },
+}
 const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
 for (const { kind, make } of workerStores) {
@@ -29,7 +34,9 @@ for (const { kind, make } of workerStores) {
       stores.warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
         values ('${sandbox.projectId}', 'message', '${id}', '{"content":"${text}","sender_name":"Ann"}')`)
     const expectAllSent = async () => {
-      const rows = await stores.warehouse.query(`select id from writebacks where status <> 'succeeded'`)
+      const rows = await stores.warehouse.query(
+        `select id from writebacks where status <> 'succeeded'`,
+      )
       expect(rows).toEqual([])
     }
 
@@ -42,10 +49,17 @@ for (const { kind, make } of workerStores) {
         const [id] = conversations() as [string]
         await stores.warehouse.query(`insert into writebacks (operation, conversation_id, payload)
         values ('message', '${id}', '{"content":"Solved.","sender_name":"Ann"}'), ('handled', '${id}', '{"handled":true}')`)
-        await worker.waitFor(({ event, operation }) => event === 'writeback.settled' && operation === 'handled')
+        await worker.waitFor(
+          ({ event, operation }) => event === 'writeback.settled' && operation === 'handled',
+        )
         await expectAllSent()
-        expect(sandbox.ledger().map(({ operation }) => operation)).toEqual(['sendMessage', 'setHandled'])
-        const [row] = await stores.warehouse.query(`select handled_at from conversations where id = '${id}'`)
+        expect(sandbox.ledger().map(({ operation }) => operation)).toEqual([
+          'sendMessage',
+          'setHandled',
+        ])
+        const [row] = await stores.warehouse.query(
+          `select handled_at from conversations where id = '${id}'`,
+        )
         expect(row!.handled_at).not.toBeNull()
       },
     )
@@ -59,7 +73,11 @@ for (const { kind, make } of workerStores) {
         const workers = [await startWorkerInProcess(config)]
         // A worker with the embedded queue is alone.
         if (kind === 'redis') workers.push(await startWorkerInProcess(config))
-        sandbox.setSwitches({ 'latency.after': 5, 'fault.rate': 0.1, 'fault.kinds': 'reset-before,reset-after' })
+        sandbox.setSwitches({
+          'latency.after': 5,
+          'fault.rate': 0.1,
+          'fault.kinds': 'reset-before,reset-after',
+        })
         for (const id of conversations()) for (const n of [1, 2, 3]) await reply(id, `${id} ${n}`)
         const options = { onProgress: () => {}, onBudget: () => {}, log, despiteFailures: true }
         await pushProject(config, project, { ...options, signal: new AbortController().signal })
@@ -71,7 +89,9 @@ for (const { kind, make } of workerStores) {
             .toSorted(),
         )
         for (const id of conversations())
-          expect(sent.filter((text) => text.startsWith(id))).toEqual([1, 2, 3].map((n) => `${id} ${n}`))
+          expect(sent.filter((text) => text.startsWith(id))).toEqual(
+            [1, 2, 3].map((n) => `${id} ${n}`),
+          )
       },
     )
   })
@@ -94,13 +114,22 @@ test('sends nothing where it must not, warns about rows without a project, and k
   const id = first!.id
   await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
     values ('${sandbox.projectId}', 'handled', '${id}', '{"handled":true}'), ('', 'handled', '${id}', '{"handled":true}')`)
-  const other = { ...project, ...noSchedules, name: 'other', projectId: '00000000-0000-4000-8000-000000000000' }
+  const other = {
+    ...project,
+    ...noSchedules,
+    name: 'other',
+    projectId: '00000000-0000-4000-8000-000000000000',
+  }
   const worker = await startWorkerInProcess(workerConfig(stores, [project, other]))
   for (const stream of ['conversations', 'visitors', 'conversations'])
     await worker.waitFor((line) => line.event === 'sync.ended' && line.stream === stream)
   const warnings = worker.log.filter(({ event }) => event === 'writebacks.without_project')
-  expect(warnings).toMatchObject([{ level: 'warn', why: expect.stringContaining('1 row has no project') }])
-  expect(await warehouse.query('select distinct status from writebacks')).toEqual([{ status: 'queued' }])
+  expect(warnings).toMatchObject([
+    { level: 'warn', why: expect.stringContaining('1 row has no project') },
+  ])
+  expect(await warehouse.query('select distinct status from writebacks')).toEqual([
+    { status: 'queued' },
+  ])
   expect(sandbox.ledger()).toEqual([])
 })
 
@@ -108,7 +137,10 @@ test('stops a batch at once, goes on with it, and says when it was finished', as
   const stores = await workerStores[0]!.make()
   onTestFinished(stores.drop)
   const size = { conversations: 12, visitors: 2, calls: 0 }
-  const sandbox = await startSandbox({ size, switches: { 'rate.kind': 'off', 'latency.after': 30 } })
+  const sandbox = await startSandbox({
+    size,
+    switches: { 'rate.kind': 'off', 'latency.after': 30 },
+  })
   onTestFinished(sandbox.stop)
   const project = projectConfigOf(sandbox, noSchedules)
   const config = workerConfig(stores, [project])
@@ -116,20 +148,37 @@ test('stops a batch at once, goes on with it, and says when it was finished', as
   const admin = createOutbox(warehouse.projectDb(sandbox.projectId))
   const requests = [...sandbox.truth('conversations')].map(({ id }) => {
     const payload = { content: 'We are on it.', sender_name: 'Ann' }
-    return { operation: 'message', target: id!, payload, ref: null, expect: null, expiresAt: null } as const
+    return {
+      operation: 'message',
+      target: id!,
+      payload,
+      ref: null,
+      expect: null,
+      expiresAt: null,
+    } as const
   })
-  await admin.enqueue([requests], { status: 'queued', batchId: 'replies', createdBy: 'ann', expiresAt: null })
+  await admin.enqueue([requests], {
+    status: 'queued',
+    batchId: 'replies',
+    createdBy: 'ann',
+    expiresAt: null,
+  })
   const worker = await startWorkerInProcess(config)
   await worker.waitFor(({ event }) => event === 'writeback.settled')
   const stopped = await decideBatch(config, project, 'stopped', { batch: 'replies', by: 'bea' })
   expect(stopped).toMatchObject({ moved: expect.toSatisfy((moved: number) => moved > 0) })
-  const isQuiet = async () => expect((await admin.findBatch('replies'))?.counts.sending ?? 0).toBe(0)
+  const isQuiet = async () =>
+    expect((await admin.findBatch('replies'))?.counts.sending ?? 0).toBe(0)
   await vi.waitFor(isQuiet, { timeout: 120_000, interval: 50 })
   const sent = sandbox.ledger().length
-  expect((await admin.findBatch('replies'))?.counts).toEqual({ succeeded: sent, draft: requests.length - sent })
+  expect((await admin.findBatch('replies'))?.counts).toEqual({
+    succeeded: sent,
+    draft: requests.length - sent,
+  })
   await decideBatch(config, project, 'resumed', { batch: 'replies', by: 'bea' })
   const finishedAt = () => warehouse.query('select finished_at from writeback_batches')
-  const isFinished = async () => expect(await finishedAt()).toEqual([{ finished_at: expect.any(String) }])
+  const isFinished = async () =>
+    expect(await finishedAt()).toEqual([{ finished_at: expect.any(String) }])
   await vi.waitFor(isFinished, { timeout: 120_000, interval: 200 })
   expect(sandbox.ledger()).toHaveLength(requests.length)
 })

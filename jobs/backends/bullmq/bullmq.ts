@@ -1,24 +1,48 @@
 /** The job queue on BullMQ, in Redis. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { DelayedError, type Job, type JobSchedulerJson, Queue, UnrecoverableError, Worker } from 'bullmq'
+import {
+  DelayedError,
+  type Job,
+  type JobSchedulerJson,
+  Queue,
+  UnrecoverableError,
+  Worker,
+} from 'bullmq'
 import type { Logger } from '../../../src/log.ts'
 import type { EpochMs } from '../../../src/values/time.ts'
 import { assertNever } from '../../../src/values/user-error.ts'
-import type { JobHandler, JobQueue, JobResult, JobSchedule, JobWorkerOptions, Recurrence } from '../backend.ts'
+import type {
+  JobHandler,
+  JobQueue,
+  JobResult,
+  JobSchedule,
+  JobWorkerOptions,
+  Recurrence,
+} from '../backend.ts'
 import type { RedisConnections } from './redis.ts'
 import { createRedisErrorLog, nameServer } from './redis-errors.ts'
 
 /** Completed jobs are removed; the last failed ones are kept for inspection. */
-const defaultJobOptions = { removeOnComplete: true, removeOnFail: { count: 200, age: 7 * 86_400 }, stackTraceLimit: 1 }
+const defaultJobOptions = {
+  removeOnComplete: true,
+  removeOnFail: { count: 200, age: 7 * 86_400 },
+  stackTraceLimit: 1,
+}
 
-/** A lock is renewed at half its duration; jobs of a killed process are taken over within a minute or two. */
+/**
+ * A lock is renewed at half its duration; jobs of a killed process are taken over within a minute
+ * or two.
+ */
 const defaultLockMs = 60_000
 
 /** How soon a disconnected server is tried again. */
 const runRetryDelay = 2_000
 
-/** A worker of BullMQ whose Redis is disconnected never closes. By then its jobs are done, or will run again. */
+/**
+ * A worker of BullMQ whose Redis is disconnected never closes. By then its jobs are done, or will
+ * run again.
+ */
 const closeTimeoutMs = 3_000
 
 /** `installation`: installations that share a Redis have queues of their own. */
@@ -88,12 +112,15 @@ export function createBullBackend(
     stop()
     const closed = Promise.allSettled(workers.map((worker) => worker.close()))
     while (activeJobs.size > 0) await Promise.race(activeJobs)
-    const closedInOrder = closed.then(() => Promise.allSettled(queues.map((queue) => queue.close())))
+    const closedInOrder = closed.then(() =>
+      Promise.allSettled(queues.map((queue) => queue.close())),
+    )
     await Promise.race([closedInOrder, sleep(closeTimeoutMs, undefined, { ref: false })])
     await redis.close()
   }
   const ensureSchedules = async <D>(of: JobQueue<D>, schedules: readonly JobSchedule<D>[]) => {
-    for (const schedule of schedules) await named(ensureSchedule(of as BullQueue<D>, schedule, Date.now()))
+    for (const schedule of schedules)
+      await named(ensureSchedule(of as BullQueue<D>, schedule, Date.now()))
   }
   return {
     kind: 'redis' as const,
@@ -101,7 +128,8 @@ export function createBullBackend(
     queue,
     worker,
     ensureSchedules,
-    resumeStep: (name: string) => `redis-cli -u "$DESKMIRROR_QUEUE_URL" hdel ${prefix}:${name}:meta paused`,
+    resumeStep: (name: string) =>
+      `redis-cli -u "$DESKMIRROR_QUEUE_URL" hdel ${prefix}:${name}:meta paused`,
     loadBoard: async () => (await import('./board.ts')).bullBoardPlugin(queues),
     ping: () => named(redis.ping()),
     close,
@@ -112,7 +140,10 @@ export function createBullBackend(
  * Returns, or throws what BullMQ expects. The caller must not catch it.
  * Source: BullMQ's documentation, "Process step jobs", "Stop retrying jobs", read 2026-11-21.
  */
-async function applyJobResult(result: JobResult, delayUntil: (at: number) => Promise<void>): Promise<void> {
+async function applyJobResult(
+  result: JobResult,
+  delayUntil: (at: number) => Promise<void>,
+): Promise<void> {
   switch (result.do) {
     case 'done':
       return
@@ -132,10 +163,14 @@ async function applyJobResult(result: JobResult, delayUntil: (at: number) => Pro
 export type BullQueue<D> = Queue<D, void, string, D, void, string>
 
 /**
- * Changes nothing if the schedule is up to date. Do not give scheduled jobs a deduplication id: BullMQ would take the next
- * run for a duplicate and stop.
+ * Changes nothing if the schedule is up to date. Do not give scheduled jobs a deduplication id:
+ * BullMQ would take the next run for a duplicate and stop.
  */
-export async function ensureSchedule<D>(queue: BullQueue<D>, schedule: JobSchedule<D>, now: EpochMs): Promise<void> {
+export async function ensureSchedule<D>(
+  queue: BullQueue<D>,
+  schedule: JobSchedule<D>,
+  now: EpochMs,
+): Promise<void> {
   const { id, recurrence, job, data } = schedule
   const existing: JobSchedulerJson<unknown> | undefined = await queue.getJobScheduler(id)
   if (existing !== undefined && isUpToDate(existing, schedule) && !hasStopped(existing, now)) return
@@ -145,11 +180,21 @@ export async function ensureSchedule<D>(queue: BullQueue<D>, schedule: JobSchedu
   await queue.upsertJobScheduler(id, toRepeatSettings(recurrence), { name: job, data })
 }
 
-function isUpToDate<D>(existing: JobSchedulerJson<unknown>, { recurrence, job, data }: JobSchedule<D>): boolean {
+function isUpToDate<D>(
+  existing: JobSchedulerJson<unknown>,
+  { recurrence, job, data }: JobSchedule<D>,
+): boolean {
   const wanted = toRepeatSettings(recurrence)
-  const isSame = Object.entries(wanted).every(([name, value]) => existing[name as keyof typeof existing] === value)
+  const isSame = Object.entries(wanted).every(
+    ([name, value]) => existing[name as keyof typeof existing] === value,
+  )
   const hasOtherKind = 'every' in wanted ? Boolean(existing.pattern) : Boolean(existing.every)
-  return isSame && !hasOtherKind && existing.name === job && isDeepStrictEqual(existing.template?.data ?? {}, data)
+  return (
+    isSame &&
+    !hasOtherKind &&
+    existing.name === job &&
+    isDeepStrictEqual(existing.template?.data ?? {}, data)
+  )
 }
 
 /** In whole milliseconds. An offset of 0 would start the period now. */

@@ -1,4 +1,7 @@
-/** Errors of the queue's Redis: which of them are connection errors, and a log with one line per outage. */
+/**
+ * Errors of the queue's Redis: which of them are connection errors, and a log with one line per
+ * outage.
+ */
 import pRetry from 'p-retry'
 import type { Logger } from '../../../src/log.ts'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
@@ -15,14 +18,23 @@ function isConnectionError(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isConnectionError)
   // A mistake of a program, whose code begins like that of a system: ERR_INVALID_ARG_TYPE.
   if (error instanceof TypeError || error instanceof RangeError) return false
-  return error instanceof Error && (/^E[A-Z_]+$/.test(codeOf(error)) || connectionErrorText.test(error.message))
+  return (
+    error instanceof Error &&
+    (/^E[A-Z_]+$/.test(codeOf(error)) || connectionErrorText.test(error.message))
+  )
 }
 
 /** What a queue's call throws, with the name of the server that does not answer. */
 export function nameServer(server: string, error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof UserError || !isConnectionError(error)) return error
+  if (!(error instanceof Error) || error instanceof UserError || !isConnectionError(error))
+    return error
   const next = 'start the server; all work continues by itself'
-  return new QueueUnavailableError({ what: `cannot use the queue ${server}`, why: reasonOf(error), next, exitCode: 1 })
+  return new QueueUnavailableError({
+    what: `cannot use the queue ${server}`,
+    why: reasonOf(error),
+    next,
+    exitCode: 1,
+  })
 }
 
 /** A name with several addresses fails for each of them. */
@@ -30,11 +42,13 @@ function reasonOf(error: Error): string {
   return error instanceof AggregateError ? error.errors.map(errorText).join(', ') : error.message
 }
 
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : ''
 
 /**
- * Redis answers, but cannot serve at present: out of memory, a replica, unable to save, starting, full. Waiting may help,
- * while a wrong password, a missing permission and an unknown command need a person.
+ * Redis answers, but cannot serve at present: out of memory, a replica, unable to save, starting,
+ * full. Waiting may help, while a wrong password, a missing permission and an unknown command need
+ * a person.
  */
 const outageText =
   /\b(OOM|READONLY|NOREPLICAS|MISCONF|LOADING|MASTERDOWN|BUSY|CLUSTERDOWN|TRYAGAIN) |max number of clients/
@@ -93,25 +107,54 @@ export function createRedisErrorLog(
   }
 }
 
-/** Tries until it works, until it fails for a permanent reason, or until `connectTimeoutMs` are over. */
-export async function retryUntilConnected<T>(url: string, connectTimeoutMs: Ms, attempt: () => Promise<T>): Promise<T> {
+/**
+ * Tries until it works, until it fails for a permanent reason, or until `connectTimeoutMs` are
+ * over.
+ */
+export async function retryUntilConnected<T>(
+  url: string,
+  connectTimeoutMs: Ms,
+  attempt: () => Promise<T>,
+): Promise<T> {
   const isOutage = (error: Error) => outageText.test(error.message)
   try {
-    const backoff = { minTimeout: 100, factor: 1.5, maxTimeout: 2_000, maxRetryTime: connectTimeoutMs }
+    const backoff = {
+      minTimeout: 100,
+      factor: 1.5,
+      maxTimeout: 2_000,
+      maxRetryTime: connectTimeoutMs,
+    }
     const shouldRetry = ({ error }: { error: Error }) => isConnectionError(error) || isOutage(error)
     return await pRetry(attempt, { ...backoff, retries: 1_000, shouldRetry })
   } catch (error) {
     if (error instanceof UserError || !(error instanceof Error)) throw error
     const why = reasonOf(error)
-    // Without the error as its cause: those of ioredis contain the failed command, which may hold the password.
+    // Without the error as its cause: those of ioredis contain the failed command, which may hold
+    // the password.
     if (isConnectionError(error))
-      throw unusableQueue(url, why, 'start the server, or set DESKMIRROR_QUEUE_URL to where it is', 1)
-    if (isOutage(error)) throw unusableQueue(url, why, 'let Redis accept writes again, then try again', 1)
+      throw unusableQueue(
+        url,
+        why,
+        'start the server, or set DESKMIRROR_QUEUE_URL to where it is',
+        1,
+      )
+    if (isOutage(error))
+      throw unusableQueue(url, why, 'let Redis accept writes again, then try again', 1)
     throw unusableQueue(url, why, 'check user, password and database in DESKMIRROR_QUEUE_URL')
   }
 }
 
 /** Names the address without user, password and settings. */
-export function unusableQueue(url: string, why: string, next: string, exitCode: 1 | 2 = 2): UserError {
-  return new UserError({ what: `cannot use the queue ${serverDisplayName(url)}`, why, next, exitCode })
+export function unusableQueue(
+  url: string,
+  why: string,
+  next: string,
+  exitCode: 1 | 2 = 2,
+): UserError {
+  return new UserError({
+    what: `cannot use the queue ${serverDisplayName(url)}`,
+    why,
+    next,
+    exitCode,
+  })
 }

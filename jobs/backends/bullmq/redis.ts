@@ -1,4 +1,7 @@
-/** The connections to the queue's Redis: one that gives up for adding jobs, and one that retries forever for running them. */
+/**
+ * The connections to the queue's Redis: one that gives up for adding jobs, and one that retries
+ * forever for running them.
+ */
 import { randomUUID } from 'node:crypto'
 import { Redis, type RedisOptions } from 'ioredis'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
@@ -26,11 +29,18 @@ export type QueueServerOptions = {
 
 export type RedisConnections = Awaited<ReturnType<typeof openRedis>>
 
-export async function openRedis(url: string, { prefix, connectTimeoutMs, requestTimeoutMs }: QueueServerOptions) {
+export async function openRedis(
+  url: string,
+  { prefix, connectTimeoutMs, requestTimeoutMs }: QueueServerOptions,
+) {
   const server = await retryUntilConnected(url, connectTimeoutMs, () => probeServer(url, prefix))
   const warnings = serverWarnings(server)
   const options = { ...commonOptions, ...redisTls(url) }
-  const adding = new Redis(url, { ...options, commandTimeout: requestTimeoutMs, maxRetriesPerRequest: 20 })
+  const adding = new Redis(url, {
+    ...options,
+    commandTimeout: requestTimeoutMs,
+    maxRetriesPerRequest: 20,
+  })
   const running = new Redis(url, { ...options, maxRetriesPerRequest: null })
   const blocking = trackDuplicates(running)
   // BullMQ forwards errors to its listeners; each connection would report them a second time.
@@ -53,8 +63,9 @@ export async function openRedis(url: string, { prefix, connectTimeoutMs, request
 }
 
 /**
- * BullMQ duplicates this connection for each worker, and leaves the copy open if it cannot close it in order. The copy is
- * not lazy: BullMQ would call `connect` once, remember that it failed, and never wait for jobs again.
+ * BullMQ duplicates this connection for each worker, and leaves the copy open if it cannot close it
+ * in order. The copy is not lazy: BullMQ would call `connect` once, remember that it failed, and
+ * never wait for jobs again.
  */
 function trackDuplicates(client: Redis): ReadonlySet<Redis> {
   const duplicates = new Set<Redis>()
@@ -93,7 +104,8 @@ async function probeServer(url: string, prefix: string): Promise<RedisInfo | nul
 async function readServerInfo(client: Redis): Promise<RedisInfo | null> {
   try {
     const lines = (await client.info()).split(/\r?\n/)
-    const value = (name: string) => lines.find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1)
+    const value = (name: string) =>
+      lines.find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1)
     return { version: value('redis_version'), policy: value('maxmemory_policy') }
   } catch {
     return null
@@ -101,10 +113,13 @@ async function readServerInfo(client: Redis): Promise<RedisInfo | null> {
 }
 
 function serverWarnings(server: RedisInfo | null): string[] {
-  if (server === null) return ['this user may not run INFO on Redis, so its version and maxmemory-policy are unknown']
+  if (server === null)
+    return ['this user may not run INFO on Redis, so its version and maxmemory-policy are unknown']
   const found: string[] = []
   if (server.policy !== undefined && server.policy !== 'noeviction')
-    found.push(`Redis may evict jobs when its memory is full (maxmemory-policy ${server.policy}): set it to noeviction`)
+    found.push(
+      `Redis may evict jobs when its memory is full (maxmemory-policy ${server.policy}): set it to noeviction`,
+    )
   const [major = 0, minor = 0] = (server.version ?? '').split('.').map(Number)
   if (server.version !== undefined && (major < 6 || (major === 6 && minor < 2)))
     found.push(`Redis ${server.version} is old: 6.2 or newer is recommended`)
@@ -126,7 +141,10 @@ const probeCommands = [
   'SADD {key} a, SMEMBERS {key}, SREM {key} a, XADD {key} * a 1, XTRIM {key} MAXLEN 10, DEL {key}, TIME',
 ].flatMap((commands) => commands.split(', '))
 
-/** ARGV: commands, their words separated by a space. Returns the first error, with the command's name. */
+/**
+ * ARGV: commands, their words separated by a space. Returns the first error, with the command's
+ * name.
+ */
 const probeScript = `
 for _, line in ipairs(ARGV) do
   local words = {}
@@ -143,21 +161,28 @@ return ''
 /** Throws UserError: the database does not exist, or the user lacks a permission. */
 async function requirePermissions(client: Redis, url: string, prefix: string): Promise<void> {
   await requireDatabase(client, url)
-  // Both keys hash to one slot; BullMQ's own do not, which needs no care because clusters are not supported.
+  // Both keys hash to one slot; BullMQ's own do not, which needs no care because clusters are not
+  // supported.
   const key = `${prefix}:probe:${randomUUID()}`
-  const lines = probeCommands.map((line) => line.replace('{key}', key).replace('{other}', `${key}:other`))
+  const lines = probeCommands.map((line) =>
+    line.replace('{key}', key).replace('{other}', `${key}:other`),
+  )
   const explain = (command: string) => (error: unknown) => {
     const why = errorText(error)
     throw isPermissionError(why) ? missingPermission(url, prefix, `${command}: ${why}`) : error
   }
-  const failed = await client.eval(probeScript, 2, key, `${key}:other`, ...lines).then(String, explain('EVAL'))
-  if (failed !== '') throw isPermissionError(failed) ? missingPermission(url, prefix, failed) : new Error(failed)
+  const failed = await client
+    .eval(probeScript, 2, key, `${key}:other`, ...lines)
+    .then(String, explain('EVAL'))
+  if (failed !== '')
+    throw isPermissionError(failed) ? missingPermission(url, prefix, failed) : new Error(failed)
   // Does not wait: the set does not exist.
   await client.bzpopmin(`${key}:other`, 0.01).catch(explain('BZPOPMIN'))
 }
 
 /** Any other error is the server's state: out of memory, a replica, unable to save. */
-const isPermissionError = (why: string): boolean => /NOPERM|ACL failure|can't run this command|can't access/.test(why)
+const isPermissionError = (why: string): boolean =>
+  /NOPERM|ACL failure|can't run this command|can't access/.test(why)
 
 /** ioredis continues in database 0 if the one in the address does not exist. */
 async function requireDatabase(client: Redis, url: string): Promise<void> {

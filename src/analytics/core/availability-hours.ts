@@ -1,6 +1,7 @@
 /**
- * Availability by local hour. A snapshot holds until the next one, but only for a limited time, because the mirror may
- * have stopped in between. A span over the end of an hour is divided, second by second.
+ * Availability by local hour. A snapshot holds until the next one, but only for a limited time,
+ * because the mirror may have stopped in between. A span over the end of an hour is divided, second
+ * by second.
  */
 import type { EpochSeconds, LocalDate, Seconds } from '../../values/time.ts'
 import type { Calendar } from './calendar.ts'
@@ -10,12 +11,17 @@ export type AvailabilitySnapshot = {
   /** If one of them is null, the service did not say, and the snapshot observes nothing. */
   readonly available: boolean | null
   readonly agentsOnline: number | null
-  /** When the last of `count` equal snapshots was taken that are stored as this one; absent: there is only this one. */
+  /**
+   * When the last of `count` equal snapshots was taken that are stored as this one; absent: there
+   * is only this one.
+   */
   readonly until?: EpochSeconds
   readonly count?: number
 }
 
-/** `snapshots`: in the order of time. The last one holds for no time: it is not known for how long. */
+/**
+ * `snapshots`: in the order of time. The last one holds for no time: it is not known for how long.
+ */
 export function deriveAvailabilityHours(
   snapshots: readonly AvailabilitySnapshot[],
   holdSeconds: Seconds,
@@ -47,8 +53,19 @@ export function deriveAvailabilityHours(
 type HourRow = ReturnType<typeof emptyRow>
 
 function emptyRow(date: LocalDate, hour: number) {
-  const agents: Record<'agents_min' | 'agents_max', number | null> = { agents_min: null, agents_max: null }
-  return { date, hour, snapshots: 0, observed_seconds: 0, available_seconds: 0, agent_seconds: 0, ...agents }
+  const agents: Record<'agents_min' | 'agents_max', number | null> = {
+    agents_min: null,
+    agents_max: null,
+  }
+  return {
+    date,
+    hour,
+    snapshots: 0,
+    observed_seconds: 0,
+    available_seconds: 0,
+    agent_seconds: 0,
+    ...agents,
+  }
 }
 
 function addSpan(row: HourRow, snapshot: AvailabilitySnapshot, seconds: Seconds): void {

@@ -1,6 +1,15 @@
-/** A project's local time and business hours, as functions of seconds since 1970, and the rows that show them to analysts. */
+/**
+ * A project's local time and business hours, as functions of seconds since 1970, and the rows that
+ * show them to analysts.
+ */
 
-import type { AnalyticsSettings, Holidays, OpeningHours, Target, WeeklyHours } from '../../config/analytics-settings.ts'
+import type {
+  AnalyticsSettings,
+  Holidays,
+  OpeningHours,
+  Target,
+  WeeklyHours,
+} from '../../config/analytics-settings.ts'
 import {
   createTimeZone,
   type DayNumber,
@@ -23,7 +32,9 @@ import {
 } from '../../values/time.ts'
 
 /** `timeZone`: an IANA name, already checked. */
-export type CalendarSettings = Pick<AnalyticsSettings, 'hours' | 'holidays'> & { readonly timeZone: string }
+export type CalendarSettings = Pick<AnalyticsSettings, 'hours' | 'holidays'> & {
+  readonly timeZone: string
+}
 
 export type Calendar = ReturnType<typeof createCalendar>
 
@@ -57,13 +68,20 @@ export function createCalendar({ timeZone, hours, holidays }: CalendarSettings) 
 
 /** Nulls for a time that is not known. */
 export function localTime(calendar: Calendar, at: EpochSeconds | null) {
-  return at === null ? { date: null, hour: null } : { date: calendar.dateOf(at), hour: calendar.hourOf(at) }
+  return at === null
+    ? { date: null, hour: null }
+    : { date: calendar.dateOf(at), hour: calendar.hourOf(at) }
 }
 
 /** A row of `business_spans`. */
-type BusinessSpan = Readonly<Record<'opens_s' | 'closes_s', EpochSeconds> & { seconds_before: Seconds }>
+type BusinessSpan = Readonly<
+  Record<'opens_s' | 'closes_s', EpochSeconds> & { seconds_before: Seconds }
+>
 
-/** Outside of these years business is closed, unless it is open round the clock: no time of a service lies there. */
+/**
+ * Outside of these years business is closed, unless it is open round the clock: no time of a
+ * service lies there.
+ */
 const firstOpening: EpochSeconds = Date.UTC(2000, 0, 1) / 1000
 const lastClosing: EpochSeconds = Date.UTC(2100, 0, 1) / 1000
 
@@ -82,20 +100,32 @@ const roundTheClock = {
 const wholeDay: readonly OpeningHours[] = [{ opens: 0, closes: 1440 }]
 
 /**
- * Business hours as spans of time. Business is open whenever the local clock shows a time within the hours: an hour that
- * occurs twice when the clocks change counts twice, and one that is skipped does not count. `hours`: null = round the clock.
- * The spans reach up to the latest time asked for: one year costs one year.
+ * Business hours as spans of time. Business is open whenever the local clock shows a time within
+ * the hours: an hour that occurs twice when the clocks change counts twice, and one that is skipped
+ * does not count. `hours`: null = round the clock. The spans reach up to the latest time asked for:
+ * one year costs one year.
  */
-function createBusinessHours(zone: TimeZone, hours: WeeklyHours | null, holidays: Holidays): BusinessHours {
-  const dates = new Map(Object.entries(holidays).map(([date, stretches]) => [dayNumber(date), stretches]))
+function createBusinessHours(
+  zone: TimeZone,
+  hours: WeeklyHours | null,
+  holidays: Holidays,
+): BusinessHours {
+  const dates = new Map(
+    Object.entries(holidays).map(([date, stretches]) => [dayNumber(date), stretches]),
+  )
   if (hours === null && dates.size === 0) return roundTheClock
-  const hoursOfDay = (day: DayNumber) => dates.get(day) ?? (hours === null ? wholeDay : (hours[weekdayOf(day)] ?? []))
+  const hoursOfDay = (day: DayNumber) =>
+    dates.get(day) ?? (hours === null ? wholeDay : (hours[weekdayOf(day)] ?? []))
   const spans: BusinessSpan[] = []
   const append = ([opens_s, closes_s]: [EpochSeconds, EpochSeconds]) => {
     const last = spans.at(-1)
     if (last?.closes_s === opens_s) spans.splice(-1, 1, { ...last, closes_s })
     else
-      spans.push({ opens_s, closes_s, seconds_before: last ? last.seconds_before + last.closes_s - last.opens_s : 0 })
+      spans.push({
+        opens_s,
+        closes_s,
+        seconds_before: last ? last.seconds_before + last.closes_s - last.opens_s : 0,
+      })
   }
   let known = firstOpening
   const extendTo = (at: EpochSeconds) => {
@@ -135,8 +165,13 @@ function lastOpenedBy(spans: readonly BusinessSpan[], at: EpochSeconds): number 
 }
 
 /** In order. Within a span of one offset, local times are UTC plus a constant. */
-function openingsIn({ from, to, offset }: OffsetSpan, hoursOfDay: (day: DayNumber) => readonly OpeningHours[]) {
-  const [firstDay, lastDay] = [from, to - 1].map((at) => Math.floor((at + offset) / daySeconds)) as [number, number]
+function openingsIn(
+  { from, to, offset }: OffsetSpan,
+  hoursOfDay: (day: DayNumber) => readonly OpeningHours[],
+) {
+  const [firstDay, lastDay] = [from, to - 1].map((at) =>
+    Math.floor((at + offset) / daySeconds),
+  ) as [number, number]
   return Array.from({ length: lastDay - firstDay + 1 }, (_, n) => firstDay + n).flatMap((day) => {
     const midnight = day * daySeconds - offset
     return hoursOfDay(day).flatMap(({ opens, closes }): [EpochSeconds, EpochSeconds][] => {
@@ -155,7 +190,10 @@ export function calendarRange(now: EpochSeconds): TimeSpan {
   return { from: firstOpening, to: Date.UTC(lastYear + 1, 0, 1) / 1000 }
 }
 
-export function calendarRows({ timeZone, hours, holidays }: CalendarSettings, { from, to }: TimeSpan) {
+export function calendarRows(
+  { timeZone, hours, holidays }: CalendarSettings,
+  { from, to }: TimeSpan,
+) {
   const zone = createTimeZone(timeZone)
   const business = createBusinessHours(zone, hours, holidays)
   const firstDay = localDayOf(zone, from)
@@ -184,11 +222,31 @@ const fromTheBeginning: LocalDate = '1970-01-01'
 /** A target without an end holds until another one of its name begins. */
 export function slaRows(targets: readonly Target[]) {
   return targets.map(
-    ({ name, clock, which, withinSeconds: target_seconds, inBusinessHours: in_business, from, to }) => {
+    ({
+      name,
+      clock,
+      which,
+      withinSeconds: target_seconds,
+      inBusinessHours: in_business,
+      from,
+      to,
+    }) => {
       const from_date = from ?? fromTheBeginning
-      const starts = targets.filter((other) => other.name === name).map((other) => other.from ?? fromTheBeginning)
-      const ends = [to, ...starts.filter((date) => date > from_date)].filter((date) => date !== null)
-      return { name, clock, which, target_seconds, in_business, from_date, to_date: ends.toSorted()[0] ?? null }
+      const starts = targets
+        .filter((other) => other.name === name)
+        .map((other) => other.from ?? fromTheBeginning)
+      const ends = [to, ...starts.filter((date) => date > from_date)].filter(
+        (date) => date !== null,
+      )
+      return {
+        name,
+        clock,
+        which,
+        target_seconds,
+        in_business,
+        from_date,
+        to_date: ends.toSorted()[0] ?? null,
+      }
     },
   )
 }

@@ -12,7 +12,11 @@ import {
 import { deriveWaits, messagesInOrder, turnsOf, type WaitRow } from './waits.ts'
 
 /** `mirroredSince`: since when changes of the project's conversations are watched. */
-export function deriveConversationFacts(history: ConversationHistory, calendar: Calendar, mirroredSince: EpochSeconds) {
+export function deriveConversationFacts(
+  history: ConversationHistory,
+  calendar: Calendar,
+  mirroredSince: EpochSeconds,
+) {
   const { id, createdAt, handledAt } = history
   const messages = messagesInOrder(history.messages)
   const { flagChanges, handlings } = handledHistory(history, messages, mirroredSince)
@@ -23,10 +27,17 @@ export function deriveConversationFacts(history: ConversationHistory, calendar: 
 
   const [created, handled] = [localTime(calendar, createdAt), localTime(calendar, handledAt)]
   const humanTurns = turns.filter(({ role }) => role === 'human')
-  const [lastTurn, firstHuman, lastHuman, lastWait] = [turns.at(-1), humanTurns[0], humanTurns.at(-1), waits.at(-1)]
+  const [lastTurn, firstHuman, lastHuman, lastWait] = [
+    turns.at(-1),
+    humanTurns[0],
+    humanTurns.at(-1),
+    waits.at(-1),
+  ]
   const answered = waits.find(({ answer_seconds }) => answer_seconds !== null)
   const answeredByHuman = waits.find(({ human_seconds }) => human_seconds !== null)
-  const reopenings = states.filter(({ state, state_number }) => state === 'open' && state_number > 1).length
+  const reopenings = states.filter(
+    ({ state, state_number }) => state === 'open' && state_number > 1,
+  ).length
   const firstHandledAt = states.find(({ state }) => state === 'handled')?.from_at ?? null
   const isTimed = createdAt !== null && handledAt !== null
   const conversation = {
@@ -53,7 +64,8 @@ export function deriveConversationFacts(history: ConversationHistory, calendar: 
     first_human_name: answeredByHuman?.human_name ?? null,
     first_human_seconds: answeredByHuman?.human_seconds ?? null,
     first_human_business_seconds: answeredByHuman?.human_business_seconds ?? null,
-    waiting_since: handledAt === null && lastWait?.ended_by === 'nobody' ? lastWait.started_at : null,
+    waiting_since:
+      handledAt === null && lastWait?.ended_by === 'nobody' ? lastWait.started_at : null,
     longest_wait_seconds: combined(waits, 'answer_seconds', Math.max),
     total_wait_seconds: combined(waits, 'answer_seconds', (sum, seconds) => sum + seconds),
     total_human_wait_seconds: combined(waits, 'human_seconds', (sum, seconds) => sum + seconds),
@@ -62,7 +74,8 @@ export function deriveConversationFacts(history: ConversationHistory, calendar: 
     handled_seconds: isTimed ? handledAt - createdAt : null,
     handled_business_seconds: isTimed ? calendar.businessSeconds(createdAt, handledAt) : null,
     first_handled_at: firstHandledAt,
-    first_handled_seconds: firstHandledAt !== null && createdAt !== null ? firstHandledAt - createdAt : null,
+    first_handled_seconds:
+      firstHandledAt !== null && createdAt !== null ? firstHandledAt - createdAt : null,
     reopens_seen: reopenings,
     history_from: Math.max(createdAt ?? mirroredSince, mirroredSince),
     history_complete: createdAt !== null && createdAt >= mirroredSince,
@@ -72,7 +85,10 @@ export function deriveConversationFacts(history: ConversationHistory, calendar: 
 }
 
 /** Counts every message, also those without a time. */
-function messageColumns({ messages, isMessagesComplete }: ConversationHistory, timedMessages: number) {
+function messageColumns(
+  { messages, isMessagesComplete }: ConversationHistory,
+  timedMessages: number,
+) {
   const count: Record<AuthorRole, number> = { visitor: 0, human: 0, ai: 0, other: 0, event: 0 }
   for (const { role } of messages) count[role]++
   return {
@@ -84,7 +100,8 @@ function messageColumns({ messages, isMessagesComplete }: ConversationHistory, t
     ai_messages: count.ai,
     other_messages: count.other,
     system_events: count.event,
-    human_names: new Set(messages.flatMap(({ role, name }) => (role === 'human' ? [name] : []))).size,
+    human_names: new Set(messages.flatMap(({ role, name }) => (role === 'human' ? [name] : [])))
+      .size,
   }
 }
 
@@ -108,7 +125,14 @@ function combined(
 function deriveContributions(id: string, messages: readonly TimedMessage[], calendar: Calendar) {
   const rowOf = ({ at, role, name }: TimedMessage) => {
     const shownName = role === 'human' || role === 'ai' ? name : ''
-    return { conversation_id: id, date: calendar.dateOf(at), role, name: shownName, messages: 1, first_at: at }
+    return {
+      conversation_id: id,
+      date: calendar.dateOf(at),
+      role,
+      name: shownName,
+      messages: 1,
+      first_at: at,
+    }
   }
   const rows: ReturnType<typeof rowOf>[] = []
   for (const message of messages) {
@@ -124,9 +148,16 @@ function deriveContributions(id: string, messages: readonly TimedMessage[], cale
 }
 
 /** None for a conversation without a creation time. */
-function deriveStates({ id, createdAt }: ConversationHistory, flagChanges: readonly FlagChange[], calendar: Calendar) {
+function deriveStates(
+  { id, createdAt }: ConversationHistory,
+  flagChanges: readonly FlagChange[],
+  calendar: Calendar,
+) {
   if (createdAt === null) return []
-  const created: FlagChange = { at: Math.min(createdAt, flagChanges[0]?.at ?? createdAt), by: 'created' }
+  const created: FlagChange = {
+    at: Math.min(createdAt, flagChanges[0]?.at ?? createdAt),
+    by: 'created',
+  }
   return [created, ...flagChanges].map(({ at, by }, index) => {
     const to = flagChanges[index]?.at ?? null
     return {

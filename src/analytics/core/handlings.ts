@@ -1,6 +1,7 @@
 /**
- * When a conversation was handled and reopened, as far as the mirror knows. The service shows only the present handling:
- * earlier ones follow from the changes that two readings showed. What a reading showed once is not taken back.
+ * When a conversation was handled and reopened, as far as the mirror knows. The service shows only
+ * the present handling: earlier ones follow from the changes that two readings showed. What a
+ * reading showed once is not taken back.
  */
 import type { SenderRole } from '../../config/analytics-settings.ts'
 import type { EpochSeconds } from '../../values/time.ts'
@@ -19,7 +20,10 @@ export type HistoryMessage = {
 
 export type TimedMessage = HistoryMessage & { readonly at: EpochSeconds }
 
-/** A change of `handled_at` that two readings showed; `old` and `new` are times of the service, or null = not handled. */
+/**
+ * A change of `handled_at` that two readings showed; `old` and `new` are times of the service, or
+ * null = not handled.
+ */
 export type HandledChange = {
   readonly old: EpochSeconds | null
   readonly new: EpochSeconds | null
@@ -27,7 +31,10 @@ export type HandledChange = {
   readonly oldReadAt: EpochSeconds
   /** The reading that showed `new`. */
   readonly seenAt: EpochSeconds
-  /** The time of the last message that the copies with `old` and with `new` named; null: they named none. */
+  /**
+   * The time of the last message that the copies with `old` and with `new` named; null: they named
+   * none.
+   */
   readonly oldLastMessageAt: EpochSeconds | null
   readonly newLastMessageAt: EpochSeconds | null
 }
@@ -48,15 +55,18 @@ export type ConversationHistory = {
 }
 
 /** `by`: how exactly `at` is known; `service`: the service's own time of the handling. */
-export type FlagChange = { readonly at: EpochSeconds; readonly by: 'created' | 'service' | 'message' | 'seen' }
+export type FlagChange = {
+  readonly at: EpochSeconds
+  readonly by: 'created' | 'service' | 'message' | 'seen'
+}
 
 /** `handledAt`: when it was handled again; null = it has been open since. */
 export type Reopening = { readonly at: EpochSeconds; readonly handledAt: EpochSeconds | null }
 
 /**
- * Two readings. `from`: when the one before was made, or a time before it; `to`: when the later one was made. What each
- * named as the time of the last message says which messages were there, in the clock of the service that dates them;
- * null: it named none, so that our clock has to do.
+ * Two readings. `from`: when the one before was made, or a time before it; `to`: when the later one
+ * was made. What each named as the time of the last message says which messages were there, in the
+ * clock of the service that dates them; null: it named none, so that our clock has to do.
  */
 type Readings = {
   readonly from: EpochSeconds
@@ -66,9 +76,10 @@ type Readings = {
 }
 
 /**
- * `messages`: in order. `mirroredSince`: no reading is older. Of the result, `flagChanges` are the first handling, the
- * reopening after it, the next handling and so on; `handlings` are all, also those of what was handled already.
- * A message that a reading showed beside the flag never dates a reopening: days that have ended would change.
+ * `messages`: in order. `mirroredSince`: no reading is older. Of the result, `flagChanges` are the
+ * first handling, the reopening after it, the next handling and so on; `handlings` are all, also
+ * those of what was handled already. A message that a reading showed beside the flag never dates a
+ * reopening: days that have ended would change.
  */
 export function handledHistory(
   { handledAt, handledChanges }: Pick<ConversationHistory, 'handledAt' | 'handledChanges'>,
@@ -80,12 +91,17 @@ export function handledHistory(
   let lastHandledAt = Number.NEGATIVE_INFINITY
   let shown: EpochSeconds | null = null
 
-  const addReopening = (readings: Readings, isSeenOpen: boolean, until = Number.POSITIVE_INFINITY) => {
+  const addReopening = (
+    readings: Readings,
+    isSeenOpen: boolean,
+    until = Number.POSITIVE_INFINITY,
+  ) => {
     const { from, to, lastMessageBefore, lastMessageAfter } = readings
     const after = Math.max(lastMessageBefore ?? from, lastHandledAt)
     const message = messages.find(({ at, role }) => at > after && role !== 'event')
     const latest = Math.min(lastMessageAfter ?? to, until)
-    if (message !== undefined && message.at <= latest) flagChanges.push({ at: message.at, by: 'message' })
+    if (message !== undefined && message.at <= latest)
+      flagChanges.push({ at: message.at, by: 'message' })
     else if (isSeenOpen) flagChanges.push({ at: Math.max(to, lastHandledAt), by: 'seen' })
   }
   const addHandling = (time: EpochSeconds, seenAt: EpochSeconds) => {
@@ -114,9 +130,20 @@ export function handledHistory(
   let readAt = Math.min(mirroredSince, first?.seenAt ?? mirroredSince)
   const atOnce = { lastMessageBefore: null, lastMessageAfter: null }
   read(first === undefined ? handledAt : first.old, { from: readAt, to: readAt, ...atOnce })
-  for (const { new: value, oldReadAt, seenAt, oldLastMessageAt, newLastMessageAt } of handledChanges) {
+  for (const {
+    new: value,
+    oldReadAt,
+    seenAt,
+    oldLastMessageAt,
+    newLastMessageAt,
+  } of handledChanges) {
     const from = Math.min(Math.max(oldReadAt, readAt), seenAt)
-    read(value, { from, to: seenAt, lastMessageBefore: oldLastMessageAt, lastMessageAfter: newLastMessageAt })
+    read(value, {
+      from,
+      to: seenAt,
+      lastMessageBefore: oldLastMessageAt,
+      lastMessageAfter: newLastMessageAt,
+    })
     readAt = seenAt
   }
   read(handledAt, { from: readAt, to: readAt, ...atOnce })
@@ -127,11 +154,16 @@ export function handledHistory(
 export function reopeningsByFlag(flagChanges: readonly FlagChange[]): readonly Reopening[] {
   return flagChanges.flatMap(({ at, by }, index) => {
     const isReopening = index % 2 === 1
-    return isReopening && by === 'seen' ? [{ at, handledAt: flagChanges[index + 1]?.at ?? null }] : []
+    return isReopening && by === 'seen'
+      ? [{ at, handledAt: flagChanges[index + 1]?.at ?? null }]
+      : []
   })
 }
 
 /** The first handling at that time or later. In one second, messages come before the handling. */
-export function handlingFrom(handlings: readonly EpochSeconds[], time: EpochSeconds): EpochSeconds | null {
+export function handlingFrom(
+  handlings: readonly EpochSeconds[],
+  time: EpochSeconds,
+): EpochSeconds | null {
   return handlings.find((at) => at >= time) ?? null
 }

@@ -8,12 +8,18 @@ import { UserError } from '../../values/user-error.ts'
 export type DateRange = { readonly from: LocalDate; readonly to: LocalDate }
 
 /**
- * `whole`: its days that are over and read to their end; null = there is none. `before`: the same days of the period just
- * before. Only these two are compared.
+ * `whole`: its days that are over and read to their end; null = there is none. `before`: the same
+ * days of the period just before. Only these two are compared.
  */
-export type ReportPeriod = DateRange & { readonly whole: DateRange | null; readonly before: DateRange }
+export type ReportPeriod = DateRange & {
+  readonly whole: DateRange | null
+  readonly before: DateRange
+}
 
-/** Without a date, the last ISO week that is over; with one of them, seven days. `last 7 days`: that are over and read to their end. */
+/**
+ * Without a date, the last ISO week that is over; with one of them, seven days. `last 7 days`: that
+ * are over and read to their end.
+ */
 export type ReportDates = Partial<DateRange> | 'last 7 days'
 
 /** A year and its leap day. */
@@ -28,18 +34,26 @@ export function parseDate(text: string): LocalDate | undefined {
 }
 
 /**
- * Throws UserError if they are in the wrong order, or too many. `wholeUntil`: the first day that is not over, or not read
- * to its end; '' = no day was.
+ * Throws UserError if they are in the wrong order, or too many. `wholeUntil`: the first day that is
+ * not over, or not read to its end; '' = no day was.
  */
-export function chooseReportPeriod(dates: ReportDates, today: LocalDate, wholeUntil: LocalDate = today): ReportPeriod {
+export function chooseReportPeriod(
+  dates: ReportDates,
+  today: LocalDate,
+  wholeUntil: LocalDate = today,
+): ReportPeriod {
   const { from, to }: Partial<DateRange> =
     dates === 'last 7 days' ? { to: dateText(dayNumber(wholeUntil || today) - 1) } : dates
   const range = chooseDays(from, to, dayNumber(today))
   const days = range.to - range.from + 1
   if (days < 1) throw invalidPeriod(`${dateText(range.from)} is after ${dateText(range.to)}`)
-  if (days > maxReportDays) throw invalidPeriod(`${days} days are more than the ${maxReportDays} that fit on one page`)
+  if (days > maxReportDays)
+    throw invalidPeriod(`${days} days are more than the ${maxReportDays} that fit on one page`)
   const end = wholeUntil === '' ? range.from - 1 : Math.min(range.to, dayNumber(wholeUntil) - 1)
-  const datesBetween = (first: number, last: number) => ({ from: dateText(first), to: dateText(last) })
+  const datesBetween = (first: number, last: number) => ({
+    from: dateText(first),
+    to: dateText(last),
+  })
   return {
     ...datesBetween(range.from, range.to),
     whole: end < range.from ? null : datesBetween(range.from, end),
@@ -55,7 +69,8 @@ function chooseDays(from: LocalDate | undefined, to: LocalDate | undefined, toda
 }
 
 function invalidPeriod(why: string): UserError {
-  const next = 'give --from and --to as dates, the earlier one first, such as --from 2026-11-09 --to 2026-11-15'
+  const next =
+    'give --from and --to as dates, the earlier one first, such as --from 2026-11-09 --to 2026-11-15'
   return new UserError({ what: 'the period of the report is invalid', why, next, exitCode: 2 })
 }
 

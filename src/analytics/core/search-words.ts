@@ -1,4 +1,7 @@
-/** Words as they are searched: the same when a text is indexed and when a person asks, in both databases. */
+/**
+ * Words as they are searched: the same when a text is indexed and when a person asks, in both
+ * databases.
+ */
 
 /** A text beyond that is no word that a person types. */
 const maxWordLength = 40
@@ -6,14 +9,18 @@ const maxWordLength = 40
 const maxWords = 20_000
 const maxAsked = 8
 
-/** Scripts without spaces: each character is a word of its own, so that parts of a run are found. */
-const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u
+/**
+ * Scripts without spaces: each character is a word of its own, so that parts of a run are found.
+ */
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u
 
 /** In lower case and without accents, each once. */
 export function wordsOf(texts: Iterable<string>): ReadonlySet<string> {
   const found = new Set<string>()
   for (const text of texts) {
-    // Most texts are ASCII, where simpler expressions find the same words in a fraction of the time.
+    // Most texts are ASCII, where simpler expressions find the same words in a fraction of the
+    // time.
     const isAscii = /^[\0-\x7f]*$/.test(text)
     const simple = isAscii ? text.toLowerCase() : plain(text)
     const words = simple.match(isAscii ? /[a-z0-9]+/g : /[\p{L}\p{N}]+/gu)
@@ -39,13 +46,21 @@ export function parseSearch(text: string): SearchQuery {
 export function hasWord(text: string, { words, isPrefix }: SearchQuery): boolean {
   const own = wordsOf([text])
   const last = words.at(-1) ?? ''
-  return words.some((word) => own.has(word)) || (isPrefix && [...own].some((word) => word.startsWith(last)))
+  return (
+    words.some((word) => own.has(word)) ||
+    (isPrefix && [...own].some((word) => word.startsWith(last)))
+  )
 }
 
-/** Whether a word of the text is one of these, or begins with it; `word` has letters and digits only. */
+/**
+ * Whether a word of the text is one of these, or begins with it; `word` has letters and digits
+ * only.
+ */
 export function isFound(word: string, words: readonly string[]): boolean {
   const own = plain(word)
-  return words.some((asked) => own.startsWith(asked) || (unspaced.test(asked) && own.includes(asked)))
+  return words.some(
+    (asked) => own.startsWith(asked) || (unspaced.test(asked) && own.includes(asked)),
+  )
 }
 
 function plain(text: string): string {

@@ -1,4 +1,7 @@
-/** Who the senders of messages are. The service does not document its sender types, so their names are interpreted. */
+/**
+ * Who the senders of messages are. The service does not document its sender types, so their names
+ * are interpreted.
+ */
 import type { AnalyticsSettings, SenderRole } from '../../config/analytics-settings.ts'
 
 type Overrides = AnalyticsSettings['roles']
@@ -7,7 +10,9 @@ type Overrides = AnalyticsSettings['roles']
 export type RoleOfSender = (senderType: string | null) => SenderRole
 
 const aiWords = new Set(
-  'ai aiagent aiassistant assistant automation bot chatbot copilot llm robot virtualagent voicebot'.split(' '),
+  'ai aiagent aiassistant assistant automation bot chatbot copilot llm robot virtualagent voicebot'.split(
+    ' ',
+  ),
 )
 const visitorWords =
   'buyer caller client consumer contact customer enduser guest lead prospect requester shopper user visitor'
@@ -18,9 +23,14 @@ const roleWords: ReadonlyMap<string, SenderRole> = new Map([
   ...humanWords.split(/\s+/).map((word): [string, SenderRole] => [word, 'human']),
 ])
 
-/** Upper and lower case and separators make no difference, neither to the guesses nor to `overrides`. */
+/**
+ * Upper and lower case and separators make no difference, neither to the guesses nor to
+ * `overrides`.
+ */
 export function createRoleOfSender(overrides: Overrides): RoleOfSender {
-  const configured = new Map(Object.entries(overrides).map(([senderType, role]) => [compact(senderType), role]))
+  const configured = new Map(
+    Object.entries(overrides).map(([senderType, role]) => [compact(senderType), role]),
+  )
   const known = new Map<string | null, SenderRole>([[null, 'other']])
   return (senderType) => {
     const found = known.get(senderType)
@@ -37,7 +47,10 @@ export function senderTypeRows(senderTypes: readonly string[], overrides: Overri
   return senderTypes.map((sender_type) => ({ sender_type, role: roleOf(sender_type) }))
 }
 
-/** A name of several words says AI with any of them; else its last known word decides: `customer_support_agent`. */
+/**
+ * A name of several words says AI with any of them; else its last known word decides:
+ * `customer_support_agent`.
+ */
 function guessRole(senderType: string): SenderRole {
   const parts = [...separateWords(senderType), compact(senderType)]
   if (parts.some((part) => aiWords.has(part))) return 'ai'

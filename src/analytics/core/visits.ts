@@ -11,8 +11,8 @@ export type ActivityEntry = {
 }
 
 /**
- * The field of an entry that names its page; null: none is read. An address that someone visited says who they are as much
- * as a name does, so it stays out with these.
+ * The field of an entry that names its page; null: none is read. An address that someone visited
+ * says who they are as much as a name does, so it stays out with these.
  */
 export function pageFieldOf({
   fields,
@@ -22,10 +22,16 @@ export function pageFieldOf({
 }
 
 /** All entries of some visitors, in any order; of those of one second, the given order counts. */
-export function deriveVisits(entries: readonly ActivityEntry[], gapSeconds: Seconds, calendar: Calendar) {
+export function deriveVisits(
+  entries: readonly ActivityEntry[],
+  gapSeconds: Seconds,
+  calendar: Calendar,
+) {
   const visitors = Map.groupBy(entries, ({ visitorId }) => visitorId)
   return [...visitors].flatMap(([visitorId, ofVisitor]) =>
-    runsOf(ofVisitor, gapSeconds).map((run, index) => visitRow(visitorId, index + 1, run, calendar)),
+    runsOf(ofVisitor, gapSeconds).map((run, index) =>
+      visitRow(visitorId, index + 1, run, calendar),
+    ),
   )
 }
 
@@ -36,7 +42,8 @@ function runsOf(entries: readonly ActivityEntry[], gapSeconds: Seconds): Run[] {
   for (const entry of entries.toSorted((a, b) => a.at - b.at)) {
     const run = runs.at(-1)
     const before = run?.at(-1)
-    if (run !== undefined && before !== undefined && entry.at - before.at <= gapSeconds) run.push(entry)
+    if (run !== undefined && before !== undefined && entry.at - before.at <= gapSeconds)
+      run.push(entry)
     else runs.push([entry])
   }
   return runs

@@ -1,13 +1,18 @@
 /**
- * The waits of a visitor, on two clocks: until the next answer by anyone, and until the next human one, however many AI
- * answers come before it. Each answer counts once on each clock. A handling that comes first ends both; who was never
- * answered waits again when the flag is taken back.
+ * The waits of a visitor, on two clocks: until the next answer by anyone, and until the next human
+ * one, however many AI answers come before it. Each answer counts once on each clock. A handling
+ * that comes first ends both; who was never answered waits again when the flag is taken back.
  */
 
 import type { SpeakerRole } from '../../config/analytics-settings.ts'
 import type { EpochSeconds } from '../../values/time.ts'
 import { type Calendar, localTime } from './calendar.ts'
-import { type HistoryMessage, handlingFrom, type Reopening, type TimedMessage } from './handlings.ts'
+import {
+  type HistoryMessage,
+  handlingFrom,
+  type Reopening,
+  type TimedMessage,
+} from './handlings.ts'
 
 type Conversation = {
   readonly id: string
@@ -57,27 +62,42 @@ export function deriveWaits({ id, turns, states }: Conversation, calendar: Calen
 }
 
 function endOfWait({ handledAt }: Turn, next: Turn | undefined) {
-  if (next !== undefined && next.role !== 'visitor' && (handledAt === null || next.startedAt <= handledAt))
+  if (
+    next !== undefined &&
+    next.role !== 'visitor' &&
+    (handledAt === null || next.startedAt <= handledAt)
+  )
     return { by: next.role, at: next.startedAt, name: next.firstName, isAnswer: true }
   const by = handledAt === null ? ('nobody' as const) : ('handled' as const)
   return { by, at: handledAt, name: null, isAnswer: false }
 }
 
 /**
- * From when on the conversation was open during the wait. Once open, it stays so until the wait ends. A wait that ends
- * within the second in which it began had a message, which comes before a handling of that second.
+ * From when on the conversation was open during the wait. Once open, it stays so until the wait
+ * ends. A wait that ends within the second in which it began had a message, which comes before a
+ * handling of that second.
  */
-function openFromOf(states: Conversation['states'], startedAt: EpochSeconds, endedAt: EpochSeconds | null) {
+function openFromOf(
+  states: Conversation['states'],
+  startedAt: EpochSeconds,
+  endedAt: EpochSeconds | null,
+) {
   const isShort = endedAt === startedAt
   const isAtStart = (to: EpochSeconds) => (isShort ? to >= startedAt : to > startedAt)
-  const open = states.find(({ state, to_at }) => state === 'open' && (to_at === null || isAtStart(to_at)))
+  const open = states.find(
+    ({ state, to_at }) => state === 'open' && (to_at === null || isAtStart(to_at)),
+  )
   if (open === undefined) return null
   const from = Math.max(open.from_at, startedAt)
   return endedAt === null || from < endedAt || (isShort && from === startedAt) ? from : null
 }
 
 /** `waitedSince`: since when the visitor waited for the human after the AI had last spoken. */
-type HumanAnswer = { readonly turn: Turn; readonly aiAnswers: number; readonly waitedSince: EpochSeconds }
+type HumanAnswer = {
+  readonly turn: Turn
+  readonly aiAnswers: number
+  readonly waitedSince: EpochSeconds
+}
 
 /** By the visitor's first turn since the human turn or the handling before. */
 function humanAnswersOf(turns: readonly Turn[]): ReadonlyMap<Turn, HumanAnswer> {
@@ -86,7 +106,8 @@ function humanAnswersOf(turns: readonly Turn[]): ReadonlyMap<Turn, HumanAnswer> 
   let aiAnswers = 0
   let before: Turn | null = null
   for (const turn of turns) {
-    if (waiting !== null && (turn.isReopened || isHandledBefore(waiting, turn.startedAt))) waiting = null
+    if (waiting !== null && (turn.isReopened || isHandledBefore(waiting, turn.startedAt)))
+      waiting = null
     if (turn.role === 'visitor' && waiting === null) [waiting, aiAnswers] = [turn, 0]
     if (turn.role === 'ai') aiAnswers++
     if (turn.role === 'human' && waiting !== null && before !== null) {
@@ -104,7 +125,11 @@ function humanColumns(turn: Turn, answer: HumanAnswer | undefined, calendar: Cal
   const answered = localTime(calendar, at)
   const wait = secondsOf(calendar, turn.startedAt, at)
   const hasAi = answer !== undefined && answer.aiAnswers > 0
-  const waitAfterAi = secondsOf(calendar, hasAi ? answer.waitedSince : turn.startedAt, hasAi ? at : null)
+  const waitAfterAi = secondsOf(
+    calendar,
+    hasAi ? answer.waitedSince : turn.startedAt,
+    hasAi ? at : null,
+  )
   return {
     human_answered_at: at,
     human_answered_date: answered.date,
@@ -119,12 +144,14 @@ function humanColumns(turn: Turn, answer: HumanAnswer | undefined, calendar: Cal
 }
 
 function secondsOf(calendar: Calendar, from: EpochSeconds, to: EpochSeconds | null) {
-  return to === null ? { all: null, business: null } : { all: to - from, business: calendar.businessSeconds(from, to) }
+  return to === null
+    ? { all: null, business: null }
+    : { all: to - from, business: calendar.businessSeconds(from, to) }
 }
 
 /**
- * The turns of a conversation: runs of messages by the visitor, by humans or by the AI, in the order of time. A handling
- * between two messages of the visitor ends a turn.
+ * The turns of a conversation: runs of messages by the visitor, by humans or by the AI, in the
+ * order of time. A handling between two messages of the visitor ends a turn.
  */
 type Turn = {
   readonly role: SpeakerRole
@@ -140,7 +167,9 @@ type Turn = {
   readonly handledAt: EpochSeconds | null
 }
 
-/** Messages without a time are left out; of those of one second, the lower id is the earlier one. */
+/**
+ * Messages without a time are left out; of those of one second, the lower id is the earlier one.
+ */
 export function messagesInOrder(messages: readonly HistoryMessage[]): readonly TimedMessage[] {
   const timed = messages.filter((message): message is TimedMessage => message.at !== null)
   return timed.toSorted((a, b) => a.at - b.at || a.id - b.id)
@@ -150,8 +179,8 @@ export function messagesInOrder(messages: readonly HistoryMessage[]): readonly T
 type Spoken = TimedMessage & { readonly role: SpeakerRole }
 
 /**
- * `messages`: in order. `reopenings`: by the flag alone. A visitor whose last turn a handling had ended waits again from
- * such a reopening on, in a turn of its own.
+ * `messages`: in order. `reopenings`: by the flag alone. A visitor whose last turn a handling had
+ * ended waits again from such a reopening on, in a turn of its own.
  */
 export function turnsOf(
   messages: readonly TimedMessage[],
@@ -165,13 +194,24 @@ export function turnsOf(
     // It was only seen open in the very second of the next handling.
     if (handledAt === at) return
     const { lastName: name } = last
-    turns.push({ ...last, startedAt: at, endedAt: at, messages: 0, isReopened: true, firstName: name, handledAt })
+    turns.push({
+      ...last,
+      startedAt: at,
+      endedAt: at,
+      messages: 0,
+      isReopened: true,
+      firstName: name,
+      handledAt,
+    })
   }
   const left = [...reopenings]
-  for (const message of messages.filter((one): one is Spoken => one.role !== 'event' && one.role !== 'other')) {
+  for (const message of messages.filter(
+    (one): one is Spoken => one.role !== 'event' && one.role !== 'other',
+  )) {
     const { at, role, name } = message
     // A message comes before the reopening that was seen in its second.
-    while (left[0] !== undefined && left[0].at < at) for (const one of left.splice(0, 1)) reopen(one)
+    while (left[0] !== undefined && left[0].at < at)
+      for (const one of left.splice(0, 1)) reopen(one)
     const last = turns.at(-1)
     const handledAt = handlingFrom(handlings, at)
     if (last?.role === role && !(role === 'visitor' && isHandledBefore(last, at))) {

@@ -1,12 +1,16 @@
-/** What changed against the period before: absolute, per cent, and a word where there is nothing to compare. */
+/**
+ * What changed against the period before: absolute, per cent, and a word where there is nothing to
+ * compare.
+ */
 
 import { columns, type Table } from '../../document/page.ts'
 import { formatCount, formatSeconds } from '../../values/format.ts'
 
 /**
- * `from none`: there was nothing before, so there is no per cent. `nothing now`, `nothing before`: a median or a share of
- * nothing. `nothing to compare`: neither has a value, or the mirror does not reach back to the period before. `before not
- * whole`: the mirror lacks a part of it, so that growth would be the mirror's.
+ * `from none`: there was nothing before, so there is no per cent. `nothing now`, `nothing before`:
+ * a median or a share of nothing. `nothing to compare`: neither has a value, or the mirror does not
+ * reach back to the period before. `before not whole`: the mirror lacks a part of it, so that
+ * growth would be the mirror's.
  */
 export type Comparison =
   | 'up'
@@ -28,13 +32,18 @@ export type Change = {
   readonly comparison: Comparison
 }
 
-export function changeOf(value: number | null, before: number | null, isBeforeWhole = true): Change {
+export function changeOf(
+  value: number | null,
+  before: number | null,
+  isBeforeWhole = true,
+): Change {
   if (value === null || before === null) {
     const missing = value === null ? 'nothing now' : 'nothing before'
     const comparison = value === before ? 'nothing to compare' : missing
     return { value, before, change: null, changePercent: null, comparison }
   }
-  if (!isBeforeWhole) return { value, before, change: null, changePercent: null, comparison: 'before not whole' }
+  if (!isBeforeWhole)
+    return { value, before, change: null, changePercent: null, comparison: 'before not whole' }
   const change = value - before
   if (change === 0) return { value, before, change, changePercent: 0, comparison: 'unchanged' }
   if (before === 0) return { value, before, change, changePercent: null, comparison: 'from none' }
@@ -61,13 +70,18 @@ export function formatChange({ change, changePercent, comparison }: Change, unit
   const sign = change > 0 ? '+' : '−'
   const points = formatCount(Math.abs(100 * change))
   if (unit === 'share') return points === '0' ? 'hardly changed' : `${sign}${points} points`
-  const percent = changePercent === null ? 'none before' : `${sign}${formatCount(Math.abs(changePercent))} %`
+  const percent =
+    changePercent === null ? 'none before' : `${sign}${formatCount(Math.abs(changePercent))} %`
   return `${sign}${formats[unit](Math.abs(change))} (${percent})`
 }
 
 /** Texts of a value, of that before, and of the change. */
 export function changeCells(change: Change, unit: Unit): string[] {
-  return [formatValue(change.value, unit), formatValue(change.before, unit), formatChange(change, unit)]
+  return [
+    formatValue(change.value, unit),
+    formatValue(change.before, unit),
+    formatChange(change, unit),
+  ]
 }
 
 /** Tables of numbers, each beside that of the period before. */

@@ -21,7 +21,11 @@ export function reportPage(reports: readonly (Report | FailedReport)[]): Page {
 function partOf(report: Report | FailedReport): PagePart {
   if (!('period' in report)) {
     const { project, what, why } = report
-    return { title: project, notes: [`There is no report of this project: ${what}: ${why}.`], sections: [] }
+    return {
+      title: project,
+      notes: [`There is no report of this project: ${what}: ${why}.`],
+      sections: [],
+    }
   }
   return {
     title: `${report.project}: ${rangeText(report.period)}`,
@@ -55,7 +59,8 @@ function notesOf({ period, before, timeZone, asOf, generatedAt, volume, calls }:
 }
 
 function comparisonText({ to, whole }: Report['period'], before: Report['before']): string {
-  if (whole === null) return 'No day of the period is over and read to its end, so nothing is compared.'
+  if (whole === null)
+    return 'No day of the period is over and read to its end, so nothing is compared.'
   if (whole.to === to) return `Compared with the days before, ${before.from} to ${before.to}.`
   return `Numbers are those of the days that are over and read to their end, ${whole.from} to ${whole.to}, compared with ${before.from} to ${before.to}; charts mark the others.`
 }
@@ -107,8 +112,13 @@ function aiSection({ ai }: Report): Section {
     ['Handed over: a human wrote, too', ai.handedOver, 'count'],
     ['… of those with the AI', ai.handedOverShare, 'share'],
   ]
-  const note = 'That no human wrote does not say that the visitor was helped: the service shows no rating.'
-  return section('AI', changeTable('The part of the AI in the conversations that started', lines), note)
+  const note =
+    'That no human wrote does not say that the visitor was helped: the service shows no rating.'
+  return section(
+    'AI',
+    changeTable('The part of the AI in the conversations that started', lines),
+    note,
+  )
 }
 
 /** Those with the most messages; the JSON document has all. */
@@ -160,11 +170,13 @@ function targetsSection({ targets }: Report): Section {
   return section(title, {
     caption: 'Targets by the day on which the visitors asked',
     columns: columns([sla, hoursTitle], [...Object.values(counted), share, 'Before', 'Change']),
-    rows: targets.map(({ name, hours, targetSeconds, waits, met, missed, open, without, metShare }) => [
-      ...[name, hours, formatValue(targetSeconds, 'seconds')],
-      ...[waits, met, missed, open, without].map(({ value }) => formatCount(value ?? 0)),
-      ...changeCells(metShare, 'share'),
-    ]),
+    rows: targets.map(
+      ({ name, hours, targetSeconds, waits, met, missed, open, without, metShare }) => [
+        ...[name, hours, formatValue(targetSeconds, 'seconds')],
+        ...[waits, met, missed, open, without].map(({ value }) => formatCount(value ?? 0)),
+        ...changeCells(metShare, 'share'),
+      ],
+    ),
   })
 }
 

@@ -1,10 +1,18 @@
-/** The report of a project: the document that `--format json` prints, and from which the pages are made. */
+/**
+ * The report of a project: the document that `--format json` prints, and from which the pages are
+ * made.
+ */
 
 import { datePartsOf, dayNumber } from '../../values/days.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type LocalDate, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { chooseReportPeriod, type DateRange, datesOf, type ReportDates } from '../core/report-period.ts'
+import {
+  chooseReportPeriod,
+  type DateRange,
+  datesOf,
+  type ReportDates,
+} from '../core/report-period.ts'
 import { type HourRow, type ReportData, readReportData } from '../sql/report-data.ts'
 import type { DayLevels, ReportNumbers, ResponseTimeRow, TargetRow } from '../sql/report-periods.ts'
 import type { OpenQueue } from '../sql/waiting.ts'
@@ -23,7 +31,10 @@ export type Report = {
     readonly isoWeek: string | null
     /** Its last day has ended. */
     readonly isOver: boolean
-    /** The days of which the numbers are: those that are over and read to their end; null = there is none, so all are. */
+    /**
+     * The days of which the numbers are: those that are over and read to their end; null = there is
+     * none, so all are.
+     */
     readonly whole: DateRange | null
   }
   readonly before: DateRange
@@ -42,10 +53,14 @@ export type Report = {
   readonly backlog: Changes<'opened' | 'reopenings' | 'handlings' | 'openAtEnd' | 'waitingAtEnd'>
   readonly waitingNow: OpenQueue
   /** Of the conversations created in the period. */
-  readonly ai: Changes<'withAi' | 'aiOnly' | 'handedOver' | 'withAiShare' | 'aiOnlyShare' | 'handedOverShare'>
+  readonly ai: Changes<
+    'withAi' | 'aiOnly' | 'handedOver' | 'withAiShare' | 'aiOnlyShare' | 'handedOverShare'
+  >
   readonly agents: readonly Agent[]
   /** Null: calls are not mirrored. */
-  readonly calls: Changes<'calls' | 'callers' | 'withRecording' | 'withLength' | 'seconds' | 'medianSeconds'> | null
+  readonly calls: Changes<
+    'calls' | 'callers' | 'withRecording' | 'withLength' | 'seconds' | 'medianSeconds'
+  > | null
   readonly targets: readonly Target[]
   readonly days: readonly Day[]
   readonly hours: readonly HourRow[]
@@ -109,8 +124,14 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
       // Without business hours, the times within them would repeat the others.
       .filter(({ hours }) => hours === 'all' || data.hasBusinessHours)
       .map(({ which, clock, hours, ...durations }) => {
-        const isSame = (row: ResponseTimeRow) => row.which === which && row.clock === clock && row.hours === hours
-        return { which, clock, hours, ...compareEach(durations, before?.responseTimes.find(isSame) ?? null, isWhole) }
+        const isSame = (row: ResponseTimeRow) =>
+          row.which === which && row.clock === clock && row.hours === hours
+        return {
+          which,
+          clock,
+          hours,
+          ...compareEach(durations, before?.responseTimes.find(isSame) ?? null, isWhole),
+        }
       }),
     backlog: {
       ...compareEach({ opened }, earlier, isWhole),
@@ -126,7 +147,11 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
     calls:
       project.callsAsOf === null
         ? null
-        : compareEach(current.calls, before?.calls ?? null, data.firstCallDate === '' || begins(data.firstCallDate)),
+        : compareEach(
+            current.calls,
+            before?.calls ?? null,
+            data.firstCallDate === '' || begins(data.firstCallDate),
+          ),
     targets: current.targets.map(({ name, targetSeconds, hours, ...numbers }) => {
       const same = before?.targets.find((target) => target.name === name)
       return { name, targetSeconds, hours, ...compareEach(numbers, same ?? null, isWhole) }
@@ -162,13 +187,21 @@ function compareEach<Name extends string>(
 
 /** `watched`: too small before changes were watched, as reopenings were not seen. */
 function numbersOf({ counts, levels }: ReportNumbers) {
-  const { started, incomplete, aiOnly, humanAndAi, opened, reopenings, handlings, ...volume } = counts
-  return { volume: { conversationsStarted: started, ...volume }, opened, watched: { reopenings, handlings, ...levels } }
+  const { started, incomplete, aiOnly, humanAndAi, opened, reopenings, handlings, ...volume } =
+    counts
+  return {
+    volume: { conversationsStarted: started, ...volume },
+    opened,
+    watched: { reopenings, handlings, ...levels },
+  }
 }
 
 function aiOf({ started, aiOnly, humanAndAi: handedOver }: ReportNumbers['counts']) {
   const withAi = aiOnly + handedOver
-  const shares = { aiOnlyShare: shareOf(aiOnly, withAi), handedOverShare: shareOf(handedOver, withAi) }
+  const shares = {
+    aiOnlyShare: shareOf(aiOnly, withAi),
+    handedOverShare: shareOf(handedOver, withAi),
+  }
   return { withAi, aiOnly, handedOver, withAiShare: shareOf(withAi, started), ...shares }
 }
 

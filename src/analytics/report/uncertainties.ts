@@ -19,7 +19,8 @@ export function findUncertainties(data: ReportData): Uncertainty[] {
     ofTheCalls(data),
     { 'waiting differs': data.serviceDifference ?? false },
     ...current.targets.map(({ name, open }) => {
-      const verbs = open === 1 ? 'is not answered yet, and counts' : 'are not answered yet, and count'
+      const verbs =
+        open === 1 ? 'is not answered yet, and counts' : 'are not answered yet, and count'
       const text = `${pluralize(open, 'wait')} of the target ${name} ${verbs} as neither met nor missed.`
       return { 'targets undecided': open > 0 && text }
     }),
@@ -33,12 +34,19 @@ export function findUncertainties(data: ReportData): Uncertainty[] {
     .flatMap(([what, text]) => (text === false ? [] : [{ what, text }]))
 }
 
-function ofTheFacts({ project: { asOf, isRebuilding, factsDue, timeZone }, period }: ReportData): Reasons {
+function ofTheFacts({
+  project: { asOf, isRebuilding, factsDue, timeZone },
+  period,
+}: ReportData): Reasons {
   const due = pluralize(factsDue, 'changed row')
   return {
     'facts rebuilding':
-      isRebuilding && 'The facts are being derived anew, so many rows are missing. The next syncs derive the rest.',
-    'facts due': !isRebuilding && factsDue > 0 && `The facts of ${due} are still to be derived. The next sync does it.`,
+      isRebuilding &&
+      'The facts are being derived anew, so many rows are missing. The next syncs derive the rest.',
+    'facts due':
+      !isRebuilding &&
+      factsDue > 0 &&
+      `The facts of ${due} are still to be derived. The next sync does it.`,
     'not complete':
       asOf === null
         ? 'Conversations or messages have never been read to their end, so some may be missing.'
@@ -47,7 +55,14 @@ function ofTheFacts({ project: { asOf, isRebuilding, factsDue, timeZone }, perio
   }
 }
 
-function ofThePeriod({ period, today, firstDate, mirroredFrom, project, current }: ReportData): Reasons {
+function ofThePeriod({
+  period,
+  today,
+  firstDate,
+  mirroredFrom,
+  project,
+  current,
+}: ReportData): Reasons {
   const { before } = period
   const { incomplete, started } = current.counts
   const hasBefore = firstDate !== null && firstDate <= before.to
@@ -55,7 +70,8 @@ function ofThePeriod({ period, today, firstDate, mirroredFrom, project, current 
     'period not over':
       period.to >= today &&
       `The period is not over: ${today} is today. ${period.whole === null ? 'Its numbers are those so far, and compared with nothing.' : `Its numbers are those up to ${period.whole.to}.`}`,
-    'no period before': !hasBefore && `There is nothing to compare: no conversation is older than ${period.from}.`,
+    'no period before':
+      !hasBefore && `There is nothing to compare: no conversation is older than ${period.from}.`,
     'period before not whole':
       hasBefore &&
       firstDate > before.from &&
@@ -78,7 +94,9 @@ function ofAStream(row: ReportData['streams'][number]): Reasons[] {
     openGaps > 0 && `has ${pluralize(openGaps, 'open gap')}`,
     neverRead > 0 && `has ${pluralize(neverRead, 'row')} of which nothing was read yet`,
   ]
-  return reasons.map((reason) => ({ [`stream ${stream}`]: reason && `The stream ${stream} ${reason}.` }))
+  return reasons.map((reason) => ({
+    [`stream ${stream}`]: reason && `The stream ${stream} ${reason}.`,
+  }))
 }
 
 function ofTheCalls({ current: { calls }, project }: ReportData): Reasons {

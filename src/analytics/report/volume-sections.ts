@@ -29,12 +29,27 @@ function waitsByDay(days: readonly Day[]): Block {
   const series = [{ name: 'waits', values }]
   return {
     kind: 'chart',
-    chart: { ...byDay(days), kind: 'bars', title: 'Waits by day', description, unit: 'waits', series },
+    chart: {
+      ...byDay(days),
+      kind: 'bars',
+      title: 'Waits by day',
+      description,
+      unit: 'waits',
+      series,
+    },
     table: {
       caption: 'Day by day',
-      columns: columns(['Day', ''], ['Conversations started', 'Waits', 'Median until a human answered']),
+      columns: columns(
+        ['Day', ''],
+        ['Conversations started', 'Waits', 'Median until a human answered'],
+      ),
       rows: days.map(({ date, weekday, started, waits, humanAnswerMedianSeconds, isWhole }) => [
-        ...[dayText(date, isWhole), weekdays[weekday - 1] ?? '', formatCount(started), formatCount(waits)],
+        ...[
+          dayText(date, isWhole),
+          weekdays[weekday - 1] ?? '',
+          formatCount(started),
+          formatCount(waits),
+        ],
         formatValue(humanAnswerMedianSeconds, 'seconds'),
       ]),
     },
@@ -54,17 +69,30 @@ function dayText(date: string, isWhole: boolean): string {
 /** In the table hours are rows, as a page is higher than wide. */
 function waitsByHour(rows: Report['hours']): Block {
   const values = weekdays.map((_, index) =>
-    hours.map((_, hour) => rows.find((row) => row.weekday === index + 1 && row.hour === hour)?.waits ?? 0),
+    hours.map(
+      (_, hour) => rows.find((row) => row.weekday === index + 1 && row.hour === hour)?.waits ?? 0,
+    ),
   )
   const title = 'Waits by weekday and hour'
   const description = `How often visitors began to wait in each local hour: ${describeRange(values.flat())} an hour.`
   return {
     kind: 'chart',
-    chart: { kind: 'heat map', title, description, rows: weekdays, columns: hours, columnUnit: 'hour', values },
+    chart: {
+      kind: 'heat map',
+      title,
+      description,
+      rows: weekdays,
+      columns: hours,
+      columnUnit: 'hour',
+      values,
+    },
     table: {
       caption: title,
       columns: columns(['Hour'], weekdays),
-      rows: hours.map((hour, index) => [`${hour}:00`, ...values.map((row) => formatCount(row[index] ?? 0))]),
+      rows: hours.map((hour, index) => [
+        `${hour}:00`,
+        ...values.map((row) => formatCount(row[index] ?? 0)),
+      ]),
     },
   }
 }
@@ -74,7 +102,12 @@ function describeRange(values: readonly number[]): string {
   return least === most ? `always ${most}` : `from ${least} to ${most}`
 }
 
-export function backlogSection({ backlog, days, timeZone, waitingNow: { open, waiting, longest } }: Report): Section {
+export function backlogSection({
+  backlog,
+  days,
+  timeZone,
+  waitingNow: { open, waiting, longest },
+}: Report): Section {
   const table = changeTable('The backlog and what changed it', [
     ['Opened', backlog.opened, 'count'],
     ['Reopenings', backlog.reopenings, 'count'],
@@ -84,15 +117,36 @@ export function backlogSection({ backlog, days, timeZone, waitingNow: { open, wa
   ])
   const now = `Now ${formatCount(open)} open, ${formatCount(waiting)} waiting for an answer.`
   const waitingTable = {
-    caption: waiting > longest.length ? `The ${longest.length} who wait longest` : 'Who is waiting now',
-    columns: columns(['Visitor', 'Conversation', 'Assigned', 'Since', 'By the service'], ['Waits for']),
-    rows: longest.map(({ conversationId, visitorName, agent, waitingSince, waitingSeconds, serviceWaitingSince }) => [
-      ...[visitorName ?? '–', conversationId, agent ?? '–', timeText(waitingSince, timeZone)],
-      serviceWaitingSince === waitingSince ? 'the same' : timeText(serviceWaitingSince, timeZone, 'not waiting'),
-      formatValue(waitingSeconds, 'seconds'),
-    ]),
+    caption:
+      waiting > longest.length ? `The ${longest.length} who wait longest` : 'Who is waiting now',
+    columns: columns(
+      ['Visitor', 'Conversation', 'Assigned', 'Since', 'By the service'],
+      ['Waits for'],
+    ),
+    rows: longest.map(
+      ({
+        conversationId,
+        visitorName,
+        agent,
+        waitingSince,
+        waitingSeconds,
+        serviceWaitingSince,
+      }) => [
+        ...[visitorName ?? '–', conversationId, agent ?? '–', timeText(waitingSince, timeZone)],
+        serviceWaitingSince === waitingSince
+          ? 'the same'
+          : timeText(serviceWaitingSince, timeZone, 'not waiting'),
+        formatValue(waitingSeconds, 'seconds'),
+      ],
+    ),
   }
-  return section('Backlog', table, backlogByDay(days), now, ...(longest.length === 0 ? [] : [waitingTable]))
+  return section(
+    'Backlog',
+    table,
+    backlogByDay(days),
+    now,
+    ...(longest.length === 0 ? [] : [waitingTable]),
+  )
 }
 
 function backlogByDay(days: readonly Day[]): Block {

@@ -1,6 +1,12 @@
 /** Replaces hours of availability by what the stored snapshots say now. */
 import { sql } from 'kysely'
-import { daySeconds, type EpochSeconds, hourSeconds, parseTime, rfc3339 } from '../../values/time.ts'
+import {
+  daySeconds,
+  type EpochSeconds,
+  hourSeconds,
+  parseTime,
+  rfc3339,
+} from '../../values/time.ts'
 import { epochSeconds } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { deriveAvailabilityHours } from '../core/availability-hours.ts'
@@ -8,13 +14,17 @@ import type { TimeSpan } from '../core/calendar.ts'
 import type { FactDerivation, FactSource } from './fact-rows.ts'
 import { insertRows } from './fact-rows.ts'
 
-/** Changed hours within so much time are replaced together: their snapshots are held in memory at once. */
+/**
+ * Changed hours within so much time are replaced together: their snapshots are held in memory at
+ * once.
+ */
 const groupSeconds = 30 * daySeconds
 
 export const availabilityFacts: FactDerivation = {
   replaceFacts,
   listIds,
-  // All hours at once: a year takes half a second, and hours of another time zone or hold cannot be found one by one.
+  // All hours at once: a year takes half a second, and hours of another time zone or hold cannot be
+  // found one by one.
   idsPerRebuildStep: 1_000_000_000,
   clear: async ({ db, project }) =>
     void (await db.deleteFrom('fct_availability_hour').where('project_id', '=', project).execute()),
@@ -42,12 +52,17 @@ async function replaceDays(source: FactSource, { from, to }: TimeSpan): Promise<
   const snapshots = await readSnapshots(source, { from: from - margin, to: to + margin })
   const rows = deriveAvailabilityHours(snapshots, settings.availabilityHoldSeconds, calendar)
   await sql`
-    delete from fct_availability_hour where project_id = ${project} and date >= ${first} and date < ${end}`.execute(db)
+    delete from fct_availability_hour where project_id = ${project} and date >= ${first} and date < ${end}`.execute(
+    db,
+  )
   const replaced = rows.filter(({ date }) => date >= first && date < end)
   await insertRows(source, 'fct_availability_hour', replaced)
 }
 
-async function snapshotBefore({ db, project, typed }: FactSource, at: EpochSeconds): Promise<EpochSeconds | null> {
+async function snapshotBefore(
+  { db, project, typed }: FactSource,
+  at: EpochSeconds,
+): Promise<EpochSeconds | null> {
   const { rows } = await sql<{ at: string | null }>`
     select max(taken_at) as at from availability_snapshots
     where project_id = ${project} and taken_at < ${typed('time', rfc3339(at))}`.execute(db)
@@ -74,7 +89,11 @@ async function readSnapshots({ db, kind, project, typed }: FactSource, span: Tim
   }))
 }
 
-async function listIds({ db, kind, project }: ProjectDb, after: string, limit: number): Promise<string[]> {
+async function listIds(
+  { db, kind, project }: ProjectDb,
+  after: string,
+  limit: number,
+): Promise<string[]> {
   const hour =
     kind === 'sqlite'
       ? sql`substr(taken_at, 1, 13) || ':00:00Z'`

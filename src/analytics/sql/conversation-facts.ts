@@ -1,4 +1,7 @@
-/** Replaces the facts of conversations, and what can be searched of them, by what their stored rows say now. */
+/**
+ * Replaces the facts of conversations, and what can be searched of them, by what their stored rows
+ * say now.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import { type EpochSeconds, parseTime } from '../../values/time.ts'
 import { epochSeconds, inList } from '../../warehouse/dialect.ts'
@@ -42,11 +45,18 @@ async function replaceFacts(source: FactSource, ids: readonly string[]): Promise
   return replaced
 }
 
-async function replaceGroup(source: FactSource, ids: readonly string[], histories: readonly StoredHistory[]) {
-  const facts = histories.map((history) => deriveConversationFacts(history, source.calendar, source.mirroredSince))
+async function replaceGroup(
+  source: FactSource,
+  ids: readonly string[],
+  histories: readonly StoredHistory[],
+) {
+  const facts = histories.map((history) =>
+    deriveConversationFacts(history, source.calendar, source.mirroredSince),
+  )
   const { db, kind, project } = source
-  // Each conversation that has facts, or can be searched, has a row in fct_conversation: there is nothing else to delete
-  // for a new one, and Postgres would read the whole table to find that out while it grows.
+  // Each conversation that has facts, or can be searched, has a row in fct_conversation: there is
+  // nothing else to delete for a new one, and Postgres would read the whole table to find that out
+  // while it grows.
   const { rows } = await sql<{ id: string }>`
     delete from fct_conversation where project_id = ${project} and conversation_id ${inList(kind, ids)}
     returning conversation_id as id`.execute(db)
@@ -68,7 +78,9 @@ async function replaceGroup(source: FactSource, ids: readonly string[], historie
 
 function toIndexed({ id, createdAt, messages }: StoredHistory) {
   const lastAt = messages.reduce((last, { at }) => Math.max(last, at ?? 0), createdAt ?? 0)
-  const texts = messages.flatMap(({ role, content }) => (role === 'event' || content === null ? [] : [content]))
+  const texts = messages.flatMap(({ role, content }) =>
+    role === 'event' || content === null ? [] : [content],
+  )
   return { id, lastAt, texts }
 }
 
@@ -79,7 +91,10 @@ type StoredHistory = Omit<ConversationHistory, 'messages'> & {
 
 type Texts<Name extends string> = Record<Name, string | null> & { readonly conversation: string }
 
-/** The conversations with these ids that exist, unless they have more messages than are to be held in memory. */
+/**
+ * The conversations with these ids that exist, unless they have more messages than are to be held
+ * in memory.
+ */
 async function readHistories(
   { db, kind, project, hasSearch }: FactSource,
   ids: readonly string[],
@@ -88,7 +103,9 @@ async function readHistories(
   const read = async <Row>(query: RawBuilder<Row>) => (await query.execute(db)).rows
   // To count the messages beforehand would take as long as to read them.
   const limit = ids.length === 1 ? sql`` : sql`limit ${sql.lit(maxMessagesPerGroup + 1)}`
-  const messages = await read(sql<Texts<'sender' | 'kind' | 'name' | 'content'> & Pick<HistoryMessage, 'id' | 'at'>>`
+  const messages = await read(sql<
+    Texts<'sender' | 'kind' | 'name' | 'content'> & Pick<HistoryMessage, 'id' | 'at'>
+  >`
     select conversation_id as conversation, id, ${epochSeconds(kind, 'created_at')} as at, sender_type as sender, kind,
       sender_display_name as name, ${hasSearch ? sql`content` : sql`null`} as content from messages
     where project_id = ${project} and deleted_at is null and conversation_id ${inList(kind, ids)}
@@ -112,7 +129,8 @@ async function readHistories(
   }
   const changesOf = await readChanges('handled_at', ids)
   // Of most conversations the flag never changes.
-  const lastMessagesOf = changesOf.size === 0 ? changesOf : await readChanges('last_message_at', [...changesOf.keys()])
+  const lastMessagesOf =
+    changesOf.size === 0 ? changesOf : await readChanges('last_message_at', [...changesOf.keys()])
   const messagesOf = Map.groupBy(messages, ({ conversation }) => conversation)
   return conversations.map(({ conversation: id, lastMessageAt, ...row }) => ({
     ...row,
@@ -138,15 +156,23 @@ async function readHistories(
 type StoredChange = Texts<'old' | 'new' | 'read' | 'seen'> & { readonly id: string }
 
 /**
- * The time of the last message in the copies before and after a change. `changes`: of that time, in order; those of one
- * pair of copies have the same times of reading, and ids in any order. `current`: as it is now.
+ * The time of the last message in the copies before and after a change. `changes`: of that time, in
+ * order; those of one pair of copies have the same times of reading, and ids in any order.
+ * `current`: as it is now.
  */
-function lastMessagesAt(change: StoredChange, changes: readonly StoredChange[], current: EpochSeconds | null) {
+function lastMessagesAt(
+  change: StoredChange,
+  changes: readonly StoredChange[],
+  current: EpochSeconds | null,
+) {
   const own = changes.filter(({ seen, read }) => seen === change.seen && read === change.read)
   const [first] = own
   const last = own.at(-1)
   if (first !== undefined && last !== undefined)
-    return { oldLastMessageAt: parseTime(first.old) ?? null, newLastMessageAt: parseTime(last.new) ?? null }
+    return {
+      oldLastMessageAt: parseTime(first.old) ?? null,
+      newLastMessageAt: parseTime(last.new) ?? null,
+    }
   const earlier = changes.findLast(({ id }) => id < change.id)
   const later = changes.find(({ id }) => id > change.id)
   const text = earlier !== undefined ? earlier.new : later?.old

@@ -1,11 +1,20 @@
-/** What the derivations of a project's facts have in common, and how rows of the tables for analysts are stored. */
+/**
+ * What the derivations of a project's facts have in common, and how rows of the tables for analysts
+ * are stored.
+ */
 import { CompiledQuery, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { TableSpec } from '../../../schema/column-types.ts'
 import { plainType } from '../../../schema/column-types.ts'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
-import { arrayInsert, batchesOf, inList, rowsPerArrayInsert, rowsPerStatement } from '../../warehouse/dialect.ts'
+import {
+  arrayInsert,
+  batchesOf,
+  inList,
+  rowsPerArrayInsert,
+  rowsPerStatement,
+} from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Calendar } from '../core/calendar.ts'
 
@@ -20,7 +29,10 @@ export type FactSource = ProjectDb & {
 
 /** How the facts of one kind are derived, within a transaction under the project's write lock. */
 export type FactDerivation = {
-  /** Replaces the facts of the first of these ids; returns of how many, as many rows are left for another transaction. */
+  /**
+   * Replaces the facts of the first of these ids; returns of how many, as many rows are left for
+   * another transaction.
+   */
   readonly replaceFacts: (source: FactSource, ids: readonly string[]) => Promise<number>
   /** Ids that rows or facts have, after this one ('' = from the beginning), in their order. */
   readonly listIds: (context: ProjectDb, after: string, limit: number) => Promise<string[]>
@@ -40,7 +52,9 @@ export function idsOf(stored: IdColumn, derived: IdColumn): FactDerivation['list
       return sql`select id from (select distinct ${id} as id from ${sql.table(table)}
         where project_id = ${project} and ${id} > ${after} order by ${id} limit ${limit}) as listed`
     })
-    const ids = await sql<{ id: string }>`${rows} union ${facts} order by id limit ${limit}`.execute(db)
+    const ids = await sql<{
+      id: string
+    }>`${rows} union ${facts} order by id limit ${limit}`.execute(db)
     return ids.rows.map(({ id }) => id)
   }
 }
@@ -73,10 +87,16 @@ export async function insertRows<T extends AnalyticsTable>(
   rows: readonly AnalyticsRow<T>[],
 ): Promise<void> {
   const spec: TableSpec = analyticsTables[table]
-  const columns = Object.entries(spec.columns).map(([name, [type]]) => ({ name, type: plainType[type] }))
+  const columns = Object.entries(spec.columns).map(([name, [type]]) => ({
+    name,
+    type: plainType[type],
+  }))
   // Texts come from the mirror, so they are encoded already.
   const types = new Map(columns.map(({ name, type }) => [name, type]))
-  const encode = (row: Readonly<Record<string, string | number | boolean | null>>, name: string) => {
+  const encode = (
+    row: Readonly<Record<string, string | number | boolean | null>>,
+    name: string,
+  ) => {
     const value = row[name] ?? null
     if (types.get(name) === 'utc_time' && typeof value === 'number') return rfc3339(value)
     return typeof value === 'boolean' && kind === 'sqlite' ? Number(value) : value
@@ -92,16 +112,28 @@ export async function insertRows<T extends AnalyticsTable>(
   const insert = `insert into ${table} (${columns.map(({ name }) => name).join(', ')}) values `
   const values = `(${columns.map(() => '?').join(', ')})`
   for (const batch of batchesOf(rows, rowsPerStatement[0])) {
-    const parameters = batch.flatMap((row) => [project, ...columns.slice(1).map(({ name }) => encode(row, name))])
-    await db.executeQuery(CompiledQuery.raw(insert + batch.map(() => values).join(', '), parameters))
+    const parameters = batch.flatMap((row) => [
+      project,
+      ...columns.slice(1).map(({ name }) => encode(row, name)),
+    ])
+    await db.executeQuery(
+      CompiledQuery.raw(insert + batch.map(() => values).join(', '), parameters),
+    )
   }
 }
 
 /** Deletes the project's rows whose `column` has one of these values. */
-export async function deleteRows(trx: ProjectDb, table: AnalyticsTable, column: string, values: readonly string[]) {
+export async function deleteRows(
+  trx: ProjectDb,
+  table: AnalyticsTable,
+  column: string,
+  values: readonly string[],
+) {
   const { db, kind, project } = trx
   const hasValue = sql`${sql.ref(column)} ${inList(kind, values)}`
-  await sql`delete from ${sql.table(table)} where project_id = ${project} and ${hasValue}`.execute(db)
+  await sql`delete from ${sql.table(table)} where project_id = ${project} and ${hasValue}`.execute(
+    db,
+  )
 }
 
 /** Replaces all of the project's rows. */

@@ -1,4 +1,7 @@
-/** From what the facts of a project were derived, how far a rebuild of them has come, and what is left. */
+/**
+ * From what the facts of a project were derived, how far a rebuild of them has come, and what is
+ * left.
+ */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
@@ -10,14 +13,19 @@ import { parseTime, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { pageFieldOf } from '../core/visits.ts'
 
-/** The settings of a project on which its facts, calendar and targets depend. `search`: whether words are indexed, too. */
+/**
+ * The settings of a project on which its facts, calendar and targets depend. `search`: whether
+ * words are indexed, too.
+ */
 export type FactsSettings = {
   readonly timeZone: string
   readonly analytics: AnalyticsSettings
   readonly search?: boolean
 }
 
-/** How far a rebuild has come: `after` is the id that it reached, '' at the beginning of the kind. */
+/**
+ * How far a rebuild has come: `after` is the id that it reached, '' at the beginning of the kind.
+ */
 export type RebuildPosition = { readonly kind: FactKind; readonly after: string }
 
 /** Where a rebuild begins. */
@@ -25,11 +33,20 @@ export const firstPosition: RebuildPosition = { kind: factKinds[0], after: '' }
 
 /** `rebuild`: null = no rebuild is under way. */
 export async function readFactsState({ db, project }: ProjectDb) {
-  const row = await db.selectFrom('facts_state').selectAll().where('project_id', '=', project).executeTakeFirst()
+  const row = await db
+    .selectFrom('facts_state')
+    .selectAll()
+    .where('project_id', '=', project)
+    .executeTakeFirst()
   if (row === undefined) return null
   const { version, fingerprint, rebuilt_to: rebuiltTo } = row
   const mirroredSince = parseTime(row.mirrored_since) ?? 0
-  return { mirroredSince, version, fingerprint, rebuild: rebuiltTo === null ? null : parsePosition(rebuiltTo) }
+  return {
+    mirroredSince,
+    version,
+    fingerprint,
+    rebuild: rebuiltTo === null ? null : parsePosition(rebuiltTo),
+  }
 }
 
 /** '' or anything unknown: from the beginning. */
@@ -39,12 +56,22 @@ function parsePosition(text: string): RebuildPosition {
   return kind === undefined ? firstPosition : { kind, after: after.join(' ') }
 }
 
-export async function writeRebuildPosition({ db, project }: ProjectDb, position: RebuildPosition | null) {
+export async function writeRebuildPosition(
+  { db, project }: ProjectDb,
+  position: RebuildPosition | null,
+) {
   const rebuilt_to = position === null ? null : `${position.kind} ${position.after}`
-  await db.updateTable('facts_state').set({ rebuilt_to }).where('project_id', '=', project).execute()
+  await db
+    .updateTable('facts_state')
+    .set({ rebuilt_to })
+    .where('project_id', '=', project)
+    .execute()
 }
 
-/** The row of a project whose first sync run has just been made. It is written once: runs are deleted some day. */
+/**
+ * The row of a project whose first sync run has just been made. It is written once: runs are
+ * deleted some day.
+ */
 export async function createFactsState({ db, project, clock, typed }: ProjectDb): Promise<void> {
   await sql`
     insert into facts_state (project_id, mirrored_since, version, fingerprint, time_zone, personal_data)
@@ -54,7 +81,10 @@ export async function createFactsState({ db, project, clock, typed }: ProjectDb)
     on conflict do nothing`.execute(db)
 }
 
-/** Raise it with every change of a definition or of the columns of the facts, and of the words that can be searched. */
+/**
+ * Raise it with every change of a definition or of the columns of the facts, and of the words that
+ * can be searched.
+ */
 export const factsVersion = 4
 
 /** Countries change their clocks: a newer version of Node may know other offsets of these years. */
@@ -63,9 +93,13 @@ const watchedYears = [Date.UTC(2020, 0, 1) / 1000, Date.UTC(2032, 0, 1) / 1000] 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
 /**
- * Of the facts alone, and of everything: only views use targets, calls and personal data but for pages, and need no rebuild.
+ * Of the facts alone, and of everything: only views use targets, calls and personal data but for
+ * pages, and need no rebuild.
  */
-export function fingerprintsOf({ timeZone, analytics, search = true }: FactsSettings, version = factsVersion) {
+export function fingerprintsOf(
+  { timeZone, analytics, search = true }: FactsSettings,
+  version = factsVersion,
+) {
   const { roles, hours, holidays, visitGapSeconds, availabilityHoldSeconds, fields } = analytics
   const { targets, calls, personalData } = analytics
   const read = { ...fields, activityPage: pageFieldOf(analytics) }
@@ -86,13 +120,19 @@ export function fingerprintsOf({ timeZone, analytics, search = true }: FactsSett
   return { facts, all: `${facts} ${hashOf(JSON.stringify([targets, calls, personalData]))}` }
 }
 
-/** No rebuild is under way, nor the first derivation still to come: what changed since is of the last sync only. */
+/**
+ * No rebuild is under way, nor the first derivation still to come: what changed since is of the
+ * last sync only.
+ */
 export async function isDerived(context: ProjectDb): Promise<boolean> {
   const state = await readFactsState(context)
   return state !== null && state.fingerprint !== '' && state.rebuild === null
 }
 
-/** The conversations that changed, and those that a rebuild has not reached, each once; `isRebuild`: one is under way. */
+/**
+ * The conversations that changed, and those that a rebuild has not reached, each once; `isRebuild`:
+ * one is under way.
+ */
 export async function countPendingConversations(context: ProjectDb) {
   const { db, project } = context
   const state = await readFactsState(context)

@@ -1,4 +1,7 @@
-/** Lets a role of Postgres read the objects for analysts. Rights and not a schema: names stay the same as in SQLite. */
+/**
+ * Lets a role of Postgres read the objects for analysts. Rights and not a schema: names stay the
+ * same as in SQLite.
+ */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { UserError } from '../../values/user-error.ts'
@@ -15,12 +18,23 @@ export type GrantReport = {
   readonly otherReadable: readonly string[]
 }
 
-/** New objects of a later version need another grant. Rights that the role has already are left as they are. */
-export async function grantToAnalyst(db: Db, kind: DatabaseKind, role: string): Promise<GrantReport> {
+/**
+ * New objects of a later version need another grant. Rights that the role has already are left as
+ * they are.
+ */
+export async function grantToAnalyst(
+  db: Db,
+  kind: DatabaseKind,
+  role: string,
+): Promise<GrantReport> {
   if (kind === 'sqlite') {
     const next =
       "give analysts a file that holds only what is for them: `deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db`"
-    throw cannotGrant(role, 'SQLite has no roles: whoever can read the file can read all of it', next)
+    throw cannotGrant(
+      role,
+      'SQLite has no roles: whoever can read the file can read all of it',
+      next,
+    )
   }
   return db.transaction().execute(async (trx) => {
     // Another process may be replacing the views.
@@ -43,16 +57,21 @@ export async function grantToAnalyst(db: Db, kind: DatabaseKind, role: string): 
 }
 
 /**
- * Exact: Postgres would cut a long name to 63 bytes, and take `"public"` for everybody although it is quoted. No role can
- * have that name.
+ * Exact: Postgres would cut a long name to 63 bytes, and take `"public"` for everybody although it
+ * is quoted. No role can have that name.
  */
 async function roleExists(trx: Db, role: string): Promise<boolean> {
   if (role.includes('\0')) return false
-  const { rows } = await sql`select 1 from pg_roles where cast(rolname as text) = ${role}`.execute(trx)
+  const { rows } = await sql`select 1 from pg_roles where cast(rolname as text) = ${role}`.execute(
+    trx,
+  )
   return rows.length > 0
 }
 
-/** What else the role can read: by default privileges, as a member of another role, or because it owns it. */
+/**
+ * What else the role can read: by default privileges, as a member of another role, or because it
+ * owns it.
+ */
 async function listOtherReadable(trx: Db, role: string): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c

@@ -1,11 +1,17 @@
 /**
- * The facts of one project: derived again where rows of the mirror changed, and rebuilt as a whole when the settings or
- * the definitions did. Several processes may do this at once: each step is a transaction under the project's write lock,
- * which notes how far it came, so whoever continues a rebuild begins there.
+ * The facts of one project: derived again where rows of the mirror changed, and rebuilt as a whole
+ * when the settings or the definitions did. Several processes may do this at once: each step is a
+ * transaction under the project's write lock, which notes how far it came, so whoever continues a
+ * rebuild begins there.
  */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { FactKind } from '../../mirror/mirror.ts'
-import { factKinds, findPendingKind, listPendingFacts, removePendingFacts } from '../../mirror/sql/pending-facts.ts'
+import {
+  factKinds,
+  findPendingKind,
+  listPendingFacts,
+  removePendingFacts,
+} from '../../mirror/sql/pending-facts.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { retryAllMethods } from '../../warehouse/retry.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
@@ -44,7 +50,10 @@ export function createProjectFacts(context: ProjectDb, settings: FactsSettings) 
   const calendar = createCalendar({ ...settings.analytics, timeZone: settings.timeZone })
   const work = { ...context, settings, calendar }
   return retryAllMethods(context.retry, {
-    /** Derives what is pending, and continues a rebuild or begins the one that changed settings ask for. */
+    /**
+     * Derives what is pending, and continues a rebuild or begins the one that changed settings ask
+     * for.
+     */
     refresh: async (options: FactsOptions = {}) => {
       await applySettings(context, settings)
       return deriveAll(work, options)
@@ -65,7 +74,10 @@ async function beginRebuild(trx: ProjectDb, settings: FactsSettings): Promise<vo
   await writeRebuildPosition(trx, firstPosition)
 }
 
-/** How the facts differ from those of this version and of these settings; `settings`: only in what no fact depends on. */
+/**
+ * How the facts differ from those of this version and of these settings; `settings`: only in what
+ * no fact depends on.
+ */
 function outdatedBy(state: Awaited<ReturnType<typeof readFactsState>>, settings: FactsSettings) {
   if (state === null) return 'everything'
   const { facts, all } = fingerprintsOf(settings)
@@ -79,7 +91,11 @@ function outdatedBy(state: Awaited<ReturnType<typeof readFactsState>>, settings:
 /** Writes what the facts do not depend on, and begins a rebuild of the rest. */
 async function applySettings(context: ProjectDb, settings: FactsSettings): Promise<void> {
   const outdated = outdatedBy(await readFactsState(context), settings)
-  if (outdated === 'newer version' || (outdated === 'nothing' && (await isCalendarComplete(context)))) return
+  if (
+    outdated === 'newer version' ||
+    (outdated === 'nothing' && (await isCalendarComplete(context)))
+  )
+    return
   await inTransaction(context, async (trx) => {
     if (outdated === 'nothing') return writeCalendar(trx, settings)
     await createFactsState(trx)
@@ -115,8 +131,8 @@ async function deriveAll(work: Work, { signal, onProgress }: FactsOptions) {
 const idsPerRefresh = 2000
 
 /**
- * One transaction. What is pending goes first, so that a rebuild does not delay it. `superseded`: a process with other
- * settings, or a newer version, derives the facts now, so this one must not.
+ * One transaction. What is pending goes first, so that a rebuild does not delay it. `superseded`: a
+ * process with other settings, or a newer version, derives the facts now, so this one must not.
  */
 async function deriveNext(work: Work): Promise<FactsStep | 'all done' | 'superseded'> {
   const kind = await findPendingKind(work)
@@ -126,7 +142,8 @@ async function deriveNext(work: Work): Promise<FactsStep | 'all done' | 'superse
     if (state === null || outdatedBy(state, work.settings) !== 'nothing') return 'superseded'
     const { analytics: settings, search: hasSearch = true } = work.settings
     const source = { ...trx, settings, hasSearch, mirroredSince: state.mirroredSince }
-    if (kind !== null) return derive(source, kind, await listPendingFacts(source, kind, idsPerRefresh))
+    if (kind !== null)
+      return derive(source, kind, await listPendingFacts(source, kind, idsPerRefresh))
     return state.rebuild === null ? 'all done' : rebuildNext(source, state.rebuild)
   })
 }
@@ -140,7 +157,10 @@ const derivations: Readonly<Record<FactKind, FactDerivation>> = {
 /** What one transaction derived. */
 type FactsStep = { readonly kind: FactKind; readonly ids: readonly string[] }
 
-async function rebuildNext(source: FactSource, { kind, after }: RebuildPosition): Promise<FactsStep> {
+async function rebuildNext(
+  source: FactSource,
+  { kind, after }: RebuildPosition,
+): Promise<FactsStep> {
   const { clear, listIds, idsPerRebuildStep } = derivations[kind]
   if (after === '') await clear?.(source)
   const step = await derive(source, kind, await listIds(source, after, idsPerRebuildStep))
@@ -151,8 +171,15 @@ async function rebuildNext(source: FactSource, { kind, after }: RebuildPosition)
   return step
 }
 
-/** Another process may have derived them meanwhile: none, then. The last of many ids are left for another transaction. */
-async function derive(source: FactSource, kind: FactKind, ids: readonly string[]): Promise<FactsStep> {
+/**
+ * Another process may have derived them meanwhile: none, then. The last of many ids are left for
+ * another transaction.
+ */
+async function derive(
+  source: FactSource,
+  kind: FactKind,
+  ids: readonly string[],
+): Promise<FactsStep> {
   const count = ids.length === 0 ? 0 : await derivations[kind].replaceFacts(source, ids)
   const derived = ids.slice(0, count)
   await removePendingFacts(source, kind, derived)

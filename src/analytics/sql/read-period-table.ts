@@ -1,4 +1,7 @@
-/** Reads the tables of the pages about a period, their charts, and the conversations behind a number. */
+/**
+ * Reads the tables of the pages about a period, their charts, and the conversations behind a
+ * number.
+ */
 import { sql } from 'kysely'
 import type { ProjectId } from '../../values/project.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -12,7 +15,10 @@ export type PeriodFilter = DateRange & { readonly agent: string | null }
 export type PeriodValue = string | number | null
 export type PeriodRow = Readonly<Record<string, PeriodValue>>
 
-/** `days`: of the charts, each with its `date`, those without anything left out. All numbers are of one moment. */
+/**
+ * `days`: of the charts, each with its `date`, those without anything left out. All numbers are of
+ * one moment.
+ */
 export type TableNumbers = {
   readonly rows: readonly PeriodRow[]
   readonly total: PeriodRow | null
@@ -20,7 +26,8 @@ export type TableNumbers = {
 }
 
 /**
- * Reads the facts from end to end: with indexes by date, a month would take half the time, and a year five times as long.
+ * Reads the facts from end to end: with indexes by date, a month would take half the time, and a
+ * year five times as long.
  */
 export function readPeriodTable(
   context: ProjectDb,
@@ -73,7 +80,10 @@ export type FactFilter = PeriodFilter & {
 }
 
 /** A condition on conversations `c` in `fct_conversation`. */
-export function conversationsOf(project: ProjectId, { table: name, column, key, ...filter }: FactFilter): string {
+export function conversationsOf(
+  project: ProjectId,
+  { table: name, column, key, ...filter }: FactFilter,
+): string {
   const { id, facts, counted }: PeriodTable = periodTables[name]
   const condition = column === null ? null : (counted[column] ?? null)
   const ofKey = Object.entries(key).map(([of, value]) => `cast(${of} as text) = ${quote(value)}`)
@@ -96,6 +106,7 @@ function quote(text: string): string {
 
 /** Columns under their names in camel case: `open_at_end` is `openAtEnd`. */
 export function columns(...names: readonly string[]) {
-  const inSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const inSnakeCase = (name: string) =>
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   return sql.join(names.map((name) => sql`${sql.ref(inSnakeCase(name))} as ${sql.id(name)}`))
 }

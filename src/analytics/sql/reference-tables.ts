@@ -1,4 +1,7 @@
-/** What analysts see of a project's settings: its calendar, targets, roles, and where its calls hold what. */
+/**
+ * What analysts see of a project's settings: its calendar, targets, roles, and where its calls hold
+ * what.
+ */
 import { sql } from 'kysely'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
 import { earliestTime } from '../../mirror/sql/mirror-state.ts'
@@ -17,7 +20,11 @@ export async function writeReferenceTables(trx: ProjectDb, settings: FactsSettin
   await replaceRows(trx, 'dim_sla', slaRows(analytics.targets))
   await writeCallFields(trx, analytics)
   // The settings may have changed: all known sender types get their roles.
-  await replaceRows(trx, 'dim_sender_type', senderTypeRows(await listSenderTypes(trx), analytics.roles))
+  await replaceRows(
+    trx,
+    'dim_sender_type',
+    senderTypeRows(await listSenderTypes(trx), analytics.roles),
+  )
   await sql`
     update facts_state set version = ${factsVersion}, fingerprint = ${fingerprintsOf(settings).all},
       time_zone = ${timeZone}, personal_data = ${analytics.personalData ? sql`true` : sql`false`}
@@ -28,22 +35,38 @@ export async function writeReferenceTables(trx: ProjectDb, settings: FactsSettin
  * What calls say about their visitor decides whose they are, so an erasure writes it, and each sync
  * before it stores calls; what else is shown of the settings may wait for the facts.
  */
-export async function updateCallFields(context: ProjectDb, { calls }: Pick<AnalyticsSettings, 'calls'>): Promise<void> {
+export async function updateCallFields(
+  context: ProjectDb,
+  { calls }: Pick<AnalyticsSettings, 'calls'>,
+): Promise<void> {
   if (!(await areCallFieldsStored(context, calls)))
     await inTransaction(context, (trx) => writeCallFields(trx, { calls }))
 }
 
-export function writeCallFields(trx: ProjectDb, { calls }: Pick<AnalyticsSettings, 'calls'>): Promise<void> {
+export function writeCallFields(
+  trx: ProjectDb,
+  { calls }: Pick<AnalyticsSettings, 'calls'>,
+): Promise<void> {
   return replaceRows(trx, 'call_fields', [calls])
 }
 
-async function areCallFieldsStored({ db, project }: ProjectDb, calls: AnalyticsSettings['calls']): Promise<boolean> {
-  const row = await db.selectFrom('call_fields').selectAll().where('project_id', '=', project).executeTakeFirst()
+async function areCallFieldsStored(
+  { db, project }: ProjectDb,
+  calls: AnalyticsSettings['calls'],
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('call_fields')
+    .selectAll()
+    .where('project_id', '=', project)
+    .executeTakeFirst()
   const stored: Readonly<Record<string, unknown>> = row ?? {}
   return row !== undefined && Object.entries(calls).every(([name, path]) => stored[name] === path)
 }
 
-export async function writeCalendar(trx: ProjectDb, { analytics, timeZone }: FactsSettings): Promise<void> {
+export async function writeCalendar(
+  trx: ProjectDb,
+  { analytics, timeZone }: FactsSettings,
+): Promise<void> {
   const range = await neededRange(trx)
   const rows = calendarRows({ ...analytics, timeZone }, range)
   await replaceRows(trx, 'zone_offsets', rows.zone_offsets)
@@ -51,7 +74,10 @@ export async function writeCalendar(trx: ProjectDb, { analytics, timeZone }: Fac
   await replaceRows(trx, 'dim_date', rows.dim_date)
 }
 
-/** Whether the calendar has the days of all rows, and those of the next year: a process may run for months. */
+/**
+ * Whether the calendar has the days of all rows, and those of the next year: a process may run for
+ * months.
+ */
 export async function isCalendarComplete(context: ProjectDb): Promise<boolean> {
   const { first, last } = await context.db
     .selectFrom('dim_date')
@@ -63,7 +89,9 @@ export async function isCalendarComplete(context: ProjectDb): Promise<boolean> {
   return isLongEnough && (parseTime(first) ?? Number.POSITIVE_INFINITY) <= from + daySeconds
 }
 
-/** Whole years from that of the earliest row, because a list of years without any row is of no use. */
+/**
+ * Whole years from that of the earliest row, because a list of years without any row is of no use.
+ */
 async function neededRange(context: ProjectDb): Promise<TimeSpan> {
   const now = Math.floor(context.clock() / 1000)
   const earliest = (await earliestTime(context)) ?? now
@@ -86,14 +114,19 @@ export function createSenderTypes({ roles }: Pick<AnalyticsSettings, 'roles'>) {
     },
     store: async (trx: ProjectDb) => {
       const senderTypes = [...seen].filter(({ length }) => length <= maxLength)
-      const known = new Set(await listSenderTypes(trx, sql`sender_type ${inList(trx.kind, senderTypes)}`))
+      const known = new Set(
+        await listSenderTypes(trx, sql`sender_type ${inList(trx.kind, senderTypes)}`),
+      )
       const added = senderTypes.filter((senderType) => !known.has(senderType))
       await insertRows(trx, 'dim_sender_type', senderTypeRows(added, roles))
     },
   }
 }
 
-async function listSenderTypes({ db, project }: ProjectDb, condition = sql`true`): Promise<string[]> {
+async function listSenderTypes(
+  { db, project }: ProjectDb,
+  condition = sql`true`,
+): Promise<string[]> {
   const { rows } = await sql<{ type: string }>`
     select sender_type as type from dim_sender_type where project_id = ${project} and ${condition}
     order by sender_type`.execute(db)

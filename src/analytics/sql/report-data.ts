@@ -15,8 +15,8 @@ import { describeDifference, readOpenQueue, serviceDifference } from './waiting.
 export type ReportData = NonNullable<Awaited<ReturnType<typeof readReportData>>>
 
 /**
- * From `dim_project`. Times are RFC 3339 text; that up to which conversations and messages, or calls, are complete is null
- * if they are not mirrored, or not read to the end yet.
+ * From `dim_project`. Times are RFC 3339 text; that up to which conversations and messages, or
+ * calls, are complete is null if they are not mirrored, or not read to the end yet.
  */
 type ReportProject = Readonly<
   Record<'timeZone' | 'mirroredSince', string> &
@@ -53,7 +53,11 @@ export function readReportData(
     const period = choosePeriod(today, readUntil < today ? readUntil : today)
     const within = sql`between ${period.from} and ${period.to}`
     const dayLength = sql`${epochSeconds(kind, 'ends_at')} - ${epochSeconds(kind, 'starts_at')}`
-    const [extent] = await read(sql<{ firstDate: LocalDate | null; firstCall: string | null; limitedDays: number }>`
+    const [extent] = await read(sql<{
+      firstDate: LocalDate | null
+      firstCall: string | null
+      limitedDays: number
+    }>`
       select (select min(created_date) from fct_conversation where ${ofProject}) as "firstDate",
         (select min(occurred_at) from calls where ${ofProject}) as "firstCall",
         (select count(*) from dim_date where ${ofProject} and date between ${period.before.from} and ${period.to}
@@ -78,7 +82,8 @@ export function readReportData(
         where w.project_id = ${project} and w.started_date ${within}
         group by d.weekday, w.started_hour order by d.weekday, w.started_hour`),
       queue: await readOpenQueue(read, project),
-      serviceDifference: (await read(serviceDifference(project))).map(describeDifference)[0] ?? null,
+      serviceDifference:
+        (await read(serviceDifference(project))).map(describeDifference)[0] ?? null,
       quality: await read(sql<QualityRow>`
         select what, meaning, rows_all as "all", rows_wrong as wrong from report_quality
         where ${ofProject} and rows_wrong > 0 order by what`),

@@ -1,6 +1,6 @@
 /**
- * What a report shows of its period and of the one before, by the definitions of the pages about a period. Medians are those
- * of all values of a period, never of medians of days.
+ * What a report shows of its period and of the one before, by the definitions of the pages about a
+ * period. Medians are those of all values of a period, never of medians of days.
  */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
@@ -21,14 +21,31 @@ export type ReportNumbers = Awaited<ReturnType<typeof readPeriods>>['current']
 
 /** Those of days add up to those of a period. */
 const countNames = [
-  ...(['started', 'incomplete', 'aiOnly', 'humanAndAi', 'waits', 'answeredByHuman', 'answeredByAi'] as const),
-  ...(['closedWithoutAnswer', 'ongoingWaits', 'visitorMessages', 'humanMessages', 'aiMessages'] as const),
+  ...([
+    'started',
+    'incomplete',
+    'aiOnly',
+    'humanAndAi',
+    'waits',
+    'answeredByHuman',
+    'answeredByAi',
+  ] as const),
+  ...([
+    'closedWithoutAnswer',
+    'ongoingWaits',
+    'visitorMessages',
+    'humanMessages',
+    'aiMessages',
+  ] as const),
   ...(['opened', 'reopenings', 'handlings'] as const),
 ]
 type Counts = Readonly<Record<(typeof countNames)[number], number>>
 
 export type DayLevels = Readonly<
-  { date: LocalDate } & Record<'openAtEnd' | 'waitingAtEnd' | 'humanAnswerMedianSeconds', number | null>
+  { date: LocalDate } & Record<
+    'openAtEnd' | 'waitingAtEnd' | 'humanAnswerMedianSeconds',
+    number | null
+  >
 >
 
 /** `any`: until a human or the AI answered. */
@@ -60,8 +77,12 @@ export async function readPeriods(
   const readPeriod = async (part: Part) => {
     const range = ranges[part]
     const daysOfPart = days.filter(({ date }) => date >= range.from && date <= range.to)
-    const sums = countNames.map((name) => [name, daysOfPart.reduce((sum, day) => sum + day[name], 0)])
-    const { openAtEnd = null, waitingAtEnd = null } = daysOfPart.findLast((day) => day.openAtEnd !== null) ?? {}
+    const sums = countNames.map((name) => [
+      name,
+      daysOfPart.reduce((sum, day) => sum + day[name], 0),
+    ])
+    const { openAtEnd = null, waitingAtEnd = null } =
+      daysOfPart.findLast((day) => day.openAtEnd !== null) ?? {}
     return {
       counts: Object.fromEntries(sums) as Counts,
       /** At the end of the last day that has begun; null = there is none. */
@@ -77,7 +98,10 @@ export async function readPeriods(
 }
 
 const messagesOf = (role: string) =>
-  [kind.count(`of the role ${role}`), `sum(case when role = '${role}' then messages else 0 end)`] as const
+  [
+    kind.count(`of the role ${role}`),
+    `sum(case when role = '${role}' then messages else 0 end)`,
+  ] as const
 
 /** What a report shows of `report_day`, and more of its conversations and messages. */
 const { conversations, waits, answers, backlog } = daySources
@@ -108,18 +132,32 @@ function readDays(read: SnapshotReader, within: Within, today: LocalDate) {
     from (${sql.raw(dayQuery)}) days where ${sql.raw(where(within, '', 'date', null))} order by date`)
 }
 
-/** Answers count for the day on which they were given, and for the name on them. Those with the most messages come first. */
+/**
+ * Answers count for the day on which they were given, and for the name on them. Those with the most
+ * messages come first.
+ */
 function readAgents(read: SnapshotReader, within: Within) {
-  return read(sql<{ readonly name: string; readonly messages: number; readonly conversations: number } & Durations>`
+  return read(sql<
+    { readonly name: string; readonly messages: number; readonly conversations: number } & Durations
+  >`
     select agent_name as name, messages, conversations, answers, answer_median_seconds as "medianSeconds",
       answer_p90_seconds as "p90Seconds"
     from (${sql.raw(periodTables.agents.rows(within))}) agents where messages > 0 order by messages desc, agent_name`)
 }
 
-const noCalls = { calls: 0, callers: 0, withRecording: 0, withLength: 0, seconds: 0, medianSeconds: null }
+const noCalls = {
+  calls: 0,
+  callers: 0,
+  withRecording: 0,
+  withLength: 0,
+  seconds: 0,
+  medianSeconds: null,
+}
 
 async function readCalls(read: SnapshotReader, within: Within) {
-  const [total] = await read(sql<Record<keyof typeof noCalls, number> & { medianSeconds: Seconds | null }>`
+  const [total] = await read(sql<
+    Record<keyof typeof noCalls, number> & { medianSeconds: Seconds | null }
+  >`
     select ${columns(...Object.keys(noCalls))} from (${sql.raw(periodTables.calls.total(within))}) total`)
   return total ?? noCalls
 }
@@ -149,8 +187,14 @@ const answerKinds = [
 ] as const
 const hoursNames = ['all', 'business'] as const
 
-/** One statement for all kinds, by their numbers, so that the waits are read once and sorted fast. A kind without values has no row. */
-async function readResponseTimes(read: SnapshotReader, { current, before }: Readonly<Record<Part, Within>>) {
+/**
+ * One statement for all kinds, by their numbers, so that the waits are read once and sorted fast. A
+ * kind without values has no row.
+ */
+async function readResponseTimes(
+  read: SnapshotReader,
+  { current, before }: Readonly<Record<Part, Within>>,
+) {
   const arms = answerKinds.map(({ which, clock }, kind) => {
     const value = clock === 'human' ? 'human_seconds' : 'answer_seconds'
     const isFirst = `and not exists (select 1 from fct_wait e where e.project_id = w.project_id
@@ -158,10 +202,17 @@ async function readResponseTimes(read: SnapshotReader, { current, before }: Read
     return `select part, ${kind} as kind, ${value} as seconds, ${value.replace('_', '_business_')} as business_seconds
       from waits w where ${value} is not null ${which === 'first' ? isFirst : ''}`
   })
-  const [isCurrent, isBefore] = [where(current, 'w.', 'started_date', null), where(before, 'w.', 'started_date', null)]
+  const [isCurrent, isBefore] = [
+    where(current, 'w.', 'started_date', null),
+    where(before, 'w.', 'started_date', null),
+  ]
   const seconds = `(select part, kind, seconds from answers union all
       select part, kind + ${answerKinds.length}, business_seconds from answers where business_seconds is not null) w`
-  const query = percentilesOf({ groups: { part: 'w.part', kind: 'w.kind' }, value: 'w.seconds', from: seconds })
+  const query = percentilesOf({
+    groups: { part: 'w.part', kind: 'w.kind' },
+    value: 'w.seconds',
+    from: seconds,
+  })
   const rows = await read(sql<Durations & { readonly part: number; readonly kind: number }>`
     with waits as materialized (
       select w.project_id, w.conversation_id, w.wait_number, case when ${sql.raw(isCurrent)} then 0 else 1 end as part,

@@ -1,6 +1,7 @@
 /**
- * The index of words: one entry for each conversation, written together with its facts, so that both are as fresh as each
- * other and a rebuild of the facts fills it. Its numbers ascend with time, so that the newest conversations are found first.
+ * The index of words: one entry for each conversation, written together with its facts, so that
+ * both are as fresh as each other and a rebuild of the facts fills it. Its numbers ascend with
+ * time, so that the newest conversations are found first.
  */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
@@ -13,10 +14,17 @@ import { wordsOf } from '../core/search-words.ts'
 type Context = Pick<ProjectDb, 'db' | 'kind' | 'project'>
 
 /** A conversation that exists: when its last message was written, and what was written in it. */
-type IndexedConversation = { readonly id: string; readonly lastAt: EpochSeconds; readonly texts: readonly string[] }
+type IndexedConversation = {
+  readonly id: string
+  readonly lastAt: EpochSeconds
+  readonly texts: readonly string[]
+}
 
 /** For conversations without an entry. */
-export async function insertSearchEntries(context: Context, conversations: readonly IndexedConversation[]) {
+export async function insertSearchEntries(
+  context: Context,
+  conversations: readonly IndexedConversation[],
+) {
   if (conversations.length === 0) return
   const { db, kind, project } = context
   const numbers = await chooseNumbers(context, conversations)
@@ -27,11 +35,16 @@ export async function insertSearchEntries(context: Context, conversations: reado
   for (const { id, number, words } of entries) {
     const entry = { project_id: project, conversation_id: id, id: number }
     await db.insertInto('search_conversations').values(entry).execute()
-    await sql`insert into search_words (rowid, words) values (${number}, ${words.join(' ')})`.execute(db)
+    await sql`insert into search_words (rowid, words) values (${number}, ${words.join(' ')})`.execute(
+      db,
+    )
   }
 }
 
-export async function removeSearchEntries({ db, kind, project }: Context, ids: readonly string[]): Promise<void> {
+export async function removeSearchEntries(
+  { db, kind, project }: Context,
+  ids: readonly string[],
+): Promise<void> {
   if (ids.length === 0) return
   const entries = sql`from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`
   const key = sql.ref(kind === 'sqlite' ? 'rowid' : 'id')
@@ -58,12 +71,22 @@ async function insertAll({ db, kind, project }: Context, entries: readonly Entry
 const numbersPerSecond = 2 ** 20
 
 /** Free numbers by conversation: nearly always the first choice. */
-async function chooseNumbers({ db, project }: Context, conversations: readonly IndexedConversation[]) {
+async function chooseNumbers(
+  { db, project }: Context,
+  conversations: readonly IndexedConversation[],
+) {
   const chosen = new Map<number, string>()
-  let open = conversations.map(({ id, lastAt }) => ({ id, number: firstChoice(project, id, lastAt) }))
+  let open = conversations.map(({ id, lastAt }) => ({
+    id,
+    number: firstChoice(project, id, lastAt),
+  }))
   while (open.length > 0) {
     const numbers = open.map(({ number }) => number)
-    const rows = await db.selectFrom('search_conversations').select('id').where('id', 'in', numbers).execute()
+    const rows = await db
+      .selectFrom('search_conversations')
+      .select('id')
+      .where('id', 'in', numbers)
+      .execute()
     const taken = new Set(rows.map(({ id }) => Number(id)))
     const next: typeof open = []
     for (const { id, number } of open) {
@@ -82,6 +105,7 @@ export function lastMessageAt(number: number): string | null {
 }
 
 function firstChoice(project: ProjectId, id: string, lastAt: EpochSeconds): number {
-  const hash = createHash('sha256').update(`${project}\n${id}`).digest().readUInt32BE() % numbersPerSecond
+  const hash =
+    createHash('sha256').update(`${project}\n${id}`).digest().readUInt32BE() % numbersPerSecond
   return Math.max(0, lastAt) * numbersPerSecond + hash
 }

@@ -1,6 +1,7 @@
 /**
- * Creates the views for analysts, and replaces them when this version's differ from those of the database. Which views
- * deskmirror created, and from what SQL, is itself a view (`sync_views`), so that it cannot disagree with them.
+ * Creates the views for analysts, and replaces them when this version's differ from those of the
+ * database. Which views deskmirror created, and from what SQL, is itself a view (`sync_views`), so
+ * that it cannot disagree with them.
  */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
@@ -17,7 +18,10 @@ import { type AnalyticsView, describeColumn } from '../views/view-spec.ts'
 const registryName = 'sync_views'
 const views = Object.entries<AnalyticsView>(analyticsViews)
 
-/** For a transaction under the lock of migrations. Queries of BI tools on the views delay it until they end. */
+/**
+ * For a transaction under the lock of migrations. Queries of BI tools on the views delay it until
+ * they end.
+ */
 export async function updateAnalyticsViews(trx: Db, kind: DatabaseKind): Promise<void> {
   const existing = await listObjects(trx, kind)
   const created = existing.has(registryName) ? await readRegistry(trx) : new Map<string, string>()
@@ -67,7 +71,10 @@ function fingerprintOf(kind: DatabaseKind): string {
 }
 
 /** A view of the user that has the name of one of ours is never replaced. */
-function rejectForeignObjects(existing: ReadonlySet<string>, created: ReadonlyMap<string, string>): void {
+function rejectForeignObjects(
+  existing: ReadonlySet<string>,
+  created: ReadonlyMap<string, string>,
+): void {
   const foreign = views.find(([name]) => existing.has(name) && !created.has(name))
   if (foreign === undefined) return
   throw new UserError({
@@ -79,8 +86,8 @@ function rejectForeignObjects(existing: ReadonlySet<string>, created: ReadonlyMa
 }
 
 /**
- * Postgres: views keep the rights that were granted on them, and views of users that read them, as long as their columns
- * stay. Else they are to be created anew: false.
+ * Postgres: views keep the rights that were granted on them, and views of users that read them, as
+ * long as their columns stay. Else they are to be created anew: false.
  */
 async function replaceViews(trx: Db, kind: DatabaseKind, old: readonly string[]): Promise<boolean> {
   await sql`savepoint replacing`.execute(trx)
@@ -101,13 +108,29 @@ async function replaceViews(trx: Db, kind: DatabaseKind, old: readonly string[])
 
 type Create = 'create view' | 'create or replace view'
 
-async function createViews(trx: Db, kind: DatabaseKind, create: Create, list = views, without?: string): Promise<void> {
+async function createViews(
+  trx: Db,
+  kind: DatabaseKind,
+  create: Create,
+  list = views,
+  without?: string,
+): Promise<void> {
   for (const [name, view] of list)
-    await sql`${sql.raw(create)} ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view, without))}`.execute(trx)
+    await sql`${sql.raw(create)} ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view, without))}`.execute(
+      trx,
+    )
 }
 
-/** Shows the columns that a mirrored table has now in the view of its rows. `without`: a column about to be widened. */
-export async function showDiscoveredColumns(trx: Db, kind: DatabaseKind, table: string, without?: string) {
+/**
+ * Shows the columns that a mirrored table has now in the view of its rows. `without`: a column
+ * about to be widened.
+ */
+export async function showDiscoveredColumns(
+  trx: Db,
+  kind: DatabaseKind,
+  table: string,
+  without?: string,
+) {
   const shown = views.filter(([, { discovers }]) => discovers === table)
   if (kind === 'postgres') return createViews(trx, kind, 'create or replace view', shown, without)
   for (const [name] of shown) await sql`drop view if exists ${sql.table(name)}`.execute(trx)
@@ -122,12 +145,17 @@ async function dropViews(trx: Db, names: readonly string[]): Promise<void> {
 const invalidTableDefinition = '42P16'
 const dependentObjectsStillExist = '2BP01'
 
-const hasCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code
+const hasCode = (error: unknown, code: string) =>
+  error instanceof Error && 'code' in error && error.code === code
 
-/** A view of a user that reads a view of ours stops it from being dropped. Returns other errors as they are. */
+/**
+ * A view of a user that reads a view of ours stops it from being dropped. Returns other errors as
+ * they are.
+ */
 export function explainDependentView(error: unknown): unknown {
   if (!hasCode(error, dependentObjectsStillExist)) return error
-  const detail = error instanceof Error && 'detail' in error ? String(error.detail) : 'another view reads it'
+  const detail =
+    error instanceof Error && 'detail' in error ? String(error.detail) : 'another view reads it'
   return new UserError(
     {
       what: 'cannot replace or drop what another view reads',
@@ -141,19 +169,28 @@ export function explainDependentView(error: unknown): unknown {
 
 async function createRegistry(trx: Db, fingerprint: string): Promise<void> {
   const rows = views.map(([name]) => `select '${name}' as name, '${fingerprint}' as fingerprint`)
-  await sql`create view ${sql.table(registryName)} as ${sql.raw(rows.join(' union all '))}`.execute(trx)
+  await sql`create view ${sql.table(registryName)} as ${sql.raw(rows.join(' union all '))}`.execute(
+    trx,
+  )
 }
 
 async function writeViewComments(trx: Db): Promise<void> {
   const objects = analyticsObjects
     .filter(({ type }) => type === 'view')
     .map(({ name, note, caveat, columns }) => {
-      const notes = Object.entries(columns).map(([column, described]) => [column, describeColumn(described)])
+      const notes = Object.entries(columns).map(([column, described]) => [
+        column,
+        describeColumn(described),
+      ])
       const text = caveat === null ? note : `${note} ${caveat}`
       return { type: 'view' as const, name, note: text, columns: Object.fromEntries(notes) }
     })
   const registry = {
-    ...{ type: 'view' as const, name: registryName, note: 'Which views deskmirror created, and from what.' },
+    ...{
+      type: 'view' as const,
+      name: registryName,
+      note: 'Which views deskmirror created, and from what.',
+    },
     columns: { name: 'name of the view', fingerprint: 'changes with the definitions of the views' },
   }
   await writeComments(trx, [...objects, registry])
@@ -166,17 +203,27 @@ async function writeMetabaseMetadata(trx: Db): Promise<void> {
 }
 
 /**
- * The SQL of a view, with the discovered columns of the mirrored table whose rows it shows. Each discovered column is a
- * text, so that it keeps its type when the column is widened. `without`: one that is about to be widened, which nothing
- * may depend on; null stands in for it.
+ * The SQL of a view, with the discovered columns of the mirrored table whose rows it shows. Each
+ * discovered column is a text, so that it keeps its type when the column is widened. `without`: one
+ * that is about to be widened, which nothing may depend on; null stands in for it.
  */
-async function viewSql(trx: Db, kind: DatabaseKind, view: AnalyticsView, without?: string): Promise<string> {
+async function viewSql(
+  trx: Db,
+  kind: DatabaseKind,
+  view: AnalyticsView,
+  without?: string,
+): Promise<string> {
   const select = view.select(sqlDialects[kind])
   if (view.discovers === undefined) return select
   const documented = tables[view.discovers].columns
-  const found = (await readColumns(trx, kind, view.discovers)).filter(({ name }) => !(name in documented))
+  const found = (await readColumns(trx, kind, view.discovers)).filter(
+    ({ name }) => !(name in documented),
+  )
   const shown = new Map(
-    found.map((column) => [column.name in view.columns ? `field_${column.name}` : column.name, column]),
+    found.map((column) => [
+      column.name in view.columns ? `field_${column.name}` : column.name,
+      column,
+    ]),
   )
   if (shown.size === 0) return select
   const columns = [...shown].map(([name, column]) => {
@@ -199,5 +246,7 @@ function asText(kind: DatabaseKind, { name, declared }: TableColumn): string {
       ? `to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
       : value
   if (declared === 'boolean') return `case ${value} when 1 then 'true' when 0 then 'false' end`
-  return declared === 'real' ? `case when ${value} is not null then printf('%.15g', ${value}) end` : value
+  return declared === 'real'
+    ? `case when ${value} is not null then printf('%.15g', ${value}) end`
+    : value
 }

@@ -28,8 +28,14 @@ async function replaceFacts(source: FactSource, ids: readonly string[]): Promise
   return ids.length
 }
 
-/** Entries that exist and have a time, in the order of their keys. `raw` is read only if it is known to name the page. */
-async function readActivity({ db, kind, project, settings }: FactSource, visitorIds: readonly string[]) {
+/**
+ * Entries that exist and have a time, in the order of their keys. `raw` is read only if it is known
+ * to name the page.
+ */
+async function readActivity(
+  { db, kind, project, settings }: FactSource,
+  visitorIds: readonly string[],
+) {
   const path = pageFieldOf(settings)
   const raw = path === null ? sql`null` : kind === 'sqlite' ? sql`raw` : sql`raw::text`
   const { rows } = await sql<{ visitorId: string; at: EpochSeconds; raw: string | null }>`

@@ -1,4 +1,7 @@
-/** Who waits for an answer now. Whatever says so, a page or a report, reads it here, as people do in `report_open`. */
+/**
+ * Who waits for an answer now. Whatever says so, a page or a report, reads it here, as people do in
+ * `report_open`.
+ */
 import { sql } from 'kysely'
 import { formatCount } from '../../values/format.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -19,7 +22,10 @@ export type OpenQueue = {
     readonly conversationId: string
     /** Or else the address; null: neither is known, or the settings leave them out. */
     readonly visitorName: string | null
-    /** The id of the assigned agent, or the name that more than half of their conversations end with. */
+    /**
+     * The id of the assigned agent, or the name that more than half of their conversations end
+     * with.
+     */
     readonly agent: string | null
     readonly waitingSince: string
     readonly waitingSeconds: Seconds
@@ -45,8 +51,8 @@ export async function readOpenQueue(read: SnapshotReader, project: ProjectId): P
 }
 
 /**
- * In how many of the conversations that wait the service's `waitingSince` says otherwise, and how many more wait only by it:
- * its documentation does not say when it changes.
+ * In how many of the conversations that wait the service's `waitingSince` says otherwise, and how
+ * many more wait only by it: its documentation does not say when it changes.
  */
 type ServiceDifference = { readonly otherwise: number; readonly onlyService: number }
 

@@ -5,12 +5,25 @@ import type { SqlDialect } from '../views/sql-dialect.ts'
 import { completeWaits } from '../views/waits.ts'
 
 /**
- * What the values of a column are. `day`: a date of the project, on the x-axis. `category`: another label on the x-axis.
- * `series`: names the line that a row belongs to. `mean`: a number with a fraction.
+ * What the values of a column are. `day`: a date of the project, on the x-axis. `category`: another
+ * label on the x-axis. `series`: names the line that a row belongs to. `mean`: a number with a
+ * fraction.
  */
-export type ChartColumnKind = 'day' | 'category' | 'series' | 'text' | 'count' | 'mean' | 'seconds' | 'share'
+export type ChartColumnKind =
+  | 'day'
+  | 'category'
+  | 'series'
+  | 'text'
+  | 'count'
+  | 'mean'
+  | 'seconds'
+  | 'share'
 
-export type ChartColumn = { readonly kind: ChartColumnKind; readonly title: string; readonly isNullable?: true }
+export type ChartColumn = {
+  readonly kind: ChartColumnKind
+  readonly title: string
+  readonly isNullable?: true
+}
 
 /** Conditions in the terms of a tool, for a column of the project and for one of a local date. */
 export type ChartFilters = {
@@ -55,14 +68,30 @@ const answersOfAgents = ({ project, days }: ChartFilters) =>
         where w.human_seconds is not null and ${project('w.project_id')} and ${days('w.human_answered_date')}`,
   })
 
-const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'].map((name, n) => `when ${n + 1} then '${name}'`)
+const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'].map(
+  (name, n) => `when ${n + 1} then '${name}'`,
+)
 
 const columnOf =
   (kind: ChartColumnKind) =>
-  (title: string, nullable: Pick<ChartColumn, 'isNullable'> = {}): ChartColumn => ({ kind, title, ...nullable })
+  (title: string, nullable: Pick<ChartColumn, 'isNullable'> = {}): ChartColumn => ({
+    kind,
+    title,
+    ...nullable,
+  })
 const orNull = { isNullable: true } as const
-const [day, category, series, text] = [columnOf('day'), columnOf('category'), columnOf('series'), columnOf('text')]
-const [count, mean, seconds, share] = [columnOf('count'), columnOf('mean'), columnOf('seconds'), columnOf('share')]
+const [day, category, series, text] = [
+  columnOf('day'),
+  columnOf('category'),
+  columnOf('series'),
+  columnOf('text'),
+]
+const [count, mean, seconds, share] = [
+  columnOf('count'),
+  columnOf('mean'),
+  columnOf('seconds'),
+  columnOf('share'),
+]
 
 /** By the names that the tools know them by: a chart keeps its name. */
 export const charts = {

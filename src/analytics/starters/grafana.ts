@@ -5,8 +5,8 @@ import { sqlDialects } from '../views/sql-dialect.ts'
 import { type ChartColumnKind, type ChartFilters, charts, type StarterChart } from './charts.ts'
 
 /**
- * Days of the time range as text, which both databases compare with a date. `$__timeFilter` compares times: it would lose
- * hours at both ends, as dates are those of the project.
+ * Days of the time range as text, which both databases compare with a date. `$__timeFilter`
+ * compares times: it would lose hours at both ends, as dates are those of the project.
  */
 const filters: ChartFilters = {
   project: (column) => `${column} = \${project:sqlstring}`,
@@ -19,7 +19,11 @@ const dataSources = {
   sqlite: { type: 'frser-sqlite-datasource', uid: 'deskmirror-sqlite' },
 } as const
 
-const units: Readonly<Partial<Record<ChartColumnKind, string>>> = { seconds: 's', share: 'percentunit', mean: 'none' }
+const units: Readonly<Partial<Record<ChartColumnKind, string>>> = {
+  seconds: 's',
+  share: 'percentunit',
+  mean: 'none',
+}
 const panelTypes = { table: 'table', line: 'timeseries', bar: 'barchart' } as const
 
 export function grafanaDashboard(kind: DatabaseKind): unknown {
@@ -33,11 +37,13 @@ export function grafanaDashboard(kind: DatabaseKind): unknown {
   return {
     uid: `deskmirror-${kind}`,
     title: 'Support (deskmirror)',
-    description: 'Made by `node build/starters.ts`: save a copy under another name before you change it.',
+    description:
+      'Made by `node build/starters.ts`: save a copy under another name before you change it.',
     tags: ['deskmirror'],
     schemaVersion: 39,
     editable: true,
-    // Dates are those of the project. Drawn in the zone of a browser they could move to another day.
+    // Dates are those of the project. Drawn in the zone of a browser they could move to another
+    // day.
     timezone: 'utc',
     time: { from: 'now-90d', to: 'now' },
     refresh: '5m',
@@ -54,7 +60,10 @@ function panel(kind: DatabaseKind, chart: StarterChart, index: number): unknown 
     type: panelTypes[chart.visualisation],
     datasource: dataSources[kind],
     gridPos: { x: (index % 2) * 12, y: Math.floor(index / 2) * 9, w: 12, h: 9 },
-    fieldConfig: { defaults: panelDefaults(chart), overrides: Object.entries(chart.columns).map(columnOverride) },
+    fieldConfig: {
+      defaults: panelDefaults(chart),
+      overrides: Object.entries(chart.columns).map(columnOverride),
+    },
     options: panelOptions(chart),
     targets: [target(kind, chart)],
   }
@@ -67,7 +76,10 @@ function panelDefaults({ visualisation, columns }: StarterChart): unknown {
   return { custom: {}, min: 0, ...(unit === undefined ? {} : { unit }) }
 }
 
-function columnOverride([name, { kind, title }]: [string, StarterChart['columns'][string]]): unknown {
+function columnOverride([name, { kind, title }]: [
+  string,
+  StarterChart['columns'][string],
+]): unknown {
   const unit = units[kind]
   return {
     matcher: { id: 'byName', options: name },
@@ -93,13 +105,27 @@ function target(kind: DatabaseKind, chart: StarterChart): unknown {
   const isSeries = chart.visualisation === 'line'
   const common = { refId: 'A', datasource: dataSources[kind] }
   if (kind === 'postgres') {
-    return { ...common, rawSql: query, rawQuery: true, editorMode: 'code', format: isSeries ? 'time_series' : 'table' }
+    return {
+      ...common,
+      rawSql: query,
+      rawQuery: true,
+      editorMode: 'code',
+      format: isSeries ? 'time_series' : 'table',
+    }
   }
   const queryType = isSeries ? 'time series' : 'table'
-  return { ...common, queryText: query, rawQueryText: query, queryType, timeColumns: isSeries ? ['time'] : [] }
+  return {
+    ...common,
+    queryText: query,
+    rawQueryText: query,
+    queryType,
+    timeColumns: isSeries ? ['time'] : [],
+  }
 }
 
-/** A line begins with a column `time`; the days of a bar chart are text, so that no zone moves them. */
+/**
+ * A line begins with a column `time`; the days of a bar chart are text, so that no zone moves them.
+ */
 function grafanaQuery(kind: DatabaseKind, chart: StarterChart): string {
   const query = chart.select(sqlDialects[kind], filters).trim()
   const [first = '', ...rest] = Object.keys(chart.columns)

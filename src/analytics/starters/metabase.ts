@@ -6,14 +6,17 @@ import { sqlDialects } from '../views/sql-dialect.ts'
 import { type ChartFilters, charts, type StarterChart } from './charts.ts'
 
 /**
- * Metabase removes what is in double brackets where a filter is empty: then the last 90 days count, in UTC until tomorrow, as
- * the local day may be one later. In SQLite it passes a day as `YYYY-MM-DD`, so dates can be compared with it, and times
- * cannot; `coalesce` needs two arguments. The project always has a value, which the setup finds: a subquery instead would
- * keep SQLite from filtering within views.
+ * Metabase removes what is in double brackets where a filter is empty: then the last 90 days count,
+ * in UTC until tomorrow, as the local day may be one later. In SQLite it passes a day as
+ * `YYYY-MM-DD`, so dates can be compared with it, and times cannot; `coalesce` needs two arguments.
+ * The project always has a value, which the setup finds: a subquery instead would keep SQLite from
+ * filtering within views.
  */
 function filtersOf(kind: DatabaseKind): ChartFilters {
   const [first, last] =
-    kind === 'sqlite' ? ["date('now', '-90 days')", "date('now', '+1 day')"] : ['current_date - 90', 'current_date + 1']
+    kind === 'sqlite'
+      ? ["date('now', '-90 days')", "date('now', '+1 day')"]
+      : ['current_date - 90', 'current_date + 1']
   return {
     project: (column) => `${column} = {{project}}`,
     days: (column) =>
@@ -35,18 +38,25 @@ export function metabaseQuery(kind: DatabaseKind, chart: StarterChart): string {
 export function metabaseDashboard(): unknown {
   return {
     name: 'Support (deskmirror)',
-    description: 'Made by deploy/metabase/setup.ts, which overwrites changes: save a copy before you change it.',
+    description:
+      'Made by deploy/metabase/setup.ts, which overwrites changes: save a copy before you change it.',
     parameters: metabaseParameters.map(({ id, name, slug, type }) => ({ id, name, slug, type })),
     cards: Object.values<StarterChart>(charts).map(card),
     // Which column leads to which, for tables that Metabase has found: views have no foreign keys.
     relations: analystObjects.flatMap((object) =>
-      relationsOf(object).map(({ sharesProject: _, ...relation }) => ({ table: object.name, ...relation })),
+      relationsOf(object).map(({ sharesProject: _, ...relation }) => ({
+        table: object.name,
+        ...relation,
+      })),
     ),
   }
 }
 
 function card(chart: StarterChart, index: number): unknown {
-  const queries = { postgres: metabaseQuery('postgres', chart), sqlite: metabaseQuery('sqlite', chart) }
+  const queries = {
+    postgres: metabaseQuery('postgres', chart),
+    sqlite: metabaseQuery('sqlite', chart),
+  }
   const used = metabaseParameters.filter(({ slug }) => queries.sqlite.includes(`{{${slug}}}`))
   return {
     name: chart.title,
@@ -56,10 +66,19 @@ function card(chart: StarterChart, index: number): unknown {
     templateTags: Object.fromEntries(
       used.map(({ id, name, slug, tag }) => [
         slug,
-        { id, name: slug, 'display-name': name, type: tag, ...(slug === 'project' ? { required: true } : {}) },
+        {
+          id,
+          name: slug,
+          'display-name': name,
+          type: tag,
+          ...(slug === 'project' ? { required: true } : {}),
+        },
       ]),
     ),
-    parameterMappings: used.map(({ id, slug }) => ({ parameter_id: id, target: ['variable', ['template-tag', slug]] })),
+    parameterMappings: used.map(({ id, slug }) => ({
+      parameter_id: id,
+      target: ['variable', ['template-tag', slug]],
+    })),
     visualizationSettings: settingsOf(chart),
     // Metabase's grid has 24 columns.
     position: { row: Math.floor(index / 2) * 7, col: (index % 2) * 12, size_x: 12, size_y: 7 },
@@ -69,12 +88,14 @@ function card(chart: StarterChart, index: number): unknown {
 function settingsOf({ visualisation, columns }: StarterChart): unknown {
   const names = Object.keys(columns)
   const settings = Object.entries(columns).map(([name, { kind, title }]) => {
-    const format = kind === 'share' ? { number_style: 'percent' } : kind === 'seconds' ? { suffix: ' s' } : {}
+    const format =
+      kind === 'share' ? { number_style: 'percent' } : kind === 'seconds' ? { suffix: ' s' } : {}
     return [JSON.stringify(['name', name]), { column_title: title, ...format }]
   })
   const column_settings = Object.fromEntries(settings)
   if (visualisation === 'table') return { column_settings }
-  const isMetric = (name: string) => !['day', 'category', 'series'].includes(columns[name]?.kind ?? '')
+  const isMetric = (name: string) =>
+    !['day', 'category', 'series'].includes(columns[name]?.kind ?? '')
   return {
     column_settings,
     'graph.dimensions': names.filter((name) => !isMetric(name)),

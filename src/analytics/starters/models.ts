@@ -1,16 +1,27 @@
-/** The objects for analysts as sources of a dbt project, and as a data model of Cube on Postgres. */
+/**
+ * The objects for analysts as sources of a dbt project, and as a data model of Cube on Postgres.
+ */
 
 import type { ColumnType } from '../../../schema/column-types.ts'
-import { type AnalyticsObject, analystObjects, relationOf, relationsOf } from '../views/all-views.ts'
+import {
+  type AnalyticsObject,
+  analystObjects,
+  relationOf,
+  relationsOf,
+} from '../views/all-views.ts'
 import type { ViewColumn } from '../views/view-spec.ts'
 import { describeColumn } from '../views/view-spec.ts'
 
 /**
- * Relations that may rightly lead nowhere: a conversation outlives its visitor, an agent is listed only if a human wrote in a
- * conversation of the agent, and a target may begin before the calendar.
+ * Relations that may rightly lead nowhere: a conversation outlives its visitor, an agent is listed
+ * only if a human wrote in a conversation of the agent, and a target may begin before the calendar.
  */
 export function mayLeadNowhere(object: string, target: string): boolean {
-  return target === 'dim_visitor' || target === 'dim_agent' || (object === 'dim_sla' && target === 'dim_date')
+  return (
+    target === 'dim_visitor' ||
+    target === 'dim_agent' ||
+    (object === 'dim_sla' && target === 'dim_date')
+  )
 }
 
 export function dbtSources(): unknown {
@@ -91,9 +102,10 @@ function describeDimension([name, column]: [string, ViewColumn]): unknown {
 }
 
 /**
- * A date as its noon in the time zone of the query: Cube knows no dates, and converts every time from UTC to that zone before
- * it groups by days. In no zone does the change of the clocks move noon to another date.
- * Source: cube-js/cube, packages/cubejs-schema-compiler (1.7.43) and issue 10166, read 2026-11-23.
+ * A date as its noon in the time zone of the query: Cube knows no dates, and converts every time
+ * from UTC to that zone before it groups by days. In no zone does the change of the clocks move
+ * noon to another date. Source: cube-js/cube, packages/cubejs-schema-compiler (1.7.43) and issue
+ * 10166, read 2026-11-23.
  */
 function noonOf(date: string): string {
   const noon = `(${date} + time '12:00')`
@@ -101,11 +113,18 @@ function noonOf(date: string): string {
 }
 
 /** Medians and states are dimensions only: no tool can combine them. */
-function describeMeasures(object: AnalyticsObject, [name, column]: [string, ViewColumn]): readonly unknown[] {
+function describeMeasures(
+  object: AnalyticsObject,
+  [name, column]: [string, ViewColumn],
+): readonly unknown[] {
   const { role, aggregation } = column
   const value = `{CUBE}.${name}`
   const description = describeColumn(column)
-  if (role === 'key' && name !== 'project_id' && !(object.key.length <= 2 && object.key.includes(name)))
+  if (
+    role === 'key' &&
+    name !== 'project_id' &&
+    !(object.key.length <= 2 && object.key.includes(name))
+  )
     return [{ name: `distinct_${name}`, sql: value, type: 'count_distinct', description }]
   if (role !== 'measure' || aggregation === 'none' || aggregation === 'distinct') return []
   if (aggregation === 'sum') {
@@ -115,10 +134,15 @@ function describeMeasures(object: AnalyticsObject, [name, column]: [string, View
   }
   const weight = aggregation.weightedBy.map((column) => `{CUBE}.${column}`).join(' + ')
   const mean = `sum(${value} * (${weight})) / nullif(sum(case when ${value} is not null then ${weight} end), 0)`
-  return [{ name: `mean_of_${name}`, sql: ofOneAlternative(object, mean), type: 'number', description }]
+  return [
+    { name: `mean_of_${name}`, sql: ofOneAlternative(object, mean), type: 'number', description },
+  ]
 }
 
-/** Null unless the rows agree in the columns to be filtered by: else they count the same things several times. */
+/**
+ * Null unless the rows agree in the columns to be filtered by: else they count the same things
+ * several times.
+ */
 function ofOneAlternative({ alternatives }: AnalyticsObject, aggregate: string): string {
   if (alternatives.length === 0) return aggregate
   const agree = alternatives.map((column) => `min({CUBE}.${column}) = max({CUBE}.${column})`)
@@ -126,8 +150,9 @@ function ofOneAlternative({ alternatives }: AnalyticsObject, aggregate: string):
 }
 
 /**
- * Cube knows one join between two cubes: of several columns that lead to one object the first counts. The name of a target
- * holds for several rows, which would multiply the rows that are joined with them.
+ * Cube knows one join between two cubes: of several columns that lead to one object the first
+ * counts. The name of a target holds for several rows, which would multiply the rows that are
+ * joined with them.
  */
 function joinsOf(object: AnalyticsObject): readonly unknown[] {
   const first = Map.groupBy(relationsOf(object), ({ target }) => target)

@@ -20,18 +20,29 @@ import { completeWaits } from './waits.ts'
 const agentColumns = {
   written: {
     messages: [kind.count('messages'), 'sum(w.messages)'],
-    conversations: [kind.distinct('conversations that the agent wrote in'), 'count(distinct w.conversation_id)'],
+    conversations: [
+      kind.distinct('conversations that the agent wrote in'),
+      'count(distinct w.conversation_id)',
+    ],
   },
   answered: {
-    answers: [kind.count('messages that answered a waiting visitor, in complete conversations'), 'values_counted'],
+    answers: [
+      kind.count('messages that answered a waiting visitor, in complete conversations'),
+      'values_counted',
+    ],
     answer_median_seconds: median('median of how long these visitors had waited for a human'),
     answer_p90_seconds: p90('nine tenths of them had waited this long at most'),
   },
 } as const
 
-/** Expressions of the key and what follows the tables, for what was written and for what was answered. */
+/**
+ * Expressions of the key and what follows the tables, for what was written and for what was
+ * answered.
+ */
 type AgentKeys = Readonly<Record<'written' | 'answered', Readonly<Record<string, string>>>>
-type AgentRows = Readonly<Record<'written' | 'answered', { readonly join?: string; readonly and?: string }>>
+type AgentRows = Readonly<
+  Record<'written' | 'answered', { readonly join?: string; readonly and?: string }>
+>
 
 export function agentSources(keys: AgentKeys, rows: AgentRows): MergedSource[] {
   const written = ['w.project_id', ...Object.values(keys.written)]
@@ -52,22 +63,31 @@ export function agentSources(keys: AgentKeys, rows: AgentRows): MergedSource[] {
   ]
 }
 
-/** What each agent did on each day and in each month, by the name on the messages. `column`: of dim_date. */
+/**
+ * What each agent did on each day and in each month, by the name on the messages. `column`: of
+ * dim_date.
+ */
 function agentsBy(period: 'day' | 'month', column: 'date' | 'month'): AnalyticsView {
   const join = (date: string) =>
     column === 'date' ? '' : `join dim_date d on d.project_id = w.project_id and d.date = ${date}`
-  const [written, answered] = column === 'date' ? ['w.date', 'w.human_answered_date'] : ['d.month', 'd.month']
+  const [written, answered] =
+    column === 'date' ? ['w.date', 'w.human_answered_date'] : ['d.month', 'd.month']
   return mergedView({
     note: `Messages and answers of each agent by the ${period} of the messages.`,
     caveat:
       'Agents are names that visitors saw: two people may share one, and one may change it. The assigned agent plays no part. A conversation that two agents wrote in counts for both.',
     key: {
       project_id: projectId,
-      [column]: kind.date(`${period === 'day' ? 'the day' : 'first day of the month'} of the messages`),
+      [column]: kind.date(
+        `${period === 'day' ? 'the day' : 'first day of the month'} of the messages`,
+      ),
       agent_name: kind.key('the name on the messages; empty = they show none'),
     },
     sources: agentSources(
-      { written: { [column]: written, name: 'w.name' }, answered: { [column]: answered, name: 'w.human_name' } },
+      {
+        written: { [column]: written, name: 'w.name' },
+        answered: { [column]: answered, name: 'w.human_name' },
+      },
       { written: { join: join('w.date') }, answered: { join: join('w.human_answered_date') } },
     ),
   })
@@ -76,13 +96,21 @@ function agentsBy(period: 'day' | 'month', column: 'date' | 'month'): AnalyticsV
 /** Substitutes for handle time and occupancy, which cannot be computed: named as what they are. */
 const shown: readonly MergedSource[] = [
   columnsByDay('fct_conversation', 'handled_date', {
-    last_handled_conversations: [kind.count('conversations whose last handling was on this day'), 'count(*)'],
-    last_handled_with_human: countIf('of these, those in which a human wrote', 'human_messages > 0'),
+    last_handled_conversations: [
+      kind.count('conversations whose last handling was on this day'),
+      'count(*)',
+    ],
+    last_handled_with_human: countIf(
+      'of these, those in which a human wrote',
+      'human_messages > 0',
+    ),
     human_turns: [kind.count('runs of human messages in these'), 'sum(human_turns)'],
     human_messages: [kind.count('human messages in these'), 'sum(human_messages)'],
   }),
   percentilesByDay('fct_conversation', 'handled_date', 'human_span_seconds', {
-    human_span_median_seconds: median('median of the span from the first to the last human message'),
+    human_span_median_seconds: median(
+      'median of the span from the first to the last human message',
+    ),
     human_span_p90_seconds: p90('nine tenths of these spans are this long at most'),
   }),
   columnsByDay('fct_wait', 'human_answered_date', {
@@ -96,12 +124,15 @@ const shown: readonly MergedSource[] = [
   }),
 ]
 
-/** Of the hours in which some agent was online: an answer of another hour is by nobody who was seen. */
+/**
+ * Of the hours in which some agent was online: an answer of another hour is by nobody who was seen.
+ */
 const observed: readonly MergedSource[] = [
   {
     key: ['w.project_id', 'w.human_answered_date'],
     columns: { observed_answers: [kind.count(''), 'count(*)'] },
-    // SQLite keeps the order of a cross join. If it thinks that there are few hours, it would read all waits for each.
+    // SQLite keeps the order of a cross join. If it thinks that there are few hours, it would read
+    // all waits for each.
     from: `fct_wait w
         cross join fct_availability_hour a
         where a.project_id = w.project_id and a.date = w.human_answered_date and a.hour = w.human_answered_hour
@@ -109,7 +140,10 @@ const observed: readonly MergedSource[] = [
         group by w.project_id, w.human_answered_date`,
   },
   columnsByDay('fct_availability_hour', 'date', {
-    agent_hours: [orNull.mean(''), `sum(cast(agent_seconds as double precision) / ${observedSecondsOfHour})`],
+    agent_hours: [
+      orNull.mean(''),
+      `sum(cast(agent_seconds as double precision) / ${observedSecondsOfHour})`,
+    ],
   }),
 ]
 

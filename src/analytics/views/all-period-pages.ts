@@ -1,6 +1,6 @@
 /**
- * The tables of the pages about a period, each declared once. Columns are those of a view for analysts, with its units;
- * numbers are exact over the whole period.
+ * The tables of the pages about a period, each declared once. Columns are those of a view for
+ * analysts, with its units; numbers are exact over the whole period.
  */
 import { agentSources, agentViews } from './agents.ts'
 import { columnList, mergeByKey } from './by-windows.ts'
@@ -20,7 +20,10 @@ const createdWithin = (within: Within) => {
   return `fct_conversation c where ${where(within, 'c.', 'created_date', null)}${wrote}`
 }
 
-const agentRows = (within: Within, keys: { written: Record<string, string>; answered: Record<string, string> }) =>
+const agentRows = (
+  within: Within,
+  keys: { written: Record<string, string>; answered: Record<string, string> },
+) =>
   mergeByKey(
     ['project_id', ...Object.keys(keys.answered)],
     agentSources(keys, {
@@ -38,7 +41,8 @@ const callRows = (within: Within, keys: Record<string, string>) => {
 const atEnd = ({ project, to }: Within, begins: string, ends: string) =>
   `project_id = ${project} and ${begins} <= '${to}' and (${ends} is null or ${ends} > '${to}')`
 
-const dayRows = (within: Within) => `select * from report_day where ${where(within, '', 'date', null)}`
+const dayRows = (within: Within) =>
+  `select * from report_day where ${where(within, '', 'date', null)}`
 
 export const periodTables = {
   charts: {
@@ -49,9 +53,17 @@ export const periodTables = {
     ofAgent: null,
     empty: 'Nothing is known of this period: the numbers follow the first sync.',
     columns: {
-      ...{ date: 'Day', started: 'Conversations', visitor_messages: 'Messages of visitors', waits: 'Waits' },
+      ...{
+        date: 'Day',
+        started: 'Conversations',
+        visitor_messages: 'Messages of visitors',
+        waits: 'Waits',
+      },
       ...{ answered_by_human: 'Answered by\u00a0a\u00a0human', answered_by_ai: 'By the\u00a0AI' },
-      ...{ human_answer_median_seconds: 'Median until a human', human_answer_p90_seconds: '90 % within' },
+      ...{
+        human_answer_median_seconds: 'Median until a human',
+        human_answer_p90_seconds: '90 % within',
+      },
       ...{ handlings: 'Handled', open_at_end: 'Open', waiting_at_end: 'Waiting', calls: 'Calls' },
     },
     key: ['date'],
@@ -63,12 +75,18 @@ export const periodTables = {
         ...{ title: 'Waits by who ended them', unit: 'waits' },
         series: {
           ...{ answered_by_human: 'answered by a human', answered_by_ai: 'answered by the AI' },
-          ...{ closed_without_answer: 'closed without an answer', ongoing_waits: 'not answered yet' },
+          ...{
+            closed_without_answer: 'closed without an answer',
+            ongoing_waits: 'not answered yet',
+          },
         },
       },
       {
         ...{ title: 'Time until a human answered', kind: 'lines', unit: null },
-        series: { human_answer_median_seconds: 'median', human_answer_p90_seconds: 'nine of ten within' },
+        series: {
+          human_answer_median_seconds: 'median',
+          human_answer_p90_seconds: 'nine of ten within',
+        },
       },
       {
         ...{ title: 'Conversations at the end of the day', kind: 'lines', unit: 'conversations' },
@@ -92,7 +110,11 @@ export const periodTables = {
       ...{ waits: "what in ('human', 'ai', 'handled', 'nobody')" },
       ...{ answered_by_human: "what = 'human'", answered_by_ai: "what = 'ai'" },
       ...{ closed_without_answer: "what = 'handled'", ongoing_waits: "what = 'nobody'" },
-      ...{ handlings: "what = 'handling'", open_at_end: "what = 'open'", waiting_at_end: "what = 'waiting'" },
+      ...{
+        handlings: "what = 'handling'",
+        open_at_end: "what = 'open'",
+        waiting_at_end: "what = 'waiting'",
+      },
     },
     id: 'conversation_id',
   },
@@ -104,19 +126,29 @@ export const periodTables = {
     ofAgent: 'what the agent wrote and answered',
     empty: 'No human wrote in this period.',
     columns: {
-      ...{ agent_name: 'Name', messages: 'Messages', conversations: 'Conversations', answers: 'Answers' },
+      ...{
+        agent_name: 'Name',
+        messages: 'Messages',
+        conversations: 'Conversations',
+        answers: 'Answers',
+      },
       ...{ answer_median_seconds: 'Median wait', answer_p90_seconds: '90 % within' },
     },
     key: ['agent_name'],
     sort: '-messages',
     rows: (within) =>
-      agentRows(within, { written: { agent_name: 'w.name' }, answered: { agent_name: 'w.human_name' } }),
+      agentRows(within, {
+        written: { agent_name: 'w.name' },
+        answered: { agent_name: 'w.human_name' },
+      }),
     total: (within) => agentRows(within, { written: {}, answered: {} }),
     facts: (within) => `select w.conversation_id, w.date
       from fct_contribution w where w.role = 'human' and ${where(within, 'w.', 'date', 'name')}`,
     counted: { messages: null, conversations: null },
     id: 'conversation_id',
-    charts: [{ title: 'Messages of agents by day', unit: 'messages', series: { messages: 'messages' } }],
+    charts: [
+      { title: 'Messages of agents by day', unit: 'messages', series: { messages: 'messages' } },
+    ],
     days: (within) => `select w.date, sum(w.messages) as messages from fct_contribution w
       where w.role = 'human' and ${where(within, 'w.', 'date', 'name')} group by w.date`,
   },
@@ -126,7 +158,8 @@ export const periodTables = {
     about:
       'By the day on which the visitor asked, judged by the target that applied then. Neither met nor missed are waits that are open, and those that ended otherwise: by a handling, or, until a human answers, by the AI or an answer that counts for an earlier wait. A high share may hide them.',
     ofAgent: 'waits that the agent answered, so none is open or ended otherwise',
-    empty: 'No target applied to a wait of this period. Targets are set by analytics.targets in deskmirror.yaml.',
+    empty:
+      'No target applied to a wait of this period. Targets are set by analytics.targets in deskmirror.yaml.',
     columns: {
       ...{ sla: 'Target', hours: 'Hours', target_seconds: 'Within', waits: 'Waits' },
       ...{ met: 'Met', missed: 'Missed', open: 'Open' },
@@ -156,7 +189,12 @@ export const periodTables = {
     ofAgent: 'conversations in which the agent wrote, so the AI answered none of them alone',
     empty: 'No conversation was created in this period.',
     columns: {
-      ...{ date: 'Day', conversations: 'Conversations', with_ai: 'With the AI', ai_only: 'AI only' },
+      ...{
+        date: 'Day',
+        conversations: 'Conversations',
+        with_ai: 'With the AI',
+        ai_only: 'AI only',
+      },
       ...{ ai_only_and_handled: '… and handled', handed_over: 'Handed over' },
       ...{ ai_only_share: 'AI only, of those with the AI' },
     },
@@ -165,16 +203,26 @@ export const periodTables = {
     rows: (within, sql) =>
       `select c.created_date as date, ${columnList(aiColumns, sql)} from ${createdWithin(within)} group by c.created_date`,
     total: (within, sql) => `select ${columnList(aiColumns, sql)} from ${createdWithin(within)}`,
-    facts: (within) => `select c.conversation_id, c.created_date as date, c.answered_by from ${createdWithin(within)}`,
+    facts: (within) =>
+      `select c.conversation_id, c.created_date as date, c.answered_by from ${createdWithin(within)}`,
     counted: {
-      ...{ conversations: null, ai_only: "answered_by = 'ai'", handed_over: "answered_by = 'human and ai'" },
+      ...{
+        conversations: null,
+        ai_only: "answered_by = 'ai'",
+        handed_over: "answered_by = 'human and ai'",
+      },
       ...{ human_only: "answered_by = 'human'", nobody: "answered_by = 'nobody'" },
     },
     id: 'conversation_id',
     charts: [
       {
         ...{ title: 'Conversations by who answered', unit: 'conversations' },
-        series: { ai_only: 'AI only', handed_over: 'handed over', human_only: 'humans only', nobody: 'nobody so far' },
+        series: {
+          ai_only: 'AI only',
+          handed_over: 'handed over',
+          human_only: 'humans only',
+          nobody: 'nobody so far',
+        },
       },
     ],
   },
@@ -186,12 +234,18 @@ export const periodTables = {
     ofAgent: 'waits that the agent answered, and these answers; agents online are always all',
     empty: 'Nothing was counted in this period.',
     columns: {
-      ...{ weekday: 'Weekday', hour: 'Hour', waits_started: 'Waits', human_answers: 'Answers of humans' },
+      ...{
+        weekday: 'Weekday',
+        hour: 'Hour',
+        waits_started: 'Waits',
+        human_answers: 'Answers of humans',
+      },
       ...{ agents_online: 'Agents online, mean', available_share: 'Available' },
     },
     key: ['weekday', 'hour'],
     sort: 'weekday',
-    // Each hour of the days that have begun, as in report_week_hour; none where nothing was counted at all.
+    // Each hour of the days that have begun, as in report_week_hour; none where nothing was counted
+    // at all.
     rows: (within, sql) => `with events as ${eventsByHour(
       `and ${where(within, '', 'started_date', 'human_name')}`,
       `and ${where(within, '', 'human_answered_date', 'human_name')}`,
@@ -206,7 +260,9 @@ export const periodTables = {
       left join events e on e.date = d.date and e.hour = h.hour
       where ${where(within, 'd.', 'date', null)} and d.starts_at <= ${sql.now} and exists (select 1 from events)
       group by d.weekday, h.hour`,
-    facts: (within) => `select w.conversation_id, w.started_date as date, d.weekday, w.started_hour as hour
+    facts: (
+      within,
+    ) => `select w.conversation_id, w.started_date as date, d.weekday, w.started_hour as hour
       from fct_wait w join dim_date d on d.project_id = w.project_id and d.date = w.started_date
       where ${where(within, 'w.', 'started_date', 'human_name')}`,
     counted: { waits_started: null },
@@ -224,7 +280,11 @@ export const periodTables = {
     columns: {
       ...{ direction: 'Direction', outcome: 'Outcome' },
       ...{ calls: 'Calls', callers: 'Callers', with_recording: 'With a recording' },
-      ...{ with_length: 'Of known length', seconds: 'Total length', median_seconds: 'Median length' },
+      ...{
+        with_length: 'Of known length',
+        seconds: 'Total length',
+        median_seconds: 'Median length',
+      },
       ...{ longest_seconds: 'Longest' },
     },
     key: ['direction', 'outcome'],

@@ -1,4 +1,7 @@
-/** Every object for analysts, tables and views alike: the source of comments, dictionary and metadata for BI tools. */
+/**
+ * Every object for analysts, tables and views alike: the source of comments, dictionary and
+ * metadata for BI tools.
+ */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { TableSpec } from '../../../schema/column-types.ts'
 import { agentViews } from './agents.ts'
@@ -41,7 +44,12 @@ export type AnalyticsObject = Omit<Required<AnalyticsView>, 'discovers' | 'selec
 }
 
 /** Tables that only deskmirror itself needs. */
-const bookkeepingTables: readonly string[] = ['facts_due', 'facts_state', 'call_fields', '_metabase_metadata']
+const bookkeepingTables: readonly string[] = [
+  'facts_due',
+  'facts_state',
+  'call_fields',
+  '_metabase_metadata',
+]
 
 const tableObjects = Object.entries<TableSpec>(analyticsTables)
   .filter(([name]) => !bookkeepingTables.includes(name))
@@ -58,20 +66,27 @@ const viewObjects = Object.entries<AnalyticsView>(analyticsViews).map(
 export const analyticsObjects: readonly AnalyticsObject[] = [...tableObjects, ...viewObjects]
 
 /**
- * What an analyst may read: facts, dimensions, reports, and their descriptions for Metabase. No message text, no
- * bookkeeping, no queue of write-backs.
+ * What an analyst may read: facts, dimensions, reports, and their descriptions for Metabase. No
+ * message text, no bookkeeping, no queue of write-backs.
  */
 export const analystObjects = analyticsObjects.filter(({ name }) => /^(dim|fct|report)_/.test(name))
 
-export const analystObjectNames: readonly string[] = [...analystObjects.map(({ name }) => name), '_metabase_metadata']
+export const analystObjectNames: readonly string[] = [
+  ...analystObjects.map(({ name }) => name),
+  '_metabase_metadata',
+]
 
-/** What a role may read beside these: the calendar that they are made with, and the rollups of the service. */
+/**
+ * What a role may read beside these: the calendar that they are made with, and the rollups of the
+ * service.
+ */
 const alsoGranted = ['zone_offsets', 'business_spans', 'analytics_rollups', 'analytics_metrics']
 export const grantedNames: readonly string[] = [...analystObjectNames, ...alsoGranted]
 
 /**
- * Which column leads to which object. A column of the same name means the same everywhere, so names are enough. The
- * database has no foreign keys for them: views have no keys, and a conversation may outlive its visitor.
+ * Which column leads to which object. A column of the same name means the same everywhere, so names
+ * are enough. The database has no foreign keys for them: views have no keys, and a conversation may
+ * outlive its visitor.
  */
 const targets: readonly (readonly [column: RegExp, object: string, targetColumn?: string])[] = [
   [/^project_id$/, 'dim_project'],
@@ -87,19 +102,24 @@ const targets: readonly (readonly [column: RegExp, object: string, targetColumn?
 
 /** Null: the column leads nowhere, or the object is the target itself. */
 export function relationOf(object: string, column: string) {
-  if (object === 'fct_conversation' && column === 'conversation_id') return { object: 'dim_conversation', column }
+  if (object === 'fct_conversation' && column === 'conversation_id')
+    return { object: 'dim_conversation', column }
   if (object === 'dim_conversation' && column === 'conversation_id') return null
   const [, target, targetColumn = column] = targets.find(([pattern]) => pattern.test(column)) ?? []
   return target === undefined || target === object ? null : { object: target, column: targetColumn }
 }
 
-/** The columns of an object that lead to another one. `sharesProject`: both have a `project_id`, which must be equal, too. */
+/**
+ * The columns of an object that lead to another one. `sharesProject`: both have a `project_id`,
+ * which must be equal, too.
+ */
 export function relationsOf({ name, columns }: AnalyticsObject) {
   return Object.keys(columns).flatMap((column) => {
     const relation = relationOf(name, column)
     const target = analystObjects.find((object) => object.name === relation?.object)
     if (relation === null || target === undefined) return []
-    const sharesProject = relation.column !== 'project_id' && 'project_id' in columns && 'project_id' in target.columns
+    const sharesProject =
+      relation.column !== 'project_id' && 'project_id' in columns && 'project_id' in target.columns
     return [{ column, target: target.name, targetColumn: relation.column, sharesProject }]
   })
 }
@@ -108,17 +128,22 @@ export function relationsOf({ name, columns }: AnalyticsObject) {
 const semanticTypes = { seconds: 'type/Duration', share: 'type/Percentage' } as const
 
 /**
- * What Metabase reads from a table `_metabase_metadata` when it syncs a database: descriptions and types of columns.
- * Source: metabase/metabase, src/metabase/sync/sync_metadata/metabase_metadata.clj, read 2026-11-21.
+ * What Metabase reads from a table `_metabase_metadata` when it syncs a database: descriptions and
+ * types of columns. Source: metabase/metabase,
+ * src/metabase/sync/sync_metadata/metabase_metadata.clj, read 2026-11-21.
  */
 export function metabaseMetadata() {
   const rowsOf = (path: string, column: ViewColumn) => [
     { keypath: `${path}.description`, value: describeColumn(column) },
-    ...(column.unit === null ? [] : [{ keypath: `${path}.semantic_type`, value: semanticTypes[column.unit] }]),
+    ...(column.unit === null
+      ? []
+      : [{ keypath: `${path}.semantic_type`, value: semanticTypes[column.unit] }]),
   ]
   return analyticsObjects.flatMap(({ name, note, caveat, columns }) => [
     { keypath: `${name}.description`, value: note },
     ...(caveat === null ? [] : [{ keypath: `${name}.caveats`, value: caveat }]),
-    ...Object.entries(columns).flatMap(([column, described]) => rowsOf(`${name}.${column}`, described)),
+    ...Object.entries(columns).flatMap(([column, described]) =>
+      rowsOf(`${name}.${column}`, described),
+    ),
   ])
 }

@@ -1,4 +1,7 @@
-/** Open conversations and waiting visitors at the end of each day and of each hour: running sums over all changes. */
+/**
+ * Open conversations and waiting visitors at the end of each day and of each hour: running sums
+ * over all changes.
+ */
 
 import type { SqlDialect } from './sql-dialect.ts'
 import { type AnalyticsView, kind, projectId } from './view-spec.ts'
@@ -10,16 +13,19 @@ const measures = {
   opened: kind.count('conversations created'),
   reopenings: kind.count('times that a handled conversation was reopened, as far as this was seen'),
   handlings: kind.count('times that an open conversation was marked handled'),
-  open_at_end: kind.level('conversations open at the end: the number before + opened + reopenings - handlings'),
+  open_at_end: kind.level(
+    'conversations open at the end: the number before + opened + reopenings - handlings',
+  ),
   waiting_at_end: kind.level('of these, those whose visitor was waiting'),
   reopens_known: kind.flag('the mirror had begun, so reopenings are known'),
 }
 
 /**
- * What was open and waiting before the first day of the calendar, which leaves out the years of single wrong times, such
- * as 1970: changes of its first period. Only the few conversations with such a time are looked up. The first date is a
- * column, not a minimum: SQLite would compare that in another way than the other dates, without an index. `distinct`
- * keeps SQLite from looking for it again for each conversation.
+ * What was open and waiting before the first day of the calendar, which leaves out the years of
+ * single wrong times, such as 1970: changes of its first period. Only the few conversations with
+ * such a time are looked up. The first date is a column, not a minimum: SQLite would compare that
+ * in another way than the other dates, without an index. `distinct` keeps SQLite from looking for
+ * it again for each conversation.
  */
 function beforeTheCalendar(parts: readonly ('date' | 'hour')[]): string {
   const first = parts.map((part) => (part === 'date' ? 'first_date' : '0')).join(', ')
@@ -52,8 +58,8 @@ function beforeTheCalendar(parts: readonly ('date' | 'hour')[]): string {
 
 /**
  * Changes of the backlog by day, or by day and hour. `net_waits`: waits of open conversations that
- * began, less those that ended. Most end in the period in which they began and change nothing, so they are left out before
- * anything is grouped.
+ * began, less those that ended. Most end in the period in which they began and change nothing, so
+ * they are left out before anything is grouped.
  */
 function changesBy(...parts: readonly ('date' | 'hour')[]): string {
   const outlasts = parts.map((part) => `ended_${part} <> open_from_${part}`).join(' or ')
@@ -85,11 +91,16 @@ function changesBy(...parts: readonly ('date' | 'hour')[]): string {
       group by project_id, ${parts.join(', ')}`
 }
 
-/** The measures by these parts, from the periods `p`, their changes `c` and the state `s` of the project. */
+/**
+ * The measures by these parts, from the periods `p`, their changes `c` and the state `s` of the
+ * project.
+ */
 function measuresBy(periods: string, ...parts: readonly ('date' | 'hour')[]): string {
   const order = parts.map((part) => `p.${part}`).join(', ')
-  const total = (change: string) => `cast(sum(${change}) over (partition by p.project_id order by ${order}) as bigint)`
-  const sumOf = (...columns: string[]) => columns.map((column) => `coalesce(c.${column}, 0)`).join(' + ')
+  const total = (change: string) =>
+    `cast(sum(${change}) over (partition by p.project_id order by ${order}) as bigint)`
+  const sumOf = (...columns: string[]) =>
+    columns.map((column) => `coalesce(c.${column}, 0)`).join(' + ')
   return `
     select p.project_id, ${order},
       cast(coalesce(c.opened, 0) as bigint) as opened,
@@ -111,7 +122,8 @@ export const backlogViews = {
     caveat,
     key: ['project_id', 'date'],
     columns: { project_id: projectId, date: kind.date('the local day'), ...measures },
-    select: (sql) => measuresBy(`select d.project_id, d.date, d.starts_at from ${daysSoFar(sql)}`, 'date'),
+    select: (sql) =>
+      measuresBy(`select d.project_id, d.date, d.starts_at from ${daysSoFar(sql)}`, 'date'),
   },
   report_backlog_hour: {
     note: 'The backlog at the end of each hour, and what changed it: from the first hour of the day of the first conversation to the present hour so far.',
@@ -141,8 +153,9 @@ function daysSoFar(sql: SqlDialect): string {
 }
 
 /**
- * Every local hour that has begun. On most days the n-th hour is n; when the clocks change, the offset decides. `union` and
- * not `union all`: Postgres then knows how many hours there are, and finds the first conversation once instead of for each.
+ * Every local hour that has begun. On most days the n-th hour is n; when the clocks change, the
+ * offset decides. `union` and not `union all`: Postgres then knows how many hours there are, and
+ * finds the first conversation once instead of for each.
  */
 function hoursOfDays(sql: SqlDialect): string {
   const hourStart = `${sql.epoch('d.starts_at')} + 3600 * n.hour`

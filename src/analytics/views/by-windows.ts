@@ -1,6 +1,7 @@
 /**
- * Queries of views from lists of columns, each with its expression. Those by windows serve where a filter by day is to be
- * handed down: SQLite does not do so through joins or `group by`, and would read the whole history for one week.
+ * Queries of views from lists of columns, each with its expression. Those by windows serve where a
+ * filter by day is to be handed down: SQLite does not do so through joins or `group by`, and would
+ * read the whole history for one week.
  */
 
 import type { SqlDialect } from './sql-dialect.ts'
@@ -17,7 +18,9 @@ type Sql = string | ((sql: SqlDialect) => string)
 const inDialect = (part: Sql, sql: SqlDialect) => (typeof part === 'string' ? part : part(sql))
 
 /** Columns with their expressions; a column alone is one of that name. */
-type Expressions = Readonly<Record<string, ViewColumn | readonly [column: ViewColumn, expression: Sql]>>
+type Expressions = Readonly<
+  Record<string, ViewColumn | readonly [column: ViewColumn, expression: Sql]>
+>
 
 const columnOf = (part: Expressions[string]): ViewColumn => ('type' in part ? part : part[0])
 
@@ -53,7 +56,11 @@ function selected(name: string, part: Expressions[string], sql: SqlDialect): str
 }
 
 /** Columns that a view shows as a table of that alias has them. */
-export function columnsFrom(alias: string, table: AnalyticsTableName, ...names: readonly string[]): Expressions {
+export function columnsFrom(
+  alias: string,
+  table: AnalyticsTableName,
+  ...names: readonly string[]
+): Expressions {
   const columns = tableColumns(table)
   return Object.fromEntries(
     names.map((name) => {
@@ -69,7 +76,10 @@ export const countIf = (note: string, condition: string) =>
   [kind.count(note), `count(case when ${condition} then 1 end)`] as const
 /** How long ago a time is. */
 export const untilNow = (note: string, time: string) =>
-  [orNull.duration(note), (sql: SqlDialect) => `${sql.epoch(sql.now)} - ${sql.epoch(time)}`] as const
+  [
+    orNull.duration(note),
+    (sql: SqlDialect) => `${sql.epoch(sql.now)} - ${sql.epoch(time)}`,
+  ] as const
 export const valuesCounted = (note: string) => [kind.count(note), 'values_counted'] as const
 export const median = (note: string) => [orNull.meanSeconds(note), 'median_value'] as const
 export const p90 = (note: string) => [orNull.duration(note), 'p90_value'] as const
@@ -78,8 +88,13 @@ export type MergedSource = {
   /** The expressions of the key, in its order. */
   readonly key: readonly string[]
   /** The columns that this query gives; one alone is a column of that name. */
-  readonly columns: Readonly<Record<string, ViewColumn | readonly [column: ViewColumn, expression: string]>>
-  /** What follows `from`. With a `group by`, it names tables only, so that SQLite filters before it groups. */
+  readonly columns: Readonly<
+    Record<string, ViewColumn | readonly [column: ViewColumn, expression: string]>
+  >
+  /**
+   * What follows `from`. With a `group by`, it names tables only, so that SQLite filters before it
+   * groups.
+   */
   readonly from: string
 }
 
@@ -105,8 +120,8 @@ export function mergedColumns(sources: readonly MergedSource[]): AnalyticsView['
 }
 
 /**
- * Puts numbers of several queries side by side, one row for each key, as a full join would. A column that cannot be null is
- * 0 where its query has no row.
+ * Puts numbers of several queries side by side, one row for each key, as a full join would. A
+ * column that cannot be null is 0 where its query has no row.
  */
 export function mergeByKey(key: readonly string[], sources: readonly MergedSource[]): string {
   const names = Object.entries(mergedColumns(sources))
@@ -156,9 +171,9 @@ const middlePlaces = '((values_counted + 1) / 2, (values_counted + 2) / 2)'
 const p90Place = '(9 * values_counted + 9) / 10'
 
 /**
- * Exact medians and percentiles, without functions that one of the databases lacks. One row for each group: its columns,
- * `values_counted`, `median_value` (the mean of the two middle values), `p90_value` (the smallest value that nine tenths of
- * the values do not exceed) and `mean_value`.
+ * Exact medians and percentiles, without functions that one of the databases lacks. One row for
+ * each group: its columns, `values_counted`, `median_value` (the mean of the two middle values),
+ * `p90_value` (the smallest value that nine tenths of the values do not exceed) and `mean_value`.
  */
 export function percentilesOf({ groups, value, from }: PercentileSource): string {
   const names = Object.keys(groups).join(', ')
@@ -185,7 +200,12 @@ export function percentilesOf({ groups, value, from }: PercentileSource): string
 }
 
 /** Columns of a table by one of its dates, as a query to merge. `and`: more conditions. */
-export function columnsByDay(table: string, date: string, columns: MergedSource['columns'], and = ''): MergedSource {
+export function columnsByDay(
+  table: string,
+  date: string,
+  columns: MergedSource['columns'],
+  and = '',
+): MergedSource {
   const from = `${table} where ${date} is not null ${and} group by project_id, ${date}`
   return { key: ['project_id', date], columns, from }
 }
@@ -203,6 +223,13 @@ export function percentilesByDay(
 }
 
 /** Percentiles as a query to merge; its key are the groups. */
-export function percentileSource({ columns, ...source }: PercentileSource & Pick<MergedSource, 'columns'>) {
-  return { key: Object.keys(source.groups), columns, from: `(${percentilesOf(source)}) percentiles` }
+export function percentileSource({
+  columns,
+  ...source
+}: PercentileSource & Pick<MergedSource, 'columns'>) {
+  return {
+    key: Object.keys(source.groups),
+    columns,
+    from: `(${percentilesOf(source)}) percentiles`,
+  }
 }

@@ -1,13 +1,21 @@
 /** Calls, one by one and by day. */
 
 import { likelyIdFields } from '../../../schema/mirror-tables.ts'
-import { countIf, type MergedSource, median, mergedView, percentileSource, queryView } from './by-windows.ts'
+import {
+  countIf,
+  type MergedSource,
+  median,
+  mergedView,
+  percentileSource,
+  queryView,
+} from './by-windows.ts'
 import { localSeconds, type SqlDialect } from './sql-dialect.ts'
 import { type AnalyticsView, kind, orNull, projectId } from './view-spec.ts'
 
 /**
- * The service documents none of the fields of calls, so they are read from `raw` by paths: those of the settings
- * (`call_fields`), or likely names, tried in this order. Discovered columns hold the same, but a view must not depend on one.
+ * The service documents none of the fields of calls, so they are read from `raw` by paths: those of
+ * the settings (`call_fields`), or likely names, tried in this order. Discovered columns hold the
+ * same, but a view must not depend on one.
  */
 const likelyNames = {
   visitor: likelyIdFields.visitors,
@@ -18,7 +26,10 @@ const likelyNames = {
   agent: ['agentName', 'agent_name', 'agent.name', 'agentId', 'agent_id', 'agent.id'],
 } as const
 
-function fieldOf(field: keyof typeof likelyNames, read: (json: string, path: string) => string): string {
+function fieldOf(
+  field: keyof typeof likelyNames,
+  read: (json: string, path: string) => string,
+): string {
   const guesses = likelyNames[field].map((name) => read('c.raw', `'${name}'`))
   return `case when f.${field} is not null then ${read('c.raw', `f.${field}`)}
           else coalesce(${guesses.join(', ')}) end`
@@ -41,11 +52,15 @@ const parsedCalls = (sql: SqlDialect) => `
       where c.deleted_at is null`
 
 /** Negative if the service shows a negative length, or an end before the beginning. */
-const secondsOf = (sql: SqlDialect) => `coalesce(p.seconds, ${sql.epoch('p.ended_at')} - ${sql.epoch('p.started_at')})`
+const secondsOf = (sql: SqlDialect) =>
+  `coalesce(p.seconds, ${sql.epoch('p.ended_at')} - ${sql.epoch('p.started_at')})`
 
 const medianLength = median('median length of these')
 
-/** `keys`: columns that the calls are grouped by, beside the project. `and`: more conditions on them. */
+/**
+ * `keys`: columns that the calls are grouped by, beside the project. `and`: more conditions on
+ * them.
+ */
 export const callSources = (keys: Readonly<Record<string, string>>, and = ''): MergedSource[] => {
   const key = ['project_id', ...Object.values(keys)]
   const from = `fct_call where started_date is not null ${and}`
@@ -53,7 +68,10 @@ export const callSources = (keys: Readonly<Record<string, string>>, and = ''): M
     key,
     columns: {
       calls: [kind.count('calls'), 'count(*)'],
-      callers: [kind.distinct('different visitors, as far as they are known'), 'count(distinct visitor_id)'],
+      callers: [
+        kind.distinct('different visitors, as far as they are known'),
+        'count(distinct visitor_id)',
+      ],
       with_recording: countIf('calls with a recording', 'has_recording'),
       with_length: [kind.count('calls whose length is known'), 'count(seconds)'],
       seconds: [kind.seconds('total length of these'), 'sum(seconds)'],
@@ -65,7 +83,15 @@ export const callSources = (keys: Readonly<Record<string, string>>, and = ''): M
   } as const
   const groups = { project_id: 'project_id', ...keys }
   const columns = { median_seconds: medianLength }
-  return [counted, percentileSource({ groups, value: 'seconds', from: `${from} and seconds is not null`, columns })]
+  return [
+    counted,
+    percentileSource({
+      groups,
+      value: 'seconds',
+      from: `${from} and seconds is not null`,
+      columns,
+    }),
+  ]
 }
 
 export const callViews = {
@@ -73,7 +99,10 @@ export const callViews = {
     note: 'One row for each call.',
     caveat:
       'The service documents no field of a call: where `analytics.calls` in deskmirror.yaml names none, likely names are tried. All of them follow as columns of text, unless the settings leave out personal data.',
-    key: { project_id: [projectId, 'p.project_id'], call_id: [kind.key('the call, in calls'), 'p.call_id'] },
+    key: {
+      project_id: [projectId, 'p.project_id'],
+      call_id: [kind.key('the call, in calls'), 'p.call_id'],
+    },
     discovers: 'calls',
     columns: {
       visitor_id: [orNull.key('the visitor; null = not known'), 'p.visitor_id'],
@@ -84,7 +113,10 @@ export const callViews = {
         'cast(p.local_seconds % 86400 / 3600 as integer)',
       ],
       ended_at: [orNull.time('when it ended; null = not known'), 'p.ended_at'],
-      outcome: [orNull.text('how it ended, in the words of the service; null = not known'), 'p.outcome'],
+      outcome: [
+        orNull.text('how it ended, in the words of the service; null = not known'),
+        'p.outcome',
+      ],
       seconds: [
         orNull.seconds('how long it took; null = not known, or negative'),
         (sql) => `case when ${secondsOf(sql)} >= 0 then ${secondsOf(sql)} end`,

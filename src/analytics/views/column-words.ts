@@ -18,12 +18,18 @@ const typeWords: Readonly<Record<ColumnType, string>> = {
   ...{ time: 'time', utc_time: 'time', date: 'date', local_date: 'date' },
 }
 
-export const typeWordOf = (type: ColumnType, isNullable: boolean) => `${typeWords[type]}${isNullable ? '?' : ''}`
+export const typeWordOf = (type: ColumnType, isNullable: boolean) =>
+  `${typeWords[type]}${isNullable ? '?' : ''}`
 
-export function useOf(object: string, name: string, { role, unit, aggregation }: ViewColumn): string {
+export function useOf(
+  object: string,
+  name: string,
+  { role, unit, aggregation }: ViewColumn,
+): string {
   const relation = relationOf(object, name)
   if (relation !== null) return `leads to \`${relation.object}\``
   if (role !== 'measure') return role
-  const combined = typeof aggregation === 'object' ? `mean by ${aggregation.weightedBy.join(' + ')}` : aggregation
+  const combined =
+    typeof aggregation === 'object' ? `mean by ${aggregation.weightedBy.join(' + ')}` : aggregation
   return `${combined === 'none' ? 'as it is' : combined}${unit === null ? '' : unit === 'seconds' ? ', s' : ', share'}`
 }

@@ -39,7 +39,10 @@ export const conversationViews = {
     sources: [
       columnsByDay('fct_conversation', 'created_date', {
         started: [kind.count('conversations created on this day'), 'count(*)'],
-        incomplete: countIf('of these, those whose messages, times or senders are not all known', 'not is_complete'),
+        incomplete: countIf(
+          'of these, those whose messages, times or senders are not all known',
+          'not is_complete',
+        ),
         unanswered_conversations: countIf('in which nobody of us wrote', "answered_by = 'nobody'"),
         ai_only: countIf('in which the AI wrote and no human', "answered_by = 'ai'"),
         human_and_ai: countIf('in which both wrote', "answered_by = 'human and ai'"),
@@ -59,7 +62,9 @@ export const conversationViews = {
         value: 'first_human_seconds',
         from: 'fct_conversation where first_human_seconds is not null and is_complete and created_date is not null',
         columns: {
-          with_first_human: valuesCounted('complete conversations in which a human answered the visitor'),
+          with_first_human: valuesCounted(
+            'complete conversations in which a human answered the visitor',
+          ),
           first_human_median_seconds: median('median of their first human answer'),
           first_human_p90_seconds: p90('nine tenths of these answers took this long at most'),
         },
@@ -72,7 +77,10 @@ export const conversationViews = {
       'ai_only says that no human wrote. It does not say that the visitor was helped: the service shows no rating and no request for a human.',
     key: {
       project_id: [projectId, 'c.project_id'],
-      month: [kind.date('first day of the month in which the conversations were created'), 'd.month'],
+      month: [
+        kind.date('first day of the month in which the conversations were created'),
+        'd.month',
+      ],
     },
     columns: aiColumns,
     from: `fct_conversation c
@@ -104,7 +112,13 @@ export const conversationViews = {
       ],
       waiting_seconds: untilNow('from waiting_since until now', 'c.waiting_since'),
       age_seconds: untilNow('from created_at until now', 'c.created_at'),
-      ...columnsFrom('c', 'fct_conversation', 'last_utterance_by', 'last_utterance_at', 'first_human_at'),
+      ...columnsFrom(
+        'c',
+        'fct_conversation',
+        'last_utterance_by',
+        'last_utterance_at',
+        'first_human_at',
+      ),
       ...columnsFrom('c', 'fct_conversation', 'human_messages'),
       service_waiting_since: [
         orNull.time('waiting_since as the service says it, without documenting when it changes'),

@@ -15,14 +15,21 @@ import { answersByDay } from './durations.ts'
 import { type AnalyticsView, kind, projectId } from './view-spec.ts'
 
 /** A view or query by day. */
-const byDay = (from: string, columns: MergedSource['columns']) => ({ key: ['project_id', 'date'], columns, from })
+const byDay = (from: string, columns: MergedSource['columns']) => ({
+  key: ['project_id', 'date'],
+  columns,
+  from,
+})
 
 /** What is counted of a day, by where it is read. */
 export const daySources = {
   conversations: columnsByDay('fct_conversation', 'created_date', {
     started: [kind.count('conversations created'), 'count(*)'],
     ai_only: countIf('of these, those in which the AI wrote and no human', "answered_by = 'ai'"),
-    incomplete: countIf('of these, those whose messages, times or senders are not all known', 'not is_complete'),
+    incomplete: countIf(
+      'of these, those whose messages, times or senders are not all known',
+      'not is_complete',
+    ),
   }),
   waits: byDay('report_wait_day', {
     waits: kind.count('times that a visitor began to wait'),
@@ -34,7 +41,8 @@ export const daySources = {
   messages: byDay("fct_contribution where role = 'visitor' group by project_id, date", {
     visitor_messages: [kind.count('messages that visitors wrote on this day'), 'sum(messages)'],
   }),
-  // Not the view report_answer_day: Postgres would also plan, and compile, what its other clocks need.
+  // Not the view report_answer_day: Postgres would also plan, and compile, what its other clocks
+  // need.
   answers: byDay(`(${answersByDay('human_seconds')}) answers`, {
     human_answer_median_seconds: median('median of the waits for a human'),
     human_answer_p90_seconds: p90('nine tenths of these waits took this long at most'),
@@ -45,7 +53,9 @@ export const daySources = {
   calls: byDay('report_call_day', { calls: kind.count('calls that started') }),
   backlog: byDay('report_backlog_day', {
     opened: kind.count('conversations that entered the backlog for the first time'),
-    reopenings: kind.count('times that a handled conversation was reopened, as far as this was seen'),
+    reopenings: kind.count(
+      'times that a handled conversation was reopened, as far as this was seen',
+    ),
     handlings: kind.count('times that an open conversation was marked handled'),
     open_at_end: kind.level('conversations open at the end of the day'),
     waiting_at_end: kind.level('of these, those whose visitor was waiting'),
@@ -88,13 +98,19 @@ export const dayViews = {
   }),
   report_month: mergedView({
     note: 'Conversations and calls of each month side by side, and how many different visitors they came from.',
-    caveat: 'Conversations count for the month of their creation, and calls for that in which they started.',
+    caveat:
+      'Conversations count for the month of their creation, and calls for that in which they started.',
     key: { project_id: projectId, month: kind.date('first day of the month') },
     sources: [
-      byMonth('fct_conversation', 'created_date', { conversations: [kind.count('conversations created'), 'count(*)'] }),
+      byMonth('fct_conversation', 'created_date', {
+        conversations: [kind.count('conversations created'), 'count(*)'],
+      }),
       byMonth('fct_call', 'started_date', {
         calls: [kind.count('calls that started'), 'count(*)'],
-        call_seconds: [kind.seconds('total length of these, as far as it is known'), 'sum(c.seconds)'],
+        call_seconds: [
+          kind.seconds('total length of these, as far as it is known'),
+          'sum(c.seconds)',
+        ],
       }),
       byMonth(contacts, 'date', {
         writing_visitors: [

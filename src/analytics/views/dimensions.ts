@@ -20,10 +20,18 @@ export const dimensions = {
       'as_of speaks of what the service had then. Facts that are due have changed in the mirror and are derived again with the next sync.',
     key: { project_id: [projectId, 's.project_id'] },
     columns: {
-      time_zone: [orNull.text('the time zone of all dates and hours; null = no facts yet'), "nullif(s.time_zone, '')"],
-      mirrored_since: [kind.time('when the mirror began: reopenings before it are not known'), 's.mirrored_since'],
+      time_zone: [
+        orNull.text('the time zone of all dates and hours; null = no facts yet'),
+        "nullif(s.time_zone, '')",
+      ],
+      mirrored_since: [
+        kind.time('when the mirror began: reopenings before it are not known'),
+        's.mirrored_since',
+      ],
       as_of: [
-        orNull.time('conversations and messages are complete up to this time; null = not read to the end yet'),
+        orNull.time(
+          'conversations and messages are complete up to this time; null = not read to the end yet',
+        ),
         'case when f.core_streams = 2 then f.as_of end',
       ],
       visits_as_of: orNull.time('the same for activity of visitors; null also = not mirrored'),
@@ -37,7 +45,10 @@ export const dimensions = {
         kind.flag('facts are being derived anew, so not all numbers are there'),
         "s.rebuilt_to is not null or s.fingerprint = ''",
       ],
-      has_personal_data: [kind.flag('false = names and addresses of visitors are left out'), 's.personal_data'],
+      has_personal_data: [
+        kind.flag('false = names and addresses of visitors are left out'),
+        's.personal_data',
+      ],
     },
     from: `facts_state s
     left join (
@@ -61,7 +72,9 @@ export const dimensions = {
     columns: {
       hour: kind.number('0 to 23'),
       label: kind.text('its beginning, such as 09:00'),
-      part_of_day: kind.text('night, morning, afternoon or evening: six hours each from midnight on'),
+      part_of_day: kind.text(
+        'night, morning, afternoon or evening: six hours each from midnight on',
+      ),
     },
     select: () => hours.join(' union all'),
   },
@@ -72,7 +85,9 @@ export const dimensions = {
     key: { project_id: projectId, agent_id: kind.key('the id that conversations are assigned to') },
     columns: {
       likely_name: [
-        kind.text('the name that these conversations end with most often; trust it only where name_share is high'),
+        kind.text(
+          'the name that these conversations end with most often; trust it only where name_share is high',
+        ),
         'name',
       ],
       name_share: [
@@ -101,7 +116,10 @@ export const dimensions = {
     note: 'One row for each visitor who exists, with conversations and visits so far.',
     caveat:
       'Deleted visitors are left out, so conversations may lead to a visitor that is not here. Undocumented fields of visitors follow as columns of text, unless the settings leave out personal data.',
-    key: { project_id: [projectId, 'v.project_id'], visitor_id: [kind.key('the visitor, in visitors'), 'v.id'] },
+    key: {
+      project_id: [projectId, 'v.project_id'],
+      visitor_id: [kind.key('the visitor, in visitors'), 'v.id'],
+    },
     discovers: 'visitors',
     // Each with its table: a discovered column of `visitors` may have any name.
     columns: {
@@ -114,8 +132,14 @@ export const dimensions = {
         kind.count('messages that the visitor wrote'),
         'cast(coalesce(c.messages_written, 0) as bigint)',
       ],
-      first_contact_at: [orNull.time('when the first conversation was created'), 'c.first_contact_at'],
-      last_utterance_at: [orNull.time('when anybody last wrote in one of them'), 'c.last_utterance_at'],
+      first_contact_at: [
+        orNull.time('when the first conversation was created'),
+        'c.first_contact_at',
+      ],
+      last_utterance_at: [
+        orNull.time('when anybody last wrote in one of them'),
+        'c.last_utterance_at',
+      ],
       visits: [kind.count('visits'), 'coalesce(a.visits, 0)'],
       first_visit_at: [orNull.time('when the first visit began'), 'a.first_visit_at'],
       last_activity_at: [orNull.time('when the last visit ended'), 'a.last_activity_at'],

@@ -1,10 +1,15 @@
-/** How long answers and handlings took, by day, week and month: median, 90th percentile and mean. */
+/**
+ * How long answers and handlings took, by day, week and month: median, 90th percentile and mean.
+ */
 
 import { percentilesOf } from './by-windows.ts'
 import { type AnalyticsView, kind, projectId, type ViewColumn, weighted } from './view-spec.ts'
 import { completeWaits, hours } from './waits.ts'
 
-/** One kind. `labels`: the values of the columns that name it. The row is `w` in `from`, `dated` and `value`. */
+/**
+ * One kind. `labels`: the values of the columns that name it. The row is `w` in `from`, `dated` and
+ * `value`.
+ */
 type DurationKind = {
   readonly labels: readonly string[]
   readonly from: string
@@ -25,7 +30,11 @@ type DurationReport = {
   readonly kinds: readonly DurationKind[]
 }
 
-const firstDays = { date: 'the day', week: 'Monday of the week', month: 'first day of the month' } as const
+const firstDays = {
+  date: 'the day',
+  week: 'Monday of the week',
+  month: 'first day of the month',
+} as const
 /** The column of a period. */
 type Period = keyof typeof firstDays
 
@@ -47,9 +56,14 @@ function durationView(report: DurationReport, period: Period): AnalyticsView {
       [period]: kind.date(`${firstDays[period]} ${dated}`),
       ...report.labels,
       [counted[0]]: kind.count(counted[1]),
-      median_seconds: kind.meanSeconds('half of them took this long at most: the mean of the two middle ones'),
+      median_seconds: kind.meanSeconds(
+        'half of them took this long at most: the mean of the two middle ones',
+      ),
       p90_seconds: kind.duration('nine tenths of them took this long at most'),
-      mean_seconds: weighted(kind.meanSeconds('the mean, which a few long ones can dominate'), counted[0]),
+      mean_seconds: weighted(
+        kind.meanSeconds('the mean, which a few long ones can dominate'),
+        counted[0],
+      ),
     },
     select: () => kinds.map(select).join('\n    union all'),
   }
@@ -79,7 +93,10 @@ const answers: DurationReport = {
   dated: 'in which the visitor asked',
   note: 'Response times of all waits',
   caveat: 'Only answered waits of complete conversations count; the newest days still change.',
-  labels: { clock: kind.text('any = until a human or the AI answered; human = until a human answered'), hours },
+  labels: {
+    clock: kind.text('any = until a human or the AI answered; human = until a human answered'),
+    hours,
+  },
   counted: ['answers', 'answered waits'],
   kinds: [
     ...kindsOf('any', completeWaits, 'w.started_date', 'w.answer_seconds'),
@@ -87,13 +104,20 @@ const answers: DurationReport = {
   ],
 }
 
-/** The answered waits of complete conversations by the day on which the visitor asked. `value`: how long they took. */
+/**
+ * The answered waits of complete conversations by the day on which the visitor asked. `value`: how
+ * long they took.
+ */
 export function answersByDay(value: 'human_seconds' | 'human_business_seconds'): string {
-  return durationsOf({ labels: [], from: completeWaits, dated: 'w.started_date', value: `w.${value}` }, 'date')
+  return durationsOf(
+    { labels: [], from: completeWaits, dated: 'w.started_date', value: `w.${value}` },
+    'date',
+  )
 }
 
 const completeConversations = '(select * from fct_conversation where is_complete) w'
-const firstStates = "(select * from fct_state where state_number = 1 and state = 'open' and to_at is not null) w"
+const firstStates =
+  "(select * from fct_state where state_number = 1 and state = 'open' and to_at is not null) w"
 
 const durations: DurationReport = {
   dated: 'in which the conversations were created',
@@ -109,7 +133,12 @@ const durations: DurationReport = {
   counted: ['conversations', 'conversations of which the time is known'],
   kinds: [
     ...kindsOf('first answer', completeConversations, 'w.created_date', 'w.first_answer_seconds'),
-    ...kindsOf('first human answer', completeConversations, 'w.created_date', 'w.first_human_seconds'),
+    ...kindsOf(
+      'first human answer',
+      completeConversations,
+      'w.created_date',
+      'w.first_human_seconds',
+    ),
     ...kindsOf('first handling', firstStates, 'w.from_date', 'w.seconds'),
     ...kindsOf('last handling', 'fct_conversation w', 'w.created_date', 'w.handled_seconds'),
   ],

@@ -1,14 +1,26 @@
-/** Demand and availability by hour: what came in, what was answered, and how many agents were there. */
+/**
+ * Demand and availability by hour: what came in, what was answered, and how many agents were there.
+ */
 
 import { type MergedSource, mergeByKey, mergedColumns, queryView } from './by-windows.ts'
 import { localSeconds, type SqlDialect } from './sql-dialect.ts'
 import { type AnalyticsView, kind, orNull, projectId, weighted } from './view-spec.ts'
 
-/** Often only a part of an hour is observed, as by a sync every hour: its mean number of agents stands for the whole. */
-export const observedSecondsOfHour = 'case when observed_seconds between 1 and 3600 then observed_seconds else 3600 end'
+/**
+ * Often only a part of an hour is observed, as by a sync every hour: its mean number of agents
+ * stands for the whole.
+ */
+export const observedSecondsOfHour =
+  'case when observed_seconds between 1 and 3600 then observed_seconds else 3600 end'
 
 /** Counts the rows of a table by the hour of one of its times. */
-function countBy(table: string, time: string, name: string, note: string, condition = `${time}_date is not null`) {
+function countBy(
+  table: string,
+  time: string,
+  name: string,
+  note: string,
+  condition = `${time}_date is not null`,
+) {
   const key = ['project_id', `${time}_date`, `${time}_hour`]
   const columns = { [name]: [kind.count(note), 'count(*)'] as const }
   return { key, columns, from: `${table} where ${condition} group by ${key.join(', ')}` }
@@ -24,20 +36,35 @@ const sources: readonly MergedSource[] = [
   countBy('fct_conversation', 'created', 'conversations_started', 'conversations created'),
   countBy('fct_wait', 'started', 'waits_started', 'times that a visitor began to wait'),
   countBy('fct_wait', 'human_answered', 'human_answers', 'answers of humans to waiting visitors'),
-  countBy('fct_wait', 'ended', 'ai_answers', 'answers of the AI to waiting visitors', "ended_by = 'ai'"),
-  ofHour({ observed_seconds: kind.seconds('seconds for which the availability and the number of agents are known') }),
+  countBy(
+    'fct_wait',
+    'ended',
+    'ai_answers',
+    'answers of the AI to waiting visitors',
+    "ended_by = 'ai'",
+  ),
+  ofHour({
+    observed_seconds: kind.seconds(
+      'seconds for which the availability and the number of agents are known',
+    ),
+  }),
 ]
 
 /** What the rates are computed from. */
 const observed = ofHour({ available_seconds: kind.seconds(''), agent_seconds: kind.seconds('') })
 
-const ratio = (dividend: string, divisor: string) => `cast(${dividend} as double precision) / nullif(${divisor}, 0)`
+const ratio = (dividend: string, divisor: string) =>
+  `cast(${dividend} as double precision) / nullif(${divisor}, 0)`
 
 const role = "case when m.kind = 'utterance' then coalesce(r.role, 'other') else 'event' end"
 
 /** Seconds since midnight show the hour, except on the days on which the clocks change. */
 function hourOf(sql: SqlDialect): string {
-  const [start, end, at] = [sql.epoch('d.starts_at'), sql.epoch('d.ends_at'), sql.epoch('m.created_at')]
+  const [start, end, at] = [
+    sql.epoch('d.starts_at'),
+    sql.epoch('d.ends_at'),
+    sql.epoch('m.created_at'),
+  ]
   const changed = `(${localSeconds(sql, 'm.project_id', 'm.created_at')}) % 86400 / 3600`
   return `cast(case when ${end} - ${start} = 86400 then (${at} - ${start}) / 3600 else ${changed} end as integer)`
 }
@@ -81,7 +108,10 @@ export const hourViews = {
         ratio('e.available_seconds', 'e.observed_seconds'),
       ],
       agents_online: [
-        weighted(orNull.mean('mean number of agents online; null = not observed'), 'observed_seconds'),
+        weighted(
+          orNull.mean('mean number of agents online; null = not observed'),
+          'observed_seconds',
+        ),
         ratio('e.agent_seconds', 'e.observed_seconds'),
       ],
       human_answers_per_agent_hour: [
@@ -101,7 +131,10 @@ export const hourViews = {
     key: {
       project_id: [projectId, 'w.project_id'],
       weekday: [kind.number('1 = Monday to 7 = Sunday'), 'w.weekday'],
-      hour: [kind.number('the local hour, 0 to 23: each, also one in which nothing happened'), 'h.hour'],
+      hour: [
+        kind.number('the local hour, 0 to 23: each, also one in which nothing happened'),
+        'h.hour',
+      ],
     },
     columns: {
       hours: [kind.count('days of that weekday, those without any event included'), 'w.days'],
@@ -147,9 +180,14 @@ export const hourViews = {
     key: {
       project_id: [projectId, 'd.project_id'],
       date: [kind.date('the local day'), 'd.date'],
-      hour: [kind.number('the local hour, 0 to 23; an hour that the clock shows twice is one row'), hourOf],
+      hour: [
+        kind.number('the local hour, 0 to 23; an hour that the clock shows twice is one row'),
+        hourOf,
+      ],
       role: [
-        kind.text('visitor, human, ai, other (a sender whose role is unknown) or event (not written by anybody)'),
+        kind.text(
+          'visitor, human, ai, other (a sender whose role is unknown) or event (not written by anybody)',
+        ),
         role,
       ],
     },

@@ -1,4 +1,7 @@
-/** How a table of the pages about a period is declared: its words, its charts, and the facts behind each number. */
+/**
+ * How a table of the pages about a period is declared: its words, its charts, and the facts behind
+ * each number.
+ */
 import type { DateRange } from '../core/report-period.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import type { AnalyticsView } from './view-spec.ts'
@@ -38,7 +41,10 @@ export type PeriodTable = {
   readonly heatMaps?: Readonly<Record<string, string>>
   /** The numbers of the charts by date; otherwise the facts that are counted. */
   readonly days?: (within: Within, sql: SqlDialect) => string
-  /** What is counted, one row each, with what the key and the conditions name, and its `date` unless there are `days`. */
+  /**
+   * What is counted, one row each, with what the key and the conditions name, and its `date` unless
+   * there are `days`.
+   */
   readonly facts: (within: Within) => string
   /** Columns that count facts, and the condition of each; null = all. */
   readonly counted: Readonly<Record<string, string | null>>
@@ -47,7 +53,12 @@ export type PeriodTable = {
 }
 
 /** A condition: dates and the agent, by columns with that alias; `name` null: all agents. */
-export function where({ project, from, to, agent }: Within, alias: string, date: string, name: string | null): string {
+export function where(
+  { project, from, to, agent }: Within,
+  alias: string,
+  date: string,
+  name: string | null,
+): string {
   const ofAgent = agent === null || name === null ? '' : ` and ${alias}${name} = ${agent}`
   return `${alias}project_id = ${project} and ${alias}${date} between '${from}' and '${to}'${ofAgent}`
 }

@@ -17,7 +17,8 @@ const ofConversations = (what: string, wrong: string, meaning: string): Check =>
 }
 /** `all`: of messages, counting them one by one would take a second for a million. */
 const ofDeleted = (table: string, all = rowsOf(table, '1 = 1')): Check => {
-  const meaning = 'no longer in the service: left out of all facts, and perhaps still in the rollups of the service'
+  const meaning =
+    'no longer in the service: left out of all facts, and perhaps still in the rollups of the service'
   return [`deleted ${table}`, meaning, all, rowsOf(table, 'm.deleted_at is not null')]
 }
 
@@ -55,7 +56,10 @@ const checks: readonly Check[] = [
     'conversations from before the mirror began: their earlier reopenings are not known',
   ),
   ...['conversations', 'visitors', 'calls'].map((table) => ofDeleted(table)),
-  ofDeleted('messages', `${sumOf('c.messages')} + ${rowsOf('messages', 'm.deleted_at is not null')}`),
+  ofDeleted(
+    'messages',
+    `${sumOf('c.messages')} + ${rowsOf('messages', 'm.deleted_at is not null')}`,
+  ),
 ]
 
 export const qualityViews = {
@@ -95,7 +99,9 @@ export const qualityViews = {
         where g.project_id = s.project_id and g.stream = s.stream and g.resolved_at is null)`,
       ],
       never_read: [
-        kind.count('conversations, visitors or calls whose rows of this stream have never been read'),
+        kind.count(
+          'conversations, visitors or calls whose rows of this stream have never been read',
+        ),
         `(select count(*) from sync_children n
         where n.project_id = s.project_id and n.stream = s.stream and n.due_at is not null and n.read_version = 0)`,
       ],

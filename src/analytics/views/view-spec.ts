@@ -1,16 +1,29 @@
-/** How a view for analysts is described as data: the source of its SQL, its documentation and its metadata for tools. */
+/**
+ * How a view for analysts is described as data: the source of its SQL, its documentation and its
+ * metadata for tools.
+ */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import { type ColumnType, type NumberUse, plainType, type TableSpec } from '../../../schema/column-types.ts'
+import {
+  type ColumnType,
+  type NumberUse,
+  plainType,
+  type TableSpec,
+} from '../../../schema/column-types.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 
-/** What a tool does with a column: a key identifies rows, a time orders them, a dimension groups, a measure is counted. */
+/**
+ * What a tool does with a column: a key identifies rows, a time orders them, a dimension groups, a
+ * measure is counted.
+ */
 type ColumnRole = 'key' | 'time' | 'dimension' | 'measure'
 
 /**
  * How the values of a measure in several rows combine. `weightedBy`: a mean, each value weighted by
  * the sum of these columns of its row.
  */
-export type Aggregation = Exclude<NumberUse, 'dimension'> | { readonly weightedBy: readonly string[] }
+export type Aggregation =
+  | Exclude<NumberUse, 'dimension'>
+  | { readonly weightedBy: readonly string[] }
 
 export type ViewColumn = {
   readonly type: ColumnType
@@ -30,25 +43,38 @@ export type AnalyticsView = {
   readonly caveat: string | null
   /** Unique, with `project_id` first. */
   readonly key: readonly string[]
-  /** Columns of the key to be filtered to one value: rows that differ in them count the same things, so sums would repeat them. */
+  /**
+   * Columns of the key to be filtered to one value: rows that differ in them count the same things,
+   * so sums would repeat them.
+   */
   readonly alternatives?: readonly string[]
-  /** The mirrored table whose rows it shows, by their id: with its discovered columns, as texts, after its own columns. */
+  /**
+   * The mirrored table whose rows it shows, by their id: with its discovered columns, as texts,
+   * after its own columns.
+   */
   readonly discovers?: 'conversations' | 'visitors' | 'calls'
   /** In the order of the view. */
   readonly columns: Readonly<Record<string, ViewColumn>>
   /**
-   * The query, for SQLite 3.28 or later, as BI tools bring their own SQLite. It names no discovered column and no `*` of a
-   * mirrored table: a view that depends on a column would stop it from being widened. `discovers` adds them.
+   * The query, for SQLite 3.28 or later, as BI tools bring their own SQLite. It names no discovered
+   * column and no `*` of a mirrored table: a view that depends on a column would stop it from being
+   * widened. `discovers` adds them.
    */
   readonly select: (sql: SqlDialect) => string
 }
 
-const kindOf = (type: ColumnType, role: Exclude<ColumnRole, 'measure'>) => makeKind(type, role, 'none', null)
+const kindOf = (type: ColumnType, role: Exclude<ColumnRole, 'measure'>) =>
+  makeKind(type, role, 'none', null)
 
 const measureOf = (type: ColumnType, aggregation: Aggregation, unit: ViewColumn['unit'] = null) =>
   makeKind(type, 'measure', aggregation, unit)
 
-function makeKind(type: ColumnType, role: ColumnRole, aggregation: Aggregation, unit: ViewColumn['unit']) {
+function makeKind(
+  type: ColumnType,
+  role: ColumnRole,
+  aggregation: Aggregation,
+  unit: ViewColumn['unit'],
+) {
   return (note: string): ViewColumn => ({ type, isNullable: false, unit, note, role, aggregation })
 }
 
@@ -82,10 +108,16 @@ export const kind = {
 
 /** The same kinds of columns, which may be null. */
 export const orNull = Object.fromEntries(
-  Object.entries(kind).map(([name, of]) => [name, (note: string): ViewColumn => ({ ...of(note), isNullable: true })]),
+  Object.entries(kind).map(([name, of]) => [
+    name,
+    (note: string): ViewColumn => ({ ...of(note), isNullable: true }),
+  ]),
 ) as typeof kind
 
-/** A mean or a share that combines to that of several rows if each is weighted by the sum of these columns. */
+/**
+ * A mean or a share that combines to that of several rows if each is weighted by the sum of these
+ * columns.
+ */
 export const weighted = (column: ViewColumn, ...weightedBy: readonly string[]): ViewColumn => ({
   ...column,
   aggregation: { weightedBy },
@@ -109,9 +141,13 @@ export function tableColumns(name: AnalyticsTableName): Readonly<Record<string, 
   const described = Object.entries(columns).map(([column, [declared, note, use = 'dimension']]) => {
     const type = plainType[declared]
     const role = roleOf(type, use)
-    const unit = role === 'measure' && /(^|_)seconds(_|$)/.test(column) ? ('seconds' as const) : null
+    const unit =
+      role === 'measure' && /(^|_)seconds(_|$)/.test(column) ? ('seconds' as const) : null
     const aggregation = use === 'dimension' ? 'none' : use
-    return [column, { type, isNullable: declared.endsWith('?'), unit, note, role, aggregation }] as const
+    return [
+      column,
+      { type, isNullable: declared.endsWith('?'), unit, note, role, aggregation },
+    ] as const
   })
   return Object.fromEntries(described)
 }

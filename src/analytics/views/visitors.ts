@@ -14,7 +14,8 @@ const contacts = `(
 export const visitorViews = {
   report_visitor_day: mergedView({
     note: 'Visits by the day on which they began, and visitors who began conversations on that day.',
-    caveat: 'New means new to the mirror: a visitor whose earlier activity the service no longer shows counts as new.',
+    caveat:
+      'New means new to the mirror: a visitor whose earlier activity the service no longer shows counts as new.',
     key: { project_id: projectId, date: kind.date('the local day') },
     sources: [
       columnsByDay('fct_visit', 'started_date', {
@@ -33,7 +34,10 @@ export const visitorViews = {
           kind.distinct('different visitors who began a conversation'),
           'count(distinct visitor_id)',
         ],
-        first_contacts: countIf('of these, those whose first conversation it was', 'contact_number = 1'),
+        first_contacts: countIf(
+          'of these, those whose first conversation it was',
+          'contact_number = 1',
+        ),
       }),
     ],
   }),
@@ -56,7 +60,8 @@ export const visitorViews = {
       first_page: orNull.text('the page on which the visit began'),
       last_page: orNull.text('the last page of the visit'),
     },
-    // Visits are more than 30 minutes apart, unless `analytics.visit_gap` is shorter: then the later one counts.
+    // Visits are more than 30 minutes apart, unless `analytics.visit_gap` is shorter: then the
+    // later one counts.
     from: (sql) => `(
       select c.project_id, c.conversation_id, c.visitor_id, c.created_at, c.created_date, v.visit_number, v.entries,
         ${sql.epoch('c.created_at')} - ${sql.epoch('v.started_at')} as seconds_before, v.first_page, v.last_page,
@@ -75,8 +80,13 @@ export const visitorViews = {
     key: { project_id: projectId, date: kind.date('the day of creation') },
     columns: {
       conversations: kind.count('conversations created'),
-      after_visit: kind.count('of these, those that began during a visit or at most 30 minutes after it'),
-      entries_in_visit: weighted(orNull.mean('mean number of entries in these visits'), 'after_visit'),
+      after_visit: kind.count(
+        'of these, those that began during a visit or at most 30 minutes after it',
+      ),
+      entries_in_visit: weighted(
+        orNull.mean('mean number of entries in these visits'),
+        'after_visit',
+      ),
     },
     // By windows and not by group by: see by-windows.ts.
     from: `(

@@ -4,14 +4,16 @@ import { columnsFrom, countIf, queryView } from './by-windows.ts'
 import { type AnalyticsView, kind, orNull, projectId, weighted } from './view-spec.ts'
 
 /**
- * The waits whose durations count, as what follows `from`: those of conversations of which no message, time or sender is
- * missing. `w` is the wait, `c` its conversation.
+ * The waits whose durations count, as what follows `from`: those of conversations of which no
+ * message, time or sender is missing. `w` is the wait, `c` its conversation.
  */
 export const completeWaits = `fct_wait w
         join fct_conversation c
           on c.project_id = w.project_id and c.conversation_id = w.conversation_id and c.is_complete`
 
-export const hours = kind.text('all = all seconds count; business = only those within business hours')
+export const hours = kind.text(
+  'all = all seconds count; business = only those within business hours',
+)
 
 /** The outcomes of a judged wait, as conditions on the rows of `judgedWaits`. */
 export const targetOutcomes = {
@@ -23,7 +25,10 @@ export const targetOutcomes = {
 
 export const targetColumns = {
   hours: [hours, "max(case when in_business then 'business' else 'all' end)"],
-  target_seconds: [kind.duration('the answer should have taken this long at most'), 'max(target_seconds)'],
+  target_seconds: [
+    kind.duration('the answer should have taken this long at most'),
+    'max(target_seconds)',
+  ],
   waits: [kind.count('waits of complete conversations that the target applies to'), 'count(*)'],
   met: countIf('answered in time', targetOutcomes.met),
   missed: countIf('answered too late', targetOutcomes.missed),
@@ -36,8 +41,9 @@ export const targetColumns = {
 } as const
 
 /**
- * Each wait of complete conversations beside each target that applied to it. `and`: more conditions on waits `w`. SQLite keeps
- * the order of a cross join: it would read all waits once for each target.
+ * Each wait of complete conversations beside each target that applied to it. `and`: more conditions
+ * on waits `w`. SQLite keeps the order of a cross join: it would read all waits once for each
+ * target.
  */
 export const judgedWaits = (and = '') => `(
       select w.project_id, w.conversation_id, w.started_date as date, t.name, t.target_seconds, t.in_business,
@@ -62,12 +68,30 @@ export const waitViews = {
     caveat: 'Includes incomplete conversations: filter by is_complete where durations matter.',
     key: columnsFrom('w', 'fct_wait', 'project_id', 'conversation_id', 'wait_number'),
     columns: {
-      ...columnsFrom('c', 'fct_conversation', 'visitor_id', 'origin', 'assigned_agent_id', 'opened_by', 'is_complete'),
+      ...columnsFrom(
+        'c',
+        'fct_conversation',
+        'visitor_id',
+        'origin',
+        'assigned_agent_id',
+        'opened_by',
+        'is_complete',
+      ),
       ...columnsFrom('w', 'fct_wait', 'started_at', 'started_date', 'started_hour'),
       ...columnsFrom('d', 'dim_date', 'weekday', 'week', 'month'),
-      visitor_messages: [{ ...kind.count('messages of the visitor in the run'), type: 'int32' }, 'w.messages'],
+      visitor_messages: [
+        { ...kind.count('messages of the visitor in the run'), type: 'int32' },
+        'w.messages',
+      ],
       ...columnsFrom('w', 'fct_wait', 'ended_by', 'ended_at', 'ended_by_name', 'answer_seconds'),
-      ...columnsFrom('w', 'fct_wait', 'answer_business_seconds', 'human_answered_at', 'human_name', 'human_seconds'),
+      ...columnsFrom(
+        'w',
+        'fct_wait',
+        'answer_business_seconds',
+        'human_answered_at',
+        'human_name',
+        'human_seconds',
+      ),
       ...columnsFrom('w', 'fct_wait', 'human_business_seconds', 'ai_answers', 'after_ai_seconds'),
     },
     from: `fct_wait w
@@ -78,7 +102,10 @@ export const waitViews = {
     note: 'Waits by the day on which the visitor asked: the sum of those answered by humans, answered by the AI, closed without an answer, and ongoing.',
     caveat:
       'An end may come on a later day. A visitor who writes again after an answer or a handling begins another wait.',
-    key: { project_id: projectId, date: [kind.date('the day on which the visitors asked'), 'started_date'] },
+    key: {
+      project_id: projectId,
+      date: [kind.date('the day on which the visitors asked'), 'started_date'],
+    },
     columns: {
       waits: [kind.count('times that a visitor began to wait'), 'count(*)'],
       first_waits: countIf('of these, the first of their conversations', 'wait_number = 1'),
@@ -92,7 +119,10 @@ export const waitViews = {
         'not ended yet: also of conversations that are handled, if a message of the visitor did not reopen them',
         "ended_by = 'nobody'",
       ),
-      visitor_messages: [kind.count('messages of visitors in these waits, which may go on for days'), 'sum(messages)'],
+      visitor_messages: [
+        kind.count('messages of visitors in these waits, which may go on for days'),
+        'sum(messages)',
+      ],
     },
     from: 'fct_wait group by project_id, started_date',
   }),

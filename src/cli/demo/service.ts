@@ -1,9 +1,15 @@
-/** What the demo shows: a small sandbox, the changes between the two syncs, write-backs, and queries in plain SQL, to copy. */
+/**
+ * What the demo shows: a small sandbox, the changes between the two syncs, write-backs, and queries
+ * in plain SQL, to copy.
+ */
 
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { rfc3339 } from '../../values/time.ts'
 
-/** Small enough for the usual rate limit to allow the first sync in some seconds, and from before the last two whole weeks. */
+/**
+ * Small enough for the usual rate limit to allow the first sync in some seconds, and from before
+ * the last two whole weeks.
+ */
 const size = {
   conversations: 80,
   visitors: 40,
@@ -36,7 +42,8 @@ export function applyDemoChanges({ mutate, truth }: Sandbox): readonly string[] 
   for (const id of handled.slice(0, 1)) mutate.visitorWrites(id, 'Is there an update?')
   for (const id of open.slice(0, 1)) mutate.agentReplies(id, 'It is on its way.', 'Robin')
   for (const id of open.slice(1, 2)) mutate.setHandled(id, true)
-  for (const id of visitors.slice(0, 1)) mutate.renameVisitor(id, 'Grace Hopper', 'grace@example.com')
+  for (const id of visitors.slice(0, 1))
+    mutate.renameVisitor(id, 'Grace Hopper', 'grace@example.com')
   return [
     'a new visitor calls, and starts a conversation',
     'another one asks again in a conversation that was handled',
@@ -46,15 +53,21 @@ export function applyDemoChanges({ mutate, truth }: Sandbox): readonly string[] 
 }
 
 /** The ids of the open conversations, and of the handled ones. */
-function conversationIds(rows: ReturnType<Sandbox['truth']>): readonly [readonly string[], readonly string[]] {
-  const all = [...rows].map(({ id, row }) => ({ id: id ?? '', isOpen: Object(row).handledAt === null }))
-  const ids = (isOpen: boolean) => all.filter((conversation) => conversation.isOpen === isOpen).map(({ id }) => id)
+function conversationIds(
+  rows: ReturnType<Sandbox['truth']>,
+): readonly [readonly string[], readonly string[]] {
+  const all = [...rows].map(({ id, row }) => ({
+    id: id ?? '',
+    isOpen: Object(row).handledAt === null,
+  }))
+  const ids = (isOpen: boolean) =>
+    all.filter((conversation) => conversation.isOpen === isOpen).map(({ id }) => id)
   return [ids(true), ids(false)]
 }
 
 /**
- * The demo's queries of the mirror: plain SQL, to copy. Written for SQLite, and for fields that the sandbox shows
- * beyond the documented ones (`type`, `title`, `direction`, `duration_seconds`).
+ * The demo's queries of the mirror: plain SQL, to copy. Written for SQLite, and for fields that the
+ * sandbox shows beyond the documented ones (`type`, `title`, `direction`, `duration_seconds`).
  */
 type DemoQuery = { readonly title: string; readonly sql: string }
 
@@ -118,7 +131,10 @@ from discovered_fields order by stream, path limit 8`,
   },
 ]
 
-/** Replies to those who wait longest, then the flag: in this order, because both target the same conversation. */
+/**
+ * Replies to those who wait longest, then the flag: in this order, because both target the same
+ * conversation.
+ */
 export const enqueueStatements: readonly string[] = [
   `insert into writebacks (operation, conversation_id, payload)
 select 'message', conversation_id, '{"content": "Thank you for waiting: it is solved.", "sender_name": "Robin"}'

@@ -1,4 +1,7 @@
-/** Progress on standard error, in one line: rewritten in place on a terminal, an occasional line elsewhere, none when quiet. */
+/**
+ * Progress on standard error, in one line: rewritten in place on a terminal, an occasional line
+ * elsewhere, none when quiet.
+ */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { SyncProgress } from '../../mirror/mirror.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
@@ -20,16 +23,23 @@ export type Display = {
 
 type OutputStream = NodeJS.WriteStream & { readonly fd: 2 }
 
-const lineEveryMs: Readonly<Record<Display['kind'], Ms>> = { terminal: 100, plain: 5000, quiet: Infinity }
+const lineEveryMs: Readonly<Record<Display['kind'], Ms>> = {
+  terminal: 100,
+  plain: 5000,
+  quiet: Infinity,
+}
 
 const erase = '\r\u001b[K'
-/** A line that is longer than it seems, as some letters are wide, ends at the edge of the terminal. */
+/**
+ * A line that is longer than it seems, as some letters are wide, ends at the edge of the terminal.
+ */
 const withoutWrapping = (line: string) => `\u001b[?7l${line}\u001b[?7h`
 
 export function openDisplay(out: OutputStream, quiet: boolean, clock: () => EpochMs): Display {
   const kind = quiet ? 'quiet' : out.isTTY ? 'terminal' : 'plain'
   let [shown, shownAt] = ['', kind === 'terminal' ? -Infinity : clock()]
-  const writeAbove = (text: string) => void out.write(shown === '' ? text : `${erase}${text}${withoutWrapping(shown)}`)
+  const writeAbove = (text: string) =>
+    void out.write(shown === '' ? text : `${erase}${text}${withoutWrapping(shown)}`)
   return {
     kind,
     onLine: (line) => {
@@ -73,5 +83,8 @@ export function createSyncLine(display: Display, now: () => EpochMs) {
   const line = createProgressLine(display, streams, (_, budget) =>
     renderSyncProgress([...streams.values()], budget, now() - since),
   )
-  return { ...line, onProgress: (latest: SyncProgress) => line.onProgress(streams.set(latest.stream, latest)) }
+  return {
+    ...line,
+    onProgress: (latest: SyncProgress) => line.onProgress(streams.set(latest.stream, latest)),
+  }
 }

@@ -19,7 +19,8 @@ export function formatCounts(counts: StatusCounts): string {
 /** No line if every row has a project. `isOnlyProject`: the next push assigns them to it. */
 export function renderWithoutProject(rows: number, isOnlyProject = false): string[] {
   if (rows === 0) return []
-  const [have, them, are] = rows === 1 ? ['1 row has', 'it', 'is'] : [`${formatCount(rows)} rows have`, 'them', 'are']
+  const [have, them, are] =
+    rows === 1 ? ['1 row has', 'it', 'is'] : [`${formatCount(rows)} rows have`, 'them', 'are']
   const consequence = isOnlyProject
     ? `: the next push assigns ${them} to this project`
     : ` and ${are} not sent until project_id is set in writebacks and writeback_events`
@@ -30,11 +31,17 @@ export function renderWithoutProject(rows: number, isOnlyProject = false): strin
 export function renderBlockedLanes(lanes: number, hint: CommandHint): string[] {
   if (lanes === 0) return []
   const waiting = lanes === 1 ? '1 lane waits' : `${formatCount(lanes)} lanes wait`
-  return [`${waiting} until you resolve an uncertain write-back: ${hint('writeback list --status uncertain')}`]
+  return [
+    `${waiting} until you resolve an uncertain write-back: ${hint('writeback list --status uncertain')}`,
+  ]
 }
 
 /** `failed   12   the service answered 404   for example: deskmirror writeback show 1a2b3c4d` */
-export function renderReasons(reasons: BatchReport['reasons'], hint: CommandHint, indent = ''): string[] {
+export function renderReasons(
+  reasons: BatchReport['reasons'],
+  hint: CommandHint,
+  indent = '',
+): string[] {
   const rows = reasons.map(({ status, reason, count, example }) => [
     status,
     formatCount(count),
@@ -84,5 +91,7 @@ export function nameOfEntry(entry: NamedEntry): string {
 
 export function truncate(text: string, widest: number): string {
   const characters = [...showInvisible(text)]
-  return characters.length > widest ? `${characters.slice(0, widest - 1).join('')}…` : characters.join('')
+  return characters.length > widest
+    ? `${characters.slice(0, widest - 1).join('')}…`
+    : characters.join('')
 }

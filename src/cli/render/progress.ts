@@ -1,4 +1,7 @@
-/** Progress as a line: what has been done, how fast, and how long the rest takes. Pure: no clock, no I/O. */
+/**
+ * Progress as a line: what has been done, how fast, and how long the rest takes. Pure: no clock, no
+ * I/O.
+ */
 import type { SyncProgress } from '../../mirror/mirror.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
 import { burstSlots } from '../../service/core/slots.ts'
@@ -10,9 +13,16 @@ export function joinParts(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('   ')
 }
 
-/** `12,000 rows, 40 changed   about 3 min 10 s left   budget 240 of 588   9.4 requests/s   messages, calls` */
-export function renderSyncProgress(streams: readonly SyncProgress[], budget: BudgetView | null, tookMs: Ms): string {
-  const sum = (of: (stream: SyncProgress) => number) => streams.reduce((total, stream) => total + of(stream), 0)
+/**
+ * `12,000 rows, 40 changed about 3 min 10 s left budget 240 of 588 9.4 requests/s messages, calls`
+ */
+export function renderSyncProgress(
+  streams: readonly SyncProgress[],
+  budget: BudgetView | null,
+  tookMs: Ms,
+): string {
+  const sum = (of: (stream: SyncProgress) => number) =>
+    streams.reduce((total, stream) => total + of(stream), 0)
   const requests = sum((stream) => stream.requests)
   const running = streams.filter(({ state }) => state === 'running')
   const left = sum((stream) => (stream.state === 'running' ? (stream.left ?? 0) : 0))
@@ -27,7 +37,9 @@ export function renderSyncProgress(streams: readonly SyncProgress[], budget: Bud
           sum(({ rows }) => rows),
           'row',
         )}, ${found}`,
-    budget === null || left === 0 ? '' : formatTimeLeft(forecast(left, budget), hasUnknown ? 'at least' : 'about'),
+    budget === null || left === 0
+      ? ''
+      : formatTimeLeft(forecast(left, budget), hasUnknown ? 'at least' : 'about'),
     budget === null ? '' : formatBudget(budget),
     tookMs < 500 || requests === 0 ? '' : `${formatCount(requests / (tookMs / 1000))} requests/s`,
     running.map(({ stream }) => stream).join(', '),
@@ -56,7 +68,8 @@ export function formatTimeLeft(ms: Ms, about = 'about'): string {
 
 /** How much of the budget is in use, or why no request is sent for a while. */
 export function formatBudget(budget: BudgetView): string {
-  if (budget.pausedForMs !== null) return `the service asked for a pause: ${formatDuration(budget.pausedForMs)}`
+  if (budget.pausedForMs !== null)
+    return `the service asked for a pause: ${formatDuration(budget.pausedForMs)}`
   if (budget.closedForMs !== null)
     return `nothing is sent for ${formatDuration(budget.closedForMs)}: the record of recent requests was lost`
   return `budget ${formatCount(budget.inUse)} of ${formatCount(budget.slots)}`

@@ -1,7 +1,7 @@
 /**
- * Writes a review to files while it runs: CSV, lines to print after the counts, and one HTML page to look at and to pass on,
- * without scripts, and without requests to anywhere. Texts of others are escaped, isolated in direction, and show their
- * invisible characters.
+ * Writes a review to files while it runs: CSV, lines to print after the counts, and one HTML page
+ * to look at and to pass on, without scripts, and without requests to anywhere. Texts of others are
+ * escaped, isolated in direction, and show their invisible characters.
  */
 
 import { tmpdir } from 'node:os'
@@ -39,7 +39,8 @@ export async function openCsvOutput(path: string, options: OutputOptions): Promi
   const file = await createOutputFile(path, options)
   const writer = createCsvWriter(reviewColumns, file.output, { forSpreadsheets: true })
   return {
-    write: (reviews) => writer.write(reviews.map((review) => reviewColumns.map(({ cell }) => cell(review)))),
+    write: (reviews) =>
+      writer.write(reviews.map((review) => reviewColumns.map(({ cell }) => cell(review)))),
     finish: async () => {
       await writer.end()
       await file.publish()
@@ -98,7 +99,11 @@ const reviewColumns: readonly ReviewColumn[] = [
   { name: 'first_words', type: 'text', cell: ({ firstWords }) => firstWords },
   { name: 'after_row', type: 'integer', cell: ({ after }) => after },
   { name: 'sender_name', type: 'text', cell: ({ senderName }) => senderName },
-  { name: 'look_at', type: 'text', cell: ({ marks }) => (marks.length === 0 ? null : marks.join('; ')) },
+  {
+    name: 'look_at',
+    type: 'text',
+    cell: ({ marks }) => (marks.length === 0 ? null : marks.join('; ')),
+  },
   { name: 'expect', type: 'text', cell: ({ expect }) => expect },
   { name: 'expires_at', type: 'time', cell: ({ expiresAt }) => expiresAt },
   { name: 'mirror_as_of', type: 'time', cell: ({ mirrorAsOf }) => mirrorAsOf },
@@ -124,7 +129,11 @@ ${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTab
 
 function reviewPageRow(review: WritebackReview): string {
   const { action, outcome } = review
-  return tableRow(rowColumns, cellsOf(review, [reviewActions[action][0], outcomeLabels[outcome]]), 'lines').html
+  return tableRow(
+    rowColumns,
+    cellsOf(review, [reviewActions[action][0], outcomeLabels[outcome]]),
+    'lines',
+  ).html
 }
 
 const reviewPageFoot = `</tbody>
@@ -134,7 +143,9 @@ ${documentFoot}`
 
 const columnsWith = (middle: readonly string[]): readonly Column[] => [
   { title: 'row', isNumber: true },
-  ...['visitor', ...middle, 'last words of the visitor', 'sender', 'effect'].map((title) => ({ title })),
+  ...['visitor', ...middle, 'last words of the visitor', 'sender', 'effect'].map((title) => ({
+    title,
+  })),
 ]
 const groupColumns = columnsWith([])
 const rowColumns = columnsWith(['operation', 'outcome'])
@@ -186,7 +197,13 @@ ${beyond > 0 ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more, b
 function cellsOf(review: WritebackReview, middle: readonly string[]): Cell[] {
   const { position, lastWords, senderName, marks } = review
   return [
-    ...[position, foreign(nameOf(review)), ...middle, foreign(lastWords?.text ?? ''), foreign(senderName ?? '')],
+    ...[
+      position,
+      foreign(nameOf(review)),
+      ...middle,
+      foreign(lastWords?.text ?? ''),
+      foreign(senderName ?? ''),
+    ],
     html`${foreign(describeEffect(review))}${describeOrder(review)}${marks.map((mark) => html`<br>! ${foreign(mark)}`)}`,
   ]
 }

@@ -1,4 +1,7 @@
-/** Shows a review: counts by group with samples, and beside them all rows on standard output, one HTML page, CSV. */
+/**
+ * Shows a review: counts by group with samples, and beside them all rows on standard output, one
+ * HTML page, CSV.
+ */
 
 import { Option } from 'commander'
 import type { KeptFiles } from '../../export/export.ts'
@@ -28,7 +31,9 @@ export function renderReview(summary: ReviewSummary, now: EpochMs): string[] {
   const { rows, groups, mirrorAsOf } = summary
   if (rows === 0) return ['nothing to review']
   return [
-    ...alignColumns(groups.map((group) => [outcomeLabels[group.outcome], describeGroup(group, formatCount)])),
+    ...alignColumns(
+      groups.map((group) => [outcomeLabels[group.outcome], describeGroup(group, formatCount)]),
+    ),
     describeMirrorAge(mirrorAsOf, (at) => `${formatAge(at, now)} (${at})`),
     ...renderMarked(summary),
     ...groups.flatMap(renderSamples),
@@ -38,10 +43,19 @@ export function renderReview(summary: ReviewSummary, now: EpochMs): string[] {
 function renderMarked({ marked }: ReviewSummary): string[] {
   if (marked.rows === 0) return []
   const lines = marked.samples.flatMap((review) =>
-    review.marks.map((mark) => [String(review.position), toCell(nameOf(review)), showInvisible(mark)]),
+    review.marks.map((mark) => [
+      String(review.position),
+      toCell(nameOf(review)),
+      showInvisible(mark),
+    ]),
   )
   const header = `look at ${marked.rows === 1 ? 'this row' : `these ${formatCount(marked.rows)} rows`} first:`
-  return ['', header, ...alignColumns(lines, '  '), ...renderMore(marked.rows, marked.samples.length)]
+  return [
+    '',
+    header,
+    ...alignColumns(lines, '  '),
+    ...renderMore(marked.rows, marked.samples.length),
+  ]
 }
 
 function renderSamples(group: ReviewGroup): string[] {
@@ -56,7 +70,13 @@ const sampleHeader = ['row', 'visitor', 'last words', 'sender', 'effect']
 function toSampleCells(review: WritebackReview): string[] {
   const { position, lastWords, senderName } = review
   const sender = toCell(senderName ?? '')
-  return [String(position), toCell(nameOf(review)), quote(lastWords?.text ?? null), sender, toCell(effectOf(review))]
+  return [
+    String(position),
+    toCell(nameOf(review)),
+    quote(lastWords?.text ?? null),
+    sender,
+    toCell(effectOf(review)),
+  ]
 }
 
 /** The header does not count. */
@@ -69,12 +89,21 @@ function withoutEmptyColumns(rows: readonly (readonly string[])[]): readonly (re
 function renderReviewRow(review: WritebackReview): string {
   const { position, outcome, action, lastWords, senderName, marks } = review
   const words = lastWords === null ? [] : [`last words ${quote(lastWords.text)}`]
-  const cells = [String(position).padStart(6), outcomeLabels[outcome].padEnd(17), reviewActions[action][0].padEnd(15)]
+  const cells = [
+    String(position).padStart(6),
+    outcomeLabels[outcome].padEnd(17),
+    reviewActions[action][0].padEnd(15),
+  ]
   const sender = senderName === null ? [] : [`as ${showInvisible(senderName)}`]
   const shown = marks.map((mark) => `! ${showInvisible(mark)}`)
-  return [...cells, showInvisible(nameOf(review)), ...words, ...sender, showInvisible(effectOf(review)), ...shown].join(
-    '  ',
-  )
+  return [
+    ...cells,
+    showInvisible(nameOf(review)),
+    ...words,
+    ...sender,
+    showInvisible(effectOf(review)),
+    ...shown,
+  ].join('  ')
 }
 
 /** The target's id where there is no name. */
@@ -122,8 +151,10 @@ export async function openReviewOutputs(
   const others = html === undefined ? [] : [otherOutput(html)]
   try {
     if (html !== undefined) outputs.push(await openPageOutput(html, options))
-    if (csv !== undefined) outputs.push(await openCsvOutput(csv, { ...options, kept: [...kept, ...others] }))
-    if (all === true) outputs.push(await openLinesOutput(renderReviewRow, context.openStdout().write))
+    if (csv !== undefined)
+      outputs.push(await openCsvOutput(csv, { ...options, kept: [...kept, ...others] }))
+    if (all === true)
+      outputs.push(await openLinesOutput(renderReviewRow, context.openStdout().write))
   } catch (error) {
     await close()
     throw error
@@ -134,9 +165,17 @@ export async function openReviewOutputs(
   return {
     /** Null if nothing needs the rows. */
     onReviews: outputs.length === 0 ? null : onReviews,
-    /** Finishes the files, and prints `lines`, which are the counts, and then all rows. Null prints nothing. */
-    finish: async (summary: ReviewSummary, text: ReviewPageText, lines: readonly string[] | null): Promise<void> => {
-      if (lines !== null) context.writeOut(`${[...lines, ...(all === true ? ['', 'all rows:'] : [])].join('\n')}\n`)
+    /**
+     * Finishes the files, and prints `lines`, which are the counts, and then all rows. Null prints
+     * nothing.
+     */
+    finish: async (
+      summary: ReviewSummary,
+      text: ReviewPageText,
+      lines: readonly string[] | null,
+    ): Promise<void> => {
+      if (lines !== null)
+        context.writeOut(`${[...lines, ...(all === true ? ['', 'all rows:'] : [])].join('\n')}\n`)
       for (const output of outputs) await output.finish(summary, text)
       const written = [html, csv].flatMap((path) => (path === undefined ? [] : [`wrote ${path}\n`]))
       if (lines !== null) context.writeOut(written.join(''))

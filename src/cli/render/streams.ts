@@ -1,11 +1,18 @@
-/** What several commands say about streams: why they were skipped or failed, gaps, differences, and what audits show. */
+/**
+ * What several commands say about streams: why they were skipped or failed, gaps, differences, and
+ * what audits show.
+ */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { describeEvidence } from '../../mirror/core/audit.ts'
 import type { AuditEstimate, Difference, GapReport } from '../../mirror/mirror.ts'
 import { formatAge, pluralize, toPrintable } from '../../values/format.ts'
 import type { EpochMs } from '../../values/time.ts'
 
-type StreamEnd = { readonly stream: StreamName; readonly skipped: string | null; readonly failed: string | null }
+type StreamEnd = {
+  readonly stream: StreamName
+  readonly skipped: string | null
+  readonly failed: string | null
+}
 
 /** One line per reason, with the streams that share it. */
 export function renderStreamReasons(streams: readonly StreamEnd[]): string[] {
@@ -17,7 +24,10 @@ export function renderStreamReasons(streams: readonly StreamEnd[]): string[] {
   ].map(toPrintable)
 }
 
-/** Reasons that differ only in the path and the request id count as the same; the first one is shown, with its id. */
+/**
+ * Reasons that differ only in the path and the request id count as the same; the first one is
+ * shown, with its id.
+ */
 function groupByReason(reasons: readonly (readonly [StreamName, string | null])[]) {
   const stated = reasons.flatMap(([name, why]) =>
     why === null ? [] : [{ name, why: why.replace(/^[A-Z]+ \/\S*: /, '') }],

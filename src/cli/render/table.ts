@@ -1,10 +1,15 @@
 /** Aligns columns: text to the left, numbers to the right. */
 import { toPrintable } from '../../values/format.ts'
 
-/** Lines of a table without a frame. The first line does not decide the alignment: it may be a header. */
+/**
+ * Lines of a table without a frame. The first line does not decide the alignment: it may be a
+ * header.
+ */
 export function alignColumns(rows: readonly (readonly string[])[], indent = ''): string[] {
   // Pads `1 row` like `2 rows`, so that the numbers are aligned.
-  const cells = rows.map((row) => row.map((cell) => toPrintable(cell).replace(/^1 (request|row)$/, '$& ')))
+  const cells = rows.map((row) =>
+    row.map((cell) => toPrintable(cell).replace(/^1 (request|row)$/, '$& ')),
+  )
   const columns = Array.from({ length: maxOf(cells.map((row) => row.length)) }, (_, column) => {
     const inColumn = cells.map((row) => row[column] ?? '')
     const body = inColumn.slice(cells.length > 1 ? 1 : 0).filter((cell) => cell !== '')
@@ -24,7 +29,11 @@ export function alignColumns(rows: readonly (readonly string[])[], indent = ''):
 const numeric = /^[\d,.]+( (rows?|requests?|changed|ms|s) ?)?$/
 
 /** A table with a header and a rule under it; long cells are cut at `widest` characters. */
-export function renderTable(header: readonly string[], rows: readonly (readonly string[])[], widest = 48): string[] {
+export function renderTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  widest = 48,
+): string[] {
   const cells = rows.map((row) => row.map((cell) => cutAt(widest, cell)))
   const [first = '', ...rest] = alignColumns([header, ...cells], '  ')
   return [first, `  ${'─'.repeat(maxOf([first, ...rest].map(lettersIn)) - 2)}`, ...rest]

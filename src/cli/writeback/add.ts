@@ -1,4 +1,7 @@
-/** `deskmirror writeback add`: queues one write-back; a sub-command for each operation, with its own options. */
+/**
+ * `deskmirror writeback add`: queues one write-back; a sub-command for each operation, with its own
+ * options.
+ */
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -42,7 +45,9 @@ Exit code: 0 queued, or its --ref was queued before · 1 failed, trying again ma
 export function addCommand(context: CommandContext): Command {
   const command = new Command('add')
     .summary('queue one write-back')
-    .description('Queues one write-back. `deskmirror writeback add <operation> --help` shows its options.')
+    .description(
+      'Queues one write-back. `deskmirror writeback add <operation> --help` shows its options.',
+    )
     .addHelpText('after', helpText(operationsInHelp))
   for (const operation of operationsInHelp) command.addCommand(operationCommand(context, operation))
   return command
@@ -84,7 +89,10 @@ function fieldOptions(name: string, field: AddField): readonly Option[] {
   if (field.kind === 'flag') option.argParser(parseFlagOption)
   if (field.default !== undefined) option.default(field.default)
   if (field.clearHelp === undefined) return [option]
-  return [option, new Option(clearOptionName(name), field.clearHelp).conflicts(option.attributeName())]
+  return [
+    option,
+    new Option(clearOptionName(name), field.clearHelp).conflicts(option.attributeName()),
+  ]
 }
 
 /** `agent_id`: --agent */
@@ -108,23 +116,35 @@ async function runAdd(
   operation: Operation,
   options: Options & OwnOptions,
 ): Promise<CommandResult> {
-  const request = validateRequest(operation, await toRequestLine(context, operation, options), context.now())
+  const request = validateRequest(
+    operation,
+    await toRequestLine(context, operation, options),
+    context.now(),
+  )
   const { addWriteback } = await context.load(() => import('../../app/outbox.ts'))
-  const report = await addWriteback(config, project, request, { createdBy: decidingPerson(context, config, options) })
+  const report = await addWriteback(config, project, request, {
+    createdBy: decidingPerson(context, config, options),
+  })
   const nextSteps = options.quiet === true ? [] : renderNextSteps(report, project, request, hint)
   for (const line of nextSteps) context.writeErr(`${line}\n`)
   return { document: report, lines: report.id === null ? [] : [report.id], exit: 0 }
 }
 
 /** The options in the form of an import line. */
-async function toRequestLine(context: CommandContext, operation: Operation, options: Options & OwnOptions) {
+async function toRequestLine(
+  context: CommandContext,
+  operation: Operation,
+  options: Options & OwnOptions,
+) {
   const { target } = operationTypes[operation]
   const optionValue = (option: string) => options[new Option(option).attributeName()]
   const line: Record<string, unknown> = { operation, [`${target}_id`]: options[target] }
   for (const [name, { clearHelp, readsStdin }] of fieldsOf(operation)) {
     const value = optionValue(optionName(name))
     if (clearHelp !== undefined && optionValue(clearOptionName(name)) === true) line[name] = null
-    else line[name] = readsStdin && value === '-' ? await readText(context.openStdin(), optionName(name)) : value
+    else
+      line[name] =
+        readsStdin && value === '-' ? await readText(context.openStdin(), optionName(name)) : value
   }
   line.expires_at ??= toExpiryTime(context.now(), options.expires)
   return Object.fromEntries(Object.entries(line).filter(([, value]) => value !== undefined))
@@ -134,7 +154,8 @@ async function toRequestLine(context: CommandContext, operation: Operation, opti
 async function readText(input: AsyncIterable<Uint8Array>, option: string): Promise<string> {
   const bytes = await buffer(Readable.from(input))
   // Invalid bytes would reach a customer as replacement characters.
-  if (!isUtf8(bytes)) throw notQueuedError(`${option}: standard input is not UTF-8`, 'save the text as UTF-8')
+  if (!isUtf8(bytes))
+    throw notQueuedError(`${option}: standard input is not UTF-8`, 'save the text as UTF-8')
   return bytes.toString('utf8').replace(/\r?\n$/, '')
 }
 
@@ -166,6 +187,7 @@ function renderNextSteps(
 ): string[] {
   if (id === null) return [`nothing was queued: the ref ${ref} was queued before`]
   const shown = marks.map((mark) => `look at this first: ${showInvisible(mark)}`)
-  if (status === 'draft') return [...shown, `it waits for approval: ${hint(`writeback approve ${id}`)}`]
+  if (status === 'draft')
+    return [...shown, `it waits for approval: ${hint(`writeback approve ${id}`)}`]
   return [...shown, ...renderEstimate(estimate, project, hint).slice(1)]
 }

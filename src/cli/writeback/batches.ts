@@ -6,10 +6,21 @@ import { formatCount } from '../../values/format.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
-import { type CommonOptions, jsonOption, oneProjectOption, parseWholeNumber, quietOption } from '../options.ts'
+import {
+  type CommonOptions,
+  jsonOption,
+  oneProjectOption,
+  parseWholeNumber,
+  quietOption,
+} from '../options.ts'
 import { checkOptions, refuseRemoved } from '../removed-options.ts'
 import type { Display } from '../render/display.ts'
-import { openReviewOutputs, type ReviewOutputOptions, renderReview, reviewOutputOptions } from '../render/review.ts'
+import {
+  openReviewOutputs,
+  type ReviewOutputOptions,
+  renderReview,
+  reviewOutputOptions,
+} from '../render/review.ts'
 import type { ReviewPageText } from '../render/review-files.ts'
 import { renderBatch, renderBatches, renderBatchProgress } from './render-batch.ts'
 
@@ -27,7 +38,9 @@ Exit code: 0 listed · 1 failed, trying again may help · 2 a person must change
 export function batchesCommand(context: CommandContext): Command {
   return new Command('batches')
     .summary('list batches, and show one')
-    .description('Lists the batches, newest first: who queued each, how far it is, and when it is done.')
+    .description(
+      'Lists the batches, newest first: who queued each, how far it is, and when it is done.',
+    )
     .option('--limit <n>', 'how many to list', parseWholeNumber, 20)
     .option('--before <name>', 'only batches that are older than this one')
     .addOption(oneProjectOption())
@@ -36,16 +49,26 @@ export function batchesCommand(context: CommandContext): Command {
     .enablePositionalOptions()
     .addCommand(showBatchCommand(context))
     .action((options: Options) =>
-      runForProject(context, options, { what: 'nothing was listed' }, async ({ config, project, hint }) => {
-        const { listBatches } = await context.load(() => import('../../app/batches.ts'))
-        const { limit, before } = options
-        const report = await listBatches(config, project, { limit, ...(before === undefined ? {} : { before }) })
-        return { document: report, lines: renderBatches(report, context.now(), hint), exit: 0 }
-      }),
+      runForProject(
+        context,
+        options,
+        { what: 'nothing was listed' },
+        async ({ config, project, hint }) => {
+          const { listBatches } = await context.load(() => import('../../app/batches.ts'))
+          const { limit, before } = options
+          const report = await listBatches(config, project, {
+            limit,
+            ...(before === undefined ? {} : { before }),
+          })
+          return { document: report, lines: renderBatches(report, context.now(), hint), exit: 0 }
+        },
+      ),
     )
 }
 
-/** `deskmirror writeback batches show`: one batch, and what its rows that have not left would do. */
+/**
+ * `deskmirror writeback batches show`: one batch, and what its rows that have not left would do.
+ */
 type ShowOptions = CommonOptions & ReviewOutputOptions & { readonly watch?: true }
 
 const showExamples = `
@@ -65,7 +88,9 @@ function showBatchCommand(context: CommandContext): Command {
     .summary('show one batch: outcome, reasons, and what would happen')
     .description('Shows the outcome of a batch, and what its rows that have not left would do.')
     .argument('<name>', 'the name of the batch, or a unique beginning of it')
-    .addOption(new Option('--watch', 'show the progress until nothing is left to send').conflicts('json'))
+    .addOption(
+      new Option('--watch', 'show the progress until nothing is left to send').conflicts('json'),
+    )
   for (const option of [...reviewOutputOptions(), oneProjectOption(), quietOption(), jsonOption()])
     command.addOption(option)
   refuseRemoved(command, checkOptions.flags, checkOptions.instead)
@@ -91,7 +116,12 @@ async function show(
   try {
     const now = context.now()
     const reviewOptions = { now, onReviews: outputs.onReviews }
-    const { review, drafts } = await reviewQueuedBatch(config, project, shown.batch.id, reviewOptions)
+    const { review, drafts } = await reviewQueuedBatch(
+      config,
+      project,
+      shown.batch.id,
+      reviewOptions,
+    )
     // Names the drafts that the review shows, which may have changed since the first read.
     const report: BatchReport = shown.approval === null ? shown : { ...shown, approval: drafts }
     const lines = renderBatch(report, review.rows === 0 ? [] : renderReview(review, now), now, hint)
@@ -126,7 +156,8 @@ async function watch(
   const report = await watchBatch(config, project, name, {
     everyMs: watchEveryMs,
     signal: context.openInterruptSignal(display, 'nothing'),
-    onProgress: (progress, { reasons }) => display.onLine(renderBatchProgress(progress, reasons, context.now())),
+    onProgress: (progress, { reasons }) =>
+      display.onLine(renderBatchProgress(progress, reasons, context.now())),
   })
   return { document: report, lines: renderBatch(report, [], context.now(), hint), exit: 0 }
 }

@@ -1,4 +1,7 @@
-/** `deskmirror writeback approve`, `undo`, `stop`, `resume`, `cancel`, `retry`, `resolve`, `revert`: people's decisions. */
+/**
+ * `deskmirror writeback approve`, `undo`, `stop`, `resume`, `cancel`, `retry`, `resolve`, `revert`:
+ * people's decisions.
+ */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { decisions } from '../../outbox/core/decisions.ts'
 import { reviewOutcomes } from '../../outbox/core/review.ts'
@@ -24,7 +27,8 @@ const outcomeOption = () =>
     `of a batch: only what would do this, according to the mirror: ${reviewOutcomes.join(', ')}`,
   ).argParser(parseChoices(reviewOutcomes))
 
-const wholeBatchOption = () => new Option('--batch <name>', 'the name of the batch, or a unique beginning of it')
+const wholeBatchOption = () =>
+  new Option('--batch <name>', 'the name of the batch, or a unique beginning of it')
 
 const commands: Readonly<Record<DecisionCommandName, CommandText>> = {
   approve: {
@@ -52,14 +56,21 @@ const commands: Readonly<Record<DecisionCommandName, CommandText>> = {
     summary: 'take an approval back within its grace',
     description:
       'Puts what was approved back to draft, as long as its grace lasts. Without ids and options: all that you approved.',
-    options: () => [new Option('--batch <name>', 'of this batch'), new Option('--all', 'also what others approved')],
+    options: () => [
+      new Option('--batch <name>', 'of this batch'),
+      new Option('--all', 'also what others approved'),
+    ],
     help: 'After the grace, `deskmirror writeback stop --batch NAME` puts back to draft what has not left.',
     examples: ['undo', 'undo --batch replies-0123456789ab'],
   },
   stop: {
     summary: 'put what has not left of a batch back to draft',
-    description: 'Stops a batch, at once, also while a worker runs: what has not left goes back to draft.',
-    options: () => [wholeBatchOption(), new Option('--all', 'all sending of the project, whatever is queued later')],
+    description:
+      'Stops a batch, at once, also while a worker runs: what has not left goes back to draft.',
+    options: () => [
+      wholeBatchOption(),
+      new Option('--all', 'all sending of the project, whatever is queued later'),
+    ],
     help: `A write-back that is in flight cannot be recalled; its outcome is found as always. Nothing of a stopped batch is approved
 or sent until \`deskmirror writeback resume\`.`,
     examples: ['stop --batch replies-0123456789ab', 'stop --all'],
@@ -70,12 +81,18 @@ or sent until \`deskmirror writeback resume\`.`,
       'Queues again what was queued when the batch was stopped. Drafts that wait for approval stay drafts.\nWith --restored: lets a project send again whose warehouse went back in time. What is queued becomes drafts.',
     options: () => [
       wholeBatchOption(),
-      new Option('--all', 'go on with all sending of the project, which was stopped with `stop --all`'),
+      new Option(
+        '--all',
+        'go on with all sending of the project, which was stopped with `stop --all`',
+      ),
       new Option(
         '--despite-failures',
         'close the circuit breaker: send replies and notes although the last ones failed',
       ),
-      new Option('--restored', 'the warehouse is a restored backup: what is queued in it may have been sent since'),
+      new Option(
+        '--restored',
+        'the warehouse is a restored backup: what is queued in it may have been sent since',
+      ),
       new Option('--send', 'with --restored: send what is queued, instead of making it drafts'),
     ],
     examples: [
@@ -103,7 +120,8 @@ arrive, succeeded if it did, and uncertain if that cannot be verified.`,
   },
   retry: {
     summary: 'send failed write-backs again',
-    description: 'Sends failed write-backs again. The current mirror counts as what you saw, so check it first.',
+    description:
+      'Sends failed write-backs again. The current mirror counts as what you saw, so check it first.',
     options: () => [
       new Option('--batch <name>', 'the failed ones of this batch (others with --status)'),
       statusOption(),
@@ -119,7 +137,8 @@ else than its author sends it again. An expiry that has passed is dropped.`,
   },
   resolve: {
     summary: 'state the outcome of an uncertain write-back',
-    description: 'Records the outcome of uncertain write-backs after you have checked it; their lanes then continue.',
+    description:
+      'Records the outcome of uncertain write-backs after you have checked it; their lanes then continue.',
     options: () => [
       new Option('--arrived', 'it arrived: it becomes succeeded'),
       new Option('--lost', 'it did not arrive: it becomes failed').conflicts('arrived'),
@@ -134,11 +153,15 @@ send it again, use \`deskmirror writeback retry ID\`.`,
   },
   revert: {
     summary: 'queue the inverse of a batch as drafts',
-    description: 'Queues the inverse of a batch as a draft batch: flags, names and emails as they were before.',
+    description:
+      'Queues the inverse of a batch as a draft batch: flags, names and emails as they were before.',
     options: () => [wholeBatchOption().makeOptionMandatory()],
     help: `Replies and notes cannot be taken back. What someone has changed since stays as it is, and is listed. The new batch is
 sent only after it is approved. Of a stopped batch, what arrives after it has gone on can be taken back then.`,
-    examples: ['revert --batch corrections-0123456789ab', 'batches show corrections-0123456789ab-revert'],
+    examples: [
+      'revert --batch corrections-0123456789ab',
+      'batches show corrections-0123456789ab-revert',
+    ],
     exitCodes: `0 all of it, as far as it can be taken back · 1 failed, trying again may help · 2 a person must correct the
 command, for example the name · 3 done, but something is not taken back`,
   },
@@ -148,7 +171,8 @@ const idHelp =
   'A unique beginning or end of an id is enough. If an id matches no write-back or several, nothing is changed.'
 
 const exitCodes = {
-  ofBatch: '0 done · 1 failed, trying again may help · 2 a person must correct the command, for example the name',
+  ofBatch:
+    '0 done · 1 failed, trying again may help · 2 a person must correct the command, for example the name',
   ofRows: `0 done · 1 failed, trying again may help · 2 a person must correct the command, for example an id ·
 3 done, but some of the selected write-backs did not change`,
 }
@@ -162,10 +186,16 @@ function decisionCommand(context: CommandContext, name: DecisionCommandName): Co
   const isAboutBatch = name !== 'resolve' && decisions[name].about === 'batch'
   const command = new Command(name).summary(summary).description(description)
   if (!isAboutBatch) command.argument('[ids...]', 'their ids, or unique beginnings or ends of them')
-  for (const option of [personOption(), oneProjectOption(), jsonOption(), ...options()]) command.addOption(option)
+  for (const option of [personOption(), oneProjectOption(), jsonOption(), ...options()])
+    command.addOption(option)
   const shown = examples.map((example) => `  $ deskmirror writeback ${example}`).join('\n')
   const codes = text.exitCodes ?? (isAboutBatch ? exitCodes.ofBatch : exitCodes.ofRows)
-  const paragraphs = [isAboutBatch ? [] : idHelp, help ?? [], `\nExamples:\n${shown}`, `\nExit code: ${codes}`]
+  const paragraphs = [
+    isAboutBatch ? [] : idHelp,
+    help ?? [],
+    `\nExamples:\n${shown}`,
+    `\nExit code: ${codes}`,
+  ]
   return command
     .addHelpText('after', `\n${paragraphs.flat().join('\n').trimStart()}`)
     .action((...given: readonly unknown[]) => {

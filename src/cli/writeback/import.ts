@@ -27,7 +27,12 @@ import {
   toExpiryTime,
 } from '../options.ts'
 import { checkOptions, refuseRemoved } from '../removed-options.ts'
-import { openReviewOutputs, type ReviewOutputOptions, renderReview, reviewOutputOptions } from '../render/review.ts'
+import {
+  openReviewOutputs,
+  type ReviewOutputOptions,
+  renderReview,
+  reviewOutputOptions,
+} from '../render/review.ts'
 import { renderImport, renderPreview } from './render-import.ts'
 
 const examples = `
@@ -67,13 +72,18 @@ export function importCommand(context: CommandContext): Command {
     .action((given: string | undefined, typed: ImportCommandOptions) => {
       const { file, options } = toFileAndOptions(given, typed)
       const what = 'nothing was queued'
-      return runForProject(context, options, { what }, (call) => runImport(context, call, file, options))
+      return runForProject(context, options, { what }, (call) =>
+        runImport(context, call, file, options),
+      )
     })
 }
 
 function exampleLine(operation: Operation): string {
   const { target, fields } = operationTypes[operation]
-  const values = Object.entries(fields).map(([name, { kind }]) => [name, kind === 'flag' ? true : '…'])
+  const values = Object.entries(fields).map(([name, { kind }]) => [
+    name,
+    kind === 'flag' ? true : '…',
+  ])
   const line = JSON.stringify({ operation, [`${target}_id`]: '…', ...Object.fromEntries(values) })
   const canClear = Object.values(fields).some(({ clearHelp }) => clearHelp !== undefined)
   return `  ${line}${canClear ? '     an omitted field stays, null clears it' : ''}`
@@ -87,20 +97,33 @@ async function runImport(
 ): Promise<CommandResult> {
   if (file === undefined) throw missingFileError()
   const now = context.now()
-  const { importWritebacks, previewImport } = await context.load(() => import('../../app/import.ts'))
+  const { importWritebacks, previewImport } = await context.load(
+    () => import('../../app/import.ts'),
+  )
   const display = context.openDisplay(options.quiet === true)
   const kept = keptFiles(config, [importedFile(isStream(file) ? null : file)])
   const mistakesTarget = toMistakesTarget(options, kept)
   const outputs = await openReviewOutputs(context, options, kept)
   const showReview = (review: ReviewSummary, isShown: boolean) => {
     const name = isStream(file) ? 'standard input' : basename(file)
-    const page = { title: name, notes: [`${name}, before it is queued. As of ${toTimestamp(now)}.`] }
-    return outputs.finish(review, page, isShown ? [...renderReview(review, now).map(toPrintable), ''] : null)
+    const page = {
+      title: name,
+      notes: [`${name}, before it is queued. As of ${toTimestamp(now)}.`],
+    }
+    return outputs.finish(
+      review,
+      page,
+      isShown ? [...renderReview(review, now).map(toPrintable), ''] : null,
+    )
   }
   const source = toImportSource(context, file, options)
   const shared = {
     ...{ now, mistakesTarget, allowDuplicates: options.allowDuplicates === true },
-    ...{ expiresAt: toExpiryTime(now, options.expires), draft: options.draft === true, onReviews: outputs.onReviews },
+    ...{
+      expiresAt: toExpiryTime(now, options.expires),
+      draft: options.draft === true,
+      onReviews: outputs.onReviews,
+    },
   }
   try {
     if (options.dryRun === true) {
@@ -115,7 +138,10 @@ async function runImport(
       note: options.note ?? null,
       onReview: async (summary) => {
         review = summary
-        await showReview(summary, options.json !== true && options.quiet !== true && summary.rows > 0)
+        await showReview(
+          summary,
+          options.json !== true && options.quiet !== true && summary.rows > 0,
+        )
         const isLong = summary.rows >= manyRows && config.databaseUrl.startsWith('sqlite:')
         if (isLong) display.notify(lockWarning(summary.rows))
       },
@@ -132,10 +158,17 @@ async function runImport(
 
 function missingFileError(): UserError {
   const next = '`deskmirror writeback import --help` has examples'
-  return new UserError({ what: 'nothing was queued', why: 'the file is missing', next, exitCode: 2 })
+  return new UserError({
+    what: 'nothing was queued',
+    why: 'the file is missing',
+    next,
+    exitCode: 2,
+  })
 }
 
-/** SQLite has one writer at a time and waits at most half a minute; this many rows can take longer. */
+/**
+ * SQLite has one writer at a time and waits at most half a minute; this many rows can take longer.
+ */
 const manyRows = 200_000
 
 function lockWarning(rows: number): string {
@@ -168,14 +201,27 @@ function addImportOptions(command: Command): Command {
     new Option('--format <format>', 'of the file; auto detects it from the first line')
       .choices(['auto', 'jsonl', 'csv'])
       .default('auto'),
-    new Option('--encoding <name>', 'of a file that is not Unicode, for example windows-1252').argParser(parseEncoding),
-    new Option('--ignore-columns [a,b]', 'leave these columns out; without names all that are not of an import'),
-    new Option('--map <header=column>', 'what a column means, such as Antwort=content; may be repeated').argParser(
-      parseMap,
+    new Option(
+      '--encoding <name>',
+      'of a file that is not Unicode, for example windows-1252',
+    ).argParser(parseEncoding),
+    new Option(
+      '--ignore-columns [a,b]',
+      'leave these columns out; without names all that are not of an import',
     ),
+    new Option(
+      '--map <header=column>',
+      'what a column means, such as Antwort=content; may be repeated',
+    ).argParser(parseMap),
     new Option('--sender-name <name>', 'of a sheet: the sender of replies that name none'),
-    new Option('--mistakes <file.csv>', 'write the rows that have mistakes to this file, each with its mistakes'),
-    new Option('--allow-duplicates', 'queue replies that send the same words to the same conversation again'),
+    new Option(
+      '--mistakes <file.csv>',
+      'write the rows that have mistakes to this file, each with its mistakes',
+    ),
+    new Option(
+      '--allow-duplicates',
+      'queue replies that send the same words to the same conversation again',
+    ),
     new Option('--draft', 'nothing is sent before `writeback approve`'),
     new Option('--title <text>', 'what people call this batch').argParser(parseTitle),
     new Option('--note <text>', 'what people should know about this batch'),
@@ -192,7 +238,10 @@ function addImportOptions(command: Command): Command {
   return command
 }
 
-/** In `--ignore-columns FILE`, the parser of the command line takes the file for the names of columns. */
+/**
+ * In `--ignore-columns FILE`, the parser of the command line takes the file for the names of
+ * columns.
+ */
 function toFileAndOptions(file: string | undefined, options: ImportCommandOptions) {
   const { ignoreColumns } = options
   if (file !== undefined) return { file, options }
@@ -202,7 +251,10 @@ function toFileAndOptions(file: string | undefined, options: ImportCommandOption
 }
 
 /** Throws UserError if the file may not be written. */
-function toMistakesTarget({ mistakes: path, force, html, csv }: ImportCommandOptions, kept: KeptFiles) {
+function toMistakesTarget(
+  { mistakes: path, force, html, csv }: ImportCommandOptions,
+  kept: KeptFiles,
+) {
   if (path === undefined) return null
   const others = [html, csv].flatMap((other) => (other === undefined ? [] : [otherOutput(other)]))
   const options = { overwrite: force === true, kept: [...kept, ...others] }
@@ -225,7 +277,9 @@ function toImportSource(
     ...(senderName === undefined ? {} : { senderName }),
   }
   const parse = { format, ignoreColumns, ...chosen } as const
-  return isStream(file) ? { source: context.openStdin(), name: null, parse } : { source: file, name: file, parse }
+  return isStream(file)
+    ? { source: context.openStdin(), name: null, parse }
+    : { source: file, name: file, parse }
 }
 
 function parseMap(text: string, earlier: ColumnMap = {}): ColumnMap {
@@ -238,7 +292,9 @@ function parseMap(text: string, earlier: ColumnMap = {}): ColumnMap {
       .toLowerCase(),
   ]
   if (at > 0 && header !== '' && isMeaning(column)) return { ...earlier, [header]: column }
-  throw new InvalidArgumentError(`Write HEADER=COLUMN, with one of ${Object.keys(columnMeanings).join(', ')}.`)
+  throw new InvalidArgumentError(
+    `Write HEADER=COLUMN, with one of ${Object.keys(columnMeanings).join(', ')}.`,
+  )
 }
 
 /** The name that TextDecoder knows. */

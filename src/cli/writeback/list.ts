@@ -1,4 +1,7 @@
-/** `deskmirror writeback list`: the write-backs and their outcomes; `writeback show`: all stored data of one of them. */
+/**
+ * `deskmirror writeback list`: the write-backs and their outcomes; `writeback show`: all stored
+ * data of one of them.
+ */
 import { Command, Option } from 'commander'
 import type { ListWritebacksReport } from '../../app/outbox.ts'
 import { csvHeader, toCsvRow } from '../../imports/csv-cells.ts'
@@ -21,7 +24,13 @@ import type { EpochMs } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
-import { type CommonOptions, jsonOption, oneProjectOption, parseChoices, parseWholeNumber } from '../options.ts'
+import {
+  type CommonOptions,
+  jsonOption,
+  oneProjectOption,
+  parseChoices,
+  parseWholeNumber,
+} from '../options.ts'
 import { formatCounts, renderEntries, renderWithoutProject } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 
@@ -61,20 +70,31 @@ export function listCommand(context: CommandContext): Command {
     .option('--target <id>', 'only those about this conversation or visitor')
     .option('--limit <n>', 'how many to list (all are counted)', parseWholeNumber, 100)
     .option('--newest', 'the newest first, instead of the order of the queue (not with --csv)')
-    .addOption(new Option('--csv', 'all that fit, as CSV that can be imported again').conflicts(['json', 'newest']))
+    .addOption(
+      new Option('--csv', 'all that fit, as CSV that can be imported again').conflicts([
+        'json',
+        'newest',
+      ]),
+    )
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', listHelp)
     .action((options: ListOptions) =>
-      runForProject(context, options, { what: 'nothing was listed' }, (call) => runList(context, call, options)),
+      runForProject(context, options, { what: 'nothing was listed' }, (call) =>
+        runList(context, call, options),
+      ),
     )
 }
 
 export const operationOption = () =>
-  new Option('--operation <a,b>', `only these operations: ${operations.join(', ')}`).argParser(parseChoices(operations))
+  new Option('--operation <a,b>', `only these operations: ${operations.join(', ')}`).argParser(
+    parseChoices(operations),
+  )
 
 export const statusOption = () =>
-  new Option('--status <a,b>', 'only those in these statuses').argParser(parseChoices(writebackStatuses))
+  new Option('--status <a,b>', 'only those in these statuses').argParser(
+    parseChoices(writebackStatuses),
+  )
 
 async function runList(
   context: CommandContext,
@@ -90,17 +110,25 @@ async function runList(
     )
     return { document: null, lines: [], exit: 0 }
   }
-  const report = await outbox.listWritebacks(config, project, filter, { limit, newest: newest === true })
+  const report = await outbox.listWritebacks(config, project, filter, {
+    limit,
+    newest: newest === true,
+  })
   return { document: report, lines: renderList(report, context.now()), exit: 0 }
 }
 
-function renderList({ writebacks, counts, withoutProject }: ListWritebacksReport, now: EpochMs): string[] {
+function renderList(
+  { writebacks, counts, withoutProject }: ListWritebacksReport,
+  now: EpochMs,
+): string[] {
   const all = Object.values(counts).reduce((sum, rows) => sum + rows, 0)
   if (all === 0) return ['no write-backs', ...renderWithoutProject(withoutProject)]
   const beyond = all - writebacks.length
   return [
     ...renderEntries(writebacks, now),
-    ...(beyond > 0 ? [`… and ${formatCount(beyond)} more; --limit lists more of them, --csv all`] : []),
+    ...(beyond > 0
+      ? [`… and ${formatCount(beyond)} more; --limit lists more of them, --csv all`]
+      : []),
     formatCounts(counts),
     ...renderWithoutProject(withoutProject),
   ]
@@ -111,9 +139,24 @@ function entryToCsv(entry: OutboxEntry, projectId: ProjectId): string {
   const request = { ...entry, target: targetIdOf(entry) } as unknown as WritebackRequest
   return toCsvRow(
     {
-      ...{ id: entry.id, project_id: projectId, status: entry.status, error: entry.error, attempts: entry.attempts },
-      ...{ batch_id: entry.batchId, created_at: entry.createdAt, created_by: entry.createdBy, sent_at: entry.sentAt },
-      ...{ finished_at: entry.finishedAt, request_id: entry.requestId, source_row: entry.sourceRow },
+      ...{
+        id: entry.id,
+        project_id: projectId,
+        status: entry.status,
+        error: entry.error,
+        attempts: entry.attempts,
+      },
+      ...{
+        batch_id: entry.batchId,
+        created_at: entry.createdAt,
+        created_by: entry.createdBy,
+        sent_at: entry.sentAt,
+      },
+      ...{
+        finished_at: entry.finishedAt,
+        request_id: entry.requestId,
+        source_row: entry.sourceRow,
+      },
     },
     request,
   )
@@ -137,11 +180,16 @@ export function showCommand(context: CommandContext): Command {
     .addOption(jsonOption())
     .addHelpText('after', showHelp)
     .action((id: string, options: CommonOptions) =>
-      runForProject(context, options, { what: 'nothing was shown' }, async ({ config, project, hint }) => {
-        const { showWriteback } = await context.load(() => import('../../app/outbox.ts'))
-        const report = await showWriteback(config, project, id)
-        return { document: report, lines: renderWriteback(report, hint), exit: 0 }
-      }),
+      runForProject(
+        context,
+        options,
+        { what: 'nothing was shown' },
+        async ({ config, project, hint }) => {
+          const { showWriteback } = await context.load(() => import('../../app/outbox.ts'))
+          const report = await showWriteback(config, project, id)
+          return { document: report, lines: renderWriteback(report, hint), exit: 0 }
+        },
+      ),
     )
 }
 
@@ -153,7 +201,9 @@ function renderWriteback(report: ShowWritebackReport, hint: CommandHint): string
     [writeback.conversationId === null ? 'visitor' : 'conversation', targetIdOf(writeback)],
     ['visitor name', writeback.visitorName],
     ['last words', writeback.lastWords === null ? null : JSON.stringify(writeback.lastWords)],
-    ...Object.entries(writeback.payload).map(([field, value]) => [field, JSON.stringify(value)] as const),
+    ...Object.entries(writeback.payload).map(
+      ([field, value]) => [field, JSON.stringify(value)] as const,
+    ),
     ['status', writeback.status],
     ['why', writeback.error ?? writeback.reason],
     ['waits for', waitsFor === null ? null : `${waitsFor.id}, which is ${waitsFor.status}`],
@@ -169,14 +219,23 @@ function renderWriteback(report: ShowWritebackReport, hint: CommandHint): string
     ['ref', writeback.ref],
     ['expects', writeback.expect],
     ['expires', writeback.expiresAt],
-    ['queued', writeback.createdBy === null ? writeback.createdAt : `${writeback.createdAt} by ${writeback.createdBy}`],
+    [
+      'queued',
+      writeback.createdBy === null
+        ? writeback.createdAt
+        : `${writeback.createdAt} by ${writeback.createdBy}`,
+    ],
     ['approved by', writeback.approvedBy],
     ['undo until', writeback.undoUntil],
     ['stopped by', writeback.stoppedBy],
     ['decided by', writeback.decidedBy],
   ]
   return [
-    ...alignColumns(fields.flatMap(([name, value]) => (value === null ? [] : [[name, showInvisible(String(value))]]))),
+    ...alignColumns(
+      fields.flatMap(([name, value]) =>
+        value === null ? [] : [[name, showInvisible(String(value))]],
+      ),
+    ),
     ...alignColumns(events.map(eventCells), '  '),
     ...renderNextSteps(writeback, hint),
   ].map(toPrintable)
@@ -189,7 +248,9 @@ function describeCandidate({ id, isMirrored, at, name, content }: Candidate): st
 
 /** A corrected row keeps the number of sends, and has not been sent in its new form. */
 function describeSends({ attempts, sentAt }: ShowWritebackReport['writeback']): string | null {
-  return attempts === 0 || sentAt === null ? null : `${pluralize(attempts, 'time')}, last at ${sentAt}`
+  return attempts === 0 || sentAt === null
+    ? null
+    : `${pluralize(attempts, 'time')}, last at ${sentAt}`
 }
 
 function eventCells({ at, from, to, detail, person, requestId }: EventLogEntry): string[] {
@@ -205,14 +266,18 @@ function renderNextSteps(writeback: ShowWritebackReport['writeback'], hint: Comm
     case 'draft':
       return [`next: ${hint(`writeback approve ${id}`)}`]
     case 'uncertain':
-      return [`next: check whether it arrived, then ${hint(`writeback resolve ${id} --arrived`)}, or --lost`]
+      return [
+        `next: check whether it arrived, then ${hint(`writeback resolve ${id} --arrived`)}, or --lost`,
+      ]
     case 'failed':
       return [
         `next: ${hint(`writeback retry ${id}`)} sends it again as it is`,
         `or, to correct it: ${hint(`writeback list --status failed --target ${targetIdOf(writeback)} --csv`)}`,
       ]
     case 'conflict':
-      return [`next: look at what changed since; ${hint(`writeback retry ${id}`)} sends it all the same`]
+      return [
+        `next: look at what changed since; ${hint(`writeback retry ${id}`)} sends it all the same`,
+      ]
     default:
       return []
   }

@@ -1,4 +1,6 @@
-/** Renders batches: the list, and one with its outcome, reasons, what is left, and what comes next. */
+/**
+ * Renders batches: the list, and one with its outcome, reasons, what is left, and what comes next.
+ */
 import type {
   BatchesReport,
   BatchOutcome,
@@ -7,11 +9,23 @@ import type {
   StatusCounts,
   WritebackStatus,
 } from '../../outbox/outbox.ts'
-import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '../../values/format.ts'
+import {
+  formatAge,
+  formatCount,
+  formatDuration,
+  pluralize,
+  toPrintable,
+} from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import { formatCounts, renderEntries, renderMore, renderReasons, renderRestTime } from '../render/outbox.ts'
+import {
+  formatCounts,
+  renderEntries,
+  renderMore,
+  renderReasons,
+  renderRestTime,
+} from '../render/outbox.ts'
 import { joinParts } from '../render/progress.ts'
 import { alignColumns } from '../render/table.ts'
 
@@ -28,7 +42,9 @@ export function renderBatch(
     ...renderHead(report, now),
     ...settled.flatMap((outcome) => renderOutcome(outcome, now)),
     ...(reasons.length === 0 ? [] : ['', 'Why:', ...renderReasons(reasons, hint, '  ')]),
-    ...(reviewLines.length === 0 ? [] : ['', 'What has not left, as the mirror shows it:', ...reviewLines]),
+    ...(reviewLines.length === 0
+      ? []
+      : ['', 'What has not left, as the mirror shows it:', ...reviewLines]),
     ...renderRest(report, now),
     ...renderNextSteps(report, hint).map(toPrintable),
   ]
@@ -51,11 +67,16 @@ function renderHead({ batch, revertedBy }: BatchReport, now: EpochMs): string[] 
     [id, ...(title === null ? [] : [JSON.stringify(title)])].join('   '),
     facts.filter((fact) => fact !== null).join(', '),
     ...(note === null ? [] : [`note: ${note}`]),
-    [pluralize(rows, 'row'), state, stateBar(counts), formatCounts(counts)].filter((part) => part !== '').join('   '),
+    [pluralize(rows, 'row'), state, stateBar(counts), formatCounts(counts)]
+      .filter((part) => part !== '')
+      .join('   '),
   ].map(showInvisible)
 }
 
-function renderOutcome({ operation, status, count, samples }: BatchOutcome, now: EpochMs): string[] {
+function renderOutcome(
+  { operation, status, count, samples }: BatchOutcome,
+  now: EpochMs,
+): string[] {
   const title = `${status}: ${formatCount(count)} ${operation}`
   return ['', title, ...renderEntries(samples, now, '  '), ...renderMore(count, samples.length)]
 }
@@ -66,7 +87,11 @@ function renderRest({ batch: { state }, estimate }: BatchReport, now: EpochMs): 
   const before = queuedEarlier === 0 ? '' : `, with ${formatCount(queuedEarlier)} queued before`
   const sending = state === 'sending' && !worker ? '; no worker is running' : ''
   const rest = restsUntil === null ? [] : [renderRestTime(restsUntil, restsBecause, now)]
-  return ['', `${formatCount(left)} left, about ${formatDuration(Math.max(1000, takesMs))}${before}${sending}`, ...rest]
+  return [
+    '',
+    `${formatCount(left)} left, about ${formatDuration(Math.max(1000, takesMs))}${before}${sending}`,
+    ...rest,
+  ]
 }
 
 function renderNextSteps(
@@ -81,7 +106,8 @@ function renderNextSteps(
   const toRevert = `to take back the ${pluralize(revertible, 'change')} that have arrived: ${hint(`writeback revert --batch ${id}`)}`
   const exported = `writeback list --batch ${id} --status ${notDone.join(',')} --csv`
   const steps = [
-    digest !== undefined && `to approve exactly this: ${hint(`writeback approve --batch ${id} --digest ${digest}`)}`,
+    digest !== undefined &&
+      `to approve exactly this: ${hint(`writeback approve --batch ${id} --digest ${digest}`)}`,
     isStopped && `to go on: ${hint(`writeback resume --batch ${id}`)}`,
     isStopped && revertible > 0 && `${toRevert}; what arrives later can be taken back then`,
     state === 'sending' && `to stop it: ${hint(`writeback stop --batch ${id}`)}`,
@@ -96,7 +122,9 @@ export function renderBatchProgress(
   reasons: BatchReport['reasons'],
   now: EpochMs,
 ): string {
-  const [worst] = reasons.filter(({ status }) => status === 'failed' || status === 'conflict' || status === 'uncertain')
+  const [worst] = reasons.filter(
+    ({ status }) => status === 'failed' || status === 'conflict' || status === 'uncertain',
+  )
   return joinParts(
     `${formatCount(settled)} of ${formatCount(rows)}`,
     formatCounts(counts),
@@ -111,7 +139,11 @@ type Listed = BatchesReport['batches'][number]
 
 const head = ['batch', 'queued', 'by', 'rows', 'state', '', 'of which', 'done', 'title']
 
-export function renderBatches({ batches, more }: BatchesReport, now: EpochMs, hint: CommandHint): string[] {
+export function renderBatches(
+  { batches, more }: BatchesReport,
+  now: EpochMs,
+  hint: CommandHint,
+): string[] {
   const last = batches.at(-1)
   if (last === undefined) return ['no batches']
   return [
@@ -159,12 +191,18 @@ const barMarks: Readonly<Record<WritebackStatus, string>> = {
 
 /** Ten marks in the proportion of the statuses. A status that has rows has at least one. */
 function stateBar(counts: StatusCounts): string {
-  const rows = (Object.keys(barMarks) as WritebackStatus[]).map((status) => ({ status, count: counts[status] ?? 0 }))
+  const rows = (Object.keys(barMarks) as WritebackStatus[]).map((status) => ({
+    status,
+    count: counts[status] ?? 0,
+  }))
   const total = rows.reduce((sum, { count }) => sum + count, 0)
   if (total === 0) return ''
   const parts = rows
     .filter(({ count }) => count > 0)
-    .map(({ status, count }) => ({ status, width: Math.max(1, Math.round((count * barWidth) / total)) }))
+    .map(({ status, count }) => ({
+      status,
+      width: Math.max(1, Math.round((count * barWidth) / total)),
+    }))
   for (
     let spare = barWidth - parts.reduce((sum, { width }) => sum + width, 0);
     spare !== 0;

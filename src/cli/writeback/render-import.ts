@@ -11,23 +11,43 @@ import { formatCount, formatDuration, pluralize, toPrintable } from '../../value
 import type { CommandHint } from '../../values/user-error.ts'
 import type { CommandResult } from '../command-result.ts'
 
-export function renderImport(report: ImportReport, project: ProjectConfig, hint: CommandHint): CommandResult {
+export function renderImport(
+  report: ImportReport,
+  project: ProjectConfig,
+  hint: CommandHint,
+): CommandResult {
   if (report.outcome === 'mistaken') return renderMistakes(report)
   if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
-  const { batch, queued, alreadyQueued, outcome, notices, ignoredColumns, differing, differingBatch, emptyRows } =
-    report
+  const {
+    batch,
+    queued,
+    alreadyQueued,
+    outcome,
+    notices,
+    ignoredColumns,
+    differing,
+    differingBatch,
+    emptyRows,
+  } = report
   const revert = hint(`writeback revert --batch ${differingBatch ?? 'NAME'}`)
   const around = [
     ...(alreadyQueued === 0
       ? []
-      : [`${formatCount(alreadyQueued)} ${alreadyQueued === 1 ? 'ref was' : 'refs were'} queued before`]),
+      : [
+          `${formatCount(alreadyQueued)} ${alreadyQueued === 1 ? 'ref was' : 'refs were'} queued before`,
+        ]),
     ...notices.map(renderKind),
     // Rows of an export that were changed by hand keep their refs, so they are skipped.
     ...(differing === 0
       ? []
-      : [`to take back what was sent: ${revert}`, 'to queue these rows as new write-backs: empty their column ref']),
+      : [
+          `to take back what was sent: ${revert}`,
+          'to queue these rows as new write-backs: empty their column ref',
+        ]),
     ...renderSheet(report),
-    ...(ignoredColumns.length === 0 ? [] : [`columns not used: ${ignoredColumns.map(toPrintable).join(', ')}`]),
+    ...(ignoredColumns.length === 0
+      ? []
+      : [`columns not used: ${ignoredColumns.map(toPrintable).join(', ')}`]),
   ]
   const exit = differing > 0 ? 3 : 0
   if (batch === null) {
@@ -41,15 +61,25 @@ export function renderImport(report: ImportReport, project: ProjectConfig, hint:
 }
 
 /** What is said of a sheet of replies. */
-function renderSheet({ emptyRows, columns }: Pick<QueuedImport, 'emptyRows' | 'columns'>): readonly string[] {
-  const meanings = Object.entries(columns).map(([header, column]) => `${toPrintable(header)} = ${column}`)
+function renderSheet({
+  emptyRows,
+  columns,
+}: Pick<QueuedImport, 'emptyRows' | 'columns'>): readonly string[] {
+  const meanings = Object.entries(columns).map(
+    ([header, column]) => `${toPrintable(header)} = ${column}`,
+  )
   return [
-    ...(emptyRows === 0 ? [] : [`${pluralize(emptyRows, 'row')} without a reply or a flag skipped`]),
+    ...(emptyRows === 0
+      ? []
+      : [`${pluralize(emptyRows, 'row')} without a reply or a flag skipped`]),
     ...(meanings.length === 0 ? [] : [`columns read as ${meanings.join(', ')}`]),
   ]
 }
 
-function renderImportedBefore(report: { readonly batch: string }, hint: CommandHint): CommandResult {
+function renderImportedBefore(
+  report: { readonly batch: string },
+  hint: CommandHint,
+): CommandResult {
   const { batch } = report
   const lines = [
     `queued nothing: this file was imported as ${batch}`,
@@ -65,7 +95,8 @@ export function renderEstimate(
   { writeRate, readOnly }: ProjectConfig,
   hint: CommandHint,
 ): string[] {
-  const aheadText = queuedEarlier === 0 ? '' : `, including ${formatCount(queuedEarlier)} queued earlier`
+  const aheadText =
+    queuedEarlier === 0 ? '' : `, including ${formatCount(queuedEarlier)} queued earlier`
   const rate = `${formatCount(writeRate.requests)} writes in ${formatDuration(writeRate.windowMs)}`
   const next = worker ? 'the running worker sends it' : `next: ${hint('push')}`
   return [
@@ -75,12 +106,21 @@ export function renderEstimate(
 }
 
 /** Renders the end of `import --dry-run`, below the review: how long sending would take. */
-export function renderPreview(report: PreviewReport, project: ProjectConfig, hint: CommandHint): CommandResult {
+export function renderPreview(
+  report: PreviewReport,
+  project: ProjectConfig,
+  hint: CommandHint,
+): CommandResult {
   if (report.outcome === 'mistaken') return renderMistakes(report)
   if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
   const [durationLine = ''] = renderEstimate(report, project, hint)
   const notices = [...report.notices.map(renderKind), ...renderSheet(report)]
-  const lines = [durationLine, ...notices, ...(report.draft ? ['they would need approval'] : []), 'nothing was queued']
+  const lines = [
+    durationLine,
+    ...notices,
+    ...(report.draft ? ['they would need approval'] : []),
+    'nothing was queued',
+  ]
   const hasObstacle = report.review.counts.stands_against > 0
   return { document: report, lines: lines.map(toPrintable), exit: hasObstacle ? 3 : 0 }
 }
@@ -97,7 +137,9 @@ function renderMistakes(report: MistakesReport): CommandResult {
   const have = mistaken === 1 ? 'has a mistake' : 'have mistakes'
   // Where the header has mistakes, no row could be read.
   const why =
-    rows === 0 ? 'the first row does not fit' : `${formatCount(mistaken)} of ${pluralize(rows, 'row')} ${have}`
+    rows === 0
+      ? 'the first row does not fit'
+      : `${formatCount(mistaken)} of ${pluralize(rows, 'row')} ${have}`
   const overridden = new Set(kinds.flatMap(({ override }) => override ?? []))
   const hints = [
     'correct the file and import it again',
@@ -129,7 +171,9 @@ function renderKind({ count, found, foundOthers, rows, refs, ...mistake }: Mista
   const parts = [
     mistakeText(mistake),
     `${count === 1 ? 'row' : `${pluralize(count, 'row')}:`} ${formatRows(rows, count)}`,
-    ...(values.length === 0 ? [] : [`${isRepetition ? 'before: ' : 'found '}${[...values, ...others].join(', ')}`]),
+    ...(values.length === 0
+      ? []
+      : [`${isRepetition ? 'before: ' : 'found '}${[...values, ...others].join(', ')}`]),
     ...(refs.length === 0 ? [] : [`ref ${refText}${refs.length < count ? ', …' : ''}`]),
   ]
   return parts.join(' · ')

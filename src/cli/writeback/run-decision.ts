@@ -26,7 +26,9 @@ import { formatCounts, renderMore } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 
 /** `resolve`, `stop` and `resume` say with an option which of several decisions it is. */
-export type DecisionCommandName = Exclude<DecisionName, 'arrived' | 'lost' | ProjectDecision> | 'resolve'
+export type DecisionCommandName =
+  | Exclude<DecisionName, 'arrived' | 'lost' | ProjectDecision>
+  | 'resolve'
 
 export type DecisionOptions = CommonOptions &
   PersonOption & {
@@ -43,7 +45,11 @@ export type DecisionOptions = CommonOptions &
     readonly send?: true
   }
 
-type Call = ProjectCall & { readonly context: CommandContext; readonly options: DecisionOptions; readonly by: string }
+type Call = ProjectCall & {
+  readonly context: CommandContext
+  readonly options: DecisionOptions
+  readonly by: string
+}
 
 export async function runDecision(
   context: CommandContext,
@@ -68,7 +74,11 @@ export async function runDecision(
   const call = { ...projectCall, context, options, by }
   if (about === 'writebacks') {
     const isUndoOfOwn = decision === 'undo' && ids.length === 0 && !batch && !all
-    return decideRows(call, event, isUndoOfOwn ? { approvedBy: [by] } : toSelection(decision, ids, options))
+    return decideRows(
+      call,
+      event,
+      isUndoOfOwn ? { approvedBy: [by] } : toSelection(decision, ids, options),
+    )
   }
   const app = await context.load(() => import('../../app/batches.ts'))
   if (all === true) return decideAllSending(call, decision === 'stop' ? 'stop_all' : 'resume_all')
@@ -81,7 +91,8 @@ export async function runDecision(
     return { document: report, lines: renderRevert(report, hint), exit }
   }
   const report = await app.decideBatch(config, project, event, { batch, by })
-  const lines = 'outcome' in report ? renderMismatch(report, batch, hint) : renderBatchDecision(report, hint)
+  const lines =
+    'outcome' in report ? renderMismatch(report, batch, hint) : renderBatchDecision(report, hint)
   return { document: report, lines, exit: 'outcome' in report ? 2 : 0 }
 }
 
@@ -99,11 +110,18 @@ function toSelection(
   { batch, all, status, operation: operations }: DecisionOptions,
 ): OutboxFilter {
   const { selection = '', fromInBatch } = decisions[decision]
-  const selections = [ids.length > 0, batch !== undefined || status !== undefined, all === true].filter(Boolean)
-  if (selections.length > 1) throw unchangedError(unclearSelection, 'give only one of ids, --batch and --all')
+  const selections = [
+    ids.length > 0,
+    batch !== undefined || status !== undefined,
+    all === true,
+  ].filter(Boolean)
+  if (selections.length > 1)
+    throw unchangedError(unclearSelection, 'give only one of ids, --batch and --all')
   if (selections.length === 0) throw unchangedError(unclearSelection, selection)
   if (all === true) return { operations }
-  return ids.length > 0 ? { ids, operations } : { batch, statuses: status ?? fromInBatch?.unseen, operations }
+  return ids.length > 0
+    ? { ids, operations }
+    : { batch, statuses: status ?? fromInBatch?.unseen, operations }
 }
 
 const unclearSelection = 'it is unclear which write-backs to select'
@@ -112,17 +130,25 @@ function unchangedError(why: string, next: string): UserError {
   return new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
 }
 
-async function decideRows(call: Call, decision: OutboxDecision, typed: OutboxFilter): Promise<CommandResult> {
+async function decideRows(
+  call: Call,
+  decision: OutboxDecision,
+  typed: OutboxFilter,
+): Promise<CommandResult> {
   const { context, config, project, by, hint } = call
   const { batch, digest } = call.options
   const selection = await restrictToOutcomes(call, typed)
   // The digest names all drafts of the batch, of which some may be approved.
-  const shown = digest === undefined ? {} : { shown: { filter: batch === undefined ? selection : { batch }, digest } }
+  const shown =
+    digest === undefined
+      ? {}
+      : { shown: { filter: batch === undefined ? selection : { batch }, digest } }
   const { decideWritebacks } = await context.load(() => import('../../app/outbox.ts'))
   const report = await decideWritebacks(config, project, decision, { selection, by, ...shown })
-  if ('outcome' in report) return { document: report, lines: renderMismatch(report, batch ?? 'NAME', hint), exit: 2 }
-  // Ids that did not change are unexpected, and so are drafts that an approval left. In a cancelled batch only those in
-  // flight are, as they could not be cancelled.
+  if ('outcome' in report)
+    return { document: report, lines: renderMismatch(report, batch ?? 'NAME', hint), exit: 2 }
+  // Ids that did not change are unexpected, and so are drafts that an approval left. In a cancelled
+  // batch only those in flight are, as they could not be cancelled.
   const isById = (digest === undefined ? typed : selection).ids !== undefined
   const { unexpectedlyLeft } = decisionOf(decision)
   const exit = report.stayed.some(({ status }) => isById || status === unexpectedlyLeft) ? 3 : 0
@@ -135,12 +161,19 @@ async function restrictToOutcomes(
   selection: OutboxFilter,
 ): Promise<OutboxFilter> {
   if (outcomes === undefined) return selection
-  if (batch === undefined) throw unchangedError(unclearSelection, 'give --outcome together with --batch')
+  if (batch === undefined)
+    throw unchangedError(unclearSelection, 'give --outcome together with --batch')
   const { selectByOutcome } = await context.load(() => import('../../app/review.ts'))
-  return { ...selection, ids: await selectByOutcome(config, project, batch, { outcomes, now: context.now() }) }
+  return {
+    ...selection,
+    ids: await selectByOutcome(config, project, batch, { outcomes, now: context.now() }),
+  }
 }
 
-async function decideAllSending({ context, config, project, by, hint }: Call, decision: ProjectDecision) {
+async function decideAllSending(
+  { context, config, project, by, hint }: Call,
+  decision: ProjectDecision,
+) {
   const { decideSending } = await context.load(() => import('../../app/batches.ts'))
   const report = await decideSending(config, project, decision, { by })
   const { title, consequence = '' } = decisions[decision]
@@ -148,30 +181,57 @@ async function decideAllSending({ context, config, project, by, hint }: Call, de
     decision === 'stop_all'
       ? `${hint('writeback resume --all')} goes on`
       : `${hint('push')}, unless a worker is running`
-  const lines = [`${project.name}: ${title.toLowerCase()}`, consequence, ...(report.notices ?? []), `next: ${next}`]
+  const lines = [
+    `${project.name}: ${title.toLowerCase()}`,
+    consequence,
+    ...(report.notices ?? []),
+    `next: ${next}`,
+  ]
   return { document: report, lines, exit: 0 } as const
 }
 
-async function resumeRestored({ context, config, project, options, by, hint }: Call): Promise<CommandResult> {
+async function resumeRestored({
+  context,
+  config,
+  project,
+  options,
+  by,
+  hint,
+}: Call): Promise<CommandResult> {
   const app = await context.load(() => import('../../app/send-record.ts'))
-  const report = await app.resumeRestored(config, project, { by, queued: options.send === true ? 'send' : 'draft' })
+  const report = await app.resumeRestored(config, project, {
+    by,
+    queued: options.send === true ? 'send' : 'draft',
+  })
   const { drafts } = report
   const next = `next: ${hint('writeback approve --all')} sends them, ${hint('writeback cancel --all')} gives them up`
   const became = `${pluralize(drafts, 'queued write-back')} became ${drafts === 1 ? 'a draft' : 'drafts'}`
-  return { document: report, lines: [`${project.name} sends again: ${became}`, ...(drafts > 0 ? [next] : [])], exit: 0 }
+  return {
+    document: report,
+    lines: [`${project.name} sends again: ${became}`, ...(drafts > 0 ? [next] : [])],
+    exit: 0,
+  }
 }
 
-function renderDecision(report: DecisionReport, decision: OutboxDecision, hint: CommandHint): string[] {
+function renderDecision(
+  report: DecisionReport,
+  decision: OutboxDecision,
+  hint: CommandHint,
+): string[] {
   const { moved, ids, stayed, following, undoUntil, notices = [] } = report
   const undo = `nothing leaves before ${undoUntil}; until then ${hint('writeback undo')} takes the approval back`
   return [
     `${formatCount(moved)} ${decisionOf(decision).made}`,
     ...stayed.map((rows) => renderStayed(rows, decision)),
-    ...(following ? ['none of them will be sent; the worker or the next push updates the remaining rows'] : []),
+    ...(following
+      ? ['none of them will be sent; the worker or the next push updates the remaining rows']
+      : []),
     ...notices,
     ...(undoUntil === undefined ? [] : [undo]),
     ...(moved === 0 ? [] : renderNextSteps(decision, ids, hint)),
-    ...(moved === 0 && stayed.length === 0 && decision === 'approval_undone' ? renderNothingToUndo(hint) : []),
+    ...(moved === 0 && stayed.length === 0 && decision === 'approval_undone'
+      ? renderNothingToUndo(hint)
+      : []),
   ].map(toPrintable)
 }
 
@@ -183,24 +243,41 @@ function renderNothingToUndo(hint: CommandHint): string[] {
   ]
 }
 
-function renderStayed({ id, status, count: rows, why }: DecisionReport['stayed'][number], decision: OutboxDecision) {
+function renderStayed(
+  { id, status, count: rows, why }: DecisionReport['stayed'][number],
+  decision: OutboxDecision,
+) {
   const who = id ?? formatCount(rows)
   const isOne = id !== null || rows === 1
-  if (status === 'sending' && decision === 'cancelled') return `${who} ${isOne ? 'is' : 'are'} in flight: ${why}`
+  if (status === 'sending' && decision === 'cancelled')
+    return `${who} ${isOne ? 'is' : 'are'} in flight: ${why}`
   return `${who} ${isOne ? 'stays' : 'stay'} ${status}: ${why}`
 }
 
-function renderNextSteps(decision: OutboxDecision, ids: readonly string[], hint: CommandHint): string[] {
-  if (decision === 'approved' || decision === 'retried') return [`next: ${hint('push')}, unless a worker is running`]
+function renderNextSteps(
+  decision: OutboxDecision,
+  ids: readonly string[],
+  hint: CommandHint,
+): string[] {
+  if (decision === 'approved' || decision === 'retried')
+    return [`next: ${hint('push')}, unless a worker is running`]
   if (decision !== 'lost') return []
   if (ids.length > 3) return [`next: ${hint('writeback retry')} with their ids sends them again`]
-  return [`next: ${hint(`writeback retry ${ids.join(' ')}`)} sends ${ids.length === 1 ? 'it' : 'them'} again`]
+  return [
+    `next: ${hint(`writeback retry ${ids.join(' ')}`)} sends ${ids.length === 1 ? 'it' : 'them'} again`,
+  ]
 }
 
 /** An approval that named other rows than there are now. `batch`: as it was typed. */
-function renderMismatch({ now, counts, steps }: SelectionMismatch, batch: string, hint: CommandHint): string[] {
+function renderMismatch(
+  { now, counts, steps }: SelectionMismatch,
+  batch: string,
+  hint: CommandHint,
+): string[] {
   // Steps that differ only in their write-back are one line.
-  const latest = [...Map.groupBy(steps, ({ at, from, to, detail }) => `${at} ${from} ${to} ${detail}`).values()]
+  const latest = [
+    ...Map.groupBy(steps, ({ at, from, to, detail }) => `${at} ${from} ${to} ${detail}`).values(),
+  ]
   const cells = latest.slice(0, 10).flatMap(([step, ...others]) => {
     if (step === undefined) return []
     const { at, from, to, detail, writebackId, sourceRow } = step
@@ -220,7 +297,9 @@ function renderMismatch({ now, counts, steps }: SelectionMismatch, batch: string
 function renderBatchDecision(report: BatchDecisionReport, hint: CommandHint): string[] {
   const { batch, decision, moved, inFlight, following, notices = [] } = report
   const around = [
-    ...(following ? ['this is in force; the worker or the next push updates the remaining rows'] : []),
+    ...(following
+      ? ['this is in force; the worker or the next push updates the remaining rows']
+      : []),
     ...notices,
   ]
   if (decision === 'resumed') {
@@ -251,7 +330,8 @@ function renderRevert(report: RevertReport, hint: CommandHint): string[] {
   const { reverts, batch, queued, notices = [] } = report
   const outcomes = Object.keys(outcomeWords) as NotReverted['outcome'][]
   const left = outcomes.flatMap((outcome) => renderNotReverted(outcome, report))
-  if (batch === null) return [`nothing of ${reverts} can be taken back`, ...left, ...notices].map(toPrintable)
+  if (batch === null)
+    return [`nothing of ${reverts} can be taken back`, ...left, ...notices].map(toPrintable)
   return [
     `${pluralize(queued, 'draft')} in ${batch} take back ${reverts}`,
     ...left,
@@ -261,7 +341,10 @@ function renderRevert(report: RevertReport, hint: CommandHint): string[] {
   ].map(toPrintable)
 }
 
-function renderNotReverted(outcome: NotReverted['outcome'], { counts, notReverted }: RevertReport): string[] {
+function renderNotReverted(
+  outcome: NotReverted['outcome'],
+  { counts, notReverted }: RevertReport,
+): string[] {
   const count = counts[outcome] ?? 0
   if (count === 0) return []
   const samples = notReverted.filter((row) => row.outcome === outcome).slice(0, rowsShown)

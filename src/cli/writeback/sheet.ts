@@ -1,4 +1,7 @@
-/** `deskmirror writeback sheet`: a list of conversations to answer in a spreadsheet. Beside `import`, as it is for that. */
+/**
+ * `deskmirror writeback sheet`: a list of conversations to answer in a spreadsheet. Beside
+ * `import`, as it is for that.
+ */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { OutputOptions } from '../../export/export.ts'
 import { keptFiles } from '../../export/kept-files.ts'
@@ -34,20 +37,25 @@ Exit code: 0 written · 1 failed, trying again may help · 2 a person must chang
 
 export function sheetCommand(context: CommandContext): Command {
   const options = [
-    new Option('--older <duration>', 'only who has waited for that long').argParser(parseAge).default(0, 'everyone'),
+    new Option('--older <duration>', 'only who has waited for that long')
+      .argParser(parseAge)
+      .default(0, 'everyone'),
     new Option('--unassigned', 'only who waits without an agent'),
     new Option('--search <words>', 'what the search of the console finds, instead of who waits'),
     new Option('--visitor <id>', 'the conversations of a visitor, instead of who waits'),
-    new Option('--template', 'no conversations: the columns, and a row that explains them').conflicts([
-      ...['older', 'unassigned', 'search', 'visitor'],
-    ]),
+    new Option(
+      '--template',
+      'no conversations: the columns, and a row that explains them',
+    ).conflicts([...['older', 'unassigned', 'search', 'visitor']]),
     new Option('--output <file.csv>', 'the file; otherwise standard output'),
     new Option('--force', 'overwrite the file'),
     oneProjectOption(),
   ]
   const command = new Command('sheet')
     .summary('write conversations as a sheet to fill with replies')
-    .description('Writes conversations as a CSV sheet to fill with replies, which `writeback import` reads.')
+    .description(
+      'Writes conversations as a CSV sheet to fill with replies, which `writeback import` reads.',
+    )
     .addHelpText('after', help)
     .action((typed: Options) => {
       const scope = { what: 'no sheet was written' }
@@ -57,10 +65,18 @@ export function sheetCommand(context: CommandContext): Command {
   return command
 }
 
-async function runSheet(context: CommandContext, { config, project }: ProjectCall, options: Options) {
+async function runSheet(
+  context: CommandContext,
+  { config, project }: ProjectCall,
+  options: Options,
+) {
   const { replySheet } = await context.load(() => import('../../console/sql/reply-sheet.ts'))
   const { sheetTemplate } = await context.load(() => import('../../imports/reply-sheet.ts'))
-  const target = { path: options.output, overwrite: options.force === true, kept: keptFiles(config) }
+  const target = {
+    path: options.output,
+    overwrite: options.force === true,
+    kept: keptFiles(config),
+  }
   if (options.template === true) return writeLines(context, target, [sheetTemplate])
   const { older: minAgeMs, unassigned, search: text, visitor: id } = options
   const list =
@@ -72,7 +88,8 @@ async function runSheet(context: CommandContext, { config, project }: ProjectCal
   const { withWarehouse } = await context.load(() => import('../../app/open.ts'))
   return withWarehouse(
     config,
-    ({ projectDb }) => writeLines(context, target, replySheet(projectDb(project.projectId), list, context.now())),
+    ({ projectDb }) =>
+      writeLines(context, target, replySheet(projectDb(project.projectId), list, context.now())),
     { access: 'read', readOnly: true },
   )
 }

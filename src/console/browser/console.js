@@ -1,6 +1,6 @@
 /**
- * The console works without any of this. It keeps open pages current, and adds keys and picks. It writes text and attributes
- * only, and moves parts of a page that the server made.
+ * The console works without any of this. It keeps open pages current, and adds keys and picks. It
+ * writes text and attributes only, and moves parts of a page that the server made.
  */
 
 const storageName = 'deskmirror-keys'
@@ -18,7 +18,8 @@ reloadWhileCounting()
 if (document.body.hasAttribute('data-live')) startLive()
 
 /**
- * Keys: the page lists them, and `?` shows the list. They can be switched off. Nothing that cannot be taken back has one.
+ * Keys: the page lists them, and `?` shows the list. They can be switched off. Nothing that cannot
+ * be taken back has one.
  */
 function startKeys() {
   let isOn = localStorage.getItem(storageName) !== 'off'
@@ -37,7 +38,9 @@ function startKeys() {
   })
   document.addEventListener('keydown', (event) => {
     const { target, key } = event
-    const isWriting = target instanceof Element && target.closest('input, textarea, select, [contenteditable]') !== null
+    const isWriting =
+      target instanceof Element &&
+      target.closest('input, textarea, select, [contenteditable]') !== null
     if (!isOn || event.ctrlKey || event.altKey || event.metaKey || isWriting) return
     const wasGoing = isGoing
     isGoing = !wasGoing && key === 'g'
@@ -55,7 +58,10 @@ function startKeys() {
   show()
 }
 
-/** What is still being counted is mostly there a moment later; what cannot be counted is not asked for again and again. */
+/**
+ * What is still being counted is mostly there a moment later; what cannot be counted is not asked
+ * for again and again.
+ */
 function reloadWhileCounting() {
   const tries = Number(sessionStorage.getItem(location.href))
   if (element('[data-counting]') === null) return sessionStorage.removeItem(location.href)
@@ -76,7 +82,10 @@ function moveRow(step) {
   links[Math.min(links.length - 1, Math.max(0, at + step))]?.focus()
 }
 
-/** Picking rows: how many are picked, Shift for a span, and one box for all of the page. Without it, the boxes work alone. */
+/**
+ * Picking rows: how many are picked, Shift for a span, and one box for all of the page. Without it,
+ * the boxes work alone.
+ */
 function startPicks() {
   const form = document.querySelector('form[data-picks]')
   if (form === null) return
@@ -89,8 +98,11 @@ function startPicks() {
   let last = -1
   const show = () => {
     const count = boxes.filter(({ checked }) => checked).length
-    if (text !== null) text.textContent = count === 0 ? 'Pick rows to decide about some of them:' : `${count} picked:`
-    for (const button of form.querySelectorAll('button')) button.toggleAttribute('disabled', count === 0)
+    if (text !== null)
+      text.textContent =
+        count === 0 ? 'Pick rows to decide about some of them:' : `${count} picked:`
+    for (const button of form.querySelectorAll('button'))
+      button.toggleAttribute('disabled', count === 0)
     all.checked = count === boxes.length
   }
   form.addEventListener('click', (event) => {
@@ -118,7 +130,10 @@ function startWriting() {
   })
 }
 
-/** While the page is open and visible, what it says and offers becomes what it would say and offer then. */
+/**
+ * While the page is open and visible, what it says and offers becomes what it would say and offer
+ * then.
+ */
 function startLive() {
   showPause()
   showState('live')
@@ -130,7 +145,10 @@ function askLater(waitMs) {
   setTimeout(() => (isPaused || document.hidden ? askLater(leastWaitMs) : ask()), waitMs)
 }
 
-/** Asks for the page as it is now, without the rows that stay. The answer becomes a document without running anything. */
+/**
+ * Asks for the page as it is now, without the rows that stay. The answer becomes a document without
+ * running anything.
+ */
 function ask() {
   const address = new URL(location.href)
   if (element('[data-live-kept]') !== null) address.searchParams.set('only', 'state')
@@ -141,7 +159,8 @@ function ask() {
   request.timeout = timeoutMs
   request.onloadend = () => {
     const now = request.status === 200 ? /** @type {Document | null} */ (request.response) : null
-    if (now !== null && now.querySelector('[data-live-part]') === null) return showState('signed out')
+    if (now !== null && now.querySelector('[data-live-part]') === null)
+      return showState('signed out')
     if (!isPaused) showState(now === null ? 'not connected' : 'live')
     if (now !== null && !isPaused) exchangeParts(now)
     // A page that is slow to make keeps the server busy for a fifth of the time at most.
@@ -158,9 +177,14 @@ function exchangeParts(now) {
     const kept = part.getAttribute('data-live-kept')
     // Rows are never exchanged while a person reads them: a link appears.
     if (kept === null) exchange(part, fresh)
-    else element('[data-live-newer]')?.toggleAttribute('hidden', fresh.getAttribute('data-live-kept') === kept)
+    else
+      element('[data-live-newer]')?.toggleAttribute(
+        'hidden',
+        fresh.getAttribute('data-live-kept') === kept,
+      )
   }
-  const offered = now.querySelector('[data-live-offered]')?.getAttribute('data-live-offered')?.split(' ') ?? []
+  const offered =
+    now.querySelector('[data-live-offered]')?.getAttribute('data-live-offered')?.split(' ') ?? []
   for (const button of document.querySelectorAll('[data-live-kept] button[name="decision"]'))
     button.toggleAttribute('hidden', !offered.includes(button.getAttribute('value') ?? ''))
 }
@@ -173,13 +197,18 @@ function exchange(part, fresh) {
   if (part.hasAttribute('data-live-kept')) startPicks()
   if (focused === null || activeElement?.isConnected) return
   // Never on to another button: a key that was meant for the one before would press it.
-  const same = [...part.querySelectorAll('a, button')].find(({ textContent }) => textContent === focused)
+  const same = [...part.querySelectorAll('a, button')].find(
+    ({ textContent }) => textContent === focused,
+  )
   part.setAttribute('tabindex', '-1')
   const next = /** @type {HTMLElement} */ (same ?? part)
   next.focus()
 }
 
-/** Element by element: what is the same keeps its focus, selection and scrolling. @param {Element} shown @param {Element} fresh */
+/**
+ * Element by element: what is the same keeps its focus, selection and scrolling. @param {Element}
+ * shown @param {Element} fresh
+ */
 function update(shown, fresh) {
   for (const { name, value } of fresh.attributes) shown.setAttribute(name, value)
   const nodes = [...shown.childNodes]
@@ -188,7 +217,8 @@ function update(shown, fresh) {
   for (const [n, node] of nodes.entries()) {
     const other = next[n]
     if (other === undefined || node.isEqualNode(other)) continue
-    const isInPlace = node.nodeName === other.nodeName && node instanceof Element && !node.matches('a, button')
+    const isInPlace =
+      node.nodeName === other.nodeName && node instanceof Element && !node.matches('a, button')
     if (isInPlace && other instanceof Element) update(node, other)
     else node.replaceWith(other)
   }

@@ -1,4 +1,6 @@
-/** What the address of a page about a period asks for: days, an agent, and the order of the rows. */
+/**
+ * What the address of a page about a period asks for: days, an agent, and the order of the rows.
+ */
 import { type DateRange, parseDate } from '../../analytics/core/report-period.ts'
 import { withQuery } from '../../values/address.ts'
 import { dateText, dayNumber } from '../../values/days.ts'
@@ -17,7 +19,10 @@ const defaultDays = 28
 /** As in a report. */
 const maxDays = 366
 
-/** Without dates, the last four weeks until today; dates in the wrong order are exchanged, and the last ones kept of too many. */
+/**
+ * Without dates, the last four weeks until today; dates in the wrong order are exchanged, and the
+ * last ones kept of too many.
+ */
 export function choosePeriod(query: Query, today: LocalDate): Period {
   const dates = ['from', 'to'].map((name) => parseDate(query(name) ?? ''))
   const [from, to = today] = dates
@@ -37,7 +42,11 @@ export function lastDays(to: LocalDate, days: number): DateRange {
 export type Order = { readonly column: string; readonly isDescending: boolean }
 
 /** `-name`: the largest first. A column that the table does not have is that of `otherwise`. */
-export function parseOrder(text: string | null, columns: readonly string[], otherwise: string): Order {
+export function parseOrder(
+  text: string | null,
+  columns: readonly string[],
+  otherwise: string,
+): Order {
   const asked = text !== null && columns.includes(text.replace(/^-/, '')) ? text : otherwise
   return { column: asked.replace(/^-/, ''), isDescending: asked.startsWith('-') }
 }
@@ -46,18 +55,29 @@ type Row = Readonly<Record<string, string | number | null>>
 const collator = new Intl.Collator('en', { numeric: true })
 
 /** What has no value comes last either way; equal rows by `key`. */
-export function sortRows<R extends Row>(rows: readonly R[], { column, isDescending }: Order, key: readonly string[]) {
+export function sortRows<R extends Row>(
+  rows: readonly R[],
+  { column, isDescending }: Order,
+  key: readonly string[],
+) {
   const compare = (a: Row, b: Row, name: string): number => {
     const [left = null, right = null] = [a[name], b[name]]
     if (left === null || right === null) return left === right ? 0 : left === null ? 1 : -1
     const isLess =
-      typeof left === 'number' && typeof right === 'number' ? left - right : collator.compare(`${left}`, `${right}`)
+      typeof left === 'number' && typeof right === 'number'
+        ? left - right
+        : collator.compare(`${left}`, `${right}`)
     return name === column && isDescending ? -isLess : isLess
   }
-  return rows.toSorted((a, b) => [column, ...key].map((name) => compare(a, b, name)).find((order) => order !== 0) ?? 0)
+  return rows.toSorted(
+    (a, b) => [column, ...key].map((name) => compare(a, b, name)).find((order) => order !== 0) ?? 0,
+  )
 }
 
-/** The title of a column sorts by it; of the column that sorts already, the other way round. Numbers begin with the largest. */
+/**
+ * The title of a column sorts by it; of the column that sorts already, the other way round. Numbers
+ * begin with the largest.
+ */
 export function sortLink(
   name: string,
   isNumber: boolean,
@@ -68,7 +88,11 @@ export function sortLink(
   const next = isNow ? !isDescending : isNumber
   return {
     to: to(`${next ? '-' : ''}${name}`),
-    order: isNow ? (isDescending ? ('descending' as const) : ('ascending' as const)) : ('none' as const),
+    order: isNow
+      ? isDescending
+        ? ('descending' as const)
+        : ('ascending' as const)
+      : ('none' as const),
   }
 }
 

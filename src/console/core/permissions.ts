@@ -1,12 +1,23 @@
-/** Which decisions the person who looks at a page may make, about a batch or a write-back as it is now. Pure. */
+/**
+ * Which decisions the person who looks at a page may make, about a batch or a write-back as it is
+ * now. Pure.
+ */
 
 import { hasRole, type Role, type Viewer } from '../../config/people.ts'
 import { isQueuedBy } from '../../outbox/core/decision-terms.ts'
 import { changedStatuses, decisionNames, decisions } from '../../outbox/core/decisions.ts'
 import { presentStatuses } from '../../outbox/core/state.ts'
-import type { BatchReport, DecisionName, NamedEntry, SendingFacts, WritebackStatus } from '../../outbox/outbox.ts'
+import type {
+  BatchReport,
+  DecisionName,
+  NamedEntry,
+  SendingFacts,
+  WritebackStatus,
+} from '../../outbox/outbox.ts'
 
-/** `createdBy`: of all of them; null = not known, or several people. `isByIds`: not a whole batch. */
+/**
+ * `createdBy`: of all of them; null = not known, or several people. `isByIds`: not a whole batch.
+ */
 export type DecisionSubject = {
   readonly createdBy: string | null
   readonly statuses: readonly WritebackStatus[]
@@ -23,7 +34,8 @@ export function missingRole(
 ): Role | null {
   const { roleForOwn, roleForStatuses, roleIfMayHaveArrived, ...record } = decisions[decision]
   const changed = changedStatuses(decision, isByIds).filter((status) => statuses.includes(status))
-  const isOwn = isQueuedBy(createdBy, name) && changed.every((status) => status === roleForOwn?.status)
+  const isOwn =
+    isQueuedBy(createdBy, name) && changed.every((status) => status === roleForOwn?.status)
   const isRestricted = changed.some((status) => roleForStatuses?.statuses.includes(status))
   const ofRows = isOwn ? roleForOwn?.role : isRestricted ? roleForStatuses?.role : undefined
   const needed = (mayHaveArrived ? roleIfMayHaveArrived : undefined) ?? ofRows ?? record.role
@@ -48,7 +60,9 @@ export function offeredForBatch(
   undoUntil: string | null,
   deciding: Deciding,
 ): readonly DecisionName[] {
-  return allowedForBatch(report, undoUntil).filter((name) => !isWithheld(name, deciding, subjectOf(report.batch)))
+  return allowedForBatch(report, undoUntil).filter(
+    (name) => !isWithheld(name, deciding, subjectOf(report.batch)),
+  )
 }
 
 /** `only_shown`: by nobody here. `own`: this person queued it. `role`: what it takes. */
@@ -59,9 +73,15 @@ export type Withheld = {
 }
 
 /** The first of what people come for that this person may not decide; null: there is none. */
-export function withheldForBatch(report: OfferedReport, undoUntil: string | null, deciding: Deciding): Withheld | null {
+export function withheldForBatch(
+  report: OfferedReport,
+  undoUntil: string | null,
+  deciding: Deciding,
+): Withheld | null {
   const subject = subjectOf(report.batch)
-  const usual = allowedForBatch(report, undoUntil).filter((name) => decisions[name].isUsual === true)
+  const usual = allowedForBatch(report, undoUntil).filter(
+    (name) => decisions[name].isUsual === true,
+  )
   const [decision] = usual.filter((name) => isWithheld(name, deciding, subject))
   if (decision === undefined) return null
   const role = deciding.viewer === null ? null : missingRole(deciding.viewer, decision, subject)
@@ -70,7 +90,10 @@ export function withheldForBatch(report: OfferedReport, undoUntil: string | null
 }
 
 /** What its state allows, whoever looks at it. */
-function allowedForBatch({ batch, ...report }: OfferedReport, undoUntil: string | null): readonly DecisionName[] {
+function allowedForBatch(
+  { batch, ...report }: OfferedReport,
+  undoUntil: string | null,
+): readonly DecisionName[] {
   const facts = { ...report, counts: batch.counts, isStopped: batch.stoppedAt !== null, undoUntil }
   return decisionNames.filter((name) => decisions[name].isOfferedForBatch?.(facts))
 }
@@ -79,7 +102,10 @@ function subjectOf({ createdBy, counts }: OfferedReport['batch']): DecisionSubje
   return { createdBy, statuses: presentStatuses(counts), isByIds: false }
 }
 
-export function offeredForSending(facts: SendingFacts, deciding: Deciding): readonly DecisionName[] {
+export function offeredForSending(
+  facts: SendingFacts,
+  deciding: Deciding,
+): readonly DecisionName[] {
   const allowed = decisionNames.filter((name) => decisions[name].isOfferedForSending?.(facts))
   const subject = { createdBy: null, statuses: [], isByIds: false }
   return allowed.filter((name) => !isWithheld(name, deciding, subject))
@@ -94,7 +120,9 @@ export function offeredForWriteback(
   const allowed = decisionNames.filter((name) => {
     const { about, from, isOfferedForWriteback } = decisions[name]
     return (
-      about === 'writebacks' && from.includes(status) && isOfferedForWriteback?.({ stoppedBy, undoUntil }) !== false
+      about === 'writebacks' &&
+      from.includes(status) &&
+      isOfferedForWriteback?.({ stoppedBy, undoUntil }) !== false
     )
   })
   const subject = { createdBy, statuses: [status], isByIds: true, mayHaveArrived }

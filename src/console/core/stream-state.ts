@@ -1,4 +1,7 @@
-/** The one word for how a stream is doing, and what its schedule promises. Numbers stand beside it on every page. Pure. */
+/**
+ * The one word for how a stream is doing, and what its schedule promises. Numbers stand beside it
+ * on every page. Pure.
+ */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { Schedule, Schedules } from '../../config/default-schedules.ts'
 import { describeFailure } from '../../service/core/api-failure.ts'
@@ -43,7 +46,8 @@ export function scheduleOf(
   hasWorker: boolean,
 ): Pick<StreamFacts, 'maxAgeMs'> & { readonly schedule: string | null } {
   if (schedules === null) return { schedule: null, maxAgeMs: null }
-  const schedule = schedules[stream === 'analytics' || stream === 'availability' ? stream : 'incremental']
+  const schedule =
+    schedules[stream === 'analytics' || stream === 'availability' ? stream : 'incremental']
   // A cron pattern counts as once a day.
   const periodMs = schedule.kind === 'every' ? schedule.ms : dayMs
   const isPromised = hasWorker && schedule.kind !== 'off'

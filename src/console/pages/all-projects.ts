@@ -1,4 +1,7 @@
-/** Pages about all projects: one line for each, and the audit log: who signed in, and who decided what. */
+/**
+ * Pages about all projects: one line for each, and the audit log: who signed in, and who decided
+ * what.
+ */
 import type { FastifyRequest } from 'fastify'
 import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
@@ -28,7 +31,11 @@ export async function showProjects(
   })
   const shown = (await Promise.all(lines)).flat()
   const empty = html`<p class="empty">No project has been mirrored into this warehouse.</p>`
-  return { title: 'Projects', section: 'Projects', content: shown.length === 0 ? empty : sentences(shown, site) }
+  return {
+    title: 'Projects',
+    section: 'Projects',
+    content: shown.length === 0 ? empty : sentences(shown, site),
+  }
 }
 
 const eventsPerPage = 100
@@ -45,7 +52,9 @@ export async function showAuditLog(site: Site, request: FastifyRequest): Promise
       timeOf(at, { timeZone: 'UTC' }),
       html`${foreignText(person)} <span class="faint">${role}</span>`,
       action.replaceAll('_', ' '),
-      foreignText([names.get(project) ?? project, subject ?? ''].filter((part) => part !== '').join(' ')),
+      foreignText(
+        [names.get(project) ?? project, subject ?? ''].filter((part) => part !== '').join(' '),
+      ),
       count === null ? '–' : formatCount(count),
       foreignText(detail),
     ]),

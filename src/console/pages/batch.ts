@@ -6,15 +6,44 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { errorText } from '../../values/user-error.ts'
-import { batchProgress, batchSentences, offeredNow, readBatchReport, reviewAge } from '../batch-state.ts'
-import { addressOf, choices, linkTo, livePart, newerNotice, older, section, sentences, table } from '../blocks.ts'
+import {
+  batchProgress,
+  batchSentences,
+  offeredNow,
+  readBatchReport,
+  reviewAge,
+} from '../batch-state.ts'
+import {
+  addressOf,
+  choices,
+  linkTo,
+  livePart,
+  newerNotice,
+  older,
+  section,
+  sentences,
+  table,
+} from '../blocks.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { type ReviewedRow, reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, foreignText } from '../text.ts'
-import { batchStateOf, countsText, decisionButtons, groupList, statusWords } from '../writeback-blocks.ts'
+import {
+  batchStateOf,
+  countsText,
+  decisionButtons,
+  groupList,
+  statusWords,
+} from '../writeback-blocks.ts'
 import { emptyNote } from './import.ts'
-import { entryTable, listEntries, reviewedTable, rowsPerPage, statusChoices, statusNamed } from './writebacks.ts'
+import {
+  entryTable,
+  listEntries,
+  reviewedTable,
+  rowsPerPage,
+  statusChoices,
+  statusNamed,
+} from './writebacks.ts'
 
 export async function showBatch(request: ScreenRequest): Promise<ConsolePage | null> {
   const { project, frame } = request
@@ -33,14 +62,20 @@ ${livePart('progress', progress(data, frame))}
 ${livePart('actions', decisionButtons(offered, form))}
 ${rows(data, offered, frame)}
 ${livePart('why', html`${reasons(data, frame)}`)}</div>`
-  return { title: batch.title ?? `Batch ${batch.id}`, section: 'Write-backs', content, isLive: true }
+  return {
+    title: batch.title ?? `Batch ${batch.id}`,
+    section: 'Write-backs',
+    content,
+    isLive: true,
+  }
 }
 
 type BatchData = NonNullable<Awaited<ReturnType<typeof readBatchData>>>
 
 /**
- * `review` null: it is still being read, or nothing of it waits; a text: why it cannot be read. `reviewed`: a page of the rows that have not left;
- * `entries`: of those with the status that was asked for. The address with `only=state`: no rows, as they stay on a page.
+ * `review` null: it is still being read, or nothing of it waits; a text: why it cannot be read.
+ * `reviewed`: a page of the rows that have not left; `entries`: of those with the status that was
+ * asked for. The address with `only=state`: no rows, as they stay on a page.
  */
 export async function readBatchData(
   request: Pick<ScreenRequest, 'warehouse' | 'outbox' | 'project' | 'id' | 'query'> & {
@@ -62,7 +97,10 @@ export async function readBatchData(
   ])
   const none = { ...found, status, would, hasRows, review, reviewed: [], entries: [], next: null }
   if (hasRows && status !== null)
-    return { ...none, ...(await listEntries(outbox, { batch: id, statuses: [status] }, query('after'))) }
+    return {
+      ...none,
+      ...(await listEntries(outbox, { batch: id, statuses: [status] }, query('after'))),
+    }
   if (review === null || typeof review === 'string') return none
   return { ...none, ...(await pageOfReview(request, review.rows, would)) }
 }
@@ -85,7 +123,10 @@ async function pageOfReview(
   const entries = ids.length === 0 ? [] : await outbox.list({ ids }, ids.length)
   const stored = new Map(entries.map(({ id, payload, foundBy }) => [id, { payload, foundBy }]))
   return {
-    reviewed: page.map((row) => ({ ...row, ...(stored.get(row.id) ?? { payload: {}, foundBy: null }) })),
+    reviewed: page.map((row) => ({
+      ...row,
+      ...(stored.get(row.id) ?? { payload: {}, foundBy: null }),
+    })),
     next: rows.length > page.length ? String(page.at(-1)?.place ?? '') : null,
   }
 }
@@ -94,7 +135,9 @@ function describeBatch({ report: { batch, revertedBy } }: BatchData, frame: Proj
   const link = (id: string) => linkTo(frame, 'batches', id, foreignText(id))
   const parts = [
     html`${pluralize(batch.rows, 'write-back')}${batch.source === null || batch.reverts !== null ? nothing : html` from ${foreignText(batch.source)}`}, queued ${ago(batch.createdAt, frame)}${by(batch.createdBy)}`,
-    batch.approvedAt === null ? nothing : html` · approved ${ago(batch.approvedAt, frame)}${by(batch.approvedBy)}`,
+    batch.approvedAt === null
+      ? nothing
+      : html` · approved ${ago(batch.approvedAt, frame)}${by(batch.approvedBy)}`,
     batch.finishedAt === null ? nothing : html` · finished ${ago(batch.finishedAt, frame)}`,
     batch.reverts === null ? nothing : html` · takes back ${link(batch.reverts)}`,
     revertedBy === null ? nothing : html` · taken back by ${link(revertedBy)}`,
@@ -120,7 +163,11 @@ function rows(data: BatchData, offered: readonly DecisionName[], frame: ProjectF
   const { id, counts, rows: total } = report.batch
   const address = addressOf(frame, 'batches', id)
   const waiting = countOpen(counts)
-  const open = { label: `Not sent (${formatCount(waiting)})`, to: address, isChosen: status === null }
+  const open = {
+    label: `Not sent (${formatCount(waiting)})`,
+    to: address,
+    isChosen: status === null,
+  }
   const byStatus = waiting === total ? [] : statusChoices(counts, status, address)
   const tabs = livePart('tabs', choices('Rows', [...(waiting > 0 ? [open] : []), ...byStatus]))
   return section(
@@ -129,12 +176,18 @@ function rows(data: BatchData, offered: readonly DecisionName[], frame: ProjectF
   )
 }
 
-/** Rows that are shown stay until the person asks for them again; a notice says when others would be shown. */
+/**
+ * Rows that are shown stay until the person asks for them again; a notice says when others would be
+ * shown.
+ */
 function shownRows(data: BatchData, offered: readonly DecisionName[], frame: ProjectFrame): Html {
   const { report, review, reviewed, entries, next, would, status, hasRows } = data
   const { id, counts } = report.batch
   const address = addressOf(frame, 'batches', id)
-  const more = older(next === null ? null : withQuery(address, { would, status, after: next }), 'Next rows')
+  const more = older(
+    next === null ? null : withQuery(address, { would, status, after: next }),
+    'Next rows',
+  )
   const waiting = countOpen(counts)
   const version = status === null ? String(waiting) : String(counts[status] ?? 0)
   const kept = (content: Html) => livePart('rows', content, version)
@@ -142,7 +195,8 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
   if (waiting === 0) return livePart('rows', nothing)
   if (!hasRows) return kept(nothing)
   if (review === null || typeof review === 'string') {
-    const why = review === null ? 'is still being read' : html`cannot be read: ${foreignText(review)}`
+    const why =
+      review === null ? 'is still being read' : html`cannot be read: ${foreignText(review)}`
     const text = html`What its ${formatCount(waiting)} rows would do ${why}.`
     return livePart('rows', html`<p class="empty">${text} <a href="${address}">Look again</a></p>`)
   }

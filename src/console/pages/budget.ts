@@ -24,20 +24,34 @@ const budgetSpans = {
   '30 days': { ms: 30 * dayMs, stepMs: 8 * hourMs },
 }
 
-export async function showBudget({ db, project, frame, query }: ScreenRequest): Promise<ConsolePage> {
+export async function showBudget({
+  db,
+  project,
+  frame,
+  query,
+}: ScreenRequest): Promise<ConsolePage> {
   const names = Object.keys(budgetSpans) as (keyof typeof budgetSpans)[]
   const over = names.find((name) => name === query('over')) ?? '1 hour'
   const to = (label: string) => withQuery(addressOf(frame, 'budget'), { over: label })
   const spans = names.map((label) => ({ label, to: to(label), isChosen: label === over }))
   const { ms, stepMs } = budgetSpans[over]
-  const data = { limit: limitOf(project), ...(await readBudget(db, frame.now - ms, frame.now, stepMs)) }
+  const data = {
+    limit: limitOf(project),
+    ...(await readBudget(db, frame.now - ms, frame.now, stepMs)),
+  }
   const { bars, pauses, limit } = data
-  const sum = (of: (bar: BudgetData['bars'][number]) => number) => bars.reduce((total, bar) => total + of(bar), 0)
-  const all = sum(({ requests }) => Object.values(requests).reduce((total, count) => total + count, 0))
+  const sum = (of: (bar: BudgetData['bars'][number]) => number) =>
+    bars.reduce((total, bar) => total + of(bar), 0)
+  const all = sum(({ requests }) =>
+    Object.values(requests).reduce((total, count) => total + count, 0),
+  )
   const byPriority = table(
     'Requests by priority',
     ['Priority', '#Requests'],
-    series.map(({ priority, name }) => [name, formatCount(sum(({ requests }) => requests[priority] ?? 0))]),
+    series.map(({ priority, name }) => [
+      name,
+      formatCount(sum(({ requests }) => requests[priority] ?? 0)),
+    ]),
   )
   const newestPauses = pauses.toReversed().slice(0, 50)
   const pauseTable = table(
@@ -64,20 +78,34 @@ ${section('Pauses', pauseTable)}`
 }
 
 /** Requests by priority over time, with the limit, the pauses and the 429s. */
-const series: readonly { readonly priority: Priority; readonly name: string; readonly style: string }[] = [
+const series: readonly {
+  readonly priority: Priority
+  readonly name: string
+  readonly style: string
+}[] = [
   { priority: 'write', name: 'write-backs', style: 'second' },
   { priority: 'fresh', name: 'new rows', style: 'first' },
   { priority: 'backfill', name: 'backfill', style: 'third' },
   { priority: 'reconcile', name: 'comparing', style: 'fourth' },
 ]
 
-export function budgetChart({ limit, from, to, stepMs, bars, pauses }: BudgetData, { timeZone }: ProjectFrame): Html {
+export function budgetChart(
+  { limit, from, to, stepMs, bars, pauses }: BudgetData,
+  { timeZone }: ProjectFrame,
+): Html {
   const perBar = limit === null ? null : Math.round((limit * stepMs) / minuteMs)
   const isLong = to - from > 2 * dayMs
   const unfinishedFrom = Math.floor(to / stepMs) * stepMs
   const throttled = bars.filter((bar) => bar.throttled > 0)
   return timeChart({
-    ...{ id: 'budget', kind: 'stacked bars', from, to: unfinishedFrom + stepMs, stepMs, unfinishedFrom },
+    ...{
+      id: 'budget',
+      kind: 'stacked bars',
+      from,
+      to: unfinishedFrom + stepMs,
+      stepMs,
+      unfinishedFrom,
+    },
     ...{ unit: 'requests', timeUnit: spanText(stepMs) },
     title: stepMs === minuteMs ? 'Requests a minute' : 'Requests over time',
     times: bars.map(({ at }) => at),
@@ -86,7 +114,11 @@ export function budgetChart({ limit, from, to, stepMs, bars, pauses }: BudgetDat
     })),
     limit: perBar === null ? null : { value: perBar, label: `allowed ${formatCount(perBar)}` },
     shades: pauses.map((pause) => ({
-      ...{ ...pause, style: pause.kind, label: pause.kind === 'closed' ? 'closed' : 'pause after a 429' },
+      ...{
+        ...pause,
+        style: pause.kind,
+        label: pause.kind === 'closed' ? 'closed' : 'pause after a 429',
+      },
     })),
     legend: [
       { name: 'pause after a 429', style: 'shade throttled' },

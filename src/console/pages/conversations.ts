@@ -1,4 +1,6 @@
-/** Pages for those who answer: who waits, one conversation with its thread, one visitor, and search. */
+/**
+ * Pages for those who answer: who waits, one conversation with its thread, one visitor, and search.
+ */
 
 import { parseSearch } from '../../analytics/core/search-words.ts'
 import { operationTypes } from '../../outbox/core/operations.ts'
@@ -21,7 +23,16 @@ import {
   readWaiting,
 } from '../sql/conversations.ts'
 import { search } from '../sql/search.ts'
-import { ago, by, exactStart, foreignText, markedText, shortened, spanText, timeOf } from '../text.ts'
+import {
+  ago,
+  by,
+  exactStart,
+  foreignText,
+  markedText,
+  shortened,
+  spanText,
+  timeOf,
+} from '../text.ts'
 import { statusOf } from '../writeback-blocks.ts'
 import { draftForm, whyNoDraft } from './draft-form.ts'
 import { sheetLink, waitingAsked } from './sheet.ts'
@@ -51,18 +62,31 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
   }))
   const waiting = table(
     'Conversations that wait for an answer, the longest first',
-    ['Visitor', '#Waits for', 'Last words', 'Assigned', 'Since', ...(difference === null ? [] : ['By the service'])],
+    [
+      'Visitor',
+      '#Waits for',
+      'Last words',
+      'Assigned',
+      'Since',
+      ...(difference === null ? [] : ['By the service']),
+    ],
     rows.map(({ id, since, name, email, lastWords, agent, sinceByService }) => [
       linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id)),
       spanText(frame.now - Date.parse(since)),
       shortened(lastWords, 140),
       foreignText(agent),
       timeOf(since, frame),
-      ...(difference === null ? [] : [sinceByService === since ? 'the same' : waitingByService(sinceByService, frame)]),
+      ...(difference === null
+        ? []
+        : [sinceByService === since ? 'the same' : waitingByService(sinceByService, frame)]),
     ]),
-    isKnown ? 'Nobody waits for an answer.' : 'Who waits for an answer is known after the next sync.',
+    isKnown
+      ? 'Nobody waits for an answer.'
+      : 'Who waits for an answer is known after the next sync.',
   )
-  const notes = [difference, pending === 0 ? null : pendingNote(pending)].filter((note) => note !== null)
+  const notes = [difference, pending === 0 ? null : pendingNote(pending)].filter(
+    (note) => note !== null,
+  )
   const content = html`${choices('Waits for', ages)}${choices('Assigned', assignments)}${waiting}
 ${rows.length === 0 ? nothing : sheetLink(asked(minAgeMs, isUnassigned), frame)}
 <p class="faint">A visitor waits from the first message without an answer, until an answer or a handling. ${notes.join(' ')}</p>
@@ -78,12 +102,18 @@ function pendingNote(count: number): string {
   return `Up to ${formatCount(count)} conversations have changed and follow after the next sync.`
 }
 
-export async function showConversation({ db, frame, id, query }: ScreenRequest): Promise<ConsolePage | null> {
+export async function showConversation({
+  db,
+  frame,
+  id,
+  query,
+}: ScreenRequest): Promise<ConsolePage | null> {
   const data = await readConversation(db, id, digitsOf(query('before')))
   if (data === null) return null
   const writebacks = await listWritebacksTo(db, data)
   const key = query('drafted')
-  const joined = key === null ? null : (writebacks.find(({ ref }) => ref?.startsWith(key))?.batchId ?? null)
+  const joined =
+    key === null ? null : (writebacks.find(({ ref }) => ref?.startsWith(key))?.batchId ?? null)
   return conversationPage(data, writebacks, { draft: null, problem: null, joined }, frame)
 }
 
@@ -96,7 +126,9 @@ export async function listWritebacksTo(
 ): Promise<readonly NamedEntry[]> {
   const outbox = createOutbox(db)
   const targets = [id, ...(visitorId === null ? [] : [visitorId])]
-  const lists = await Promise.all(targets.map((target) => outbox.listNewest({ target }, listedWritebacks)))
+  const lists = await Promise.all(
+    targets.map((target) => outbox.listNewest({ target }, listedWritebacks)),
+  )
   const newest = lists.flat().toSorted((a, b) => b.seq - a.seq)
   return outbox.nameEntries(newest.slice(0, listedWritebacks))
 }
@@ -132,7 +164,9 @@ ${facts([
   ['E-mail', email && foreignText(email)],
   ['Status', data.handledAt === null ? 'open' : html`handled ${ago(data.handledAt, frame)}`],
   ['Waits for an answer since', waitingSince && timeOf(waitingSince, frame)],
-  ...(sinceByService === waitingSince ? [] : [['… by the service', waitingByService(sinceByService, frame)] as const]),
+  ...(sinceByService === waitingSince
+    ? []
+    : [['… by the service', waitingByService(sinceByService, frame)] as const]),
   ['Assigned to', data.agent && foreignText(data.agent)],
   ['Started', timeOf(data.createdAt, frame)],
   ['Origin', data.origin && foreignText(data.origin)],
@@ -149,9 +183,15 @@ ${isWritable && data.isNewest ? draftForm(data, writing, frame) : nothing}`
 }
 
 /** Changes that the messages themselves show. */
-const shownByMessages: ReadonlySet<string> = new Set(['last_message_at', 'last_message_sender_type'])
+const shownByMessages: ReadonlySet<string> = new Set([
+  'last_message_at',
+  'last_message_sender_type',
+])
 
-/** Of all messages of a page: a browser, and the worker that makes the page, should not stall for who writes too much. */
+/**
+ * Of all messages of a page: a browser, and the worker that makes the page, should not stall for
+ * who writes too much.
+ */
 const shownCharacters = 200_000
 
 /** Why a person should look at a message; null: no more than at others. */
@@ -165,9 +205,11 @@ export function thread(
 ): Html {
   const [first] = messages
   const total = messages.reduce((sum, { content }) => sum + (content?.length ?? 0), 0)
-  const length = total <= shownCharacters ? total : Math.max(500, Math.floor(shownCharacters / messages.length))
+  const length =
+    total <= shownCharacters ? total : Math.max(500, Math.floor(shownCharacters / messages.length))
   const shownChanges = changes.filter(
-    ({ field, at }) => !shownByMessages.has(field) && (hasOlder === null || first?.at == null || at >= first.at),
+    ({ field, at }) =>
+      !shownByMessages.has(field) && (hasOlder === null || first?.at == null || at >= first.at),
   )
   const eventOf = (what: Html, at: string | null) =>
     html`<li class="event"><p>${what} · ${timeOf(at, frame)}</p></li>\n`
@@ -202,13 +244,18 @@ export function thread(
   return html`<ol class="thread" aria-label="Messages">${sorted.map(({ item }) => item)}</ol>`
 }
 
-export async function showSearch(request: ScreenRequest): Promise<ConsolePage | { readonly redirect: string }> {
+export async function showSearch(
+  request: ScreenRequest,
+): Promise<ConsolePage | { readonly redirect: string }> {
   const { db, project, frame, query } = request
   const text = query('q')
   const found = text === null ? null : await search(db, text, query('before'))
-  if (found !== null && found.kind !== 'found') return { redirect: addressOf(frame, `${found.kind}s`, found.id) }
-  // Whether a word is found says that it is there, so who may not read messages finds things by their ids only.
-  const nobody = frame.viewer?.hidesMessages === true ? { people: [], conversations: [], next: null } : {}
+  if (found !== null && found.kind !== 'found')
+    return { redirect: addressOf(frame, `${found.kind}s`, found.id) }
+  // Whether a word is found says that it is there, so who may not read messages finds things by
+  // their ids only.
+  const nobody =
+    frame.viewer?.hidesMessages === true ? { people: [], conversations: [], next: null } : {}
   const form = html`<div class="period"><form action="${addressOf(frame, 'search')}"><label>An id or its beginning, a name, an e-mail address, or words of messages
 <input type="search" name="q" value="${text}" autocomplete="off"></label><button type="submit">Search</button></form></div>`
   const off = html`<p class="faint">Words of messages are not searched here: the setting <code>search</code> is off. Ids, names and addresses are.</p>`
@@ -218,7 +265,11 @@ export async function showSearch(request: ScreenRequest): Promise<ConsolePage | 
 
 type Found = Extract<Awaited<ReturnType<typeof search>>, { kind: 'found' }>
 
-function results({ ids, people, conversations, next, missing }: Found, query: string, frame: ProjectFrame): Html {
+function results(
+  { ids, people, conversations, next, missing }: Found,
+  query: string,
+  frame: ProjectFrame,
+): Html {
   const persons = table(
     'Visitors',
     ['Name', 'E-mail'],
@@ -257,7 +308,8 @@ ${facts([
   ['E-mail', foreignText(email)],
   ['Id', foreignText(visitor.id)],
   ...fields.map(
-    ({ name: field, value }) => [field, isTime.test(value) ? timeOf(value, frame) : foreignText(value)] as const,
+    ({ name: field, value }) =>
+      [field, isTime.test(value) ? timeOf(value, frame) : foreignText(value)] as const,
   ),
 ])}
 ${section('Conversations', html`${conversationTable(conversations, null, frame)}${conversations.length === 0 ? nothing : sheetLink({ visitor: visitor.id }, frame)}`)}

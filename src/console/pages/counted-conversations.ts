@@ -36,12 +36,22 @@ export async function showCountedConversations({
   const filter = { ...range, agent: period.agent, table: of, column, key: values }
   if (query('format') === 'csv') {
     const rows = await reads.allCountedConversations(project, filter)
-    return csvFile(`conversations-${range.from}-${range.to}`, Object.keys(csvColumns), toCsvRows(rows, frame))
+    return csvFile(
+      `conversations-${range.from}-${range.to}`,
+      Object.keys(csvColumns),
+      toCsvRows(rows, frame),
+    )
   }
   const offset = Number(digitsOf(query('after')) ?? 0)
   const found = await reads.countedConversations(project, filter, offset)
   const addressWith = (more: Readonly<Record<string, string | null>>) =>
-    keepPeriod(addressOf(frame, 'conversations'), period, { of, count: column, on, ...values, ...more })
+    keepPeriod(addressOf(frame, 'conversations'), period, {
+      of,
+      count: column,
+      on,
+      ...values,
+      ...more,
+    })
   const listAt = (after: number) => addressWith({ after: after === 0 ? null : String(after) })
   const next = offset + conversationsPerPage
   const download = html`<p><a class="button" href="${addressWith({ format: 'csv' })}">Download as CSV</a></p>`
@@ -59,11 +69,17 @@ ${older(found !== null && next < found.total ? listAt(next) : null)}`
   return { title: 'Conversations', section: title, content, kept: period.query }
 }
 
-const ofCallers = 'All conversations of the visitors of these calls, of any day: no call says which it belongs to.'
+const ofCallers =
+  'All conversations of the visitors of these calls, of any day: no call says which it belongs to.'
 
 /** Under the names that the facts have. */
 const csvColumns: Readonly<Record<string, keyof CountedConversation>> = {
-  ...({ conversation_id: 'id', visitor_name: 'name', visitor_email: 'email', last_utterance_at: 'lastAt' } as const),
+  ...({
+    conversation_id: 'id',
+    visitor_name: 'name',
+    visitor_email: 'email',
+    last_utterance_at: 'lastAt',
+  } as const),
   ...({ handled_at: 'handledAt', last_human_name: 'agent', messages: 'messages' } as const),
 }
 

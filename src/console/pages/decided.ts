@@ -1,4 +1,7 @@
-/** The page after a decision that was not made, or not for all rows: what it did not do, or what has changed. */
+/**
+ * The page after a decision that was not made, or not for all rows: what it did not do, or what has
+ * changed.
+ */
 import { decisions } from '../../outbox/core/decisions.ts'
 import { operationTypes } from '../../outbox/core/operations.ts'
 import type { DecisionName, RevertReport, SelectionMismatch } from '../../outbox/outbox.ts'
@@ -19,7 +22,10 @@ export function unchangedPage(why: string, { to, asItIs }: Answer): ConsolePage 
   return { title: 'Nothing was changed', section: 'Write-backs', content }
 }
 
-/** In place of a decision whose rows have changed since they were shown: what differs, and where to look again. */
+/**
+ * In place of a decision whose rows have changed since they were shown: what differs, and where to
+ * look again.
+ */
 export function movedPage(
   { now, counts, steps }: SelectionMismatch,
   { to, asItIs }: Answer,
@@ -59,13 +65,18 @@ export function resultPage(
     stayed.map(({ count, status, why }) => [count, statusWords[status].word, foreignText(why)]),
   )
   const { label, made } = decisions[decision]
-  const outcome = moved === 0 ? `“${label}” does not apply any more.` : `${formatCount(moved)} ${made}.`
+  const outcome =
+    moved === 0 ? `“${label}” does not apply any more.` : `${formatCount(moved)} ${made}.`
   const content = html`<p><b>${outcome}</b>${inFlight > 0 ? ` ${formatCount(inFlight)} in flight cannot be called back.` : ''}</p>
 ${moved === 0 ? asItIs : nothing}
 ${stayed.length === 0 ? nothing : section('These stayed as they were', stayedTable)}
 ${revert === null || revert.notReverted.length === 0 ? nothing : notReverted(revert, frame)}
 <p><a class="button" href="${to}">Show it</a></p>`
-  return { title: moved === 0 ? 'Nothing was changed' : 'Done in part', section: 'Write-backs', content }
+  return {
+    title: moved === 0 ? 'Nothing was changed' : 'Done in part',
+    section: 'Write-backs',
+    content,
+  }
 }
 
 function notReverted({ notReverted: rows, counts }: RevertReport, frame: ProjectFrame): Html {
@@ -83,6 +94,10 @@ function notReverted({ notReverted: rows, counts }: RevertReport, frame: Project
       ])
     }),
   )
-  const shown = rows.length < total ? `, of which these are the first ${formatCount(rows.length)}` : ''
-  return section(`${pluralize(total, 'row')} ${total === 1 ? 'is' : 'are'} not taken back${shown}`, content)
+  const shown =
+    rows.length < total ? `, of which these are the first ${formatCount(rows.length)}` : ''
+  return section(
+    `${pluralize(total, 'row')} ${total === 1 ? 'is' : 'are'} not taken back${shown}`,
+    content,
+  )
 }

@@ -3,14 +3,26 @@ import { readSendingFacts } from '../../app/batches.ts'
 import { decisions, isAboutProject, isDecision } from '../../outbox/core/decisions.ts'
 import { operations, operationTypes } from '../../outbox/core/operations.ts'
 import { describeTerms } from '../../outbox/core/review-labels.ts'
-import type { DecisionName, Operation, ProjectDecision, ReviewOutcome } from '../../outbox/outbox.ts'
+import type {
+  DecisionName,
+  Operation,
+  ProjectDecision,
+  ReviewOutcome,
+} from '../../outbox/outbox.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
 import { reviewAge, sendingNow, sendingSentences, showNow } from '../batch-state.ts'
 import { addressOf, choices, linkTo, older, section, sentences, table } from '../blocks.ts'
 import { offeredForSending } from '../core/permissions.ts'
-import { confirmAddress, type DecisionTarget, filterOf, readSelection, type Selection, targetOf } from '../decisions.ts'
+import {
+  confirmAddress,
+  type DecisionTarget,
+  filterOf,
+  readSelection,
+  type Selection,
+  targetOf,
+} from '../decisions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { ConsoleReads } from '../reads.ts'
 import { reviewVersion } from '../reviews.ts'
@@ -26,7 +38,10 @@ export const typedOver = 50
 const rowsShown = 50
 
 /** The page about what is decided. */
-export function backTo(frame: Pick<ProjectFrame, 'project'>, { batch, ids }: DecisionTarget): string {
+export function backTo(
+  frame: Pick<ProjectFrame, 'project'>,
+  { batch, ids }: DecisionTarget,
+): string {
   return batch === null
     ? addressOf(frame, 'writebacks', ...(ids ?? []).slice(0, 1))
     : addressOf(frame, 'batches', batch)
@@ -38,14 +53,20 @@ async function confirmSending(
   decision: ProjectDecision,
 ): Promise<ConsolePage> {
   const facts = await readSendingFacts(outbox, warehouse)
-  const isOffered = offeredForSending(facts, { ...frame, approveOwn: project.approveOwn }).includes(decision)
+  const isOffered = offeredForSending(facts, { ...frame, approveOwn: project.approveOwn }).includes(
+    decision,
+  )
   const { title, consequence } = decisions[decision]
   const form = html`<form method="post" action="${addressOf(frame, 'decide')}" class="stacked confirm">${hiddenFields({ decision })}
 <div class="actions"><button type="submit" class="${rankOf(decision) ?? 'primary'}">${title}</button><a class="button" href="${addressOf(frame, 'writebacks')}">Back</a></div></form>`
   const content = isOffered
     ? html`${sentences(sendingSentences(facts, frame), frame)}<p>${consequence ?? ''}</p>${form}`
     : html`<p>There is nothing to decide any more.</p>${sendingNow(facts, { ...frame, approveOwn: project.approveOwn })}`
-  return { title: isOffered ? `${title} of ${frame.project}` : 'Nothing to decide', section: 'Write-backs', content }
+  return {
+    title: isOffered ? `${title} of ${frame.project}` : 'Nothing to decide',
+    section: 'Write-backs',
+    content,
+  }
 }
 
 export async function showConfirmation(request: ScreenRequest): Promise<ConsolePage | null> {
@@ -58,7 +79,11 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   const filter = await filterOf(reads.reviews, project, decision, target)
   const only = operations.find((operation) => operation === query('only')) ?? null
   const after = Number(digitsOf(query('after')) ?? 0)
-  const selection = await readSelection(warehouse, project, filter, { limit: rowsShown, only, after })
+  const selection = await readSelection(warehouse, project, filter, {
+    limit: rowsShown,
+    only,
+    after,
+  })
   const { named, counts, takesMs, batch: whole } = selection
   const { count, digest } = named
   const { queued = 0, sending = 0 } = whole?.counts ?? {}
@@ -76,8 +101,10 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
     ...{ ...(would === null ? {} : { would }), ...(isMoving ? {} : { digest }) },
   })
   const [single, ...more] = decision === 'retry' ? (ids ?? []) : []
-  const candidates = single === undefined || more.length > 0 ? [] : await request.outbox.readCandidates(single)
-  const again = decision === 'retry' ? arrivedBefore(selection.mayHaveArrived, project.approveOwn) : []
+  const candidates =
+    single === undefined || more.length > 0 ? [] : await request.outbox.readCandidates(single)
+  const again =
+    decision === 'retry' ? arrivedBefore(selection.mayHaveArrived, project.approveOwn) : []
   const said = [...again, ...consequences(decision, counts, takesMs, project.approveGraceMs)]
   const number = html`<label>Write the number of write-backs, ${formatCount(count)}
 <input name="typed" inputmode="numeric" autocomplete="off" ${attribute('required', true)}></label>`
@@ -106,12 +133,17 @@ function arrivedBefore(count: number, approveOwn: boolean): readonly string[] {
   const which = `${formatCount(count)} of these may have arrived already, and would reach a customer twice.`
   const looks =
     'Just before it is sent, the conversation is read again: a message that has appeared since stops it once.'
-  return approveOwn ? [which, looks] : [`${which} Nobody sends their own again (approve_own: off).`, looks]
+  return approveOwn
+    ? [which, looks]
+    : [`${which} Nobody sends their own again (approve_own: off).`, looks]
 }
 
 type Review = NonNullable<Awaited<ReturnType<ConsoleReads['reviews']['ofBatch']>>>
 
-/** What the rows of the batch would do that have not left: as its page says. Null: it is still being read. */
+/**
+ * What the rows of the batch would do that have not left: as its page says. Null: it is still being
+ * read.
+ */
 async function readReview(
   { reads, project, frame }: ScreenRequest,
   batch: NonNullable<Selection['batch']>,
@@ -120,14 +152,24 @@ async function readReview(
   return visibleTo(frame, await reads.reviews.ofBatch(project, batch.id, version))
 }
 
-function effects(review: Review | null, count: number, would: ReviewOutcome | null, frame: ProjectFrame): Html {
+function effects(
+  review: Review | null,
+  count: number,
+  would: ReviewOutcome | null,
+  frame: ProjectFrame,
+): Html {
   if (review === null)
     return html`<p class="problem">What they would do is still being read. Look again in a moment.</p>`
   const { groups, counts } = review
   const shown = would === null ? groups : groups.filter(({ outcome }) => outcome === would)
-  const total = Object.values(would === null ? counts : { would: counts[would] }).reduce((sum, n) => sum + n, 0)
+  const total = Object.values(would === null ? counts : { would: counts[would] }).reduce(
+    (sum, n) => sum + n,
+    0,
+  )
   const which =
-    total === count ? 'What they would do' : `What all ${formatCount(total)} rows would do that have not left`
+    total === count
+      ? 'What they would do'
+      : `What all ${formatCount(total)} rows would do that have not left`
   return html`<p>${which}, ${reviewAge(review, frame)}:</p>${groupList(shown)}`
 }
 
@@ -140,11 +182,15 @@ type RowsToShow = {
 }
 
 /** A page of what is decided. The decision is about all of it, whichever page is shown. */
-function rows({ decision, target, only, selection, review }: RowsToShow, frame: ProjectFrame): Html {
+function rows(
+  { decision, target, only, selection, review }: RowsToShow,
+  frame: ProjectFrame,
+): Html {
   const { entries, counts, named } = selection
   const present = operations.filter((operation) => (counts[operation] ?? 0) > 0)
   const kinds = [null, ...present].map((operation) => ({
-    label: operation === null ? `All (${formatCount(named.count)})` : countedText(operation, counts),
+    label:
+      operation === null ? `All (${formatCount(named.count)})` : countedText(operation, counts),
     to: confirmAddress(frame, decision, target, { only: operation }),
     isChosen: operation === only,
   }))
@@ -167,13 +213,17 @@ function consequences(
   graceMs: Ms,
 ): readonly (string | Html)[] {
   if (decision === 'cancel')
-    return ['They are not sent, and “Go on” does not send them either. “Send again” brings them back, each by itself.']
+    return [
+      'They are not sent, and “Go on” does not send them either. “Send again” brings them back, each by itself.',
+    ]
   if (decision !== 'approve' && decision !== 'resume' && decision !== 'retry') return []
   const countOf = (operation: Operation) => counts[operation] ?? 0
   const named = (operation: Operation) => countedText(operation, counts)
   const present = operations.filter((operation) => countOf(operation) > 0)
   const lasting = present.filter((it) => operationTypes[it].notRevertible !== null)
-  const revertible = new Intl.ListFormat('en-GB').format(present.filter((it) => !lasting.includes(it)).map(named))
+  const revertible = new Intl.ListFormat('en-GB').format(
+    present.filter((it) => !lasting.includes(it)).map(named),
+  )
   const goes = (it: Operation) => (countOf(it) === 1 ? 'goes to a customer' : 'go to customers')
   const toCustomers = lasting.filter((it) => operationTypes[it].isPublic)
   const others = lasting.filter((it) => !operationTypes[it].isPublic)
@@ -187,7 +237,9 @@ function consequences(
   return [
     ...toCustomers.map((it) => html`<b>${named(it)} ${goes(it)}</b> and cannot be taken back.`),
     ...others.map((it) => `${named(it)} cannot be taken back.`),
-    ...(revertible === '' ? [] : [`${revertible.charAt(0).toUpperCase()}${revertible.slice(1)} can be taken back.`]),
+    ...(revertible === ''
+      ? []
+      : [`${revertible.charAt(0).toUpperCase()}${revertible.slice(1)} can be taken back.`]),
     ...(decision === 'retry' ? [seen] : []),
     ...(takesMs === 0 ? [] : [`It takes about ${spanText(takesMs)}.`]),
     ...(decision === 'resume' ? ['“Stop” keeps what has not left by then.'] : []),
@@ -195,13 +247,28 @@ function consequences(
   ]
 }
 
-function entryTable(entries: Selection['entries'], review: Review | null, frame: ProjectFrame): Html {
+function entryTable(
+  entries: Selection['entries'],
+  review: Review | null,
+  frame: ProjectFrame,
+): Html {
   const reviewed = new Map(review?.rows.map((row) => [row.id, row]))
   return table(
     'The write-backs that this is about',
     ['What', 'About', 'What is sent', review === null ? 'Status' : 'Effect'],
     entries.map(
-      ({ id, operation, visitorName, conversationId, visitorId, lastWords, payload, foundBy, status, ...terms }) => {
+      ({
+        id,
+        operation,
+        visitorName,
+        conversationId,
+        visitorId,
+        lastWords,
+        payload,
+        foundBy,
+        status,
+        ...terms
+      }) => {
         const effect = reviewed.get(id)
         return [
           linkTo(frame, 'writebacks', id, operationTypes[operation].words[0]),

@@ -1,4 +1,7 @@
-/** Writing to a conversation: the form that makes a draft of a reply, a note or a flag, and who may not use it. */
+/**
+ * Writing to a conversation: the form that makes a draft of a reply, a note or a flag, and who may
+ * not use it.
+ */
 import { randomUUID } from 'node:crypto'
 import { hasRole } from '../../config/people.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
@@ -9,7 +12,12 @@ import type { ConversationData } from '../sql/conversations.ts'
 import { foreignText } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
 
-const labels = { reply: 'Reply', note: 'Visitor note', handled: 'Mark handled', reopen: 'Reopen' } as const
+const labels = {
+  reply: 'Reply',
+  note: 'Visitor note',
+  handled: 'Mark handled',
+  reopen: 'Reopen',
+} as const
 type DraftKind = keyof typeof labels
 export const draftKinds = Object.keys(labels) as readonly DraftKind[]
 
@@ -27,7 +35,10 @@ export type Draft = {
 export type DraftProblem = { readonly text: string; readonly isRepeated: boolean }
 
 /** Null: this person may write here. */
-export function whyNoDraft({ viewer, canDecide }: Pick<ProjectFrame, 'viewer' | 'canDecide'>): string | null {
+export function whyNoDraft({
+  viewer,
+  canDecide,
+}: Pick<ProjectFrame, 'viewer' | 'canDecide'>): string | null {
   if (!canDecide) return 'Nothing can be written from here: writing to the service is switched off.'
   if (viewer === null || !hasRole(viewer.role, draftRole))
     return `Replies, notes and flags are drafted here by people with the role ${draftRole}; yours is ${viewer?.role}.`
@@ -36,14 +47,20 @@ export function whyNoDraft({ viewer, canDecide }: Pick<ProjectFrame, 'viewer' | 
 
 /** Of a person, one a day. */
 export function draftsTitle({ viewer, now, timeZone }: ProjectFrame): string {
-  const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone }).format(now)
+  const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone }).format(
+    now,
+  )
   return `${viewer?.name}’s drafts, ${day}`
 }
 
 /** `joined`: the batch in which the draft is that was just made. */
 export function draftForm(
   { id, visitorId, handledAt, messages }: ConversationData,
-  given: { readonly draft: Draft | null; readonly problem: DraftProblem | null; readonly joined: string | null },
+  given: {
+    readonly draft: Draft | null
+    readonly problem: DraftProblem | null
+    readonly joined: string | null
+  },
   frame: ProjectFrame,
 ): Html {
   const why = whyNoDraft(frame)
@@ -62,7 +79,10 @@ export function draftForm(
   const check = (name: string, label: string, isChecked: boolean) =>
     html`<label class="check ${name}"><input type="checkbox" name="${name}" value="yes" ${attribute('checked', isChecked)}> ${label}</label>`
   // What is sent again, by a second click or by going back, has the same key, and is queued once.
-  const hidden = hiddenFields({ key: randomUUID(), expect: messages.findLast(({ isDeleted }) => !isDeleted)?.id ?? '' })
+  const hidden = hiddenFields({
+    key: randomUUID(),
+    expect: messages.findLast(({ isDeleted }) => !isDeleted)?.id ?? '',
+  })
   const form = html`${joined === null ? nothing : html`<p class="fine" role="status">Added to ${linkTo(frame, 'batches', joined, draftsTitle(frame))}: nobody receives it before it is approved.</p>`}
 ${problem === null ? nothing : html`<p class="problem" role="alert">Nothing was queued. ${foreignText(problem.text)}</p>`}
 <form method="post" action="${addressOf(frame, 'conversations', id)}" class="stacked write" ${attribute('data-write', true)}>${hidden}

@@ -33,11 +33,20 @@ export type ImportView = {
   readonly unnamed: { readonly key: string; readonly columns: readonly NamedColumn[] } | null
 }
 
-type NamedColumn = Readonly<Record<'title' | 'key' | 'example', string>> & { readonly meaning: string | null }
+type NamedColumn = Readonly<Record<'title' | 'key' | 'example', string>> & {
+  readonly meaning: string | null
+}
 
 export function importPage(given: Partial<ImportView>, frame: ProjectFrame): ConsolePage {
   const view: ImportView = {
-    ...{ title: '', note: '', allowDuplicates: false, ignoreColumns: false, senderName: '', columns: {} },
+    ...{
+      title: '',
+      note: '',
+      allowDuplicates: false,
+      ignoreColumns: false,
+      senderName: '',
+      columns: {},
+    },
     ...{ rejected: null, problem: null, mistakesAddress: null, unnamed: null, ...given },
   }
   const { rejected, problem } = view
@@ -77,7 +86,13 @@ function columnForm(
   frame: ProjectFrame,
 ): Html {
   const yes = (is: boolean) => (is ? 'yes' : '')
-  const form = { title, note, senderName, allowDuplicates: yes(allowDuplicates), ignoreColumns: yes(ignoreColumns) }
+  const form = {
+    title,
+    note,
+    senderName,
+    allowDuplicates: yes(allowDuplicates),
+    ignoreColumns: yes(ignoreColumns),
+  }
   const option = (value: string, text: string, meaning: string | null) =>
     html`<option value="${value}" ${attribute('selected', value === meaning)}>${text}</option>`
   // The others are known by names that no sheet needs.
@@ -112,7 +127,11 @@ ${table(
 )}`
 }
 
-function rejection(rejected: RejectedImport, { mistakesAddress }: ImportView, frame: ProjectFrame): Html {
+function rejection(
+  rejected: RejectedImport,
+  { mistakesAddress }: ImportView,
+  frame: ProjectFrame,
+): Html {
   if (rejected.outcome === 'imported before')
     return html`<p class="problem">Nothing was queued: the same file was imported before, as ${linkTo(frame, 'batches', rejected.batch, foreignText(rejected.batch))}.</p>`
   const { rows, mistaken, kinds } = rejected
@@ -130,7 +149,9 @@ ${isUnsigned ? html`<p>Who signs the replies of a sheet that name no sender can 
 ${section('What is wrong', html`${kindTable(kinds)}${download}`)}`
 }
 
-/** Of a file without mistakes: what was not queued, as it was queued before, and what was concluded. */
+/**
+ * Of a file without mistakes: what was not queued, as it was queued before, and what was concluded.
+ */
 export function importedPage(
   { batch, queued, alreadyQueued, differing, notices, emptyRows }: QueuedImport,
   frame: ProjectFrame,
@@ -142,7 +163,12 @@ ${emptyNote(emptyRows)}${differing === 0 ? nothing : html`<p class="problem">Wha
 ${notices.length === 0 ? nothing : section('What is to be seen', kindTable(notices, 'Rows to look at, the most frequent first'))}
 <p><a class="button" href="${to}">Show it</a></p>`
   return {
-    title: queued === 0 ? 'Nothing was queued' : alreadyQueued === 0 ? 'Queued as drafts' : 'Queued in part',
+    title:
+      queued === 0
+        ? 'Nothing was queued'
+        : alreadyQueued === 0
+          ? 'Queued as drafts'
+          : 'Queued in part',
     section: 'Write-backs',
     content,
   }
@@ -154,7 +180,10 @@ export function emptyNote(rows: number): Html {
   return html`<p role="status">${pluralize(rows, 'row')} without a reply or a flag ${rows === 1 ? 'was' : 'were'} left out.</p>`
 }
 
-function kindTable(kinds: readonly MistakeKind[], caption = 'Kinds of mistakes, the most frequent first'): Html {
+function kindTable(
+  kinds: readonly MistakeKind[],
+  caption = 'Kinds of mistakes, the most frequent first',
+): Html {
   return table(
     caption,
     ['What', '#Rows', 'Which', 'Found'],
@@ -170,7 +199,8 @@ function kindTable(kinds: readonly MistakeKind[], caption = 'Kinds of mistakes, 
 function foundText({ found, foundOthers }: MistakeKind): Html {
   if (found.length === 0) return foreignText(null)
   const values = found.map(
-    ({ value, count }) => html`${shortened(value, 500)}${count === 1 ? nothing : html` (${formatCount(count)})`} `,
+    ({ value, count }) =>
+      html`${shortened(value, 500)}${count === 1 ? nothing : html` (${formatCount(count)})`} `,
   )
   return html`${values}${foundOthers === 0 ? nothing : html`and ${pluralize(foundOthers, 'other')}`}`
 }

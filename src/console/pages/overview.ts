@@ -1,4 +1,7 @@
-/** The overview of a project: what needs a decision, then the work of the week, then how the data is. */
+/**
+ * The overview of a project: what needs a decision, then the work of the week, then how the data
+ * is.
+ */
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, html, nothing } from '../../values/html.ts'
@@ -42,7 +45,12 @@ function isUrgent({ kind }: Sentence): boolean {
 
 export function overviewSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {
   const waiting = waitingSentence(data, frame)
-  return [...decisionSentences(data, frame), ...healthSentences(data, frame), ...auditSentences(data), waiting]
+  return [
+    ...decisionSentences(data, frame),
+    ...healthSentences(data, frame),
+    ...auditSentences(data),
+    waiting,
+  ]
 }
 
 function decisionSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {
@@ -51,14 +59,19 @@ function decisionSentences(data: OverviewData, frame: ProjectFrame): Sentence[] 
 
 /** How current and how complete the data is. */
 function healthSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {
-  return [...workerSentences(data, frame), ...streamSentences(data, frame), gapSentence(data, frame)]
+  return [
+    ...workerSentences(data, frame),
+    ...streamSentences(data, frame),
+    gapSentence(data, frame),
+  ]
 }
 
 /** Who waits at this moment, and for how long. */
 function waitingNow(data: OverviewData, frame: ProjectFrame): WaitingNow {
   const { count, isDerived } = data.waiting
   const none = isDerived ? nothing : html`known after the next sync`
-  const longest = count === 0 ? none : html`the longest for ${waitingFor(data, frame).replaceAll(' ', '\u00a0')}`
+  const longest =
+    count === 0 ? none : html`the longest for ${waitingFor(data, frame).replaceAll(' ', '\u00a0')}`
   return { count: isDerived || count > 0 ? formatCount(count) : '–', longest }
 }
 
@@ -76,12 +89,19 @@ function writebackSentences(data: OverviewData, frame: ProjectFrame): Sentence[]
   }
   if (uncertain > 0) {
     const text = html`<b>${formatCount(uncertain)}</b> ${noun(uncertain, 'write-back')} may or may not have arrived. Until a person decides, what was queued after it for the same conversation or visitor waits.`
-    found.push({ kind: 'act', text, link: { to: withQuery(address, { status: 'uncertain' }), label: 'Decide' } })
+    found.push({
+      kind: 'act',
+      text,
+      link: { to: withQuery(address, { status: 'uncertain' }), label: 'Decide' },
+    })
   }
   return found
 }
 
-function pauseSentences({ paused, held, sending, failures }: OverviewData, frame: ProjectFrame): Sentence[] {
+function pauseSentences(
+  { paused, held, sending, failures }: OverviewData,
+  frame: ProjectFrame,
+): Sentence[] {
   const { now } = frame
   const found: Sentence[] = []
   if (paused !== null) {
@@ -93,7 +113,9 @@ function pauseSentences({ paused, held, sending, failures }: OverviewData, frame
     found.push({ kind: 'act', text })
   }
   found.push(...holdingSentences(sending, frame))
-  for (const { job, since, reason } of failures.filter((failure) => failure.job !== 'sync').slice(0, 3)) {
+  for (const { job, since, reason } of failures
+    .filter((failure) => failure.job !== 'sync')
+    .slice(0, 3)) {
     const text = html`<b>${job.replaceAll('_', ' ')}</b> has failed for ${ageText(now - Date.parse(since))}: ${foreignText(reason)}`
     found.push({ kind: 'wrong', text })
   }
@@ -101,21 +123,42 @@ function pauseSentences({ paused, held, sending, failures }: OverviewData, frame
 }
 
 /** Without a worker nothing is late: nobody promised to read it. */
-function workerSentences({ workers, streams }: OverviewData, { now, isReadOnly }: ProjectFrame): Sentence[] {
+function workerSentences(
+  { workers, streams }: OverviewData,
+  { now, isReadOnly }: ProjectFrame,
+): Sentence[] {
   if (workers.length > 0) return []
-  const newest = streams.reduce((last, { syncedAt }) => (syncedAt !== null && syncedAt > last ? syncedAt : last), '')
+  const newest = streams.reduce(
+    (last, { syncedAt }) => (syncedAt !== null && syncedAt > last ? syncedAt : last),
+    '',
+  )
   const age =
-    newest === '' ? 'and nothing has been read yet' : `the mirror is as it was ${ageText(now - Date.parse(newest))} ago`
-  if (isReadOnly) return [{ kind: 'note', text: html`This warehouse is only looked at here: ${age}.` }]
-  return [{ kind: 'act', text: html`<b>No worker runs</b>: ${age}. <code>deskmirror start</code> keeps it current.` }]
+    newest === ''
+      ? 'and nothing has been read yet'
+      : `the mirror is as it was ${ageText(now - Date.parse(newest))} ago`
+  if (isReadOnly)
+    return [{ kind: 'note', text: html`This warehouse is only looked at here: ${age}.` }]
+  return [
+    {
+      kind: 'act',
+      text: html`<b>No worker runs</b>: ${age}. <code>deskmirror start</code> keeps it current.`,
+    },
+  ]
 }
 
 function streamSentences({ streams }: OverviewData, frame: ProjectFrame): Sentence[] {
-  const inState = (state: StreamState) => streams.filter((row) => streamStateOf(row, frame.now) === state)
+  const inState = (state: StreamState) =>
+    streams.filter((row) => streamStateOf(row, frame.now) === state)
   const link = { to: addressOf(frame, 'streams'), label: 'Streams' }
-  const [late, failing, skipped, fresh] = [inState('late'), inState('failing'), inState('skipped'), inState('fresh')]
+  const [late, failing, skipped, fresh] = [
+    inState('late'),
+    inState('failing'),
+    inState('skipped'),
+    inState('fresh'),
+  ]
   const found: Sentence[] = []
-  if (skipped.length > 0) found.push({ kind: 'act', text: html`The key may not read <b>${listed(skipped)}</b>.`, link })
+  if (skipped.length > 0)
+    found.push({ kind: 'act', text: html`The key may not read <b>${listed(skipped)}</b>.`, link })
   if (failing.length > 0)
     found.push({
       ...{ kind: 'wrong', link },

@@ -1,5 +1,14 @@
-/** The pages about a period: each is one of the tables that are declared with their charts, drawn here in one way. */
-import type { PeriodRow, PeriodTable, PeriodTableName, PeriodValue, TableNumbers } from '../../analytics/analytics.ts'
+/**
+ * The pages about a period: each is one of the tables that are declared with their charts, drawn
+ * here in one way.
+ */
+import type {
+  PeriodRow,
+  PeriodTable,
+  PeriodTableName,
+  PeriodValue,
+  TableNumbers,
+} from '../../analytics/analytics.ts'
 import { formatValue } from '../../analytics/report/change.ts'
 import { periodTables } from '../../analytics/views/all-period-pages.ts'
 import { drawHeatMap, figure, seriesStyles, timeChart } from '../../document/chart.ts'
@@ -9,7 +18,15 @@ import { formatCount } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import type { LocalDate } from '../../values/time.ts'
 import { addressOf, facts, section } from '../blocks.ts'
-import { choosePeriod, keepPeriod, type Order, type Period, parseOrder, sortLink, sortRows } from '../core/period.ts'
+import {
+  choosePeriod,
+  keepPeriod,
+  type Order,
+  type Period,
+  parseOrder,
+  sortLink,
+  sortRows,
+} from '../core/period.ts'
 import { csvFile } from '../csv-file.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice, daySpans, periodForm } from '../period-blocks.ts'
@@ -40,7 +57,9 @@ export async function showPeriodTable(
   if (query('format') === 'csv') {
     const { rows } = await reads.periodTable(project, name, period)
     const names = Object.keys(table.columns)
-    const sorted = sortRows(rows, order, table.key).map((row) => names.map((column) => row[column] ?? null))
+    const sorted = sortRows(rows, order, table.key).map((row) =>
+      names.map((column) => row[column] ?? null),
+    )
     return csvFile(`${name}-${period.from}-${period.to}`, names, [sorted])
   }
   const [data, agents] = await Promise.all([
@@ -49,7 +68,10 @@ export async function showPeriodTable(
   ])
   const view = { name, table, period, frame }
   const sort = query('sort')
-  const filter = { spans: daySpans(frame, period, name, sort), agents: table.ofAgent === null ? null : (agents ?? []) }
+  const filter = {
+    spans: daySpans(frame, period, name, sort),
+    agents: table.ofAgent === null ? null : (agents ?? []),
+  }
   const form = periodForm({ frame, period, path: name, sort, ...filter })
   const content = html`${form}<p class="faint">${table.about} Days and hours are those of ${frame.timeZone}. ${agentText(view)}</p>
 ${data === null ? countingNotice(keepPeriod(addressOf(frame, name), period)) : shown(view, data, order)}`
@@ -58,17 +80,26 @@ ${data === null ? countingNotice(keepPeriod(addressOf(frame, name), period)) : s
 
 function agentText({ table: { ofAgent }, period: { agent } }: View): Html {
   if (agent === null) return nothing
-  return ofAgent === null ? html`They are not those of an agent.` : html`Of ${foreignText(agent)}: ${ofAgent}.`
+  return ofAgent === null
+    ? html`They are not those of an agent.`
+    : html`Of ${foreignText(agent)}: ${ofAgent}.`
 }
 
 function shown(view: View, { rows, total, days }: TableNumbers, order: Order): Html {
   const { name, table, period, frame } = view
-  const download = keepPeriod(addressOf(frame, name), period, { sort: signed(order), format: 'csv' })
+  const download = keepPeriod(addressOf(frame, name), period, {
+    sort: signed(order),
+    format: 'csv',
+  })
   const none =
-    period.agent === null ? table.empty : html`Nothing of ${foreignText(period.agent)} was counted in this period.`
+    period.agent === null
+      ? table.empty
+      : html`Nothing of ${foreignText(period.agent)} was counted in this period.`
   if (rows.length === 0) return html`<p class="empty">${none}</p>`
   const numbers = Object.keys(table.columns).filter((column) => !table.key.includes(column))
-  const totals = total && facts(numbers.map((column) => [table.columns[column] ?? '', cellOf(view, column, total)]))
+  const totals =
+    total &&
+    facts(numbers.map((column) => [table.columns[column] ?? '', cellOf(view, column, total)]))
   return html`${totals === null ? nothing : html`<div class="totals">${totals}</div>`}
 <div class="charts">${dayCharts(view, days)}</div>${heatMaps(view, rows)}
 ${section('Numbers', rowTable(view, sortRows(rows, order, table.key), order), html`<a class="button" href="${download}">Download as CSV</a>`)}`
@@ -84,16 +115,27 @@ function rowTable(view: View, rows: readonly PeriodRow[], order: Order): Html {
     const { type, note } = table.view.columns[column] ?? {}
     const isNumber = !table.key.includes(column) && type !== 'text'
     const sort = sortLink(column, isNumber, order, sortedBy)
-    return { title: table.columns[column] ?? '', isNumber, sort, ...(note === undefined ? {} : { note }) }
+    return {
+      title: table.columns[column] ?? '',
+      isNumber,
+      sort,
+      ...(note === undefined ? {} : { note }),
+    }
   })
   const shownRows = rows.slice(0, maxRows)
   const cells = shownRows.map((row) => names.map((column) => linkedCell(view, column, row)))
   const more = rows.length - shownRows.length
-  const rest = more > 0 ? html`<p class="faint">And ${formatCount(more)} more, which the download has.</p>` : nothing
+  const rest =
+    more > 0
+      ? html`<p class="faint">And ${formatCount(more)} more, which the download has.</p>`
+      : nothing
   return html`<div class="sortable scroll" id="rows">${documentTable({ caption: table.title, columns, rows: cells })}</div>${rest}`
 }
 
-/** The key leads to all that is counted in its row, if one number is of all, and each number to what it counts. */
+/**
+ * The key leads to all that is counted in its row, if one number is of all, and each number to what
+ * it counts.
+ */
 function linkedCell(view: View, column: string, row: PeriodRow): Html | string {
   const { key } = view.table
   const content = cellOf(view, column, row)
@@ -117,14 +159,25 @@ export function keyText(column: string, value: PeriodValue): Html | string {
   return column === 'hour' ? `${String(value).padStart(2, '0')}:00` : foreignText(String(value))
 }
 
-/** The conversations behind a number, or with null behind all; null: there are none to show, or the key has no value. */
-function factsAddress({ name, table, period, frame }: View, column: string | null, key: PeriodRow): string | null {
+/**
+ * The conversations behind a number, or with null behind all; null: there are none to show, or the
+ * key has no value.
+ */
+function factsAddress(
+  { name, table, period, frame }: View,
+  column: string | null,
+  key: PeriodRow,
+): string | null {
   const { counted } = table
-  const isCounted = column === null ? Object.values(counted).includes(null) : Object.hasOwn(counted, column)
+  const isCounted =
+    column === null ? Object.values(counted).includes(null) : Object.hasOwn(counted, column)
   if (!isCounted) return null
   if (Object.values(key).some((value) => value === null || value === '')) return null
   const { date: on = null, agent_name: agent = period.agent, ...rest } = key
-  const values = Object.entries({ on, agent, ...rest }).map(([of, value]) => [of, value === null ? null : `${value}`])
+  const values = Object.entries({ on, agent, ...rest }).map(([of, value]) => [
+    of,
+    value === null ? null : `${value}`,
+  ])
   return keepPeriod(addressOf(frame, 'conversations'), period, {
     of: name,
     count: column,
@@ -147,20 +200,36 @@ function dayCharts(view: View, days: TableNumbers['days']): Html[] {
     .toSorted(([a], [b]) => (`${a}` < `${b}` ? -1 : 1))
     .flatMap(([part, rows]) => {
       const byDate = new Map(rows.map((row) => [row.date, row]))
-      const keyOf = (date: LocalDate) => ({ date, ...(split === undefined ? {} : { [split]: part }) })
+      const keyOf = (date: LocalDate) => ({
+        date,
+        ...(split === undefined ? {} : { [split]: part }),
+      })
       return charts.map(({ title, kind = 'stacked bars' as const, unit, series }) => ({
         ...{ title: part === null ? title : `${title}: ${part}`, kind, unit },
         series: Object.entries(series).map(([column, name], n) => ({
           ...{ name, style: seriesStyles[n] ?? '' },
-          values: dates.map((date) => (byDate.get(date)?.[column] ?? (kind === 'lines' ? null : 0)) as number | null),
+          values: dates.map(
+            (date) =>
+              (byDate.get(date)?.[column] ?? (kind === 'lines' ? null : 0)) as number | null,
+          ),
           links: dates.map((date) => factsAddress(view, column, keyOf(date))),
         })),
       }))
     })
   return drawn.map((one, index) => {
     const chart = timeChart({
-      ...{ ...one, id: `chart-${index}`, timeUnit: 'day', stepMs: dayMs, times: dates.map((date) => Date.parse(date)) },
-      ...{ from: first * dayMs, to: (last + 1) * dayMs, unfinishedFrom: Date.parse(todayOf(frame)) },
+      ...{
+        ...one,
+        id: `chart-${index}`,
+        timeUnit: 'day',
+        stepMs: dayMs,
+        times: dates.map((date) => Date.parse(date)),
+      },
+      ...{
+        from: first * dayMs,
+        to: (last + 1) * dayMs,
+        unfinishedFrom: Date.parse(todayOf(frame)),
+      },
       formatTime: (at) => new Date(at).toISOString().slice(5, 10),
     })
     return section(one.title, chart)
@@ -180,13 +249,24 @@ function heatMaps(view: View, rows: readonly PeriodRow[]): Html[] {
       return typeof value === 'number' ? value : isCounted ? 0 : null
     })
     const svg = drawHeatMap({
-      ...{ id: `chart-${column}`, title, description: 'by weekday and local hour', columnUnit: 'hour', values },
+      ...{
+        id: `chart-${column}`,
+        title,
+        description: 'by weekday and local hour',
+        columnUnit: 'hour',
+        values,
+      },
       rows: weekdays.map((name) => name.slice(0, 3)),
       columns: hours.map((hour) => String(hour).padStart(2, '0')),
-      ...(isCounted && { links: ofHours((weekday, hour) => factsAddress(view, column, { weekday, hour })) }),
+      ...(isCounted && {
+        links: ofHours((weekday, hour) => factsAddress(view, column, { weekday, hour })),
+      }),
     })
     const isKnown = values.flat().some((value) => value !== null)
-    return section(title, isKnown ? figure(title, svg, null) : html`<p class="empty">Not known of this period.</p>`)
+    return section(
+      title,
+      isKnown ? figure(title, svg, null) : html`<p class="empty">Not known of this period.</p>`,
+    )
   })
 }
 

@@ -1,4 +1,6 @@
-/** The report as a page: the document that `deskmirror report` writes, with its period chosen here. */
+/**
+ * The report as a page: the document that `deskmirror report` writes, with its period chosen here.
+ */
 import { chooseReportPeriod } from '../../analytics/core/report-period.ts'
 import { reportPage } from '../../analytics/report/report-page.ts'
 import { renderHtml, renderMarkdown, renderSections } from '../../document/page.ts'
@@ -14,13 +16,19 @@ import { todayOf } from '../text.ts'
 
 const formats = { html: 'text/html', md: 'text/markdown' } as const
 
-export async function showReport({ reads, project, frame, query }: ScreenRequest): Promise<ConsolePage | FileAnswer> {
+export async function showReport({
+  reads,
+  project,
+  frame,
+  query,
+}: ScreenRequest): Promise<ConsolePage | FileAnswer> {
   const today = todayOf(frame)
   const period = choosePeriod(query, today)
   const range = period.query.from === null ? {} : { from: period.from, to: period.to }
   const counted = await reads.report(project, range)
   const report = counted?.report ?? null
-  const known = report === null ? null : { ...report, waitingNow: visibleTo(frame, report.waitingNow) }
+  const known =
+    report === null ? null : { ...report, waitingNow: visibleTo(frame, report.waitingNow) }
   const page = known && reportPage([known])
   const format = query('format')
   if (page !== null && (format === 'html' || format === 'md')) {
@@ -34,7 +42,13 @@ export async function showReport({ reads, project, frame, query }: ScreenRequest
     isChosen: dates.from === (range.from ?? null) && dates.to === (range.to ?? null),
   }))
   const { from, to } = known?.period ?? chooseReportPeriod(range, today)
-  const form = periodForm({ frame, period: { ...period, from, to }, path: 'report', agents: null, spans })
+  const form = periodForm({
+    frame,
+    period: { ...period, from, to },
+    path: 'report',
+    agents: null,
+    spans,
+  })
   const [part] = page?.parts ?? []
   const missing =
     counted === null
@@ -49,7 +63,9 @@ export async function showReport({ reads, project, frame, query }: ScreenRequest
 }
 
 /** Whole weeks and months. Null: what the command shows without dates. */
-function reportSpans(today: LocalDate): Readonly<Record<string, Readonly<Record<'from' | 'to', LocalDate | null>>>> {
+function reportSpans(
+  today: LocalDate,
+): Readonly<Record<string, Readonly<Record<'from' | 'to', LocalDate | null>>>> {
   const { week, month } = datePartsOf(dayNumber(today))
   const last = dateText(dayNumber(month) - 1)
   return {

@@ -17,10 +17,16 @@ const outcomeWords: Readonly<Record<string, string>> = {
 }
 
 function outcomeOf({ outcome, startedAt }: RunRow, now: number): string {
-  return outcome === null ? `running for ${ageText(now - Date.parse(startedAt))}` : (outcomeWords[outcome] ?? outcome)
+  return outcome === null
+    ? `running for ${ageText(now - Date.parse(startedAt))}`
+    : (outcomeWords[outcome] ?? outcome)
 }
 
-export function runTable(runs: readonly RunRow[], frame: ProjectFrame, empty = 'No sync has run yet.'): Html {
+export function runTable(
+  runs: readonly RunRow[],
+  frame: ProjectFrame,
+  empty = 'No sync has run yet.',
+): Html {
   return table(
     'Sync runs, the last one first',
     ['Started', 'Mode', 'Outcome', '#Took', '#Requests', '#Rows', '#Changed'],
@@ -28,7 +34,9 @@ export function runTable(runs: readonly RunRow[], frame: ProjectFrame, empty = '
       linkTo(frame, 'runs', run.id, timeOf(run.startedAt, frame)),
       run.mode,
       html`<span class="outcome ${run.outcome ?? 'running'}">${outcomeOf(run, frame.now)}</span>`,
-      run.finishedAt === null ? '–' : formatDuration(Date.parse(run.finishedAt) - Date.parse(run.startedAt)),
+      run.finishedAt === null
+        ? '–'
+        : formatDuration(Date.parse(run.finishedAt) - Date.parse(run.startedAt)),
       formatCount(run.requests),
       formatCount(run.rows),
       formatCount(run.changed),

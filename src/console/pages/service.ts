@@ -26,11 +26,14 @@ type Sentence = (value: string, parameter: string) => string
 const sentences: Readonly<Record<string, Sentence>> = {
   order: (order) => `Its rows come ${order.replace('unknown way', 'in an unknown direction')}.`,
   pages: (end) => `Without a bound, the ${end.replace(' first', ' rows come first')}.`,
-  '*_pages': (end, parameter) => `With ${parameter}, the ${end.replace(' first', ' rows come first')}.`,
+  '*_pages': (end, parameter) =>
+    `With ${parameter}, the ${end.replace(' first', ' rows come first')}.`,
   '*_includes': (is, parameter) =>
     `${parameter} ${is === 'true' ? 'includes' : 'leaves out'} the rows of its own second.`,
   has_more: (value) =>
-    value === 'exact' ? 'A page without hasMore is the last one.' : 'hasMore may be set on the last page, too.',
+    value === 'exact'
+      ? 'A page without hasMore is the last one.'
+      : 'hasMore may be set on the last page, too.',
   has_more_set: () => 'hasMore says that more rows follow.',
   bounds: () => 'Every request needs both bounds.',
   page_size: (size) => `The largest page had ${size} rows.`,
@@ -45,11 +48,17 @@ const sentences: Readonly<Record<string, Sentence>> = {
 }
 
 /** `of`: the stream, or what else it is about. A fact without a sentence is named as it is. */
-export function describeBehaviour(name: string, value: string): { readonly of: string; readonly text: string } {
+export function describeBehaviour(
+  name: string,
+  value: string,
+): { readonly of: string; readonly text: string } {
   const [of = '', fact = ''] = name.split('.')
-  const [, parameter = fact, rest = ''] = /^(since|before|from|to)(_pages|_includes)$/.exec(fact) ?? []
+  const [, parameter = fact, rest = ''] =
+    /^(since|before|from|to)(_pages|_includes)$/.exec(fact) ?? []
   const isSupport = ['honoured', 'ignored', 'refused'].includes(value)
-  const sentence = isSupport ? () => `The parameter ${fact} is ${value}.` : (sentences[fact] ?? sentences[`*${rest}`])
+  const sentence = isSupport
+    ? () => `The parameter ${fact} is ${value}.`
+    : (sentences[fact] ?? sentences[`*${rest}`])
   const known = sentence ?? (() => `${fact.replaceAll('_', ' ')}: ${value}`)
   return {
     of: of.replaceAll('_', ' '),

@@ -24,7 +24,12 @@ function listAsked(query: ScreenRequest['query']): SheetList {
 }
 
 /** Null for a person who may not read what customers wrote. */
-export async function showSheet({ reads, project, frame, query }: ScreenRequest): Promise<FileAnswer | null> {
+export async function showSheet({
+  reads,
+  project,
+  frame,
+  query,
+}: ScreenRequest): Promise<FileAnswer | null> {
   if (query('template') !== null) return toFile('template', [sheetTemplate])
   if (frame.viewer?.hidesMessages === true) return null
   const list = listAsked(query)
@@ -33,14 +38,19 @@ export async function showSheet({ reads, project, frame, query }: ScreenRequest)
 
 /** A long one is sent while it is read. */
 function toFile(name: string, lines: AsyncIterable<string> | readonly string[]): FileAnswer {
-  const content = Readable.from(inChunks(lines, linesPerChunk)).map((chunk: readonly string[]) => chunk.join(''))
+  const content = Readable.from(inChunks(lines, linesPerChunk)).map((chunk: readonly string[]) =>
+    chunk.join(''),
+  )
   return { file: { name: `${name}.csv`, type: 'text/csv; charset=utf-8', content } }
 }
 
 const linesPerChunk = 200
 
 /** `asked`: the list that the page shows, all of its pages. */
-export function sheetLink(asked: Readonly<Record<string, string | null>>, frame: ProjectFrame): Html {
+export function sheetLink(
+  asked: Readonly<Record<string, string | null>>,
+  frame: ProjectFrame,
+): Html {
   if (frame.viewer?.hidesMessages === true) return nothing
   return html`<p><a class="button" href="${withQuery(addressOf(frame, 'sheet'), asked)}">Download all as a sheet to answer</a></p>`
 }

@@ -28,15 +28,31 @@ export function streamTable(rows: readonly StreamRow[], frame: ProjectFrame): Ht
   )
 }
 
-export async function showStreams({ reads, db, project, frame }: ScreenRequest): Promise<ConsolePage> {
+export async function showStreams({
+  reads,
+  db,
+  project,
+  frame,
+}: ScreenRequest): Promise<ConsolePage> {
   const content = html`${streamTable((await reads.overview(project)).streams, frame)}
 ${section('Known to be missing', gapTable(await readGaps(db, null), frame))}
 ${section('Cannot be read', failingTable(await readFailingParents(db, null)))}`
-  return { title: 'Streams', section: 'Streams', content: livePart('streams', content), isLive: true }
+  return {
+    title: 'Streams',
+    section: 'Streams',
+    content: livePart('streams', content),
+    isLive: true,
+  }
 }
 
 /** Null: the project does not mirror it. */
-export async function showStream({ reads, db, project, frame, id }: ScreenRequest): Promise<ConsolePage | null> {
+export async function showStream({
+  reads,
+  db,
+  project,
+  frame,
+  id,
+}: ScreenRequest): Promise<ConsolePage | null> {
   const stream = streamNames.find((name) => name === id)
   const row = stream && (await reads.overview(project)).streams.find((it) => it.stream === stream)
   if (row === undefined) return null
@@ -76,7 +92,11 @@ function failingTable(failing: Awaited<ReturnType<typeof readFailingParents>>): 
   return table(
     'Parents whose rows cannot be read',
     ['Why', '#Parents', 'For example'],
-    failing.map(({ reason, count, example }) => [foreignText(reason), formatCount(count), foreignText(example)]),
+    failing.map(({ reason, count, example }) => [
+      foreignText(reason),
+      formatCount(count),
+      foreignText(example),
+    ]),
     'No list has failed.',
   )
 }

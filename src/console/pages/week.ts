@@ -29,11 +29,17 @@ const tiles: readonly Tile[] = [
   {
     ...{ name: 'Until a human answered, median', unit: 'seconds', page: 'charts' },
     of: ({ responseTimes }) =>
-      responseTimes.find(({ which, clock, hours }) => which === 'every' && clock === 'human' && hours === 'all')
-        ?.medianSeconds,
+      responseTimes.find(
+        ({ which, clock, hours }) => which === 'every' && clock === 'human' && hours === 'all',
+      )?.medianSeconds,
     ofDay: ({ humanAnswerMedianSeconds }) => humanAnswerMedianSeconds,
   },
-  { name: 'Waiting now', unit: 'count', page: 'waiting', of: ({ backlog }) => backlog.waitingAtEnd },
+  {
+    name: 'Waiting now',
+    unit: 'count',
+    page: 'waiting',
+    of: ({ backlog }) => backlog.waitingAtEnd,
+  },
   {
     ...{ name: 'Open at the end of the last day', unit: 'count', page: 'charts' },
     of: ({ backlog }) => backlog.openAtEnd,
@@ -44,17 +50,27 @@ const tiles: readonly Tile[] = [
     of: ({ backlog }) => backlog.handlings,
     ofDay: ({ handlings }) => handlings,
   },
-  { name: 'AI only, of those with the AI', unit: 'share', page: 'ai', of: ({ ai }) => ai.aiOnlyShare },
+  {
+    name: 'AI only, of those with the AI',
+    unit: 'share',
+    page: 'ai',
+    of: ({ ai }) => ai.aiOnlyShare,
+  },
 ]
 
 export function weekSection(data: WeekData, waiting: WaitingNow, frame: ProjectFrame): Html {
   const read = typeof data === 'string' ? null : (data?.report ?? null)
   const week = read?.period.whole == null ? null : read
   const counting = html`The numbers of the last 7 days are being counted. <a href="${addressOf(frame)}">Look again</a>`
-  const failed = typeof data === 'string' ? html`They cannot be counted: ${foreignText(data)}` : null
-  const missing = data === null ? counting : (failed ?? 'The numbers of days follow the first sync.')
+  const failed =
+    typeof data === 'string' ? html`They cannot be counted: ${foreignText(data)}` : null
+  const missing =
+    data === null ? counting : (failed ?? 'The numbers of days follow the first sync.')
   const list = html`<ul class="tiles">${tiles.map((tile) => tileOf(tile, week, waiting, frame))}</ul>`
-  return section('The last 7 days', html`<p class="faint">${week === null ? missing : daysText(week)}</p>${list}`)
+  return section(
+    'The last 7 days',
+    html`<p class="faint">${week === null ? missing : daysText(week)}</p>${list}`,
+  )
 }
 
 /** Why the days before are not compared. */
@@ -62,7 +78,10 @@ const aboutBefore = ['no period before', 'period before not whole', 'history bef
 
 function daysText({ period, uncertainties }: Report): string {
   const days = `${period.from} to ${period.to}, the last that are over and read to their end, beside the 7 days before.`
-  return [days, ...uncertainties.flatMap(({ what, text }) => (aboutBefore.includes(what) ? [text] : []))].join(' ')
+  return [
+    days,
+    ...uncertainties.flatMap(({ what, text }) => (aboutBefore.includes(what) ? [text] : [])),
+  ].join(' ')
 }
 
 function tileOf(
@@ -87,7 +106,9 @@ function tileOf(
 function changeText(change: Change | null, unit: Tile['unit']): string {
   if (change === null || change.before === null) return ''
   const before = `${formatValue(change.before, unit)} before`
-  return change.comparison === 'before not whole' ? before : `${before}, ${formatChange(change, unit)}`
+  return change.comparison === 'before not whole'
+    ? before
+    : `${before}, ${formatChange(change, unit)}`
 }
 
 /** From zero. The numbers are in the charts, so nobody reads it aloud. */

@@ -1,4 +1,6 @@
-/** One write-back: what it sends, where it stands, its history; an uncertain one beside the thread. */
+/**
+ * One write-back: what it sends, where it stands, its history; an uncertain one beside the thread.
+ */
 import { findOpenGrace } from '../../app/outbox.ts'
 import { operationTypes } from '../../outbox/core/operations.ts'
 import type { Candidate, NamedEntry } from '../../outbox/outbox.ts'
@@ -26,7 +28,9 @@ export async function showWriteback(request: ScreenRequest): Promise<ConsolePage
   const offered = offeredForWriteback(writeback, found.undoUntil, deciding, found.mayHaveArrived)
   const { digest } = found.named
   const conversation =
-    writeback.conversationId === null ? null : await readConversation(db, writeback.conversationId, null)
+    writeback.conversationId === null
+      ? null
+      : await readConversation(db, writeback.conversationId, null)
   const history = table(
     'What happened to it, the oldest first',
     ['When', 'Status', 'Who', 'Why', 'Request'],
@@ -48,10 +52,17 @@ ${decisionButtons(offered, { project: frame.project, about: { id: writeback.id }
 ${factsOf({ writeback, ...report }, frame)}`
   const content = html`<div class="beside"><div>${about}</div><div>${around({ writeback, ...report }, visibleTo(frame, conversation), frame)}</div></div>
 ${section('History', history)}`
-  return { title: `One ${operationTypes[writeback.operation].words[0]}`, section: 'Write-backs', content }
+  return {
+    title: `One ${operationTypes[writeback.operation].words[0]}`,
+    section: 'Write-backs',
+    content,
+  }
 }
 
-/** What may be it is read from the service now, unless the mirror has it. `unread`: why it is still not there. */
+/**
+ * What may be it is read from the service now, unless the mirror has it. `unread`: why it is still
+ * not there.
+ */
 async function readWithCandidates(request: ScreenRequest) {
   const found = await readWritebackData(request)
   if (found === null || !isUnread(found)) return found && { found, unread: null }
@@ -60,13 +71,17 @@ async function readWithCandidates(request: ScreenRequest) {
   if (request.readNow === null)
     return {
       found,
-      unread: 'This console shows what the mirror has and reads nothing from the service: look in the app.',
+      unread:
+        'This console shows what the mirror has and reads nothing from the service: look in the app.',
     }
   const { why } = await request.readNow(conversation)
   const again = await readWritebackData(request)
   if (again === null) return null
   const missing = 'The service does not show it any more.'
-  return { found: again, unread: isUnread(again) ? (why === null ? missing : `It could not be read: ${why}.`) : null }
+  return {
+    found: again,
+    unread: isUnread(again) ? (why === null ? missing : `It could not be read: ${why}.`) : null,
+  }
 }
 
 type WritebackData = NonNullable<Awaited<ReturnType<typeof readWritebackData>>>
@@ -75,7 +90,10 @@ function isUnread({ report }: WritebackData): boolean {
   return report.candidates.some(({ isMirrored }) => !isMirrored)
 }
 
-/** `named`: names it as it is shown. `undoUntil`: until when its approval can be taken back; null = it cannot. */
+/**
+ * `named`: names it as it is shown. `undoUntil`: until when its approval can be taken back; null =
+ * it cannot.
+ */
 export async function readWritebackData({
   warehouse,
   project,
@@ -90,8 +108,15 @@ export async function readWritebackData({
   return found && { ...found, undoUntil: await findOpenGrace(warehouse, found.report.writeback) }
 }
 
-/** What decided that a person has to look, as far as it is known here. `unread`: why the rest is not. */
-export function candidateList(candidates: readonly Candidate[], unread: string | null, frame: ProjectFrame): Html {
+/**
+ * What decided that a person has to look, as far as it is known here. `unread`: why the rest is
+ * not.
+ */
+export function candidateList(
+  candidates: readonly Candidate[],
+  unread: string | null,
+  frame: ProjectFrame,
+): Html {
   if (candidates.length === 0) return nothing
   const items = candidates.map(({ id, isMirrored, at, name, content }) => {
     const head = html`<b>${mayBeIt}</b> · message ${foreignText(id)}`
@@ -99,7 +124,10 @@ export function candidateList(candidates: readonly Candidate[], unread: string |
     return html`<li class="team marked"><p class="by">${head}${isMirrored ? known : html` · not in the mirror yet`}</p></li>\n`
   })
   const why = unread === null ? nothing : html`<p class="problem">${unread}</p>`
-  return section('What may be it', html`${why}<ol class="thread" aria-label="What may be it">${items}</ol>`)
+  return section(
+    'What may be it',
+    html`${why}<ol class="thread" aria-label="What may be it">${items}</ol>`,
+  )
 }
 
 const mayBeIt = 'May be this reply'
@@ -117,8 +145,17 @@ function uncertainHelp({ status, operation, sentAt }: NamedEntry, frame: Project
 type WritebackReport = Awaited<ReturnType<typeof readWriteback>>
 
 function factsOf({ writeback, waitsFor, holds }: WritebackReport, frame: ProjectFrame) {
-  const { conversationId, visitorId, visitorName, batchId, sourceRow, foundBy, createdBy, approvedBy, decidedBy } =
-    writeback
+  const {
+    conversationId,
+    visitorId,
+    visitorName,
+    batchId,
+    sourceRow,
+    foundBy,
+    createdBy,
+    approvedBy,
+    decidedBy,
+  } = writeback
   const { attempts, sentAt, finishedAt, expiresAt } = writeback
   const link = (folder: string, id: string, text: string | null = null) =>
     linkTo(frame, folder, id, foreignText(text ?? id))
@@ -137,9 +174,18 @@ function factsOf({ writeback, waitsFor, holds }: WritebackReport, frame: Project
     ['Queued', html`${ago(writeback.createdAt, frame)}${by(createdBy)}`],
     ['Approved', approvedBy === null ? null : by(approvedBy)],
     ['Last decision', decidedBy === null ? null : by(decidedBy)],
-    ['Sent', attempts === 0 ? null : html`${pluralize(attempts, 'time')}, last at ${timeOf(sentAt, frame)}`],
+    [
+      'Sent',
+      attempts === 0
+        ? null
+        : html`${pluralize(attempts, 'time')}, last at ${timeOf(sentAt, frame)}`,
+    ],
     ['Settled', finishedAt === null ? null : timeOf(finishedAt, frame)],
-    ['Waits for', waitsFor && html`${link('writebacks', waitsFor.id)}, which is ${statusWords[waitsFor.status].word}`],
+    [
+      'Waits for',
+      waitsFor &&
+        html`${link('writebacks', waitsFor.id)}, which is ${statusWords[waitsFor.status].word}`,
+    ],
     ['Holds', holds === 0 ? null : `${pluralize(holds, 'write-back')} behind it`],
     ['Expects', unless(writeback.expect)],
     ['Expires', expiresAt === null ? null : timeOf(expiresAt, frame)],
@@ -150,7 +196,9 @@ function factsOf({ writeback, waitsFor, holds }: WritebackReport, frame: Project
   ])
 }
 
-/** The thread in which it stands or would stand. Of an uncertain reply, what may be it is marked. */
+/**
+ * The thread in which it stands or would stand. Of an uncertain reply, what may be it is marked.
+ */
 function around(
   { writeback, candidates }: Pick<WritebackReport, 'writeback' | 'candidates'>,
   conversation: ConversationData | null,
@@ -158,10 +206,14 @@ function around(
 ): Html {
   if (conversation === null) return nothing
   const content = writeback.payload?.content
-  const isReply = writeback.operation === 'message' && writeback.status === 'uncertain' && typeof content === 'string'
+  const isReply =
+    writeback.operation === 'message' &&
+    writeback.status === 'uncertain' &&
+    typeof content === 'string'
   const ids = new Set(candidates.map(({ id }) => id))
   const markOf: MarkOf = ({ id, content: text, at }) => {
-    if (isReply && matchesReply({ text, at }, { content, sentAt: writeback.sentAt })) return 'The same words'
+    if (isReply && matchesReply({ text, at }, { content, sentAt: writeback.sentAt }))
+      return 'The same words'
     return ids.has(id) ? mayBeIt : null
   }
   return section('The conversation', thread(conversation, frame, markOf))

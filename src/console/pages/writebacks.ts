@@ -1,4 +1,7 @@
-/** Write-backs: the batches, newest first, or all rows with one status; and rows that have not left, of which some can be picked. */
+/**
+ * Write-backs: the batches, newest first, or all rows with one status; and rows that have not left,
+ * of which some can be picked.
+ */
 import { readSendingFacts } from '../../app/batches.ts'
 import { hasRole } from '../../config/people.ts'
 import type { Cell } from '../../document/table.ts'
@@ -18,7 +21,17 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { sendingSentences } from '../batch-state.ts'
-import { addressOf, type Choice, choices, linkTo, livePart, older, section, sentences, table } from '../blocks.ts'
+import {
+  addressOf,
+  type Choice,
+  choices,
+  linkTo,
+  livePart,
+  older,
+  section,
+  sentences,
+  table,
+} from '../blocks.ts'
 import { draftRole, offeredForSending } from '../core/permissions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { ReviewedRow } from '../reviews.ts'
@@ -39,10 +52,17 @@ export async function showWritebacks(request: ScreenRequest): Promise<ConsolePag
   const status = statusNamed(query('status'))
   const address = addressOf(frame, 'writebacks')
   const all = { label: 'Batches', to: address, isChosen: status === null }
-  const choice = choices('Status', [all, ...statusChoices(await outbox.countByStatus({}), status, address)])
+  const choice = choices('Status', [
+    all,
+    ...statusChoices(await outbox.countByStatus({}), status, address),
+  ])
   const tabs = livePart('tabs', choice)
   if (status !== null)
-    return { title: 'Write-backs', section: 'Write-backs', content: html`${tabs}${await rowsWith(status, request)}` }
+    return {
+      title: 'Write-backs',
+      section: 'Write-backs',
+      content: html`${tabs}${await rowsWith(status, request)}`,
+    }
   const content = html`${tabs}${await batches(request)}`
   return { title: 'Write-backs', section: 'Write-backs', content, isLive: true }
 }
@@ -52,7 +72,11 @@ export function statusNamed(text: string | null): WritebackStatus | null {
 }
 
 /** Of the statuses that rows have. */
-export function statusChoices(counts: StatusCounts, chosen: WritebackStatus | null, address: string): Choice[] {
+export function statusChoices(
+  counts: StatusCounts,
+  chosen: WritebackStatus | null,
+  address: string,
+): Choice[] {
   const shown = writebackStatuses.filter((name) => (counts[name] ?? 0) > 0 || name === chosen)
   return shown.map((name) => ({
     label: `${statusWords[name].word} (${formatCount(counts[name] ?? 0)})`,
@@ -61,9 +85,16 @@ export function statusChoices(counts: StatusCounts, chosen: WritebackStatus | nu
   }))
 }
 
-async function rowsWith(status: WritebackStatus, { outbox, frame, query }: ScreenRequest): Promise<Html> {
-  const { entries, next } = visibleTo(frame, await listEntries(outbox, { statuses: [status] }, query('after')))
-  const to = next === null ? null : withQuery(addressOf(frame, 'writebacks'), { status, after: next })
+async function rowsWith(
+  status: WritebackStatus,
+  { outbox, frame, query }: ScreenRequest,
+): Promise<Html> {
+  const { entries, next } = visibleTo(
+    frame,
+    await listEntries(outbox, { statuses: [status] }, query('after')),
+  )
+  const to =
+    next === null ? null : withQuery(addressOf(frame, 'writebacks'), { status, after: next })
   return html`<p class="faint">${statusWords[status].sentence}</p>${entryTable(entries, frame)}${older(to, 'Next')}`
 }
 
@@ -88,9 +119,12 @@ async function batches({ outbox, warehouse, project, frame, query }: ScreenReque
     ]),
     'No batch has been queued yet.',
   )
-  const mayImport = frame.canDecide && frame.viewer !== null && hasRole(frame.viewer.role, draftRole)
+  const mayImport =
+    frame.canDecide && frame.viewer !== null && hasRole(frame.viewer.role, draftRole)
   const importLink = html`<a class="button" href="${addressOf(frame, 'import')}">Import a file…</a>`
-  const more = older(last === undefined ? null : withQuery(addressOf(frame, 'writebacks'), { before: last.id }))
+  const more = older(
+    last === undefined ? null : withQuery(addressOf(frame, 'writebacks'), { before: last.id }),
+  )
   const facts = await readSendingFacts(outbox, warehouse)
   const offered = offeredForSending(facts, { ...frame, approveOwn: project.approveOwn })
   const buttons = decisionButtons(offered, { project: frame.project, about: {} })
@@ -136,7 +170,9 @@ export function reviewedTable(
   { batch, would, offered }: Picking,
   frame: ProjectFrame,
 ): Html {
-  const decisions = (['approve', 'cancel'] as const).filter((decision) => offered.includes(decision))
+  const decisions = (['approve', 'cancel'] as const).filter((decision) =>
+    offered.includes(decision),
+  )
   const hasPicks = decisions.length > 0 && rows.length > 0
   const pick = ({ id, position }: RowToPick) =>
     html`<input type="checkbox" name="id" value="${id}" aria-label="Row ${String(position)}">`
@@ -165,7 +201,9 @@ ${content}
 
 /** Nobody has named the conversation, so an approver judges whether it is the right one. */
 export function foundText(foundBy: string | null): Html {
-  return foundBy === null ? nothing : html`<br><span class="faint">found by ${foreignText(foundBy)}</span>`
+  return foundBy === null
+    ? nothing
+    : html`<br><span class="faint">found by ${foreignText(foundBy)}</span>`
 }
 
 function rowCells(
@@ -187,7 +225,9 @@ export function effectText({ outcome, effect }: Pick<ReviewedRow, 'outcome' | 'e
 
 /** The visitor's last words, below the name. */
 export function quoted(lastWords: string | null): Html {
-  return lastWords === null ? nothing : html`<br><span class="faint">“${shortened(lastWords, 80)}”</span>`
+  return lastWords === null
+    ? nothing
+    : html`<br><span class="faint">“${shortened(lastWords, 80)}”</span>`
 }
 
 /** Exactly what is sent: each field, with characters that nobody could see named. */
@@ -196,7 +236,8 @@ export function payloadText(payload: Readonly<Record<string, unknown>> | null): 
   if (payload === null || fields.length === 0) return foreignText(null)
   const { content, sender_name: sender, handled, ...others } = payload
   const shown = Object.entries(others).map(
-    ([name, value]) => html`<span class="field">${name}: ${value === null ? 'none' : exactText(String(value))}</span> `,
+    ([name, value]) =>
+      html`<span class="field">${name}: ${value === null ? 'none' : exactText(String(value))}</span> `,
   )
   if (handled !== undefined) shown.unshift(html`${handled === false ? 'reopen' : 'mark handled'} `)
   if (typeof content !== 'string') return html`${shown}`

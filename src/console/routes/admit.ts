@@ -1,4 +1,7 @@
-/** What every request to the console must show before anything else: where it comes from, and who sends it. */
+/**
+ * What every request to the console must show before anything else: where it comes from, and who
+ * sends it.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Viewer } from '../../config/people.ts'
 import { isLocalHost, tooManyText } from '../../http/auth.ts'
@@ -12,14 +15,25 @@ import { prefix, type Site } from './site.ts'
 const openRoutes: ReadonlySet<string> = new Set([`${prefix}/sign-in`])
 
 /** Sends an answer if the request may not go on. */
-export async function admit(request: FastifyRequest, reply: FastifyReply, site: Site): Promise<unknown> {
+export async function admit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  site: Site,
+): Promise<unknown> {
   const { sessions, attempts, sendProblem, now, log } = site
   const { url: route = '' } = request.routeOptions
   const refusal = refusalOf(request)
   if (refusal !== null) return sendProblem(reply, 403, 'Refused', refusal, null)
-  // A name that leads to this machine: another one may be that of a page which points its name here.
+  // A name that leads to this machine: another one may be that of a page which points its name
+  // here.
   if (!sessions.hasTokens() && !isLocalHost(request.headers.host ?? ''))
-    return sendProblem(reply, 403, 'Refused', 'Without tokens the console accepts only names of this machine.', null)
+    return sendProblem(
+      reply,
+      403,
+      'Refused',
+      'Without tokens the console accepts only names of this machine.',
+      null,
+    )
   if (route.startsWith(`${prefix}/assets/`)) return
   reply.header('cache-control', 'no-store')
   const bearer = bearerOf(request)
@@ -31,13 +45,14 @@ export async function admit(request: FastifyRequest, reply: FastifyReply, site: 
   }
   if (request.viewer !== null || openRoutes.has(route)) return
   const isPage = request.method === 'GET' && bearer === null
-  if (isPage) return reply.redirect(`${prefix}/sign-in?next=${encodeURIComponent(request.url)}`, 303)
+  if (isPage)
+    return reply.redirect(`${prefix}/sign-in?next=${encodeURIComponent(request.url)}`, 303)
   return sendProblem(reply, 401, 'Sign in', 'Your session has ended.', `${prefix}/sign-in`)
 }
 
 /**
- * Why a request is refused; null = it may go on. A page of another site can make a browser send requests with the
- * session, but it cannot change what the browser says about their origin.
+ * Why a request is refused; null = it may go on. A page of another site can make a browser send
+ * requests with the session, but it cannot change what the browser says about their origin.
  */
 function refusalOf(request: FastifyRequest): string | null {
   // Postgres has no text with one, so nothing is there.
@@ -55,8 +70,9 @@ function isEmbedded({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * `same-site` is not enough: all ports of one host are one site. A browser on plain http of another machine sends no
- * `Sec-Fetch-Site`, but an origin. A program that sends neither has to show a token, not a cookie.
+ * `same-site` is not enough: all ports of one host are one site. A browser on plain http of another
+ * machine sends no `Sec-Fetch-Site`, but an origin. A program that sends neither has to show a
+ * token, not a cookie.
  */
 function isFromOwnPage(request: FastifyRequest): boolean {
   const { headers } = request
@@ -72,7 +88,11 @@ function bearerOf({ headers }: FastifyRequest): string | null {
 }
 
 /** Who the request is from at this moment; null = nobody who may be here. */
-async function viewerOf(request: FastifyRequest, sessions: Sessions, now: EpochMs): Promise<Viewer | null> {
+async function viewerOf(
+  request: FastifyRequest,
+  sessions: Sessions,
+  now: EpochMs,
+): Promise<Viewer | null> {
   const bearer = bearerOf(request)
   if (bearer !== null) return sessions.checkBearer(bearer)
   const cookie = request.cookies[cookieName(request)]

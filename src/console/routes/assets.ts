@@ -1,4 +1,7 @@
-/** What every page comes with: its files, below an address that changes with their content, and its headers. */
+/**
+ * What every page comes with: its files, below an address that changes with their content, and its
+ * headers.
+ */
 
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -16,7 +19,13 @@ export async function serveAssets(app: FastifyInstance, prefix: string): Promise
   const hash = createHash('sha256')
   for (const name of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, name)))
   const address = `/assets/${hash.digest('hex').slice(0, 12)}`
-  await app.register(fastifyStatic, { root: folder, prefix: address, immutable: true, maxAge: '365d', index: false })
+  await app.register(fastifyStatic, {
+    root: folder,
+    prefix: address,
+    immutable: true,
+    maxAge: '365d',
+    index: false,
+  })
   return prefix + address
 }
 
@@ -24,7 +33,10 @@ export async function serveAssets(app: FastifyInstance, prefix: string): Promise
 const self = ["'self'"]
 const none = ["'none'"]
 
-/** Scripts write text and attributes only, so no text can ever become markup in the browser: Trusted Types enforce it. */
+/**
+ * Scripts write text and attributes only, so no text can ever become markup in the browser: Trusted
+ * Types enforce it.
+ */
 const directives = {
   'default-src': none,
   'script-src': self,

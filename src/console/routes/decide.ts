@@ -1,4 +1,7 @@
-/** Decisions: a form that is posted, checked against role and state, made, written to the audit log, and answered by a page. */
+/**
+ * Decisions: a form that is posted, checked against role and state, made, written to the audit log,
+ * and answered by a page.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { NewAuditEvent } from '../../../schema/row.ts'
 import type { Viewer } from '../../config/people.ts'
@@ -11,7 +14,14 @@ import { UserError } from '../../values/user-error.ts'
 import { showNow } from '../batch-state.ts'
 import { addressOf } from '../blocks.ts'
 import { type DecisionSubject, missingRole } from '../core/permissions.ts'
-import { type DecisionTarget, decide, filterOf, type MadeDecision, readSelection, targetOf } from '../decisions.ts'
+import {
+  type DecisionTarget,
+  decide,
+  filterOf,
+  type MadeDecision,
+  readSelection,
+  targetOf,
+} from '../decisions.ts'
 import { movedPage, resultPage, unchangedPage } from '../pages/decided.ts'
 import { backTo, typedOver } from '../pages/decision.ts'
 import type { ConsoleProject } from '../project.ts'
@@ -34,14 +44,19 @@ export function addDecisions(app: FastifyInstance, site: Site): void {
     const config = site.config()
     const project = await site.findProject(request.params.project)
     if (viewer === null || project === null) return reply.callNotFound()
-    if (config === null) return refuse(reply, [403, 'Nothing can be decided here: this console only shows.'])
+    if (config === null)
+      return refuse(reply, [403, 'Nothing can be decided here: this console only shows.'])
     const asked = readForm(request, project, viewer)
     if (asked === null) return refuse(reply, [400, 'The form does not say what is to be decided.'])
     const refusal = await findRefusal(site, asked)
     const back = backTo({ project: project.name }, asked)
     if (refusal !== null) return refuse(reply, refusal, back)
     const audit = (count: number) => auditOf(asked, true, count)
-    const outcome = await decide(config, reads.reviews, project, { ...asked, by: viewer.name, audit }).catch(refusalOf)
+    const outcome = await decide(config, reads.reviews, project, {
+      ...asked,
+      by: viewer.name,
+      audit,
+    }).catch(refusalOf)
     const frame = await site.projectFrame(viewer, project)
     const warehouse = await reads.warehouse()
     const outbox = createOutbox(warehouse.projectDb(project.projectId))
@@ -54,7 +69,13 @@ export function addDecisions(app: FastifyInstance, site: Site): void {
       return send(reply.code(409), unchangedPage(outcome.message, await answer()), project)
     const isMade = !('outcome' in outcome)
     const { action, subject } = audit(0)
-    const event = { event: 'console.decided', person: viewer.name, decision: action, subject, isMade }
+    const event = {
+      event: 'console.decided',
+      person: viewer.name,
+      decision: action,
+      subject,
+      isMade,
+    }
     log.info({ ...event, project: project.name })
     if (!isMade) {
       await store.append(auditOf(asked, false, 0), now())
@@ -126,7 +147,8 @@ async function findRefusal({ reads }: Site, asked: Asked): Promise<Refusal | nul
   const role = missingRole(viewer, decision, subject)
   if (role !== null) return [403, `This needs the role ${role}.`]
   // The command line takes beginnings of ids, and they may be of rows that are not among these.
-  if (ids !== null && entries.length !== ids.length) return [409, 'Not all of these write-backs are there.']
+  if (ids !== null && entries.length !== ids.length)
+    return [409, 'Not all of these write-backs are there.']
   if (digest === null || decisions[decision].taken !== 'confirmed') return null
   const changed = await filterOf(reads.reviews, project, decision, asked)
   const { named } = await readSelection(warehouse, project, changed)
@@ -153,7 +175,10 @@ function auditOf(asked: Asked, isMade: boolean, count: number): NewAuditEvent {
   }
 }
 
-/** Then the page about it says everything; otherwise there is more to read: why rows stayed as they were. */
+/**
+ * Then the page about it says everything; otherwise there is more to read: why rows stayed as they
+ * were.
+ */
 function isAsExpected(decision: DecisionName, { moved, stayed, revert }: MadeDecision): boolean {
   if (revert !== null) return revert.batch !== null && revert.notReverted.length === 0
   return moved > 0 && (stayed.length === 0 || decision === 'undo')

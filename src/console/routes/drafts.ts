@@ -1,4 +1,7 @@
-/** A reply, a note or a flag that a person writes on the page of a conversation: a draft in their batch of the day. */
+/**
+ * A reply, a note or a flag that a person writes on the page of a conversation: a draft in their
+ * batch of the day.
+ */
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
@@ -17,14 +20,23 @@ import { draftRole } from '../core/permissions.ts'
 import { settingsOf, type Values } from '../decisions.ts'
 import type { ProjectFrame } from '../frame.ts'
 import { conversationPage, listWritebacksTo } from '../pages/conversations.ts'
-import { type Draft, type DraftProblem, draftKinds, draftsTitle, whyNoDraft } from '../pages/draft-form.ts'
+import {
+  type Draft,
+  type DraftProblem,
+  draftKinds,
+  draftsTitle,
+  whyNoDraft,
+} from '../pages/draft-form.ts'
 import type { ConsoleProject } from '../project.ts'
 import { digitsOf } from '../screen.ts'
 import { type ConversationData, readConversation } from '../sql/conversations.ts'
 import { todayOf } from '../text.ts'
 import { type Site, valuesOf } from './site.ts'
 
-/** `key`: of the form, and the ref of what it queues, so that a form that is sent twice queues it once. */
+/**
+ * `key`: of the form, and the ref of what it queues, so that a form that is sent twice queues it
+ * once.
+ */
 type PostedDraft = Draft & {
   readonly key: string
   /** The last message that the person saw; null = there was none. */
@@ -49,12 +61,21 @@ export function addDrafts(app: FastifyInstance, site: Site): void {
     const draft = readForm(valuesOf(request.body))
     if (config === null || whyNot !== null)
       return sendProblem(reply, 403, 'Not allowed', whyNot ?? '', address, project)
-    if (draft === null) return sendProblem(reply, 400, 'This did not work', 'The form is not whole.', address, project)
+    if (draft === null)
+      return sendProblem(
+        reply,
+        400,
+        'This did not work',
+        'The form is not whole.',
+        address,
+        project,
+      )
     const queued = await listWritebacksTo(db, conversation)
     const problem =
       findProblem(draft, conversation, queued) ??
       (await queueDraft(createOutbox(db), config, project, draft, conversation, frame))
-    if (problem === null) return reply.redirect(`${withQuery(address, { drafted: draft.key })}#write`, 303)
+    if (problem === null)
+      return reply.redirect(`${withQuery(address, { drafted: draft.key })}#write`, 303)
     const page = conversationPage(conversation, queued, { draft, problem, joined: null }, frame)
     return send(reply.code(422), page, project)
   })
@@ -66,19 +87,39 @@ function readForm(values: Values): PostedDraft | null {
   const text = (name: string) => (values(name).at(0) ?? '').replaceAll('\r\n', '\n')
   const kind = draftKinds.find((known) => known === text('kind'))
   const [key, expect] = [text('key'), text('expect')]
-  if (kind === undefined || !/^[\da-f-]{36}$/.test(key) || (expect !== '' && digitsOf(expect) === null)) return null
+  if (
+    kind === undefined ||
+    !/^[\da-f-]{36}$/.test(key) ||
+    (expect !== '' && digitsOf(expect) === null)
+  )
+    return null
   return {
-    ...{ key, kind, expect: expect === '' ? null : expect, content: text('content'), sender: text('sender').trim() },
-    ...{ andHandled: text('andHandled') === 'yes', allowDuplicates: text('allowDuplicates') === 'yes' },
+    ...{
+      key,
+      kind,
+      expect: expect === '' ? null : expect,
+      content: text('content'),
+      sender: text('sender').trim(),
+    },
+    ...{
+      andHandled: text('andHandled') === 'yes',
+      allowDuplicates: text('allowDuplicates') === 'yes',
+    },
   }
 }
 
 /** As an import has them. */
-function rowsOf(draft: PostedDraft, { id, visitorId, createdAt }: ConversationData): readonly object[] {
+function rowsOf(
+  draft: PostedDraft,
+  { id, visitorId, createdAt }: ConversationData,
+): readonly object[] {
   const { key: ref, kind, content, sender, andHandled, expect } = draft
   const begun = parseTime(createdAt)
   // Who saw no message expects none, not even one of the second in which the conversation began.
-  const to = { conversation_id: id, expect: expect ?? (begun === undefined ? null : rfc3339(begun - 1)) }
+  const to = {
+    conversation_id: id,
+    expect: expect ?? (begun === undefined ? null : rfc3339(begun - 1)),
+  }
   const flag = { ...to, operation: 'handled', handled: kind !== 'reopen', ref: `${ref} handled` }
   if (kind === 'note') return [{ operation: 'note', visitor_id: visitorId, content, expect, ref }]
   if (kind !== 'reply') return [flag]
@@ -86,17 +127,34 @@ function rowsOf(draft: PostedDraft, { id, visitorId, createdAt }: ConversationDa
   return andHandled ? [reply, flag] : [reply]
 }
 
-/** What the person could not have seen: the visitor has written since, or the same note or flag waits already. */
-function findProblem(draft: PostedDraft, { messages }: ConversationData, queued: readonly NamedEntry[]) {
+/**
+ * What the person could not have seen: the visitor has written since, or the same note or flag
+ * waits already.
+ */
+function findProblem(
+  draft: PostedDraft,
+  { messages }: ConversationData,
+  queued: readonly NamedEntry[],
+) {
   // This form was sent before, so what it did is what it does.
   if (queued.some(({ ref }) => ref?.startsWith(draft.key))) return null
   const seen = BigInt(draft.expect ?? 0)
-  if (messages.some(({ role, id, isDeleted }) => role === 'visitor' && !isDeleted && BigInt(id) > seen))
-    return problemOf('The visitor has written since you opened this page. Read it, and add your draft again.')
+  if (
+    messages.some(
+      ({ role, id, isDeleted }) => role === 'visitor' && !isDeleted && BigInt(id) > seen,
+    )
+  )
+    return problemOf(
+      'The visitor has written since you opened this page. Read it, and add your draft again.',
+    )
   if (draft.kind === 'reply') return null
-  const payload = draft.kind === 'note' ? { content: draft.content } : { handled: draft.kind === 'handled' }
-  const isWaiting = ({ status }: NamedEntry) => ['draft', 'queued', 'sending', 'uncertain'].includes(status)
-  const same = queued.some((entry) => isWaiting(entry) && isDeepStrictEqual({ ...entry.payload }, payload))
+  const payload =
+    draft.kind === 'note' ? { content: draft.content } : { handled: draft.kind === 'handled' }
+  const isWaiting = ({ status }: NamedEntry) =>
+    ['draft', 'queued', 'sending', 'uncertain'].includes(status)
+  const same = queued.some(
+    (entry) => isWaiting(entry) && isDeepStrictEqual({ ...entry.payload }, payload),
+  )
   return same ? problemOf('The same is waiting already: see the write-backs above.') : null
 }
 
@@ -124,16 +182,31 @@ async function queueDraft(
   const { now, viewer } = frame
   const rows = rowsOf(draft, conversation)
   const source = Readable.from([Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'))])
-  const batchId = await findOpenBatch(outbox, `drafts-${todayOf(frame)}-${hash('sha256', viewer.name).slice(0, 8)}`)
+  const batchId = await findOpenBatch(
+    outbox,
+    `drafts-${todayOf(frame)}-${hash('sha256', viewer.name).slice(0, 8)}`,
+  )
   const report = await importWritebacks(
     config,
     settingsOf(config, project),
     { source, name: null, parse: { format: 'jsonl' } },
     {
-      ...{ ...asDrafts, now, allowDuplicates: draft.allowDuplicates, createdBy: viewer.name, mistakesTarget: null },
+      ...{
+        ...asDrafts,
+        now,
+        allowDuplicates: draft.allowDuplicates,
+        createdBy: viewer.name,
+        mistakesTarget: null,
+      },
       ...{ batchId, title: draftsTitle(frame), note: null },
       audit: (count, _, batch) => ({
-        ...{ project: project.projectId, person: viewer.name, role: viewer.role, action: 'drafted', count },
+        ...{
+          project: project.projectId,
+          person: viewer.name,
+          role: viewer.role,
+          action: 'drafted',
+          count,
+        },
         ...{ subject: batch, detail: `${draft.kind} · conversation ${conversation.id}` },
       }),
     },
@@ -148,10 +221,15 @@ async function queueDraft(
       report.kinds.some(({ override }) => override === 'allow-duplicates'),
     )
   const isOther = 'differing' in report && report.differing > 0
-  return isOther ? problemOf('This form was sent before, with other words. To add these, too, send it again.') : null
+  return isOther
+    ? problemOf('This form was sent before, with other words. To add these, too, send it again.')
+    : null
 }
 
-const fieldNames: Readonly<Record<string, string>> = { content: 'The text', sender_name: 'The name' }
+const fieldNames: Readonly<Record<string, string>> = {
+  content: 'The text',
+  sender_name: 'The name',
+}
 
 /** `The text is empty.` */
 function describeMistake({ field, why, override, found: [found] }: MistakeKind): string {

@@ -1,4 +1,7 @@
-/** Importing a file in the browser: it becomes a draft batch, or a page that says what is wrong with it. */
+/**
+ * Importing a file in the browser: it becomes a draft batch, or a page that says what is wrong with
+ * it.
+ */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -42,40 +45,65 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
   /** Null: the answer has been sent. */
   const open = async (request: FastifyRequest<Route>, reply: FastifyReply) => {
     if (!(await requireRole(request, reply, draftRole))) return null
-    const [config, project, { viewer }] = [site.config(), await findProject(request.params.project), request]
+    const [config, project, { viewer }] = [
+      site.config(),
+      await findProject(request.params.project),
+      request,
+    ]
     if (viewer === null || project === null) reply.callNotFound()
     else if (config === null) await reply.code(403).send('')
     else return { config, project, viewer, frame: await site.projectFrame(viewer, project) }
     return null
   }
   type Opened = NonNullable<Awaited<ReturnType<typeof open>>>
-  const show = (reply: FastifyReply, status: 400 | 422, view: Partial<ImportView>, { frame, project }: Opened) =>
-    site.send(reply.code(status), importPage(view, frame), project)
-  const importFile = async (reply: FastifyReply, opened: Opened, form: ImportForm, file: KeptFile) => {
+  const show = (
+    reply: FastifyReply,
+    status: 400 | 422,
+    view: Partial<ImportView>,
+    { frame, project }: Opened,
+  ) => site.send(reply.code(status), importPage(view, frame), project)
+  const importFile = async (
+    reply: FastifyReply,
+    opened: Opened,
+    form: ImportForm,
+    file: KeptFile,
+  ) => {
     const { config, project, viewer, frame } = opened
     const audit: ImportOptions['audit'] = (count, alreadyQueued, batch) => ({
-      ...{ project: project.projectId, person: viewer.name, role: viewer.role, action: 'imported_drafts', count },
+      ...{
+        project: project.projectId,
+        person: viewer.name,
+        role: viewer.role,
+        action: 'imported_drafts',
+        count,
+      },
       subject: count === 0 ? null : batch,
       detail: `${file.name}${alreadyQueued === 0 ? '' : ` · ${alreadyQueued} rows were queued before`}`,
     })
     const findConversation = viewer.hidesMessages ? { findConversation: findsNobody } : {}
     const options = { ...form, ...findConversation, createdBy: viewer.name, audit, now: now() }
-    const result = await importDrafts(config, settingsOf(config, project), file, options).catch(toProblem)
+    const result = await importDrafts(config, settingsOf(config, project), file, options).catch(
+      toProblem,
+    )
     if ('problem' in result) return show(reply, 422, { ...form, ...result }, opened)
     const { report, mistakesFile, head } = result
     if ('alreadyQueued' in report) {
       const { batch, alreadyQueued, notices, emptyRows } = report
       // What the person has let through, they know.
-      const isToBeSeen = notices.some(({ override }) => override === null) || (alreadyQueued > 0 && batch === null)
+      const isToBeSeen =
+        notices.some(({ override }) => override === null) || (alreadyQueued > 0 && batch === null)
       if (isToBeSeen) return site.send(reply, importedPage(report, frame), project)
-      if (batch === null) return show(reply, 422, { ...form, problem: nothingWritten(emptyRows) }, opened)
+      if (batch === null)
+        return show(reply, 422, { ...form, problem: nothingWritten(emptyRows) }, opened)
       const empty = emptyRows === 0 ? null : String(emptyRows)
       return reply.redirect(withQuery(addressOf(frame, 'batches', batch), { empty }), 303)
     }
     const key = mistakesFile && kept.add(viewer.name, { name: 'mistakes.csv', bytes: mistakesFile })
     const isUnnamed = report.outcome === 'mistaken' && report.rows === 0 && head.length > 0
     const unnamed =
-      isUnnamed && head.length <= maxNamedColumns ? { key: kept.add(viewer.name, file), columns: head } : null
+      isUnnamed && head.length <= maxNamedColumns
+        ? { key: kept.add(viewer.name, file), columns: head }
+        : null
     const mistakesAddress = key && addressOf(frame, 'import', 'mistakes', key)
     return show(reply, 422, { ...form, rejected: report, mistakesAddress, unnamed }, opened)
   }
@@ -88,24 +116,38 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
       return show(reply, 400, { ...form, problem: 'choose a file' }, opened)
     const bytes = await wholeFile(part.file).catch(toProblem)
     if ('problem' in bytes) return show(reply, 422, { ...form, ...bytes }, opened)
-    return importFile(reply, opened, form, { name: withoutControls(part.filename).slice(0, maxNameLength), bytes })
+    return importFile(reply, opened, form, {
+      name: withoutControls(part.filename).slice(0, maxNameLength),
+      bytes,
+    })
   })
   /** The same file, when a person has said what its columns mean. */
-  app.post<Route & { Params: { key: string } }>('/p/:project/import/columns/:key', async (request, reply) => {
-    const opened = await open(request, reply)
-    if (opened === null) return reply
-    const texts = valuesOf(request.body)
-    const form = readForm((name) => texts(name).at(0) ?? '')
-    const file = kept.find(opened.viewer.name, request.params.key)
-    const problem = 'the file is no longer kept here; choose it again'
-    return file === null ? show(reply, 422, { ...form, problem }, opened) : importFile(reply, opened, form, file)
-  })
-  app.get<{ Params: { key: string } }>('/p/:project/import/mistakes/:key', async (request, reply) => {
-    if (!(await requireRole(request, reply, draftRole))) return reply
-    const file = kept.find(request.viewer?.name ?? '', request.params.key)
-    if (file === null) return reply.callNotFound()
-    return reply.type('text/csv').header('content-disposition', `attachment; filename="mistakes.csv"`).send(file.bytes)
-  })
+  app.post<Route & { Params: { key: string } }>(
+    '/p/:project/import/columns/:key',
+    async (request, reply) => {
+      const opened = await open(request, reply)
+      if (opened === null) return reply
+      const texts = valuesOf(request.body)
+      const form = readForm((name) => texts(name).at(0) ?? '')
+      const file = kept.find(opened.viewer.name, request.params.key)
+      const problem = 'the file is no longer kept here; choose it again'
+      return file === null
+        ? show(reply, 422, { ...form, problem }, opened)
+        : importFile(reply, opened, form, file)
+    },
+  )
+  app.get<{ Params: { key: string } }>(
+    '/p/:project/import/mistakes/:key',
+    async (request, reply) => {
+      if (!(await requireRole(request, reply, draftRole))) return reply
+      const file = kept.find(request.viewer?.name ?? '', request.params.key)
+      if (file === null) return reply.callNotFound()
+      return reply
+        .type('text/csv')
+        .header('content-disposition', `attachment; filename="mistakes.csv"`)
+        .send(file.bytes)
+    },
+  )
 }
 
 function nothingWritten(rows: number): string {
@@ -119,9 +161,15 @@ function toProblem(error: unknown): { problem: string } {
   throw error
 }
 
-/** Of a person who may not read messages: that an address is found says that it is there, and shows whose it is. */
+/**
+ * Of a person who may not read messages: that an address is found says that it is there, and shows
+ * whose it is.
+ */
 const findsNobody = () => ({
-  mistake: toMistake('conversation_id', 'is needed: who may not read messages finds nobody by an address or a name'),
+  mistake: toMistake(
+    'conversation_id',
+    'is needed: who may not read messages finds nobody by an address or a name',
+  ),
 })
 
 type ImportForm = ReturnType<typeof readForm>
@@ -129,7 +177,10 @@ type DraftOptions = ImportForm &
   Pick<ImportOptions, 'createdBy' | 'audit' | 'now'> &
   Pick<SheetOptions, 'findConversation'>
 
-/** Always as drafts, which send nothing. `mistakesFile`: the rows with mistakes as CSV; null = there are none. `head`: the columns of CSV. */
+/**
+ * Always as drafts, which send nothing. `mistakesFile`: the rows with mistakes as CSV; null = there
+ * are none. `head`: the columns of CSV.
+ */
 async function importDrafts(
   config: Config,
   project: ProjectConfig,
@@ -141,7 +192,12 @@ async function importDrafts(
     const mistakesPath = join(folder, 'mistakes.csv')
     const sender = senderName === '' ? {} : { senderName }
     const find = findConversation === undefined ? {} : { findConversation }
-    const parse = { columns, ...sender, ...find, ...(ignoreColumns ? { ignoreColumns: 'all' as const } : {}) }
+    const parse = {
+      columns,
+      ...sender,
+      ...find,
+      ...(ignoreColumns ? { ignoreColumns: 'all' as const } : {}),
+    }
     const texts = { title: title === '' ? null : title, note: note === '' ? null : note }
     const common = {
       ...options,
@@ -153,20 +209,29 @@ async function importDrafts(
     const report = await importWritebacks(config, project, source(), common)
     const hasFile = report.outcome === 'mistaken' && report.mistakesFile !== null
     const head = report.outcome === 'mistaken' ? await withImportFile(source(), readHead) : null
-    return { report, mistakesFile: hasFile ? await readFile(mistakesPath) : null, head: head?.columns ?? [] }
+    return {
+      report,
+      mistakesFile: hasFile ? await readFile(mistakesPath) : null,
+      head: head?.columns ?? [],
+    }
   } finally {
     await rm(folder, { recursive: true })
   }
 }
 
-/** Undefined: there is none. An error of the reader that has no status is about what was sent, such as its boundary. */
+/**
+ * Undefined: there is none. An error of the reader that has no status is about what was sent, such
+ * as its boundary.
+ */
 async function readPart(request: FastifyRequest): Promise<MultipartFile | undefined> {
   if (!request.isMultipart()) return undefined
   try {
     return await request.file()
   } catch (error) {
     if (error instanceof Error && 'statusCode' in error) throw error
-    throw Object.assign(new Error('the form cannot be read: send it again', { cause: error }), { statusCode: 400 })
+    throw Object.assign(new Error('the form cannot be read: send it again', { cause: error }), {
+      statusCode: 400,
+    })
   }
 }
 
@@ -181,16 +246,29 @@ function textsOf(fields: MultipartFile['fields'] | undefined) {
 function readForm(given: (name: string) => string) {
   const text = (name: string) => withoutControls(given(name))
   return {
-    ...{ title: text('title'), note: text('note'), senderName: text('senderName'), columns: readMeanings(given) },
-    ...{ allowDuplicates: text('allowDuplicates') === 'yes', ignoreColumns: text('ignoreColumns') === 'yes' },
+    ...{
+      title: text('title'),
+      note: text('note'),
+      senderName: text('senderName'),
+      columns: readMeanings(given),
+    },
+    ...{
+      allowDuplicates: text('allowDuplicates') === 'yes',
+      ignoreColumns: text('ignoreColumns') === 'yes',
+    },
   }
 }
 
 /** By the key of a header: `columns` of the form before, and each that was just chosen. */
 function readMeanings(given: (name: string) => string): ColumnMap {
   const before = Object.entries(asJsonObject(tryParseJson(given('columns'))) ?? {})
-  const chosen = Array.from({ length: maxNamedColumns }, (_, n) => [given(`header${n}`), given(`meaning${n}`)] as const)
-  const meanings = [...before, ...chosen].filter(([header, meaning]) => header !== '' && isMeaning(String(meaning)))
+  const chosen = Array.from(
+    { length: maxNamedColumns },
+    (_, n) => [given(`header${n}`), given(`meaning${n}`)] as const,
+  )
+  const meanings = [...before, ...chosen].filter(
+    ([header, meaning]) => header !== '' && isMeaning(String(meaning)),
+  )
   return Object.fromEntries(meanings.map(([header, meaning]) => [header, String(meaning)]))
 }
 
@@ -198,7 +276,8 @@ function readMeanings(given: (name: string) => string): ColumnMap {
 async function wholeFile(file: MultipartFile['file']): Promise<Buffer> {
   const bytes = await file.toArray().catch(() => null)
   if (bytes === null) throw refusedFile('it did not arrive whole', 'Send it again')
-  if (file.truncated) throw refusedFile('it is larger than 20 MB', 'Import it with `deskmirror writeback import`')
+  if (file.truncated)
+    throw refusedFile('it is larger than 20 MB', 'Import it with `deskmirror writeback import`')
   return Buffer.concat(bytes)
 }
 
@@ -213,7 +292,10 @@ function withoutControls(text: string): string {
 
 type KeptFile = { readonly name: string; readonly bytes: Buffer }
 
-/** Files that a page still needs when it was made: kept in memory for a while, for the person who made them. */
+/**
+ * Files that a page still needs when it was made: kept in memory for a while, for the person who
+ * made them.
+ */
 const keptMs: Ms = 15 * 60_000
 /** Each has 20 MB at most; the oldest go first. */
 const maxFiles = 5
@@ -221,7 +303,8 @@ const maxFiles = 5
 function createKeptFiles(now: () => EpochMs) {
   const files = new Map<string, KeptFile & { readonly person: string; readonly until: EpochMs }>()
   const forget = () => {
-    for (const [key, { until }] of files) if (until <= now() || files.size > maxFiles) files.delete(key)
+    for (const [key, { until }] of files)
+      if (until <= now() || files.size > maxFiles) files.delete(key)
   }
   return {
     /** Returns the key. */

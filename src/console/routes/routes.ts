@@ -46,7 +46,11 @@ const readAgainAfterMs: Ms = 30_000
 
 function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
   const { reads, config, log, send, sendProblem } = site
-  type Reading = { readonly of: Config; readonly project: ConsoleProject; readonly conversation: string }
+  type Reading = {
+    readonly of: Config
+    readonly project: ConsoleProject
+    readonly conversation: string
+  }
   const readings = rememberResults({
     ...{ maxAgeMs: readAgainAfterMs, now: site.now },
     read: async ({ of, project, conversation }: Reading) => {
@@ -59,7 +63,8 @@ function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
   app.get<Route>(`/p/:project${screen.path}`, async (request, reply) => {
     if (!(await site.requireRole(request, reply, screen.role))) return reply
     const project = await site.findProject(request.params.project)
-    if (project === null || (screen.isDecision === true && config() === null)) return reply.callNotFound()
+    if (project === null || (screen.isDecision === true && config() === null))
+      return reply.callNotFound()
     const all = valuesOf(request.query)
     const warehouse = await reads.warehouse()
     const settings = config()
@@ -68,11 +73,15 @@ function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
     const shown = await screen.show({
       ...{ reads, warehouse, project, all, id: request.params.id ?? '' },
       readNow: settings === null ? null : (conversation) => readNow(settings, conversation),
-      ...{ db: warehouse.projectDb(project.projectId), outbox: createOutbox(warehouse.projectDb(project.projectId)) },
+      ...{
+        db: warehouse.projectDb(project.projectId),
+        outbox: createOutbox(warehouse.projectDb(project.projectId)),
+      },
       frame: await site.projectFrame(request.viewer, project),
       query: (name) => all(name).at(0)?.slice(0, 1000) ?? null,
     })
-    if (shown === null) return sendProblem(reply, 404, ...notFound(addressOf({ project: project.name })), project)
+    if (shown === null)
+      return sendProblem(reply, 404, ...notFound(addressOf({ project: project.name })), project)
     if ('redirect' in shown) return reply.redirect(shown.redirect, 303)
     return 'file' in shown ? sendFile(reply, shown) : send(reply, shown, project)
   })
@@ -80,7 +89,10 @@ function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
 
 /** Its name is our own. */
 function sendFile(reply: FastifyReply, { file: { name, type, content } }: FileAnswer) {
-  return reply.type(type).header('content-disposition', `attachment; filename="${name}"`).send(content)
+  return reply
+    .type(type)
+    .header('content-disposition', `attachment; filename="${name}"`)
+    .send(content)
 }
 
 const notFound = (to: string) => ['Not found', 'There is nothing here.', to] as const
@@ -90,9 +102,14 @@ function handleProblems(app: FastifyInstance, { log, sendProblem }: Site): void 
   app.setNotFoundHandler((_, reply) => sendProblem(reply, 404, ...notFound(prefix)))
   app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
     const status = error.statusCode ?? (error instanceof UserError ? 503 : 500)
-    if (status >= 500) log.error({ event: 'console.failed', route: request.routeOptions.url, why: error.message })
+    if (status >= 500)
+      log.error({ event: 'console.failed', route: request.routeOptions.url, why: error.message })
     const text =
-      error instanceof UserError ? `${error.message}. ${error.next}` : status < 500 ? error.message : 'See the log.'
+      error instanceof UserError
+        ? `${error.message}. ${error.next}`
+        : status < 500
+          ? error.message
+          : 'See the log.'
     return sendProblem(reply, status, 'This did not work', text, prefix)
   })
 }

@@ -26,7 +26,11 @@ export const projectScreens: readonly Screen[] = [
   { path: '/budget', role: 'viewer', show: showBudget },
   { path: '/report', role: 'viewer', show: showReport },
   ...periodTableNames.map(
-    (name): Screen => ({ path: `/${name}`, role: 'viewer', show: showPeriodTable.bind(null, name) }),
+    (name): Screen => ({
+      path: `/${name}`,
+      role: 'viewer',
+      show: showPeriodTable.bind(null, name),
+    }),
   ),
   { path: '/conversations', role: 'viewer', show: showCountedConversations },
   { path: '/schema', role: 'viewer', show: showSchema },
@@ -40,5 +44,10 @@ export const projectScreens: readonly Screen[] = [
   { path: '/writebacks/:id', role: 'viewer', show: showWriteback },
   { path: '/confirm', role: 'operator', show: showConfirmation, isDecision: true },
   { path: '/sheet', role: 'viewer', show: showSheet },
-  { path: '/import', role: draftRole, show: async ({ frame }) => importPage({}, frame), isDecision: true },
+  {
+    path: '/import',
+    role: draftRole,
+    show: async ({ frame }) => importPage({}, frame),
+    isDecision: true,
+  },
 ]

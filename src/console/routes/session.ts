@@ -1,7 +1,7 @@
 /**
- * Sessions: a signed cookie, and nothing on the server but those that have ended before their time, which all workers see.
- * The key comes from the secret that the person signed in with, so a changed token, or a person who is removed from the
- * configuration, ends the session.
+ * Sessions: a signed cookie, and nothing on the server but those that have ended before their time,
+ * which all workers see. The key comes from the secret that the person signed in with, so a changed
+ * token, or a person who is removed from the configuration, ends the session.
  */
 
 import { hkdfSync, randomBytes } from 'node:crypto'
@@ -15,7 +15,10 @@ import type { AuditLog } from '../../warehouse/audit-log.ts'
 
 export type ConsolePerson = Viewer & { readonly token: Secret }
 
-/** Who may sign in. `people` is asked each time: the configuration can be reloaded. Where there are any, `httpToken` is not enough. */
+/**
+ * Who may sign in. `people` is asked each time: the configuration can be reloaded. Where there are
+ * any, `httpToken` is not enough.
+ */
 export type ConsoleAccess = {
   readonly people: () => readonly ConsolePerson[]
   readonly httpToken: Secret | null
@@ -37,7 +40,11 @@ export function createSessions(
 ) {
   const linkKey = randomBytes(32)
   /** Who has the token of HTTP, or a link, may do everything that can be done here. */
-  const guest = (name: string): Viewer => ({ name, role: isReadOnly ? 'viewer' : 'approver', hidesMessages: false })
+  const guest = (name: string): Viewer => ({
+    name,
+    role: isReadOnly ? 'viewer' : 'approver',
+    hidesMessages: false,
+  })
   const httpToken = () => (people().length === 0 ? access.httpToken : null)
   const findPerson = (name: string) => people().find((person) => isSamePerson(person.name, name))
   const isHttpToken = (given: string) => {
@@ -63,19 +70,30 @@ export function createSessions(
     // The name has become that of a person since, and another one would act under it.
     if (method !== 'person' && isTaken(name)) return null
     const known = identify(method, name)
-    return known?.signer.unsign(cookie).valid && !(await ended.hasSessionEnded(cookie)) ? known.viewer : null
+    return known?.signer.unsign(cookie).valid && !(await ended.hasSessionEnded(cookie))
+      ? known.viewer
+      : null
   }
 
   return {
     guest,
     /** Whether anyone can sign in without a one-time link. */
     hasTokens: () => access.httpToken !== null || people().length > 0,
-    /** Null: the name and the token do not fit. With the token of HTTP everybody names themselves. */
-    checkToken: (name: string, token: string): { readonly method: Method; readonly viewer: Viewer } | null => {
+    /**
+     * Null: the name and the token do not fit. With the token of HTTP everybody names themselves.
+     */
+    checkToken: (
+      name: string,
+      token: string,
+    ): { readonly method: Method; readonly viewer: Viewer } | null => {
       const person = findPerson(name)
       // A token is compared in any case, so that the time does not reveal who is known.
-      const isPersons = isEqualSecret(token, person?.token.reveal() ?? randomBytes(16).toString('hex'))
-      if (person !== undefined) return isPersons ? { method: 'person', viewer: toViewer(person) } : null
+      const isPersons = isEqualSecret(
+        token,
+        person?.token.reveal() ?? randomBytes(16).toString('hex'),
+      )
+      if (person !== undefined)
+        return isPersons ? { method: 'person', viewer: toViewer(person) } : null
       return isHttpToken(token) ? { method: 'token', viewer: guest(name) } : null
     },
     /** Of a program that sends `Authorization: Bearer`; browsers never send it by themselves. */
@@ -94,7 +112,9 @@ export function createSessions(
         (token) => token !== null && isEqualSecret(text, token.reveal()),
       ),
     sign: (method: Method, name: string, now: EpochMs): string => {
-      const payload = Buffer.from(JSON.stringify([method, name, now + sessionMs])).toString('base64url')
+      const payload = Buffer.from(JSON.stringify([method, name, now + sessionMs])).toString(
+        'base64url',
+      )
       const known = identify(method, name)
       if (known === null) throw new Error('nobody can sign in this way')
       return known.signer.sign(payload)
@@ -104,7 +124,8 @@ export function createSessions(
     /** A copy of the cookie is then worth nothing, either. */
     end: async (cookie: string, now: EpochMs): Promise<void> => {
       const claims = parseClaims(cookie)
-      if (claims !== null && (await verify(cookie, now)) !== null) await ended.endSession(cookie, claims.until, now)
+      if (claims !== null && (await verify(cookie, now)) !== null)
+        await ended.endSession(cookie, claims.until, now)
     },
   }
 }
@@ -115,7 +136,9 @@ function toViewer({ name, role, hidesMessages }: ConsolePerson): Viewer {
 
 function parseClaims(cookie: string): { method: Method; name: string; until: EpochMs } | null {
   try {
-    const claims: unknown = JSON.parse(Buffer.from(cookie.split('.')[0] ?? '', 'base64url').toString())
+    const claims: unknown = JSON.parse(
+      Buffer.from(cookie.split('.')[0] ?? '', 'base64url').toString(),
+    )
     const [given, name, until]: unknown[] = Array.isArray(claims) ? claims : []
     const method = methods.find((known) => known === given)
     return method === undefined || typeof name !== 'string' || typeof until !== 'number'

@@ -1,4 +1,7 @@
-/** Signing in and out: by name and token, or by a one-time link, which a person confirms so that no preview uses it up. */
+/**
+ * Signing in and out: by name and token, or by a one-time link, which a person confirms so that no
+ * preview uses it up.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { tooManyText } from '../../http/auth.ts'
 import { logRefusal } from '../../http/refusal-log.ts'
@@ -21,7 +24,9 @@ export function addSignIn(app: FastifyInstance, site: Site): void {
     // First, so that a code that was made up does not tell whose names are known.
     if (!(await store.hasLink(code, now()))) return null
     if (sessions.isTaken(name)) return 'taken'
-    return (await store.useLink(code, now())) ? { method: 'link' as const, viewer: sessions.guest(name) } : null
+    return (await store.useLink(code, now()))
+      ? { method: 'link' as const, viewer: sessions.guest(name) }
+      : null
   }
 
   const sendForm = (reply: FastifyReply, status: number, form: Form, problem: string | null) =>
@@ -35,8 +40,10 @@ export function addSignIn(app: FastifyInstance, site: Site): void {
     store.append({ project: '', subject: null, count: null, action, person, role, detail }, now())
 
   const signIn = async (request: FastifyRequest, reply: FastifyReply, form: Form) => {
-    const refuse = (status: 400 | 401 | 429, problem: string) => sendForm(reply, status, form, problem)
-    if (form.name === '' || form.name.length > 60) return refuse(400, 'Write your name, in 60 characters at most.')
+    const refuse = (status: 400 | 401 | 429, problem: string) =>
+      sendForm(reply, status, form, problem)
+    if (form.name === '' || form.name.length > 60)
+      return refuse(400, 'Write your name, in 60 characters at most.')
     if (/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(form.name))
       return refuse(400, 'Write your name without invisible characters.')
     const found = await check(form)
@@ -58,7 +65,8 @@ export function addSignIn(app: FastifyInstance, site: Site): void {
 
   app.get('/sign-in', async (request, reply) => {
     const form = formOf(request.query)
-    // A warehouse that is only looked at asks nobody who they are; a browser may follow the link twice.
+    // A warehouse that is only looked at asks nobody who they are; a browser may follow the link
+    // twice.
     if (!isReadOnly || form.code === '') return sendForm(reply, 200, form, null)
     if (request.viewer !== null) return reply.redirect(safeNext(form.next), 303)
     return signIn(request, reply, { ...form, name: 'viewer' })
@@ -86,21 +94,42 @@ function formOf(fields: unknown): Form {
 function safeNext(next: string): string {
   const url = URL.parse(next, 'http://console.invalid')
   const isOwn = url?.origin === 'http://console.invalid' && /^\/console(\/|$)/.test(url.pathname)
-  return isOwn && !url.pathname.startsWith('/console/sign-') ? url.pathname + url.search : '/console'
+  return isOwn && !url.pathname.startsWith('/console/sign-')
+    ? url.pathname + url.search
+    : '/console'
 }
 
-function setCookie(request: FastifyRequest, reply: FastifyReply, value: string, maxAge: number): void {
+function setCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  value: string,
+  maxAge: number,
+): void {
   const isSecure = request.protocol === 'https' || request.headers['x-forwarded-proto'] === 'https'
-  const options = { path: '/console', httpOnly: true, sameSite: 'lax', secure: isSecure, maxAge } as const
+  const options = {
+    path: '/console',
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: isSecure,
+    maxAge,
+  } as const
   reply.setCookie(cookieName(request), value, options)
 }
 
-/** `problem`: why the last attempt failed. `hasTokens`: otherwise there are only links to sign in with. */
-function signInPage({ code, name, next }: Form, problem: string | null, hasTokens: boolean): ConsolePage {
+/**
+ * `problem`: why the last attempt failed. `hasTokens`: otherwise there are only links to sign in
+ * with.
+ */
+function signInPage(
+  { code, name, next }: Form,
+  problem: string | null,
+  hasTokens: boolean,
+): ConsolePage {
   const why = problem === null ? nothing : html`<p class="problem" role="alert">${problem}</p>`
   const nameField = html`<label>Your name <input name="name" value="${name}" required maxlength="60" autocomplete="username"></label>`
   const tokenField = html`<label>Token <input name="token" type="password" required autocomplete="current-password"></label>`
-  const hidden = (field: string, value: string) => html`<input type="hidden" name="${field}" value="${value}">`
+  const hidden = (field: string, value: string) =>
+    html`<input type="hidden" name="${field}" value="${value}">`
   const form = html`<form method="post" action="/console/sign-in" class="stacked">
 ${why}
 ${hidden('next', safeNext(next))}${code === '' ? nothing : hidden('code', code)}

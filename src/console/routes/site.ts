@@ -1,4 +1,7 @@
-/** What all routes of the console share: what it reads with, who may do what, and pages in their layout. */
+/**
+ * What all routes of the console share: what it reads with, who may do what, and pages in their
+ * layout.
+ */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
@@ -27,7 +30,10 @@ type ConsoleStore = Omit<AuditLog, 'storeLink'>
 export type ConsoleOptions = {
   readonly reads: ConsoleReads
   readonly store: ConsoleStore
-  /** Decisions are made with it; null: nothing can be decided here. Asked each time, as it can be reloaded. */
+  /**
+   * Decisions are made with it; null: nothing can be decided here. Asked each time, as it can be
+   * reloaded.
+   */
   readonly config: () => Config | null
   readonly projects: () => Promise<readonly ConsoleProject[]>
   readonly access: ConsoleAccess
@@ -58,7 +64,11 @@ export function createSite(options: ConsoleOptions, assets: string) {
     canDecide: config() !== null,
   })
   /** `project` null: the page is about none, or about all. */
-  const send = async (reply: FastifyReply, page: ConsolePage, project: ConsoleProject | null = null) => {
+  const send = async (
+    reply: FastifyReply,
+    page: ConsolePage,
+    project: ConsoleProject | null = null,
+  ) => {
     const { html } = layout(page, await frame(reply.request.viewer, project))
     return reply.type('text/html; charset=utf-8').send(html)
   }
@@ -80,11 +90,16 @@ export function createSite(options: ConsoleOptions, assets: string) {
       ...(await frame(viewer, project)),
       project: project.name,
     }),
-    findProject: async (name: unknown) => (await projects()).find((project) => project.name === name) ?? null,
+    findProject: async (name: unknown) =>
+      (await projects()).find((project) => project.name === name) ?? null,
     send,
     sendProblem,
     /** Whether the role is enough; otherwise the answer has been sent. */
-    requireRole: async ({ viewer }: FastifyRequest, reply: FastifyReply, role: Role): Promise<boolean> => {
+    requireRole: async (
+      { viewer }: FastifyRequest,
+      reply: FastifyReply,
+      role: Role,
+    ): Promise<boolean> => {
       if (viewer !== null && hasRole(viewer.role, role)) return true
       await sendProblem(reply, 403, 'Not allowed', `This needs the role ${role}.`, prefix)
       return false
@@ -94,7 +109,8 @@ export function createSite(options: ConsoleOptions, assets: string) {
 
 /** What a form or an address gives by a name: all texts but empty ones. */
 export function valuesOf(fields: unknown): (name: string) => readonly string[] {
-  const known = typeof fields === 'object' && fields !== null ? (fields as Record<string, unknown>) : {}
+  const known =
+    typeof fields === 'object' && fields !== null ? (fields as Record<string, unknown>) : {}
   return (name) => {
     const values = [Object.hasOwn(known, name) ? known[name] : []].flat()
     return values.filter((value) => typeof value === 'string').filter((value) => value !== '')

@@ -1,7 +1,15 @@
-/** Who waits for an answer, one conversation with its thread, and one visitor with conversations and activity. */
+/**
+ * Who waits for an answer, one conversation with its thread, and one visitor with conversations and
+ * activity.
+ */
 import { sql } from 'kysely'
 import { countPendingConversations, isDerived } from '../../analytics/sql/facts-state.ts'
-import { countOnlyService, describeDifference, waitingCounted, waitingNow } from '../../analytics/sql/waiting.ts'
+import {
+  countOnlyService,
+  describeDifference,
+  waitingCounted,
+  waitingNow,
+} from '../../analytics/sql/waiting.ts'
 import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
@@ -66,12 +74,16 @@ const waitingAges: readonly Ms[] = [0, 15 * 60_000, 3_600_000, 86_400_000]
 
 async function countByAge({ db, project, typed }: ProjectDb, now: EpochMs) {
   const counts = waitingAges.map(
-    (age) => sql`sum(case when waiting_since <= ${typed('time', toTimestamp(now - age))} then 1 else 0 end)`,
+    (age) =>
+      sql`sum(case when waiting_since <= ${typed('time', toTimestamp(now - age))} then 1 else 0 end)`,
   )
   const named = counts.map((count, index) => sql`${count} as ${sql.ref(`n${index}`)}`)
   const { rows } = await sql<Record<string, number | null>>`
     select ${sql.join(named)} from ${waitingCounted} and project_id = ${project}`.execute(db)
-  return waitingAges.map((minAgeMs, index) => ({ minAgeMs, count: Number(rows[0]?.[`n${index}`] ?? 0) }))
+  return waitingAges.map((minAgeMs, index) => ({
+    minAgeMs,
+    count: Number(rows[0]?.[`n${index}`] ?? 0),
+  }))
 }
 
 const pageMessages = 200
@@ -79,7 +91,15 @@ const maxChanges = 100
 
 type StoredConversation = { readonly id: string; readonly isComplete: boolean | null } & Readonly<
   Record<
-    'visitorId' | 'name' | 'email' | 'createdAt' | 'handledAt' | 'waitingSince' | 'sinceByService' | 'agent' | 'origin',
+    | 'visitorId'
+    | 'name'
+    | 'email'
+    | 'createdAt'
+    | 'handledAt'
+    | 'waitingSince'
+    | 'sinceByService'
+    | 'agent'
+    | 'origin',
     string | null
   >
 > & { readonly deletedAt: string | null }
@@ -87,8 +107,8 @@ type StoredConversation = { readonly id: string; readonly isComplete: boolean | 
 export type ConversationData = NonNullable<Awaited<ReturnType<typeof readConversation>>>
 
 /**
- * The newest messages, or those before a message of that id, in digits; `older`: where older ones continue, null = these are
- * all. Null: there is no such conversation.
+ * The newest messages, or those before a message of that id, in digits; `older`: where older ones
+ * continue, null = these are all. Null: there is no such conversation.
  */
 export async function readConversation(context: ProjectDb, id: string, before: string | null) {
   const { db, project } = context
@@ -103,9 +123,13 @@ export async function readConversation(context: ProjectDb, id: string, before: s
   if (conversation === undefined) return null
   const found = await readMessages(context, id, before)
   const shown = found.slice(0, pageMessages)
-  const changes = await sql<Record<'field' | 'at', string> & Record<'before' | 'after', string | null>>`
+  const changes = await sql<
+    Record<'field' | 'at', string> & Record<'before' | 'after', string | null>
+  >`
     select field, old_value as before, new_value as after, seen_at as at from conversation_changes
-    where project_id = ${project} and conversation_id = ${id} order by id desc limit ${maxChanges}`.execute(db)
+    where project_id = ${project} and conversation_id = ${id} order by id desc limit ${maxChanges}`.execute(
+    db,
+  )
   return {
     ...conversation,
     isComplete: conversation.isComplete === null ? null : Boolean(conversation.isComplete),
@@ -118,7 +142,10 @@ export async function readConversation(context: ProjectDb, id: string, before: s
 
 /** The newest first, and one more than a page has. */
 async function readMessages({ db, project }: ProjectDb, id: string, before: string | null) {
-  type Row = { id: number } & Record<'kind' | 'sender' | 'name' | 'content' | 'at' | 'deleted' | 'known', string | null>
+  type Row = { id: number } & Record<
+    'kind' | 'sender' | 'name' | 'content' | 'at' | 'deleted' | 'known',
+    string | null
+  >
   const { rows } = await sql<Row>`
     select m.id, m.sender_type as sender, m.kind, m.sender_display_name as name, m.content, m.created_at as at,
       m.deleted_at as deleted, t.role as known
@@ -127,7 +154,8 @@ async function readMessages({ db, project }: ProjectDb, id: string, before: stri
       and ${before === null ? sql`true` : sql`m.id < ${BigInt(before)}`}
     order by m.id desc limit ${pageMessages + 1}`.execute(db)
   return rows.map(({ deleted, kind, known, ...row }) => {
-    const role = kind !== 'utterance' ? 'event' : (known ?? row.sender) === 'visitor' ? 'visitor' : 'team'
+    const role =
+      kind !== 'utterance' ? 'event' : (known ?? row.sender) === 'visitor' ? 'visitor' : 'team'
     return { ...row, id: String(row.id), isDeleted: deleted !== null, role }
   })
 }
@@ -145,7 +173,9 @@ const maxListed = 50
 
 /** Null: there is no such visitor. */
 export async function readVisitor({ db, project }: ProjectDb, id: string) {
-  const { rows } = await sql<{ id: string; raw: string } & Record<'name' | 'email' | 'deletedAt', string | null>>`
+  const { rows } = await sql<
+    { id: string; raw: string } & Record<'name' | 'email' | 'deletedAt', string | null>
+  >`
     select id, name, email, deleted_at as "deletedAt", raw from visitors
     where project_id = ${project} and id = ${id}`.execute(db)
   const [visitor] = rows

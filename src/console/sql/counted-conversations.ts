@@ -4,9 +4,11 @@ import type { FactFilter } from '../../analytics/analytics.ts'
 import { conversationsOf } from '../../analytics/sql/read-period-table.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
-export type CountedConversation = { readonly id: string; readonly total: number; readonly messages: number } & Readonly<
-  Record<'name' | 'email' | 'lastAt' | 'handledAt' | 'agent', string | null>
->
+export type CountedConversation = {
+  readonly id: string
+  readonly total: number
+  readonly messages: number
+} & Readonly<Record<'name' | 'email' | 'lastAt' | 'handledAt' | 'agent', string | null>>
 
 export const conversationsPerPage = 50
 

@@ -1,4 +1,7 @@
-/** Lists of conversations as sheets of replies: who waits, what a search finds, and those of a visitor. */
+/**
+ * Lists of conversations as sheets of replies: who waits, what a search finds, and those of a
+ * visitor.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import { waitingCounted } from '../../analytics/sql/waiting.ts'
 import { type SheetRow, sheetHeader, toSheetLine } from '../../imports/reply-sheet.ts'
@@ -18,7 +21,11 @@ export type SheetList =
 const rowsPerRead = 500
 
 /** CSV, a line at a time. */
-export async function* replySheet(context: ProjectDb, list: SheetList, now: EpochMs): AsyncGenerator<string> {
+export async function* replySheet(
+  context: ProjectDb,
+  list: SheetList,
+  now: EpochMs,
+): AsyncGenerator<string> {
   yield sheetHeader
   for await (const ids of inChunks(listIds(context, list, now), rowsPerRead)) {
     const rows = new Map((await readRows(context, ids)).map((row) => [row.id, row]))
@@ -46,16 +53,25 @@ async function* listIds(context: ProjectDb, list: SheetList, now: EpochMs): Asyn
 /** Of what the last words begin with, enough to know what they are about. */
 const shownCharacters = 500
 
-async function readRows({ db, kind, project }: ProjectDb, ids: readonly string[]): Promise<readonly SheetRow[]> {
+async function readRows(
+  { db, kind, project }: ProjectDb,
+  ids: readonly string[],
+): Promise<readonly SheetRow[]> {
   // Of its events, such as a transfer, nobody expects that they are the last.
-  const last = (column: RawBuilder<unknown>) => sql`(select ${column} from messages where project_id = ${project}
+  const last = (
+    column: RawBuilder<unknown>,
+  ) => sql`(select ${column} from messages where project_id = ${project}
     and conversation_id = c.id and kind = 'utterance' and deleted_at is null order by id desc limit 1)`
-  const { rows } = await sql<Omit<SheetRow, 'lastMessageId'> & { readonly lastMessageId: number | string | null }>`
+  const { rows } = await sql<
+    Omit<SheetRow, 'lastMessageId'> & { readonly lastMessageId: number | string | null }
+  >`
     select c.id, visitors.name, visitors.email, f.waiting_since as "waitingSince",
       ${last(sql`id`)} as "lastMessageId", ${last(sql`substr(content, 1, ${sql.lit(shownCharacters)})`)} as "lastWords"
     from ${listParameter(kind, ids)} as listed join conversations as c on c.project_id = ${project} and c.id = listed.value
       left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
-      left join fct_conversation as f on f.project_id = ${project} and f.conversation_id = c.id`.execute(db)
+      left join fct_conversation as f on f.project_id = ${project} and f.conversation_id = c.id`.execute(
+    db,
+  )
   const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
   return rows.map((row) => ({
     ...{ ...row, name: text(row.name), email: text(row.email), lastWords: text(row.lastWords) },

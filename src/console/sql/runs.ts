@@ -5,7 +5,10 @@ import type { Ms } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
 /** As `status` shows the last one, with its rows. */
-export type RunRow = NonNullable<StatusReport['lastRun']> & { readonly rows: number; readonly changed: number }
+export type RunRow = NonNullable<StatusReport['lastRun']> & {
+  readonly rows: number
+  readonly changed: number
+}
 
 const columns = sql`id, mode, started_at as "startedAt", finished_at as "finishedAt", outcome, requests,
   rows_read as "rows", rows_changed as "changed"`
@@ -35,7 +38,11 @@ type RunStream = Pick<RunRow, 'requests' | 'rows' | 'changed'> & {
 /** Null: there is no such run. */
 export async function readRun({ db, project }: ProjectDb, id: string) {
   const { rows } = await sql<RunRow & { streams: string | null }>`
-    select ${columns}, streams from sync_runs where project_id = ${project} and id = ${id}`.execute(db)
+    select ${columns}, streams from sync_runs where project_id = ${project} and id = ${id}`.execute(
+    db,
+  )
   const [run] = rows
-  return run === undefined ? null : { ...run, streams: JSON.parse(run.streams ?? '[]') as readonly RunStream[] }
+  return run === undefined
+    ? null
+    : { ...run, streams: JSON.parse(run.streams ?? '[]') as readonly RunStream[] }
 }

@@ -1,4 +1,7 @@
-/** Search: an id leads to its thing, else ids by their beginning, people by name and address, conversations by their words. */
+/**
+ * Search: an id leads to its thing, else ids by their beginning, people by name and address,
+ * conversations by their words.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import type { SearchQuery } from '../../analytics/analytics.ts'
 import { hasWord, isFound, parseSearch } from '../../analytics/core/search-words.ts'
@@ -15,7 +18,11 @@ const maxIds = 10
 /** Of an id: a shorter one would be found in every word. */
 const minBeginning = 6
 /** By the folders of their pages. */
-const tablesOfIds = { conversations: 'conversations', visitors: 'visitors', batches: 'writeback_batches' }
+const tablesOfIds = {
+  conversations: 'conversations',
+  visitors: 'visitors',
+  batches: 'writeback_batches',
+}
 
 /** `before`: the `next` of the page before. An id is that of the only thing which is found. */
 export async function search(context: ProjectDb, asked: string, before: string | null) {
@@ -25,15 +32,19 @@ export async function search(context: ProjectDb, asked: string, before: string |
   const found = await findConversations(context, parseSearch(text), before)
   /** Conversations that the index does not have yet. */
   const { conversations: missing } = await countPendingConversations(context)
-  const [ids, people] = before === null ? [await findIds(context, text), await findPeople(context, text)] : [[], []]
+  const [ids, people] =
+    before === null ? [await findIds(context, text), await findPeople(context, text)] : [[], []]
   return { kind: 'found' as const, ids, people, ...found, missing }
 }
 
-/** The ids of all conversations that it finds, the newest first; those of a visitor whose id it is. */
+/**
+ * The ids of all conversations that it finds, the newest first; those of a visitor whose id it is.
+ */
 export async function* searchIds(context: ProjectDb, asked: string): AsyncGenerator<string> {
   const text = storable(asked)
   const exact = await findById(context, text)
-  if (exact !== null) return yield* exact.kind === 'conversation' ? [exact.id] : await idsOfVisitor(context, exact.id)
+  if (exact !== null)
+    return yield* exact.kind === 'conversation' ? [exact.id] : await idsOfVisitor(context, exact.id)
   const query = parseSearch(text)
   for (let before: string | null = null; query.words.length > 0; ) {
     const found: readonly Entry[] = await findEntries(context, query, before, idsPerRead)
@@ -43,8 +54,13 @@ export async function* searchIds(context: ProjectDb, asked: string): AsyncGenera
   }
 }
 
-export async function idsOfVisitor({ db, project }: ProjectDb, visitor: string): Promise<readonly string[]> {
-  const { rows } = await sql<{ id: string }>`select id from conversations where project_id = ${project}
+export async function idsOfVisitor(
+  { db, project }: ProjectDb,
+  visitor: string,
+): Promise<readonly string[]> {
+  const { rows } = await sql<{
+    id: string
+  }>`select id from conversations where project_id = ${project}
     and visitor_id = ${visitor} and deleted_at is null order by last_message_at desc`.execute(db)
   return rows.map(({ id }) => id)
 }
@@ -59,31 +75,49 @@ async function findById({ db, project }: ProjectDb, id: string) {
   const { rows } = await sql<{ kind: 'conversation' | 'visitor'; id: string }>`
     select 'conversation' as kind, id from conversations where project_id = ${project} and id in (${id}, ${id.toLowerCase()})
     union all
-    select 'visitor', id from visitors where project_id = ${project} and id in (${id}, ${id.toLowerCase()})`.execute(db)
+    select 'visitor', id from visitors where project_id = ${project} and id in (${id}, ${id.toLowerCase()})`.execute(
+    db,
+  )
   return rows[0] ?? null
 }
 
-/** What has an id that begins so: keys are in the order of their bytes, so that it is a range of an index. */
+/**
+ * What has an id that begins so: keys are in the order of their bytes, so that it is a range of an
+ * index.
+ */
 async function findIds({ db, project }: ProjectDb, text: string) {
   if (text.length < minBeginning) return []
   const ranges = [...new Set([text, text.toLowerCase()])].flatMap((from) =>
     Object.entries(tablesOfIds).map(
-      ([folder, table]) => sql`select * from (select ${sql.lit(folder)} as folder, id from ${sql.table(table)}
+      ([
+        folder,
+        table,
+      ]) => sql`select * from (select ${sql.lit(folder)} as folder, id from ${sql.table(table)}
         where project_id = ${project} and id >= ${from} and id < ${`${from}\u{10FFFF}`} order by id limit ${maxIds}) as ids`,
     ),
   )
-  const { rows } = await sql<{ folder: string; id: string }>`${sql.join(ranges, sql` union all `)}`.execute(db)
+  const { rows } = await sql<{
+    folder: string
+    id: string
+  }>`${sql.join(ranges, sql` union all `)}`.execute(db)
   return rows
 }
 
-/** By the beginning of the address, with or without its `+tag`, of the name, or of its second part. */
+/**
+ * By the beginning of the address, with or without its `+tag`, of the name, or of its second part.
+ */
 async function findPeople({ db, kind, project }: ProjectDb, text: string) {
   if (text.length < 2) return []
   const escaped = text.replace(/[\\%_]/g, '\\$&')
   const like = (column: 'name' | 'email', pattern: string) =>
     sql`${sql.ref(column)} ${kind === 'sqlite' ? sql`like` : sql`ilike`} ${pattern} escape '\\'`
   const tagged = escaped.includes('@') ? [like('email', `${escaped.replace('@', '+%@')}%`)] : []
-  const matches = [like('email', `${escaped}%`), ...tagged, like('name', `${escaped}%`), like('name', `% ${escaped}%`)]
+  const matches = [
+    like('email', `${escaped}%`),
+    ...tagged,
+    like('name', `${escaped}%`),
+    like('name', `% ${escaped}%`),
+  ]
   const { rows } = await sql<{ id: string; name: string | null; email: string | null }>`
     select id, name, email from visitors where project_id = ${project} and deleted_at is null
       and (${sql.join(matches, sql` or `)}) limit ${maxPeople}`.execute(db)
@@ -93,14 +127,19 @@ async function findPeople({ db, kind, project }: ProjectDb, text: string) {
 type Entry = Omit<ConversationRow, 'words' | 'lastAt'> & { readonly number: number }
 type Found = { readonly conversations: readonly ConversationRow[]; readonly next: string | null }
 
-async function findConversations(context: ProjectDb, query: SearchQuery, before: string | null): Promise<Found> {
+async function findConversations(
+  context: ProjectDb,
+  query: SearchQuery,
+  before: string | null,
+): Promise<Found> {
   if (query.words.length === 0) return { conversations: [], next: null }
   const rows = await findEntries(context, query, before, pageRows + 1)
   const shown = rows.slice(0, pageRows)
   const ids = shown.map(({ id }) => id)
   const words = await findWords(context, ids, query)
   return {
-    // The time by which they are sorted: the conversation may have been read again since, without its messages.
+    // The time by which they are sorted: the conversation may have been read again since, without
+    // its messages.
     conversations: shown.map(({ number, ...row }) => ({
       ...{ ...row, lastAt: lastMessageAt(Number(number)), words: words.get(row.id) ?? null },
     })),
@@ -109,9 +148,10 @@ async function findConversations(context: ProjectDb, query: SearchQuery, before:
 }
 
 /**
- * The newest entries with these words, up to `limit`. Postgres does not know how frequent most words are: it would read
- * the whole index backwards for a word that nobody wrote, or all entries of one that everybody wrote. So the newest ones
- * are looked through first, and if they have no page of it, the word is rare enough for the index of words.
+ * The newest entries with these words, up to `limit`. Postgres does not know how frequent most
+ * words are: it would read the whole index backwards for a word that nobody wrote, or all entries
+ * of one that everybody wrote. So the newest ones are looked through first, and if they have no
+ * page of it, the word is rare enough for the index of words.
  */
 async function findEntries(
   context: ProjectDb,
@@ -121,7 +161,8 @@ async function findEntries(
 ): Promise<readonly Entry[]> {
   const { db, kind, project } = context
   const number = sql.ref(kind === 'sqlite' ? 'search_words.rowid' : 'search_words.id')
-  const isBefore = before !== null && /^\d{1,16}$/.test(before) ? sql`${number} < ${Number(before)}` : sql`true`
+  const isBefore =
+    before !== null && /^\d{1,16}$/.test(before) ? sql`${number} < ${Number(before)}` : sql`true`
   const isFound = sql`${matches(kind, query)} and ${isBefore}`
   const read = async (source: RawBuilder<unknown>): Promise<readonly Entry[]> => {
     const { rows } = await sql<Entry>`
@@ -147,12 +188,18 @@ const newestEntries = 2000
 /** The words have letters and digits only, so that none is a sign of the query's language. */
 function matches(kind: ProjectDb['kind'], { words, isPrefix }: SearchQuery): RawBuilder<unknown> {
   const terms = (quote: string, prefix: string) =>
-    words.map((word, index) => quote + word + quote + (isPrefix && index === words.length - 1 ? prefix : ''))
+    words.map(
+      (word, index) =>
+        quote + word + quote + (isPrefix && index === words.length - 1 ? prefix : ''),
+    )
   if (kind === 'sqlite') return sql`search_words match ${terms('"', '*').join(' ')}`
   return sql`search_words.words @@ cast(${terms("'", ':*').join(' & ')} as tsquery)`
 }
 
-/** Messages that are looked through for a place to show, and characters of each and of all: customers write long ones. */
+/**
+ * Messages that are looked through for a place to show, and characters of each and of all:
+ * customers write long ones.
+ */
 const maxMessages = 3000
 const maxOfMessage = 4000
 const maxCharacters = 1_000_000
@@ -160,7 +207,11 @@ const shownBefore = 60
 const shownAfter = 140
 
 /** The newest message of each conversation that has one of the words, cut to its place. */
-async function findWords({ db, kind, project }: ProjectDb, ids: readonly string[], query: SearchQuery) {
+async function findWords(
+  { db, kind, project }: ProjectDb,
+  ids: readonly string[],
+  query: SearchQuery,
+) {
   const { rows } = await sql<{ id: string; content: string }>`
     select conversation_id as id, substr(content, 1, ${sql.lit(maxOfMessage)}) as content from messages where project_id = ${project} and deleted_at is null
       and kind = 'utterance' and content is not null and conversation_id ${inList(kind, ids)}
@@ -179,7 +230,8 @@ async function findWords({ db, kind, project }: ProjectDb, ids: readonly string[
 /** Between whole words, where the script has spaces. */
 function cut(content: string, { words }: SearchQuery): string {
   const found = content.matchAll(/[\p{L}\p{N}\p{M}]+/gu).find(([word]) => isFound(word, words))
-  const place = Math.max(0, ...words.map((word) => found?.[0].indexOf(word) ?? 0)) + (found?.index ?? 0)
+  const place =
+    Math.max(0, ...words.map((word) => found?.[0].indexOf(word) ?? 0)) + (found?.index ?? 0)
   const [from, to] = [Math.max(0, place - shownBefore), place + shownAfter]
   const before = content.slice(from, place)
   const after = content.slice(place, to)

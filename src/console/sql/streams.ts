@@ -1,4 +1,7 @@
-/** How the streams of a project are doing, asked so that a million rows are never touched, and the fields found in them. */
+/**
+ * How the streams of a project are doing, asked so that a million rows are never touched, and the
+ * fields found in them.
+ */
 import { sql } from 'kysely'
 import {
   dayColumn,
@@ -16,10 +19,21 @@ import type { EpochMs } from '../../values/time.ts'
 import { currentProcess, isHolderAlive } from '../../warehouse/process-identity.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
-/** `selected`: the streams that the project mirrors. `due`: parents whose children are still to be read. */
-export async function readStreams(context: ProjectDb, selected: readonly StreamName[], now: EpochMs) {
+/**
+ * `selected`: the streams that the project mirrors. `due`: parents whose children are still to be
+ * read.
+ */
+export async function readStreams(
+  context: ProjectDb,
+  selected: readonly StreamName[],
+  now: EpochMs,
+) {
   const { db, project } = context
-  const locks = await db.selectFrom('sync_locks').selectAll().where('project_id', '=', project).execute()
+  const locks = await db
+    .selectFrom('sync_locks')
+    .selectAll()
+    .where('project_id', '=', project)
+    .execute()
   const own = currentProcess()
   const counts = await readRowCounts(context)
   const found = streamNames
@@ -42,11 +56,16 @@ export async function readGaps({ db, project }: ProjectDb, stream: StreamName | 
   const { rows } = await sql<GapReport & { readonly resolvedAt: string | null }>`
     select stream, from_ts as "from", to_ts as "to", reason, found_at as "foundAt", resolved_at as "resolvedAt"
     from sync_gaps where project_id = ${project} and ${stream === null ? sql`resolved_at is null` : sql`stream = ${stream}`}
-    order by case when resolved_at is null then 0 else 1 end, id desc limit ${maxListed}`.execute(db)
+    order by case when resolved_at is null then 0 else 1 end, id desc limit ${maxListed}`.execute(
+    db,
+  )
   return rows
 }
 
-/** Parents whose children cannot be read, grouped by the error, the most frequent first; of one stream or of all. */
+/**
+ * Parents whose children cannot be read, grouped by the error, the most frequent first; of one
+ * stream or of all.
+ */
 export async function readFailingParents({ db, project }: ProjectDb, stream: StreamName | null) {
   const { rows } = await sql<{ reason: string; count: number; example: string }>`
     select error as reason, count(*) as count, min(parent_id) as example from sync_children
@@ -59,9 +78,18 @@ export async function readFailingParents({ db, project }: ProjectDb, stream: Str
 export const sampledRows = 1000
 const maxFields = 500
 
-type DiscoveredField = { stream: StreamName; path: string; column: string | null; type: string; firstSeen: string }
+type DiscoveredField = {
+  stream: StreamName
+  path: string
+  column: string | null
+  type: string
+  firstSeen: string
+}
 
-/** The undocumented fields, the newest first. `filled`: the share of the newest rows that have it; null = it has no column. */
+/**
+ * The undocumented fields, the newest first. `filled`: the share of the newest rows that have it;
+ * null = it has no column.
+ */
 export async function readFields(context: ProjectDb) {
   const { rows } = await sql<DiscoveredField>`
     select stream, path, column_name as "column", type, first_seen_at as "firstSeen" from discovered_fields
@@ -71,13 +99,18 @@ export async function readFields(context: ProjectDb) {
   const filled = new Map<string, number>()
   for (const [stream, fields] of Map.groupBy(rows, (row) => row.stream)) {
     const columns = fields.flatMap(({ column }) => column ?? [])
-    for (const [column, share] of await readShares(context, stream, columns)) filled.set(`${stream} ${column}`, share)
+    for (const [column, share] of await readShares(context, stream, columns))
+      filled.set(`${stream} ${column}`, share)
   }
   return rows.map((row) => ({ ...row, filled: filled.get(`${row.stream} ${row.column}`) ?? null }))
 }
 
 /** The share of the newest rows that have each column; of streams without a time, of some rows. */
-async function readShares({ db, project }: ProjectDb, stream: StreamName, columns: readonly string[]) {
+async function readShares(
+  { db, project }: ProjectDb,
+  stream: StreamName,
+  columns: readonly string[],
+) {
   if (columns.length === 0) return []
   const { table } = streamSpecs[stream]
   const column = isPagedStream(stream) ? streamSpecs[stream].startColumn : null
@@ -89,5 +122,7 @@ async function readShares({ db, project }: ProjectDb, stream: StreamName, column
     db,
   )
   const total = Number(rows[0]?.total ?? 0)
-  return columns.map((name, n) => [name, total === 0 ? 0 : Number(rows[0]?.[`n${n}`] ?? 0) / total] as const)
+  return columns.map(
+    (name, n) => [name, total === 0 ? 0 : Number(rows[0]?.[`n${n}`] ?? 0) / total] as const,
+  )
 }

@@ -1,15 +1,22 @@
-/** Digests of rows by day: equal for equal rows, whichever database stores them and in whatever order they came. Pure. */
+/**
+ * Digests of rows by day: equal for equal rows, whichever database stores them and in whatever
+ * order they came. Pure.
+ */
 import { createHash, type Hash } from 'node:crypto'
 import { mirrorTables } from '../../../schema/mirror-tables.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
 
 /**
- * The rows of one day of a stream. `day`: `2026-01-31`; null = rows without a time between 2000 and 2100. `digest`: SHA-256
- * in hexadecimal digits of one line for each row, in the order of the keys: a JSON array of the parts of the key as texts, a
- * space, and the row as canonical JSON.
+ * The rows of one day of a stream. `day`: `2026-01-31`; null = rows without a time between 2000 and
+ * 2100. `digest`: SHA-256 in hexadecimal digits of one line for each row, in the order of the keys:
+ * a JSON array of the parts of the key as texts, a space, and the row as canonical JSON.
  */
-export type DayDigest = { readonly day: string | null; readonly rows: number; readonly digest: string }
+export type DayDigest = {
+  readonly day: string | null
+  readonly rows: number
+  readonly digest: string
+}
 
 /** `digest`: of its days. */
 export type StreamDigest = {
@@ -19,7 +26,10 @@ export type StreamDigest = {
   readonly days: readonly DayDigest[]
 }
 
-/** Parts of a key that are made from the row: they differ if the service orders its fields in another way. */
+/**
+ * Parts of a key that are made from the row: they differ if the service orders its fields in
+ * another way.
+ */
 const madeColumns = ['entry_hash', 'ordinal']
 
 /** The parts of the key that are not in the row itself. */
@@ -28,17 +38,27 @@ export function identityColumns(stream: StreamName): readonly string[] {
   return mirrorTables[streamSpecs[stream].table].key.filter((name) => !made.includes(name))
 }
 
-/** The UTC day of a time in RFC 3339. Null outside of these hundred years, so that wrong clocks do not make endless days. */
+/**
+ * The UTC day of a time in RFC 3339. Null outside of these hundred years, so that wrong clocks do
+ * not make endless days.
+ */
 export function dayOf(time: string | null): string | null {
   return time !== null && /^20\d\d-/.test(time) ? time.slice(0, 10) : null
 }
 
-/** Collects the rows of one stream, in the order of their keys. Its memory grows with the days, not with the rows. */
+/**
+ * Collects the rows of one stream, in the order of their keys. Its memory grows with the days, not
+ * with the rows.
+ */
 export function createDayDigests() {
   const days = new Map<string | null, { readonly hash: Hash; rows: number }>()
   return {
     /** `raw`: canonical JSON of the row as the service sent it. */
-    add: (day: string | null, identity: readonly (string | number | bigint | boolean | null)[], raw: string): void => {
+    add: (
+      day: string | null,
+      identity: readonly (string | number | bigint | boolean | null)[],
+      raw: string,
+    ): void => {
       let digest = days.get(day)
       if (digest === undefined) {
         digest = { hash: createHash('sha256'), rows: 0 }
@@ -48,7 +68,9 @@ export function createDayDigests() {
       digest.hash.update(`${JSON.stringify(identity.map(String))} ${raw}\n`)
     },
     finish: (stream: StreamName): StreamDigest => {
-      const found = [...days].map(([day, { rows, hash }]): DayDigest => ({ day, rows, digest: hash.digest('hex') }))
+      const found = [...days].map(
+        ([day, { rows, hash }]): DayDigest => ({ day, rows, digest: hash.digest('hex') }),
+      )
       const ordered = found.toSorted((a, b) => byDate(a.day, b.day))
       const rows = ordered.reduce((sum, digest) => sum + digest.rows, 0)
       return { stream, rows, digest: digestOfDays(ordered), days: ordered }
@@ -68,8 +90,14 @@ export function digestOfDays(days: readonly DayDigest[]): string {
   return sha256(days.map(({ day, rows, digest }) => `${day ?? '-'} ${rows} ${digest}\n`).join(''))
 }
 
-/** Of the line `deskmirror-verify 1 <project id>` and one line for each stream: `messages 12 <digest>`. */
-export function digestOfMirror(projectId: ProjectId, streams: readonly Omit<StreamDigest, 'days'>[]): string {
+/**
+ * Of the line `deskmirror-verify 1 <project id>` and one line for each stream: `messages 12
+ * <digest>`.
+ */
+export function digestOfMirror(
+  projectId: ProjectId,
+  streams: readonly Omit<StreamDigest, 'days'>[],
+): string {
   const lines = streams.map(({ stream, rows, digest }) => `${stream} ${rows} ${digest}\n`)
   return sha256(`deskmirror-verify 1 ${projectId}\n${lines.join('')}`)
 }
@@ -79,8 +107,8 @@ function sha256(text: string): string {
 }
 
 /**
- * `changed`: as many rows, and not the same ones. `more` and `fewer` say nothing about the other rows of the day: a digest
- * shows only that something is different.
+ * `changed`: as many rows, and not the same ones. `more` and `fewer` say nothing about the other
+ * rows of the day: a digest shows only that something is different.
  */
 type DayState = 'same' | 'more' | 'fewer' | 'changed'
 
@@ -103,12 +131,18 @@ export type StreamChange = {
 }
 
 /** Of the streams in `before`; one that is missing in `now` has no rows. */
-export function compareDigests(before: readonly StreamDigest[], now: readonly StreamDigest[]): StreamChange[] {
+export function compareDigests(
+  before: readonly StreamDigest[],
+  now: readonly StreamDigest[],
+): StreamChange[] {
   const current = new Map(now.map((digest) => [digest.stream, digest]))
   return before.map((counted) => compareStream(counted, current.get(counted.stream)))
 }
 
-function compareStream({ stream, rows, days: earlier }: StreamDigest, now: StreamDigest | undefined): StreamChange {
+function compareStream(
+  { stream, rows, days: earlier }: StreamDigest,
+  now: StreamDigest | undefined,
+): StreamChange {
   const before = byDay(earlier)
   const later = byDay(now?.days ?? [])
   const days = [...new Set([...before.keys(), ...later.keys()])].toSorted(byDate)
@@ -118,7 +152,12 @@ function compareStream({ stream, rows, days: earlier }: StreamDigest, now: Strea
     stream,
     before: rows,
     now: now?.rows ?? 0,
-    counts: { same: count('same'), more: count('more'), fewer: count('fewer'), changed: count('changed') },
+    counts: {
+      same: count('same'),
+      more: count('more'),
+      fewer: count('fewer'),
+      changed: count('changed'),
+    },
     days: all.filter(({ state }) => state !== 'same'),
   }
 }
@@ -127,10 +166,21 @@ function byDay(days: readonly DayDigest[]): ReadonlyMap<string | null, DayDigest
   return new Map(days.map((digest) => [digest.day, digest]))
 }
 
-function compareDay(stream: StreamName, day: string | null, before?: DayDigest, now?: DayDigest): DayChange {
+function compareDay(
+  stream: StreamName,
+  day: string | null,
+  before?: DayDigest,
+  now?: DayDigest,
+): DayChange {
   const [was, is] = [before?.rows ?? 0, now?.rows ?? 0]
   const sameCount = before?.digest === now?.digest ? 'same' : 'changed'
-  return { stream, day, before: was, now: is, state: is > was ? 'more' : is < was ? 'fewer' : sameCount }
+  return {
+    stream,
+    day,
+    before: was,
+    now: is,
+    state: is > was ? 'more' : is < was ? 'fewer' : sameCount,
+  }
 }
 
 export function hasChanges(streams: readonly StreamChange[]): boolean {

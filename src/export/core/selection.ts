@@ -1,4 +1,7 @@
-/** What an export reads and reports: objects of the warehouse, found by name or pattern, and which columns and rows of them. Pure. */
+/**
+ * What an export reads and reports: objects of the warehouse, found by name or pattern, and which
+ * columns and rows of them. Pure.
+ */
 
 import type { columnTypes } from '../../../schema/column-types.ts'
 import { parseDate } from '../../analytics/core/report-period.ts'
@@ -12,8 +15,8 @@ import type { ExportFormat } from './formats.ts'
 export type ExportType = (typeof columnTypes)[keyof typeof columnTypes]['exported']
 
 /**
- * The same for both databases. `time`: `YYYY-MM-DDThh:mm:ssZ`; `date`: `YYYY-MM-DD`; `json`: canonical JSON text; an
- * integer beyond 2^53 is a bigint.
+ * The same for both databases. `time`: `YYYY-MM-DDThh:mm:ssZ`; `date`: `YYYY-MM-DD`; `json`:
+ * canonical JSON text; an integer beyond 2^53 is a bigint.
  */
 export type ExportValue = string | number | bigint | boolean | null
 /** Values in the order of the columns. */
@@ -53,7 +56,11 @@ export type RowWriter = {
 export type ByteOutput = { readonly write: (bytes: Uint8Array) => Promise<void> }
 
 /** `total`: null = not counted. */
-export type ExportProgress = { readonly object: string; readonly rows: number; readonly total: number | null }
+export type ExportProgress = {
+  readonly object: string
+  readonly rows: number
+  readonly total: number | null
+}
 
 export type ExportedObject = {
   readonly object: string
@@ -75,11 +82,20 @@ export type ExportReport = {
 /** The state of deskmirror itself, which is exported only by its exact name. */
 const internalName = /^(sync_|_)/
 
-/** In the order of the names, each object once. In a name, `*` stands for any characters. Throws UserError. */
-export function findObjects(names: readonly string[], existing: readonly ObjectName[]): readonly ObjectName[] {
+/**
+ * In the order of the names, each object once. In a name, `*` stands for any characters. Throws
+ * UserError.
+ */
+export function findObjects(
+  names: readonly string[],
+  existing: readonly ObjectName[],
+): readonly ObjectName[] {
   const found = names.flatMap((name) => {
-    const isIncluded = (object: ObjectName) => object.name === name || !internalName.test(object.name)
-    const matching = existing.filter((object) => matchesPattern(object.name, name) && isIncluded(object))
+    const isIncluded = (object: ObjectName) =>
+      object.name === name || !internalName.test(object.name)
+    const matching = existing.filter(
+      (object) => matchesPattern(object.name, name) && isIncluded(object),
+    )
     if (matching.length === 0) throw unknownObject(name, existing)
     return matching
   })
@@ -132,7 +148,8 @@ export function selectRows(object: ExportObject, request: RowRequest): ExportSel
   const equal = ofProject ? [{ column: 'project_id', value: projectId }, ...where] : where
   return {
     object,
-    columns: columns.length === 0 ? object.columns : columns.map((name) => findColumn(object, name)),
+    columns:
+      columns.length === 0 ? object.columns : columns.map((name) => findColumn(object, name)),
     conditions: [
       ...equal.map(({ column, value }) => equalTo(object, findColumn(object, column), value)),
       ...timeConditions(object, request),
@@ -140,12 +157,22 @@ export function selectRows(object: ExportObject, request: RowRequest): ExportSel
   }
 }
 
-function timeConditions(object: ExportObject, { since, until, timeColumn }: RowRequest): readonly ExportCondition[] {
+function timeConditions(
+  object: ExportObject,
+  { since, until, timeColumn }: RowRequest,
+): readonly ExportCondition[] {
   if (since === null && until === null) return []
   const column = timeColumn === null ? usualTimeColumn(object) : findColumn(object, timeColumn)
   if (column === undefined || (column.type !== 'time' && column.type !== 'date')) {
-    const why = column === undefined ? 'it has no column with a time' : `${column.name} is not a time or a date`
-    throw selectionError(object, why, 'leave out --since and --until, or name a column with --time-column')
+    const why =
+      column === undefined
+        ? 'it has no column with a time'
+        : `${column.name} is not a time or a date`
+    throw selectionError(
+      object,
+      why,
+      'leave out --since and --until, or name a column with --time-column',
+    )
   }
   const bounds = [['>=', since] as const, ['<', until] as const]
   return bounds.flatMap(([operator, text]) =>
@@ -158,7 +185,9 @@ const ownTimes: readonly string[] = ['synced_at', 'deleted_at']
 
 /** `created_at`, or else the first time or date. */
 function usualTimeColumn({ columns }: ExportObject): ExportColumn | undefined {
-  const times = columns.filter(({ name, type }) => (type === 'time' || type === 'date') && !ownTimes.includes(name))
+  const times = columns.filter(
+    ({ name, type }) => (type === 'time' || type === 'date') && !ownTimes.includes(name),
+  )
   return times.find(({ name }) => name === 'created_at') ?? times[0]
 }
 
@@ -166,11 +195,19 @@ function toBound(object: ExportObject, column: ExportColumn, text: string): stri
   const isDate = parseDate(text) !== undefined
   if (column.type === 'date') {
     if (isDate) return text
-    throw selectionError(object, `${column.name} is a date, and ${text} is not`, 'write a date like 2026-01-31')
+    throw selectionError(
+      object,
+      `${column.name} is a date, and ${text} is not`,
+      'write a date like 2026-01-31',
+    )
   }
   const time = normalizeTime(isDate ? `${text}T00:00:00Z` : text)
   if (time !== undefined) return time
-  throw selectionError(object, `${text} is neither a date nor a time`, 'write 2026-01-31 or 2026-01-31T08:00:00Z')
+  throw selectionError(
+    object,
+    `${text} is neither a date nor a time`,
+    'write 2026-01-31 or 2026-01-31T08:00:00Z',
+  )
 }
 
 function normalizeTime(text: string): string | undefined {
@@ -179,16 +216,23 @@ function normalizeTime(text: string): string | undefined {
 }
 
 /** `parse`: undefined if the text is not a value of the type. */
-type ValueType = { readonly name: string; readonly parse: (text: string) => ExportValue | undefined }
+type ValueType = {
+  readonly name: string
+  readonly parse: (text: string) => ExportValue | undefined
+}
 
 const valueTypes: Readonly<Record<ExportType, ValueType>> = {
   text: { name: 'a text', parse: (text) => text },
   integer: { name: 'an integer', parse: parseInteger },
   number: {
     name: 'a number',
-    parse: (text) => (text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined),
+    parse: (text) =>
+      text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined,
   },
-  boolean: { name: 'true or false', parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined) },
+  boolean: {
+    name: 'true or false',
+    parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  },
   time: { name: 'a time', parse: normalizeTime },
   date: { name: 'a date', parse: parseDate },
   json: { name: 'JSON, which cannot be compared', parse: () => undefined },
@@ -214,6 +258,10 @@ function findColumn(object: ExportObject, name: string): ExportColumn {
   throw selectionError(object, `it has no column ${name}`, proposeNames(name, names))
 }
 
-function selectionError({ name }: Pick<ExportObject, 'name'>, why: string, next: string): UserError {
+function selectionError(
+  { name }: Pick<ExportObject, 'name'>,
+  why: string,
+  next: string,
+): UserError {
   return new UserError({ what: `cannot export ${name}`, why, next, exitCode: 2 })
 }

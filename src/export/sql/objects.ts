@@ -1,4 +1,7 @@
-/** The tables and views of the database, with their columns. Taken from the database, so that new ones need no code. */
+/**
+ * The tables and views of the database, with their columns. Taken from the database, so that new
+ * ones need no code.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import {
   columnTypeOf,
@@ -27,7 +30,9 @@ export type RunQuery = <Row>(query: RawBuilder<Row>) => Promise<readonly Row[]>
 
 /** `declared`: the database's own type, which decides how Postgres is asked for the values. */
 type SourceColumn = ExportColumn & { readonly declared: string }
-export type SourceObject = Omit<ExportObject, 'columns'> & { readonly columns: readonly SourceColumn[] }
+export type SourceObject = Omit<ExportObject, 'columns'> & {
+  readonly columns: readonly SourceColumn[]
+}
 
 export function listObjects(run: RunQuery, kind: DatabaseKind): Promise<readonly ObjectName[]> {
   const [views, hidden] = [sql.join(storedViews), sql.join([searchIndexTable, ...storingTables])]
@@ -45,7 +50,11 @@ export function listObjects(run: RunQuery, kind: DatabaseKind): Promise<readonly
   )
 }
 
-type CatalogColumn = { readonly name: string; readonly declared: string; readonly key_position: number }
+type CatalogColumn = {
+  readonly name: string
+  readonly declared: string
+  readonly key_position: number
+}
 
 /** `local`: of SQLite; absent for Postgres. */
 export async function describeObject(
@@ -57,9 +66,15 @@ export async function describeObject(
   const schemaType = await readSchemaTypes(run)
   const types =
     local === undefined
-      ? found.map(({ name: column, declared }) => schemaType(name, column) ?? typeOfDeclaration(declared))
+      ? found.map(
+          ({ name: column, declared }) => schemaType(name, column) ?? typeOfDeclaration(declared),
+        )
       : await sqliteTypes(run, local, name, found, schemaType)
-  const columns = found.map(({ name: column, declared }, n) => ({ name: column, declared, type: types[n] ?? 'text' }))
+  const columns = found.map(({ name: column, declared }, n) => ({
+    name: column,
+    declared,
+    type: types[n] ?? 'text',
+  }))
   return { name, kind, columns, key: keyOf(name, found) }
 }
 
@@ -78,7 +93,10 @@ function sqliteColumns(name: string): RawBuilder<CatalogColumn> {
     select name, type as declared, pk as key_position from pragma_table_xinfo(${name}) where hidden <> 1 order by cid`
 }
 
-/** Of a column of a view, the type of the column of a table that it shows; of an expression, that of its values. */
+/**
+ * Of a column of a view, the type of the column of a table that it shows; of an expression, that of
+ * its values.
+ */
 async function sqliteTypes(
   run: RunQuery,
   { columnOrigins }: LocalReads,
@@ -91,7 +109,11 @@ async function sqliteTypes(
   const types = columns.map((column, n) => {
     const { table = null, column: origin = null, declaredType = null } = origins[n] ?? {}
     const ofOrigin = table === null || origin === null ? undefined : schemaType(table, origin)
-    return schemaType(name, column.name) ?? ofOrigin ?? typeOfDeclaration(declaredType ?? column.declared)
+    return (
+      schemaType(name, column.name) ??
+      ofOrigin ??
+      typeOfDeclaration(declaredType ?? column.declared)
+    )
   })
   const untyped = columns.map((column) => column.name).filter((_, n) => types[n] === undefined)
   const byValues = await typesOfValues(run, name, untyped)
@@ -109,7 +131,9 @@ async function typesOfValues(
     const rank = sql`case typeof(${sql.id(column)}) when 'null' then 0 when 'integer' then 1 when 'real' then 2 else 3 end`
     return sql`max(${rank}) as ${sql.ref(`c${n}`)}`
   })
-  const [row = {}] = await run(sql<Record<string, number | null>>`select ${sql.join(widest)} from ${sql.id(object)}`)
+  const [row = {}] = await run(
+    sql<Record<string, number | null>>`select ${sql.join(widest)} from ${sql.id(object)}`,
+  )
   const typesByRank: readonly ExportType[] = ['text', 'integer', 'number', 'text']
   return new Map(columns.map((column, n) => [column, typesByRank[row[`c${n}`] ?? 0] ?? 'text']))
 }
@@ -124,19 +148,30 @@ function keyOf(name: string, columns: readonly CatalogColumn[]): readonly string
     .map(({ name }) => name)
 }
 
-/** The type of a column as the schema describes it. SQLite's declarations do not tell times and JSON from text. */
+/**
+ * The type of a column as the schema describes it. SQLite's declarations do not tell times and JSON
+ * from text.
+ */
 type SchemaTypes = (object: string, column: string) => ExportType | undefined
 
 async function readSchemaTypes(run: RunQuery): Promise<SchemaTypes> {
-  const rows = await run(sql<{ stream: keyof typeof streamSpecs; column_name: string; type: FieldType }>`
+  const rows = await run(sql<{
+    stream: keyof typeof streamSpecs
+    column_name: string
+    type: FieldType
+  }>`
     select stream, column_name, type from discovered_fields where column_name is not null`)
   const discovered = new Map(
-    rows.map(({ stream, column_name: column, type }) => [`${streamSpecs[stream].table}.${column}`, columnTypeOf(type)]),
+    rows.map(({ stream, column_name: column, type }) => [
+      `${streamSpecs[stream].table}.${column}`,
+      columnTypeOf(type),
+    ]),
   )
   return (object, column) => {
     const [declared] = specs[object]?.columns[column] ?? []
     const ofTable = declared && plainType[declared]
-    const type = ofTable ?? views[object]?.columns[column]?.type ?? discovered.get(`${object}.${column}`)
+    const type =
+      ofTable ?? views[object]?.columns[column]?.type ?? discovered.get(`${object}.${column}`)
     return type === undefined ? undefined : columnTypes[type].exported
   }
 }

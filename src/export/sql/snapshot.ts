@@ -64,7 +64,8 @@ function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection) {
     /** Tables and views that may be read, by name. */
     listObjects: () => listObjects(run, kind),
     describe,
-    countRows: async (selection: ExportSelection) => (await run(countQuery(kind, selection)))[0]?.rows ?? 0,
+    countRows: async (selection: ExportSelection) =>
+      (await run(countQuery(kind, selection)))[0]?.rows ?? 0,
     /** Batches of bounded size. */
     async *readRows(selection: ExportSelection): AsyncGenerator<readonly ExportRow[]> {
       const { object, columns } = selection
@@ -83,7 +84,10 @@ function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection) {
   }
 }
 
-/** A view may be wrong, or fail for some rows: that is for its author. The driver's message may quote values. */
+/**
+ * A view may be wrong, or fail for some rows: that is for its author. The driver's message may
+ * quote values.
+ */
 function explainViewError({ name, kind }: ObjectName, error: unknown): never {
   const code = error instanceof Error && 'code' in error ? String(error.code) : null
   if (kind !== 'view' || code === null || error instanceof UserError) throw error
@@ -96,7 +100,11 @@ function explainViewError({ name, kind }: ObjectName, error: unknown): never {
 }
 
 /** The queries of a selection: its rows in key order, and their number. */
-function rowsQuery(kind: DatabaseKind, selection: ExportSelection, source: SourceObject): RawBuilder<unknown> {
+function rowsQuery(
+  kind: DatabaseKind,
+  selection: ExportSelection,
+  source: SourceObject,
+): RawBuilder<unknown> {
   const columns = selection.columns.map(({ name }) => selectedColumn(kind, source, name))
   return sql`select ${sql.join(columns)} ${fromWhere(kind, selection)} order by ${sql.join(orderBy(kind, source))}`
 }
@@ -109,39 +117,59 @@ function countQuery(kind: DatabaseKind, selection: ExportSelection): RawBuilder<
 const nativeTypes =
   /^(bigint|integer|smallint|double precision|real|numeric|boolean|timestamp with time zone|date|jsonb?|text)$/
 
-function selectedColumn(kind: DatabaseKind, { columns }: SourceObject, name: string): RawBuilder<unknown> {
+function selectedColumn(
+  kind: DatabaseKind,
+  { columns }: SourceObject,
+  name: string,
+): RawBuilder<unknown> {
   const declared = columns.find((column) => column.name === name)?.declared ?? ''
   const isNative = kind === 'sqlite' || nativeTypes.test(declared)
   return isNative ? sql.id(name) : sql`cast(${sql.id(name)} as text) as ${sql.id(name)}`
 }
 
-/** By the key, whose index then serves; without one by all columns, compared alike in both databases. */
-function orderBy(kind: DatabaseKind, { key, columns }: SourceObject): readonly RawBuilder<unknown>[] {
+/**
+ * By the key, whose index then serves; without one by all columns, compared alike in both
+ * databases.
+ */
+function orderBy(
+  kind: DatabaseKind,
+  { key, columns }: SourceObject,
+): readonly RawBuilder<unknown>[] {
   if (key.length > 0) return key.map((name) => sql.id(name))
   const comparable = columns.filter(({ type }) => type !== 'json')
   return comparable.map(({ name, declared }) => {
     const collation =
-      kind === 'postgres' && /^(text|char|character varying|name)/.test(declared) ? sql`collate "C"` : sql``
+      kind === 'postgres' && /^(text|char|character varying|name)/.test(declared)
+        ? sql`collate "C"`
+        : sql``
     return sql`${sql.id(name)} ${collation} nulls first`
   })
 }
 
-function fromWhere(kind: DatabaseKind, { object, conditions }: ExportSelection): RawBuilder<unknown> {
+function fromWhere(
+  kind: DatabaseKind,
+  { object, conditions }: ExportSelection,
+): RawBuilder<unknown> {
   const where = conditions.map((condition) => toSql(kind, condition))
   const filter = where.length === 0 ? sql`` : sql`where ${sql.join(where, sql` and `)}`
   return sql`from ${sql.id(object.name)} ${filter}`
 }
 
-function toSql(kind: DatabaseKind, { column, operator, value }: ExportCondition): RawBuilder<unknown> {
+function toSql(
+  kind: DatabaseKind,
+  { column, operator, value }: ExportCondition,
+): RawBuilder<unknown> {
   if (value === null) return sql`${sql.id(column.name)} is null`
-  const stored = typeof value === 'string' && column.type === 'text' ? encodeText(kind, value) : value
+  const stored =
+    typeof value === 'string' && column.type === 'text' ? encodeText(kind, value) : value
   const sqlValue = kind === 'sqlite' && typeof stored === 'boolean' ? Number(stored) : stored
   return sql`${sql.id(column.name)} ${sql.raw(operator)} ${typedParameter(kind, column.type, sqlValue)}`
 }
 
 /**
- * Converts what a database returns to the values of an export, which are the same for both. Throws UserError for a value that
- * its column's type cannot express, which only foreign tables of SQLite have.
+ * Converts what a database returns to the values of an export, which are the same for both. Throws
+ * UserError for a value that its column's type cannot express, which only foreign tables of SQLite
+ * have.
  */
 function createValueDecoder(object: string, { name, type }: ExportColumn, kind: DatabaseKind) {
   return (value: unknown): ExportValue => {
@@ -158,19 +186,23 @@ function createValueDecoder(object: string, { name, type }: ExportColumn, kind: 
 }
 
 /** Undefined: the value is not of the type. */
-const decoders: Readonly<Record<ExportType, (value: unknown, kind: DatabaseKind) => ExportValue | undefined>> = {
+const decoders: Readonly<
+  Record<ExportType, (value: unknown, kind: DatabaseKind) => ExportValue | undefined>
+> = {
   text: toText,
   integer: (value) => {
     if (typeof value === 'bigint') return value
     return typeof value === 'number' && Number.isInteger(value) ? value : undefined
   },
-  number: (value) => (typeof value === 'number' || typeof value === 'bigint' ? Number(value) : undefined),
+  number: (value) =>
+    typeof value === 'number' || typeof value === 'bigint' ? Number(value) : undefined,
   boolean: (value) => {
     if (typeof value === 'boolean') return value
     return value === 0 || value === 1 ? value === 1 : undefined
   },
   time: toTime,
-  date: (value) => (typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? value : undefined),
+  date: (value) =>
+    typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? value : undefined,
   json: (value, kind) => toCanonicalJson(decodeJson(kind, String(value))),
 }
 

@@ -1,6 +1,6 @@
 /**
- * Writes tables into a new SQLite file for tools that open it from a read-only folder: without a write-ahead log, which
- * they could not read there, and with the types that BI tools look at.
+ * Writes tables into a new SQLite file for tools that open it from a read-only folder: without a
+ * write-ahead log, which they could not read there, and with the types that BI tools look at.
  */
 import Database from 'better-sqlite3'
 import { UserError } from '../../values/user-error.ts'
@@ -9,7 +9,10 @@ import { lookUpExplanation, sqliteExplanations } from '../../warehouse/explain-e
 import { optimizeAllTables } from '../../warehouse/sqlite.ts'
 import type { ExportSelection, ExportType, ExportValue, RowWriter } from '../core/selection.ts'
 
-/** SQLite gives such columns the declared types; times and dates are text in them as in the warehouse. */
+/**
+ * SQLite gives such columns the declared types; times and dates are text in them as in the
+ * warehouse.
+ */
 const declaredTypes: Readonly<Record<ExportType, string>> = {
   text: 'text',
   integer: 'integer',
@@ -20,7 +23,10 @@ const declaredTypes: Readonly<Record<ExportType, string>> = {
   json: 'text',
 }
 
-/** `path`: an empty or missing file; `label`: its name for people. A full disk and the like are UserErrors. */
+/**
+ * `path`: an empty or missing file; `label`: its name for people. A full disk and the like are
+ * UserErrors.
+ */
 export function createSqliteExport(path: string, label: string) {
   const explained = (work: () => void) => {
     try {
@@ -28,7 +34,9 @@ export function createSqliteExport(path: string, label: string) {
     } catch (error) {
       const code = error instanceof Database.SqliteError ? error.code : ''
       const explanation = lookUpExplanation(sqliteExplanations('--output'), code)
-      throw explanation === undefined ? error : new UserError({ what: `cannot write ${label}`, ...explanation })
+      throw explanation === undefined
+        ? error
+        : new UserError({ what: `cannot write ${label}`, ...explanation })
     }
   }
   const database = new Database(path)
@@ -64,7 +72,8 @@ export function createSqliteExport(path: string, label: string) {
 
 function createTableStatement({ object, columns }: ExportSelection): string {
   const definitions = columns.map(({ name, type }) => `${quoteName(name)} ${declaredTypes[type]}`)
-  const hasKey = object.key.length > 0 && object.key.every((key) => columns.some(({ name }) => name === key))
+  const hasKey =
+    object.key.length > 0 && object.key.every((key) => columns.some(({ name }) => name === key))
   const key = hasKey ? [`primary key (${object.key.map(quoteName).join(', ')})`] : []
   return `create table ${quoteName(object.name)} (${[...definitions, ...key].join(', ')})${hasKey ? ' without rowid' : ''}`
 }

@@ -1,9 +1,12 @@
-/** CSV (RFC 4180), and exports as CSV: an empty cell is null, a quoted empty one is the empty text. */
+/**
+ * CSV (RFC 4180), and exports as CSV: an empty cell is null, a quoted empty one is the empty text.
+ */
 import type { ByteOutput, ExportColumn, ExportValue, RowWriter } from '../core/selection.ts'
 
 /**
- * The text as a cell that no spreadsheet executes: an apostrophe stands before each formula. One may begin after a separator or
- * line break within the text, too, as a spreadsheet may split the file at other separators and not see the quotes.
+ * The text as a cell that no spreadsheet executes: an apostrophe stands before each formula. One
+ * may begin after a separator or line break within the text, too, as a spreadsheet may split the
+ * file at other separators and not see the quotes.
  */
 export function defuse(text: string): string {
   const inner = defuseWithin(text)
@@ -11,14 +14,19 @@ export function defuse(text: string): string {
 }
 
 /** After separators and line breaks within the text. */
-export const defuseWithin = (text: string): string => changeInnerFormulas(text, (found) => `'${found}`)
+export const defuseWithin = (text: string): string =>
+  changeInnerFormulas(text, (found) => `'${found}`)
 
 /** The text that `defuseWithin` has changed. */
-export const restoreWithin = (text: string): string => changeInnerFormulas(text, (found) => found.replace(/^'/, ''))
+export const restoreWithin = (text: string): string =>
+  changeInnerFormulas(text, (found) => found.replace(/^'/, ''))
 
 const operators = '=+-@＝＋－＠'
 
-/** Calls `change` with the apostrophes and the operator of each. A regular expression would take quadratic time on long runs. */
+/**
+ * Calls `change` with the apostrophes and the operator of each. A regular expression would take
+ * quadratic time on long runs.
+ */
 function changeInnerFormulas(text: string, change: (found: string) => string): string {
   const parts: string[] = []
   let [end, from, isStart] = [0, -1, false]
@@ -39,13 +47,19 @@ function changeInnerFormulas(text: string, change: (found: string) => string): s
   return end === 0 ? text : [...parts, text.slice(end)].join('')
 }
 
-/** A formula may follow spaces in some spreadsheets, and East Asian editions accept full-width operators. */
+/**
+ * A formula may follow spaces in some spreadsheets, and East Asian editions accept full-width
+ * operators.
+ */
 export const formulaStart = /^'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/
 
 /** Spreadsheets otherwise misread UTF-8 and save it damaged. */
 export const byteOrderMark = '\uFEFF'
 
-/** Quotes every character that some edition may treat as a separator, and outer spaces, which some editions trim. */
+/**
+ * Quotes every character that some edition may treat as a separator, and outer spaces, which some
+ * editions trim.
+ */
 export function quoteCsvCell(cell: string): string {
   return /[",;\t\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
@@ -55,7 +69,10 @@ export function toCsvLine(cells: readonly string[]): string {
   return `${cells.map(quoteCsvCell).join(',')}\r\n`
 }
 
-/** `forSpreadsheets`: with a byte order mark, and an apostrophe before what would be executed as a formula. */
+/**
+ * `forSpreadsheets`: with a byte order mark, and an apostrophe before what would be executed as a
+ * formula.
+ */
 export function createCsvWriter(
   columns: readonly ExportColumn[],
   output: ByteOutput,

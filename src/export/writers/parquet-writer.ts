@@ -1,4 +1,6 @@
-/** Rows as Parquet. A row group is written as soon as it is full, so only one of them is in memory. */
+/**
+ * Rows as Parquet. A row group is written as soon as it is full, so only one of them is in memory.
+ */
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { daySeconds } from '../../values/time.ts'
 import type {
@@ -16,7 +18,10 @@ const groupSize = 8_000_000
 
 type ParquetValue = string | number | bigint | boolean | null
 
-export function createParquetWriter({ object, columns }: ExportSelection, output: ByteOutput): RowWriter {
+export function createParquetWriter(
+  { object, columns }: ExportSelection,
+  output: ByteOutput,
+): RowWriter {
   const buffer = new ByteWriter()
   const elements = columns.map(({ name, type }): SchemaElement => {
     return { name, repetition_type: 'OPTIONAL', ...parquetTypes[type].element }
@@ -63,8 +68,8 @@ export function createParquetWriter({ object, columns }: ExportSelection, output
 }
 
 /**
- * Readers skip row groups by the smallest and largest values. Those of texts help only in the key, by which rows are
- * ordered, and take a quarter of the time of an export.
+ * Readers skip row groups by the smallest and largest values. Those of texts help only in the key,
+ * by which rows are ordered, and take a quarter of the time of an export.
  */
 function hasUsefulBounds(key: readonly string[], { name, type }: ExportColumn): boolean {
   return (type !== 'text' && type !== 'json') || key.includes(name)

@@ -1,4 +1,7 @@
-/** Finds the conversation that a row of a sheet is for by the visitor's address or exact name. What is not certain is refused. */
+/**
+ * Finds the conversation that a row of a sheet is for by the visitor's address or exact name. What
+ * is not certain is refused.
+ */
 import { sql } from 'kysely'
 import { inList } from '../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
@@ -46,11 +49,15 @@ async function listCandidates(context: ProjectDb, by: 'email' | 'name', values: 
     from visitors as v left join conversations as c on c.project_id = ${project} and c.visitor_id = v.id and c.deleted_at is null
     where v.project_id = ${project} and ${key} ${inList(kind, wanted)} and v.deleted_at is null
     order by c.last_message_at desc, c.id`.execute(db)
-  return Map.groupBy(rows.map(decode), (row) => (by === 'email' ? (row.email ?? '').toLowerCase() : (row.name ?? '')))
+  return Map.groupBy(rows.map(decode), (row) =>
+    by === 'email' ? (row.email ?? '').toLowerCase() : (row.name ?? ''),
+  )
 }
 
 function decode(row: Candidate): Candidate {
-  const [email, name] = [row.email, row.name].map((text) => (text === null ? null : decodeText(text)))
+  const [email, name] = [row.email, row.name].map((text) =>
+    text === null ? null : decodeText(text),
+  )
   return { ...row, email: email ?? null, name: name ?? null }
 }
 
@@ -70,7 +77,10 @@ function choose({ email, name }: SoughtVisitor, candidates: readonly Candidate[]
       : conversations.length === 0
         ? 'this visitor has no conversation'
         : 'several conversations could be meant; write the conversation_id of one'
-  const more = conversations.length > maxCandidates ? [`… and ${conversations.length - maxCandidates} more`] : []
+  const more =
+    conversations.length > maxCandidates
+      ? [`… and ${conversations.length - maxCandidates} more`]
+      : []
   const openFirst = [...open, ...conversations.filter(({ handledAt }) => handledAt !== null)]
   const listed = [...openFirst.slice(0, maxCandidates).map(describe), ...more].join(' · ')
   const shared = { field: 'conversation_id', why, override: null }

@@ -12,7 +12,11 @@ export const minFindable = 7
 const step = 4
 type Width = 1 | 2 | 4
 const widths: readonly Width[] = [4, 2, 1]
-type Group = { readonly width: Width; readonly pieces: Map<number, number[]>; readonly filter: Uint8Array }
+type Group = {
+  readonly width: Width
+  readonly pieces: Map<number, number[]>
+  readonly filter: Uint8Array
+}
 
 /** True: the text need not be found again. */
 export type OnFound = (text: number, start: number) => boolean
@@ -39,8 +43,10 @@ const offsetBits = 12
 
 function addText({ width, pieces, filter }: Group, bytes: Uint8Array, text: number): void {
   const last = Math.min(bytes.length - (width * 4 + step - 1), 2 ** offsetBits - step)
-  const keysFrom = (start: number) => Array.from({ length: step }, (_, k) => keyAt(bytes, start + k, width))
-  const sharers = (start: number) => keysFrom(start).reduce((sum, key) => sum + (pieces.get(key)?.length ?? 0), 0)
+  const keysFrom = (start: number) =>
+    Array.from({ length: step }, (_, k) => keyAt(bytes, start + k, width))
+  const sharers = (start: number) =>
+    keysFrom(start).reduce((sum, key) => sum + (pieces.get(key)?.length ?? 0), 0)
   let best = 0
   for (let tried = 0; tried <= 8; tried++) {
     const start = Math.floor((last * tried) / 8)
@@ -54,7 +60,12 @@ function addText({ width, pieces, filter }: Group, bytes: Uint8Array, text: numb
   }
 }
 
-function findIn({ width, pieces, filter }: Group, data: Uint8Array, texts: readonly Uint8Array[], onFound: OnFound) {
+function findIn(
+  { width, pieces, filter }: Group,
+  data: Uint8Array,
+  texts: readonly Uint8Array[],
+  onFound: OnFound,
+) {
   const words = new Int32Array(data.buffer, data.byteOffset, data.length >> 2)
   for (let i = 0; i + width <= words.length; i++) {
     const key = keyOf(words, i, width)

@@ -69,12 +69,17 @@ export function createValueCollector(project: string) {
 
 function* textsIn(json: unknown): Generator<string> {
   if (typeof json === 'string') yield json
-  else if (typeof json === 'object' && json !== null) for (const value of Object.values(json)) yield* textsIn(value)
+  else if (typeof json === 'object' && json !== null)
+    for (const value of Object.values(json)) yield* textsIn(value)
 }
 
 function isAddress(text: string): boolean {
   if (text.length >= minAddress && emailPattern.test(text)) return true
-  return phonePattern.test(text) && text.replaceAll(/\D/g, '').length >= minDigits && parseTime(text) === undefined
+  return (
+    phonePattern.test(text) &&
+    text.replaceAll(/\D/g, '').length >= minDigits &&
+    parseTime(text) === undefined
+  )
 }
 
 function isTelling(kind: ValueKind, text: string): boolean {
@@ -99,6 +104,9 @@ function piecesOf(kind: ValueKind, text: string): readonly string[] {
 function piecesOfPart(part: string): readonly string[] {
   if (part.length <= 2 * pieceLength) return [part]
   const last = part.length - pieceLength
-  const starts = Array.from({ length: Math.ceil(last / pieceDistance) }, (_, n) => n * pieceDistance)
+  const starts = Array.from(
+    { length: Math.ceil(last / pieceDistance) },
+    (_, n) => n * pieceDistance,
+  )
   return [...starts, last].map((start) => part.slice(start, start + pieceLength))
 }

@@ -4,8 +4,9 @@ import type { ProjectId, ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 
 /**
- * `maintenance` restores schedules and overdue work. `outbox_poll` looks for write-backs that can be sent. `queue`: not a job, but
- * none of this queue runs, because someone paused it. `write_ahead_log`: not a job, but the log of SQLite grows.
+ * `maintenance` restores schedules and overdue work. `outbox_poll` looks for write-backs that can
+ * be sent. `queue`: not a job, but none of this queue runs, because someone paused it.
+ * `write_ahead_log`: not a job, but the log of SQLite grows.
  */
 const jobKinds = [
   'sync',
@@ -23,7 +24,9 @@ export type JobIdentity = {
   readonly job: JobKind
   /** Null: all projects. */
   readonly project: { readonly name: ProjectName; readonly projectId: ProjectId } | null
-  /** The stream and mode of a sync, a lane or a schedule; empty if a project has only one such job. */
+  /**
+   * The stream and mode of a sync, a lane or a schedule; empty if a project has only one such job.
+   */
   readonly key: string
   readonly stream: StreamName | null
   /** Of a sync job. */
@@ -52,8 +55,8 @@ const minuteMs: Ms = 60_000
 const dayMs: Ms = 86_400_000
 
 /**
- * A failure expires after this time without a new one, because its job may no longer exist. Failing lanes are retried
- * within minutes; a schedule may fire only once a week.
+ * A failure expires after this time without a new one, because its job may no longer exist. Failing
+ * lanes are retried within minutes; a schedule may fire only once a week.
  */
 const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
   sync: 8 * dayMs,
@@ -66,7 +69,10 @@ const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
   write_ahead_log: 15 * minuteMs,
 }
 
-/** While the warehouse cannot be used, jobs repeat, and fail, within seconds: silence means that the job is gone. */
+/**
+ * While the warehouse cannot be used, jobs repeat, and fail, within seconds: silence means that the
+ * job is gone.
+ */
 const repeatsWithinMs: Ms = 2 * minuteMs
 
 export function isExpired(
@@ -78,15 +84,25 @@ export function isExpired(
   return now - lastAt > (isRepeated ? repeatsWithinMs : expiresAfterMs[job])
 }
 
-/** The stream that a failing sync job does not read; null for other jobs, and for an audit, without which it is read. */
+/**
+ * The stream that a failing sync job does not read; null for other jobs, and for an audit, without
+ * which it is read.
+ */
 export function failedStream(failure: Pick<JobFailure, 'job' | 'key'>): StreamName | null {
   const { stream, mode } = failedSync(failure)
   return mode === 'audit' ? null : stream
 }
 
 /** Whether a sync job of the stream fails: one that threw could not record it. */
-export function isStreamFailing(failing: readonly FailingJob[], project: ProjectName, stream: StreamName): boolean {
-  return failing.some(({ identity, failure }) => identity.project?.name === project && failedStream(failure) === stream)
+export function isStreamFailing(
+  failing: readonly FailingJob[],
+  project: ProjectName,
+  stream: StreamName,
+): boolean {
+  return failing.some(
+    ({ identity, failure }) =>
+      identity.project?.name === project && failedStream(failure) === stream,
+  )
 }
 
 /** The stream and the mode of a failing sync job or audit. */
@@ -95,4 +111,5 @@ export function failedSync({ job, key }: Pick<JobFailure, 'job' | 'key'>) {
   return { stream: streamNames.find((stream) => stream === named) ?? null, mode }
 }
 
-export const parseJobKind = (text: string): JobKind | null => jobKinds.find((kind) => kind === text) ?? null
+export const parseJobKind = (text: string): JobKind | null =>
+  jobKinds.find((kind) => kind === text) ?? null

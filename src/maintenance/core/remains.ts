@@ -16,7 +16,10 @@ export type Remains = {
  * `ofOthers`: its rows are of other people, or made of such: common texts are found here. `isKept`:
  * it has ids on purpose.
  */
-export type Place = Pick<Remains, 'place' | 'why' | 'command'> & { readonly ofOthers?: true; readonly isKept?: true }
+export type Place = Pick<Remains, 'place' | 'why' | 'command'> & {
+  readonly ofOthers?: true
+  readonly isKept?: true
+}
 
 /**
  * `whole`: all of a cell, or of a text within its JSON. `longer`: it is a part of a longer word.
@@ -38,7 +41,8 @@ export function createTally(pieces: readonly Piece[]) {
   const inTables = new Set<number>()
   const kept = new Set<number>()
   const common = new Set<number>()
-  const valuesOf = (numbers: Iterable<number>) => new Set([...numbers].flatMap((n) => pieces[n]?.value ?? []))
+  const valuesOf = (numbers: Iterable<number>) =>
+    new Set([...numbers].flatMap((n) => pieces[n]?.value ?? []))
   const others = (without: ReadonlySet<number>) => [...pieces.keys()].filter((n) => !without.has(n))
   return {
     /** True: the piece is common, so that it need not be found again. */

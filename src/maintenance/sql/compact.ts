@@ -39,9 +39,13 @@ async function emptyLog(db: Db): Promise<boolean> {
 type TableFiles = { readonly name: string; readonly bytes: number; readonly file: number }
 
 /** Of these tables, as far as they exist. */
-export async function compactPostgres(db: Db, tables: readonly string[]): Promise<readonly Remains[]> {
+export async function compactPostgres(
+  db: Db,
+  tables: readonly string[],
+): Promise<readonly Remains[]> {
   const older = await listTransactions(db)
-  const areEnded = () => listTransactions(db).then((open) => !older.some((one) => open.includes(one)))
+  const areEnded = () =>
+    listTransactions(db).then((open) => !older.some((one) => open.includes(one)))
   await until(areEnded)
   const before = await readFiles(db, tables)
   for (const { name, bytes } of before) if (bytes <= maxQuickTableBytes) await rewrite(db, name)
@@ -51,16 +55,26 @@ export async function compactPostgres(db: Db, tables: readonly string[]): Promis
   for (const { name } of before) await succeeds(() => sql`analyze ${sql.table(name)}`.execute(db))
   for (const { name } of before) await forgetStatistics(db, name)
   const isSeen = !(await areEnded())
-  return isSeen ? [filesOf(before, seenWhy)] : unwritten.length > 0 ? [filesOf(unwritten, unwrittenWhy)] : []
+  return isSeen
+    ? [filesOf(before, seenWhy)]
+    : unwritten.length > 0
+      ? [filesOf(unwritten, unwrittenWhy)]
+      : []
 }
 
-const seenWhy = 'deleted rows: a transaction that began before the erasure may still see them; end it first'
+const seenWhy =
+  'deleted rows: a transaction that began before the erasure may still see them; end it first'
 const unwrittenWhy = 'deleted rows, until the tables are written anew; others wait for that'
 
 function filesOf(tables: readonly TableFiles[], why: string): Remains {
   const names = tables.map(({ name }) => name).join(', ')
   const bytes = tables.reduce((sum, table) => sum + table.bytes, 0)
-  return { place: `files of ${names} (${formatBytes(bytes)})`, values: null, why, command: `vacuum full ${names}` }
+  return {
+    place: `files of ${names} (${formatBytes(bytes)})`,
+    values: null,
+    why,
+    command: `vacuum full ${names}`,
+  }
 }
 
 /** With indexes and long values. `file`: another number after each rewriting. */
@@ -111,13 +125,19 @@ const emptyValues: readonly (readonly [type: RegExp, value: string])[] = [
 async function forgetStatistics(db: Db, table: string): Promise<void> {
   const { rows: filled } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)
   const { rows: known } = await sql`
-    select 1 from pg_stats where schemaname = current_schema() and tablename = ${table} limit 1`.execute(db)
+    select 1 from pg_stats where schemaname = current_schema() and tablename = ${table} limit 1`.execute(
+    db,
+  )
   if (filled.length > 0 || known.length === 0) return
   const { rows: columns } = await sql<{ name: string; type: string }>`
     select attname as name, format_type(atttypid, null) as type from pg_attribute
-    where attrelid = to_regclass(${table}) and attnotnull and attnum > 0 and not attisdropped`.execute(db)
+    where attrelid = to_regclass(${table}) and attnotnull and attnum > 0 and not attisdropped`.execute(
+    db,
+  )
   const names = columns.map(({ name }) => sql.ref(name))
-  const values = columns.map(({ type }) => emptyValues.find(([pattern]) => pattern.test(type))?.[1] ?? "''")
+  const values = columns.map(
+    ({ type }) => emptyValues.find(([pattern]) => pattern.test(type))?.[1] ?? "''",
+  )
   await succeeds(() =>
     db.transaction().execute(async (trx) => {
       await sql`insert into ${sql.table(table)} (${sql.join(names)}) values (${sql.raw(values.join(', '))})`.execute(
@@ -141,7 +161,11 @@ async function succeeds(work: () => Promise<unknown>): Promise<boolean> {
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<boolean> {
-  for (const deadline = performance.now() + maxWaitMs; performance.now() < deadline; await delay(100))
+  for (
+    const deadline = performance.now() + maxWaitMs;
+    performance.now() < deadline;
+    await delay(100)
+  )
     if (await isSo()) return true
   return isSo()
 }

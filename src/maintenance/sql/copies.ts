@@ -9,7 +9,9 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 /** In words, for people. */
 export async function listCopies(db: Db): Promise<readonly string[]> {
   const count = async (from: string) => {
-    const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.raw(from)}`.execute(db)
+    const { rows } = await sql<{
+      count: number
+    }>`select count(*) as count from ${sql.raw(from)}`.execute(db)
     return Number(rows[0]?.count ?? 0)
   }
   const replicas = await count(`pg_stat_replication`)
@@ -21,11 +23,17 @@ export async function listCopies(db: Db): Promise<readonly string[]> {
     'old rows of its catalog: a superuser removes them by `vacuum full pg_statistic, pg_statistic_ext_data`',
     ...(archives > 0 ? ['the archive of that log, which archive_mode fills'] : []),
     ...(replicas > 0
-      ? [`${pluralize(replicas, 'connected replica')}: it has the same rows and files within moments`]
+      ? [
+          `${pluralize(replicas, 'connected replica')}: it has the same rows and files within moments`,
+        ]
       : []),
-    ...(slots > 0 ? [`that log for longer: ${pluralize(slots, 'replication slot')} that nobody reads`] : []),
+    ...(slots > 0
+      ? [`that log for longer: ${pluralize(slots, 'replication slot')} that nobody reads`]
+      : []),
     ...(publications > 0
-      ? [`subscribers of ${pluralize(publications, 'publication')}: their tables follow, their statistics do not`]
+      ? [
+          `subscribers of ${pluralize(publications, 'publication')}: their tables follow, their statistics do not`,
+        ]
       : []),
   ]
 }

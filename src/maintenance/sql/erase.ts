@@ -1,6 +1,7 @@
 /**
- * Erases a visitor: their rows in the mirror, their conversations, calls, facts and searched words, and the words of their
- * write-backs. The ids stay in `erased_ids`, so that the database itself stores no row of them again, whatever a sync reads.
+ * Erases a visitor: their rows in the mirror, their conversations, calls, facts and searched words,
+ * and the words of their write-backs. The ids stay in `erased_ids`, so that the database itself
+ * stores no row of them again, whatever a sync reads.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
@@ -45,7 +46,9 @@ async function findIds(context: ProjectDb, erasure: Erasure): Promise<Ids> {
     const naming = (erasedTables[table] ?? []).filter((id) => id.list !== list)
     for (const id of naming) await find(id.list)
     const { rows } = await sql<{ id: string }>`select id from ${sql.table(table)}
-      where project_id = ${project} and (${hasAnyId(context, table, naming, erasure, found)})`.execute(db)
+      where project_id = ${project} and (${hasAnyId(context, table, naming, erasure, found)})`.execute(
+      db,
+    )
     found[list] = rows.map(({ id }) => id)
   }
   for (const list of listStreamNames) await find(list)
@@ -69,7 +72,8 @@ function hasAnyId(
   const lists: RawBuilder<unknown>[] = []
   const inIds = (list: ListStreamName, isLowered: boolean) => {
     const values = of[list] ?? []
-    const number = lists.push(inList(kind, isLowered ? values.map((id) => id.toLowerCase()) : values)) - 1
+    const number =
+      lists.push(inList(kind, isLowered ? values.map((id) => id.toLowerCase()) : values)) - 1
     return `${mark}${number}${mark}`
   }
   const parts = namesAny(kind, ids, { row: table, setting }, inIds).split(mark)
@@ -92,7 +96,10 @@ function partsOf(context: ProjectDb, ids: Ids, erasure: Erasure): readonly Part[
   const part = (table: string, column: string, some: readonly string[]) => {
     return { table, where: sql`${sql.ref(column)} ${inList(kind, some)}` }
   }
-  const anyMention = (table: string, column: string) => ({ table, where: mentionsAny(sql.ref(column), all) })
+  const anyMention = (table: string, column: string) => ({
+    table,
+    where: mentionsAny(sql.ref(column), all),
+  })
   return [
     ...Object.entries(erasedTables).map(([table, named]) => {
       // The ids of a list's rows have been found by the others.
@@ -118,10 +125,15 @@ function mentionsAny(text: RawBuilder<unknown>, ids: readonly string[]): RawBuil
 /** The numbers of an audit stay, without what differed. */
 async function eraseAuditDifferences({ db, project }: ProjectDb, ids: Ids): Promise<void> {
   const mentioned = mentionsAny(sql`cast(differences as text)`, Object.values(ids).flat())
-  await sql`update sync_audits set differences = null where project_id = ${project} and (${mentioned})`.execute(db)
+  await sql`update sync_audits set differences = null where project_id = ${project} and (${mentioned})`.execute(
+    db,
+  )
 }
 
-function writebacksOf({ kind, project }: ProjectDb, { visitors, conversations }: Ids): RawBuilder<unknown> {
+function writebacksOf(
+  { kind, project }: ProjectDb,
+  { visitors, conversations }: Ids,
+): RawBuilder<unknown> {
   const lane = (target: string) => (id: string) => `${target}/${id.toLowerCase()}`
   const lanes = [...visitors.map(lane('visitor')), ...conversations.map(lane('conversation'))]
   return sql`project_id = ${project} and lane ${inList(kind, lanes)}`
@@ -135,7 +147,9 @@ async function countRows(context: ProjectDb, ids: Ids, erasure: Erasure): Promis
     { table: 'writebacks', where: writebacksOf(context, ids) },
   ]) {
     const { rows } = await sql<{ rows: number }>`
-      select count(*) as rows from ${sql.table(table)} where project_id = ${project} and (${where})`.execute(db)
+      select count(*) as rows from ${sql.table(table)} where project_id = ${project} and (${where})`.execute(
+      db,
+    )
     const found = Number(rows[0]?.rows ?? 0)
     if (found > 0) counted[table] = found
   }
@@ -149,7 +163,11 @@ async function countRows(context: ProjectDb, ids: Ids, erasure: Erasure): Promis
 }
 
 /** `values`: what is to be looked for afterwards. `tables`: those that had rows with them. */
-export type Erased = { readonly rows: ErasedRows; readonly values: ErasedValues; readonly tables: readonly string[] }
+export type Erased = {
+  readonly rows: ErasedRows
+  readonly values: ErasedValues
+  readonly tables: readonly string[]
+}
 
 /** Recorded in the audit log, without who it was. */
 export async function erase(context: ProjectDb, erasure: Erasure, by: string): Promise<Erased> {
@@ -163,28 +181,49 @@ export async function erase(context: ProjectDb, erasure: Erasure, by: string): P
     const rows = await countRows(trx, ids, erasure)
     await rejectInFlight(trx, ids)
     const values = await collectValues(trx, ids, erasure)
-    const all = new Set(Object.values(ids).flatMap((some) => some.map((id: string) => id.toLowerCase())))
+    const all = new Set(
+      Object.values(ids).flatMap((some) => some.map((id: string) => id.toLowerCase())),
+    )
     await sql`
       insert into erased_ids (project_id, id) select ${trx.typed('text', trx.project)}, listed.value
-      from ${listParameter(kind, [...all])} as listed where true on conflict do nothing`.execute(trx.db)
+      from ${listParameter(kind, [...all])} as listed where true on conflict do nothing`.execute(
+      trx.db,
+    )
     await createOutbox(trx).erase(writebacksOf(trx, ids), by)
     await removeSearchEntries(trx, ids.conversations)
     const parts = partsOf(trx, ids, erasure)
     for (const { table, where } of parts)
-      await sql`delete from ${sql.table(table)} where project_id = ${trx.project} and (${where})`.execute(trx.db)
+      await sql`delete from ${sql.table(table)} where project_id = ${trx.project} and (${where})`.execute(
+        trx.db,
+      )
     await eraseAuditDifferences(trx, ids)
     const count = Object.values(rows).reduce((sum, some) => sum + some, 0)
     const event = { action: 'visitor_erased', subject: null, count, detail: 'by the command line' }
-    await appendEvent(trx.db, { project: trx.project, person: by, role: 'approver', ...event }, trx.clock())
-    return { rows, values, tables: [...new Set([...parts.map(({ table }) => table), ...changedTables])] }
+    await appendEvent(
+      trx.db,
+      { project: trx.project, person: by, role: 'approver', ...event },
+      trx.clock(),
+    )
+    return {
+      rows,
+      values,
+      tables: [...new Set([...parts.map(({ table }) => table), ...changedTables])],
+    }
   })
   // Until its parts are merged, the index still has the words of deleted entries.
-  if (kind === 'sqlite') await sql`insert into search_words (search_words) values ('optimize')`.execute(db)
+  if (kind === 'sqlite')
+    await sql`insert into search_words (search_words) values ('optimize')`.execute(db)
   return erased
 }
 
 /** Beside the parts. */
-const changedTables = ['writebacks', 'writeback_events', 'search_words', 'search_conversations', 'sync_audits']
+const changedTables = [
+  'writebacks',
+  'writeback_events',
+  'search_words',
+  'search_conversations',
+  'sync_audits',
+]
 
 /** So many conversations are read at once. */
 const conversationsPerRead = 20
@@ -202,22 +241,29 @@ async function collectValues(trx: ProjectDb, ids: Ids, erasure: Erasure): Promis
   await read('visitors', sql`id ${inList(kind, ids.visitors)}`)
   for (const batch of batchesOf(ids.conversations, conversationsPerRead))
     await read('message_rows', sql`conversation_id ${inList(kind, batch)}`)
-  const isMirrored = ({ table }: Part) => table in erasedTables && table !== 'visitors' && table !== 'message_rows'
-  for (const { table, where } of partsOf(trx, ids, erasure).filter(isMirrored)) await read(table, where)
+  const isMirrored = ({ table }: Part) =>
+    table in erasedTables && table !== 'visitors' && table !== 'message_rows'
+  for (const { table, where } of partsOf(trx, ids, erasure).filter(isMirrored))
+    await read(table, where)
   await read('writebacks', writebacksOf(trx, ids))
   return collector.result()
 }
 
 /**
- * Rows that a sync is storing now would otherwise be committed after they were looked for. Enables the triggers that refuse what was
- * erased. SQLite has one writer, and its triggers are always enabled.
+ * Rows that a sync is storing now would otherwise be committed after they were looked for. Enables
+ * the triggers that refuse what was erased. SQLite has one writer, and its triggers are always
+ * enabled.
  */
 async function waitForWriters({ db, kind }: ProjectDb): Promise<void> {
   if (kind === 'sqlite') return
-  const locked = sql.join([...Object.keys(erasedTables), 'writebacks'].map((table) => sql.table(table)))
+  const locked = sql.join(
+    [...Object.keys(erasedTables), 'writebacks'].map((table) => sql.table(table)),
+  )
   await sql`lock table ${locked} in share row exclusive mode`.execute(db)
   for (const table of Object.keys(erasedTables))
-    await sql`alter table ${sql.table(table)} enable trigger ${sql.ref(`${table}_erased`)}`.execute(db)
+    await sql`alter table ${sql.table(table)} enable trigger ${sql.ref(`${table}_erased`)}`.execute(
+      db,
+    )
 }
 
 async function rejectInFlight(trx: ProjectDb, ids: Ids): Promise<void> {

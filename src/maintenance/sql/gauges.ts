@@ -1,6 +1,13 @@
-/** The health of every mirror in numbers, measured while a worker runs, and the state of each stream: what is left to read. */
+/**
+ * The health of every mirror in numbers, measured while a worker runs, and the state of each
+ * stream: what is left to read.
+ */
 import { sql } from 'kysely'
-import { type ChildStreamName, isChildStream, type StreamName } from '../../../schema/stream-specs.ts'
+import {
+  type ChildStreamName,
+  isChildStream,
+  type StreamName,
+} from '../../../schema/stream-specs.ts'
 import type { StreamReport } from '../../mirror/mirror.ts'
 import { countAllPending } from '../../mirror/sql/pending-children.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
@@ -41,8 +48,16 @@ type StreamHealth = {
   readonly isSkipped: boolean
 }
 
-/** Of a project that has never been synced. Streams that have never been synced, or have nothing pending, are missing. */
-export const noSyncState: ProjectSyncState = { streams: new Map(), pendingChildren: new Map(), gaps: 0, writebacks: {} }
+/**
+ * Of a project that has never been synced. Streams that have never been synced, or have nothing
+ * pending, are missing.
+ */
+export const noSyncState: ProjectSyncState = {
+  streams: new Map(),
+  pendingChildren: new Map(),
+  gaps: 0,
+  writebacks: {},
+}
 
 type ProjectSyncState = ProjectCounts & {
   readonly streams: StreamSyncStates
@@ -56,20 +71,27 @@ type StreamSyncStates = ReadonlyMap<
 >
 
 /** Every project that has been synced or has write-backs. */
-export async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, ProjectSyncState>> {
+export async function readProjectStates(
+  db: Db,
+  now: EpochMs,
+): Promise<Map<string, ProjectSyncState>> {
   const pending = await countAllPending(db, now)
   const gaps = await sql<{ project: ProjectId; count: number }>`
     select project_id as project, count(*) as count from sync_gaps
     where resolved_at is null group by project_id`.execute(db)
   const queue = await sql<{ project: ProjectId; status: string; count: number }>`
-    select project_id as project, status, count(*) as count from writebacks group by project_id, status`.execute(db)
+    select project_id as project, status, count(*) as count from writebacks group by project_id, status`.execute(
+    db,
+  )
   const writebacks = Map.groupBy(queue.rows, ({ project }) => project)
   const states = await readStreamStates(db)
   const stateOf = (project: ProjectId): ProjectSyncState => ({
     streams: states.get(project) ?? noSyncState.streams,
     pendingChildren: pending.get(project) ?? noSyncState.pendingChildren,
     gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
-    writebacks: Object.fromEntries((writebacks.get(project) ?? []).map(({ status, count }) => [status, count])),
+    writebacks: Object.fromEntries(
+      (writebacks.get(project) ?? []).map(({ status, count }) => [status, count]),
+    ),
   })
   const projects = new Set([...states.keys(), ...pending.keys(), ...writebacks.keys()])
   return new Map([...projects].map((project) => [project, stateOf(project)]))
@@ -79,33 +101,52 @@ export async function readStreamStates(db: Db): Promise<ReadonlyMap<string, Stre
   const rows = await db.selectFrom('sync_streams').selectAll().execute()
   const toState = ({ stream, synced_at, failed, skipped }: (typeof rows)[number]) => {
     const at = synced_at === null ? null : Date.parse(synced_at)
-    return [stream as StreamName, { at, failed: failed !== null, skipped: skipped !== null }] as const
+    return [
+      stream as StreamName,
+      { at, failed: failed !== null, skipped: skipped !== null },
+    ] as const
   }
   const byProject = Map.groupBy(rows, (row) => row.project_id)
-  return new Map([...byProject].map(([project, ofProject]) => [project, new Map(ofProject.map(toState))]))
+  return new Map(
+    [...byProject].map(([project, ofProject]) => [project, new Map(ofProject.map(toState))]),
+  )
 }
 
 /** Child streams that have pending children, by project. */
 export async function listAllPendingStreams(db: Db, now: EpochMs) {
-  return new Map([...(await countAllPending(db, now))].map(([project, counts]) => [project, [...counts.keys()]]))
+  return new Map(
+    [...(await countAllPending(db, now))].map(([project, counts]) => [project, [...counts.keys()]]),
+  )
 }
 
-/** Nothing of these streams is left to read. A stream that was skipped for lack of a scope stays as it is. */
-export async function markSynced(db: Db, project: ProjectId, streams: readonly StreamName[], now: EpochMs) {
+/**
+ * Nothing of these streams is left to read. A stream that was skipped for lack of a scope stays as
+ * it is.
+ */
+export async function markSynced(
+  db: Db,
+  project: ProjectId,
+  streams: readonly StreamName[],
+  now: EpochMs,
+) {
   if (streams.length === 0) return
   const state = { synced_at: toTimestamp(now), failed: null, failed_since: null }
   await db
     .insertInto('sync_streams')
     .values(streams.map((stream) => ({ project_id: project, stream, skipped: null, ...state })))
     .onConflict((conflict) =>
-      conflict.columns(['project_id', 'stream']).doUpdateSet(state).where('sync_streams.skipped', 'is', null),
+      conflict
+        .columns(['project_id', 'stream'])
+        .doUpdateSet(state)
+        .where('sync_streams.skipped', 'is', null),
     )
     .execute()
 }
 
 /**
- * `ran`: when a reconcile and an audit of a stream (`stream/mode`) last began, without those that did not get to their end.
- * `oldestIdleAt`: when the oldest run without changes ended, as housekeeping deletes such runs after a while.
+ * `ran`: when a reconcile and an audit of a stream (`stream/mode`) last began, without those that
+ * did not get to their end. `oldestIdleAt`: when the oldest run without changes ended, as
+ * housekeeping deletes such runs after a while.
  */
 export type ProjectRuns = {
   readonly firstAt: EpochMs
@@ -121,22 +162,31 @@ export async function readRuns(db: Db, since: EpochMs): Promise<ReadonlyMap<stri
     from sync_runs group by project_id`.execute(db)
   const runs = await sql<{ project: ProjectId; at: string; outcome: string; streams: string }>`
     select project_id as project, started_at as at, outcome, streams from sync_runs
-    where mode in ('reconcile', 'full') and outcome <> 'failed' and started_at >= ${from} order by id`.execute(db)
+    where mode in ('reconcile', 'full') and outcome <> 'failed' and started_at >= ${from} order by id`.execute(
+    db,
+  )
   const audits = await sql<{ project: ProjectId; at: string; stream: string }>`
     select project_id as project, finished_at as at, stream from sync_audits
     where finished_at >= ${from} order by id`.execute(db)
-  // What an interrupted reconcile has left of a child stream is pending; a list has to be reconciled to its end.
+  // What an interrupted reconcile has left of a child stream is pending; a list has to be
+  // reconciled to its end.
   const reconciles = runs.rows.flatMap(({ project, at, outcome, streams }) =>
     (JSON.parse(streams) as readonly Pick<StreamReport, 'stream'>[])
       .filter(({ stream }) => outcome !== 'interrupted' || isChildStream(stream))
       .map(({ stream }) => ({ project, at, key: `${stream}/reconcile` })),
   )
-  const all = [...reconciles, ...audits.rows.map(({ stream, ...audit }) => ({ ...audit, key: `${stream}/audit` }))]
+  const all = [
+    ...reconciles,
+    ...audits.rows.map(({ stream, ...audit }) => ({ ...audit, key: `${stream}/audit` })),
+  ]
   const byProject = Map.groupBy(all, ({ project }) => project)
   return new Map(
     projects.rows.map(({ project, first, idle }) => {
       const ran = new Map(byProject.get(project)?.map(({ key, at }) => [key, Date.parse(at)]))
-      return [project, { firstAt: Date.parse(first), oldestIdleAt: idle === null ? null : Date.parse(idle), ran }]
+      return [
+        project,
+        { firstAt: Date.parse(first), oldestIdleAt: idle === null ? null : Date.parse(idle), ran },
+      ]
     }),
   )
 }

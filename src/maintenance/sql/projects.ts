@@ -7,18 +7,30 @@ import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 
 /** `keyFingerprint`: of the key that the service denied. */
-type ProjectPause = { readonly until: EpochMs; readonly keyFingerprint: string; readonly why: string }
+type ProjectPause = {
+  readonly until: EpochMs
+  readonly keyFingerprint: string
+  readonly why: string
+}
 
 /** `null` ends the pause. */
 export function setPause(db: Db, project: ProjectId, pause: ProjectPause | null): Promise<void> {
   const { until = null, keyFingerprint = null, why = null } = pause ?? {}
-  return updateProject(db, project, { paused_until: until, paused_key: keyFingerprint, paused_why: why })
+  return updateProject(db, project, {
+    paused_until: until,
+    paused_key: keyFingerprint,
+    paused_why: why,
+  })
 }
 
 export async function readPause(db: Db, project: ProjectId): Promise<ProjectPause | null> {
   const row = await readProject(db, project)
   if (row?.paused_until == null) return null
-  return { until: row.paused_until, keyFingerprint: row.paused_key ?? '', why: row.paused_why ?? '' }
+  return {
+    until: row.paused_until,
+    keyFingerprint: row.paused_key ?? '',
+    why: row.paused_why ?? '',
+  }
 }
 
 export async function listPaused(db: Db, now: EpochMs): Promise<ReadonlySet<string>> {
@@ -27,11 +39,19 @@ export async function listPaused(db: Db, now: EpochMs): Promise<ReadonlySet<stri
   return new Set(rows.map(({ id }) => id))
 }
 
-export function recordBudgetLoss(db: Db, project: ProjectId, why: string, at: EpochMs): Promise<void> {
+export function recordBudgetLoss(
+  db: Db,
+  project: ProjectId,
+  why: string,
+  at: EpochMs,
+): Promise<void> {
   return updateProject(db, project, { budget_lost_at: at, budget_lost_why: why })
 }
 
-/** Projects that have unsettled write-backs, or a cancellation that has not reached all of its write-backs. */
+/**
+ * Projects that have unsettled write-backs, or a cancellation that has not reached all of its
+ * write-backs.
+ */
 export async function listWithWritebacks(db: Db): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ project: ProjectId }>`
     select distinct project_id as project from writebacks where status in ('queued','sending')
@@ -41,10 +61,18 @@ export async function listWithWritebacks(db: Db): Promise<ReadonlySet<string>> {
 }
 
 function readProject(db: Db, project: ProjectId) {
-  return db.selectFrom('sync_projects').selectAll().where('project_id', '=', project).executeTakeFirst()
+  return db
+    .selectFrom('sync_projects')
+    .selectAll()
+    .where('project_id', '=', project)
+    .executeTakeFirst()
 }
 
-async function updateProject(db: Db, project: ProjectId, state: Partial<DatabaseSchema['sync_projects']>) {
+async function updateProject(
+  db: Db,
+  project: ProjectId,
+  state: Partial<DatabaseSchema['sync_projects']>,
+) {
   await db
     .insertInto('sync_projects')
     .values({ project_id: project, ...state })
@@ -52,21 +80,30 @@ async function updateProject(db: Db, project: ProjectId, state: Partial<Database
     .execute()
 }
 
-/** Whether the project is paused, whether sending is held, or stopped by a person (`resumeBy`: what goes on), and when its request budget was last lost. */
+/**
+ * Whether the project is paused, whether sending is held, or stopped by a person (`resumeBy`: what
+ * goes on), and when its request budget was last lost.
+ */
 export async function readProjectIncidents(db: Db, project: ProjectId, now: EpochMs) {
   const row = await readProject(db, project)
   const until = row?.paused_until ?? 0
   const lostAt = row?.budget_lost_at ?? null
-  const [stop, { held }] = [await readSendingStop({ db, project }), await readSends({ db, project })]
+  const [stop, { held }] = [
+    await readSendingStop({ db, project }),
+    await readSends({ db, project }),
+  ]
   return {
     paused: until > now ? { until: toTimestamp(until), why: row?.paused_why ?? '' } : null,
-    held: held !== null ? { ...held, resumeBy: '--restored' } : stop && { ...stop, resumeBy: '--all' },
+    held:
+      held !== null ? { ...held, resumeBy: '--restored' } : stop && { ...stop, resumeBy: '--all' },
     lost: lostAt === null ? null : { at: toTimestamp(lostAt), why: row?.budget_lost_why ?? '' },
   }
 }
 
 /** The projects that anything has been read of; `timeZone` null: they have no facts yet. */
-export async function listMirroredProjects(db: Db): Promise<readonly { id: string; timeZone: string | null }[]> {
+export async function listMirroredProjects(
+  db: Db,
+): Promise<readonly { id: string; timeZone: string | null }[]> {
   const { rows } = await sql<{ id: string; timeZone: string | null }>`
     select found.project_id as id, nullif(facts_state.time_zone, '') as "timeZone"
     from (select distinct project_id from sync_streams) as found

@@ -1,4 +1,7 @@
-/** Deletes what has been kept long enough, some rows at a time, so that other work goes on in between. */
+/**
+ * Deletes what has been kept long enough, some rows at a time, so that other work goes on in
+ * between.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Retention } from '../../config/fields.ts'
@@ -6,13 +9,23 @@ import { readCursor, writeCursors } from '../../mirror/sql/sync-state.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { deleteBudgetHistory } from '../../service/sql/request-counts.ts'
 import type { ProjectId } from '../../values/project.ts'
-import { daySeconds, type EpochMs, type EpochSeconds, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
+import {
+  daySeconds,
+  type EpochMs,
+  type EpochSeconds,
+  parseTime,
+  rfc3339,
+  toTimestamp,
+} from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { createProjectDb, type ProjectDb } from '../../warehouse/project-db.ts'
 
 const rowsPerStep = 1000
 
-/** `until`: by `performance.now()`; the next time continues. Returns how many rows of each kind were deleted or shortened. */
+/**
+ * `until`: by `performance.now()`; the next time continues. Returns how many rows of each kind were
+ * deleted or shortened.
+ */
 export async function deleteExpired(
   db: Db,
   kind: DatabaseKind,
@@ -23,7 +36,10 @@ export async function deleteExpired(
     const ms = retention[kept]
     return ms === null ? null : toTimestamp(now - ms)
   }
-  const repeat = async (kept: keyof Retention, step: (before: string) => Promise<number>): Promise<number> => {
+  const repeat = async (
+    kept: keyof Retention,
+    step: (before: string) => Promise<number>,
+  ): Promise<number> => {
     const limit = before(kept)
     if (limit === null) return 0
     for (let total = 0; ; ) {
@@ -78,21 +94,30 @@ const recordRetentionMs = {
 
 /** Deletes what the program keeps for itself. No row refers to a run that changed nothing. */
 export async function deleteOldRecords(db: Db, now: EpochMs) {
-  const before = (kept: keyof typeof recordRetentionMs) => toTimestamp(now - recordRetentionMs[kept])
+  const before = (kept: keyof typeof recordRetentionMs) =>
+    toTimestamp(now - recordRetentionMs[kept])
   const { numAffectedRows: runs } = await sql`
     delete from sync_runs
-    where finished_at < ${before('idleRuns')} and rows_changed = 0 and strings_escaped = 0`.execute(db)
+    where finished_at < ${before('idleRuns')} and rows_changed = 0 and strings_escaped = 0`.execute(
+    db,
+  )
   await sql`delete from sync_audits where finished_at < ${before('audits')}`.execute(db)
   await deleteBudgetHistory(db, now - recordRetentionMs.budget)
   return { runsDeleted: Number(runs) }
 }
 
-async function joinOfAllProjects(db: Db, kind: DatabaseKind, limit: string | null, until: number): Promise<number> {
+async function joinOfAllProjects(
+  db: Db,
+  kind: DatabaseKind,
+  limit: string | null,
+  until: number,
+): Promise<number> {
   if (limit === null) return 0
   const { rows } = await sql<{ project: ProjectId }>`
     select project_id as project from sync_streams where stream = 'availability'`.execute(db)
   let joined = 0
-  for (const { project } of rows) joined += await joinSnapshots(createProjectDb(db, kind, project), limit, until)
+  for (const { project } of rows)
+    joined += await joinSnapshots(createProjectDb(db, kind, project), limit, until)
   return joined
 }
 
@@ -103,9 +128,9 @@ const quarterSeconds = 900
 const maxDistanceSeconds = 90
 
 /**
- * Joins equal snapshots of availability: one row stands for those of a quarter of an hour that follow each other at once. No
- * time zone divides a quarter of an hour, so facts derived from the rows stay the same. Of those before `limit` (RFC 3339). Returns how many rows
- * fewer there are.
+ * Joins equal snapshots of availability: one row stands for those of a quarter of an hour that
+ * follow each other at once. No time zone divides a quarter of an hour, so facts derived from the
+ * rows stay the same. Of those before `limit` (RFC 3339). Returns how many rows fewer there are.
  */
 async function joinSnapshots(context: ProjectDb, limit: string, until: number): Promise<number> {
   const end = quarterOf(parseTime(limit) ?? 0)
@@ -118,7 +143,10 @@ async function joinSnapshots(context: ProjectDb, limit: string, until: number): 
     const groups = groupEqual(rows.filter(({ at }) => at < to))
     await context.db.transaction().execute(async (db) => {
       for (const group of groups) joined += await joinGroup({ ...context, db }, group)
-      await writeCursors({ ...context, db }, { [cursorName]: rfc3339(Math.max(to, from + quarterSeconds)) })
+      await writeCursors(
+        { ...context, db },
+        { [cursorName]: rfc3339(Math.max(to, from + quarterSeconds)) },
+      )
     })
   }
 }
@@ -129,8 +157,17 @@ function quarterOf(at: EpochSeconds): EpochSeconds {
 
 type Snapshot = Awaited<ReturnType<typeof readSnapshots>>[number]
 
-async function readSnapshots({ db, project, typed }: ProjectDb, from: EpochSeconds, to: EpochSeconds) {
-  const { rows } = await sql<{ at: string; until: string | null; count: number | null; raw: string }>`
+async function readSnapshots(
+  { db, project, typed }: ProjectDb,
+  from: EpochSeconds,
+  to: EpochSeconds,
+) {
+  const { rows } = await sql<{
+    at: string
+    until: string | null
+    count: number | null
+    raw: string
+  }>`
     select taken_at as at, same_until as until, same_count as count, cast(raw as text) as raw from availability_snapshots
     where project_id = ${project} and taken_at >= ${typed('time', rfc3339(from))} and taken_at < ${typed('time', rfc3339(to))}
     order by taken_at limit ${sql.lit(snapshotsPerStep)}`.execute(db)
@@ -151,7 +188,10 @@ function groupEqual(rows: readonly Snapshot[]): Snapshot[][] {
   return groups
 }
 
-async function joinGroup({ db, project, typed }: ProjectDb, group: readonly Snapshot[]): Promise<number> {
+async function joinGroup(
+  { db, project, typed }: ProjectDb,
+  group: readonly Snapshot[],
+): Promise<number> {
   const [first, last] = [group[0], group.at(-1)]
   if (first === undefined || last === undefined || first === last) return 0
   const [at, to] = [typed('time', rfc3339(first.at)), typed('time', rfc3339(last.until))]

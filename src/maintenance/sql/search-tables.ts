@@ -8,12 +8,24 @@ import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import { searchIndexTable } from '../../../schema/console-tables.ts'
 import { mirrorTables } from '../../../schema/mirror-tables.ts'
 import { tables as ownTables } from '../../../schema/tables.ts'
-import type { ConnectionPool, Db, DbConnection, ValueList } from '../../warehouse/connection-pool.ts'
+import type {
+  ConnectionPool,
+  Db,
+  DbConnection,
+  ValueList,
+} from '../../warehouse/connection-pool.ts'
 import { quoteName } from '../../warehouse/dialect.ts'
 import { cursorReader } from '../../warehouse/postgres-cursor.ts'
 import { createFinder } from '../core/byte-finder.ts'
 import type { ErasedValue } from '../core/erased-values.ts'
-import { createTally, type Match, type Piece, type Place, piecesOf, type Remains } from '../core/remains.ts'
+import {
+  createTally,
+  type Match,
+  type Piece,
+  type Place,
+  piecesOf,
+  type Remains,
+} from '../core/remains.ts'
 
 /** A place that could not be looked through. */
 export type Unread = { readonly place: string; readonly why: string }
@@ -47,14 +59,17 @@ export async function searchTables(
   const unread: Unread[] = []
   const listed = await (pool.kind === 'sqlite' ? listSqliteTables(db) : listPostgresTables(db))
   for (const table of listed) {
-    const why = table.isReadable ? await searchTable(pool, table, tally, scan) : 'the role may not read it'
+    const why = table.isReadable
+      ? await searchTable(pool, table, tally, scan)
+      : 'the role may not read it'
     if (why !== null) unread.push({ place: table.name, why })
   }
   for (const { name, text, what } of await listDefinitions(db, pool.kind)) {
     const place = placeOfDefinition(name, what)
     scan([[text]], 0, (piece, match) => tally.add(place, piece, match))
   }
-  const inStatistics = pool.kind === 'postgres' ? await searchStatistics(db, tally.notInTables()) : []
+  const inStatistics =
+    pool.kind === 'postgres' ? await searchStatistics(db, tally.notInTables()) : []
   return {
     tables: listed.length,
     remains: [...tally.remains(), ...inStatistics],
@@ -68,7 +83,12 @@ export async function searchTables(
  * Null: it was read. A table that fails, or is dropped meanwhile, does not keep the others from
  * being read.
  */
-async function searchTable(pool: ConnectionPool, table: Table, tally: ReturnType<typeof createTally>, scan: Scan) {
+async function searchTable(
+  pool: ConnectionPool,
+  table: Table,
+  tally: ReturnType<typeof createTally>,
+  scan: Scan,
+) {
   const connection = await pool.acquire()
   const places = table.columns.map((column) => placeOf(table, column))
   try {
@@ -78,18 +98,28 @@ async function searchTable(pool: ConnectionPool, table: Table, tally: ReturnType
       }
     return null
   } catch (error) {
-    return error instanceof Error && 'code' in error ? `the database cannot read it (${error.code})` : String(error)
+    return error instanceof Error && 'code' in error
+      ? `the database cannot read it (${error.code})`
+      : String(error)
   } finally {
     const failed = await connection.run('rollback', []).catch(() => null)
     connection.release(failed === null)
   }
 }
 
-async function* readTable(connection: DbConnection, { name, columns }: Table): AsyncGenerator<readonly ValueList[]> {
+async function* readTable(
+  connection: DbConnection,
+  { name, columns }: Table,
+): AsyncGenerator<readonly ValueList[]> {
   const text = `select ${columns.map(quoteName).join(', ')} from ${quoteName(name)}`
   const { local } = connection
-  await connection.run(local === undefined ? 'begin isolation level repeatable read, read only' : 'begin', [])
-  yield* local === undefined ? cursorReader(connection)(text, [], columns) : local.readBatches(text, [])
+  await connection.run(
+    local === undefined ? 'begin isolation level repeatable read, read only' : 'begin',
+    [],
+  )
+  yield* local === undefined
+    ? cursorReader(connection)(text, [], columns)
+    : local.readBatches(text, [])
 }
 
 type OnMatch = (piece: number, match: Match) => boolean
@@ -126,7 +156,9 @@ function toBytes(cells: readonly unknown[]): Buffer {
   if (!cells.some((cell) => typeof cell === 'object' && cell !== null))
     return Buffer.from(cells.map((cell) => (typeof cell === 'string' ? cell : '')).join(separator))
   const parts = cells.map((cell) => (Buffer.isBuffer(cell) ? cell : Buffer.from(textOf(cell))))
-  return Buffer.concat(parts.flatMap((part, n) => (n === 0 ? [part] : [Buffer.from(separator), part])))
+  return Buffer.concat(
+    parts.flatMap((part, n) => (n === 0 ? [part] : [Buffer.from(separator), part])),
+  )
 }
 
 function textOf(cell: unknown): string {
@@ -147,10 +179,15 @@ function placeOf({ name, kind }: Table, column: string): Place {
   if (rowsOfOthers.includes(name) || name.startsWith(searchIndexTable))
     return { place, ofOthers: true, why: 'rows of other people have it', command: null }
   if (kind === 'materialized view')
-    return { place, why: 'it shows older rows', command: `refresh materialized view ${quoteIfNeeded(name)}` }
+    return {
+      place,
+      why: 'it shows older rows',
+      command: `refresh materialized view ${quoteIfNeeded(name)}`,
+    }
   if (name === 'console_events')
     return { place, why: 'the audit log is only added to, and kept for its time', command: null }
-  if (name.startsWith('sqlite_stat')) return { place, why: 'statistics of an index', command: 'analyze' }
+  if (name.startsWith('sqlite_stat'))
+    return { place, why: 'statistics of an index', command: 'analyze' }
   return {
     place,
     why: name in ownTables ? 'people or the service wrote it there' : 'someone made this table',
@@ -161,20 +198,24 @@ function placeOf({ name, kind }: Table, column: string): Place {
 const namesNobody =
   'rows of other people, or in a field that analytics.calls.visitor does not name: name it, and erase again'
 
-export const quoteIfNeeded = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : quoteName(name))
+export const quoteIfNeeded = (name: string): string =>
+  /^[a-z_][a-z0-9_]*$/.test(name) ? name : quoteName(name)
 
 /** Virtual tables are stored in others. */
 async function listSqliteTables(db: Db): Promise<readonly Table[]> {
   const { rows } = await sql<{ name: string; columns: string }>`
     select name, (select json_group_array(name) from pragma_table_xinfo(m.name) where hidden <> 1) as columns
-    from sqlite_master as m where type = 'table' and sql not like 'create virtual table%' order by name`.execute(db)
+    from sqlite_master as m where type = 'table' and sql not like 'create virtual table%' order by name`.execute(
+    db,
+  )
   return rows.map(({ name, columns }) => {
     return { name, kind: 'table', isReadable: true, columns: JSON.parse(columns) as string[] }
   })
 }
 
 /** Types whose values are no texts. */
-const plainTypes = sql.raw(`'bool', 'int2', 'int4', 'int8', 'float4', 'float8', 'numeric', 'oid', 'date', 'time',
+const plainTypes =
+  sql.raw(`'bool', 'int2', 'int4', 'int8', 'float4', 'float8', 'numeric', 'oid', 'date', 'time',
   'timestamp', 'timestamptz', 'interval'`)
 
 async function listPostgresTables(db: Db): Promise<readonly Table[]> {
@@ -187,13 +228,17 @@ async function listPostgresTables(db: Db): Promise<readonly Table[]> {
       and relkind in ('r', 'm', 'f') order by relname`.execute(db)
   return rows
     .filter(({ columns }) => columns.length > 0)
-    .map(({ relkind, ...table }) => ({ ...table, kind: relkind === 'm' ? 'materialized view' : 'table' }))
+    .map(({ relkind, ...table }) => ({
+      ...table,
+      kind: relkind === 'm' ? 'materialized view' : 'table',
+    }))
 }
 
 /** The words of our own tables are no one's. */
 function placeOfDefinition(name: string, what: string): Place {
   const place = `definition of ${name}`
-  if (name in ownTables) return { place, ofOthers: true, why: 'a field has this name', command: null }
+  if (name in ownTables)
+    return { place, ofOthers: true, why: 'a field has this name', command: null }
   const command = what === 'table' ? null : `drop ${what} ${quoteIfNeeded(name)}`
   return { place, why: 'someone made it', command }
 }
@@ -201,7 +246,10 @@ function placeOfDefinition(name: string, what: string): Place {
 type Definition = { readonly name: string; readonly text: string; readonly what: string }
 
 /** A view or a partial index may name a value, and a column may be named by one. */
-async function listDefinitions(db: Db, kind: ConnectionPool['kind']): Promise<readonly Definition[]> {
+async function listDefinitions(
+  db: Db,
+  kind: ConnectionPool['kind'],
+): Promise<readonly Definition[]> {
   const here = sql`relnamespace = (select oid from pg_namespace where nspname = current_schema())`
   const query: RawBuilder<Definition> =
     kind === 'sqlite'
@@ -216,7 +264,11 @@ async function listDefinitions(db: Db, kind: ConnectionPool['kind']): Promise<re
   return (await query.execute(db)).rows
 }
 
-type StatisticsRow = { readonly name: string; readonly index: string | null; readonly values: unknown }
+type StatisticsRow = {
+  readonly name: string
+  readonly index: string | null
+  readonly values: unknown
+}
 
 /**
  * Values that statistics show of columns, of expressions in indexes, and of several columns
@@ -229,7 +281,10 @@ async function searchStatistics(db: Db, gone: readonly Piece[]): Promise<readonl
     const rebuild = `drop index ${quoteIfNeeded(index ?? '')}, and create it again`
     const place: Place = {
       place: `statistics of ${name}`,
-      why: index === null ? 'Postgres keeps samples of its values' : 'Postgres keeps samples of an index without rows',
+      why:
+        index === null
+          ? 'Postgres keeps samples of its values'
+          : 'Postgres keeps samples of an index without rows',
       command: index === null ? `analyze ${quoteIfNeeded(name.split('.')[0] ?? '')}` : rebuild,
     }
     scan([[values]], 0, (piece, match) => tally.add(place, piece, match))
@@ -239,17 +294,26 @@ async function searchStatistics(db: Db, gone: readonly Piece[]): Promise<readonl
 
 async function readStatistics(db: Db): Promise<readonly StatisticsRow[]> {
   const texts = (name: string) => `coalesce(cast(${name} as text), '')`
-  const shown = ['most_common_vals', 'histogram_bounds', 'most_common_elems'].map(texts).join(` || ' ' || `)
+  const shown = ['most_common_vals', 'histogram_bounds', 'most_common_elems']
+    .map(texts)
+    .join(` || ' ' || `)
   const { rows } = await sql<StatisticsRow>`
     select s.tablename || '.' || s.attname as name, i.relname as index, ${sql.raw(shown)} as values
     from pg_stats s left join pg_class i on i.relname = s.tablename and i.relkind = 'i'
       and i.relnamespace = (select oid from pg_namespace where nspname = current_schema())
     where s.schemaname = current_schema() and s.tablename <> 'erased_ids'`.execute(db)
-  return [...rows, ...(await readExtended(db, 'pg_stats_ext')), ...(await readExtended(db, 'pg_stats_ext_exprs'))]
+  return [
+    ...rows,
+    ...(await readExtended(db, 'pg_stats_ext')),
+    ...(await readExtended(db, 'pg_stats_ext_exprs')),
+  ]
 }
 
 /** Earlier versions of Postgres do not have both views. */
-async function readExtended(db: Db, view: 'pg_stats_ext' | 'pg_stats_ext_exprs'): Promise<readonly StatisticsRow[]> {
+async function readExtended(
+  db: Db,
+  view: 'pg_stats_ext' | 'pg_stats_ext_exprs',
+): Promise<readonly StatisticsRow[]> {
   const { rows: known } = await sql<{ name: string | null }>`
     select cast(to_regclass(${`pg_catalog.${view}`}) as text) as name`.execute(db)
   if (known[0]?.name == null) return []

@@ -20,7 +20,9 @@ import { listFailures, listLiveWorkers } from './workers.ts'
 /** Gaps in the report; `sync_gaps` has the rest. */
 const maxGaps = 1000
 
-/** `selected`: the streams that the project mirrors. Pending children of other streams do not count. */
+/**
+ * `selected`: the streams that the project mirrors. Pending children of other streams do not count.
+ */
 export async function readStatus(
   context: ProjectDb,
   now: number,
@@ -59,16 +61,29 @@ export async function readStatus(
   }
 }
 
-/** The part of the status that a page asks for again and again: nothing of it takes longer for a million rows. */
+/**
+ * The part of the status that a page asks for again and again: nothing of it takes longer for a
+ * million rows.
+ */
 export async function readProjectState(context: ProjectDb, now: number) {
   const { db, project } = context
   const failures = await listFailures(db, project)
-  const results = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
+  const results = await db
+    .selectFrom('sync_streams')
+    .selectAll()
+    .where('project_id', '=', project)
+    .execute()
   return {
     lastSyncOf: (stream: StreamName) => {
       const row = results.find((result) => result.stream === stream)
-      const { synced_at: syncedAt = null, skipped = null, failed = null, failed_since = null } = row ?? {}
-      // An error that ended a worker's sync job is recorded in `sync_failures`, as the run could not record it.
+      const {
+        synced_at: syncedAt = null,
+        skipped = null,
+        failed = null,
+        failed_since = null,
+      } = row ?? {}
+      // An error that ended a worker's sync job is recorded in `sync_failures`, as the run could
+      // not record it.
       const jobFailure = failures.find((failure) => failedStream(failure) === stream)
       const failedSince = jobFailure === undefined ? failed_since : toTimestamp(jobFailure.since)
       return { syncedAt, skipped, failed: failed ?? jobFailure?.reason ?? null, failedSince }
@@ -107,7 +122,10 @@ async function countBlockedLanes(db: Db, project: ProjectId): Promise<number> {
   return rows[0]?.lanes ?? 0
 }
 
-export async function readBehaviours(db: Db, project: ProjectId): Promise<StatusReport['behaviours']> {
+export async function readBehaviours(
+  db: Db,
+  project: ProjectId,
+): Promise<StatusReport['behaviours']> {
   const { rows } = await sql<StatusReport['behaviours'][number]>`
     select name, value, evidence, learned_at as "learnedAt" from service_behaviours
     where project_id = ${project} order by name`.execute(db)
@@ -164,7 +182,10 @@ export type StatusReport = {
     readonly outcome: SyncOutcome | null
     readonly requests: number
   } | null
-  /** Seconds by which the service's clock was ahead of this machine's in the last response; null = unknown. */
+  /**
+   * Seconds by which the service's clock was ahead of this machine's in the last response; null =
+   * unknown.
+   */
   readonly clockOffset: number | null
   /** The process that is syncing now, if any. */
   readonly running: { readonly holder: string; readonly since: string } | null
@@ -177,7 +198,10 @@ export type StatusReport = {
   }[]
   /** The worker sends nothing for this project until then because the service denied its key. */
   readonly paused: { readonly until: string; readonly why: string } | null
-  /** No write-back is sent because the warehouse went back in time, until a person has said how to go on. */
+  /**
+   * No write-back is sent because the warehouse went back in time, until a person has said how to
+   * go on.
+   */
   /** `resumeBy`: the option of `writeback resume` that goes on. */
   readonly held: { readonly since: string; readonly why: string; readonly resumeBy: string } | null
   readonly gaps: readonly GapReport[]
@@ -190,15 +214,23 @@ export type StatusReport = {
   /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly blockedLanes: number
   readonly behaviours: readonly (ServiceBehaviour & { readonly learnedAt: string })[]
-  /** Requests of all processes in the last window, and how long the pending work takes at the configured rate. */
+  /**
+   * Requests of all processes in the last window, and how long the pending work takes at the
+   * configured rate.
+   */
   readonly budget: {
     readonly usedInWindow: number
     readonly limit: number
     readonly windowMs: Ms
     readonly forecastMs: Ms
-    /** RFC 3339: the service asked to send nothing until then (429), which `forecastMs` includes; null = it did not. */
+    /**
+     * RFC 3339: the service asked to send nothing until then (429), which `forecastMs` includes;
+     * null = it did not.
+     */
     readonly pausedUntil: string | null
-    /** When the record of recent requests was last lost; nothing was sent for one window after that. */
+    /**
+     * When the record of recent requests was last lost; nothing was sent for one window after that.
+     */
     readonly lost: { readonly at: string; readonly why: string } | null
   }
 }

@@ -1,10 +1,17 @@
-/** What workers record: that they are alive, by a heartbeat, and which of their jobs are failing. */
+/**
+ * What workers record: that they are alive, by a heartbeat, and which of their jobs are failing.
+ */
 import { sql } from 'kysely'
 import type { BackendKind } from '../../config/queue-backends.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { currentProcess, heartbeatTimeoutMs, isHolderAlive, processLabel } from '../../warehouse/process-identity.ts'
+import {
+  currentProcess,
+  heartbeatTimeoutMs,
+  isHolderAlive,
+  processLabel,
+} from '../../warehouse/process-identity.ts'
 import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
 
 /** `configuration`: digest of its projects and schedules. */
@@ -15,11 +22,22 @@ type WorkerRecord = {
 }
 
 /** `id`: of this worker. Also deletes stale rows. */
-export async function recordWorkerHeartbeat(db: Db, worker: WorkerRecord, now: EpochMs): Promise<void> {
+export async function recordWorkerHeartbeat(
+  db: Db,
+  worker: WorkerRecord,
+  now: EpochMs,
+): Promise<void> {
   const { id, queue, configuration } = worker
   await db
     .insertInto('sync_workers')
-    .values({ id, ...currentProcess(), queue, since: toTimestamp(now), beat_at: now, configuration })
+    .values({
+      id,
+      ...currentProcess(),
+      queue,
+      since: toTimestamp(now),
+      beat_at: now,
+      configuration,
+    })
     .onConflict((conflict) => conflict.column('id').doUpdateSet({ beat_at: now, configuration }))
     .execute()
   await sql`delete from sync_workers where beat_at < ${now - 10 * heartbeatTimeoutMs}`.execute(db)
@@ -54,31 +72,49 @@ export async function readInstallationId(db: Db): Promise<string> {
 /** Characters of a reason that are stored. */
 const maxReasonLength = 2000
 
-/** One row for each failing job. Another worker may have recorded an earlier failure: its `since` stays. */
+/**
+ * One row for each failing job. Another worker may have recorded an earlier failure: its `since`
+ * stays.
+ */
 export async function recordJobFailure(db: Db, failure: JobFailure): Promise<void> {
   const { projectId, job, key, since, lastAt, failures, reason } = failure
-  const latest = { last_at: toTimestamp(lastAt), failures, reason: reason.slice(0, maxReasonLength) }
+  const latest = {
+    last_at: toTimestamp(lastAt),
+    failures,
+    reason: reason.slice(0, maxReasonLength),
+  }
   await db
     .insertInto('sync_failures')
     .values({ project_id: projectId, job, subject: key, since: toTimestamp(since), ...latest })
-    .onConflict((conflict) => conflict.columns(['project_id', 'job', 'subject']).doUpdateSet(latest))
+    .onConflict((conflict) =>
+      conflict.columns(['project_id', 'job', 'subject']).doUpdateSet(latest),
+    )
     .execute()
 }
 
-export async function clearJobFailure(db: Db, { projectId, job, key }: Pick<JobFailure, 'projectId' | 'job' | 'key'>) {
+export async function clearJobFailure(
+  db: Db,
+  { projectId, job, key }: Pick<JobFailure, 'projectId' | 'job' | 'key'>,
+) {
   await sql`
-    delete from sync_failures where project_id = ${projectId} and job = ${job} and subject = ${key}`.execute(db)
+    delete from sync_failures where project_id = ${projectId} and job = ${job} and subject = ${key}`.execute(
+    db,
+  )
 }
 
 /** Longest failing first. `project`: only its own failures and those that concern all projects. */
 export async function listFailures(db: Db, project?: ProjectId): Promise<JobFailure[]> {
-  const { rows } = await sql<Omit<JobFailure, 'job' | 'since' | 'lastAt'> & Record<'kind' | 'first' | 'last', string>>`
+  const { rows } = await sql<
+    Omit<JobFailure, 'job' | 'since' | 'lastAt'> & Record<'kind' | 'first' | 'last', string>
+  >`
     select project_id as "projectId", job as kind, subject as key, since as first, last_at as last, failures, reason
     from sync_failures ${project === undefined ? sql`` : sql`where project_id in (${project}, '')`}
     order by since, project_id, job, subject`.execute(db)
   return rows.flatMap(({ kind, first, last, ...failure }) => {
     const job = parseJobKind(kind)
     // Otherwise a newer version recorded it.
-    return job === null ? [] : [{ ...failure, job, since: Date.parse(first), lastAt: Date.parse(last) }]
+    return job === null
+      ? []
+      : [{ ...failure, job, since: Date.parse(first), lastAt: Date.parse(last) }]
   })
 }

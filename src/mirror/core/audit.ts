@@ -1,11 +1,12 @@
 /**
- * An audit reads a random sample of parents again, with their children: its rows, which of their differences count, and what
- * audits of the last month show together. Pure.
+ * An audit reads a random sample of parents again, with their children: its rows, which of their
+ * differences count, and what audits of the last month show together. Pure.
  *
- * Samples of several nights may be counted together because each is drawn anew, from all rows of its night, whatever earlier
- * ones found: the limit then holds for the average of these nights, also if the share changed from night to night
- * (Hoeffding 1956). Therefore no audit that ended is left out, and a difference that was found counts for a month. An
- * interrupted audit counts for nothing, whatever it found: what interrupts it does not depend on that.
+ * Samples of several nights may be counted together because each is drawn anew, from all rows of
+ * its night, whatever earlier ones found: the limit then holds for the average of these nights,
+ * also if the share changed from night to night (Hoeffding 1956). Therefore no audit that ended is
+ * left out, and a difference that was found counts for a month. An interrupted audit counts for
+ * nothing, whatever it found: what interrupts it does not depend on that.
  */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { formatCount } from '../../values/format.ts'
@@ -51,7 +52,10 @@ export type AuditEstimate = {
   readonly unreadable: number
   /** At the last audit. */
   readonly population: number
-  /** True: the last audit compared every row, so that the share is known and no confidence is needed. */
+  /**
+   * True: the last audit compared every row, so that the share is known and no confidence is
+   * needed.
+   */
   readonly isExact: boolean
   readonly confidence: number
   /** The share that differs at most. */
@@ -64,13 +68,19 @@ export type AuditEstimate = {
 export const pooledMs: Ms = 30 * 86_400_000
 
 /** One estimate for each stream that was audited within the month. */
-export function estimateDifferences(results: readonly AuditResult[], now: EpochMs): AuditEstimate[] {
+export function estimateDifferences(
+  results: readonly AuditResult[],
+  now: EpochMs,
+): AuditEstimate[] {
   const recent = results.filter(({ finishedAt }) => Date.parse(finishedAt) > now - pooledMs)
   const ordered = recent.toSorted((a, b) => (a.finishedAt < b.finishedAt ? -1 : 1))
   return auditedStreams.flatMap((stream) => estimateStream(stream, ordered))
 }
 
-function estimateStream(stream: AuditedStream, results: readonly AuditResult[]): AuditEstimate | [] {
+function estimateStream(
+  stream: AuditedStream,
+  results: readonly AuditResult[],
+): AuditEstimate | [] {
   const ordered = results.filter((result) => result.stream === stream)
   const last = ordered.at(-1)
   if (last === undefined) return []
@@ -99,7 +109,8 @@ function estimateStream(stream: AuditedStream, results: readonly AuditResult[]):
 }
 
 function exactWords(stream: AuditedStream, { sampled, differing }: SampleCounts): string {
-  if (differing === 0) return `none of the ${formatCount(sampled)} ${stream} differed from the service`
+  if (differing === 0)
+    return `none of the ${formatCount(sampled)} ${stream} differed from the service`
   return `${formatCount(differing)} of the ${formatCount(sampled)} ${stream} differed from the service`
 }
 
@@ -109,15 +120,21 @@ function sampledWords(stream: AuditedStream, limit: number): string {
   return `with ${confidence * 100} % confidence fewer than ${formatCount(cases)} in ${formatCount(among)} ${stream} differ`
 }
 
-/** What the sentence rests on: `none of 10,412 read again in 21 audits differed; 1,203,442 are mirrored`. */
+/**
+ * What the sentence rests on: `none of 10,412 read again in 21 audits differed; 1,203,442 are
+ * mirrored`.
+ */
 export function describeEvidence(estimate: AuditEstimate): string {
   const { audits, sampled, differing, gone, unreadable, population, isExact } = estimate
   const found = differing === 0 ? 'none' : formatCount(differing)
   // Messages at an end of their list that the service no longer shows may stay.
-  const corrected = differing === 0 ? [] : ['what differed was corrected as far as the service still shows it']
+  const corrected =
+    differing === 0 ? [] : ['what differed was corrected as far as the service still shows it']
   const several = `in ${formatCount(audits)} ${audits === 1 ? 'audit' : 'audits'}`
   return [
-    isExact ? 'all were read again' : `${found} of ${formatCount(sampled)} read again ${several} differed`,
+    isExact
+      ? 'all were read again'
+      : `${found} of ${formatCount(sampled)} read again ${several} differed`,
     ...corrected,
     ...(isExact ? [] : [`${formatCount(population)} are mirrored`]),
     ...(gone === 0 ? [] : [`${formatCount(gone)} had been deleted in the service`]),
@@ -145,7 +162,10 @@ export function upperLimit({ sampled, differing }: SampleCounts, level = confide
   }
 }
 
-/** The logarithm of P(X ≤ k), because the terms of a large sample are too small for a number. `share`: above 0, below 1. */
+/**
+ * The logarithm of P(X ≤ k), because the terms of a large sample are too small for a number.
+ * `share`: above 0, below 1.
+ */
 function logProbabilityOfAtMost(k: number, n: number, share: number): number {
   const logOdds = Math.log(share) - Math.log1p(-share)
   let term = n * Math.log1p(-share)
@@ -159,8 +179,8 @@ function logProbabilityOfAtMost(k: number, n: number, share: number): number {
 }
 
 /**
- * The share rounded up to whole cases among a power of ten: to two digits, or to one if that makes no difference. `cases` of
- * `among` are never less than it.
+ * The share rounded up to whole cases among a power of ten: to two digits, or to one if that makes
+ * no difference. `cases` of `among` are never less than it.
  */
 export function toFrequency(share: number) {
   let among = 100
@@ -173,7 +193,10 @@ export function toFrequency(share: number) {
   return { cases, among }
 }
 
-/** Draws a sample in which every row is equally likely, from rows of unknown number that are seen once. Pure. */
+/**
+ * Draws a sample in which every row is equally likely, from rows of unknown number that are seen
+ * once. Pure.
+ */
 
 /** A number from 0 to below 1. */
 export type RandomNumber = () => number
@@ -186,7 +209,10 @@ type Sample = {
   readonly draw: () => readonly string[]
 }
 
-/** Vitter's algorithm R (1985): the n-th row replaces a random one of the sample with the probability size / n. */
+/**
+ * Vitter's algorithm R (1985): the n-th row replaces a random one of the sample with the
+ * probability size / n.
+ */
 export function createSample(size: number, random: RandomNumber): Sample {
   const sample: string[] = []
   let seen = 0
@@ -226,11 +252,15 @@ export type Difference = {
 export type SeenDifference = Difference & { readonly storedHash: string | null }
 
 /**
- * Differences that were there before a sync and are there after it, while the mirror still stores the same row: the sync
- * read the service later than the first comparison did, and did not bring what that one saw. All others are changes of the
- * service that came after the last sync, or between the two comparisons.
+ * Differences that were there before a sync and are there after it, while the mirror still stores
+ * the same row: the sync read the service later than the first comparison did, and did not bring
+ * what that one saw. All others are changes of the service that came after the last sync, or
+ * between the two comparisons.
  */
-export function confirmedDifferences(before: readonly SeenDifference[], after: readonly SeenDifference[]) {
+export function confirmedDifferences(
+  before: readonly SeenDifference[],
+  after: readonly SeenDifference[],
+) {
   const earlier = new Set(before.map(identityOf))
   return after.filter((difference) => earlier.has(identityOf(difference)))
 }

@@ -1,4 +1,7 @@
-/** How items of the service become rows: their columns, and the key and the times of those whose fields are undocumented. */
+/**
+ * How items of the service become rows: their columns, and the key and the times of those whose
+ * fields are undocumented.
+ */
 import { hash } from 'node:crypto'
 import type { MirrorRow, RejectedRow } from '../../../schema/row.ts'
 import {
@@ -10,7 +13,13 @@ import {
   maxNameLength,
   normalizeName,
 } from '../../values/field-path.ts'
-import { asJsonObject, type Json, type JsonObject, type Scalar, stringifyJson } from '../../values/json.ts'
+import {
+  asJsonObject,
+  type Json,
+  type JsonObject,
+  type Scalar,
+  stringifyJson,
+} from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 import type { RowTimes } from './pagination/sort-order.ts'
@@ -25,7 +34,12 @@ export function timesIn(item: Json): RowTimes {
   return times
 }
 
-function collectTimes(fields: JsonObject | null, prefix: string, into: Map<string, number>, depth: number): void {
+function collectTimes(
+  fields: JsonObject | null,
+  prefix: string,
+  into: Map<string, number>,
+  depth: number,
+): void {
   for (const field in fields) {
     if (into.size >= maxTimes) return
     if (prefix.length + field.length > maxNameLength) continue
@@ -38,7 +52,8 @@ function collectTimes(fields: JsonObject | null, prefix: string, into: Map<strin
 }
 
 /** Likely names, best first; compared without case, with the last part of a path only. */
-const timeFieldNames = 'occurredat startedat starttime start timestamp at time createdat date created'.split(' ')
+const timeFieldNames =
+  'occurredat startedat starttime start timestamp at time createdat date created'.split(' ')
 
 /** RFC 3339, or null for a row without any time. Depends on the row alone. */
 export function occurredAt(item: Json): string | null {
@@ -47,7 +62,9 @@ export function occurredAt(item: Json): string | null {
     const at = timeFieldNames.indexOf(normalizeName(path.slice(path.lastIndexOf('.') + 1)))
     return at === -1 ? timeFieldNames.length : at
   }
-  const [best] = times.sort(([a, at], [b, bt]) => rank(a) - rank(b) || at - bt || a.localeCompare(b))
+  const [best] = times.sort(
+    ([a, at], [b, bt]) => rank(a) - rank(b) || at - bt || a.localeCompare(b),
+  )
   return best === undefined ? null : rfc3339(best[1])
 }
 
@@ -55,9 +72,9 @@ export function occurredAt(item: Json): string | null {
 const keyLength = 32
 
 /**
- * A hash of the entry's id and its time, so that a changed entry stays one row. The id alone may be that of the page or the
- * conversation that the entry is about, which other entries share. Without one of the two, a hash of the whole entry.
- * `at`: its time.
+ * A hash of the entry's id and its time, so that a changed entry stays one row. The id alone may be
+ * that of the page or the conversation that the entry is about, which other entries share. Without
+ * one of the two, a hash of the whole entry. `at`: its time.
  */
 export function activityKey(item: Json, at: string | null): string {
   const id = at === null ? null : entryId(item)
@@ -82,13 +99,20 @@ function withSortedKeys(item: Json): Json {
 }
 
 /** Rows, and items that are not rows: no object, no key, or of another project. */
-export type ParsedRows = { readonly rows: readonly MirrorRow[]; readonly rejectedRows: readonly RejectedRow[] }
+export type ParsedRows = {
+  readonly rows: readonly MirrorRow[]
+  readonly rejectedRows: readonly RejectedRow[]
+}
 
 /** Null if the item has no key. */
 type RowParser = (item: JsonObject) => MirrorRow | null
 
 /** `project`: the project that the rows have to belong to; null = not checked. */
-export function parseItems(items: readonly Json[], project: ProjectId | null, parseRow: RowParser): ParsedRows {
+export function parseItems(
+  items: readonly Json[],
+  project: ProjectId | null,
+  parseRow: RowParser,
+): ParsedRows {
   const rows: MirrorRow[] = []
   const rejectedRows: RejectedRow[] = []
   for (const item of items) {
@@ -99,15 +123,23 @@ export function parseItems(items: readonly Json[], project: ProjectId | null, pa
   return { rows, rejectedRows }
 }
 
-function parseItem(item: Json, project: ProjectId | null, parseRow: RowParser): MirrorRow | RejectedRow {
+function parseItem(
+  item: Json,
+  project: ProjectId | null,
+  parseRow: RowParser,
+): MirrorRow | RejectedRow {
   const fields = asJsonObject(item)
   if (fields === null) return { id: null, why: 'it is not a JSON object' }
   const other = project === null ? null : foreignProject(fields, project)
-  if (other !== null) return { id: findKey(item, ['id', 'uuid']), why: `it belongs to another project (${other})` }
+  if (other !== null)
+    return { id: findKey(item, ['id', 'uuid']), why: `it belongs to another project (${other})` }
   return parseRow(fields) ?? { id: null, why: 'it has no key' }
 }
 
-/** The type of a documented field. A value of another type becomes JSON text in a text column and null in any other. */
+/**
+ * The type of a documented field. A value of another type becomes JSON text in a text column and
+ * null in any other.
+ */
 type ColumnKind = 'text' | 'integer' | 'boolean' | 'time'
 
 /** The documented fields of a stream in the service's spelling, with their columns. */
@@ -115,10 +147,20 @@ export type DocumentedFields = Readonly<Record<string, readonly [column: string,
 
 /** The fields of an event's time: those with these names need no column of their own. */
 const occurredAtColumn = ['occurred_at', 'time'] as const
-export const occurredAtFields: DocumentedFields = { occurredAt: occurredAtColumn, occurred_at: occurredAtColumn }
+export const occurredAtFields: DocumentedFields = {
+  occurredAt: occurredAtColumn,
+  occurred_at: occurredAtColumn,
+}
 
-/** `own`: columns that override the item's fields, such as keys, the parent's key and the time of reading. */
-export function toRow(item: JsonObject, documented: DocumentedFields, own: MirrorRow['columns'] = {}): MirrorRow {
+/**
+ * `own`: columns that override the item's fields, such as keys, the parent's key and the time of
+ * reading.
+ */
+export function toRow(
+  item: JsonObject,
+  documented: DocumentedFields,
+  own: MirrorRow['columns'] = {},
+): MirrorRow {
   const columns: Record<string, Scalar> = {}
   const extraFields = new Map<string, ExtraField>()
   for (const field in item) {
@@ -141,7 +183,12 @@ function toColumnValue(value: Json, kind: ColumnKind): Scalar {
   return value
 }
 
-function collectExtraFields(path: string, value: Json, into: Map<string, ExtraField>, depth: number): void {
+function collectExtraFields(
+  path: string,
+  value: Json,
+  into: Map<string, ExtraField>,
+  depth: number,
+): void {
   if (typeof value !== 'object' || value === null) {
     into.set(path, { value, isJsonText: false })
   } else if (Array.isArray(value) || depth === maxDepth || Object.keys(value).length === 0) {
@@ -162,6 +209,8 @@ export function foreignProject(item: JsonObject, project: ProjectId): string | n
   if (item.projectId === project) return null
   const named = findKey(item, ['projectid'])
   const nested = findField(item, 'project')
-  const found = named ?? (typeof nested === 'object' ? findKey(nested ?? null, ['id', 'projectid', 'uuid']) : null)
+  const found =
+    named ??
+    (typeof nested === 'object' ? findKey(nested ?? null, ['id', 'projectid', 'uuid']) : null)
   return found === null || found.toLowerCase() === project.toLowerCase() ? null : found.slice(0, 60)
 }

@@ -1,12 +1,13 @@
 /**
- * Whether a service lists only some messages of a conversation without saying so: its longest lists all have the same
- * length, and do not show how their conversations began, or not the last message that the conversation shows. Pure.
+ * Whether a service lists only some messages of a conversation without saying so: its longest lists
+ * all have the same length, and do not show how their conversations began, or not the last message
+ * that the conversation shows. Pure.
  */
 import { type EpochSeconds, rfc3339, type Seconds } from '../../values/time.ts'
 
 /**
- * A list that was read whole. `began`, `lastAt`: when its conversation began, and when it had its last message. `oldest`,
- * `newest`: the rows. Null: not known.
+ * A list that was read whole. `began`, `lastAt`: when its conversation began, and when it had its
+ * last message. `oldest`, `newest`: the rows. Null: not known.
  */
 export type ListLength = {
   readonly parentId: string
@@ -19,7 +20,10 @@ export type ListLength = {
 
 /** Nothing is concluded from shorter lists, of which many have the same length. */
 const minLength = 10
-/** So many lists that end at one length do not do so by chance, if there are fewer of about the same length. */
+/**
+ * So many lists that end at one length do not do so by chance, if there are fewer of about the same
+ * length.
+ */
 const minLists = 3
 const nearLengths = 3
 /** Conversations whose lists show their beginning begin with their first message. */

@@ -1,4 +1,7 @@
-/** The documented fields of messages: each has a column, which stores it, so that only the rest is stored as JSON. */
+/**
+ * The documented fields of messages: each has a column, which stores it, so that only the rest is
+ * stored as JSON.
+ */
 import { type Json, type JsonObject, type Scalar, stringifyJson } from '../../values/json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 
@@ -19,15 +22,18 @@ type Columns = Readonly<Record<string, Scalar | undefined>>
 const fieldNames = Object.keys(messageFields) as readonly FieldName[]
 
 /**
- * The JSON text of what the columns do not hold of a message: undocumented fields, nulls, and values that a column does not
- * store exactly. A list of the whole message if a column holds something that the message does not have. The view
- * `messages` rebuilds the message from it.
+ * The JSON text of what the columns do not hold of a message: undocumented fields, nulls, and
+ * values that a column does not store exactly. A list of the whole message if a column holds
+ * something that the message does not have. The view `messages` rebuilds the message from it.
  */
 export function fieldsNotInColumns(item: JsonObject, columns: Columns): string {
   let held = 0
   for (const field of fieldNames) {
     if (isInColumn(item, field, columns)) held++
-    else if (field === 'id' || (!Object.hasOwn(item, field) && columns[messageFields[field][0]] != null))
+    else if (
+      field === 'id' ||
+      (!Object.hasOwn(item, field) && columns[messageFields[field][0]] != null)
+    )
       return `[${stringifyJson(item)}]`
   }
   const names = Object.keys(item)
@@ -42,14 +48,23 @@ export function fieldsNotInColumns(item: JsonObject, columns: Columns): string {
 function isInColumn(item: JsonObject, field: FieldName, columns: Columns): boolean {
   const [column, kind] = messageFields[field]
   const value = item[field]
-  return value !== undefined && value === columns[column] && Object.hasOwn(item, field) && isExact[kind](value)
+  return (
+    value !== undefined &&
+    value === columns[column] &&
+    Object.hasOwn(item, field) &&
+    isExact[kind](value)
+  )
 }
 
 const isExact: Readonly<Record<'integer' | 'text' | 'time', (value: Json) => boolean>> = {
-  integer: (value) => (typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value)),
+  integer: (value) =>
+    typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value),
   // Neither NUL, nor half of a surrogate pair, nor the character that stands for those.
   text: (value) =>
-    typeof value === 'string' && value.isWellFormed() && !value.includes('\0') && !value.includes('\u241b'),
+    typeof value === 'string' &&
+    value.isWellFormed() &&
+    !value.includes('\0') &&
+    !value.includes('\u241b'),
   time: (value) => typeof value === 'string' && (isNormalizedTime(value) || isExactTime(value)),
 }
 
@@ -63,7 +78,10 @@ function isExactTime(text: string): boolean {
 
 export type MessageSide = 'team' | 'visitor' | 'unknown'
 
-/** In lower case. Where a message matters only if the team did not write it, an unknown sender counts as a visitor. */
+/**
+ * In lower case. Where a message matters only if the team did not write it, an unknown sender
+ * counts as a visitor.
+ */
 export const teamSenderTypes = [
   ...['agent', 'human_agent', 'ai', 'ai_agent', 'assistant', 'bot'],
   ...['system', 'automation', 'operator', 'team', 'workflow'],

@@ -12,13 +12,17 @@ export type MirrorCommit = {
   /** When the request was sent. A copy requested earlier never replaces one requested later. */
   readonly requestedAt: EpochMs
   /**
-   * The rows are current, because they were read by their ids or in a full scan. Other rows of a list may be stale copies:
-   * they do not replace a row with a later `last_message_at`, but mark it for a recheck.
+   * The rows are current, because they were read by their ids or in a full scan. Other rows of a
+   * list may be stale copies: they do not replace a row with a later `last_message_at`, but mark it
+   * for a recheck.
    */
   readonly isAuthoritative?: boolean
   /** Cursors to store, by name; null deletes one. */
   readonly cursors?: Readonly<Record<string, string | null>>
-  /** Records the rows' ids as seen under this key, to find later which rows a complete list did not show. */
+  /**
+   * Records the rows' ids as seen under this key, to find later which rows a complete list did not
+   * show.
+   */
   readonly seenRowsKey?: string
   readonly childRead?: ChildReadResult
   /** All rows of a child list: stored ones that it did not show are deleted, or the list is cut. */
@@ -32,8 +36,9 @@ export type MirrorCommit = {
 }
 
 /**
- * `changed`: how many rows were new or different; the others stay untouched. `rejectedRows`: those of the
- * commit, and the rows that the database cannot store. `unlisted`: the outcome for stored rows that a whole list did not show.
+ * `changed`: how many rows were new or different; the others stay untouched. `rejectedRows`: those
+ * of the commit, and the rows that the database cannot store. `unlisted`: the outcome for stored
+ * rows that a whole list did not show.
  */
 export type CommitResult = {
   readonly changed: number
@@ -42,8 +47,8 @@ export type CommitResult = {
 }
 
 /**
- * `isToReread`: another reading has to decide. `kept`: rows that are not taken for deleted, as the list may be cut.
- * `doubt`: why deleted ones were not marked.
+ * `isToReread`: another reading has to decide. `kept`: rows that are not taken for deleted, as the
+ * list may be cut. `doubt`: why deleted ones were not marked.
  */
 export type UnlistedOutcome = {
   readonly marked: number
@@ -81,7 +86,10 @@ export type PendingParent = {
   readonly checkedAt: EpochMs | null
   /** Already read, and to be read again from its beginning, for a reconcile or a full sync. */
   readonly rereadWhole: boolean
-  /** The parent's last activity as its row shows it: `occurred_at`, `last_message_at`, or when a visitor was last seen. */
+  /**
+   * The parent's last activity as its row shows it: `occurred_at`, `last_message_at`, or when a
+   * visitor was last seen.
+   */
   readonly parentLastActiveAt: EpochSeconds | null
   /** When the parent began, as its row shows it. */
   readonly parentBeganAt: EpochSeconds | null
@@ -95,13 +103,17 @@ export type ChildReadResult = {
   readonly requestedVersion: number
   readonly cursor: string | null
   /**
-   * `incomplete`: the service did not list all of them. The parent's row is flagged, and `why` is recorded as a gap.
-   * `unchanged`: only what follows the previous cursor was read, which says nothing about earlier children.
+   * `incomplete`: the service did not list all of them. The parent's row is flagged, and `why` is
+   * recorded as a gap. `unchanged`: only what follows the previous cursor was read, which says
+   * nothing about earlier children.
    */
   readonly completeness: 'complete' | 'incomplete' | 'unchanged'
   /** How many rows the list had, if all of it was read. */
   readonly listedRows?: number | null
-  /** The reading began before the newest stored row, and no page before the last one showed a stored row. */
+  /**
+   * The reading began before the newest stored row, and no page before the last one showed a stored
+   * row.
+   */
   readonly hasToJoin?: boolean
   readonly why?: string
   /** When they are due again although the parent has not changed; null = only when it changes. */
@@ -109,12 +121,20 @@ export type ChildReadResult = {
 }
 
 /** The window of a stored rollup, and when it was last read, by the service's clock. */
-export type StoredRollup = Omit<LocalDay, 'date'> & { readonly timeZone: string; readonly readAt: EpochSeconds }
+export type StoredRollup = Omit<LocalDay, 'date'> & {
+  readonly timeZone: string
+  readonly readAt: EpochSeconds
+}
 
-/** `complete`: read to its end at least once. `skipped`: never, and the key lacked its scope the last time. */
+/**
+ * `complete`: read to its end at least once. `skipped`: never, and the key lacked its scope the
+ * last time.
+ */
 export type StreamReadStatus = 'complete' | 'skipped' | 'unfinished'
 
-/** The cursor that stores by how many seconds the service's clock was last ahead of this machine's. */
+/**
+ * The cursor that stores by how many seconds the service's clock was last ahead of this machine's.
+ */
 export const clockOffsetCursor = 'clock'
 
 export type RereadChoice = 'all' | { readonly atLeast: number; readonly oneIn: number }
@@ -135,7 +155,10 @@ export function sufficientRows(missing: number): number {
   return Math.ceil(missing / limits.share)
 }
 
-/** The key of the gap that is open while a stream's rows are in doubt: until then, none of them is marked as deleted. */
+/**
+ * The key of the gap that is open while a stream's rows are in doubt: until then, none of them is
+ * marked as deleted.
+ */
 export const massDeletionGapKey = 'deletions'
 
 /** For people. */

@@ -20,8 +20,14 @@ export function isLimited({ startDate }: RangeSettings, stream: StreamName): boo
   return startDate !== null && hasStartDate(stream)
 }
 
-/** Pages may reach further back than requested, and stored rows, if the start date has moved since. */
-export function isMirrored(settings: RangeSettings, stream: StreamName, { columns }: MirrorRow): boolean {
+/**
+ * Pages may reach further back than requested, and stored rows, if the start date has moved since.
+ */
+export function isMirrored(
+  settings: RangeSettings,
+  stream: StreamName,
+  { columns }: MirrorRow,
+): boolean {
   const column = isLimited(settings, stream) ? dayColumn(stream) : null
   const at = column === null ? undefined : parseTime(columns[column])
   return at === undefined || at >= (settings.startDate ?? at)

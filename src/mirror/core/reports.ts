@@ -1,4 +1,7 @@
-/** What the commands print: the shapes behind `--json` and behind the text output. Times are RFC 3339 text. */
+/**
+ * What the commands print: the shapes behind `--json` and behind the text output. Times are RFC
+ * 3339 text.
+ */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
@@ -6,7 +9,10 @@ import type { AuditEstimate, AuditResult, Difference } from './audit.ts'
 
 export type SyncMode = 'incremental' | 'reconcile' | 'full'
 
-/** `gaps`: done, with known gaps or skipped streams. `interrupted`: stopped on request; the next run continues. */
+/**
+ * `gaps`: done, with known gaps or skipped streams. `interrupted`: stopped on request; the next run
+ * continues.
+ */
 export type SyncOutcome = 'complete' | 'gaps' | 'failed' | 'interrupted'
 
 /** What a run did with one stream, for `sync_runs` and the report. */

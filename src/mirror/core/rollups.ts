@@ -1,4 +1,7 @@
-/** Which days' rollups a sync run requests. A past day can change at any time, and nothing shows that it did. */
+/**
+ * Which days' rollups a sync run requests. A past day can change at any time, and nothing shows
+ * that it did.
+ */
 import type { LocalDay } from '../../values/days.ts'
 import { daySeconds, type EpochSeconds, hourSeconds, rfc3339 } from '../../values/time.ts'
 import type { StoredRollup } from './mirror.ts'
@@ -7,7 +10,10 @@ import type { SyncMode } from './reports.ts'
 /** The key of the gap of past days that are missing. */
 export const historyGapKey = 'history'
 
-/** The key of the gap of one day. A rollup that the database cannot hold is the same gap: its key ends with that time. */
+/**
+ * The key of the gap of one day. A rollup that the database cannot hold is the same gap: its key
+ * ends with that time.
+ */
 export function dayGapKey({ to }: Pick<LocalDay, 'to'>): string {
   return `row:${rfc3339(to)}`
 }
@@ -23,17 +29,21 @@ const minRereadIntervalSeconds = 6 * hourSeconds
 
 /** How many of the last days each reconcile reads again. */
 const recentDays = 7
-/** How many of the older days it reads again: nightly reconciles cover all of them within a week. */
+/**
+ * How many of the older days it reads again: nightly reconciles cover all of them within a week.
+ */
 const rereadShare = { atLeast: 30, oneIn: 7 }
 /** A day that was read within this time was read by this reconcile, before it was interrupted. */
 const sameReconcileSeconds = 20 * hourSeconds
 
 /**
- * The days to read. `missing`: never read, in the given order. `unsettled`: last read before or soon after their end.
- * `settled`: to be read again. `failed`: past days that could not be read the last time. The unsettled and settled ones
- * are least recently read first.
+ * The days to read. `missing`: never read, in the given order. `unsettled`: last read before or
+ * soon after their end. `settled`: to be read again. `failed`: past days that could not be read the
+ * last time. The unsettled and settled ones are least recently read first.
  */
-type RollupPlan = { readonly [Group in 'missing' | 'unsettled' | 'settled' | 'failed']: readonly LocalDay[] }
+type RollupPlan = {
+  readonly [Group in 'missing' | 'unsettled' | 'settled' | 'failed']: readonly LocalDay[]
+}
 
 /** `days`: newest first. */
 export function planRollups(
@@ -46,7 +56,8 @@ export function planRollups(
   const keyOf = ({ from, to }: Pick<LocalDay, 'from' | 'to'>) => `${from}/${to}`
   const lastReads = new Map(stored.map((rollup) => [keyOf(rollup), rollup.readAt]))
   const lastRead = (day: LocalDay) => lastReads.get(keyOf(day))
-  const oldestReadFirst = (all: readonly LocalDay[]) => all.toSorted((a, b) => (lastRead(a) ?? 0) - (lastRead(b) ?? 0))
+  const oldestReadFirst = (all: readonly LocalDay[]) =>
+    all.toSorted((a, b) => (lastRead(a) ?? 0) - (lastRead(b) ?? 0))
   const notReadYet = (all: readonly LocalDay[], most: number) => {
     const due = all.filter((day) => now - (lastRead(day) ?? 0) > sameReconcileSeconds)
     return oldestReadFirst(due).slice(0, Math.max(0, most - (all.length - due.length)))
@@ -56,10 +67,18 @@ export function planRollups(
     unsettled = [],
     settled = [],
     failed = [],
-  } = Object.groupBy(days, (day) => (hasGap(day) && day.to <= now ? 'failed' : groupOf(day, lastRead(day), now)))
-  const share = Math.max(rereadShare.atLeast, Math.ceil((settled.length - recentDays) / rereadShare.oneIn))
+  } = Object.groupBy(days, (day) =>
+    hasGap(day) && day.to <= now ? 'failed' : groupOf(day, lastRead(day), now),
+  )
+  const share = Math.max(
+    rereadShare.atLeast,
+    Math.ceil((settled.length - recentDays) / rereadShare.oneIn),
+  )
   const [recent, older] = [settled.slice(0, recentDays), settled.slice(recentDays)]
-  const rereads = { incremental: [], reconcile: [...notReadYet(recent, recentDays), ...notReadYet(older, share)] }
+  const rereads = {
+    incremental: [],
+    reconcile: [...notReadYet(recent, recentDays), ...notReadYet(older, share)],
+  }
   return {
     missing,
     unsettled: oldestReadFirst(unsettled),

@@ -36,9 +36,16 @@ export type ChildListStream = StreamOf<'child-list'> & {
   readonly list: (project: ProjectId, parentId: string) => ListEndpoint
   /** The parent's time of last activity is that of its newest row. Else it may be later. */
   readonly parentShowsNewest: boolean
-  /** Rows with the same key are numbered by their place in the list, so a second has to be read whole. */
+  /**
+   * Rows with the same key are numbered by their place in the list, so a second has to be read
+   * whole.
+   */
   readonly isNumbered: boolean
-  readonly parseRows: (items: readonly Json[], parentId: string, options?: ChildRowOptions) => ParsedRows
+  readonly parseRows: (
+    items: readonly Json[],
+    parentId: string,
+    options?: ChildRowOptions,
+  ) => ParsedRows
 }
 
 /** One object that belongs to one parent. */
@@ -46,14 +53,22 @@ export type ChildObjectStream = StreamOf<'child-object'> & {
   readonly path: (parentId: string) => string
   /** `item` null: the service responded 404 for a parent that exists. */
   readonly parseRow: (item: JsonObject | null, parentId: string, readAt: EpochSeconds) => MirrorRow
-  /** Time until the next read if the parent does not change; null = never. `age`: time since the parent's own. */
+  /**
+   * Time until the next read if the parent does not change; null = never. `age`: time since the
+   * parent's own.
+   */
   readonly rereadAfter: (item: JsonObject | null, age: Seconds) => Seconds | null
 }
 
 /** One object per day. */
 export type DailyStream = StreamOf<'daily'> & {
   readonly path: (project: ProjectId) => string
-  readonly parseRow: (item: Json, day: LocalDay, timeZone: string, readAt: EpochSeconds) => MirrorRow
+  readonly parseRow: (
+    item: Json,
+    day: LocalDay,
+    timeZone: string,
+    readAt: EpochSeconds,
+  ) => MirrorRow
 }
 
 /** An object that shows the current state only. */

@@ -1,11 +1,23 @@
 /** All streams: how each is requested, and how its items become rows. */
 
 import type { MirrorRow } from '../../../schema/row.ts'
-import { isChildStream, type ListStreamName, listStreamNames, type StreamName } from '../../../schema/stream-specs.ts'
+import {
+  isChildStream,
+  type ListStreamName,
+  listStreamNames,
+  type StreamName,
+} from '../../../schema/stream-specs.ts'
 import { pathSegment } from '../../service/core/path-segment.ts'
 import { findKey } from '../../values/field-path.ts'
 import { asJsonObject, type Json, type JsonObject, type Scalar } from '../../values/json.ts'
-import { daySeconds, hourSeconds, minuteSeconds, parseTime, rfc3339, type Seconds } from '../../values/time.ts'
+import {
+  daySeconds,
+  hourSeconds,
+  minuteSeconds,
+  parseTime,
+  rfc3339,
+  type Seconds,
+} from '../../values/time.ts'
 import {
   activityKey,
   contentHash,
@@ -30,7 +42,10 @@ import type {
 } from './stream-kinds.ts'
 
 /** Recording metadata, one request per call. A recording can appear long after its call. */
-const recordingFields: DocumentedFields = { callId: ['call_id', 'text'], hasRecording: ['has_recording', 'boolean'] }
+const recordingFields: DocumentedFields = {
+  callId: ['call_id', 'text'],
+  hasRecording: ['has_recording', 'boolean'],
+}
 
 /** Up to this age of the call, a missing recording is requested again. */
 const recheckWindowSeconds = 7 * daySeconds
@@ -42,7 +57,11 @@ export const callRecordings: ChildObjectStream = {
   path: (call) => `/public/calls/${pathSegment(call)}/recording`,
   parseRow: (item, call, readAt) => {
     const own = { call_id: call, checked_at: rfc3339(readAt) }
-    return toRow(item ?? {}, recordingFields, item === null ? { ...own, has_recording: false } : own)
+    return toRow(
+      item ?? {},
+      recordingFields,
+      item === null ? { ...own, has_recording: false } : own,
+    )
   },
   // The intervals grow: a recording that is missing after an hour is rarely there after two.
   rereadAfter: (item, age: Seconds) => {
@@ -51,7 +70,10 @@ export const callRecordings: ChildObjectStream = {
   },
 }
 
-/** The current availability of agents. The service keeps no history, so only snapshots can provide one. */
+/**
+ * The current availability of agents. The service keeps no history, so only snapshots can provide
+ * one.
+ */
 const availabilityFields: DocumentedFields = {
   available: ['available', 'boolean'],
   agentsOnline: ['agents_online', 'integer'],
@@ -62,7 +84,8 @@ export const availability: SnapshotStream = {
   name: 'availability',
   scope: 'availability:read',
   path: (project) => `/public/projects/${pathSegment(project)}/availability`,
-  parseRow: (item, readAt) => toRow(asJsonObject(item) ?? {}, availabilityFields, { taken_at: rfc3339(readAt) }),
+  parseRow: (item, readAt) =>
+    toRow(asJsonObject(item) ?? {}, availabilityFields, { taken_at: rfc3339(readAt) }),
 }
 
 /** The analytics rollup, one request per day. Its fields are undocumented. */
@@ -117,7 +140,8 @@ const definitions: { readonly [N in ListStreamName]: ListDefinition } = {
     lowerParam: 'since',
     upperParam: null,
     partitions: [],
-    rowPath: (project, id) => `/public/projects/${pathSegment(project)}/visitors/${pathSegment(id)}`,
+    rowPath: (project, id) =>
+      `/public/projects/${pathSegment(project)}/visitors/${pathSegment(id)}`,
     idNames: ['id', 'visitorid', 'uuid'],
     documented: { name: ['name', 'text'], email: ['email', 'text'] },
   },
@@ -186,7 +210,9 @@ export const messages: ChildListStream = {
     },
   }),
   parseRows: (items, conversation, { project = null } = {}) =>
-    parseItems(items, project, (item) => (findKey(item, ['id']) === null ? null : toMessage(item, conversation))),
+    parseItems(items, project, (item) =>
+      findKey(item, ['id']) === null ? null : toMessage(item, conversation),
+    ),
 }
 
 function toMessage(item: JsonObject, conversation: string): MirrorRow {
@@ -223,7 +249,9 @@ export const visitorActivity: ChildListStream = {
   },
 }
 
-/** An entry with an id that a page shows twice, alike, is one entry. Without an id, it may be two. */
+/**
+ * An entry with an id that a page shows twice, alike, is one entry. Without an id, it may be two.
+ */
 function isRepeated(item: Json, counts: Map<string, number>): boolean {
   return entryId(item) !== null && countDuplicate(counts, `content:${contentHash(item)}`) > 0
 }

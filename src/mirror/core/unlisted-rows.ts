@@ -1,18 +1,30 @@
 /**
- * What follows from stored rows of a child list that a reading of the whole list did not show. They are deleted, or the list
- * is cut. A list that is cut lacks one end of what it had, or is suddenly much shorter. So rows between others that are
- * listed are deleted; rows beyond them are only if they are few, and if another list is longer than this one.
+ * What follows from stored rows of a child list that a reading of the whole list did not show. They
+ * are deleted, or the list is cut. A list that is cut lacks one end of what it had, or is suddenly
+ * much shorter. So rows between others that are listed are deleted; rows beyond them are only if
+ * they are few, and if another list is longer than this one.
  *
- * Two readings have to miss a row before it is marked: the first one may have met a page that was being changed. Pure.
+ * Two readings have to miss a row before it is marked: the first one may have met a page that was
+ * being changed. Pure.
  */
 import type { EpochSeconds } from '../../values/time.ts'
 import { isMassDeletion, type ListedRows } from './mirror.ts'
 import { maxOf, minOf } from './pagination/sort-order.ts'
 
-/** A stored row that is not marked as deleted. `isLater`: it was stored from a later request than the reading's first one. */
-export type StoredChild = { readonly key: string; readonly at: EpochSeconds | null; readonly isLater: boolean }
+/**
+ * A stored row that is not marked as deleted. `isLater`: it was stored from a later request than
+ * the reading's first one.
+ */
+export type StoredChild = {
+  readonly key: string
+  readonly at: EpochSeconds | null
+  readonly isLater: boolean
+}
 
-/** `inside`: between rows that are listed. `beyond`: at an end of the list. `unexplained`: too many to be deleted. */
+/**
+ * `inside`: between rows that are listed. `beyond`: at an end of the list. `unexplained`: too many
+ * to be deleted.
+ */
 export type UnlistedRows = Readonly<Record<'inside' | 'beyond' | 'unexplained', readonly string[]>>
 
 const none: UnlistedRows = { inside: [], beyond: [], unexplained: [] }
@@ -20,7 +32,8 @@ const none: UnlistedRows = { inside: [], beyond: [], unexplained: [] }
 export function findUnlistedRows(stored: readonly StoredChild[], listed: ListedRows): UnlistedRows {
   const { keys, from, isConfirmed } = listed
   const keysOf = (rows: readonly StoredChild[]) => rows.map(({ key }) => key)
-  const isAsked = ({ at, isLater }: StoredChild) => !isLater && (at === null || from === 0 || at > from)
+  const isAsked = ({ at, isLater }: StoredChild) =>
+    !isLater && (at === null || from === 0 || at > from)
   const missing = stored.filter((row) => !keys.has(row.key) && isAsked(row))
   if (missing.length === 0) return none
   const isMass = !isConfirmed && isMassDeletion(missing.length, stored.length)

@@ -1,4 +1,7 @@
-/** The rollups of a project: days of one time zone, or of two while the days of a new one are read; and their numbers. */
+/**
+ * The rollups of a project: days of one time zone, or of two while the days of a new one are read;
+ * and their numbers.
+ */
 import { sql } from 'kysely'
 import { localDateOfDay } from '../../values/days.ts'
 import { escapeDots, unescapePaths } from '../../values/field-path.ts'
@@ -16,15 +19,23 @@ export async function readRollups({ db, project }: ProjectDb): Promise<StoredRol
   const { rows } = await sql<RollupWindow & { time_zone: string; read_at: string }>`
     select window_from, window_to, time_zone, read_at from analytics_rollups
     where project_id = ${project} order by window_from desc`.execute(db)
-  return rows.map((row) => ({ ...toSpan(row), timeZone: row.time_zone, readAt: toSeconds(row.read_at) }))
+  return rows.map((row) => ({
+    ...toSpan(row),
+    timeZone: row.time_zone,
+    readAt: toSeconds(row.read_at),
+  }))
 }
 
 /**
- * Removes the windows that a day replaces that is about to be stored, in the same transaction: those of another time zone,
- * or of earlier rules of this zone, once days of this zone cover all of them. Until then they stay, beside days that
- * overlap them. Windows that are also days of this zone become them (winter in London, another name of the same zone).
+ * Removes the windows that a day replaces that is about to be stored, in the same transaction:
+ * those of another time zone, or of earlier rules of this zone, once days of this zone cover all of
+ * them. Until then they stay, beside days that overlap them. Windows that are also days of this
+ * zone become them (winter in London, another name of the same zone).
  */
-export async function clearForRollup({ db, project, typed }: ProjectDb, row: EncodedRow): Promise<void> {
+export async function clearForRollup(
+  { db, project, typed }: ProjectDb,
+  row: EncodedRow,
+): Promise<void> {
   const day = windowOf(row)
   const { window_from: dayFrom, window_to: dayTo } = day
   const zone = textOf(row, 'time_zone') ?? ''
@@ -37,19 +48,28 @@ export async function clearForRollup({ db, project, typed }: ProjectDb, row: Enc
   const ofZone = await sql<RollupWindow>`
     select window_from, window_to from analytics_rollups
     where project_id = ${project} and time_zone = ${zone}`.execute(db)
-  const windows = rows.map((window) => ({ ...window, ...toSpan(window), date: localDateOfDay(toSpan(window), zone) }))
+  const windows = rows.map((window) => ({
+    ...window,
+    ...toSpan(window),
+    date: localDateOfDay(toSpan(window), zone),
+  }))
   const sameDays = windows.filter(({ date }) => date !== null)
-  const days = [...ofZone.rows.map(toSpan), ...sameDays, toSpan(day)].toSorted((a, b) => a.from - b.from)
+  const days = [...ofZone.rows.map(toSpan), ...sameDays, toSpan(day)].toSorted(
+    (a, b) => a.from - b.from,
+  )
   for (const { window_from, window_to, date, from, to } of windows) {
     const others = days.filter((other) => other.from !== from || other.to !== to)
-    if (date === null && !isCovered({ from, to }, others, toSeconds(textOf(row, 'read_at') ?? ''))) continue
+    if (date === null && !isCovered({ from, to }, others, toSeconds(textOf(row, 'read_at') ?? '')))
+      continue
     for (const table of ['analytics_rollups', 'analytics_metrics']) {
       const change =
         date === null
           ? sql`delete from ${sql.table(table)}`
           : sql`update ${sql.table(table)} set day = ${typed('date', date)}, time_zone = ${zone}`
       await sql`${change}
-        where project_id = ${project} and window_from = ${window_from} and window_to = ${window_to}`.execute(db)
+        where project_id = ${project} and window_from = ${window_from} and window_to = ${window_to}`.execute(
+        db,
+      )
     }
   }
 }
@@ -72,11 +92,17 @@ function toSeconds(text: string): EpochSeconds {
 }
 
 function windowOf(row: EncodedRow): RollupWindow {
-  return { window_from: textOf(row, 'window_from') ?? '', window_to: textOf(row, 'window_to') ?? '' }
+  return {
+    window_from: textOf(row, 'window_from') ?? '',
+    window_to: textOf(row, 'window_to') ?? '',
+  }
 }
 
 /** Replaces the numbers of a window whose rollup changed. */
-export async function replaceMetrics({ db, kind, project }: ProjectDb, row: EncodedRow): Promise<void> {
+export async function replaceMetrics(
+  { db, kind, project }: ProjectDb,
+  row: EncodedRow,
+): Promise<void> {
   const window = windowOf(row)
   await sql`
     delete from analytics_metrics where project_id = ${project}
@@ -88,13 +114,20 @@ export async function replaceMetrics({ db, kind, project }: ProjectDb, row: Enco
   const text = (column: string) => textOf(row, column) ?? ''
   const day = { project_id: project, ...window, day: text('day'), time_zone: text('time_zone') }
   const values = [...metrics].map(([metric, value]) => ({ ...day, metric, value }))
-  for (const batch of batchesOf(values, 200)) await db.insertInto('analytics_metrics').values(batch).execute()
+  for (const batch of batchesOf(values, 200))
+    await db.insertInto('analytics_metrics').values(batch).execute()
 }
 
-/** Characters. The path is part of a key, and indexes have limits; numbers with longer paths stay in `raw`. */
+/**
+ * Characters. The path is part of a key, and indexes have limits; numbers with longer paths stay in
+ * `raw`.
+ */
 const maxPathLength = 300
 
-/** Numbers by dotted path; array elements by their index, from 0. An integer that a column of numbers cannot hold is left out. */
+/**
+ * Numbers by dotted path; array elements by their index, from 0. An integer that a column of
+ * numbers cannot hold is left out.
+ */
 function collectNumbers(json: Json, path: string, into: Map<string, number>): void {
   if (typeof json !== 'object' || json === null) return
   for (const [name, value] of Object.entries(json)) {

@@ -13,7 +13,12 @@ export function createAuditStore(context: ProjectDb) {
 }
 
 /** Ids of rows after one, in order, those marked as deleted included. */
-async function listIds({ db, project }: ProjectDb, stream: AuditedStream, after: string | null, limit: number) {
+async function listIds(
+  { db, project }: ProjectDb,
+  stream: AuditedStream,
+  after: string | null,
+  limit: number,
+) {
   const from = after === null ? sql`` : sql`and id > ${after}`
   const { rows } = await sql<{ id: string }>`
     select id from ${sql.table(streamSpecs[stream].table)}
@@ -66,10 +71,15 @@ async function listDifferences({ db, project }: ProjectDb, stream: AuditedStream
 }
 
 /** Of all streams, oldest first. */
-export async function listFinishedAudits({ db, project }: ProjectDb, since: EpochMs): Promise<readonly AuditResult[]> {
+export async function listFinishedAudits(
+  { db, project }: ProjectDb,
+  since: EpochMs,
+): Promise<readonly AuditResult[]> {
   const { rows } = await sql<AuditResult>`
     select id, stream, started_at as "startedAt", finished_at as "finishedAt", population, drawn, compared, differing,
       corrected, gone, unreadable, requests, took_ms as "tookMs"
-    from sync_audits where project_id = ${project} and finished_at >= ${toTimestamp(since)} order by id`.execute(db)
+    from sync_audits where project_id = ${project} and finished_at >= ${toTimestamp(since)} order by id`.execute(
+    db,
+  )
   return rows
 }

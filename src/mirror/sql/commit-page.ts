@@ -1,17 +1,28 @@
 /**
- * Commits pages: the rows of each, its cursors and everything that follows from them, in one transaction. Pages that are
- * submitted while a transaction runs share the next one: each transaction writes every page of the tables and indexes that
- * it touches to the log, so ten small ones write several times as much as a large one.
+ * Commits pages: the rows of each, its cursors and everything that follows from them, in one
+ * transaction. Pages that are submitted while a transaction runs share the next one: each
+ * transaction writes every page of the tables and indexes that it touches to the log, so ten small
+ * ones write several times as much as a large one.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describeRejectedRow, type Gap, type RejectedRow } from '../../../schema/row.ts'
-import { isChildList, isChildStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import {
+  isChildList,
+  isChildStream,
+  type StreamName,
+  streamSpecs,
+} from '../../../schema/stream-specs.ts'
 import type { Ms } from '../../values/time.ts'
 import { clockToleranceSeconds } from '../../values/time.ts'
 import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
-import type { ChildReadResult, CommitResult, MirrorCommit, UnlistedOutcome } from '../core/mirror.ts'
+import type {
+  ChildReadResult,
+  CommitResult,
+  MirrorCommit,
+  UnlistedOutcome,
+} from '../core/mirror.ts'
 import { clearForRollup, replaceMetrics } from './analytics-rollups.ts'
 import { readStoredConversations, recordChanges } from './conversation-changes.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
@@ -45,8 +56,9 @@ const maxWaitMs: Ms = 5
 const maxPages = 16
 
 /**
- * `runSerially` starts each write when the one before has ended. A page that cannot be stored does not fail the others.
- * `onStored`: called after each transaction with the number of rows that were new or changed.
+ * `runSerially` starts each write when the one before has ended. A page that cannot be stored does
+ * not fail the others. `onStored`: called after each transaction with the number of rows that were
+ * new or changed.
  */
 export function createPageCommitter(
   context: ProjectContext,
@@ -68,7 +80,9 @@ export function createPageCommitter(
   }
 }
 
-/** Rows that the database rejects are rare, so they are isolated only where a page has failed alone. */
+/**
+ * Rows that the database rejects are rare, so they are isolated only where a page has failed alone.
+ */
 async function commitGroup(
   context: ProjectContext,
   group: readonly WaitingPage[],
@@ -81,7 +95,8 @@ async function commitGroup(
     await onStored(results.reduce((sum, { changed }) => sum + changed, 0))
     for (const [i, result] of results.entries()) group[i]?.resolve(result)
   } catch (error) {
-    const isOfPage = !isWarehouseUnavailable(error) && (group.length > 1 || valueErrorReason(error) !== null)
+    const isOfPage =
+      !isWarehouseUnavailable(error) && (group.length > 1 || valueErrorReason(error) !== null)
     if (!isOfPage || store === isolateBadRows) for (const { reject } of group) reject(error)
     else
       for (const one of group)
@@ -89,9 +104,14 @@ async function commitGroup(
   }
 }
 
-async function commitPages(context: ProjectContext, pages: readonly MirrorCommit[], store: StoreRows) {
+async function commitPages(
+  context: ProjectContext,
+  pages: readonly MirrorCommit[],
+  store: StoreRows,
+) {
   const fields = new Map<StreamName, StreamFields>()
-  // A later page may widen a column of an earlier one, so rows are encoded after all pages have their columns.
+  // A later page may widen a column of an earlier one, so rows are encoded after all pages have
+  // their columns.
   for (const { stream, rows, requestedAt } of pages)
     fields.set(stream, await context.fields.ensureColumns(stream, rows, requestedAt))
   return inTransaction(context, async (trx) => {
@@ -102,7 +122,10 @@ async function commitPages(context: ProjectContext, pages: readonly MirrorCommit
       const { changed, rejectedRows: unstorable } = await store(trx, page, encoded)
       const rejectedRows = [...(page.rejectedRows ?? []), ...encoded.rejectedRows, ...unstorable]
       const isAllNew = changed === encoded.rows.length
-      const unlisted = await storeSyncState(trx, page, rejectedRows, { hasChanges: changed > 0, isAllNew })
+      const unlisted = await storeSyncState(trx, page, rejectedRows, {
+        hasChanges: changed > 0,
+        isAllNew,
+      })
       escaped += encoded.escaped
       results.push({
         changed: changed + (unlisted?.marked ?? 0),
@@ -132,14 +155,17 @@ const storeRows: StoreRows = async (trx, page, encoded) => {
   const stored = await upsertRows(trx, page, encoded.columns, rows)
   if (before !== null) await recordChanges(trx, rows, before, new Set(stored), requestedAt)
   // A conversation changes more often than what is said in it.
-  for (const child of children) if (child !== 'messages') await addPendingChildren(trx, child, stored, requestedAt)
+  for (const child of children)
+    if (child !== 'messages') await addPendingChildren(trx, child, stored, requestedAt)
   const { kind, timeColumn } = streamSpecs[stream]
   if (kind === 'child-object') await updateCheckedAt(trx, page, rows, timeColumn)
   if (stream === 'analytics') {
     await updateCheckedAt(trx, page, rows, 'read_at')
-    for (const row of rows) if (stored.includes(String(row[firstKey]))) await replaceMetrics(trx, row)
+    for (const row of rows)
+      if (stored.includes(String(row[firstKey]))) await replaceMetrics(trx, row)
   }
-  if (childRead === undefined || !marksFactsOfParent(childRead)) await markFactsOfRows(trx, stream, stored)
+  if (childRead === undefined || !marksFactsOfParent(childRead))
+    await markFactsOfRows(trx, stream, stored)
   if (seenRowsKey !== undefined) await addToIdSet(trx, seenRowsKey, textsOf(rows, firstKey))
   return { changed: stored.length, rejectedRows: [] }
 }
@@ -165,20 +191,26 @@ const isolateBadRows: StoreRows = async (trx, page, encoded) => {
   return { changed, rejectedRows }
 }
 
-/** The id of a row within its parent: the last part of its key, but the hash for an activity entry. */
+/**
+ * The id of a row within its parent: the last part of its key, but the hash for an activity entry.
+ */
 function rowId(stream: StreamName, row: EncodedRow): string | null {
   const id = keyOf(stream, row).at(stream === 'visitor_activity' ? 1 : -1) ?? null
   return id === null ? null : String(id)
 }
 
 /**
- * Codes that reject a value, as opposed to a statement, a lock, a disk or a connection. Postgres's classes: 22 data
- * exception, 23 integrity constraint, 54 program limit exceeded; XX000 is its code for an allocation that is too large.
- * Source: its documentation, "PostgreSQL Error Codes". SQLite: its result codes.
+ * Codes that reject a value, as opposed to a statement, a lock, a disk or a connection. Postgres's
+ * classes: 22 data exception, 23 integrity constraint, 54 program limit exceeded; XX000 is its code
+ * for an allocation that is too large. Source: its documentation, "PostgreSQL Error Codes". SQLite:
+ * its result codes.
  */
-const valueErrorCodes = /^(?:22...|23...|54...|XX000|SQLITE_(?:TOOBIG|MISMATCH|CONSTRAINT\w{0,30}))$/
+const valueErrorCodes =
+  /^(?:22...|23...|54...|XX000|SQLITE_(?:TOOBIG|MISMATCH|CONSTRAINT\w{0,30}))$/
 
-/** Why the database rejected a value, for people and without the value; null: another kind of error. */
+/**
+ * Why the database rejected a value, for people and without the value; null: another kind of error.
+ */
 function valueErrorReason(error: unknown): string | null {
   if (!(error instanceof Error)) return null
   // A string or buffer longer than the runtime allows.
@@ -195,15 +227,21 @@ async function storeSyncState(
 ): Promise<UnlistedOutcome | null> {
   const { stream, childRead, listed, requestedAt } = page
   const read = childRead && addRejectedRows(childRead, rejectedRows)
-  const isWhole = listed !== undefined && rejectedRows.length === 0 && read?.completeness !== 'incomplete'
-  const unlisted = isWhole && isChildList(stream) ? await settleUnlistedRows(trx, stream, listed, requestedAt) : null
-  if (read !== undefined) await recordChildRead(trx, withUnlisted(read, unlisted), requestedAt, hasChanges)
+  const isWhole =
+    listed !== undefined && rejectedRows.length === 0 && read?.completeness !== 'incomplete'
+  const unlisted =
+    isWhole && isChildList(stream)
+      ? await settleUnlistedRows(trx, stream, listed, requestedAt)
+      : null
+  if (read !== undefined)
+    await recordChildRead(trx, withUnlisted(read, unlisted), requestedAt, hasChanges)
   const isUnjoined = read?.hasToJoin === true && page.rows.length > 0 && isAllNew
   if (read !== undefined && (unlisted?.isToReread || isUnjoined))
     await requestReread(trx, stream, read.parentId, requestedAt)
   for (const gap of page.gaps ?? []) await openGap(trx, gap)
   if (page.resolvedGapKeys !== undefined) await closeGaps(trx, stream, page.resolvedGapKeys)
-  if (childRead === undefined) for (const row of rejectedRows) await openGap(trx, ...gapForRow(page, row))
+  if (childRead === undefined)
+    for (const row of rejectedRows) await openGap(trx, ...gapForRow(page, row))
   if (page.observations?.length) await recordBehaviours(trx, page.observations)
   if (page.cursors !== undefined) await writeCursors(trx, page.cursors)
   return isUnjoined ? { ...nothingUnlisted, isToReread: true } : unlisted
@@ -211,7 +249,10 @@ async function storeSyncState(
 
 const nothingUnlisted: UnlistedOutcome = { marked: 0, isToReread: false, kept: 0, doubt: null }
 
-/** Messages that are missing at an end of their list, or too many of them, show that it may be cut there. */
+/**
+ * Messages that are missing at an end of their list, or too many of them, show that it may be cut
+ * there.
+ */
 function withUnlisted(read: ChildReadResult, unlisted: UnlistedOutcome | null): ChildReadResult {
   const kept = unlisted?.kept ?? 0
   if (read.stream !== 'messages' || kept === 0) return read
@@ -219,22 +260,41 @@ function withUnlisted(read: ChildReadResult, unlisted: UnlistedOutcome | null): 
   return { ...read, completeness: 'incomplete', why }
 }
 
-function addRejectedRows(childRead: ChildReadResult, rejectedRows: readonly RejectedRow[]): ChildReadResult {
+function addRejectedRows(
+  childRead: ChildReadResult,
+  rejectedRows: readonly RejectedRow[],
+): ChildReadResult {
   if (rejectedRows.length === 0) return childRead
-  const reasons = [...(childRead.why === undefined ? [] : [childRead.why]), ...rejectedRows.map(describeRejectedRow)]
+  const reasons = [
+    ...(childRead.why === undefined ? [] : [childRead.why]),
+    ...rejectedRows.map(describeRejectedRow),
+  ]
   return { ...childRead, completeness: 'incomplete', why: [...new Set(reasons)].join('; ') }
 }
 
-/** A rejected row of a child list is a gap of its parent, which closes when the list has been read completely. */
-function gapForRow({ stream, rows }: MirrorCommit, row: RejectedRow): [gap: Gap, dedupKey?: string] {
+/**
+ * A rejected row of a child list is a gap of its parent, which closes when the list has been read
+ * completely.
+ */
+function gapForRow(
+  { stream, rows }: MirrorCommit,
+  row: RejectedRow,
+): [gap: Gap, dedupKey?: string] {
   const gap = { stream, from: null, to: null, reason: describeRejectedRow(row) }
   const parent = isChildStream(stream) ? rows[0]?.columns[streamTables[stream].firstKey] : undefined
   if (typeof parent === 'string') return [gap, unlistedGapKey(parent)]
   return row.id === null ? [gap] : [gap, `row:${indexableText(row.id)}`]
 }
 
-/** The time of the last check is updated even for unchanged rows, and does not count as a change. */
-async function updateCheckedAt(trx: ProjectContext, page: MirrorCommit, rows: readonly EncodedRow[], column: string) {
+/**
+ * The time of the last check is updated even for unchanged rows, and does not count as a change.
+ */
+async function updateCheckedAt(
+  trx: ProjectContext,
+  page: MirrorCommit,
+  rows: readonly EncodedRow[],
+  column: string,
+) {
   const { stream, requestedAt } = page
   const { stored, key } = streamTables[stream]
   const latest = trx.clock() + clockToleranceSeconds * 1000

@@ -1,4 +1,7 @@
-/** Changes of conversations: the history that the service does not keep, and the children that become pending. */
+/**
+ * Changes of conversations: the history that the service does not keep, and the children that
+ * become pending.
+ */
 import { sql } from 'kysely'
 import type { tables } from '../../../schema/tables.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
@@ -22,11 +25,17 @@ const trackedColumns = [
   'origin',
 ] as const satisfies readonly (keyof (typeof tables)['conversations']['columns'])[]
 
-type StoredConversation = Readonly<Record<string, string | null>> & { readonly id: string; readonly synced_at: string }
+type StoredConversation = Readonly<Record<string, string | null>> & {
+  readonly id: string
+  readonly synced_at: string
+}
 type StoredConversations = ReadonlyMap<string, StoredConversation>
 
 /** The conversations of a page as they are stored before the page. */
-export async function readStoredConversations({ db, kind, project }: ProjectDb, rows: readonly EncodedRow[]) {
+export async function readStoredConversations(
+  { db, kind, project }: ProjectDb,
+  rows: readonly EncodedRow[],
+) {
   const { rows: stored } = await sql<StoredConversation>`
     select id, deleted_at, synced_at, ${sql.join(trackedColumns.map((name) => sql.ref(name)))} from conversations
     where project_id = ${project} and id ${inList(kind, textsOf(rows, 'id'))}`.execute(db)
@@ -34,10 +43,11 @@ export async function readStoredConversations({ db, kind, project }: ProjectDb, 
 }
 
 /**
- * Records the history of the stored conversations, and marks children pending that may have new rows. Those that a list
- * shows with a different last message than the mirror has, and that were not stored, are to be rechecked: the copy may be
- * stale, or a message may be dated before the one it follows; reading the conversation by id decides.
- * `before`: the conversations as they were. `stored`: the ids of those that were new or changed.
+ * Records the history of the stored conversations, and marks children pending that may have new
+ * rows. Those that a list shows with a different last message than the mirror has, and that were
+ * not stored, are to be rechecked: the copy may be stale, or a message may be dated before the one
+ * it follows; reading the conversation by id decides. `before`: the conversations as they were.
+ * `stored`: the ids of those that were new or changed.
  */
 export async function recordChanges(
   trx: ProjectDb,
@@ -54,7 +64,8 @@ export async function recordChanges(
     const previous = before.get(id)
     const differs = (name: string) => (previous?.[name] ?? null) !== textOf(row, name)
     if (!stored.has(id)) {
-      if (previous !== undefined && previous.last_message_at !== null && differs('last_message_at')) toRecheck.push(id)
+      if (previous !== undefined && previous.last_message_at !== null && differs('last_message_at'))
+        toRecheck.push(id)
       continue
     }
     if (previous === undefined || previous.deleted_at !== null || messageColumns.some(differs))
@@ -76,6 +87,7 @@ export async function recordChanges(
   await addPendingChildren(trx, 'messages', textsOf(withNewMessages, 'id'), requestedAt)
   await markChildrenPending(trx, 'visitor_activity', [...visitors], requestedAt)
   // At most 800 parameters per statement.
-  for (const batch of batchesOf(changes, 100)) await trx.db.insertInto('conversation_changes').values(batch).execute()
+  for (const batch of batchesOf(changes, 100))
+    await trx.db.insertInto('conversation_changes').values(batch).execute()
   await addToIdSet(trx, recheckSet, toRecheck)
 }

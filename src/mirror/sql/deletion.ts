@@ -1,10 +1,17 @@
-/** Rows that the service no longer has: they stay, with `deleted_at`. Storing a row again clears it. */
+/**
+ * Rows that the service no longer has: they stay, with `deleted_at`. Storing a row again clears it.
+ */
 import { sql } from 'kysely'
 import { type ListStreamName, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { describeMassDeletion, isMassDeletion, massDeletionGapKey, sufficientRows } from '../core/mirror.ts'
+import {
+  describeMassDeletion,
+  isMassDeletion,
+  massDeletionGapKey,
+  sufficientRows,
+} from '../core/mirror.ts'
 import { openGap, readGapReason } from './gaps.ts'
 import { addPendingChildren, removePendingChildren } from './pending-children.ts'
 import { markFactsOfParents } from './pending-facts.ts'
@@ -21,14 +28,19 @@ export async function deletionsConfirmedAt(trx: ProjectDb, stream: StreamName): 
   return Number((await readCursor(trx, confirmedCursor(stream))) ?? 0)
 }
 
-export function recordConfirmedDeletions(trx: ProjectDb, stream: StreamName, at: EpochMs): Promise<void> {
+export function recordConfirmedDeletions(
+  trx: ProjectDb,
+  stream: StreamName,
+  at: EpochMs,
+): Promise<void> {
   return writeCursors(trx, { [confirmedCursor(stream)]: String(at) })
 }
 
 /**
- * `at`: when the service was asked, in milliseconds. A copy that was requested earlier does not restore the row. If too many
- * rows have been marked of late, a fault is likelier: their marks are taken back, and none is marked until a reconcile finds
- * them listed. `isConfirmed`: a person has said that they are deleted. Null: marked; else why it was not.
+ * `at`: when the service was asked, in milliseconds. A copy that was requested earlier does not
+ * restore the row. If too many rows have been marked of late, a fault is likelier: their marks are
+ * taken back, and none is marked until a reconcile finds them listed. `isConfirmed`: a person has
+ * said that they are deleted. Null: marked; else why it was not.
  */
 export async function markDeleted(
   trx: ProjectDb,
@@ -53,20 +65,30 @@ export async function markDeleted(
   return isConfirmed ? null : takeBackIfTooMany(trx, stream, at)
 }
 
-async function takeBackIfTooMany(trx: ProjectDb, stream: ListStreamName, at: EpochMs): Promise<string | null> {
+async function takeBackIfTooMany(
+  trx: ProjectDb,
+  stream: ListStreamName,
+  at: EpochMs,
+): Promise<string | null> {
   const confirmedAt = await deletionsConfirmedAt(trx, stream)
   const since = toTimestamp(at - countedMs)
   const isRecent = sql`project_id = ${trx.project} and deleted_at >= ${since} and asked_at > ${confirmedAt}`
   const table = sql.table(streamSpecs[stream].table)
   const isExpected = sql`project_id = ${trx.project} and (deleted_at is null or deleted_at >= ${since})`
   const count = async (rows: ReturnType<typeof sql>) =>
-    Number((await sql<{ n: number }>`select count(*) as n from ${rows}`.execute(trx.db)).rows[0]?.n ?? 0)
+    Number(
+      (await sql<{ n: number }>`select count(*) as n from ${rows}`.execute(trx.db)).rows[0]?.n ?? 0,
+    )
   const missing = await count(sql`${table} where ${isRecent}`)
   // So few that a table of any size has enough of them.
   if (!isMassDeletion(missing, 0)) return null
   const some = sql`(select 1 from ${table} where ${isExpected} limit ${sufficientRows(missing)}) as expected`
   if (!isMassDeletion(missing, await count(some))) return null
-  const reason = describeMassDeletion(stream, missing, await count(sql`${table} where ${isExpected}`))
+  const reason = describeMassDeletion(
+    stream,
+    missing,
+    await count(sql`${table} where ${isExpected}`),
+  )
   await openGap(trx, { stream, from: null, to: null, reason }, massDeletionGapKey)
   const { rows } = await sql<{ id: string }>`
     update ${table} set deleted_at = null where ${isRecent} returning id`.execute(trx.db)
@@ -76,7 +98,12 @@ async function takeBackIfTooMany(trx: ProjectDb, stream: ListStreamName, at: Epo
 }
 
 /** What was known of how far they had been read is gone, so they are read again. */
-async function restoreChildren(trx: ProjectDb, stream: ListStreamName, ids: readonly string[], at: EpochMs) {
+async function restoreChildren(
+  trx: ProjectDb,
+  stream: ListStreamName,
+  ids: readonly string[],
+  at: EpochMs,
+) {
   for (const child of streamTables[stream].children) {
     const { stored, firstKey } = streamTables[child]
     await sql`

@@ -1,4 +1,6 @@
-/** The rows of a page as SQL parameters by column, encoded for the database: one row for each key. */
+/**
+ * The rows of a page as SQL parameters by column, encoded for the database: one row for each key.
+ */
 import type { MirrorRow, RejectedRow } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { type Scalar, stringifyJson } from '../../values/json.ts'
@@ -12,7 +14,10 @@ import { type InsertedColumn, streamTables } from './stream-tables.ts'
 
 export type EncodedRow = Readonly<Record<string, SqlValue>>
 
-/** Rows whose key cannot be stored are in `rejectedRows`. `escaped`: how many strings are stored in another form. */
+/**
+ * Rows whose key cannot be stored are in `rejectedRows`. `escaped`: how many strings are stored in
+ * another form.
+ */
 export type EncodedPage = {
   readonly columns: readonly InsertedColumn[]
   readonly rows: readonly EncodedRow[]
@@ -21,10 +26,18 @@ export type EncodedPage = {
 }
 
 /** `run`: the sync run that stores the rows. */
-type EncodingContext = Pick<ProjectDb, 'kind' | 'project'> & { readonly run: { readonly id: string | null } }
+type EncodingContext = Pick<ProjectDb, 'kind' | 'project'> & {
+  readonly run: { readonly id: string | null }
+}
 
-/** Of two rows with the same key, the last one wins. `fields`: the discovered fields of the stream. */
-export function encodePage(context: EncodingContext, page: MirrorCommit, fields: StreamFields): EncodedPage {
+/**
+ * Of two rows with the same key, the last one wins. `fields`: the discovered fields of the stream.
+ */
+export function encodePage(
+  context: EncodingContext,
+  page: MirrorCommit,
+  fields: StreamFields,
+): EncodedPage {
   const columns = [...streamTables[page.stream].columns, ...fields.columns]
   const byKey = new Map<string, EncodedRow>()
   const rejectedRows: RejectedRow[] = []
@@ -35,12 +48,18 @@ export function encodePage(context: EncodingContext, page: MirrorCommit, fields:
   for (const row of page.rows) {
     const encoded: Record<string, SqlValue> = {}
     for (const column of columns)
-      encoded[column.name] = encodeValue(context.kind, column.type, readValue(context, page, row, column), onEscaped)
+      encoded[column.name] = encodeValue(
+        context.kind,
+        column.type,
+        readValue(context, page, row, column),
+        onEscaped,
+      )
     const key = keyOf(page.stream, encoded)
     const tooLong = key.some(isTooLong) ? 'its id is too long' : null
     const why = key.includes(null) ? 'its key is missing or unreadable' : tooLong
     if (why === null) byKey.set(key.join('\n'), encoded)
-    else rejectedRows.push({ id: row.columns.id === undefined ? null : String(row.columns.id), why })
+    else
+      rejectedRows.push({ id: row.columns.id === undefined ? null : String(row.columns.id), why })
   }
   return { columns, rows: [...byKey.values()], rejectedRows, escaped }
 }
@@ -53,7 +72,8 @@ export function keyOf(stream: StreamName, row: EncodedRow): readonly SqlValue[] 
 /** The key of a row of a child list as a text, without the part that names its parent. */
 export function childKeyOf(stream: StreamName, { columns }: MirrorRow): string {
   const [, ...key] = streamTables[stream].key
-  const typeOf = (name: string) => streamTables[stream].columns.find((column) => column.name === name)?.type ?? 'text'
+  const typeOf = (name: string) =>
+    streamTables[stream].columns.find((column) => column.name === name)?.type ?? 'text'
   return key.map((name) => String(encodeValue('sqlite', typeOf(name), columns[name]))).join('/')
 }
 
@@ -97,11 +117,15 @@ function readValue(
 }
 
 /**
- * Bytes of one part of a key. Entries of Postgres's indexes have at most 2,704 bytes, all parts of the key together.
- * Source: its documentation, "B-Tree Indexes".
+ * Bytes of one part of a key. Entries of Postgres's indexes have at most 2,704 bytes, all parts of
+ * the key together. Source: its documentation, "B-Tree Indexes".
  */
 const maxKeyBytes = 800
 
 function isTooLong(part: SqlValue): boolean {
-  return typeof part === 'string' && part.length > maxKeyBytes / 4 && Buffer.byteLength(part) > maxKeyBytes
+  return (
+    typeof part === 'string' &&
+    part.length > maxKeyBytes / 4 &&
+    Buffer.byteLength(part) > maxKeyBytes
+  )
 }

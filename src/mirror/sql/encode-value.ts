@@ -9,7 +9,8 @@ export type SqlValue = string | number | bigint | null | boolean
 type Value = NonNullable<SqlValue>
 
 /**
- * A value of another type than the column's is converted, or becomes null; `raw` keeps the original. `onEscaped`: called if the database can store a string only in another form.
+ * A value of another type than the column's is converted, or becomes null; `raw` keeps the
+ * original. `onEscaped`: called if the database can store a string only in another form.
  */
 export function encodeValue(
   kind: DatabaseKind,
@@ -54,7 +55,8 @@ function toInteger(value: Value): SqlValue {
     if (Number.isSafeInteger(value)) return value
     return Number.isInteger(value) && isInt64(BigInt(value)) ? BigInt(value) : null
   }
-  if (typeof value === 'boolean' || (typeof value === 'string' && !/^-?\d{1,19}$/.test(value))) return null
+  if (typeof value === 'boolean' || (typeof value === 'string' && !/^-?\d{1,19}$/.test(value)))
+    return null
   const integer = BigInt(value)
   return isInt64(integer) ? integer : null
 }
@@ -72,7 +74,10 @@ function toBoolean(kind: DatabaseKind, value: Value): SqlValue {
 }
 
 /** The times that both databases can store and RFC 3339 can express. */
-const [minTime, maxTime] = [parseTime('0001-01-01T00:00:00Z') ?? 0, parseTime('9999-12-31T23:59:59Z') ?? 0]
+const [minTime, maxTime] = [
+  parseTime('0001-01-01T00:00:00Z') ?? 0,
+  parseTime('9999-12-31T23:59:59Z') ?? 0,
+]
 
 /** Null: not a time, or one that the databases do not store. */
 export function toTime(value: Value): SqlValue {

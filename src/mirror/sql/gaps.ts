@@ -1,4 +1,6 @@
-/** Gaps: data that is known to be missing. Each gap is open only once, however often it is found. */
+/**
+ * Gaps: data that is known to be missing. Each gap is open only once, however often it is found.
+ */
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Gap } from '../../../schema/row.ts'
@@ -25,9 +27,17 @@ export function indexableText(text: string): string {
 export async function openGap(trx: ProjectDb, gap: Gap, dedupKey = dedupKeyOf(gap)): Promise<void> {
   const now = trx.clock()
   const [from_ts, to_ts] = [gap.from, gap.to].map((at) => (at === null ? null : rfc3339(at)))
-  // Reasons quote values of the service, so they are shortened and stripped of what databases cannot store.
+  // Reasons quote values of the service, so they are shortened and stripped of what databases
+  // cannot store.
   const reason = gap.reason.slice(0, 2000).toWellFormed().replaceAll('\0', '␀')
-  const row = { project_id: trx.project, id: newId(now), stream: gap.stream, from_ts, to_ts, reason }
+  const row = {
+    project_id: trx.project,
+    id: newId(now),
+    stream: gap.stream,
+    from_ts,
+    to_ts,
+    reason,
+  }
   await trx.db
     .insertInto('sync_gaps')
     .values({ ...row, dedup_key: dedupKey, found_at: toTimestamp(now), seen_at: now })
@@ -35,12 +45,19 @@ export async function openGap(trx: ProjectDb, gap: Gap, dedupKey = dedupKeyOf(ga
       conflict
         .columns(['project_id', 'stream', 'dedup_key'])
         .where('resolved_at', 'is', null)
-        .doUpdateSet((eb) => ({ reason: eb.ref('excluded.reason'), seen_at: eb.ref('excluded.seen_at') })),
+        .doUpdateSet((eb) => ({
+          reason: eb.ref('excluded.reason'),
+          seen_at: eb.ref('excluded.seen_at'),
+        })),
     )
     .execute()
 }
 
-export async function closeGaps(trx: ProjectDb, stream: StreamName, dedupKeys: readonly string[]): Promise<void> {
+export async function closeGaps(
+  trx: ProjectDb,
+  stream: StreamName,
+  dedupKeys: readonly string[],
+): Promise<void> {
   const { db, kind, project, clock } = trx
   if (dedupKeys.length === 0) return
   await sql`
@@ -53,12 +70,21 @@ export async function closeGaps(trx: ProjectDb, stream: StreamName, dedupKeys: r
 export async function readGapReason({ db, project }: ProjectDb, stream: StreamName, key: string) {
   const { rows } = await sql<{ reason: string }>`
     select reason from sync_gaps
-    where project_id = ${project} and stream = ${stream} and dedup_key = ${key} and resolved_at is null`.execute(db)
+    where project_id = ${project} and stream = ${stream} and dedup_key = ${key} and resolved_at is null`.execute(
+    db,
+  )
   return rows[0]?.reason ?? null
 }
 
-/** Closes gaps that a complete read since `since` did not find again, except those that are not about the list's pages. */
-export async function resolveGaps({ db, project, clock }: ProjectDb, stream: StreamName, since: EpochMs) {
+/**
+ * Closes gaps that a complete read since `since` did not find again, except those that are not
+ * about the list's pages.
+ */
+export async function resolveGaps(
+  { db, project, clock }: ProjectDb,
+  stream: StreamName,
+  since: EpochMs,
+) {
   const { numAffectedRows } = await sql`
     update sync_gaps set resolved_at = ${toTimestamp(clock())}
     where project_id = ${project} and stream = ${stream} and resolved_at is null
@@ -68,12 +94,23 @@ export async function resolveGaps({ db, project, clock }: ProjectDb, stream: Str
 }
 
 export async function listOpenGaps({ db, project }: ProjectDb, stream: StreamName): Promise<Gap[]> {
-  const { rows } = await sql<{ from_ts: string | null; to_ts: string | null; reason: string; dedupKey: string }>`
+  const { rows } = await sql<{
+    from_ts: string | null
+    to_ts: string | null
+    reason: string
+    dedupKey: string
+  }>`
     select from_ts, to_ts, reason, dedup_key as "dedupKey" from sync_gaps
     where project_id = ${project} and stream = ${stream} and resolved_at is null order by from_ts, dedup_key`.execute(
     db,
   )
   return rows.map(({ from_ts, to_ts, reason, dedupKey }) => {
-    return { stream, from: parseTime(from_ts) ?? null, to: parseTime(to_ts) ?? null, reason, dedupKey }
+    return {
+      stream,
+      from: parseTime(from_ts) ?? null,
+      to: parseTime(to_ts) ?? null,
+      reason,
+      dedupKey,
+    }
   })
 }

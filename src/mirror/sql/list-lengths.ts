@@ -1,4 +1,7 @@
-/** How long the lists of messages are that were read whole, and which of them lack messages because all lists are limited. */
+/**
+ * How long the lists of messages are that were read whole, and which of them lack messages because
+ * all lists are limited.
+ */
 import { sql } from 'kysely'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -12,7 +15,12 @@ export function readLongestLists(context: ProjectDb, limit: number): Promise<Lis
 }
 
 /** Lists of exactly so many rows that are taken for complete, in the order of their ids. */
-export function readCompleteLists(context: ProjectDb, rows: number, after: string | null, limit: number) {
+export function readCompleteLists(
+  context: ProjectDb,
+  rows: number,
+  after: string | null,
+  limit: number,
+) {
   const isComplete = sql`listed_rows = ${rows} and exists (select 1 from conversations as parent
     where parent.project_id = sync_children.project_id and parent.id = sync_children.parent_id
       and parent.messages_complete and parent.deleted_at is null)`
@@ -30,7 +38,9 @@ async function readLengths(
   type Row = { id: string; rows: number } & Record<(typeof times)[number], string | null>
   const ofParent = (column: string) => sql`(select ${sql.ref(column)} from conversations as parent
     where parent.project_id = ${project} and parent.id = list.parent_id)`
-  const ofMessages = (time: ReturnType<typeof sql>) => sql`(select ${time} from message_rows as message
+  const ofMessages = (
+    time: ReturnType<typeof sql>,
+  ) => sql`(select ${time} from message_rows as message
     where message.project_id = ${project} and message.conversation_id = list.parent_id and message.deleted_at is null)`
   const { rows } = await sql<Row>`
     select list.parent_id as id, list.listed_rows as rows,
@@ -40,18 +50,28 @@ async function readLengths(
       where project_id = ${project} and stream = 'messages' and ${condition}
       order by ${order} limit ${limit}) as list`.execute(db)
   return rows.map((row) => {
-    const [began = null, lastAt = null, oldest = null, newest = null] = times.map((name) => parseTime(row[name]))
+    const [began = null, lastAt = null, oldest = null, newest = null] = times.map((name) =>
+      parseTime(row[name]),
+    )
     return { parentId: row.id, rows: Number(row.rows), began, lastAt, oldest, newest }
   })
 }
 
 /** Their lists are taken for incomplete. */
-export async function markListsIncomplete(trx: ProjectDb, conversations: readonly string[], why: string) {
+export async function markListsIncomplete(
+  trx: ProjectDb,
+  conversations: readonly string[],
+  why: string,
+) {
   for (const id of conversations) await recordIncomplete(trx, id, why)
 }
 
 /** Those whose gap has such a reason are read again. Returns how many. */
-export async function rereadUnlisted(trx: ProjectDb, isReason: (reason: string) => boolean, now: EpochMs) {
+export async function rereadUnlisted(
+  trx: ProjectDb,
+  isReason: (reason: string) => boolean,
+  now: EpochMs,
+) {
   let count = 0
   for (const { reason, dedupKey } of await listOpenGaps(trx, 'messages')) {
     const [, parentId] = /^parent:([^:]+)$/.exec(dedupKey ?? '') ?? []

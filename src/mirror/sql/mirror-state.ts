@@ -1,4 +1,7 @@
-/** How much of a project is mirrored, and how current it is, for `status` and pages: read from the warehouse alone. */
+/**
+ * How much of a project is mirrored, and how current it is, for `status` and pages: read from the
+ * warehouse alone.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import {
   isChildStream,
@@ -7,7 +10,12 @@ import {
   streamNames,
   streamSpecs,
 } from '../../../schema/stream-specs.ts'
-import { clockToleranceSeconds, type EpochMs, type EpochSeconds, parseTime } from '../../values/time.ts'
+import {
+  clockToleranceSeconds,
+  type EpochMs,
+  type EpochSeconds,
+  parseTime,
+} from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { WarehouseError } from '../../warehouse/explain-error.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -23,15 +31,24 @@ import { readCursor } from './sync-state.ts'
 /** Future-dated rows are counted up to this number. */
 const maxFutureRows = 10_000
 
-/** `selected`: the streams that the project mirrors. Pending children of other streams do not count. */
-export async function readMirrorState(context: ProjectDb, selected: readonly StreamName[], now: EpochMs) {
+/**
+ * `selected`: the streams that the project mirrors. Pending children of other streams do not count.
+ */
+export async function readMirrorState(
+  context: ProjectDb,
+  selected: readonly StreamName[],
+  now: EpochMs,
+) {
   const clockOffset = await readClockOffset(context)
   const cursorLimit = Math.floor(now / 1000) + Math.min(0, clockOffset ?? 0) + clockToleranceSeconds
   const counts = await readRowCounts(context)
   const streams = []
   for (const stream of streamNames) {
     const rows = await describeRows(context, stream, counts.get(stream), cursorLimit)
-    const due = selected.includes(stream) && isChildStream(stream) ? await countPendingParents(context, stream, now) : 0
+    const due =
+      selected.includes(stream) && isChildStream(stream)
+        ? await countPendingParents(context, stream, now)
+        : 0
     streams.push({ stream, ...rows, due })
   }
   /** `running`: the process that has been syncing for longest. */
@@ -39,7 +56,10 @@ export async function readMirrorState(context: ProjectDb, selected: readonly Str
 }
 
 /** What the audits of the last 30 days show. */
-export async function readAuditEstimates(context: ProjectDb, now: EpochMs): Promise<readonly AuditEstimate[]> {
+export async function readAuditEstimates(
+  context: ProjectDb,
+  now: EpochMs,
+): Promise<readonly AuditEstimate[]> {
   return estimateDifferences(await listFinishedAudits(context, now - pooledMs), now)
 }
 
@@ -49,7 +69,10 @@ async function readClockOffset(context: ProjectDb): Promise<number | null> {
   return offset === null || Number.isNaN(Number(offset)) ? null : Number(offset)
 }
 
-/** A table that is missing or unreadable must not hide the state of the others. `ahead`: how many are dated in the future. */
+/**
+ * A table that is missing or unreadable must not hide the state of the others. `ahead`: how many
+ * are dated in the future.
+ */
 async function describeRows(
   context: ProjectDb,
   stream: StreamName,
@@ -63,12 +86,23 @@ async function describeRows(
     return { ...counted, newest, ahead, unreadable: null }
   } catch (error) {
     if (!(error instanceof WarehouseError) || error.kind !== 'unusable') throw error
-    return { rows: 0, deleted: 0, countedAt: null, newest: null, ahead: 0, unreadable: error.message }
+    return {
+      rows: 0,
+      deleted: 0,
+      countedAt: null,
+      newest: null,
+      ahead: 0,
+      unreadable: error.message,
+    }
   }
 }
 
 /** Reads all rows if the column has no index. */
-export async function readNewest({ db, project }: ProjectDb, stream: StreamName, column: string | null) {
+export async function readNewest(
+  { db, project }: ProjectDb,
+  stream: StreamName,
+  column: string | null,
+) {
   if (column === null) return null
   const { rows } = await sql<{ newest: string | null }>`
     select max(${sql.ref(column)}) as newest from ${sql.table(streamSpecs[stream].table)}
@@ -79,7 +113,10 @@ export async function readNewest({ db, project }: ProjectDb, stream: StreamName,
 /** Older than any service of this kind: an earlier time comes from a wrong clock. */
 const earliestPlausible = '2000-01-01T00:00:00Z'
 
-/** The earliest plausible time of any row of the lists, by the indexed columns; null for an empty mirror. */
+/**
+ * The earliest plausible time of any row of the lists, by the indexed columns; null for an empty
+ * mirror.
+ */
 export async function earliestTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
   const selects = streamNames.filter(isPagedStream).flatMap((stream) => {
     const { startColumn, table } = streamSpecs[stream]
@@ -90,7 +127,10 @@ export async function earliestTime({ db, project }: ProjectDb): Promise<EpochSec
   return (await readTimes(db, sql.join(selects, sql` union all `)))[0] ?? null
 }
 
-/** The latest time of any message, by the indexed columns: messages, and conversations that are not handled. */
+/**
+ * The latest time of any message, by the indexed columns: messages, and conversations that are not
+ * handled.
+ */
 export async function latestMessageTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
   const latest = sql`select max(created_at) as at from messages where project_id = ${project}
     union all select max(last_message_at) from conversations where project_id = ${project} and handled_at is null`

@@ -9,10 +9,18 @@ import { readRollups } from './analytics-rollups.ts'
 import { createPageCommitter } from './commit-page.ts'
 import { markDeleted } from './deletion.ts'
 import { completeColumns } from './discovered-columns/backfill-columns.ts'
-import { createDiscoveredFields, type DiscoveryOptions } from './discovered-columns/discovered-fields.ts'
+import {
+  createDiscoveredFields,
+  type DiscoveryOptions,
+} from './discovered-columns/discovered-fields.ts'
 import { findWrongColumns, listFormerColumns } from './discovered-columns/wrong-columns.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
-import { markListsIncomplete, readCompleteLists, readLongestLists, rereadUnlisted } from './list-lengths.ts'
+import {
+  markListsIncomplete,
+  readCompleteLists,
+  readLongestLists,
+  rereadUnlisted,
+} from './list-lengths.ts'
 import { earliestTime, latestMessageTime } from './mirror-state.ts'
 import {
   correctFutureDueTimes,
@@ -22,7 +30,14 @@ import {
   recordChildFailure,
   requestFullRereads,
 } from './pending-children.ts'
-import { countFutureRows, findErasedRows, nthNewestCallTime, readErased, readRawById, readRows } from './reader.ts'
+import {
+  countFutureRows,
+  findErasedRows,
+  nthNewestCallTime,
+  readErased,
+  readRawById,
+  readRows,
+} from './reader.ts'
 import {
   countUnseenRows,
   forgetSeenRows,
@@ -32,7 +47,13 @@ import {
   recheckSet,
   removeFromIdSet,
 } from './seen-rows.ts'
-import { finishRun, type ProjectContext, readStreamStatuses, recordRunHeartbeat, startRun } from './sync-runs.ts'
+import {
+  finishRun,
+  type ProjectContext,
+  readStreamStatuses,
+  recordRunHeartbeat,
+  startRun,
+} from './sync-runs.ts'
 import { readBehaviours, readCursor, writeCursors } from './sync-state.ts'
 
 export type MirrorOptions = {
@@ -72,7 +93,8 @@ const reads = {
 
 /** Writes outside of a page's commit. Each is a transaction. */
 const writes = {
-  writeCursor: (trx: ProjectDb, name: string, position: string | null) => writeCursors(trx, { [name]: position }),
+  writeCursor: (trx: ProjectDb, name: string, position: string | null) =>
+    writeCursors(trx, { [name]: position }),
   recordChildFailure,
   correctFutureDueTimes,
   requestFullRereads,
@@ -99,7 +121,10 @@ export function createMirror(
   const run: ProjectContext['run'] = { id: null }
   const context: ProjectContext = { ...projectDb, clock, fields, run }
   let lastWrite: Promise<unknown> = Promise.resolve()
-  /** Starts each write when the one before has ended, whether it succeeded or failed: each is short, and none waits for a lock. */
+  /**
+   * Starts each write when the one before has ended, whether it succeeded or failed: each is short,
+   * and none waits for a lock.
+   */
   const runSerially = <T>(write: () => Promise<T>): Promise<T> => {
     const current = lastWrite.then(write)
     lastWrite = current.catch(() => {})
@@ -121,7 +146,12 @@ export function createMirror(
       if (schema === 'discover') await completeColumns(context, now)
       return id
     },
-    finishRun: async (id: string, outcome: SyncOutcome, reports: readonly StreamReport[], now: EpochMs) => {
+    finishRun: async (
+      id: string,
+      outcome: SyncOutcome,
+      reports: readonly StreamReport[],
+      now: EpochMs,
+    ) => {
       await finishRun(context, id, outcome, reports, now)
       await statistics.runEnded()
     },

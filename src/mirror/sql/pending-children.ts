@@ -1,6 +1,14 @@
-/** Pending children: those that are to be read, one row for each parent. Found by a query, never held in memory. */
+/**
+ * Pending children: those that are to be read, one row for each parent. Found by a query, never
+ * held in memory.
+ */
 import { type RawBuilder, sql } from 'kysely'
-import { type ChildStreamName, childStreamNames, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import {
+  type ChildStreamName,
+  childStreamNames,
+  type StreamName,
+  streamSpecs,
+} from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
 import {
   clockToleranceSeconds,
@@ -31,7 +39,9 @@ export async function addPendingChildren(
     select ${typed('text', project)}, ${typed('text', stream)}, listed.value, 1, 0, ${typed('integer', now)}, 0
     from ${listParameter(kind, ids)} as listed where true
     on conflict (project_id, stream, parent_id)
-    do update set requested_version = sync_children.requested_version + 1, due_at = excluded.due_at`.execute(db)
+    do update set requested_version = sync_children.requested_version + 1, due_at = excluded.due_at`.execute(
+    db,
+  )
 }
 
 /** The same for parents that may not be mirrored yet: those become pending when they are stored. */
@@ -44,14 +54,21 @@ export async function markChildrenPending(
   if (ids.length === 0) return
   await sql`
     update sync_children set requested_version = requested_version + 1, due_at = ${typed('integer', now)}
-    where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, ids)}`.execute(db)
+    where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, ids)}`.execute(
+    db,
+  )
 }
 
 /**
- * Children of a parent have been read: it becomes due again if it changed meanwhile, or at `dueAt`. `hasChanges`: some of
- * the children changed, so that the parent's facts are pending.
+ * Children of a parent have been read: it becomes due again if it changed meanwhile, or at `dueAt`.
+ * `hasChanges`: some of the children changed, so that the parent's facts are pending.
  */
-export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now: EpochMs, hasChanges: boolean) {
+export async function recordChildRead(
+  trx: ProjectDb,
+  read: ChildReadResult,
+  now: EpochMs,
+  hasChanges: boolean,
+) {
   const { stream, parentId, requestedVersion, dueAt, cursor, completeness } = read
   const { db, project, typed } = trx
   const version = typed('integer', requestedVersion)
@@ -67,16 +84,25 @@ export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
   const listed = completeness === 'complete' ? [unlistedGapKey(parentId)] : []
   await closeGaps(trx, stream, [unreadGapKey(parentId), ...listed])
-  if (marksFactsOfParent(read)) await setMessagesComplete(trx, parentId, completeness === 'complete', hasChanges)
+  if (marksFactsOfParent(read))
+    await setMessagesComplete(trx, parentId, completeness === 'complete', hasChanges)
   if (completeness !== 'incomplete') return
   const reason = read.why ?? 'the service would not list all of them'
   await openGap(trx, { stream, from: null, to: null, reason }, unlistedGapKey(parentId))
 }
 
 /** Messages of a conversation that was taken for complete are missing. */
-export async function recordIncomplete(trx: ProjectDb, conversation: string, reason: string): Promise<void> {
+export async function recordIncomplete(
+  trx: ProjectDb,
+  conversation: string,
+  reason: string,
+): Promise<void> {
   await setMessagesComplete(trx, conversation, false, false)
-  await openGap(trx, { stream: 'messages', from: null, to: null, reason }, unlistedGapKey(conversation))
+  await openGap(
+    trx,
+    { stream: 'messages', from: null, to: null, reason },
+    unlistedGapKey(conversation),
+  )
 }
 
 /** All of the list is to be read again now, whatever else is known of it. */
@@ -91,16 +117,27 @@ export async function requestReread(
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
 }
 
-/** The keys of a parent's gaps: rows that its list does not contain, and a list that could not be read at all. */
+/**
+ * The keys of a parent's gaps: rows that its list does not contain, and a list that could not be
+ * read at all.
+ */
 export const unlistedGapKey = (parentId: string) => `parent:${parentId}`
 const unreadGapKey = (parentId: string) => `parent:${parentId}:unread`
 
-/** Whether recording the read of a child list marks the facts of its parent, so that its page need not. */
+/**
+ * Whether recording the read of a child list marks the facts of its parent, so that its page need
+ * not.
+ */
 export function marksFactsOfParent({ stream, completeness }: ChildReadResult): boolean {
   return stream === 'messages' && completeness !== 'unchanged'
 }
 
-async function setMessagesComplete(trx: ProjectDb, conversation: string, complete: boolean, hasChanges: boolean) {
+async function setMessagesComplete(
+  trx: ProjectDb,
+  conversation: string,
+  complete: boolean,
+  hasChanges: boolean,
+) {
   const flag = trx.kind === 'sqlite' ? Number(complete) : complete
   const { rows } = await sql`
     update conversations set messages_complete = ${flag}
@@ -118,14 +155,17 @@ export async function recordChildFailure(
 ): Promise<void> {
   await sql`
     update sync_children set attempts = attempts + 1, due_at = ${dueAt}, error = ${why}
-    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(trx.db)
+    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(
+    trx.db,
+  )
   await openGap(trx, { stream, from: null, to: null, reason: why }, unreadGapKey(parentId))
 }
 
 /**
- * Marks the conversations pending that may have new messages without showing it: a message dated now does not move a
- * `last_message_at` that lies in the future. Uses the indexes of the messages' times and of the open conversations.
- * A `union` without `all` would make SQLite read all messages, ordered by their conversations.
+ * Marks the conversations pending that may have new messages without showing it: a message dated
+ * now does not move a `last_message_at` that lies in the future. Uses the indexes of the messages'
+ * times and of the open conversations. A `union` without `all` would make SQLite read all messages,
+ * ordered by their conversations.
  */
 export async function markFutureDatedPending(
   { db, project: id, typed }: ProjectDb,
@@ -133,7 +173,11 @@ export async function markFutureDatedPending(
   limit: number,
   now: EpochMs,
 ): Promise<void> {
-  const [project, after, at] = [typed('text', id), typed('time', rfc3339(cursorLimit)), typed('integer', now)]
+  const [project, after, at] = [
+    typed('text', id),
+    typed('time', rfc3339(cursorLimit)),
+    typed('integer', now),
+  ]
   await sql`
     update sync_children set due_at = ${at}
     where project_id = ${project} and stream = 'messages' and parent_id in (
@@ -147,7 +191,10 @@ export async function markFutureDatedPending(
       order by checked_at limit ${limit})`.execute(db)
 }
 
-/** Why children are pending, most urgent first. Each condition has its own partial index, with exactly this text. */
+/**
+ * Why children are pending, most urgent first. Each condition has its own partial index, with
+ * exactly this text.
+ */
 const pendingConditions = {
   refresh: 'read_version > 0 and reread_whole is null',
   firstRead: 'read_version = 0',
@@ -158,17 +205,24 @@ const pendingConditions = {
 const maxDelayMs: Ms = 30 * 86_400_000
 
 /**
- * Children that were marked pending in the future, by a clock that has been set back since, become due now: their parent
- * shows nothing more. Those that wait for a reason wait on, unless no delay is that long.
+ * Children that were marked pending in the future, by a clock that has been set back since, become
+ * due now: their parent shows nothing more. Those that wait for a reason wait on, unless no delay
+ * is that long.
  */
-export async function correctFutureDueTimes({ db, project, typed }: ProjectDb, stream: ChildStreamName, now: EpochMs) {
+export async function correctFutureDueTimes(
+  { db, project, typed }: ProjectDb,
+  stream: ChildStreamName,
+  now: EpochMs,
+) {
   const latest = now + clockToleranceSeconds * 1000
   for (const condition of Object.values(pendingConditions)) {
     await sql`
       update sync_children set due_at = ${typed('integer', now)}
       where project_id = ${project} and stream = ${stream} and due_at is not null and due_at > ${latest}
         and ${sql.raw(condition)}
-        and (attempts = 0 and requested_version > read_version or due_at > ${now + maxDelayMs})`.execute(db)
+        and (attempts = 0 and requested_version > read_version or due_at > ${now + maxDelayMs})`.execute(
+      db,
+    )
   }
 }
 
@@ -180,10 +234,15 @@ function pendingSql(now: EpochMs): RawBuilder<unknown>[] {
 }
 
 /**
- * Refreshes come first, then first reads, then full re-reads. First reads go newest first, so that new rows do not wait
- * behind years of history.
+ * Refreshes come first, then first reads, then full re-reads. First reads go newest first, so that
+ * new rows do not wait behind years of history.
  */
-export async function readPendingParents(context: ProjectDb, stream: ChildStreamName, now: EpochMs, limit: number) {
+export async function readPendingParents(
+  context: ProjectDb,
+  stream: ChildStreamName,
+  now: EpochMs,
+  limit: number,
+) {
   const { parent } = streamSpecs[stream]
   const ofParent = (column: string | null) =>
     column === null
@@ -197,7 +256,9 @@ export async function readPendingParents(context: ProjectDb, stream: ChildStream
   for (const [i, isPending] of pendingSql(now).entries()) {
     if (pending.length >= limit) break
     const order = sql.raw(Object.keys(pendingConditions)[i] === 'firstRead' ? 'desc' : 'asc')
-    const { rows } = await sql<Row & { at: string | null; began: string | null; rereadWhole: number | null }>`
+    const { rows } = await sql<
+      Row & { at: string | null; began: string | null; rereadWhole: number | null }
+    >`
       select parent_id as "parentId", requested_version as "requestedVersion",
         read_version as "readVersion", reread_whole as "rereadWhole", cursor, attempts,
         checked_at as "checkedAt", ${lastActiveAt} as at, ${beganAt} as began from sync_children
@@ -215,29 +276,44 @@ export async function readPendingParents(context: ProjectDb, stream: ChildStream
   return pending
 }
 
-export async function countPendingParents({ db, project }: ProjectDb, stream: ChildStreamName, now: EpochMs) {
+export async function countPendingParents(
+  { db, project }: ProjectDb,
+  stream: ChildStreamName,
+  now: EpochMs,
+) {
   const counts = pendingSql(now).map(
     (isPending) =>
       sql`(select count(*) from sync_children where project_id = ${project} and stream = ${stream} and ${isPending})`,
   )
-  const { rows } = await sql<{ count: number }>`select ${sql.join(counts, sql` + `)} as count`.execute(db)
+  const { rows } = await sql<{
+    count: number
+  }>`select ${sql.join(counts, sql` + `)} as count`.execute(db)
   return rows[0]?.count ?? 0
 }
 
 /** Child streams of the project that have pending children. */
-export async function listPendingStreams(db: Db, project: ProjectId, now: EpochMs): Promise<ChildStreamName[]> {
+export async function listPendingStreams(
+  db: Db,
+  project: ProjectId,
+  now: EpochMs,
+): Promise<ChildStreamName[]> {
   const selects = childStreamNames.flatMap((stream) =>
     pendingSql(now).map(
       (isPending) => sql`select * from (select stream from sync_children
         where project_id = ${project} and stream = ${stream} and ${isPending} limit 1) as found`,
     ),
   )
-  const { rows } = await sql<{ stream: ChildStreamName }>`${sql.join(selects, sql` union `)}`.execute(db)
+  const { rows } = await sql<{
+    stream: ChildStreamName
+  }>`${sql.join(selects, sql` union `)}`.execute(db)
   return childStreamNames.filter((name) => rows.some(({ stream }) => stream === name))
 }
 
 /** Pending children of all projects: their number by project and stream. */
-export async function countAllPending(db: Db, now: EpochMs): Promise<Map<string, Map<ChildStreamName, number>>> {
+export async function countAllPending(
+  db: Db,
+  now: EpochMs,
+): Promise<Map<string, Map<ChildStreamName, number>>> {
   const counts = new Map<string, Map<ChildStreamName, number>>()
   for (const isPending of pendingSql(now)) {
     const { rows } = await sql<{ project: ProjectId; stream: ChildStreamName; count: number }>`
@@ -252,13 +328,21 @@ export async function countAllPending(db: Db, now: EpochMs): Promise<Map<string,
 }
 
 /**
- * Marks children pending for a full re-read; returns how many. `all`: of all parents. Else those that are pending anyway, which
- * costs no request, and as many others, of which all was least recently read: a busy list would otherwise never be.
+ * Marks children pending for a full re-read; returns how many. `all`: of all parents. Else those
+ * that are pending anyway, which costs no request, and as many others, of which all was least
+ * recently read: a busy list would otherwise never be.
  */
-export async function requestFullRereads(trx: ProjectDb, stream: ChildStreamName, which: RereadChoice, now: EpochMs) {
+export async function requestFullRereads(
+  trx: ProjectDb,
+  stream: ChildStreamName,
+  which: RereadChoice,
+  now: EpochMs,
+) {
   const { db, project, typed } = trx
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from sync_children where project_id = ${project} and stream = ${stream}`.execute(db)
+    select count(*) as count from sync_children where project_id = ${project} and stream = ${stream}`.execute(
+    db,
+  )
   const count = Number(rows[0]?.count ?? 0)
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
   const isDue = sql`due_at is not null and due_at <= ${now}`
@@ -272,9 +356,15 @@ export async function requestFullRereads(trx: ProjectDb, stream: ChildStreamName
 }
 
 /** The service no longer has the parent, so its children are no longer pending. */
-export async function removePendingChildren(trx: ProjectDb, stream: ChildStreamName, parentId: string): Promise<void> {
+export async function removePendingChildren(
+  trx: ProjectDb,
+  stream: ChildStreamName,
+  parentId: string,
+): Promise<void> {
   await sql`
     delete from sync_children
-    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(trx.db)
+    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(
+    trx.db,
+  )
   await closeGaps(trx, stream, [unlistedGapKey(parentId), unreadGapKey(parentId)])
 }

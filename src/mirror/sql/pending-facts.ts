@@ -1,6 +1,7 @@
 /**
- * Pending facts: what is to be derived again because rows of the mirror changed. It is recorded in the transaction that
- * changes the rows, so no change is ever missed, and derived later, many at a time.
+ * Pending facts: what is to be derived again because rows of the mirror changed. It is recorded in
+ * the transaction that changes the rows, so no change is ever missed, and derived later, many at a
+ * time.
  */
 import { sql } from 'kysely'
 import { childStreamsOf, type StreamName } from '../../../schema/stream-specs.ts'
@@ -19,22 +20,41 @@ const kindOfStream: Partial<Record<StreamName, FactKind>> = {
   availability: 'availability_hour',
 }
 
-/** Rows of the stream changed; `keys`: the first part of each one's key. Within the transaction that changes them. */
-export async function markFactsOfRows(trx: ProjectDb, stream: StreamName, keys: readonly string[]): Promise<void> {
+/**
+ * Rows of the stream changed; `keys`: the first part of each one's key. Within the transaction that
+ * changes them.
+ */
+export async function markFactsOfRows(
+  trx: ProjectDb,
+  stream: StreamName,
+  keys: readonly string[],
+): Promise<void> {
   const kind = kindOfStream[stream]
   if (kind === undefined || keys.length === 0) return
   // Times are RFC 3339 text in UTC: the hour's first second.
   const isTime = kind === 'availability_hour'
-  await markPendingFacts(trx, kind, isTime ? keys.map((time) => `${time.slice(0, 13)}:00:00Z`) : keys)
+  await markPendingFacts(
+    trx,
+    kind,
+    isTime ? keys.map((time) => `${time.slice(0, 13)}:00:00Z`) : keys,
+  )
 }
 
 /** Rows of a list were deleted with their children, or restored. */
-export async function markFactsOfParents(trx: ProjectDb, stream: StreamName, ids: readonly string[]): Promise<void> {
+export async function markFactsOfParents(
+  trx: ProjectDb,
+  stream: StreamName,
+  ids: readonly string[],
+): Promise<void> {
   const kinds = new Set(childStreamsOf(stream).flatMap((child) => kindOfStream[child] ?? []))
   for (const kind of kinds) await markPendingFacts(trx, kind, ids)
 }
 
-async function markPendingFacts(trx: ProjectDb, kind: FactKind, ids: readonly string[]): Promise<void> {
+async function markPendingFacts(
+  trx: ProjectDb,
+  kind: FactKind,
+  ids: readonly string[],
+): Promise<void> {
   const { db, kind: database, project, typed } = trx
   await sql`
     insert into facts_due (project_id, kind, id)
@@ -46,19 +66,34 @@ async function markPendingFacts(trx: ProjectDb, kind: FactKind, ids: readonly st
 /** A kind of which facts are pending; null = none are. */
 export async function findPendingKind({ db, project }: ProjectDb): Promise<FactKind | null> {
   const { rows } = await sql<{ kind: FactKind }>`
-    select kind from facts_due where project_id = ${project} and kind in (${sql.join(factKinds)}) limit 1`.execute(db)
+    select kind from facts_due where project_id = ${project} and kind in (${sql.join(factKinds)}) limit 1`.execute(
+    db,
+  )
   return rows[0]?.kind ?? null
 }
 
 /** Ids of that kind in their order, up to `limit`. */
-export async function listPendingFacts({ db, project }: ProjectDb, kind: FactKind, limit: number): Promise<string[]> {
+export async function listPendingFacts(
+  { db, project }: ProjectDb,
+  kind: FactKind,
+  limit: number,
+): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    select id from facts_due where project_id = ${project} and kind = ${kind} order by id limit ${limit}`.execute(db)
+    select id from facts_due where project_id = ${project} and kind = ${kind} order by id limit ${limit}`.execute(
+    db,
+  )
   return rows.map(({ id }) => id)
 }
 
-/** Facts have been derived from the present rows. Under the project's write lock, so none was marked in between. */
-export async function removePendingFacts(trx: ProjectDb, kind: FactKind, ids: readonly string[]): Promise<void> {
+/**
+ * Facts have been derived from the present rows. Under the project's write lock, so none was marked
+ * in between.
+ */
+export async function removePendingFacts(
+  trx: ProjectDb,
+  kind: FactKind,
+  ids: readonly string[],
+): Promise<void> {
   const { db, kind: database, project } = trx
   const isDerived = sql`project_id = ${project} and kind = ${kind} and id ${inList(database, ids)}`
   await sql`delete from facts_due where ${isDerived}`.execute(db)

@@ -36,7 +36,13 @@ export async function readRows(
   const { key: columns, firstKey } = streamTables[stream]
   const within = parent === null ? sql`` : sql`and ${sql.ref(firstKey)} = ${parent}`
   const where = sql`project_id = ${project} ${notDeleted(stream)} ${within}`
-  const rows = await readRowsAfterKey(db, kind, { table: streamSpecs[stream].table, columns, where, after, limit })
+  const rows = await readRowsAfterKey(db, kind, {
+    table: streamSpecs[stream].table,
+    columns,
+    where,
+    after,
+    limit,
+  })
   return rows.map(({ key, raw }) => ({ key, raw: decodeJson(kind, raw) }))
 }
 
@@ -49,17 +55,32 @@ type KeyRange = {
 }
 
 /** Rows in key order, with `raw` as it is stored. */
-export async function readRowsAfterKey(db: Db, kind: DatabaseKind, { table, columns, where, after, limit }: KeyRange) {
+export async function readRowsAfterKey(
+  db: Db,
+  kind: DatabaseKind,
+  { table, columns, where, after, limit }: KeyRange,
+) {
   const refs = sql.join(columns.map((name) => sql.ref(name)))
-  const from = after === null ? sql`` : sql`and (${refs}) > (${sql.join(keyParameters(kind, table, columns, after))})`
+  const from =
+    after === null
+      ? sql``
+      : sql`and (${refs}) > (${sql.join(keyParameters(kind, table, columns, after))})`
   const { rows } = await sql<Record<string, unknown>>`
     select ${refs}, cast(raw as text) as raw from ${sql.table(table)}
     where ${where} ${from} order by ${refs} limit ${limit}`.execute(db)
-  return rows.map((row) => ({ key: columns.map((name) => String(row[name])), raw: String(row.raw) }))
+  return rows.map((row) => ({
+    key: columns.map((name) => String(row[name])),
+    raw: String(row.raw),
+  }))
 }
 
 /** The parts of a key as parameters of the types of its columns. */
-export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns: readonly string[], key: RowKey) {
+export function keyParameters(
+  kind: DatabaseKind,
+  table: MirroredTable,
+  columns: readonly string[],
+  key: RowKey,
+) {
   const specs: Readonly<Record<string, ColumnSpec>> = tables[table].columns
   return columns.map((name, i) => {
     const type = plainType[specs[name]?.[0] ?? 'key']
@@ -67,7 +88,10 @@ export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns:
   })
 }
 
-/** `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows` with a parent. */
+/**
+ * `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows`
+ * with a parent.
+ */
 export async function readRawById(context: ProjectDb, stream: StreamName, ids: readonly string[]) {
   const { db, kind, project } = context
   const { firstKey, list } = streamTables[stream]
@@ -93,23 +117,36 @@ export async function readErased({ db, kind, project }: ProjectDb, ids: readonly
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Those of the rows, as the service lists them, that are not stored because they are of a person who was erased. */
+/**
+ * Those of the rows, as the service lists them, that are not stored because they are of a person
+ * who was erased.
+ */
 export async function findErasedRows(
   { db, kind, project }: ProjectDb,
   stream: ListStreamName,
   rows: readonly MirrorRow[],
 ): Promise<ReadonlySet<MirrorRow>> {
-  const { rows: erased } = await sql`select 1 from erased_ids where project_id = ${project} limit 1`.execute(db)
+  const { rows: erased } =
+    await sql`select 1 from erased_ids where project_id = ${project} limit 1`.execute(db)
   if (erased.length === 0) return new Set()
   const { table } = streamSpecs[stream]
-  const columns = (erasedTables[table] ?? []).flatMap(({ column, field }) => (field === null ? column : []))
+  const columns = (erasedTables[table] ?? []).flatMap(({ column, field }) =>
+    field === null ? column : [],
+  )
   const texts = rows.map(({ columns: values, item }, n) => ({
     n,
     project_id: project,
     raw: encodeJson(kind, stringifyJson(item)),
-    ...Object.fromEntries(columns.map((name) => [name, encodeText(kind, String(values[name] ?? ''))])),
+    ...Object.fromEntries(
+      columns.map((name) => [name, encodeText(kind, String(values[name] ?? ''))]),
+    ),
   }))
-  const types = { n: 'integer', project_id: 'text', raw: 'text', ...Object.fromEntries(columns.map(asText)) } as const
+  const types = {
+    n: 'integer',
+    project_id: 'text',
+    raw: 'text',
+    ...Object.fromEntries(columns.map(asText)),
+  } as const
   const given = rowsParameter<Readonly<Record<string, 'text' | 'integer'>>>(kind, types, texts)
   const raw = kind === 'sqlite' ? sql`raw` : sql`cast(raw as jsonb) as raw`
   const { rows: found } = await sql<{ n: number }>`
@@ -125,8 +162,14 @@ export function notDeleted(stream: StreamName) {
   return streamTables[stream].hasDeletedAt ? sql`and deleted_at is null` : sql``
 }
 
-/** The time of the `newest`-th newest call up to `until`, 1 = the newest; null if there are fewer. */
-export async function nthNewestCallTime({ db, project }: ProjectDb, newest: number, until: EpochSeconds) {
+/**
+ * The time of the `newest`-th newest call up to `until`, 1 = the newest; null if there are fewer.
+ */
+export async function nthNewestCallTime(
+  { db, project }: ProjectDb,
+  newest: number,
+  until: EpochSeconds,
+) {
   const { rows } = await sql<{ at: string }>`
     select occurred_at as at from calls
     where project_id = ${project} and deleted_at is null and occurred_at <= ${rfc3339(until)}
@@ -152,14 +195,19 @@ export async function countFutureRows(
 }
 
 /**
- * The column that says when a row last happened. If that is an undocumented field, then the one by which the service
- * orders the list; null = not known, or it has no column.
+ * The column that says when a row last happened. If that is an undocumented field, then the one by
+ * which the service orders the list; null = not known, or it has no column.
  */
-export async function timeColumnOf({ db, project }: ProjectDb, stream: StreamName): Promise<string | null> {
+export async function timeColumnOf(
+  { db, project }: ProjectDb,
+  stream: StreamName,
+): Promise<string | null> {
   const { timeColumn } = streamSpecs[stream]
   if (timeColumn !== null) return timeColumn
   const { rows } = await sql<{ value: string }>`
-    select value from service_behaviours where project_id = ${project} and name = ${`${stream}.order`}`.execute(db)
+    select value from service_behaviours where project_id = ${project} and name = ${`${stream}.order`}`.execute(
+    db,
+  )
   const path = rows[0]?.value.split(' by ')[1]?.split(' or ')[0]
   if (path === undefined) return null
   const fields = await sql<{ column: string | null }>`

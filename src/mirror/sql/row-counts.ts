@@ -1,4 +1,7 @@
-/** Remembered numbers of rows, deleted ones included: counting a million takes seconds where nothing is cached. */
+/**
+ * Remembered numbers of rows, deleted ones included: counting a million takes seconds where nothing
+ * is cached.
+ */
 import { sql } from 'kysely'
 import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
@@ -7,15 +10,29 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { StreamReport } from '../core/reports.ts'
 
 /** The streams that have been counted. */
-export async function readRowCounts({ db, project }: ProjectDb): Promise<ReadonlyMap<StreamName, RowCount>> {
+export async function readRowCounts({
+  db,
+  project,
+}: ProjectDb): Promise<ReadonlyMap<StreamName, RowCount>> {
   const { rows } = await sql<{ stream: StreamName; count: number; at: string }>`
     select stream, counted_rows as count, counted_at as at from sync_streams
-    where project_id = ${project} and counted_rows is not null and counted_at is not null`.execute(db)
-  return new Map(rows.map(({ stream, count, at }) => [stream, { rows: Number(count), countedAt: Date.parse(at) }]))
+    where project_id = ${project} and counted_rows is not null and counted_at is not null`.execute(
+    db,
+  )
+  return new Map(
+    rows.map(({ stream, count, at }) => [
+      stream,
+      { rows: Number(count), countedAt: Date.parse(at) },
+    ]),
+  )
 }
 
 /** After a sync: counts again where that is due. `changed`: how many rows it changed. */
-export async function rememberRowCounts(context: ProjectDb, reports: readonly StreamReport[], now: EpochMs) {
+export async function rememberRowCounts(
+  context: ProjectDb,
+  reports: readonly StreamReport[],
+  now: EpochMs,
+) {
   const { db, project } = context
   const known = await readRowCounts(context)
   for (const { stream, changed } of reports) {
@@ -30,12 +47,18 @@ export async function rememberRowCounts(context: ProjectDb, reports: readonly St
 /** Deleted ones included. */
 export async function countRows({ db, project }: ProjectDb, stream: StreamName): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from ${sql.table(streamSpecs[stream].table)} where project_id = ${project}`.execute(db)
+    select count(*) as count from ${sql.table(streamSpecs[stream].table)} where project_id = ${project}`.execute(
+    db,
+  )
   return Number(rows[0]?.count ?? 0)
 }
 
 /** Without the deleted ones, and how many these are. `countedAt`: null = now. */
-export async function countMirrored(context: ProjectDb, stream: StreamName, known: RowCount | undefined) {
+export async function countMirrored(
+  context: ProjectDb,
+  stream: StreamName,
+  known: RowCount | undefined,
+) {
   const { table } = streamSpecs[stream]
   const shown = countToShow(known ?? null)
   const total = shown?.rows ?? (await countRows(context, stream))
@@ -45,10 +68,17 @@ export async function countMirrored(context: ProjectDb, stream: StreamName, know
     context.db,
   )
   const deleted = Number(rows[0]?.deleted ?? 0)
-  return { rows: total - deleted, deleted, countedAt: shown === null ? null : toTimestamp(shown.countedAt) }
+  return {
+    rows: total - deleted,
+    deleted,
+    countedAt: shown === null ? null : toTimestamp(shown.countedAt),
+  }
 }
 
-/** When the rows of a stream are counted again: reading a count must be fast, and counting must not cost much. */
+/**
+ * When the rows of a stream are counted again: reading a count must be fast, and counting must not
+ * cost much.
+ */
 export type RowCount = { readonly rows: number; readonly countedAt: EpochMs }
 
 const minuteMs: Ms = 60_000
@@ -57,7 +87,10 @@ const hourMs: Ms = 60 * minuteMs
 /** A million rows take a tenth of a second, so a table of many millions is counted more rarely. */
 const rowsPerInterval = 1_000_000
 
-/** `changed`: new and changed rows of a sync. Soon where they are more than one row in a hundred, otherwise hourly. */
+/**
+ * `changed`: new and changed rows of a sync. Soon where they are more than one row in a hundred,
+ * otherwise hourly.
+ */
 export function isCountDue(known: RowCount | null, changed: number, now: EpochMs): boolean {
   if (changed === 0) return false
   if (known === null) return true
@@ -66,7 +99,10 @@ export function isCountDue(known: RowCount | null, changed: number, now: EpochMs
   return now - known.countedAt >= intervals * (isLargeChange ? minuteMs : hourMs)
 }
 
-/** Fewer rows are counted each time that they are shown: that takes some milliseconds, even from a slow disk. */
+/**
+ * Fewer rows are counted each time that they are shown: that takes some milliseconds, even from a
+ * slow disk.
+ */
 const worthRemembering = 50_000
 
 /** The count to show without counting; null: count now. */

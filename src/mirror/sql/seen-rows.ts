@@ -1,4 +1,7 @@
-/** Named sets of ids: rows that a scan of a whole list has shown, to find those that it has not, and rows to recheck. */
+/**
+ * Named sets of ids: rows that a scan of a whole list has shown, to find those that it has not, and
+ * rows to recheck.
+ */
 import { sql } from 'kysely'
 import { type ListStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -10,7 +13,11 @@ export const recheckSet = 'conversations:check'
 
 type Scope = 'all' | 'open'
 
-export async function addToIdSet({ db, kind, project, typed }: ProjectDb, key: string, ids: readonly string[]) {
+export async function addToIdSet(
+  { db, kind, project, typed }: ProjectDb,
+  key: string,
+  ids: readonly string[],
+) {
   if (ids.length === 0) return
   await sql`
     insert into sync_seen_rows (project_id, scan, id)
@@ -19,7 +26,11 @@ export async function addToIdSet({ db, kind, project, typed }: ProjectDb, key: s
 }
 
 /** Ids of the set, in id order. */
-export async function listIdSet({ db, project }: ProjectDb, key: string, limit: number): Promise<string[]> {
+export async function listIdSet(
+  { db, project }: ProjectDb,
+  key: string,
+  limit: number,
+): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from sync_seen_rows where project_id = ${project} and scan = ${key} order by id limit ${limit}`.execute(
     db,
@@ -27,10 +38,16 @@ export async function listIdSet({ db, project }: ProjectDb, key: string, limit: 
   return rows.map(({ id }) => id)
 }
 
-export async function removeFromIdSet({ db, kind, project }: ProjectDb, key: string, ids: readonly string[]) {
+export async function removeFromIdSet(
+  { db, kind, project }: ProjectDb,
+  key: string,
+  ids: readonly string[],
+) {
   if (ids.length === 0) return
   await sql`
-    delete from sync_seen_rows where project_id = ${project} and scan = ${key} and id ${inList(kind, ids)}`.execute(db)
+    delete from sync_seen_rows where project_id = ${project} and scan = ${key} and id ${inList(kind, ids)}`.execute(
+    db,
+  )
 }
 
 export async function forgetSeenRows({ db, project }: ProjectDb, key: string): Promise<void> {
@@ -48,18 +65,30 @@ export async function listUnseenRows(
   const from = after === null ? sql`` : sql`and row.id > ${after}`
   const { rows } = await sql<{ id: string }>`
     select row.id from ${sql.table(streamSpecs[stream].table)} as row
-    where ${inScope(project, scope)} ${from} and ${notSeen(project, key)} order by row.id limit ${limit}`.execute(db)
+    where ${inScope(project, scope)} ${from} and ${notSeen(project, key)} order by row.id limit ${limit}`.execute(
+    db,
+  )
   return rows.map(({ id }) => id)
 }
 
-export async function countUnseenRows({ db, project }: ProjectDb, stream: ListStreamName, key: string, scope: Scope) {
+export async function countUnseenRows(
+  { db, project }: ProjectDb,
+  stream: ListStreamName,
+  key: string,
+  scope: Scope,
+) {
   const { rows } = await sql<{ unseen: number; living: number }>`
     select count(*) as living, count(case when ${notSeen(project, key)} then 1 end) as unseen
-    from ${sql.table(streamSpecs[stream].table)} as row where ${inScope(project, scope)}`.execute(db)
+    from ${sql.table(streamSpecs[stream].table)} as row where ${inScope(project, scope)}`.execute(
+    db,
+  )
   return rows[0] ?? { unseen: 0, living: 0 }
 }
 
-/** Those of these ids that are not mirrored, or were not seen under this key; null = whatever was seen. */
+/**
+ * Those of these ids that are not mirrored, or were not seen under this key; null = whatever was
+ * seen.
+ */
 export async function listUnseenIds(
   { db, kind, project }: ProjectDb,
   stream: ListStreamName,
@@ -70,7 +99,9 @@ export async function listUnseenIds(
   const seen = key === null ? sql`` : sql`and not ${notSeen(project, key)}`
   const { rows } = await sql<{ id: string }>`
     select row.id from ${sql.table(streamSpecs[stream].table)} as row
-    where ${inScope(project, 'all')} and lower(row.id) ${inList(kind, ids.map(lower))} ${seen}`.execute(db)
+    where ${inScope(project, 'all')} and lower(row.id) ${inList(kind, ids.map(lower))} ${seen}`.execute(
+    db,
+  )
   const known = new Set(rows.map(({ id }) => lower(id)))
   return ids.filter((id) => !known.has(lower(id)))
 }

@@ -1,6 +1,6 @@
 /**
- * Ids in the letters in which they are stored, which are those in which the service first showed them. It may show, or be
- * asked for, the same UUID in others.
+ * Ids in the letters in which they are stored, which are those in which the service first showed
+ * them. It may show, or be asked for, the same UUID in others.
  */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
@@ -12,8 +12,8 @@ import { type EncodedRow, textsOf } from './encode-rows.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 
 /**
- * `from … where …` for the rows of a list with these ids, whatever the case of their letters. Both databases compare ids in
- * lower case, which is more than their identity where they are no UUIDs.
+ * `from … where …` for the rows of a list with these ids, whatever the case of their letters. Both
+ * databases compare ids in lower case, which is more than their identity where they are no UUIDs.
  */
 export function fromRowsWithIds(
   { kind, project }: Pick<ProjectDb, 'kind' | 'project'>,
@@ -31,15 +31,28 @@ function usingIndex(kind: DatabaseKind, index: string) {
   return kind === 'sqlite' ? sql`indexed by ${sql.ref(index)}` : sql``
 }
 
-/** The rows of a page with their ids, and those of visitors that they name, as they are stored; one row for each id. */
-export async function withStoredIds(trx: ProjectDb, stream: ListStreamName, rows: readonly EncodedRow[]) {
+/**
+ * The rows of a page with their ids, and those of visitors that they name, as they are stored; one
+ * row for each id.
+ */
+export async function withStoredIds(
+  trx: ProjectDb,
+  stream: ListStreamName,
+  rows: readonly EncodedRow[],
+) {
   const mapped = await mapColumn(trx, stream, rows, 'id')
   if (stream === 'visitors') await respellVisitors(trx, textsOf(mapped, 'id'))
-  const all = stream === 'conversations' ? await mapColumn(trx, 'visitors', mapped, 'visitor_id') : mapped
+  const all =
+    stream === 'conversations' ? await mapColumn(trx, 'visitors', mapped, 'visitor_id') : mapped
   return [...new Map(all.map((row) => [row.id, row])).values()]
 }
 
-async function mapColumn(context: ProjectDb, stream: ListStreamName, rows: readonly EncodedRow[], column: string) {
+async function mapColumn(
+  context: ProjectDb,
+  stream: ListStreamName,
+  rows: readonly EncodedRow[],
+  column: string,
+) {
   const ids = textsOf(rows, column)
   const { rows: stored } = await sql<{ id: string }>`
     select id ${fromRowsWithIds(context, stream, ids)}`.execute(context.db)
@@ -51,12 +64,17 @@ async function mapColumn(context: ProjectDb, stream: ListStreamName, rows: reado
   })
 }
 
-/** Conversations may have been stored before their visitors, which other letters would part from them. */
+/**
+ * Conversations may have been stored before their visitors, which other letters would part from
+ * them.
+ */
 async function respellVisitors(trx: ProjectDb, ids: readonly string[]) {
   const { db, kind, project } = trx
   const spellings = new Map(
     ids.flatMap((id) =>
-      [id.toLowerCase(), id.toUpperCase()].filter((other) => other !== id).map((other) => [other, id]),
+      [id.toLowerCase(), id.toUpperCase()]
+        .filter((other) => other !== id)
+        .map((other) => [other, id]),
     ),
   )
   const { rows } = await sql<{ id: string; visitor: string }>`
@@ -65,7 +83,9 @@ async function respellVisitors(trx: ProjectDb, ids: readonly string[]) {
   for (const { id, visitor } of rows) {
     const own = spellings.get(visitor)
     if (own === undefined || idIdentity(own) !== idIdentity(visitor)) continue
-    await sql`update conversations set visitor_id = ${own} where project_id = ${project} and id = ${id}`.execute(db)
+    await sql`update conversations set visitor_id = ${own} where project_id = ${project} and id = ${id}`.execute(
+      db,
+    )
     await markFactsOfRows(trx, 'conversations', [id])
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One sync of a stream at a time. The lock of a dead process is taken over: at once where it can be seen that it is dead, else
- * when its heartbeats have stopped for a while.
+ * One sync of a stream at a time. The lock of a dead process is taken over: at once where it can be
+ * seen that it is dead, else when its heartbeats have stopped for a while.
  */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
@@ -22,16 +22,21 @@ import { failAbandonedRuns } from './sync-runs.ts'
 export type LockResult = Awaited<ReturnType<typeof acquireAs>>
 
 /**
- * Locks all of the streams, or none, and closes unfinished runs of dead processes. A lock whose response was lost is held by
- * no process.
+ * Locks all of the streams, or none, and closes unfinished runs of dead processes. A lock whose
+ * response was lost is held by no process.
  */
-export function acquireStreamLocks(context: ProjectDb, streams: readonly string[], now: EpochMs): Promise<LockResult> {
+export function acquireStreamLocks(
+  context: ProjectDb,
+  streams: readonly string[],
+  now: EpochMs,
+): Promise<LockResult> {
   return context.retry.run(() => acquireOnce(context, streams, now))
 }
 
 async function acquireOnce(context: ProjectDb, streams: readonly string[], now: EpochMs) {
   const token = randomUUID()
-  // Before the row exists, as others in this process would take the lock for one that was not released.
+  // Before the row exists, as others in this process would take the lock for one that was not
+  // released.
   ownTokens.add(token)
   let isAcquired = false
   try {
@@ -43,19 +48,31 @@ async function acquireOnce(context: ProjectDb, streams: readonly string[], now: 
   }
 }
 
-type StoredLock = ProcessIdentity & Pick<DatabaseSchema['sync_locks'], 'token' | 'stream' | 'since' | 'beat_at'>
+type StoredLock = ProcessIdentity &
+  Pick<DatabaseSchema['sync_locks'], 'token' | 'stream' | 'since' | 'beat_at'>
 
-function acquireAs({ db, kind, project, retry }: ProjectDb, token: string, streams: readonly string[], now: EpochMs) {
+function acquireAs(
+  { db, kind, project, retry }: ProjectDb,
+  token: string,
+  streams: readonly string[],
+  now: EpochMs,
+) {
   const own = currentProcess()
   return db.transaction().execute(async (trx) => {
     await acquireLock(trx, kind, `deskmirror.lock ${project}`)
     const { rows } = await sql<StoredLock>`
-      select * from sync_locks where project_id = ${project} and stream in (${sql.join(streams)})`.execute(trx)
+      select * from sync_locks where project_id = ${project} and stream in (${sql.join(streams)})`.execute(
+      trx,
+    )
     const blocking = rows.find((row) => isHeld(row, own, now))
     if (blocking !== undefined) {
       const { stream, since } = blocking
       /** `isAlive`: null if only its heartbeats can tell. `since`: RFC 3339. */
-      const holder = { holder: processLabel(blocking), isAlive: isProcessAlive(blocking, own), since }
+      const holder = {
+        holder: processLabel(blocking),
+        isAlive: isProcessAlive(blocking, own),
+        since,
+      }
       return { held: false as const, stream, ...holder }
     }
     const claim = { token, ...own, since: toTimestamp(now), beat_at: now }
@@ -73,7 +90,9 @@ function acquireAs({ db, kind, project, retry }: ProjectDb, token: string, strea
       heartbeat: async (at: EpochMs): Promise<boolean> => {
         if (retry.isWarehouseAway()) return true
         const { numAffectedRows } = await sql`
-          update sync_locks set beat_at = ${at} where project_id = ${project} and token = ${token}`.execute(db)
+          update sync_locks set beat_at = ${at} where project_id = ${project} and token = ${token}`.execute(
+          db,
+        )
         return numAffectedRows === BigInt(streams.length)
       },
       release: async (): Promise<void> => {
@@ -86,15 +105,17 @@ function acquireAs({ db, kind, project, retry }: ProjectDb, token: string, strea
 }
 
 /**
- * The locks of this process, which knows them without heartbeats. A row of this process that is not among them could not be
- * deleted on release (a full disk, for example): it counts as free, as the process would otherwise hold it for ever.
+ * The locks of this process, which knows them without heartbeats. A row of this process that is not
+ * among them could not be deleted on release (a full disk, for example): it counts as free, as the
+ * process would otherwise hold it for ever.
  */
 const ownTokens = new Set<string>()
 
 function isHeld(row: StoredLock, own: ProcessIdentity, now: number): boolean {
   const isOwn = row.host === own.host && row.pid === own.pid && row.process === own.process
   if (isOwn) return ownTokens.has(row.token)
-  // A heartbeat from the future means that a clock was set back: waiting for a person is better than syncing twice.
+  // A heartbeat from the future means that a clock was set back: waiting for a person is better
+  // than syncing twice.
   return isHolderAlive(row, own, now)
 }
 

@@ -1,5 +1,13 @@
-/** The tables of the streams: what storing and finding their rows needs to know, made once, as every page asks for it. */
-import { type ColumnSpec, type ColumnType, type FieldType, plainType } from '../../../schema/column-types.ts'
+/**
+ * The tables of the streams: what storing and finding their rows needs to know, made once, as every
+ * page asks for it.
+ */
+import {
+  type ColumnSpec,
+  type ColumnType,
+  type FieldType,
+  plainType,
+} from '../../../schema/column-types.ts'
 import { hasDeletedAt, mirrorTables } from '../../../schema/mirror-tables.ts'
 import {
   type ChildStreamName,
@@ -14,7 +22,9 @@ import {
 
 type Specs = typeof streamSpecs
 type ColumnOf<Table extends MirroredTable> = keyof (typeof mirrorTables)[Table]['columns']
-type TableWithDeletions = { [T in MirroredTable]: 'deleted_at' extends ColumnOf<T> ? T : never }[MirroredTable]
+type TableWithDeletions = {
+  [T in MirroredTable]: 'deleted_at' extends ColumnOf<T> ? T : never
+}[MirroredTable]
 type Fitting<S extends Specs[StreamName]> = {
   [K in keyof S]: K extends `${string}Column` ? ColumnOf<S['table']> | null : unknown
 } & { table: S['kind'] extends 'daily' | 'snapshot' ? MirroredTable : TableWithDeletions }
@@ -42,7 +52,10 @@ export type StreamTable = {
   /** The columns that storing a row writes, the common ones first. */
   readonly columns: readonly InsertedColumn[]
   readonly hasDeletedAt: boolean
-  /** A column that shows that a row is older than the stored one although it was requested later; null = none. */
+  /**
+   * A column that shows that a row is older than the stored one although it was requested later;
+   * null = none.
+   */
   readonly newerBy: string | null
   /** The stream itself if it is a list. */
   readonly list: ListStreamName | null
@@ -61,15 +74,38 @@ function describeTable(stream: StreamName): StreamTable {
     .map(([name, [type]]) => ({ name, type: plainType[type] }))
   const newerBy = 'newerBy' in spec ? spec.newerBy : null
   const [list, children] = [isListStream(stream) ? stream : null, childStreamsOf(stream)]
-  return { stored, key, firstKey: key[0] ?? 'id', columns, hasDeletedAt: hasDeletedAt(stored), newerBy, list, children }
+  return {
+    stored,
+    key,
+    firstKey: key[0] ?? 'id',
+    columns,
+    hasDeletedAt: hasDeletedAt(stored),
+    newerBy,
+    list,
+    children,
+  }
 }
 
-/** Written with a row and not read from it; and ids, which keep the letters in which the service first showed them. */
-const columnsBesideValues = ['project_id', 'raw', 'synced_at', 'run_id', 'asked_at', 'read_at', 'checked_at']
+/**
+ * Written with a row and not read from it; and ids, which keep the letters in which the service
+ * first showed them.
+ */
+const columnsBesideValues = [
+  'project_id',
+  'raw',
+  'synced_at',
+  'run_id',
+  'asked_at',
+  'read_at',
+  'checked_at',
+]
 const ids = ['id', 'visitor_id', 'conversation_id', 'call_id']
 
 /** Columns that say what is in the row of the service, and nothing else. */
-export function valueColumns({ key }: StreamTable, columns: readonly InsertedColumn[]): readonly InsertedColumn[] {
+export function valueColumns(
+  { key }: StreamTable,
+  columns: readonly InsertedColumn[],
+): readonly InsertedColumn[] {
   const others = new Set([...key, ...columnsBesideValues, ...ids])
   return columns.filter(({ name }) => !others.has(name))
 }

@@ -20,12 +20,24 @@ export type ProjectContext = ProjectDb & {
   readonly run: { id: string | null }
 }
 
-/** `lockToken`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */
-export async function startRun(context: ProjectDb, mode: SyncMode, now: EpochMs, lockToken: string | null = null) {
+/**
+ * `lockToken`: token of its lock; null = none, so the next process that acquires a lock closes the
+ * run as abandoned.
+ */
+export async function startRun(
+  context: ProjectDb,
+  mode: SyncMode,
+  now: EpochMs,
+  lockToken: string | null = null,
+) {
   const { db, project } = context
   const id = newId(now)
   const counts = { requests: 0, rows_read: 0, rows_changed: 0, strings_escaped: 0 }
-  const times = { started_at: toTimestamp(now), beat_at: now, request_log: stringifyJson([[now, 0]]) }
+  const times = {
+    started_at: toTimestamp(now),
+    beat_at: now,
+    request_log: stringifyJson([[now, 0]]),
+  }
   await db
     .insertInto('sync_runs')
     .values({ project_id: project, id, mode, ...counts, ...times, lock_token: lockToken })
@@ -34,9 +46,16 @@ export async function startRun(context: ProjectDb, mode: SyncMode, now: EpochMs,
 }
 
 /** `requests`: how many the run has sent so far. */
-export async function recordRunHeartbeat({ db, project }: ProjectDb, run: string, requests: number, now: EpochMs) {
+export async function recordRunHeartbeat(
+  { db, project }: ProjectDb,
+  run: string,
+  requests: number,
+  now: EpochMs,
+) {
   const { rows } = await sql<{ log: string | null }>`
-    select request_log as log from sync_runs where project_id = ${project} and id = ${run}`.execute(db)
+    select request_log as log from sync_runs where project_id = ${project} and id = ${run}`.execute(
+    db,
+  )
   const log = stringifyJson(addSample(parseSamples(rows[0]?.log), [now, requests]))
   await sql`
     update sync_runs set requests = ${requests}, beat_at = ${now}, request_log = ${log}
@@ -60,8 +79,15 @@ export async function finishRun(
   await rememberRowCounts(context, reports, now)
 }
 
-/** Stores the stream's result. A stream that failed or was skipped keeps the time of its last complete read. */
-async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped, failed }: StreamReport, at: string) {
+/**
+ * Stores the stream's result. A stream that failed or was skipped keeps the time of its last
+ * complete read.
+ */
+async function recordStreamResult(
+  { db, project }: ProjectDb,
+  { stream, skipped, failed }: StreamReport,
+  at: string,
+) {
   const syncedAt = skipped === null && failed === null ? { synced_at: at } : {}
   const state = { skipped, failed, ...syncedAt }
   const since = failed === null ? null : at
@@ -71,14 +97,18 @@ async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped,
     .onConflict((conflict) =>
       conflict.columns(['project_id', 'stream']).doUpdateSet((eb) => ({
         ...state,
-        failed_since: failed === null ? null : eb.fn.coalesce('sync_streams.failed_since', eb.val(at)),
+        failed_since:
+          failed === null ? null : eb.fn.coalesce('sync_streams.failed_since', eb.val(at)),
       })),
     )
     .execute()
 }
 
 /** When each stream was last read to its end (RFC 3339); a stream that never was is missing. */
-export async function readLastReads({ db, project }: ProjectDb): Promise<ReadonlyMap<StreamName, string>> {
+export async function readLastReads({
+  db,
+  project,
+}: ProjectDb): Promise<ReadonlyMap<StreamName, string>> {
   const { rows } = await sql<{ stream: StreamName; at: string }>`
     select stream, synced_at as at from sync_streams
     where project_id = ${project} and synced_at is not null`.execute(db)
@@ -86,12 +116,17 @@ export async function readLastReads({ db, project }: ProjectDb): Promise<Readonl
 }
 
 /** The state of each stream after finished runs; a stream that no run has tried is missing. */
-export async function readStreamStatuses({ db, project }: ProjectDb, streams: readonly StreamName[]) {
+export async function readStreamStatuses(
+  { db, project }: ProjectDb,
+  streams: readonly StreamName[],
+) {
   const { rows } = await sql<{ stream: StreamName; status: StreamReadStatus }>`
     select stream, case when synced_at is not null then 'complete' when skipped is not null then 'skipped'
       else 'unfinished' end as status
     from sync_streams where project_id = ${project}`.execute(db)
-  return new Map(rows.flatMap(({ stream, status }) => (streams.includes(stream) ? [[stream, status]] : [])))
+  return new Map(
+    rows.flatMap(({ stream, status }) => (streams.includes(stream) ? [[stream, status]] : [])),
+  )
 }
 
 /** Closes the runs of dead processes as failed, at the time of their last heartbeat. */
@@ -99,7 +134,9 @@ export async function failAbandonedRuns(trx: Db, project: ProjectId): Promise<vo
   const { rows } = await sql<{ id: string; beat_at: EpochMs }>`
     select id, beat_at from sync_runs where project_id = ${project} and finished_at is null
       and (lock_token is null
-        or lock_token not in (select token from sync_locks where project_id = ${project}))`.execute(trx)
+        or lock_token not in (select token from sync_locks where project_id = ${project}))`.execute(
+    trx,
+  )
   for (const { id, beat_at } of rows)
     await sql`
       update sync_runs set outcome = 'failed', finished_at = ${toTimestamp(beat_at)}

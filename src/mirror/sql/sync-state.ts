@@ -1,4 +1,7 @@
-/** What syncs remember by name: how far each list has been read, and how the service was observed to behave. */
+/**
+ * What syncs remember by name: how far each list has been read, and how the service was observed to
+ * behave.
+ */
 import { sql } from 'kysely'
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import { toTimestamp } from '../../values/time.ts'
@@ -7,19 +10,28 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 
 export async function readCursor({ db, project }: ProjectDb, name: string): Promise<string | null> {
   const { rows } = await sql<{ position: string }>`
-    select position from sync_cursors where project_id = ${project} and stream = ${name}`.execute(db)
+    select position from sync_cursors where project_id = ${project} and stream = ${name}`.execute(
+    db,
+  )
   return rows[0]?.position ?? null
 }
 
-export async function writeCursors({ db, project }: ProjectDb, cursors: Readonly<Record<string, string | null>>) {
+export async function writeCursors(
+  { db, project }: ProjectDb,
+  cursors: Readonly<Record<string, string | null>>,
+) {
   for (const [stream, position] of Object.entries(cursors)) {
     if (position === null) {
-      await sql`delete from sync_cursors where project_id = ${project} and stream = ${stream}`.execute(db)
+      await sql`delete from sync_cursors where project_id = ${project} and stream = ${stream}`.execute(
+        db,
+      )
     } else {
       await db
         .insertInto('sync_cursors')
         .values({ project_id: project, stream, position })
-        .onConflict((conflict) => conflict.columns(['project_id', 'stream']).doUpdateSet({ position }))
+        .onConflict((conflict) =>
+          conflict.columns(['project_id', 'stream']).doUpdateSet({ position }),
+        )
         .execute()
     }
   }
@@ -32,7 +44,10 @@ export async function readBehaviours({ db, project }: ProjectDb): Promise<Map<st
 }
 
 /** `learned_at` moves only when the value does. */
-export async function recordBehaviours(trx: ProjectDb, behaviours: readonly ServiceBehaviour[]): Promise<void> {
+export async function recordBehaviours(
+  trx: ProjectDb,
+  behaviours: readonly ServiceBehaviour[],
+): Promise<void> {
   const { db, kind, project, clock } = trx
   for (const { name, value: newValue, evidence: newEvidence } of behaviours) {
     const [value, evidence] = [encodeText(kind, newValue), encodeText(kind, newEvidence)]
@@ -41,7 +56,10 @@ export async function recordBehaviours(trx: ProjectDb, behaviours: readonly Serv
       .insertInto('service_behaviours')
       .values({ project_id: project, name, ...fact })
       .onConflict((conflict) =>
-        conflict.columns(['project_id', 'name']).doUpdateSet(fact).where('service_behaviours.value', '!=', value),
+        conflict
+          .columns(['project_id', 'name'])
+          .doUpdateSet(fact)
+          .where('service_behaviours.value', '!=', value),
       )
       .execute()
   }

@@ -1,7 +1,16 @@
-/** Marks the rows of a child list that the service no longer has. Storing a row again clears the mark. */
+/**
+ * Marks the rows of a child list that the service no longer has. Storing a row again clears the
+ * mark.
+ */
 import { sql } from 'kysely'
 import { type StreamNameOf, streamSpecs } from '../../../schema/stream-specs.ts'
-import { clockToleranceSeconds, type EpochMs, type Ms, parseTime, toTimestamp } from '../../values/time.ts'
+import {
+  clockToleranceSeconds,
+  type EpochMs,
+  type Ms,
+  parseTime,
+  toTimestamp,
+} from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import {
   describeMassDeletion,
@@ -23,7 +32,9 @@ type ChildListName = StreamNameOf<'child-list'>
 /** For an audit, which reads few lists: another list was longer within this time. */
 const longerWithinMs: Ms = 86_400_000
 
-/** Within the transaction that stores what the reading showed. `at`: when its last request was sent. */
+/**
+ * Within the transaction that stores what the reading showed. `at`: when its last request was sent.
+ */
 export async function settleUnlistedRows(
   trx: ProjectDb,
   stream: ChildListName,
@@ -37,9 +48,11 @@ export async function settleUnlistedRows(
   const hasMissed = before === null ? null : new Set(before.keys)
   const isConfirmed = (key: string) => listed.isSecond || hasMissed?.has(key) === true
   const longerSince = listed.isSecond ? at - longerWithinMs : (before?.at ?? at)
-  const isCutRefuted = beyond.length > 0 && (await isAnotherLonger(trx, stream, listed, longerSince))
+  const isCutRefuted =
+    beyond.length > 0 && (await isAnotherLonger(trx, stream, listed, longerSince))
   const deleted = [...inside, ...(isCutRefuted ? beyond : [])].filter(isConfirmed)
-  const doubt = deleted.length === 0 ? null : await markDeletedChildren(trx, stream, listed, deleted, at)
+  const doubt =
+    deleted.length === 0 ? null : await markDeletedChildren(trx, stream, listed, deleted, at)
   const first = missing.filter((key) => !isConfirmed(key))
   const undecided = isCutRefuted ? [] : beyond.filter(isConfirmed)
   const remembered = [...first, ...undecided]
@@ -63,14 +76,19 @@ async function readStored(trx: ProjectDb, stream: ChildListName, { parentId, sin
     select ${sql.join(columns.map((name) => sql.ref(name)))}, ${sql.ref(timeColumn)} as at,
       case when asked_at >= ${since} and asked_at <= ${latest} then 1 else 0 end as later
     from ${sql.table(stored)}
-    where project_id = ${trx.project} and ${sql.ref(firstKey)} = ${parentId} and deleted_at is null`.execute(trx.db)
+    where project_id = ${trx.project} and ${sql.ref(firstKey)} = ${parentId} and deleted_at is null`.execute(
+    trx.db,
+  )
   return rows.map((row): StoredChild => {
     const key = columns.map((name) => String(row[name])).join('/')
     return { key, at: parseTime(row.at) ?? null, isLater: Number(row.later) === 1 }
   })
 }
 
-/** The rows that the last reading of the whole list did not show, and when the first one began that did not show them. */
+/**
+ * The rows that the last reading of the whole list did not show, and when the first one began that
+ * did not show them.
+ */
 type Absences = { readonly at: EpochMs; readonly keys: readonly string[] }
 
 async function readAbsences({ db, project }: ProjectDb, stream: ChildListName, parentId: string) {
@@ -120,18 +138,27 @@ async function markDeletedChildren(
   if (isConfirmed) await recordConfirmedDeletions(trx, stream, at)
   const { stored, key: columns } = streamTables[stream]
   for (const key of keys) {
-    const parts = keyParameters(trx.kind, streamSpecs[stream].table, columns, [parentId, ...key.split('/')])
+    const parts = keyParameters(trx.kind, streamSpecs[stream].table, columns, [
+      parentId,
+      ...key.split('/'),
+    ])
     const isRow = columns.map((name, i) => sql`${sql.ref(name)} = ${parts[i]}`)
     await sql`
       update ${sql.table(stored)} set deleted_at = ${toTimestamp(at)}, asked_at = ${at}
-      where project_id = ${trx.project} and ${sql.join(isRow, sql` and `)} and deleted_at is null`.execute(trx.db)
+      where project_id = ${trx.project} and ${sql.join(isRow, sql` and `)} and deleted_at is null`.execute(
+      trx.db,
+    )
   }
   await markFactsOfRows(trx, stream, [parentId])
   return isConfirmed ? null : takeBackIfTooMany(trx, stream, at)
 }
 
 /** As for the rows of lists: the marks of a day are taken back if they are too many. */
-async function takeBackIfTooMany(trx: ProjectDb, stream: ChildListName, at: EpochMs): Promise<string | null> {
+async function takeBackIfTooMany(
+  trx: ProjectDb,
+  stream: ChildListName,
+  at: EpochMs,
+): Promise<string | null> {
   const { stored, firstKey } = streamTables[stream]
   const { parent } = streamSpecs[stream]
   const table = sql.table(stored)
@@ -144,17 +171,25 @@ async function takeBackIfTooMany(trx: ProjectDb, stream: ChildListName, at: Epoc
         and parent.deleted_at is not null)`
   const isExpected = sql`project_id = ${trx.project} and (deleted_at is null or deleted_at >= ${since})`
   const count = async (rows: ReturnType<typeof sql>) =>
-    Number((await sql<{ n: number }>`select count(*) as n from ${rows}`.execute(trx.db)).rows[0]?.n ?? 0)
+    Number(
+      (await sql<{ n: number }>`select count(*) as n from ${rows}`.execute(trx.db)).rows[0]?.n ?? 0,
+    )
   const missing = await count(sql`${table} where ${isRecent}`)
   if (!isMassDeletion(missing, 0)) return null
   const expected = await count(
     sql`(select 1 from ${table} where ${isExpected} limit ${sufficientRows(missing)}) as expected`,
   )
   if (!isMassDeletion(missing, expected)) return null
-  const reason = describeMassDeletion(stream, missing, await count(sql`${table} where ${isExpected}`))
+  const reason = describeMassDeletion(
+    stream,
+    missing,
+    await count(sql`${table} where ${isExpected}`),
+  )
   await openGap(trx, { stream, from: null, to: null, reason }, massDeletionGapKey)
   const { rows } = await sql<{ id: string }>`
-    update ${table} set deleted_at = null where ${isRecent} returning ${sql.ref(firstKey)} as id`.execute(trx.db)
+    update ${table} set deleted_at = null where ${isRecent} returning ${sql.ref(firstKey)} as id`.execute(
+    trx.db,
+  )
   await markFactsOfRows(trx, stream, [...new Set(rows.map(({ id }) => id))])
   return reason
 }

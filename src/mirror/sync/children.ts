@@ -1,6 +1,7 @@
 /**
- * Reads the streams that belong to parents: messages, activity and recordings. Pending children are a query over the
- * warehouse, so a parent that failed is retried later and does not block the others.
+ * Reads the streams that belong to parents: messages, activity and recordings. Pending children are
+ * a query over the warehouse, so a parent that failed is retried later and does not block the
+ * others.
  */
 import { type ChildStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import {
@@ -30,9 +31,16 @@ import { markRowDeleted } from './rows-by-id.ts'
 import type { SyncRun } from './run.ts'
 
 /** `lowWatermark`: no row that is added from now on is dated before this time. */
-export type ChildReader = (parent: PendingParent, priority: Priority, lowWatermark: EpochSeconds) => Promise<void>
+export type ChildReader = (
+  parent: PendingParent,
+  priority: Priority,
+  lowWatermark: EpochSeconds,
+) => Promise<void>
 
-/** How many conversations with future-dated messages an incremental sync reads again, least recently read first. */
+/**
+ * How many conversations with future-dated messages an incremental sync reads again, least recently
+ * read first.
+ */
 const maxFutureDatedRereads = 200
 
 /** If the service refused so many lists and let none be read, it refuses all of them. */
@@ -41,10 +49,16 @@ const maxRefused = 100
 const batchSize = 400
 const concurrency = 16
 
-/** A reconcile rereads the children of this many parents, so that nightly ones cover all parents within a week. */
+/**
+ * A reconcile rereads the children of this many parents, so that nightly ones cover all parents
+ * within a week.
+ */
 const rereadShare = { atLeast: 1000, oneIn: 7 }
 
-/** Reads the children of every pending parent, and once more those that failed. `doubtful`: to be read once more, too. */
+/**
+ * Reads the children of every pending parent, and once more those that failed. `doubtful`: to be
+ * read once more, too.
+ */
 export async function syncChildren(
   run: SyncRun,
   stream: ChildStreamName,
@@ -55,9 +69,17 @@ export async function syncChildren(
   if (run.mode !== 'incremental') {
     // Whether too many rows are missing is asked anew.
     await commitWithoutRows(run, stream, { resolvedGapKeys: [massDeletionGapKey] })
-    await run.mirror.requestFullRereads(stream, run.mode === 'full' ? 'all' : rereadShare, run.now())
+    await run.mirror.requestFullRereads(
+      stream,
+      run.mode === 'full' ? 'all' : rereadShare,
+      run.now(),
+    )
   } else if (stream === 'messages') {
-    await run.mirror.markFutureDatedPending(run.cursorLimit() + clockToleranceSeconds, maxFutureDatedRereads, run.now())
+    await run.mirror.markFutureDatedPending(
+      run.cursorLimit() + clockToleranceSeconds,
+      maxFutureDatedRereads,
+      run.now(),
+    )
   }
   await readPending(run, stream, read, doubtful)
 }
@@ -72,9 +94,11 @@ export async function readPending(
   run.stats.setRemaining(stream, await run.mirror.countPendingParents(stream, run.now()))
   const failed: PendingParent[] = []
   const tally: Tally = { read: 0, refused: [] }
-  // Children that become pending from now on belong to the next run, so that an incomplete list is not reread at once.
+  // Children that become pending from now on belong to the next run, so that an incomplete list is
+  // not reread at once.
   const now = run.now()
-  // No parent is reread twice in one run, even if this machine's clock is set back. A first read does not count.
+  // No parent is reread twice in one run, even if this machine's clock is set back. A first read
+  // does not count.
   const rereadParents = new Set<string>()
   for (let isFirst = true; ; isFirst = false) {
     if (!isFirst) throwIfSliceOver(run)
@@ -82,15 +106,26 @@ export async function readPending(
     const all = await run.mirror.readPendingParents(stream, now, isFirst ? 1 : batchSize)
     const pending = all.filter(({ parentId }) => !rereadParents.has(parentId))
     if (pending.length === 0) break
-    for (const { parentId, readVersion } of pending) if (readVersion > 0) rereadParents.add(parentId)
+    for (const { parentId, readVersion } of pending)
+      if (readVersion > 0) rereadParents.add(parentId)
     failed.push(...(await readAll(run, stream, pending, read, tally)))
     if (tally.read === 0 && tally.refused.length >= maxRefused) break
   }
-  const { length: unread } = await readAll(run, stream, [...(await doubtful()), ...failed], read, tally)
-  if (unread > 0) run.stats.fail(stream, `${unread} of its lists could not be read; they will be retried soon`)
+  const { length: unread } = await readAll(
+    run,
+    stream,
+    [...(await doubtful()), ...failed],
+    read,
+    tally,
+  )
+  if (unread > 0)
+    run.stats.fail(stream, `${unread} of its lists could not be read; they will be retried soon`)
   const [why] = tally.refused
   if (tally.read === 0 && tally.refused.length > 1)
-    run.stats.fail(stream, `the service refused all ${tally.refused.length} lists that were requested: ${why}`)
+    run.stats.fail(
+      stream,
+      `the service refused all ${tally.refused.length} lists that were requested: ${why}`,
+    )
 }
 
 /** `refused`: why, for each list that the service does not let be read. */
@@ -122,13 +157,20 @@ async function readAll(
 }
 
 /**
- * The latest time in anything read so far, but not beyond the clocks; 0 = unknown. No row that is added from now on is
- * dated before it. Visitor activity does not count, because its times may come from browsers.
+ * The latest time in anything read so far, but not beyond the clocks; 0 = unknown. No row that is
+ * added from now on is dated before it. Visitor activity does not count, because its times may come
+ * from browsers.
  */
 async function readLowWatermark({ mirror, cursorLimit }: SyncRun): Promise<EpochSeconds> {
   const cursors = await Promise.all(['conversations', 'visitors'].map(mirror.readCursor))
-  const openRanges = cursors.flatMap((cursor) => parsePendingRanges(cursor, allTime)).filter(({ hi }) => hi === null)
-  const latestSeen = Math.max(0, (await mirror.latestMessageTime()) ?? 0, ...openRanges.map(({ lo }) => lo))
+  const openRanges = cursors
+    .flatMap((cursor) => parsePendingRanges(cursor, allTime))
+    .filter(({ hi }) => hi === null)
+  const latestSeen = Math.max(
+    0,
+    (await mirror.latestMessageTime()) ?? 0,
+    ...openRanges.map(({ lo }) => lo),
+  )
   return Math.min(latestSeen, cursorLimit())
 }
 
@@ -137,19 +179,37 @@ function priorityOf({ readVersion, rereadWhole }: PendingParent): Priority {
   return rereadWhole ? 'reconcile' : 'fresh'
 }
 
-/** Schedules a retry of the failed parent and records a gap until then. Rethrows what stops the whole stream. */
-async function handleChildFailure(run: SyncRun, stream: ChildStreamName, parent: PendingParent, error: unknown) {
+/**
+ * Schedules a retry of the failed parent and records a gap until then. Rethrows what stops the
+ * whole stream.
+ */
+async function handleChildFailure(
+  run: SyncRun,
+  stream: ChildStreamName,
+  parent: PendingParent,
+  error: unknown,
+) {
   if (!(error instanceof ApiError)) throw error
   const { failure } = error
   if (failure.kind === 'aborted' || failure.kind === 'denied') throw error
   const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, parent.parentId))
-  if (isDeleted && (await markRowDeleted(run, streamSpecs[stream].parent, parent.parentId)) === null) return
+  if (
+    isDeleted &&
+    (await markRowDeleted(run, streamSpecs[stream].parent, parent.parentId)) === null
+  )
+    return
   const retryAt = run.now() + retryDelayMs(parent.attempts)
   await run.mirror.recordChildFailure(stream, parent.parentId, describeFailure(failure), retryAt)
 }
 
-/** A 404 of its children may mean that the parent is deleted; a request for the parent confirms it. */
-async function isParentDeleted(run: SyncRun, stream: ChildStreamName, parentId: string): Promise<boolean> {
+/**
+ * A 404 of its children may mean that the parent is deleted; a request for the parent confirms it.
+ */
+async function isParentDeleted(
+  run: SyncRun,
+  stream: ChildStreamName,
+  parentId: string,
+): Promise<boolean> {
   const parent = listStreams[streamSpecs[stream].parent]
   try {
     await run.get(parent.rowPath(run.projectId, parentId), {}, 'fresh')
@@ -167,10 +227,12 @@ function retryDelayMs(attempts: number): Ms {
 export function childObjectReader(run: SyncRun, stream: ChildObjectStream): ChildReader {
   const isAbsent = serialize((parent) => confirmAbsent(run, stream.name, parent))
   return async (parent, priority) => {
-    const response = await run.get(stream.path(parent.parentId), {}, priority).catch(async (error) => {
-      if (isNotFound(error) && (await isAbsent(parent.parentId))) return null
-      throw error
-    })
+    const response = await run
+      .get(stream.path(parent.parentId), {}, priority)
+      .catch(async (error) => {
+        if (isNotFound(error) && (await isAbsent(parent.parentId))) return null
+        throw error
+      })
     const item = response === null ? null : asJsonObject(response.data)
     const now = response?.cursorLimit ?? run.cursorLimit()
     const rereadAfter = stream.rereadAfter(item, ageOf(parent, now))
@@ -193,12 +255,20 @@ export function childObjectReader(run: SyncRun, stream: ChildObjectStream): Chil
 }
 
 /** The time since the call, or since its first read if it shows no time or a future one. */
-function ageOf({ parentLastActiveAt: calledAt, cursor }: PendingParent, now: EpochSeconds): Seconds {
+function ageOf(
+  { parentLastActiveAt: calledAt, cursor }: PendingParent,
+  now: EpochSeconds,
+): Seconds {
   return now - (calledAt !== null && calledAt <= now ? calledAt : (parseTime(cursor) ?? now))
 }
 
-/** Runs the checks one after the other, so that the result of the first one saves the requests of the others. */
-function serialize(check: (parent: string) => Promise<boolean>): (parent: string) => Promise<boolean> {
+/**
+ * Runs the checks one after the other, so that the result of the first one saves the requests of
+ * the others.
+ */
+function serialize(
+  check: (parent: string) => Promise<boolean>,
+): (parent: string) => Promise<boolean> {
   let previous: Promise<unknown> = Promise.resolve()
   return (parent) => {
     const result = previous.then(() => check(parent))
@@ -208,17 +278,23 @@ function serialize(check: (parent: string) => Promise<boolean>): (parent: string
 }
 
 /**
- * Whether the service answers 404 for a parent without such an object, such as a call without a recording. It means that
- * only if the parent itself exists. Checked once for all parents.
+ * Whether the service answers 404 for a parent without such an object, such as a call without a
+ * recording. It means that only if the parent itself exists. Checked once for all parents.
  */
-async function confirmAbsent(run: SyncRun, stream: ChildObjectStream['name'], parent: string): Promise<boolean> {
+async function confirmAbsent(
+  run: SyncRun,
+  stream: ChildObjectStream['name'],
+  parent: string,
+): Promise<boolean> {
   const name = `${stream}.none`
   if (run.behaviours.has(name)) return true
   try {
     const { rowPath } = listStreams[streamSpecs[stream].parent]
     const { requestId } = await run.get(rowPath(run.projectId, parent), {}, 'fresh')
     const evidence = `${parent} exists and its ${stream} were answered 404, request ${requestId ?? 'without id'}`
-    await commitWithoutRows(run, stream, { observations: [{ name, value: 'answered 404', evidence }] })
+    await commitWithoutRows(run, stream, {
+      observations: [{ name, value: 'answered 404', evidence }],
+    })
     return true
   } catch (error) {
     if (isNotFound(error)) return false

@@ -1,14 +1,27 @@
-/** Concurrent work over items that ends completely before a failure is thrown, and how a sync stops between two pages. */
+/**
+ * Concurrent work over items that ends completely before a failure is thrown, and how a sync stops
+ * between two pages.
+ */
 import { pMapIterable } from 'p-map'
 import { ApiError, throwIfAborted } from '../../service/core/api-failure.ts'
 
-/** After the first failure no further item is started; the failure is thrown when all started ones have ended. */
-export function mapConcurrently<T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>) {
+/**
+ * After the first failure no further item is started; the failure is thrown when all started ones
+ * have ended.
+ */
+export function mapConcurrently<T, R>(
+  items: readonly T[],
+  concurrency: number,
+  work: (item: T) => Promise<R>,
+) {
   // All results are kept, so none that is slow holds up the others.
   return Array.fromAsync(mapInOrder(items, concurrency, work, Number.POSITIVE_INFINITY))
 }
 
-/** The same over any number of items. `backpressure`: how many results may wait for those before them. */
+/**
+ * The same over any number of items. `backpressure`: how many results may wait for those before
+ * them.
+ */
 export async function* mapInOrder<T, R>(
   items: Iterable<T> | AsyncIterable<T>,
   concurrency: number,
@@ -50,5 +63,7 @@ export function throwIfSliceOver(run: {
 
 /** The stream did not fail: it was stopped, and the next run continues. */
 export function isStopped(error: unknown): boolean {
-  return error instanceof SliceEnded || (error instanceof ApiError && error.failure.kind === 'aborted')
+  return (
+    error instanceof SliceEnded || (error instanceof ApiError && error.failure.kind === 'aborted')
+  )
 }

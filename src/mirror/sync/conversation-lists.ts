@@ -1,7 +1,8 @@
 /**
- * What the `handled` parameter of the list of conversations needs. Without it the list may leave some out: only open ones,
- * for example; then it is read in its parts, `handled=true` and `handled=false`. The list of open conversations is the only
- * short one that shows changed handled flags; it, too, may leave some out.
+ * What the `handled` parameter of the list of conversations needs. Without it the list may leave
+ * some out: only open ones, for example; then it is read in its parts, `handled=true` and
+ * `handled=false`. The list of open conversations is the only short one that shows changed handled
+ * flags; it, too, may leave some out.
  */
 
 import type { MirrorRow, ServiceBehaviour } from '../../../schema/row.ts'
@@ -24,7 +25,10 @@ export const partSuffixes = [':handled', ':open'] as const
 export function listParts(run: SyncRun, stream: ListStream): readonly ListPart[] {
   const isHidden = stream.name === 'conversations' && readHidden(run) === hiddenValues.notAll
   if (!isHidden) return [{ list: stream.list(run.projectId), suffix: '' }]
-  return partSuffixes.map((suffix) => ({ list: listByFlag(run, stream, suffix === ':handled'), suffix }))
+  return partSuffixes.map((suffix) => ({
+    list: listByFlag(run, stream, suffix === ':handled'),
+    suffix,
+  }))
 }
 
 function listByFlag(run: SyncRun, stream: ListStream, handled: boolean): ListEndpoint {
@@ -35,29 +39,47 @@ function readHidden({ behaviours }: SyncRun): string | undefined {
   return behaviours.get(hiddenBehaviour)
 }
 
-const hidden = (value: string, evidence: string): ServiceBehaviour => ({ name: hiddenBehaviour, value, evidence })
+const hidden = (value: string, evidence: string): ServiceBehaviour => ({
+  name: hiddenBehaviour,
+  value,
+  evidence,
+})
 
-/** Committed with a page of the list without `handled`: a handled conversation on it shows that it does not hide those. */
-export function observeHandled(run: SyncRun, { name, query }: ListEndpoint, rows: readonly MirrorRow[]) {
-  if (name !== 'conversations' || query.handled !== undefined || readHidden(run) !== undefined) return []
+/**
+ * Committed with a page of the list without `handled`: a handled conversation on it shows that it
+ * does not hide those.
+ */
+export function observeHandled(
+  run: SyncRun,
+  { name, query }: ListEndpoint,
+  rows: readonly MirrorRow[],
+) {
+  if (name !== 'conversations' || query.handled !== undefined || readHidden(run) !== undefined)
+    return []
   const shown = rows.find(({ columns }) => columns.handled_at != null)
   if (shown === undefined) return []
-  return [hidden(hiddenValues.showsHandled, `the list without it shows the handled conversation ${shown.columns.id}`)]
+  return [
+    hidden(
+      hiddenValues.showsHandled,
+      `the list without it shows the handled conversation ${shown.columns.id}`,
+    ),
+  ]
 }
 
 /** One page that only has to be looked at. */
 const aPage = { ranges: [allTime], priority: 'fresh' } as const
 
 /**
- * Before a read of the whole list: whether it leaves out any after all. Conversations that were added between two requests
- * may have looked like hidden ones.
+ * Before a read of the whole list: whether it leaves out any after all. Conversations that were
+ * added between two requests may have looked like hidden ones.
  */
 export async function retryHidden(run: SyncRun, stream: ListStream): Promise<void> {
   if (stream.name !== 'conversations' || readHidden(run) !== hiddenValues.notAll) return
   const list = stream.list(run.projectId)
   for await (const batch of readPages(run, { stream: stream.name, list, ...aPage })) {
     const parsed = stream.parseRows(batch.items, run.projectId)
-    const showsBoth = new Set(parsed.rows.map(({ columns }) => columns.handled_at != null)).size === 2
+    const showsBoth =
+      new Set(parsed.rows.map(({ columns }) => columns.handled_at != null)).size === 2
     const evidence = 'a page of the list without it shows handled and open conversations'
     const observations = showsBoth ? [hidden(hiddenValues.showsHandled, evidence)] : []
     await commitPage(run, stream.name, batch, parsed, { observations })
@@ -69,37 +91,58 @@ export async function retryHidden(run: SyncRun, stream: ListStream): Promise<voi
 type ShownBefore = { readonly seenRowsKey: string | null; readonly isFirst: boolean }
 
 /**
- * After a read of the list: whether a page of either part shows conversations that the list did not. True if that was
- * found now. An incremental sync asks until the answer is stored, as flags that have changed since the list was read prove
- * nothing; a reconcile asks always.
+ * After a read of the list: whether a page of either part shows conversations that the list did
+ * not. True if that was found now. An incremental sync asks until the answer is stored, as flags
+ * that have changed since the list was read prove nothing; a reconcile asks always.
  */
-export async function findHiddenConversations(run: SyncRun, stream: ListStream, shown: ShownBefore): Promise<boolean> {
+export async function findHiddenConversations(
+  run: SyncRun,
+  stream: ListStream,
+  shown: ShownBefore,
+): Promise<boolean> {
   const { seenRowsKey, isFirst } = shown
   const known = readHidden(run)
-  if (known === hiddenValues.notAll || (seenRowsKey === null && known === hiddenValues.all)) return false
+  if (known === hiddenValues.notAll || (seenRowsKey === null && known === hiddenValues.all))
+    return false
   if (await showsHidden(run, stream, seenRowsKey, true)) return true
   // Later syncs read the list of open conversations anyway.
   const asksOpen = (isFirst || seenRowsKey !== null) && !(await hasShownOpen(run, seenRowsKey))
   if (asksOpen && (await showsHidden(run, stream, seenRowsKey, false))) return true
   if (known !== hiddenValues.showsHandled) return false
-  const evidence = 'a page of the handled conversations shows none that were missing without this filter'
+  const evidence =
+    'a page of the handled conversations shows none that were missing without this filter'
   await commitWithoutRows(run, stream.name, { observations: [hidden(hiddenValues.all, evidence)] })
   return false
 }
 
 /** The list showed an open conversation, so it does not leave those out. */
 async function hasShownOpen(run: SyncRun, seenRowsKey: string | null): Promise<boolean> {
-  const { living, unseen } = await run.mirror.countUnseenRows('conversations', seenRowsKey ?? '', 'open')
+  const { living, unseen } = await run.mirror.countUnseenRows(
+    'conversations',
+    seenRowsKey ?? '',
+    'open',
+  )
   return living > (seenRowsKey === null ? 0 : unseen)
 }
 
-async function showsHidden(run: SyncRun, stream: ListStream, seenRowsKey: string | null, handled: boolean) {
+async function showsHidden(
+  run: SyncRun,
+  stream: ListStream,
+  seenRowsKey: string | null,
+  handled: boolean,
+) {
   const list = listByFlag(run, stream, handled)
-  for await (const batch of readPages(run, { stream: stream.name, list, ...aPage, isContinued: true })) {
+  for await (const batch of readPages(run, {
+    stream: stream.name,
+    list,
+    ...aPage,
+    isContinued: true,
+  })) {
     const parsed = stream.parseRows(batch.items, run.projectId)
     const ids = parsed.rows.map(({ columns }) => String(columns.id))
     const unseen = await run.mirror.listUnseenIds(stream.name, seenRowsKey, ids)
-    // One that has only just been created may be missing, too, but not most of a page, or the only ones that are handled.
+    // One that has only just been created may be missing, too, but not most of a page, or the only
+    // ones that are handled.
     const isUnlike = handled && readHidden(run) === undefined
     const isHidden = unseen.length > (isUnlike ? 0 : ids.length / 2)
     const evidence = `${unseen.length} of ${ids.length} conversations with handled=${handled} were missing without it`
@@ -114,15 +157,18 @@ const openRowsKey = 'conversations:open'
 const filterBehaviour = 'conversations.handled_filter'
 const unreliable = 'unreliable'
 
-/** This many open conversations that the filter did not show make it unreliable, if it does not show them again. */
+/**
+ * This many open conversations that the filter did not show make it unreliable, if it does not show
+ * them again.
+ */
 const minEvidence = 20
 
 const incompleteReason =
   'the service does not list all open conversations, so a changed flag is found by a reconcile only'
 
 /**
- * Reads the complete list of open conversations. One that is open in the mirror but not listed was handled or deleted, so
- * it is requested by its id.
+ * Reads the complete list of open conversations. One that is open in the mirror but not listed was
+ * handled or deleted, so it is requested by its id.
  */
 export async function readOpenConversations(run: SyncRun, stream: ListStream): Promise<void> {
   await readOpenList(run, stream)
@@ -133,7 +179,9 @@ export async function readOpenConversations(run: SyncRun, stream: ListStream): P
       observations: [{ name: filterBehaviour, value: unreliable, evidence }],
       gaps: [{ stream: stream.name, from: null, to: null, reason: incompleteReason }],
     })
-    run.notices.add('The service does not list all open conversations, so only a reconcile updates all handled flags.')
+    run.notices.add(
+      'The service does not list all open conversations, so only a reconcile updates all handled flags.',
+    )
   }
   await run.mirror.forgetSeenRows(openRowsKey)
 }
@@ -141,7 +189,9 @@ export async function readOpenConversations(run: SyncRun, stream: ListStream): P
 /** A reconcile forgets that the filter was unreliable, so that the next sync tries it again. */
 export async function retryOpenFilter(run: SyncRun): Promise<void> {
   if (run.behaviours.get(filterBehaviour) !== unreliable) return
-  const observations = [{ name: filterBehaviour, value: 'to be tried again', evidence: 'a reconcile read all flags' }]
+  const observations = [
+    { name: filterBehaviour, value: 'to be tried again', evidence: 'a reconcile read all flags' },
+  ]
   await commitWithoutRows(run, 'conversations', { observations })
 }
 
@@ -155,8 +205,9 @@ async function readOpenList(run: SyncRun, stream: ListStream): Promise<void> {
 }
 
 /**
- * Requests the conversations that the list did not show. True if the filter is unreliable: many of them are open, and were
- * missing from the list both before and after they were seen to be open. Flags may also change while they are read.
+ * Requests the conversations that the list did not show. True if the filter is unreliable: many of
+ * them are open, and were missing from the list both before and after they were seen to be open.
+ * Flags may also change while they are read.
  */
 async function findUnlistedOpen(run: SyncRun, stream: ListStream): Promise<boolean> {
   const rereadOpen = async (ids: readonly string[]) => {
@@ -165,7 +216,13 @@ async function findUnlistedOpen(run: SyncRun, stream: ListStream): Promise<boole
   }
   let [requested, open] = [0, [] as string[]]
   for (let after: string | null = null; ; ) {
-    const ids = await run.mirror.listUnseenRows('conversations', openRowsKey, 'open', after, minEvidence)
+    const ids = await run.mirror.listUnseenRows(
+      'conversations',
+      openRowsKey,
+      'open',
+      after,
+      minEvidence,
+    )
     if (ids.length === 0) return false
     open.push(...(await rereadOpen(ids)))
     requested += ids.length

@@ -1,10 +1,16 @@
 /**
- * The rollups: one per day of the project's time zone. The days that still change come first, then missing days, newest
- * first. A day that cannot be read is a gap of that day, and the others are read.
+ * The rollups: one per day of the project's time zone. The days that still change come first, then
+ * missing days, newest first. A day that cannot be read is a gap of that day, and the others are
+ * read.
  */
 
 import { listStreamNames, type StreamName } from '../../../schema/stream-specs.ts'
-import { ApiError, describeFailure, isBudgetUnavailable, throwIfAborted } from '../../service/core/api-failure.ts'
+import {
+  ApiError,
+  describeFailure,
+  isBudgetUnavailable,
+  throwIfAborted,
+} from '../../service/core/api-failure.ts'
 import { type LocalDay, localDaysBetween } from '../../values/days.ts'
 import type { EpochSeconds } from '../../values/time.ts'
 import type { StoredRollup } from '../core/mirror.ts'
@@ -27,7 +33,9 @@ export async function syncDailyRollups(run: SyncRun, stream: DailyStream): Promi
   const unconfirmed = await unconfirmedZoneReason(run.mirror, run.timeZone)
   if (unconfirmed !== null) return run.stats.fail(stream.name, `${unconfirmed}; ${confirmZone}`)
   const reports = run.stats.reports().filter(({ failed }) => failed === null)
-  const thisRun = reports.map(({ stream: name, skipped }) => [name, skipped === null ? 'complete' : 'skipped'] as const)
+  const thisRun = reports.map(
+    ({ stream: name, skipped }) => [name, skipped === null ? 'complete' : 'skipped'] as const,
+  )
   const history = await findRollupHistory(run, new Map(thisRun))
   if (history.kind === 'waiting') return recordWaiting(run, stream, history.lists)
   // Before the first response only this machine's clock shows the current day.
@@ -54,13 +62,17 @@ async function readDays(
   const plan = planRollups(days, stored, now, run.mode, (day) => gapKeys.has(dayGapKey(day)))
   const { unsettled, missing, settled, failed } = plan
   if (missing.length > 0) await noticeTimeZoneChange(run, stream, stored)
-  run.stats.setRemaining(stream.name, unsettled.length + missing.length + settled.length + failed.length)
+  run.stats.setRemaining(
+    stream.name,
+    unsettled.length + missing.length + settled.length + failed.length,
+  )
   for (const day of unsettled) {
     await readDay(day, false)
     throwIfAborted(run.signal)
   }
   for (const [index, day] of [...missing, ...settled].entries()) {
-    // The days that every run reads do not use up a time slice, so that a short one makes progress with the others.
+    // The days that every run reads do not use up a time slice, so that a short one makes progress
+    // with the others.
     if (index > 0) throwIfSliceOver(run)
     await readDay(day, missing.includes(day))
   }
@@ -72,8 +84,16 @@ async function readDays(
   }
 }
 
-/** With another time zone also the days before the first known row, so that each of the old rollups is replaced. */
-function daysToMirror(run: SyncRun, history: RollupHistory, stored: readonly StoredRollup[], now: EpochSeconds) {
+/**
+ * With another time zone also the days before the first known row, so that each of the old rollups
+ * is replaced.
+ */
+function daysToMirror(
+  run: SyncRun,
+  history: RollupHistory,
+  stored: readonly StoredRollup[],
+  now: EpochSeconds,
+) {
   const from = history.kind === 'known' ? history.from : (stored.at(-1)?.from ?? now)
   const oldest = outdatedRollups(stored, run.timeZone).at(-1)
   return localDaysBetween(Math.min(from, oldest?.from ?? from), now, run.timeZone)
@@ -102,7 +122,9 @@ function createDayReader(run: SyncRun, stream: DailyStream, present: () => Epoch
   const readDay = async (day: LocalDay, isFirst: boolean): Promise<void> => {
     if (day.from > present()) return
     const dedupKey = dayGapKey(day)
-    const fetched = await fetchDay(run, stream, day, priorityFor(run, isFirst), present()).catch(recordFailure)
+    const fetched = await fetchDay(run, stream, day, priorityFor(run, isFirst), present()).catch(
+      recordFailure,
+    )
     if (day.from > present()) return
     if (typeof fetched === 'string') {
       const gap = { stream: stream.name, from: day.from, to: day.to - 1, reason: fetched, dedupKey }
@@ -120,16 +142,24 @@ function createDayReader(run: SyncRun, stream: DailyStream, present: () => Epoch
   return { readDay, throwIfNoneRead }
 }
 
-/** Null if no other day can be read either: the key is denied, the run is stopped, or nothing may be sent. */
+/**
+ * Null if no other day can be read either: the key is denied, the run is stopped, or nothing may be
+ * sent.
+ */
 function failedDayReason(error: unknown): string | null {
   if (!(error instanceof ApiError)) return null
   const { failure } = error
-  const isOfDay = failure.kind === 'refused' || (failure.kind === 'transient' && !isBudgetUnavailable(failure))
+  const isOfDay =
+    failure.kind === 'refused' || (failure.kind === 'transient' && !isBudgetUnavailable(failure))
   return isOfDay ? describeFailure(failure) : null
 }
 
 /** Requests nothing, because a history that begins today would look complete. */
-async function recordWaiting(run: SyncRun, stream: DailyStream, lists: readonly StreamName[]): Promise<void> {
+async function recordWaiting(
+  run: SyncRun,
+  stream: DailyStream,
+  lists: readonly StreamName[],
+): Promise<void> {
   const reason =
     `no rollup has been read, as ${lists.join(', ')} ${lists.length === 1 ? 'has' : 'have'} never been read to the end, ` +
     'so the first day is unknown (a start date would define it)'
@@ -138,8 +168,15 @@ async function recordWaiting(run: SyncRun, stream: DailyStream, lists: readonly 
   run.waitingStreams.add(stream.name)
 }
 
-/** Until every day has been read in the new time zone, the old rollups that are not covered yet stay: a gap says so. */
-async function noticeTimeZoneChange(run: SyncRun, stream: DailyStream, stored: readonly StoredRollup[]) {
+/**
+ * Until every day has been read in the new time zone, the old rollups that are not covered yet
+ * stay: a gap says so.
+ */
+async function noticeTimeZoneChange(
+  run: SyncRun,
+  stream: DailyStream,
+  stored: readonly StoredRollup[],
+) {
   const outdated = outdatedRollups(stored, run.timeZone)
   const [newest, oldest] = [outdated[0], outdated.at(-1)]
   if (newest === undefined || oldest === undefined) return
@@ -147,19 +184,38 @@ async function noticeTimeZoneChange(run: SyncRun, stream: DailyStream, stored: r
     `The rollups were days of ${newest.timeZone}; they are read again as days of ${run.timeZone}, one request per day.`,
   )
   const reason = `the rollups of these days are read again, as days of ${run.timeZone}`
-  const gap = { stream: stream.name, from: oldest.from, to: newest.to - 1, reason, dedupKey: historyGapKey }
+  const gap = {
+    stream: stream.name,
+    from: oldest.from,
+    to: newest.to - 1,
+    reason,
+    dedupKey: historyGapKey,
+  }
   await commitWithoutRows(run, stream.name, { gaps: [gap] })
 }
 
 /** Every day from the first known one has been read, or is a gap of its own. */
-async function finishDays(run: SyncRun, stream: DailyStream, history: RollupHistory, days: readonly LocalDay[]) {
+async function finishDays(
+  run: SyncRun,
+  stream: DailyStream,
+  history: RollupHistory,
+  days: readonly LocalDay[],
+) {
   const reason =
     `how far back the rollups go is not known, as neither ${listStreamNames.join(' nor ')} are mirrored: ` +
     'set DESKMIRROR_START_DATE'
-  const gap = { stream: stream.name, from: null, to: (days.at(-1)?.from ?? 0) - 1, reason, dedupKey: historyGapKey }
+  const gap = {
+    stream: stream.name,
+    from: null,
+    to: (days.at(-1)?.from ?? 0) - 1,
+    reason,
+    dedupKey: historyGapKey,
+  }
   const isUnknown = history.kind === 'unknown'
   const current = new Set(days.map(dayGapKey))
-  const outdated = [...(await readGapKeys(run, stream))].filter((key) => key !== historyGapKey && !current.has(key))
+  const outdated = [...(await readGapKeys(run, stream))].filter(
+    (key) => key !== historyGapKey && !current.has(key),
+  )
   await commitWithoutRows(run, stream.name, {
     gaps: isUnknown ? [gap] : [],
     resolvedGapKeys: [...outdated, ...(isUnknown ? [] : [historyGapKey])],

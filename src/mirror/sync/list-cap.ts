@@ -1,10 +1,17 @@
 /**
- * Messages that a limited list hides: once the lists show that they are limited, those that may lack messages are marked, and
- * a few are read again, as other parameters may reach the rest. If they do, all are read again; also if a longer list shows
- * that there is no limit.
+ * Messages that a limited list hides: once the lists show that they are limited, those that may
+ * lack messages are marked, and a few are read again, as other parameters may reach the rest. If
+ * they do, all are read again; also if a longer list shows that there is no limit.
  */
 
-import { capReason, isCapReason, isEndReason, isWhole, mayBeCut, suspectListCap } from '../core/list-cap.ts'
+import {
+  capReason,
+  isCapReason,
+  isEndReason,
+  isWhole,
+  mayBeCut,
+  suspectListCap,
+} from '../core/list-cap.ts'
 import type { PendingParent } from '../core/mirror.ts'
 import { listedAtMostText, type PagingProfile } from '../core/pagination/paging-profile.ts'
 import { messages } from '../core/streams.ts'
@@ -38,8 +45,14 @@ export function isReachable({ support }: PagingProfile): boolean {
   return support.lower === 'honoured' || support.upper === 'honoured'
 }
 
-/** After all lists were read: marks those that may lack messages. Returns some of them, to be read again. */
-export async function findLimitedLists(run: SyncRun, longest: LongestLists): Promise<readonly PendingParent[]> {
+/**
+ * After all lists were read: marks those that may lack messages. Returns some of them, to be read
+ * again.
+ */
+export async function findLimitedLists(
+  run: SyncRun,
+  longest: LongestLists,
+): Promise<readonly PendingParent[]> {
   const isUncompared = longest.rows > 0 || (await run.mirror.readCursor(uncomparedCursor)) !== null
   const lists = isUncompared ? await run.mirror.readLongestLists(comparedLists) : []
   const profile = run.profiles.get(messages.name)
@@ -53,7 +66,9 @@ export async function findLimitedLists(run: SyncRun, longest: LongestLists): Pro
   }
   if (isUncompared) await run.mirror.writeCursor(uncomparedCursor, null)
   if (most > 0) return most === longest.rows ? longest.parents : []
-  const ends = lists.filter((list) => list.rows === longest.rows && mayBeCut(list)).map(({ parentId }) => parentId)
+  const ends = lists
+    .filter((list) => list.rows === longest.rows && mayBeCut(list))
+    .map(({ parentId }) => parentId)
   const isTested = Number(run.behaviours.get(testedBehaviour) ?? 0) >= longest.rows
   if (ends.length === 0 || isTested || profile === undefined || profile.setsHasMore) return []
   // Only for this reading: nothing else shows yet that there is a limit.
@@ -78,7 +93,10 @@ async function markLimited(run: SyncRun, most: number): Promise<void> {
   }
 }
 
-/** `known`: the limit that earlier runs have found. `rows`: of the longest lists, before some of them were read again. */
+/**
+ * `known`: the limit that earlier runs have found. `rows`: of the longest lists, before some of
+ * them were read again.
+ */
 type Before = { readonly known: string | null; readonly rows: number }
 
 /** After some of them were read again. True: others are to be read again now. */
@@ -100,7 +118,8 @@ export async function rereadLimitedLists(
     else run.profiles.set(messages.name, { ...profile, listedAtMost: null })
     if (isLonger) await markLimited(run, rows)
   }
-  if (listedAtMost === null || (listedAtMost > 0 && !isReachable(profile) && !isLonger)) return false
+  if (listedAtMost === null || (listedAtMost > 0 && !isReachable(profile) && !isLonger))
+    return false
   // Others are read again anyway until they end where they should.
   const isOfLimit = (reason: string) =>
     isCapReason(reason) || (listedAtMostText(listedAtMost) !== known && isEndReason(reason))

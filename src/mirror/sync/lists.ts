@@ -11,7 +11,11 @@ import {
   type PendingRanges,
   parsePendingRanges,
 } from '../core/pagination/list-cursor.ts'
-import { decodeProfile, documentedPageSizes, type ListEndpoint } from '../core/pagination/paging-profile.ts'
+import {
+  decodeProfile,
+  documentedPageSizes,
+  type ListEndpoint,
+} from '../core/pagination/paging-profile.ts'
 import { gapReasons } from '../core/pagination/reading-state.ts'
 import type { ListStream } from '../core/stream-kinds.ts'
 import { throwIfSliceOver } from './concurrency.ts'
@@ -24,15 +28,27 @@ import {
   retryHidden,
   retryOpenFilter,
 } from './conversation-lists.ts'
-import { commitPage, commitWithoutRows, type ListScan, type PageBatch, readPages, toGaps } from './pages.ts'
+import {
+  commitPage,
+  commitWithoutRows,
+  type ListScan,
+  type PageBatch,
+  readPages,
+  toGaps,
+} from './pages.ts'
 import { needsBothBounds, recheckRows, resolveUnseenRows } from './rows-by-id.ts'
 import { priorityFor, type SyncRun } from './run.ts'
 import { newlyCoveredRanges, storeStartDate, withLookBack } from './start-date.ts'
 
-/** How many of the newest calls each run reads again, because late calls appear among them. They fit into one page. */
+/**
+ * How many of the newest calls each run reads again, because late calls appear among them. They fit
+ * into one page.
+ */
 const maxCallRereads = 150
 
-/** A read of a whole list that began earlier begins anew: what it had read may have changed since. */
+/**
+ * A read of a whole list that began earlier begins anew: what it had read may have changed since.
+ */
 const continuedWithinMs: Ms = 7 * daySeconds * 1000
 
 /** The key of the gap that is open while the service refuses the list, whatever is asked for. */
@@ -40,7 +56,9 @@ export const refusedListGapKey = 'refused'
 
 export async function syncList(run: SyncRun, stream: ListStream): Promise<void> {
   await readListStream(run, stream)
-  const isOpen = (await run.mirror.listOpenGaps(stream.name)).some(({ dedupKey }) => dedupKey === refusedListGapKey)
+  const isOpen = (await run.mirror.listOpenGaps(stream.name)).some(
+    ({ dedupKey }) => dedupKey === refusedListGapKey,
+  )
   if (isOpen) await commitWithoutRows(run, stream.name, { resolvedGapKeys: [refusedListGapKey] })
 }
 
@@ -53,20 +71,29 @@ async function readListStream(run: SyncRun, stream: ListStream): Promise<void> {
   else noticeUndated(run, stream)
   if (stream.name !== 'conversations') return
   // What the list left out is read in this sync, too.
-  if (await findHiddenConversations(run, stream, { seenRowsKey: null, isFirst })) await readChanges(run, stream)
+  if (await findHiddenConversations(run, stream, { seenRowsKey: null, isFirst }))
+    await readChanges(run, stream)
   if (!isFirst) await readOpenConversations(run, stream)
   await recheckRows(run, stream)
 }
 
 function noticeRequiredBounds(run: SyncRun, { name }: ListStream): void {
   if (!needsBothBounds(run, name)) return
-  run.notices.add(`The service lists ${name} only between two times, so if any have no time, they are missing.`)
+  run.notices.add(
+    `The service lists ${name} only between two times, so if any have no time, they are missing.`,
+  )
 }
 
 const undatedBehaviour = (name: string) => `${name}.undated`
 
-/** A row lacks a time by which the list may be ordered, so a request with a bound may leave it out. */
-function observeUndated(run: SyncRun, list: ListEndpoint, { items, profile }: Pick<PageBatch, 'items' | 'profile'>) {
+/**
+ * A row lacks a time by which the list may be ordered, so a request with a bound may leave it out.
+ */
+function observeUndated(
+  run: SyncRun,
+  list: ListEndpoint,
+  { items, profile }: Pick<PageBatch, 'items' | 'profile'>,
+) {
   const name = undatedBehaviour(list.name)
   const fields = profile.order?.fields ?? []
   if (fields.length === 0 || run.behaviours.has(name)) return []
@@ -76,7 +103,13 @@ function observeUndated(run: SyncRun, list: ListEndpoint, { items, profile }: Pi
   }
   const undated = items.find(isUndated)
   if (undated === undefined) return []
-  return [{ name, value: 'listed', evidence: `the row ${list.identify(undated)} has no ${fields.join(' or ')}` }]
+  return [
+    {
+      name,
+      value: 'listed',
+      evidence: `the row ${list.identify(undated)} has no ${fields.join(' or ')}`,
+    },
+  ]
 }
 
 /** An incremental sync asks with a bound. */
@@ -106,7 +139,8 @@ async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
     const start = streamRange(run, stream.name)
     const known = parsePendingRanges(stored, start)
     const behind = stored === null ? known : withLookBack(run, stream.name, known)
-    const isRelisted = stored !== null && isReadToEnd(known) && (await isRelistedWhole(run, stream, list))
+    const isRelisted =
+      stored !== null && isReadToEnd(known) && (await isRelistedWhole(run, stream, list))
     const before = isRelisted ? [start] : known
     const wider = isRelisted ? before : behind
     const ranges = stream.name === 'calls' ? await withLateArrivingCalls(run, wider) : wider
@@ -116,16 +150,21 @@ async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
 }
 
 /**
- * Up to so many rows are listed again in every sync if the order of the list does not show their changes, and a page of them
- * while it may not.
+ * Up to so many rows are listed again in every sync if the order of the list does not show their
+ * changes, and a page of them while it may not.
  */
 const maxRelisted = { ifHidden: 2000, ifUnknown: documentedPageSizes.most }
 
 /**
- * A list that is ordered by creation does not show a new message in an older conversation, or that an older visitor is back.
- * A short one is then read whole; a longer one is a gap until the next reconcile.
+ * A list that is ordered by creation does not show a new message in an older conversation, or that
+ * an older visitor is back. A short one is then read whole; a longer one is a gap until the next
+ * reconcile.
  */
-async function isRelistedWhole(run: SyncRun, { name }: ListStream, list: ListEndpoint): Promise<boolean> {
+async function isRelistedWhole(
+  run: SyncRun,
+  { name }: ListStream,
+  list: ListEndpoint,
+): Promise<boolean> {
   if (name === 'calls') return false
   const fields = decodeProfile(list, run.behaviours).order?.fields ?? []
   if (!fields.some(isOfCreation)) return false
@@ -146,26 +185,31 @@ function isOfCreation(field: string): boolean {
 }
 
 /**
- * Reads the whole list regardless of the cursor, and records which rows it shows. An interrupted read continues in the
- * next run with all that it still has to prove. The end is the new cursor, the gaps that it did not find again are closed,
- * and rows that the list did not show are requested by their ids.
+ * Reads the whole list regardless of the cursor, and records which rows it shows. An interrupted
+ * read continues in the next run with all that it still has to prove. The end is the new cursor,
+ * the gaps that it did not find again are closed, and rows that the list did not show are requested
+ * by their ids.
  */
 async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
   const seenRowsKey = `${stream.name}:whole`
   const since = await wholeListStart(run, stream)
-  for (const { list, suffix } of listParts(run, stream)) await readWholePart(run, stream, list, suffix)
+  for (const { list, suffix } of listParts(run, stream))
+    await readWholePart(run, stream, list, suffix)
   noticeRequiredBounds(run, stream)
   if (stream.name === 'conversations') {
     // Found only now: the parts are read as well, and the list is then known to be shown in parts.
     if (await findHiddenConversations(run, stream, { seenRowsKey, isFirst: false }))
-      for (const { list, suffix } of listParts(run, stream)) await readWholePart(run, stream, list, suffix)
+      for (const { list, suffix } of listParts(run, stream))
+        await readWholePart(run, stream, list, suffix)
     await retryOpenFilter(run)
   }
   await run.mirror.resolveGaps(stream.name, since)
   // A list that may leave out anything says nothing about the rows that it did not show.
   const isAnyMissing = (await run.mirror.listOpenGaps(stream.name)).some(
     ({ from, to, reason }) =>
-      from === null && to === null && (reason === gapReasons.unordered || reason === gapReasons.otherBound),
+      from === null &&
+      to === null &&
+      (reason === gapReasons.unordered || reason === gapReasons.otherBound),
   )
   if (!isAnyMissing) await resolveUnseenRows(run, stream, seenRowsKey)
   await forgetWholeRead(run, seenRowsKey)
@@ -173,18 +217,33 @@ async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
 
 /** The cursors of a read of the whole list, and the rows that it has seen. */
 async function forgetWholeRead(run: SyncRun, seenRowsKey: string): Promise<void> {
-  for (const suffix of ['', ...partSuffixes, ':since']) await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
+  for (const suffix of ['', ...partSuffixes, ':since'])
+    await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
   await run.mirror.forgetSeenRows(seenRowsKey)
 }
 
 /** Reads a part of the list that this chain of runs has not read to its end yet. */
-async function readWholePart(run: SyncRun, stream: ListStream, list: ListEndpoint, suffix: string): Promise<void> {
+async function readWholePart(
+  run: SyncRun,
+  stream: ListStream,
+  list: ListEndpoint,
+  suffix: string,
+): Promise<void> {
   const cursorName = `${stream.name}:whole${suffix}`
   const stored = await run.mirror.readCursor(cursorName)
   if (stored === readToEnd) return
   const ranges = parsePendingRanges(stored, streamRange(run, stream.name))
-  const scan = { stream: stream.name, list, ranges, priority: priorityFor(run, false), isContinued: stored !== null }
-  const endCursors = (cursor: string) => ({ [cursorName]: readToEnd, [`${stream.name}${suffix}`]: cursor })
+  const scan = {
+    stream: stream.name,
+    list,
+    ranges,
+    priority: priorityFor(run, false),
+    isContinued: stored !== null,
+  }
+  const endCursors = (cursor: string) => ({
+    [cursorName]: readToEnd,
+    [`${stream.name}${suffix}`]: cursor,
+  })
   await readRanges(run, stream, scan, ranges, (cursor, isComplete) => ({
     cursors: isComplete ? endCursors(cursor) : { [cursorName]: cursor },
     ...{ seenRowsKey: `${stream.name}:whole`, isAuthoritative: true },
@@ -200,7 +259,8 @@ async function wholeListStart(run: SyncRun, stream: ListStream): Promise<EpochMs
   const sinceCursorName = `${seenRowsKey}:since`
   const startedAt = run.mode === 'full' ? null : await run.mirror.readCursor(sinceCursorName)
   const age = run.now() - Number(startedAt)
-  // One from the future began by a wrong clock: the gaps that it finds now would seem older than it.
+  // One from the future began by a wrong clock: the gaps that it finds now would seem older than
+  // it.
   if (startedAt !== null && age >= 0 && age <= continuedWithinMs) return Number(startedAt)
   await forgetWholeRead(run, seenRowsKey)
   await retryHidden(run, stream)
@@ -210,8 +270,8 @@ async function wholeListStart(run: SyncRun, stream: ListStream): Promise<EpochMs
 }
 
 /**
- * `before`: what was left to read. A time slice ends once less is left, or the next ones would read the same again.
- * `atCursor`: what is stored with the rows once this cursor is reached.
+ * `before`: what was left to read. A time slice ends once less is left, or the next ones would read
+ * the same again. `atCursor`: what is stored with the rows once this cursor is reached.
  */
 async function readRanges(
   run: SyncRun,
@@ -223,7 +283,10 @@ async function readRanges(
   for await (const batch of readPages(run, scan)) {
     const parsed = stream.parseRows(batch.items, run.projectId)
     await commitPage(run, stream.name, batch, parsed, {
-      observations: [...observeHandled(run, scan.list, parsed.rows), ...observeUndated(run, scan.list, batch)],
+      observations: [
+        ...observeHandled(run, scan.list, parsed.rows),
+        ...observeUndated(run, scan.list, batch),
+      ],
       gaps: toGaps(stream.name, batch),
       ...atCursor(formatPendingRanges(batch.pendingRanges), batch.isComplete),
     })
@@ -231,7 +294,10 @@ async function readRanges(
   }
 }
 
-/** Calls can appear late: the open range begins a day earlier, but not so early that it needs another page. */
+/**
+ * Calls can appear late: the open range begins a day earlier, but not so early that it needs
+ * another page.
+ */
 async function withLateArrivingCalls(run: SyncRun, ranges: PendingRanges): Promise<PendingRanges> {
   const pageStart = await run.mirror.nthNewestCallTime(maxCallRereads, run.cursorLimit())
   return ranges.map((range) => {

@@ -1,4 +1,7 @@
-/** Reads a list page by page: the requests of a reading, each response with what to commit, and how a sync stores it. */
+/**
+ * Reads a list page by page: the requests of a reading, each response with what to commit, and how
+ * a sync stores it.
+ */
 import type { Gap, RejectedRow, ServiceBehaviour } from '../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { isUnreadable, throwIfAborted } from '../../service/core/api-failure.ts'
@@ -34,7 +37,12 @@ import {
   unknownValue,
 } from '../core/pagination/paging-profile.ts'
 import { readRanges } from '../core/pagination/read-ranges.ts'
-import type { MissedRange, PageRequest, Progress, RangesToRead } from '../core/pagination/reading-state.ts'
+import type {
+  MissedRange,
+  PageRequest,
+  Progress,
+  RangesToRead,
+} from '../core/pagination/reading-state.ts'
 import { recordFutureDated, type SyncRun } from './run.ts'
 
 export type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {
@@ -48,7 +56,8 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
   const { stream, list, ranges, priority } = scan
   const profile = await loadProfile(run, scan)
   const isList = streamSpecs[stream].kind === 'list'
-  // Null: `recordEmptyLists` decides, when all lists have been read. Child lists are read after that.
+  // Null: `recordEmptyLists` decides, when all lists have been read. Child lists are read after
+  // that.
   const ifNotKnown = isList ? null : true
   const isHasMoreReliableIfEmpty = isHasMoreUnreliable(run) ? false : ifNotKnown
   const { localTime, serviceTime } = run.clocks()
@@ -56,11 +65,15 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
   const options = { list, profile, ranges, priority, isHasMoreReliableIfEmpty, now }
   for await (const batch of readList(run.get, options)) {
     if (batch.observations.length > 0) {
-      run.profiles.set(list.name, mergeProfiles(run.profiles.get(list.name) ?? profile, batch.profile))
+      run.profiles.set(
+        list.name,
+        mergeProfiles(run.profiles.get(list.name) ?? profile, batch.profile),
+      )
       reportObservations(run, stream, batch.observations)
     }
     recordFutureDated(run, stream, batch.futureDatedIds)
-    const isEmpty = batch.isLastOfResponse && batch.items.length === 0 && batch.rejectedRows.length === 0
+    const isEmpty =
+      batch.isLastOfResponse && batch.items.length === 0 && batch.rejectedRows.length === 0
     if (isList && isEmpty && isHasMoreSet(batch)) run.emptyListsWithMore.add(stream)
     yield batch
     throwIfAborted(run.signal)
@@ -90,18 +103,26 @@ export async function commitPage(
 }
 
 /** Stores what is known of a stream apart from its rows. */
-export async function commitWithoutRows(run: SyncRun, stream: StreamName, found: Partial<MirrorCommit>): Promise<void> {
+export async function commitWithoutRows(
+  run: SyncRun,
+  stream: StreamName,
+  found: Partial<MirrorCommit>,
+): Promise<void> {
   await run.mirror.commit({ stream, rows: [], requestedAt: run.now(), ...found })
   remember(run, found.observations)
 }
 
-function remember({ behaviours }: Pick<SyncRun, 'behaviours'>, stored: readonly ServiceBehaviour[] = []): void {
+function remember(
+  { behaviours }: Pick<SyncRun, 'behaviours'>,
+  stored: readonly ServiceBehaviour[] = [],
+): void {
   for (const { name, value } of stored) behaviours.set(name, value)
 }
 
 /** Of any list, also one that this run has read. */
 export function isHasMoreUnreliable({ profiles, behaviours }: SyncRun): boolean {
-  for (const { isHasMoreReliableIfShort } of profiles.values()) if (isHasMoreReliableIfShort === false) return true
+  for (const { isHasMoreReliableIfShort } of profiles.values())
+    if (isHasMoreReliableIfShort === false) return true
   return isHasMoreKnownUnreliable(behaviours)
 }
 
@@ -109,21 +130,38 @@ export function isHasMoreSet({ response }: Pick<PageBatch, 'response'>): boolean
   return hasMoreIn(response?.data)
 }
 
-/** A reconcile learns anew what an earlier observation may have got wrong, because the service may have changed. */
-async function loadProfile(run: SyncRun, { stream, list, isContinued = false }: ListScan): Promise<PagingProfile> {
+/**
+ * A reconcile learns anew what an earlier observation may have got wrong, because the service may
+ * have changed.
+ */
+async function loadProfile(
+  run: SyncRun,
+  { stream, list, isContinued = false }: ListScan,
+): Promise<PagingProfile> {
   const cached = run.profiles.get(list.name)
   if (cached !== undefined) return cached
   const stored = decodeProfile(list, run.behaviours)
-  const profile = run.mode === 'incremental' || isContinued ? stored : resetUnsupported(list, stored)
+  const profile =
+    run.mode === 'incremental' || isContinued ? stored : resetUnsupported(list, stored)
   run.profiles.set(list.name, profile)
-  // Stored, as what was learned against the service holds for later runs, too, until something shows it anew.
-  const observations = toForgotten(list, stored, { ...profile, order: stored.order, ways: stored.ways })
-  for (const { name } of observations) run.forgotten.set(name, run.behaviours.get(name) ?? unknownValue)
+  // Stored, as what was learned against the service holds for later runs, too, until something
+  // shows it anew.
+  const observations = toForgotten(list, stored, {
+    ...profile,
+    order: stored.order,
+    ways: stored.ways,
+  })
+  for (const { name } of observations)
+    run.forgotten.set(name, run.behaviours.get(name) ?? unknownValue)
   if (observations.length > 0) await commitWithoutRows(run, stream, { observations })
   return profile
 }
 
-function reportObservations(run: SyncRun, stream: StreamName, observations: readonly ServiceBehaviour[]): void {
+function reportObservations(
+  run: SyncRun,
+  stream: StreamName,
+  observations: readonly ServiceBehaviour[],
+): void {
   for (const { name, value, evidence } of observations) {
     const stored = run.behaviours.get(name)
     const was = stored === unknownValue ? run.forgotten.get(name) : stored
@@ -131,16 +169,26 @@ function reportObservations(run: SyncRun, stream: StreamName, observations: read
       run.log.info({ event: 'behaviour.learned', stream, name, value })
     } else {
       run.log.warn({ event: 'behaviour.changed', stream, name, value, was })
-      run.notices.add(`The service's behaviour changed: ${name} was "${was}" and is now "${value}" (${evidence}).`)
+      run.notices.add(
+        `The service's behaviour changed: ${name} was "${was}" and is now "${value}" (${evidence}).`,
+      )
     }
   }
 }
 
 export function toGaps(stream: StreamName, batch: PageBatch): Gap[] {
-  return batch.missedRanges.map(({ range: { lo, hi }, reason }) => ({ stream, from: lo || null, to: hi, reason }))
+  return batch.missedRanges.map(({ range: { lo, hi }, reason }) => ({
+    stream,
+    from: lo || null,
+    to: hi,
+    reason,
+  }))
 }
 
-/** A response, or a part of one. Store all of it: a reading that stops after it continues from `pendingRanges`. */
+/**
+ * A response, or a part of one. Store all of it: a reading that stops after it continues from
+ * `pendingRanges`.
+ */
 export type PageBatch = {
   readonly items: readonly Json[]
   /** Rows that are too large to be parsed. */
@@ -173,7 +221,8 @@ export async function* readList(get: ApiGet, options: ListReadOptions): AsyncGen
   if (step.done) return yield { ...withoutRows, ...step.value, observations: [], isComplete: true }
   const { progress } = step.value
   let pending = progress.pendingRanges
-  if (progress.missedRanges.length > 0) yield { ...withoutRows, ...progress, observations: [], isComplete: false }
+  if (progress.missedRanges.length > 0)
+    yield { ...withoutRows, ...progress, observations: [], isComplete: false }
   while (!step.done) {
     const request: PageRequest = step.value
     const reply = await requestPage(get, list, request, priority)
@@ -197,7 +246,12 @@ function* splitPage(
 ): Generator<PageBatch> {
   if (reply.kind !== 'page') return yield { ...withoutRows, ...after }
   const { response, page, items } = reply
-  const whole = { ...withoutRows, ...after, response, futureDatedIds: findFutureDated(after.profile.order, page) }
+  const whole = {
+    ...withoutRows,
+    ...after,
+    response,
+    futureDatedIds: findFutureDated(after.profile.order, page),
+  }
   let previous: PageBatch | null = null
   for (const rows of items.batches()) {
     if (previous !== null) yield { ...previous, ...unfinished, pendingRanges: pendingBefore }
@@ -206,9 +260,20 @@ function* splitPage(
   yield previous ?? whole
 }
 
-const withoutRows = { items: [], rejectedRows: [], response: null, isLastOfResponse: true, futureDatedIds: [] }
+const withoutRows = {
+  items: [],
+  rejectedRows: [],
+  response: null,
+  isLastOfResponse: true,
+  futureDatedIds: [],
+}
 
-const unfinished = { isLastOfResponse: false, isComplete: false, missedRanges: [], observations: [] }
+const unfinished = {
+  isLastOfResponse: false,
+  isComplete: false,
+  missedRanges: [],
+  observations: [],
+}
 
 function evidenceOf({ bounds, limit }: PageRequest, reply: PageReply): string {
   const since = bounds.lower === undefined ? '' : ` from ${rfc3339(bounds.lower)}`
@@ -221,7 +286,12 @@ function evidenceOf({ bounds, limit }: PageRequest, reply: PageReply): string {
 
 /** A page with its rows, or the parameter that the service refuses. */
 type PageReply =
-  | { readonly kind: 'page'; readonly page: ScanPage; readonly items: ListItems; readonly response: ApiResponse }
+  | {
+      readonly kind: 'page'
+      readonly page: ScanPage
+      readonly items: ListItems
+      readonly response: ApiResponse
+    }
   | { readonly kind: 'refused'; readonly parameter: RefusedParameter; readonly error: unknown }
   | { readonly kind: 'unreadable'; readonly error: unknown }
 

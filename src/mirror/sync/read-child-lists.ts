@@ -30,23 +30,33 @@ export async function syncChildLists(run: SyncRun, stream: ChildListStream): Pro
   const isExtended = (await newlyCoveredRanges(run, stream.name)).length > 0
   if (isExtended) await run.mirror.requestFullRereads(stream.name, 'all', run.now())
   await storeStartDate(run, stream.name)
-  const doubtful: DoubtfulLists = { inferredEnds: [], toReread: [], longest: { rows: 0, parents: [] } }
+  const doubtful: DoubtfulLists = {
+    inferredEnds: [],
+    toReread: [],
+    longest: { rows: 0, parents: [] },
+  }
   const read = childListReader(run, stream, doubtful)
   const known = run.behaviours.get(limitBehaviour) ?? null
   let longestRows = 0
   await syncChildren(run, stream.name, read, async () => {
     longestRows = doubtful.longest.rows
-    const limited = stream.parentShowsNewest ? await findLimitedLists(run, { ...doubtful.longest }) : []
+    const limited = stream.parentShowsNewest
+      ? await findLimitedLists(run, { ...doubtful.longest })
+      : []
     const lists = [...disprovedEnds(run, stream, doubtful), ...doubtful.toReread, ...limited]
     const again = new Map(lists.map((parent) => [parent.parentId, parent]))
     return [...again.values()].map((parent) => ({ ...parent, rereadWhole: true }))
   })
   if (!stream.parentShowsNewest) return
   const before = { known, rows: longestRows }
-  if (await rereadLimitedLists(run, doubtful.longest, before)) await readPending(run, stream.name, read)
+  if (await rereadLimitedLists(run, doubtful.longest, before))
+    await readPending(run, stream.name, read)
 }
 
-/** Lists to be read once more in this run. `inferredEnds`: taken for complete although `hasMore` was set. */
+/**
+ * Lists to be read once more in this run. `inferredEnds`: taken for complete although `hasMore` was
+ * set.
+ */
 type DoubtfulLists = {
   readonly inferredEnds: PendingParent[]
   readonly toReread: PendingParent[]
@@ -56,13 +66,20 @@ type DoubtfulLists = {
 /** If the ends of so many lists had `hasMore` set, the service always sets it. */
 const maxInferredEnds = 1000
 
-/** The parents whose lists were taken for complete although `hasMore` was set, if a page without it has come since. */
+/**
+ * The parents whose lists were taken for complete although `hasMore` was set, if a page without it
+ * has come since.
+ */
 function disprovedEnds(run: SyncRun, { name }: ChildListStream, { inferredEnds }: DoubtfulLists) {
   return run.profiles.get(name)?.isHasMoreReliableIfShort === true ? inferredEnds : []
 }
 
 /** Reads the new rows of one parent, or all of its rows, and commits them page by page. */
-function childListReader(run: SyncRun, stream: ChildListStream, doubtful: DoubtfulLists): ChildReader {
+function childListReader(
+  run: SyncRun,
+  stream: ChildListStream,
+  doubtful: DoubtfulLists,
+): ChildReader {
   const [start, isPartial] = [streamRange(run, stream.name), isLimited(run, stream.name)]
   const { timeColumn } = streamSpecs[stream.name]
   return async (parent, priority, lowWatermark) => {
@@ -78,7 +95,11 @@ function childListReader(run: SyncRun, stream: ChildListStream, doubtful: Doubtf
     let hasShownStored = false
     const resultAt = (pendingRanges: PendingRanges) => {
       const cursor = formatPendingRanges(pendingRanges)
-      const delayMs = rereadDelayMs(run, stream, parent, { ranges: pendingRanges, cursor, lowWatermark })
+      const delayMs = rereadDelayMs(run, stream, parent, {
+        ranges: pendingRanges,
+        cursor,
+        lowWatermark,
+      })
       const dueAt = delayMs === null ? null : run.now() + delayMs
       const { parentId, requestedVersion } = parent
       const newest = Math.max(newestOf(pendingRanges), parseTime(newestRow) ?? 0)
@@ -101,11 +122,19 @@ function childListReader(run: SyncRun, stream: ChildListStream, doubtful: Doubtf
         cursor: position,
         dueAt,
         listedRows,
-        hasToJoin: stream.parentShowsNewest && !isFullRead && readFrom > start.lo && !hasShownStored,
+        hasToJoin:
+          stream.parentShowsNewest && !isFullRead && readFrom > start.lo && !hasShownStored,
         ...completeness,
       }
       const isConfirmed = run.mode === 'full'
-      const listed: ListedRows = { parentId, keys, since, from: start.lo, isSecond: false, isConfirmed }
+      const listed: ListedRows = {
+        parentId,
+        keys,
+        since,
+        from: start.lo,
+        isSecond: false,
+        isConfirmed,
+      }
       // Of a list that was never read to its end, nothing is stored that it could lack.
       const isListed = parent.readVersion > 0 && completeness.completeness === 'complete'
       const isUncompared = isFullRead && stream.parentShowsNewest
@@ -117,10 +146,15 @@ function childListReader(run: SyncRun, stream: ChildListStream, doubtful: Doubtf
     }
     let duplicateCounts = new Map<string, number>()
     for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
-      const parsed = stream.parseRows(batch.items, parent.parentId, { project: run.projectId, duplicateCounts })
+      const parsed = stream.parseRows(batch.items, parent.parentId, {
+        project: run.projectId,
+        duplicateCounts,
+      })
       if (batch.isLastOfResponse) duplicateCounts = new Map()
       if (isFullRead) for (const row of parsed.rows) keys.add(childKeyOf(stream.name, row))
-      const listed = isPartial ? parsed.rows.filter((row) => isMirrored(run, stream.name, row)) : parsed.rows
+      const listed = isPartial
+        ? parsed.rows.filter((row) => isMirrored(run, stream.name, row))
+        : parsed.rows
       const rows = stream.isNumbered ? withoutCutSecond(listed, readFrom) : listed
       for (const { columns } of rows) {
         const at = String(columns[timeColumn] ?? '')
@@ -143,18 +177,26 @@ function childListReader(run: SyncRun, stream: ChildListStream, doubtful: Doubtf
         return
       }
       // What follows a page that reaches further back than was asked for is older.
-      const isOlderLeft = rows.some(({ columns }) => (parseTime(columns[timeColumn]) ?? readFrom) < readFrom - 1)
-      const isEndInferred = batch.isComplete && batch.missedRanges.length === 0 && isHasMoreSet(batch) && !isOlderLeft
-      if (isEndInferred && doubtful.inferredEnds.length < maxInferredEnds) doubtful.inferredEnds.push(parent)
+      const isOlderLeft = rows.some(
+        ({ columns }) => (parseTime(columns[timeColumn]) ?? readFrom) < readFrom - 1,
+      )
+      const isEndInferred =
+        batch.isComplete && batch.missedRanges.length === 0 && isHasMoreSet(batch) && !isOlderLeft
+      if (isEndInferred && doubtful.inferredEnds.length < maxInferredEnds)
+        doubtful.inferredEnds.push(parent)
     }
   }
 }
 
 /**
- * All that is left lies before the last second of the last completed read, and before the last message that the parent
- * shows: a reconcile reads it. In a busy conversation, thousands of rows may lie within the look-back.
+ * All that is left lies before the last second of the last completed read, and before the last
+ * message that the parent shows: a reconcile reads it. In a busy conversation, thousands of rows
+ * may lie within the look-back.
  */
-function isPastKnown({ pendingRanges, isComplete }: PageBatch, { cursor, parentLastActiveAt }: PendingParent): boolean {
+function isPastKnown(
+  { pendingRanges, isComplete }: PageBatch,
+  { cursor, parentLastActiveAt }: PendingParent,
+): boolean {
   const open = parsePendingRanges(cursor, allTime).find(({ hi }) => hi === null)
   const next = pendingRanges.filter(({ hi }) => hi === null)
   const left = pendingRanges.flatMap(({ hi }) => hi ?? [])
@@ -165,24 +207,35 @@ function isPastKnown({ pendingRanges, isComplete }: PageBatch, { cursor, parentL
 }
 
 /**
- * A page may reach further back than requested, and end within a second. Entries with one key are numbered by their place,
- * so those of that second would get other numbers than from the earlier run, which has read all of it.
+ * A page may reach further back than requested, and end within a second. Entries with one key are
+ * numbered by their place, so those of that second would get other numbers than from the earlier
+ * run, which has read all of it.
  */
-function withoutCutSecond(rows: readonly MirrorRow[], readFrom: EpochSeconds): readonly MirrorRow[] {
+function withoutCutSecond(
+  rows: readonly MirrorRow[],
+  readFrom: EpochSeconds,
+): readonly MirrorRow[] {
   const timeOf = ({ columns }: MirrorRow) => parseTime(columns.occurred_at) ?? readFrom
   const oldest = rows.reduce((at, row) => Math.min(at, timeOf(row)), readFrom)
   return oldest < readFrom ? rows.filter((row) => timeOf(row) !== oldest) : rows
 }
 
 /**
- * The ranges that may contain new rows. If the parent's time is before its cursor, the new rows are dated back: the read
- * then begins some minutes before that time.
+ * The ranges that may contain new rows. If the parent's time is before its cursor, the new rows are
+ * dated back: the read then begins some minutes before that time.
  */
-function incrementalRanges(run: SyncRun, stream: StreamName, parent: PendingParent, start: TimeRange): PendingRanges {
+function incrementalRanges(
+  run: SyncRun,
+  stream: StreamName,
+  parent: PendingParent,
+  start: TimeRange,
+): PendingRanges {
   const ranges = withLookBack(run, stream, parsePendingRanges(parent.cursor, start))
   if (parent.parentLastActiveAt === null) return ranges
   const from = Math.max(start.lo, parent.parentLastActiveAt - run.lookBackSeconds)
-  return ranges.map((range) => (range.hi === null ? { ...range, lo: Math.min(range.lo, from) } : range))
+  return ranges.map((range) =>
+    range.hi === null ? { ...range, lo: Math.min(range.lo, from) } : range,
+  )
 }
 
 /** A list whose last second may not have ended when it was read is read again after this delay. */
@@ -191,10 +244,21 @@ const secondEndDelayMs = 5000
 const secondSurelyOverMs = 2000
 
 /** What a read of a list showed. `cursor`: the text of `ranges`. */
-type ListReading = { readonly ranges: PendingRanges; readonly cursor: string; readonly lowWatermark: EpochSeconds }
+type ListReading = {
+  readonly ranges: PendingRanges
+  readonly cursor: string
+  readonly lowWatermark: EpochSeconds
+}
 
-/** Why the list cannot be complete: its parent shows a newer row; null = it does not. Times beyond the clocks prove nothing. */
-function missingNewest(run: SyncRun, { parentLastActiveAt: shownAt }: PendingParent, newest: EpochSeconds) {
+/**
+ * Why the list cannot be complete: its parent shows a newer row; null = it does not. Times beyond
+ * the clocks prove nothing.
+ */
+function missingNewest(
+  run: SyncRun,
+  { parentLastActiveAt: shownAt }: PendingParent,
+  newest: EpochSeconds,
+) {
   if (shownAt === null || shownAt > run.cursorLimit() || newest >= shownAt) return null
   return endReason(shownAt)
 }
@@ -204,8 +268,16 @@ function newestOf(ranges: PendingRanges): EpochSeconds {
   return ranges.reduce((at, { lo, hi }) => (hi === null ? Math.max(at, lo) : at), 0)
 }
 
-/** The delay until the list is read again although its parent shows nothing new: the first rule decides; null = never. */
-function rereadDelayMs(run: SyncRun, stream: ChildListStream, parent: PendingParent, listed: ListReading): Ms | null {
+/**
+ * The delay until the list is read again although its parent shows nothing new: the first rule
+ * decides; null = never.
+ */
+function rereadDelayMs(
+  run: SyncRun,
+  stream: ChildListStream,
+  parent: PendingParent,
+  listed: ListReading,
+): Ms | null {
   const newestListed = newestOf(listed.ranges)
   const newestKnown = Math.max(newestListed, parent.parentLastActiveAt ?? 0)
   const ageMs = (run.cursorLimit() - newestKnown) * 1000
@@ -215,15 +287,17 @@ function rereadDelayMs(run: SyncRun, stream: ChildListStream, parent: PendingPar
   // The parent shows a newer row than its list.
   if (isBehindParent && stream.parentShowsNewest) return 0
   if (mayLastSecondGrow(run, parent, listed)) return secondEndDelayMs
-  // A visitor may be seen without any activity, so the intervals grow: half the time since it was seen.
+  // A visitor may be seen without any activity, so the intervals grow: half the time since it was
+  // seen.
   if (isBehindParent) return Math.min(remainingMs, Math.max(secondEndDelayMs, ageMs / 2))
   // A row may still arrive late: once, at the end of the lookback window.
   return isRecent ? remainingMs : null
 }
 
 /**
- * The list's last second may not have ended when it was read: nothing later had been seen. A row that is added within
- * that second does not change the parent's times, which are whole seconds, so nothing would show it.
+ * The list's last second may not have ended when it was read: nothing later had been seen. A row
+ * that is added within that second does not change the parent's times, which are whole seconds, so
+ * nothing would show it.
  */
 function mayLastSecondGrow(
   run: SyncRun,
@@ -231,11 +305,15 @@ function mayLastSecondGrow(
   { ranges, cursor, lowWatermark }: ListReading,
 ): boolean {
   const { checkedAt } = parent
-  const isUnchanged = cursor === parent.cursor && checkedAt !== null && run.now() - checkedAt > secondSurelyOverMs
+  const isUnchanged =
+    cursor === parent.cursor && checkedAt !== null && run.now() - checkedAt > secondSurelyOverMs
   return !isUnchanged && ranges.some(({ lo, hi }) => hi === null && lo >= lowWatermark - 1)
 }
 
-/** Why rows are missing, once lists are known to be limited: a list that shows its beginning is whole for all that. */
+/**
+ * Why rows are missing, once lists are known to be limited: a list that shows its beginning is
+ * whole for all that.
+ */
 function explainEnd(
   run: SyncRun,
   { name }: ChildListStream,
@@ -253,6 +331,7 @@ function explainEnd(
 
 /** Only a full read can show that nothing is missing. */
 function toCompleteness(isFullRead: boolean, incompleteReasons: ReadonlySet<string>) {
-  if (incompleteReasons.size > 0) return { completeness: 'incomplete' as const, why: [...incompleteReasons].join('; ') }
+  if (incompleteReasons.size > 0)
+    return { completeness: 'incomplete' as const, why: [...incompleteReasons].join('; ') }
   return { completeness: isFullRead ? ('complete' as const) : ('unchanged' as const) }
 }

@@ -1,10 +1,17 @@
-/** Reads the messages of a conversation now, apart from any sync, for those who must know what it shows. Stores no row. */
+/**
+ * Reads the messages of a conversation now, apart from any sync, for those who must know what it
+ * shows. Stores no row.
+ */
 import type { MirrorRow, ServiceBehaviour } from '../../../schema/row.ts'
 import type { ApiGet } from '../../service/core/api-request.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type EpochSeconds, parseTime, type Seconds } from '../../values/time.ts'
 import { allTime, type TimeRange } from '../core/pagination/list-cursor.ts'
-import { decodeProfile, documentedPageSizes, type PagingProfile } from '../core/pagination/paging-profile.ts'
+import {
+  decodeProfile,
+  documentedPageSizes,
+  type PagingProfile,
+} from '../core/pagination/paging-profile.ts'
 import { countSteps } from '../core/pagination/sort-order.ts'
 import { messages } from '../core/streams.ts'
 import { readList } from './pages.ts'
@@ -31,9 +38,10 @@ export type MessagesRead = {
 const maxPages = 50
 
 /**
- * All messages: the service's clocks may be wrong, so a time bound could exclude one. A page starts at the last time seen, so
- * a row with a time in the future at the end of a page makes the next page start too late. `isProven`: a list of several
- * pages is therefore read again from the middle of the first page, and must show the same messages. Throws ApiError.
+ * All messages: the service's clocks may be wrong, so a time bound could exclude one. A page starts
+ * at the last time seen, so a row with a time in the future at the end of a page makes the next
+ * page start too late. `isProven`: a list of several pages is therefore read again from the middle
+ * of the first page, and must show the same messages. Throws ApiError.
  */
 export async function readMessages(
   deps: ReadMessagesDeps,
@@ -45,7 +53,8 @@ export async function readMessages(
   const { middleTime, profile, rows, clockOffset } = first
   const found = { rows: [...rows.values()], requestedAt, clockOffset, isComplete: first.isComplete }
   if (!isProven || first.pages <= 1 || !first.isComplete || middleTime === null) return found
-  const range = profile.ways.unbounded === 'backward' ? { lo: 0, hi: middleTime } : { lo: middleTime, hi: null }
+  const range =
+    profile.ways.unbounded === 'backward' ? { lo: 0, hi: middleTime } : { lo: middleTime, hi: null }
   const again = await readPages(deps, conversation, range, profile)
   const isComplete = again.isComplete && [...again.rows.keys()].every((id) => rows.has(id))
   return { ...found, rows: [...new Map([...again.rows, ...rows]).values()], isComplete }
@@ -64,7 +73,12 @@ async function readPages(
   /** The time of the middle row of the first page. */
   let middleTime: EpochSeconds | null = null
   let clockOffset: Seconds | null = null
-  for await (const batch of readList(deps.get, { list, profile, ranges: [range], priority: 'write' })) {
+  for await (const batch of readList(deps.get, {
+    list,
+    profile,
+    ranges: [range],
+    priority: 'write',
+  })) {
     const parsed = messages.parseRows(batch.items, conversation)
     for (const row of parsed.rows) rows.set(String(row.columns.id), row)
     profile = batch.profile
@@ -72,11 +86,15 @@ async function readPages(
     if (serverDate !== null) clockOffset ??= serverDate - Math.floor(deps.now() / 1000)
     middleTime ??= timeOf(parsed.rows[parsed.rows.length >> 1]) ?? null
     if (batch.isLastOfResponse && batch.items.length > 0) pages += 1
-    isComplete &&= parsed.rejectedRows.length + batch.rejectedRows.length + batch.missedRanges.length === 0
+    isComplete &&=
+      parsed.rejectedRows.length + batch.rejectedRows.length + batch.missedRanges.length === 0
     isComplete &&= parsed.rows.every(({ columns }) => columns.id != null)
     isInOrder &&= isSorted(parsed.rows)
     if (batch.observations.length > 0) await deps.recordBehaviours(batch.observations)
-    if ((pages >= maxPages || rows.size > maxPages * documentedPageSizes.most) && !batch.isComplete) {
+    if (
+      (pages >= maxPages || rows.size > maxPages * documentedPageSizes.most) &&
+      !batch.isComplete
+    ) {
       isComplete = false
       break
     }

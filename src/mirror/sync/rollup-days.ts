@@ -34,17 +34,22 @@ export async function fetchDay(
   throw new ApiError({ kind: 'refused', status, code: 'other_project', why, fields: [], requestId })
 }
 
-/** Why this day cannot be read although others may be: it is refused, or the answer is none. Null for all other failures. */
+/**
+ * Why this day cannot be read although others may be: it is refused, or the answer is none. Null
+ * for all other failures.
+ */
 export function unreadableDayReason(error: unknown): string | null {
   if (!(error instanceof ApiError)) return null
   const { failure } = error
   if (failure.kind === 'refused') return error.message
-  return failure.kind === 'transient' && failure.status !== null && failure.status < 500 ? error.message : null
+  return failure.kind === 'transient' && failure.status !== null && failure.status < 500
+    ? error.message
+    : null
 }
 
 /**
- * `waiting`: these lists have never been read completely, so an earlier row may still appear. `unknown`: no list can be
- * read. `empty`: the lists have been read, and are empty.
+ * `waiting`: these lists have never been read completely, so an earlier row may still appear.
+ * `unknown`: no list can be read. `empty`: the lists have been read, and are empty.
  */
 export type RollupHistory =
   | { readonly kind: 'known'; readonly from: EpochSeconds }
@@ -52,8 +57,9 @@ export type RollupHistory =
   | { readonly kind: 'unknown' | 'empty' }
 
 /**
- * How far back the rollups go. The API does not say so; the earliest mirrored row shows it, once the lists are read.
- * `thisRun`: the read statuses of the lists after the current run, which are not stored yet.
+ * How far back the rollups go. The API does not say so; the earliest mirrored row shows it, once
+ * the lists are read. `thisRun`: the read statuses of the lists after the current run, which are
+ * not stored yet.
  */
 export async function findRollupHistory(
   { mirror, mirrored, startDate }: Pick<SyncRun, 'mirror' | 'mirrored' | 'startDate'>,
@@ -63,24 +69,37 @@ export async function findRollupHistory(
   const relevantLists = listStreamNames.filter((name) => mirrored.has(name))
   const before = await mirror.readStreamStatuses(relevantLists)
   const statusOf = (name: StreamName) =>
-    before.get(name) === 'complete' ? 'complete' : (thisRun.get(name) ?? before.get(name) ?? 'unfinished')
+    before.get(name) === 'complete'
+      ? 'complete'
+      : (thisRun.get(name) ?? before.get(name) ?? 'unfinished')
   const waiting = relevantLists.filter((name) => statusOf(name) === 'unfinished')
-  if (waiting.length > 0 && (await mirror.readRollups()).length === 0) return { kind: 'waiting', lists: waiting }
+  if (waiting.length > 0 && (await mirror.readRollups()).length === 0)
+    return { kind: 'waiting', lists: waiting }
   const from = await mirror.earliestTime()
   if (from !== null) return { kind: 'known', from }
   return { kind: relevantLists.some((name) => statusOf(name) === 'complete') ? 'empty' : 'unknown' }
 }
 
-/** The time zone that a person has confirmed: a typing error must not start to read every day again. */
+/**
+ * The time zone that a person has confirmed: a typing error must not start to read every day again.
+ */
 const zoneCursor = 'analytics:zone'
 
 /** Newest first: those that are no days of the zone. */
-export function outdatedRollups(stored: readonly StoredRollup[], timeZone: string): readonly StoredRollup[] {
-  return stored.filter((rollup) => rollup.timeZone !== timeZone && localDateOfDay(rollup, timeZone) === null)
+export function outdatedRollups(
+  stored: readonly StoredRollup[],
+  timeZone: string,
+): readonly StoredRollup[] {
+  return stored.filter(
+    (rollup) => rollup.timeZone !== timeZone && localDateOfDay(rollup, timeZone) === null,
+  )
 }
 
 /** Why the rollups may not be read in this time zone yet; null = they may. */
-export async function unconfirmedZoneReason(mirror: Pick<Mirror, 'readRollups' | 'readCursor'>, timeZone: string) {
+export async function unconfirmedZoneReason(
+  mirror: Pick<Mirror, 'readRollups' | 'readCursor'>,
+  timeZone: string,
+) {
   const outdated = outdatedRollups(await mirror.readRollups(), timeZone)
   if (outdated.length === 0 || (await mirror.readCursor(zoneCursor)) === timeZone) return null
   return `the stored rollups are days of ${outdated[0]?.timeZone}, and the time zone is now ${timeZone}: ${outdated.length} of them would be replaced`
@@ -89,7 +108,10 @@ export async function unconfirmedZoneReason(mirror: Pick<Mirror, 'readRollups' |
 export const confirmZone =
   'correct DESKMIRROR_TIME_ZONE; or, to read every day again, run `deskmirror sync --streams analytics --change-time-zone`'
 
-/** `isConfirmed`: a person says that the zone is right, which is remembered. Throws UserError if it must be said first. */
+/**
+ * `isConfirmed`: a person says that the zone is right, which is remembered. Throws UserError if it
+ * must be said first.
+ */
 export async function requireConfirmedZone(
   mirror: Pick<Mirror, 'readRollups' | 'readCursor' | 'writeCursor'>,
   { name, timeZone }: { readonly name: string; readonly timeZone: string },
@@ -98,5 +120,10 @@ export async function requireConfirmedZone(
   const why = await unconfirmedZoneReason(mirror, timeZone)
   if (why === null) return
   if (isConfirmed) return mirror.writeCursor(zoneCursor, timeZone)
-  throw new UserError({ what: `cannot sync the rollups of ${name}`, why, next: confirmZone, exitCode: 2 })
+  throw new UserError({
+    what: `cannot sync the rollups of ${name}`,
+    why,
+    next: confirmZone,
+    exitCode: 2,
+  })
 }

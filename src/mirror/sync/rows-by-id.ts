@@ -1,6 +1,6 @@
 /**
- * Rows that are requested by their ids: those that a list did not show, which are marked as deleted only if the service
- * answers 404; and those that a list showed older than they are here.
+ * Rows that are requested by their ids: those that a list did not show, which are marked as deleted
+ * only if the service answers 404; and those that a list showed older than they are here.
  */
 
 import type { MirrorRow } from '../../../schema/row.ts'
@@ -21,17 +21,34 @@ const concurrency = 8
 /** How many conversations a run rechecks; the others stay marked for the next one. */
 const maxRechecks = 400
 
-export type RereadDeps = Pick<SyncRun, 'projectId' | 'mode' | 'get' | 'mirror' | 'stats' | 'notices' | 'now' | 'signal'>
+export type RereadDeps = Pick<
+  SyncRun,
+  'projectId' | 'mode' | 'get' | 'mirror' | 'stats' | 'notices' | 'now' | 'signal'
+>
 
-/** Marks a row that the service answered 404 for. Null: marked; else why a fault is likelier than so many deletions. */
-export async function markRowDeleted(run: RereadDeps, stream: ListStreamName, id: string): Promise<string | null> {
+/**
+ * Marks a row that the service answered 404 for. Null: marked; else why a fault is likelier than so
+ * many deletions.
+ */
+export async function markRowDeleted(
+  run: RereadDeps,
+  stream: ListStreamName,
+  id: string,
+): Promise<string | null> {
   const doubt = await run.mirror.markDeleted(stream, id, run.now(), run.mode === 'full')
   if (doubt !== null) run.notices.add(doubt)
   return doubt
 }
 
-/** After a complete read of a list: requests the rows that it did not show, and marks the deleted ones. */
-export async function resolveUnseenRows(run: SyncRun, stream: ListStream, seenRowsKey: string): Promise<void> {
+/**
+ * After a complete read of a list: requests the rows that it did not show, and marks the deleted
+ * ones.
+ */
+export async function resolveUnseenRows(
+  run: SyncRun,
+  stream: ListStream,
+  seenRowsKey: string,
+): Promise<void> {
   const { name } = stream
   const { unseen, living } = await run.mirror.countUnseenRows(name, seenRowsKey, 'all')
   if (run.mode !== 'full' && isMassDeletion(unseen, living)) {
@@ -48,7 +65,9 @@ export async function resolveUnseenRows(run: SyncRun, stream: ListStream, seenRo
     if (ids.length === 0) return
     const rows = await rereadByIds(run, stream, ids, priorityFor(run, false))
     if (rows.some((row) => row !== null && isOutsideAllBounds(run, stream, row)))
-      await commitWithoutRows(run, name, { gaps: [{ stream: name, from: null, to: null, reason: gapReasons.bounded }] })
+      await commitWithoutRows(run, name, {
+        gaps: [{ stream: name, from: null, to: null, reason: gapReasons.bounded }],
+      })
     after = ids.at(-1) ?? null
   }
 }
@@ -59,15 +78,20 @@ export function needsBothBounds(run: SyncRun, name: ListStreamName): boolean {
 }
 
 /** It lacks a time by which the list may be sorted, so a request with bounds may leave it out. */
-function isOutsideAllBounds(run: SyncRun, { name, list }: ListStream, { item }: MirrorRow): boolean {
+function isOutsideAllBounds(
+  run: SyncRun,
+  { name, list }: ListStream,
+  { item }: MirrorRow,
+): boolean {
   const times = list(run.projectId).times(item)
   const fields = run.profiles.get(name)?.order?.fields ?? []
   return needsBothBounds(run, name) && fields.some((field) => !times.has(field))
 }
 
 /**
- * Reads the conversations that a list showed with an earlier last message than the mirror has. The list's copy may be
- * stale, or a message may be dated before its predecessor; only the row itself shows which.
+ * Reads the conversations that a list showed with an earlier last message than the mirror has. The
+ * list's copy may be stale, or a message may be dated before its predecessor; only the row itself
+ * shows which.
  */
 export async function recheckRows(run: SyncRun, stream: ListStream): Promise<void> {
   const ids = await run.mirror.listRowsToRecheck(maxRechecks)
@@ -76,8 +100,16 @@ export async function recheckRows(run: SyncRun, stream: ListStream): Promise<voi
   await run.mirror.clearRecheck(ids)
 }
 
-/** Reads rows by their ids, stores those that exist, and marks the others. Null: unreadable or deleted. */
-export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly string[], priority: Priority) {
+/**
+ * Reads rows by their ids, stores those that exist, and marks the others. Null: unreadable or
+ * deleted.
+ */
+export function rereadByIds(
+  run: RereadDeps,
+  stream: ListStream,
+  ids: readonly string[],
+  priority: Priority,
+) {
   const { name } = stream
   const recordUnreadable = async (id: string, error: unknown): Promise<null> => {
     if (isNotFound(error)) {
@@ -102,7 +134,12 @@ export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly s
     const { data, requestedAt } = response
     const listOnly = listOnlyFields(await run.mirror.readBehaviours(), name)
     const parsed = stream.parseRows([toListShape(stored, data, listOnly)], run.projectId)
-    const result = await run.mirror.commit({ stream: name, ...parsed, requestedAt, isAuthoritative: true })
+    const result = await run.mirror.commit({
+      stream: name,
+      ...parsed,
+      requestedAt,
+      isAuthoritative: true,
+    })
     run.stats.recordPage(name, parsed.rows.length, result)
     return parsed.rows[0] ?? null
   })

@@ -36,7 +36,10 @@ export type SyncDeps = RangeSettings & {
   readonly now: () => EpochMs
   /** Stops the run after the current pages. */
   readonly signal: AbortSignal
-  /** The time slice is over. Called only after progress was stored, so that a sequence of slices completes the work. */
+  /**
+   * The time slice is over. Called only after progress was stored, so that a sequence of slices
+   * completes the work.
+   */
   readonly isSliceOver?: (() => boolean) | undefined
   readonly onProgress: (progress: SyncProgress) => void
   readonly log: ClientLog & { readonly info: LogEvent }
@@ -82,7 +85,10 @@ export async function startRun(deps: SyncDeps) {
     hasServiceResponded: () => hasServiceResponded,
     /** The earlier of the service's clock, by its last response, and this machine's. */
     cursorLimit: (): EpochSeconds => localTime() + Math.min(0, offset),
-    /** Seconds by which the service's clock was ahead of this machine's in this run; null = no response showed it. */
+    /**
+     * Seconds by which the service's clock was ahead of this machine's in this run; null = no
+     * response showed it.
+     */
     clockOffset: () => measuredOffset,
     /** This machine's clock, and the service's by the last known offset. */
     clocks: () => ({ localTime: localTime(), serviceTime: localTime() + offset }),
@@ -104,7 +110,11 @@ export function priorityFor(run: Pick<SyncRun, 'mode'>, isFirst: boolean): Prior
 }
 
 function startCounts(at: EpochMs) {
-  const none = { left: null as number | null, skipped: null as string | null, failed: null as string | null }
+  const none = {
+    left: null as number | null,
+    skipped: null as string | null,
+    failed: null as string | null,
+  }
   return { requests: 0, rows: 0, changed: 0, ...none, startedAt: at, endedAt: at }
 }
 
@@ -152,10 +162,12 @@ export function createRunStats(now: () => EpochMs, onProgress: (progress: SyncPr
       if (skipped === null && failed === null) reportProgress(stream, 'done')
     },
     reports: (): readonly StreamReport[] =>
-      [...counts].map(([stream, { requests, rows, changed, startedAt, endedAt, skipped, failed }]) => {
-        const tookMs = endedAt - startedAt
-        return { stream, requests, rows, changed, tookMs, skipped, failed }
-      }),
+      [...counts].map(
+        ([stream, { requests, rows, changed, startedAt, endedAt, skipped, failed }]) => {
+          const tookMs = endedAt - startedAt
+          return { stream, requests, rows, changed, tookMs, skipped, failed }
+        },
+      ),
   }
 }
 
@@ -168,8 +180,15 @@ export async function createPresentTime({ mirror, clocks }: SyncRun): Promise<()
   return () => presentTime({ ...clocks(), newestMessage })
 }
 
-/** Remembers rows of a page that are dated in the future. Rows of child streams are counted in the mirror instead. */
-export function recordFutureDated({ futureDated }: SyncRun, stream: StreamName, ids: readonly string[]): void {
+/**
+ * Remembers rows of a page that are dated in the future. Rows of child streams are counted in the
+ * mirror instead.
+ */
+export function recordFutureDated(
+  { futureDated }: SyncRun,
+  stream: StreamName,
+  ids: readonly string[],
+): void {
   if (ids.length === 0 || isChildStream(stream)) return
   const known = futureDated.get(stream) ?? new Set<string>()
   futureDated.set(stream, known)
@@ -185,8 +204,12 @@ export async function clockNotices(run: SyncRun): Promise<string[]> {
     const limit = run.cursorLimit() + clockToleranceSeconds
     counts.set(stream, await run.mirror.countFutureRows(stream, limit, maxCounted))
   }
-  const rows = [...counts].filter(([, count]) => count > 0).map(([stream, count]) => futureDatedNotice(stream, count))
-  return offset === null || Math.abs(offset) <= clockToleranceSeconds ? rows : [clockOffsetNotice(run, offset), ...rows]
+  const rows = [...counts]
+    .filter(([, count]) => count > 0)
+    .map(([stream, count]) => futureDatedNotice(stream, count))
+  return offset === null || Math.abs(offset) <= clockToleranceSeconds
+    ? rows
+    : [clockOffsetNotice(run, offset), ...rows]
 }
 
 function clockOffsetNotice({ now }: SyncRun, offset: Seconds): string {

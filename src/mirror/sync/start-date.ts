@@ -2,13 +2,28 @@
 import { hasStartDate, type StreamName } from '../../../schema/stream-specs.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { streamRange } from '../core/mirrored-range.ts'
-import { applyLookBack, isImplausibleCursor, type PendingRanges } from '../core/pagination/list-cursor.ts'
+import {
+  applyLookBack,
+  isImplausibleCursor,
+  type PendingRanges,
+} from '../core/pagination/list-cursor.ts'
 import type { SyncRun } from './run.ts'
 
-/** The ranges of a stored cursor, extended backwards by the lookback window, because rows may appear late. */
-export function withLookBack(run: SyncRun, stream: StreamName, ranges: PendingRanges): PendingRanges {
+/**
+ * The ranges of a stored cursor, extended backwards by the lookback window, because rows may appear
+ * late.
+ */
+export function withLookBack(
+  run: SyncRun,
+  stream: StreamName,
+  ranges: PendingRanges,
+): PendingRanges {
   const { lookBackSeconds } = run
-  const options = { lookBackSeconds, now: Math.floor(run.now() / 1000), start: streamRange(run, stream).lo }
+  const options = {
+    lookBackSeconds,
+    now: Math.floor(run.now() / 1000),
+    start: streamRange(run, stream).lo,
+  }
   const implausible = ranges.find(({ lo, hi }) => hi === null && isImplausibleCursor(lo, options))
   if (implausible !== undefined) {
     const stood = `The cursor of ${stream} stood at ${rfc3339(implausible.lo)}, ahead of this machine's clock`

@@ -1,6 +1,7 @@
 /**
- * One sync run of one project: the lists concurrently, then the streams that belong to their rows. A missing scope skips
- * a stream and a failure ends it, while the others continue. Only a denied key stops all of them.
+ * One sync run of one project: the lists concurrently, then the streams that belong to their rows.
+ * A missing scope skips a stream and a failure ends it, while the others continue. Only a denied
+ * key stops all of them.
  */
 
 import type { StreamName } from '../../../schema/stream-specs.ts'
@@ -39,11 +40,17 @@ export type SyncResult = {
   readonly outcome: SyncOutcome
   readonly reports: readonly StreamReport[]
   readonly notices: readonly string[]
-  /** The failure that stopped the whole run: a denied key, or an address that does not serve this API. */
+  /**
+   * The failure that stopped the whole run: a denied key, or an address that does not serve this
+   * API.
+   */
   readonly fatalFailure: ApiFailure | null
 }
 
-/** Syncs the streams once, or stops after the current pages. Never throws ApiError; anything thrown is a bug. */
+/**
+ * Syncs the streams once, or stops after the current pages. Never throws ApiError; anything thrown
+ * is a bug.
+ */
 export async function runSync(deps: SyncDeps): Promise<SyncResult> {
   const fatalAbort = new AbortController()
   const signal = AbortSignal.any([deps.signal, fatalAbort.signal])
@@ -71,7 +78,8 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
   }
   await storeClockOffset(run)
   const reports = run.stats.reports()
-  const outcome = fatalFailure === null ? await toOutcome(run, deps.signal.aborted, reports) : 'failed'
+  const outcome =
+    fatalFailure === null ? await toOutcome(run, deps.signal.aborted, reports) : 'failed'
   await sendHeartbeat(run)
   // A waiting stream has not been read, so its read status stays as it is.
   const startedReports = reports.filter(({ stream }) => !run.waitingStreams.has(stream))
@@ -79,7 +87,10 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
   return { outcome, reports, notices: [...run.notices], fatalFailure }
 }
 
-/** Runs after all lists, because only then is it known whether the service sets `hasMore` on every last page. */
+/**
+ * Runs after all lists, because only then is it known whether the service sets `hasMore` on every
+ * last page.
+ */
 async function recordEmptyLists(run: SyncRun): Promise<void> {
   if (run.emptyListsWithMore.size === 0 || isHasMoreUnreliable(run)) return
   for (const stream of run.emptyListsWithMore) {
@@ -96,7 +107,10 @@ async function storeClockOffset(run: SyncRun): Promise<void> {
 }
 
 /** Waits for all streams, even if one throws. */
-async function runAll(streams: readonly Stream[], work: (stream: Stream) => Promise<void>): Promise<void> {
+async function runAll(
+  streams: readonly Stream[],
+  work: (stream: Stream) => Promise<void>,
+): Promise<void> {
   const results = await Promise.allSettled(streams.map(work))
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
@@ -123,7 +137,11 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
     else run.stats.skip(stream.name, scope)
     // The key itself is denied. A missing scope concerns only some of the streams.
     if (failure.kind === 'denied' && scope === null) throw error
-    run.log.warn({ event: scope === null ? 'stream.failed' : 'stream.skipped', stream: stream.name, why })
+    run.log.warn({
+      event: scope === null ? 'stream.failed' : 'stream.skipped',
+      stream: stream.name,
+      why,
+    })
   } finally {
     run.stats.finish(stream.name)
   }
@@ -131,7 +149,9 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
 
 /** Whatever was asked for: another sync would be refused, too. */
 function isListRefused({ kind }: Stream, failure: ApiFailure): boolean {
-  return kind === 'list' && failure.kind === 'refused' && failure.status === 400 && isRowRefused(failure)
+  return (
+    kind === 'list' && failure.kind === 'refused' && failure.status === 400 && isRowRefused(failure)
+  )
 }
 
 async function recordRefusedList(run: SyncRun, stream: StreamName, why: string): Promise<void> {
@@ -143,7 +163,10 @@ async function recordRefusedList(run: SyncRun, stream: StreamName, why: string):
   run.notices.add(`${stream}: ${reason}`)
 }
 
-/** The first failure if the service is unreachable as a whole: no stream got a response, and none was refused. */
+/**
+ * The first failure if the service is unreachable as a whole: no stream got a response, and none
+ * was refused.
+ */
 function serviceFailure(run: SyncRun): ApiFailure | null {
   if (run.hasServiceResponded()) return null
   const failures = [...run.failures.values()]
@@ -152,7 +175,9 @@ function serviceFailure(run: SyncRun): ApiFailure | null {
     (status >= 300 && status < 400) || status === 404 || code === webPageCode
   const isUnreachable = (failure: ApiFailure) =>
     failure.kind === 'transient' || (failure.kind === 'refused' && isWrongAddress(failure))
-  return failures.length === run.stats.reports().length && failures.every(isUnreachable) ? first : null
+  return failures.length === run.stats.reports().length && failures.every(isUnreachable)
+    ? first
+    : null
 }
 
 function syncStream(run: SyncRun, stream: Stream): Promise<void> {
@@ -177,31 +202,47 @@ async function syncSnapshot(run: SyncRun, stream: SnapshotStream): Promise<void>
   const other = foreignProject(fields ?? {}, run.projectId)
   const present = await createPresentTime(run)
   const why =
-    fields === null ? 'it is not a JSON object' : other === null ? null : `it belongs to another project (${other})`
+    fields === null
+      ? 'it is not a JSON object'
+      : other === null
+        ? null
+        : `it belongs to another project (${other})`
   const rows = why === null ? [stream.parseRow(data, present())] : []
   const rejectedRows = why === null ? [] : [{ id: null, why }]
   const result = await run.mirror.commit({ stream: stream.name, rows, rejectedRows, requestedAt })
   run.stats.recordPage(stream.name, rows.length, result)
   // A moment that was missed cannot be read later; what counts is that the present one can be read.
-  if (why === null && result.rejectedRows === undefined) await run.mirror.resolveGaps(stream.name, run.now())
+  if (why === null && result.rejectedRows === undefined)
+    await run.mirror.resolveGaps(stream.name, run.now())
 }
 
 /** Another stream with the same scope was denied in this run, so a request would be denied, too. */
 function isScopeDenied(run: SyncRun, stream: Stream): boolean {
   const skipped = run.stats.reports().filter((report) => report.skipped !== null)
-  return skipped.some((report) => allStreams.find(({ name }) => name === report.stream)?.scope === stream.scope)
+  return skipped.some(
+    (report) => allStreams.find(({ name }) => name === report.stream)?.scope === stream.scope,
+  )
 }
 
-async function toOutcome(run: SyncRun, isInterrupted: boolean, reports: readonly StreamReport[]): Promise<SyncOutcome> {
+async function toOutcome(
+  run: SyncRun,
+  isInterrupted: boolean,
+  reports: readonly StreamReport[],
+): Promise<SyncOutcome> {
   if (isInterrupted || run.stoppedStreams.size > 0) return 'interrupted'
   if (reports.some((report) => report.failed !== null)) return 'failed'
   const gaps = await Promise.all([...run.streams].map((stream) => run.mirror.listOpenGaps(stream)))
-  return gaps.flat().length > 0 || reports.some((report) => report.skipped !== null) ? 'gaps' : 'complete'
+  return gaps.flat().length > 0 || reports.some((report) => report.skipped !== null)
+    ? 'gaps'
+    : 'complete'
 }
 
 /** Logs failures at `debug` only: if the warehouse is away, the run itself reports it. */
 function sendHeartbeat(run: SyncRun): Promise<void> {
   return run.mirror.heartbeat(run.id, run.requestCount(), run.now()).catch((error) => {
-    run.log.debug({ event: 'run.heartbeat_failed', why: error instanceof Error ? error.message : String(error) })
+    run.log.debug({
+      event: 'run.heartbeat_failed',
+      why: error instanceof Error ? error.message : String(error),
+    })
   })
 }

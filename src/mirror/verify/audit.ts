@@ -1,12 +1,19 @@
 /**
- * An audit: reads a random sample of the mirror again, in the lowest priority, and compares. What differs is compared once
- * more after an incremental sync, because only what that sync did not bring is an error; such rows are corrected.
+ * An audit: reads a random sample of the mirror again, in the lowest priority, and compares. What
+ * differs is compared once more after an incremental sync, because only what that sync did not
+ * bring is an error; such rows are corrected.
  *
- * It stores one row when it has ended. What is interrupted or fails leaves none, and the next audit draws again: what it
- * would have found is still there, because rows are corrected last, and without the service.
+ * It stores one row when it has ended. What is interrupted or fails leaves none, and the next audit
+ * draws again: what it would have found is still there, because rows are corrected last, and
+ * without the service.
  */
 import type { StreamName } from '../../../schema/stream-specs.ts'
-import { ApiError, isBudgetUnavailable, isRefused, throwIfAborted } from '../../service/core/api-failure.ts'
+import {
+  ApiError,
+  isBudgetUnavailable,
+  isRefused,
+  throwIfAborted,
+} from '../../service/core/api-failure.ts'
 import { pathSegmentProblem } from '../../service/core/path-segment.ts'
 import { formatCount } from '../../values/format.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
@@ -24,7 +31,12 @@ import { isMassDeletion, type MirrorCommit } from '../core/mirror.ts'
 import type { AuditStore } from '../sql/audits.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { mapConcurrently } from '../sync/concurrency.ts'
-import { auditedChild, type CompareDeps, compareParent, type ParentResult } from './compare-parent.ts'
+import {
+  auditedChild,
+  type CompareDeps,
+  compareParent,
+  type ParentResult,
+} from './compare-parent.ts'
 import { learnListedFields } from './learn-listed-fields.ts'
 
 /** `sampleSize`: how many rows are drawn at most. */
@@ -39,7 +51,10 @@ export type AuditDeps = CompareDeps &
     readonly mirror: Mirror
     readonly store: AuditStore
     readonly requestCount: () => number
-    /** Runs an incremental sync of the stream and its children to its end. Throws ApiError if it fails. */
+    /**
+     * Runs an incremental sync of the stream and its children to its end. Throws ApiError if it
+     * fails.
+     */
     readonly catchUp: (stream: AuditedStream) => Promise<void>
     readonly onRow?: ((stream: AuditedStream) => void) | undefined
   }
@@ -51,19 +66,32 @@ type FinishedAudit = {
   readonly notices: readonly string[]
 }
 
-/** An audit that takes longer ends with what it has read: rows are read in random order, so those are a sample, too. */
+/**
+ * An audit that takes longer ends with what it has read: rows are read in random order, so those
+ * are a sample, too.
+ */
 const maxReadMs: Ms = 20 * 3_600_000
 
 const idsPerRead = 2000
 
 /** The audited stream, and that of its children if the project mirrors it. */
-export function auditedNames(mirrored: ReadonlySet<StreamName>, stream: AuditedStream): readonly StreamName[] {
+export function auditedNames(
+  mirrored: ReadonlySet<StreamName>,
+  stream: AuditedStream,
+): readonly StreamName[] {
   const child = auditedChild(stream, mirrored)
   return child === null ? [stream] : [stream, child.name]
 }
 
-/** Whether all of them have been read to their end once: before that, the mirror is known to be incomplete. */
-export async function canAudit(mirror: Mirror, mirrored: ReadonlySet<StreamName>, stream: AuditedStream) {
+/**
+ * Whether all of them have been read to their end once: before that, the mirror is known to be
+ * incomplete.
+ */
+export async function canAudit(
+  mirror: Mirror,
+  mirrored: ReadonlySet<StreamName>,
+  stream: AuditedStream,
+) {
   const names = auditedNames(mirrored, stream)
   const statuses = await mirror.readStreamStatuses(names)
   return mirrored.has(stream) && names.every((name) => statuses.get(name) === 'complete')
@@ -75,13 +103,19 @@ export async function runAudit(deps: AuditDeps, stream: AuditedStream): Promise<
   const requestsBefore = deps.requestCount()
   const sample = await drawSample(deps, stream)
   await learnListedFields(deps, stream, sample.ids)
-  const first = await compareRows(deps, stream, sample.ids, { until: startedAt + maxReadMs, hasRead: false })
+  const first = await compareRows(deps, stream, sample.ids, {
+    until: startedAt + maxReadMs,
+    hasRead: false,
+  })
   const outcomes = await compareAgain(deps, stream, first)
-  const count = (kind: RowOutcome['kind']) => [...outcomes.values()].filter((outcome) => outcome.kind === kind).length
+  const count = (kind: RowOutcome['kind']) =>
+    [...outcomes.values()].filter((outcome) => outcome.kind === kind).length
   const differing = [...outcomes.values()].filter((outcome) => outcome.kind === 'differing')
   const gone = [...outcomes].flatMap(([id, { kind }]) => (kind === 'gone' ? [id] : []))
   const notices = await markDeleted(deps, stream, gone, outcomes.size)
-  const corrected = await mapConcurrently(differing, concurrency, (row) => correct(deps.mirror, row))
+  const corrected = await mapConcurrently(differing, concurrency, (row) =>
+    correct(deps.mirror, row),
+  )
   const seen = differing.flatMap(({ differences }) => differences)
   const endedAt = deps.now()
   const counts = {
@@ -111,7 +145,8 @@ export async function drawSample(
   for (let after: string | null = null; ; ) {
     throwIfAborted(signal)
     const ids: readonly string[] = await store.listIds(stream, after, idsPerRead)
-    // An id that no path can contain cannot be read, so it does not belong to what the audit speaks of.
+    // An id that no path can contain cannot be read, so it does not belong to what the audit speaks
+    // of.
     for (const id of ids) if (pathSegmentProblem(id) === null) sample.add(id)
     after = ids.at(-1) ?? null
     if (after === null) break
@@ -138,7 +173,10 @@ async function compareAgain(
   // Of a person who was erased meanwhile nothing is stored again.
   const erased = await deps.mirror.readErased(doubtful.map((id) => id.toLowerCase()))
   const ids = doubtful.filter((id) => !erased.has(id.toLowerCase()))
-  const second = await compareRows(deps, stream, ids, { until: Number.POSITIVE_INFINITY, hasRead: true })
+  const second = await compareRows(deps, stream, ids, {
+    until: Number.POSITIVE_INFINITY,
+    hasRead: true,
+  })
   return new Map([...first].map(([id, result]) => [id, toOutcome(result, second.get(id))]))
 }
 
@@ -150,8 +188,10 @@ function isDoubtful(result: ParentResult): boolean {
 function toOutcome(first: ParentResult, second: ParentResult | undefined): RowOutcome {
   if (second === undefined) return isDoubtful(first) ? { kind: 'unreadable' } : toUndoubted(first)
   if (second.kind === 'gone' || first.kind !== 'compared') return toUndoubted(second)
-  // A row that differed and cannot be read now counts as differing: another outcome would claim too much.
-  if (second.kind === 'unreadable') return { kind: 'differing', differences: first.differences, corrections: [] }
+  // A row that differed and cannot be read now counts as differing: another outcome would claim too
+  // much.
+  if (second.kind === 'unreadable')
+    return { kind: 'differing', differences: first.differences, corrections: [] }
   const differences = confirmedDifferences(first.differences, second.differences)
   return differences.length === 0
     ? toUndoubted(second)
@@ -170,8 +210,9 @@ const concurrency = 8
 const fewRows = 5
 
 /**
- * Compares rows until a time. A row that fails while others do not is unreadable; if all of a batch fail, the service does.
- * `hasRead`: the service let something be read just now, so that it does not fail as a whole.
+ * Compares rows until a time. A row that fails while others do not is unreadable; if all of a batch
+ * fail, the service does. `hasRead`: the service let something be read just now, so that it does
+ * not fail as a whole.
  */
 async function compareRows(
   deps: AuditDeps,
@@ -208,8 +249,8 @@ function isOfRow(error: unknown): boolean {
 }
 
 /**
- * Stores the row and its children as the service has them, and marks children that it no longer has, as a sync does. Whether
- * nothing differs any more.
+ * Stores the row and its children as the service has them, and marks children that it no longer
+ * has, as a sync does. Whether nothing differs any more.
  */
 async function correct(
   mirror: Pick<Mirror, 'commit'>,

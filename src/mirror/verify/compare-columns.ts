@@ -1,4 +1,6 @@
-/** Compares the columns of stored rows with the rows as they came: no request is needed for that. */
+/**
+ * Compares the columns of stored rows with the rows as they came: no request is needed for that.
+ */
 import { throwIfAborted } from '../../service/core/api-failure.ts'
 import { asJsonObject } from '../../values/json.ts'
 import type { Difference } from '../core/audit.ts'

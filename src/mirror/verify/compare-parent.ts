@@ -26,19 +26,31 @@ export type CompareDeps = ReadDeps &
     readonly now: () => EpochMs
   }
 
-const childOf: Readonly<Record<AuditedStream, ChildListStream>> = { conversations: messages, visitors: visitorActivity }
+const childOf: Readonly<Record<AuditedStream, ChildListStream>> = {
+  conversations: messages,
+  visitors: visitorActivity,
+}
 
 /** The stream whose rows belong to the rows of an audited one, if the project mirrors it. */
-export function auditedChild(stream: AuditedStream, mirrored: ReadonlySet<StreamName>): ChildListStream | null {
+export function auditedChild(
+  stream: AuditedStream,
+  mirrored: ReadonlySet<StreamName>,
+): ChildListStream | null {
   return mirrored.has(childOf[stream].name) ? childOf[stream] : null
 }
 
-export type ParentResult = ComparedParent | { readonly kind: 'gone' } | { readonly kind: 'unreadable' }
+export type ParentResult =
+  | ComparedParent
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'unreadable' }
 
 type ComparedParent = {
   readonly kind: 'compared'
   readonly differences: readonly SeenDifference[]
-  /** The rows that are missing here or different, as the service has them, and what it no longer lists. */
+  /**
+   * The rows that are missing here or different, as the service has them, and what it no longer
+   * lists.
+   */
   readonly corrections: readonly MirrorCommit[]
   /** Null: they are not mirrored, or the parent is not here. */
   readonly children: ComparedChildren | null
@@ -51,17 +63,24 @@ type ComparedChildren = {
 }
 
 /**
- * Compares with what is stored before the requests are sent: a sync that stores a later copy meanwhile makes a difference
- * that the second comparison does not find again. `gone`: the service answered 404 for a row that the mirror has not marked
- * as deleted. `unreadable`: its answer is not a row of this project. Throws ApiError.
+ * Compares with what is stored before the requests are sent: a sync that stores a later copy
+ * meanwhile makes a difference that the second comparison does not find again. `gone`: the service
+ * answered 404 for a row that the mirror has not marked as deleted. `unreadable`: its answer is not
+ * a row of this project. Throws ApiError.
  */
-export async function compareParent(deps: CompareDeps, stream: AuditedStream, id: string): Promise<ParentResult> {
+export async function compareParent(
+  deps: CompareDeps,
+  stream: AuditedStream,
+  id: string,
+): Promise<ParentResult> {
   const stored = (await deps.mirror.readRawById(stream, [id])).get(id)
   const child = stored === undefined ? null : auditedChild(stream, deps.streams)
-  const here = child === null ? new Map<string, string>() : await readStoredChildren(deps, child, id)
+  const here =
+    child === null ? new Map<string, string>() : await readStoredChildren(deps, child, id)
   const behaviours = await deps.mirror.readBehaviours()
   const served = await readParent(deps, stream, id, stored, listOnlyFields(behaviours, stream))
-  // A row that is marked as deleted: the service should not have it. Its children are read when it is restored.
+  // A row that is marked as deleted: the service should not have it. Its children are read when it
+  // is restored.
   if (served === 'gone' && stored === undefined)
     return { kind: 'compared', differences: [], corrections: [], children: null }
   if (typeof served === 'string') return { kind: served }
@@ -90,26 +109,44 @@ export async function compareParent(deps: CompareDeps, stream: AuditedStream, id
   const missing = incomplete === null ? [...here].filter(([key]) => !there.rows.has(key)) : []
   if (rows.length > 0 || missing.length > 0) {
     const correction = correctionOf(child.name, rows, childrenRequestedAt)
-    const keys = new Set([...there.rows.values()].map((childRow) => childKeyOf(child.name, childRow)))
+    const keys = new Set(
+      [...there.rows.values()].map((childRow) => childKeyOf(child.name, childRow)),
+    )
     const { lo: from } = streamRange(deps, child.name)
     // Corrections are stored only if a second comparison found the same.
-    const listed = { parentId: id, keys, since: childrenRequestedAt, from, isSecond: true, isConfirmed: false }
+    const listed = {
+      parentId: id,
+      keys,
+      since: childrenRequestedAt,
+      from,
+      isSecond: true,
+      isConfirmed: false,
+    }
     corrections.push(missing.length === 0 ? correction : { ...correction, listed })
   }
   for (const [key, raw] of missing)
-    differences.push(...seenDifferences({ stream: child.name, key, kind: 'gone there', fields: [] }, raw))
+    differences.push(
+      ...seenDifferences({ stream: child.name, key, kind: 'gone there', fields: [] }, raw),
+    )
   const children = { compared: there.rows.size + missing.length, incomplete }
   return { kind: 'compared', differences, corrections, children }
 }
 
-/** In rows of the mirror whose key begins with the id: a row that is as the service has it may have other columns. */
+/**
+ * In rows of the mirror whose key begins with the id: a row that is as the service has it may have
+ * other columns.
+ */
 async function wrongColumnsByKey(deps: CompareDeps, stream: Stream, id: string) {
   const found = new Map<string, Difference>()
-  for await (const difference of wrongColumns(deps, stream, id)) found.set(difference.key, difference)
+  for await (const difference of wrongColumns(deps, stream, id))
+    found.set(difference.key, difference)
   return found
 }
 
-/** The row as the service has it, in the shape of the stored one. `listOnly`: fields that only the list shows. */
+/**
+ * The row as the service has it, in the shape of the stored one. `listOnly`: fields that only the
+ * list shows.
+ */
 async function readParent(
   { get, projectId }: CompareDeps,
   stream: AuditedStream,
@@ -131,12 +168,18 @@ async function readParent(
   return row === undefined ? 'unreadable' : { row, requestedAt: response.requestedAt }
 }
 
-function correctionOf(stream: StreamName, rows: readonly MirrorRow[], requestedAt: EpochMs): MirrorCommit {
+function correctionOf(
+  stream: StreamName,
+  rows: readonly MirrorRow[],
+  requestedAt: EpochMs,
+): MirrorCommit {
   return { stream, rows, requestedAt, isAuthoritative: true }
 }
 
 function seenDifferences(found: Difference | null, stored: string | undefined): SeenDifference[] {
-  return found === null ? [] : [{ ...found, storedHash: stored === undefined ? null : storedHashOf(stored) }]
+  return found === null
+    ? []
+    : [{ ...found, storedHash: stored === undefined ? null : storedHashOf(stored) }]
 }
 
 export function storedHashOf(raw: string): string {

@@ -17,7 +17,10 @@ export type ComparisonOptions = {
 
 export function createComparison({ get, limit, onProgress }: ComparisonOptions) {
   const none = { skipped: null as string | null, incomplete: null as string | null }
-  const counts = new Map<StreamName, { compared: number; differing: number; requests: number } & typeof none>()
+  const counts = new Map<
+    StreamName,
+    { compared: number; differing: number; requests: number } & typeof none
+  >()
   const differences: Difference[] = []
   const count = (stream: StreamName) => {
     const known = counts.get(stream) ?? { compared: 0, differing: 0, requests: 0, ...none }
@@ -45,8 +48,16 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
         return get(path, query, priority)
       }
     },
-    /** Compares a row of the service with the mirrored one; `here` undefined: it is not mirrored. */
-    row: (stream: StreamName, key: string, here: string | undefined, there: string, of?: 'both') => {
+    /**
+     * Compares a row of the service with the mirrored one; `here` undefined: it is not mirrored.
+     */
+    row: (
+      stream: StreamName,
+      key: string,
+      here: string | undefined,
+      there: string,
+      of?: 'both',
+    ) => {
       count(stream).compared += 1
       const found = findDifference(stream, key, here, there, of)
       if (found !== null) recordDifference(found)
@@ -62,7 +73,8 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
       reportProgress(stream, 'running')
     },
     difference: recordDifference,
-    gone: (stream: StreamName, key: string) => recordDifference({ stream, key, kind: 'gone there', fields: [] }),
+    gone: (stream: StreamName, key: string) =>
+      recordDifference({ stream, key, kind: 'gone there', fields: [] }),
     close: (stream: StreamName) => reportProgress(stream, 'done'),
     skip: (stream: StreamName, scope: string) => {
       count(stream).skipped = scope
@@ -92,10 +104,15 @@ export function findDifference(
 }
 
 /**
- * The top-level fields in which two rows differ, regardless of the order of their fields; `(all)` if one is not an object.
- * `both`: only fields that both rows have, because a list may show other fields than a read by id.
+ * The top-level fields in which two rows differ, regardless of the order of their fields; `(all)`
+ * if one is not an object. `both`: only fields that both rows have, because a list may show other
+ * fields than a read by id.
  */
-export function differingFields(here: string, there: string, of: 'any' | 'both' = 'any'): readonly string[] {
+export function differingFields(
+  here: string,
+  there: string,
+  of: 'any' | 'both' = 'any',
+): readonly string[] {
   if (here === there) return []
   const [a, b] = [parseJson(here), parseJson(there)]
   const [mirrored, served] = [asJsonObject(a), asJsonObject(b)]

@@ -1,10 +1,15 @@
 /**
- * Learns which fields a read by id always shows otherwise than the list, before an audit compares rows by id. Their rows were
- * corrected by an earlier audit, and have since become exactly what they were: the list brought that back. No change of the
- * service does so to several rows, and then to the same field of each once more.
+ * Learns which fields a read by id always shows otherwise than the list, before an audit compares
+ * rows by id. Their rows were corrected by an earlier audit, and have since become exactly what
+ * they were: the list brought that back. No change of the service does so to several rows, and then
+ * to the same field of each once more.
  */
 import { unreadableRowReason } from '../../service/core/api-failure.ts'
-import { differingFieldsBehaviour, listOnlyFields, toListShape } from '../../service/core/row-by-id-shape.ts'
+import {
+  differingFieldsBehaviour,
+  listOnlyFields,
+  toListShape,
+} from '../../service/core/row-by-id-shape.ts'
 import { stringifyJson } from '../../values/json.ts'
 import type { AuditedStream } from '../core/audit.ts'
 import { listStreams } from '../core/streams.ts'
@@ -13,7 +18,8 @@ import type { Mirror } from '../sql/mirror.ts'
 import { type CompareDeps, storedHashOf } from './compare-parent.ts'
 import { differingFields } from './comparison.ts'
 
-type LearnDeps = CompareDeps & Readonly<{ mirror: Pick<Mirror, 'commit'>; store: Pick<AuditStore, 'listDifferences'> }>
+type LearnDeps = CompareDeps &
+  Readonly<{ mirror: Pick<Mirror, 'commit'>; store: Pick<AuditStore, 'listDifferences'> }>
 
 /** So many rows have to show it. Those that are read again, of each kind. */
 const minRows = 3
@@ -23,25 +29,39 @@ const maxRows = 5
 const maxDifferences = 200
 
 /** `sample`: rows that show whether what was learned before still holds. */
-export async function learnListedFields(deps: LearnDeps, stream: AuditedStream, sample: readonly string[]) {
+export async function learnListedFields(
+  deps: LearnDeps,
+  stream: AuditedStream,
+  sample: readonly string[],
+) {
   const known = listOnlyFields(await deps.mirror.readBehaviours(), stream)
   const restored = await readRestoredRows(deps, stream)
-  const found = [...(await countDifferingFields(deps, stream, restored)).counts].flatMap(([field, rows]) =>
-    rows >= minRows ? [field] : [],
+  const found = [...(await countDifferingFields(deps, stream, restored)).counts].flatMap(
+    ([field, rows]) => (rows >= minRows ? [field] : []),
   )
-  const probe = known.size === 0 ? null : await countDifferingFields(deps, stream, sample.slice(0, maxRows))
-  const isStill = (field: string) => probe === null || probe.compared === 0 || probe.counts.has(field)
+  const probe =
+    known.size === 0 ? null : await countDifferingFields(deps, stream, sample.slice(0, maxRows))
+  const isStill = (field: string) =>
+    probe === null || probe.compared === 0 || probe.counts.has(field)
   const fields = [...new Set([...[...known].filter(isStill), ...found])].sort()
   if (fields.length === known.size && fields.every((field) => known.has(field))) return
   const evidence = `${restored.length} rows that were read by id and stored became again what the list had shown before`
-  const observations = [{ name: differingFieldsBehaviour(stream), value: JSON.stringify(fields), evidence }]
+  const observations = [
+    { name: differingFieldsBehaviour(stream), value: JSON.stringify(fields), evidence },
+  ]
   await deps.mirror.commit({ stream, rows: [], requestedAt: deps.now(), observations })
 }
 
 /** Ids of rows that an audit has corrected, and that are again what they were before. */
-async function readRestoredRows({ store, mirror }: LearnDeps, stream: AuditedStream): Promise<readonly string[]> {
+async function readRestoredRows(
+  { store, mirror }: LearnDeps,
+  stream: AuditedStream,
+): Promise<readonly string[]> {
   const hashes = new Map<string, string | null>()
-  for (const { stream: of, key, kind, storedHash } of await store.listDifferences(stream, maxDifferences))
+  for (const { stream: of, key, kind, storedHash } of await store.listDifferences(
+    stream,
+    maxDifferences,
+  ))
     if (of === stream && kind === 'different') hashes.set(key, storedHash)
   const stored = await mirror.readRawById(stream, [...hashes.keys()])
   const restored = [...stored].filter(([id, raw]) => storedHashOf(raw) === hashes.get(id))
@@ -49,7 +69,11 @@ async function readRestoredRows({ store, mirror }: LearnDeps, stream: AuditedStr
 }
 
 /** In how many of these rows each field differs from the mirror, of those that both show. */
-async function countDifferingFields(deps: LearnDeps, stream: AuditedStream, ids: readonly string[]) {
+async function countDifferingFields(
+  deps: LearnDeps,
+  stream: AuditedStream,
+  ids: readonly string[],
+) {
   const { rowPath, parseRows } = listStreams[stream]
   const stored = await deps.mirror.readRawById(stream, ids)
   const counts = new Map<string, number>()
@@ -62,7 +86,9 @@ async function countDifferingFields(deps: LearnDeps, stream: AuditedStream, ids:
     if (response === null) continue
     compared += 1
     const [row] = parseRows([toListShape(raw, response.data)], deps.projectId).rows
-    for (const field of row === undefined ? [] : differingFields(raw, stringifyJson(row.item), 'both'))
+    for (const field of row === undefined
+      ? []
+      : differingFields(raw, stringifyJson(row.item), 'both'))
       counts.set(field, (counts.get(field) ?? 0) + 1)
   }
   return { compared, counts }

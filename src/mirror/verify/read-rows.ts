@@ -1,4 +1,6 @@
-/** The rows of a stream, or of one parent, as the mirror has them, and as the service has them now. */
+/**
+ * The rows of a stream, or of one parent, as the mirror has them, and as the service has them now.
+ */
 import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { throwIfAborted } from '../../service/core/api-failure.ts'
@@ -29,7 +31,12 @@ export async function* readStoredRows(
   parent: string | null = null,
 ) {
   for (let after: RowKey | null = null; ; ) {
-    const rows: Awaited<ReturnType<Mirror['readRows']>> = await mirror.readRows(stream, after, 500, parent)
+    const rows: Awaited<ReturnType<Mirror['readRows']>> = await mirror.readRows(
+      stream,
+      after,
+      500,
+      parent,
+    )
     for (const row of rows) {
       throwIfAborted(signal)
       yield row
@@ -63,8 +70,16 @@ export async function* readServedItems(
   onMissed: (why: string) => void,
   learned: Learned = { profile: null },
 ) {
-  const scan = { list, ranges: [streamRange(deps, stream)], priority: 'reconcile', ...learned } as const
-  for await (const { items, isLastOfResponse, missedRanges, rejectedRows } of readList(deps.get, scan)) {
+  const scan = {
+    list,
+    ranges: [streamRange(deps, stream)],
+    priority: 'reconcile',
+    ...learned,
+  } as const
+  for await (const { items, isLastOfResponse, missedRanges, rejectedRows } of readList(
+    deps.get,
+    scan,
+  )) {
     for (const { reason } of missedRanges) onMissed(reason)
     for (const row of rejectedRows) onMissed(describeRejectedRow(row))
     yield { items, isLastOfResponse }
@@ -73,7 +88,12 @@ export async function* readServedItems(
 }
 
 /** By their keys. `incomplete`: why not all of them could be read; null = all were. */
-export async function readServedChildren(deps: ReadDeps, child: ChildListStream, parent: string, learned?: Learned) {
+export async function readServedChildren(
+  deps: ReadDeps,
+  child: ChildListStream,
+  parent: string,
+  learned?: Learned,
+) {
   const rows = new Map<string, MirrorRow>()
   let incomplete: string | null = null
   const onMissed = (why: string) => {
@@ -81,11 +101,18 @@ export async function readServedChildren(deps: ReadDeps, child: ChildListStream,
   }
   let duplicateCounts = new Map<string, number>()
   const list = child.list(deps.projectId, parent)
-  for await (const { items, isLastOfResponse } of readServedItems(deps, child.name, list, onMissed, learned)) {
+  for await (const { items, isLastOfResponse } of readServedItems(
+    deps,
+    child.name,
+    list,
+    onMissed,
+    learned,
+  )) {
     const parsed = child.parseRows(items, parent, { project: deps.projectId, duplicateCounts })
     if (isLastOfResponse) duplicateCounts = new Map()
     for (const row of parsed.rejectedRows) onMissed(describeRejectedRow(row))
-    for (const row of parsed.rows) if (isMirrored(deps, child.name, row)) rows.set(childKey(child, row), row)
+    for (const row of parsed.rows)
+      if (isMirrored(deps, child.name, row)) rows.set(childKey(child, row), row)
   }
   return { rows, incomplete: incomplete as string | null }
 }

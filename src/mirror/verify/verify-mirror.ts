@@ -1,4 +1,7 @@
-/** Compares the mirror with the service, as a whole or by a random sample: conversations and visitors, with their children. Changes neither. */
+/**
+ * Compares the mirror with the service, as a whole or by a random sample: conversations and
+ * visitors, with their children. Changes neither.
+ */
 import { missingScope, throwIfAborted } from '../../service/core/api-failure.ts'
 import { presentTime } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
@@ -13,9 +16,14 @@ import { auditedChild, type CompareDeps, compareParent } from './compare-parent.
 import { type ComparisonOptions, createComparison, type RowComparison } from './comparison.ts'
 import { neverRead, runVerify, unreadableText, type VerifyDeps } from './verify.ts'
 
-type VerifyMirrorDeps = Omit<VerifyDeps & VerifySampleDeps, 'mirror' | 'present' | 'random' | 'sampleSize'> & {
+type VerifyMirrorDeps = Omit<
+  VerifyDeps & VerifySampleDeps,
+  'mirror' | 'present' | 'random' | 'sampleSize'
+> & {
   readonly mirror: Mirror
-  /** Compare only so many conversations and visitors, with their children; undefined = everything. */
+  /**
+   * Compare only so many conversations and visitors, with their children; undefined = everything.
+   */
   readonly sampleSize?: number | undefined
 }
 
@@ -26,7 +34,10 @@ export async function verifyMirror({ sampleSize, ...deps }: VerifyMirrorDeps) {
   const serviceTime = localTime + (Number(await deps.mirror.readCursor(clockOffsetCursor)) || 0)
   const newestMessage = (await deps.mirror.latestMessageTime()) ?? 0
   const comparison = createComparison(deps)
-  await runVerify({ ...deps, present: presentTime({ localTime, serviceTime, newestMessage }) }, comparison)
+  await runVerify(
+    { ...deps, present: presentTime({ localTime, serviceTime, newestMessage }) },
+    comparison,
+  )
   for (const stream of allStreams)
     if (deps.streams.has(stream.name))
       for await (const difference of wrongColumns(deps, stream)) comparison.difference(difference)
@@ -39,7 +50,10 @@ type VerifySampleDeps = CompareDeps &
 
 const concurrency = 8
 
-/** Streams whose scope the key lacks are skipped. Throws UserError if nothing could be drawn, ApiError for any other failure. */
+/**
+ * Streams whose scope the key lacks are skipped. Throws UserError if nothing could be drawn,
+ * ApiError for any other failure.
+ */
 export async function runVerifySample(deps: VerifySampleDeps) {
   const comparison = createComparison(deps)
   const drawn = auditedStreams.filter((name) => deps.streams.has(name))
@@ -62,22 +76,30 @@ export async function runVerifySample(deps: VerifySampleDeps) {
   const children = drawn.flatMap((name) => auditedChild(name, deps.streams)?.name ?? [])
   const sampled = [...drawn, ...children]
   const statuses = await deps.mirror.readStreamStatuses(sampled)
-  for (const name of sampled) if (statuses.get(name) !== 'complete') comparison.incomplete(name, neverRead)
+  for (const name of sampled)
+    if (statuses.get(name) !== 'complete') comparison.incomplete(name, neverRead)
   return comparison.result()
 }
 
-async function compareSample(deps: VerifySampleDeps, comparison: RowComparison, stream: AuditedStream): Promise<void> {
+async function compareSample(
+  deps: VerifySampleDeps,
+  comparison: RowComparison,
+  stream: AuditedStream,
+): Promise<void> {
   const child = auditedChild(stream, deps.streams)
   const { ids } = await drawSample(deps, stream)
   await mapConcurrently(ids, concurrency, async (id) => {
     throwIfAborted(deps.signal)
     const found = await compareParent(deps, stream, id)
     if (found.kind === 'unreadable') return comparison.incomplete(stream, unreadableText(id))
-    if (found.kind === 'gone') return comparison.add(stream, 1, [{ stream, key: id, kind: 'gone there', fields: [] }])
-    const of = (name: string) => found.differences.filter((difference) => difference.stream === name)
+    if (found.kind === 'gone')
+      return comparison.add(stream, 1, [{ stream, key: id, kind: 'gone there', fields: [] }])
+    const of = (name: string) =>
+      found.differences.filter((difference) => difference.stream === name)
     comparison.add(stream, 1, of(stream))
     if (child === null || found.children === null) return
     comparison.add(child.name, found.children.compared, of(child.name))
-    if (found.children.incomplete !== null) comparison.incomplete(child.name, found.children.incomplete)
+    if (found.children.incomplete !== null)
+      comparison.incomplete(child.name, found.children.incomplete)
   })
 }

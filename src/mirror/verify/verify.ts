@@ -1,18 +1,35 @@
 /** Compares the mirror with the service, row by row. Changes neither. */
 import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
 import { streamSpecs } from '../../../schema/stream-specs.ts'
-import { ApiError, isNotFound, missingScope, unreadableRowReason } from '../../service/core/api-failure.ts'
+import {
+  ApiError,
+  isNotFound,
+  missingScope,
+  unreadableRowReason,
+} from '../../service/core/api-failure.ts'
 import { pathSegmentProblem } from '../../service/core/path-segment.ts'
 import { localDaysBetween } from '../../values/days.ts'
 import { asJsonObject, stringifyJson } from '../../values/json.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
-import type { ChildListStream, ChildObjectStream, DailyStream, ListStream, Stream } from '../core/stream-kinds.ts'
+import type {
+  ChildListStream,
+  ChildObjectStream,
+  DailyStream,
+  ListStream,
+  Stream,
+} from '../core/stream-kinds.ts'
 import { allStreams } from '../core/streams.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { mapInOrder } from '../sync/concurrency.ts'
 import { fetchDay, unreadableDayReason } from '../sync/rollup-days.ts'
 import { type ComparisonOptions, createComparison, type RowComparison } from './comparison.ts'
-import { type ReadDeps, readServedChildren, readServedItems, readStoredChildren, readStoredRows } from './read-rows.ts'
+import {
+  type ReadDeps,
+  readServedChildren,
+  readServedItems,
+  readStoredChildren,
+  readStoredRows,
+} from './read-rows.ts'
 
 export type VerifyDeps = ReadDeps &
   Omit<ComparisonOptions, 'get'> & {
@@ -24,15 +41,21 @@ export type VerifyDeps = ReadDeps &
 
 type Verification = VerifyDeps & { readonly comparison: RowComparison }
 
-/** One read at a time would use only a part of the allowance where the service takes longer than a tenth of a second. */
+/**
+ * One read at a time would use only a part of the allowance where the service takes longer than a
+ * tenth of a second.
+ */
 const readsAtOnce = 16
 
 /**
- * Streams whose scope the key lacks are skipped, and one that cannot be read to its end is incomplete. Throws ApiError if
- * the key is denied, if it is stopped, or if no stream could be read.
+ * Streams whose scope the key lacks are skipped, and one that cannot be read to its end is
+ * incomplete. Throws ApiError if the key is denied, if it is stopped, or if no stream could be
+ * read.
  */
 export async function runVerify(deps: VerifyDeps, comparison = createComparison(deps)) {
-  const streams = allStreams.filter(({ name, kind }) => deps.streams.has(name) && kind !== 'snapshot')
+  const streams = allStreams.filter(
+    ({ name, kind }) => deps.streams.has(name) && kind !== 'snapshot',
+  )
   const statuses = await deps.mirror.readStreamStatuses(streams.map(({ name }) => name))
   const failures: unknown[] = []
   for (const stream of streams) {
@@ -59,7 +82,10 @@ export const neverRead = 'no sync has read it to its end yet'
 
 /** The other streams may still be readable. */
 function isOfStream(error: unknown): error is ApiError {
-  return error instanceof ApiError && (error.failure.kind === 'refused' || error.failure.kind === 'transient')
+  return (
+    error instanceof ApiError &&
+    (error.failure.kind === 'refused' || error.failure.kind === 'transient')
+  )
 }
 
 function compareStream(deps: Verification, stream: Stream): Promise<void> {
@@ -80,7 +106,12 @@ function compareStream(deps: Verification, stream: Stream): Promise<void> {
 async function compareList(deps: Verification, stream: ListStream): Promise<void> {
   const seen = new Set<string>()
   const onMissed = (why: string) => deps.comparison.incomplete(stream.name, why)
-  for await (const { items } of readServedItems(deps, stream.name, stream.list(deps.projectId), onMissed)) {
+  for await (const { items } of readServedItems(
+    deps,
+    stream.name,
+    stream.list(deps.projectId),
+    onMissed,
+  )) {
     const parsed = stream.parseRows(items, deps.projectId)
     for (const row of parsed.rejectedRows) onMissed(describeRejectedRow(row))
     const kept = await withoutErased(deps, stream, parsed.rows)
@@ -94,18 +125,31 @@ async function compareList(deps: Verification, stream: ListStream): Promise<void
   }
   for await (const { key, raw } of readStoredRows(deps, stream.name)) {
     const id = key.join('/')
-    if (!seen.has(id) && pathSegmentProblem(id) === null) await compareUnlisted(deps, stream, id, raw)
+    if (!seen.has(id) && pathSegmentProblem(id) === null)
+      await compareUnlisted(deps, stream, id, raw)
   }
 }
 
-/** Without the rows of people who were erased here: they are not missing, though the service may still show them. */
-async function withoutErased({ mirror }: VerifyDeps, stream: ListStream, rows: readonly MirrorRow[]) {
+/**
+ * Without the rows of people who were erased here: they are not missing, though the service may
+ * still show them.
+ */
+async function withoutErased(
+  { mirror }: VerifyDeps,
+  stream: ListStream,
+  rows: readonly MirrorRow[],
+) {
   const erased = await mirror.findErasedRows(stream.name, rows)
   return erased.size === 0 ? rows : rows.filter((row) => !erased.has(row))
 }
 
 /** A row that the list did not show counts as gone only if a read by its id confirms it. */
-async function compareUnlisted(deps: Verification, stream: ListStream, id: string, raw: string): Promise<void> {
+async function compareUnlisted(
+  deps: Verification,
+  stream: ListStream,
+  id: string,
+  raw: string,
+): Promise<void> {
   const request = nullIfNotFound(deps.get(stream.rowPath(deps.projectId, id), {}, 'reconcile'))
   const response = await request.catch((error) => {
     const why = unreadableRowReason(error)
@@ -124,7 +168,10 @@ export function unreadableText(id: string): string {
   return `the answer for ${id.slice(0, 60)} is not a row of this project`
 }
 
-/** What is read of one parent or day, as a function that reports it; what cannot be read is reported, too. */
+/**
+ * What is read of one parent or day, as a function that reports it; what cannot be read is
+ * reported, too.
+ */
 async function compareEach(
   { comparison }: Verification,
   { name }: Stream,
@@ -142,7 +189,10 @@ async function compareEach(
 }
 
 /** The ids of a child stream's parents that a path can contain. */
-async function* readParents(deps: VerifyDeps, { name }: ChildListStream | ChildObjectStream): AsyncGenerator<string> {
+async function* readParents(
+  deps: VerifyDeps,
+  { name }: ChildListStream | ChildObjectStream,
+): AsyncGenerator<string> {
   for await (const { key } of readStoredRows(deps, streamSpecs[name].parent)) {
     const parent = key[0] ?? ''
     if (pathSegmentProblem(parent) === null) yield parent
@@ -153,13 +203,16 @@ function compareChildLists(deps: Verification, stream: ChildListStream): Promise
   const { comparison } = deps
   return compareEach(deps, stream, readParents(deps, stream), async (parent) => {
     const noRows = { rows: new Map<string, MirrorRow>(), incomplete: null }
-    const { rows, incomplete } = (await nullIfNotFound(readServedChildren(deps, stream, parent))) ?? noRows
+    const { rows, incomplete } =
+      (await nullIfNotFound(readServedChildren(deps, stream, parent))) ?? noRows
     const here = await readStoredChildren(deps, stream, parent)
     return () => {
       if (incomplete !== null) comparison.incomplete(stream.name, incomplete)
-      for (const [key, row] of rows) comparison.row(stream.name, key, here.get(key), stringifyJson(row.item))
+      for (const [key, row] of rows)
+        comparison.row(stream.name, key, here.get(key), stringifyJson(row.item))
       // If the service did not list all of them, the others may still exist.
-      if (incomplete === null) for (const key of here.keys()) if (!rows.has(key)) comparison.gone(stream.name, key)
+      if (incomplete === null)
+        for (const key of here.keys()) if (!rows.has(key)) comparison.gone(stream.name, key)
     }
   })
 }
@@ -187,10 +240,17 @@ async function compareDays(deps: Verification, stream: DailyStream): Promise<voi
 }
 
 /** Every day from the start date, or from the first mirrored row, until today. */
-async function expectedWindows({ mirror, startDate, timeZone, present }: VerifyDeps): Promise<string[]> {
+async function expectedWindows({
+  mirror,
+  startDate,
+  timeZone,
+  present,
+}: VerifyDeps): Promise<string[]> {
   const from = startDate ?? (await mirror.earliestTime())
   if (from === null || from > present) return []
-  return localDaysBetween(from, present, timeZone).map((day) => `${rfc3339(day.from)}/${rfc3339(day.to)}`)
+  return localDaysBetween(from, present, timeZone).map(
+    (day) => `${rfc3339(day.from)}/${rfc3339(day.to)}`,
+  )
 }
 
 function nullIfNotFound<T>(response: Promise<T>): Promise<T | null> {

@@ -1,4 +1,7 @@
-/** Batches: write-backs that were queued together, and what people see of them and decide about them as a whole. */
+/**
+ * Batches: write-backs that were queued together, and what people see of them and decide about them
+ * as a whole.
+ */
 import { estimateSendsMs, estimateWritesMs, type SlotLimits } from '../../service/core/budget.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
@@ -18,7 +21,10 @@ export type BatchDescription = {
   readonly reverts: string | null
 }
 
-/** By the key of a header cell of an imported file, the column that a person says it is; `ignored`: none. */
+/**
+ * By the key of a header cell of an imported file, the column that a person says it is; `ignored`:
+ * none.
+ */
 export type ColumnMap = Readonly<Record<string, string>>
 
 /** A batch as stored. Times are RFC 3339. */
@@ -51,7 +57,10 @@ export type BatchEstimate = {
   readonly queuedEarlier: number
   /** With the reads of preconditions and the write rate less its reserve, and without rests. */
   readonly takesMs: Ms
-  /** The circuit breaker, a back-off or a grace: nothing of it leaves before this time. RFC 3339; null if it need not wait. */
+  /**
+   * The circuit breaker, a back-off or a grace: nothing of it leaves before this time. RFC 3339;
+   * null if it need not wait.
+   */
   readonly restsUntil: string | null
   readonly restsBecause: string | null
   /** Whether a worker is running, which sends what is queued. */
@@ -78,7 +87,10 @@ export type BatchReport = {
   readonly project: ProjectName
   readonly batch: BatchSummary
   readonly outcomes: readonly BatchOutcome[]
-  /** Most frequent first; of failed, conflict, uncertain, expired and cancelled write-backs, and of those that rest. */
+  /**
+   * Most frequent first; of failed, conflict, uncertain, expired and cancelled write-backs, and of
+   * those that rest.
+   */
   readonly reasons: readonly ReasonGroup[]
   readonly estimate: BatchEstimate
   /** Names the drafts as they are now, for `approve`; null if none can be approved. */
@@ -95,8 +107,8 @@ export type NotReverted = {
   readonly operation: Operation
   readonly target: string
   /**
-   * `cannot`: a reply or a note; `stands_against`: someone changed it since; `not_known`: it is uncertain or in flight,
-   * or what was before is not stored; `already_so`: it is as it was before.
+   * `cannot`: a reply or a note; `stands_against`: someone changed it since; `not_known`: it is
+   * uncertain or in flight, or what was before is not stored; `already_so`: it is as it was before.
    */
   readonly outcome: 'cannot' | 'stands_against' | 'not_known' | 'already_so'
   readonly why: string
@@ -117,8 +129,8 @@ export type RevertReport = {
 }
 
 /**
- * How fast the project sends, whether a worker does it, and what time it is for the database. `pausedUntil`: the service asked
- * to wait until then; null: it did not.
+ * How fast the project sends, whether a worker does it, and what time it is for the database.
+ * `pausedUntil`: the service asked to wait until then; null: it did not.
  */
 export type Pace = {
   readonly limits: SlotLimits
@@ -131,7 +143,10 @@ export type Pace = {
 export type SendEstimate = {
   /** Write-backs queued earlier that are not settled yet. */
   readonly queuedEarlier: number
-  /** Time to send everything, including these, at the write rate less its reserve, after a pause that the service asked for. */
+  /**
+   * Time to send everything, including these, at the write rate less its reserve, after a pause
+   * that the service asked for.
+   */
   readonly takesMs: Ms
   /** Whether a worker is running, which sends what is queued. */
   readonly worker: boolean
@@ -156,19 +171,32 @@ export function needsApproval(
 
 export type OperationCounts = Readonly<Partial<Record<Operation, number>>>
 
-export function countOperations(counted: Iterable<{ readonly operation: Operation; readonly count: number }>) {
+export function countOperations(
+  counted: Iterable<{ readonly operation: Operation; readonly count: number }>,
+) {
   const counts: Partial<Record<Operation, number>> = {}
   for (const { operation, count } of counted) counts[operation] = (counts[operation] ?? 0) + count
   return counts
 }
 
 /** `queuedEarlier`: write-backs of unknown operations that are sent before. */
-export function estimateBatchMs(limits: SlotLimits, left: OperationCounts, queuedEarlier: number): Ms {
+export function estimateBatchMs(
+  limits: SlotLimits,
+  left: OperationCounts,
+  queuedEarlier: number,
+): Ms {
   const entries = Object.entries(left) as [Operation, number][]
   const writes = entries.reduce((sum, [, count]) => sum + count, 0)
-  const reads = entries.reduce((sum, [operation, count]) => sum + count * operationTypes[operation].readsPerSend, 0)
+  const reads = entries.reduce(
+    (sum, [operation, count]) => sum + count * operationTypes[operation].readsPerSend,
+    0,
+  )
   const readsEach = writes === 0 ? operationTypes.message.readsPerSend : reads / writes
-  return estimateSendsMs(limits, writes + queuedEarlier, reads + Math.ceil(queuedEarlier * readsEach))
+  return estimateSendsMs(
+    limits,
+    writes + queuedEarlier,
+    reads + Math.ceil(queuedEarlier * readsEach),
+  )
 }
 
 export type Rest = { readonly until: EpochMs; readonly because: string }

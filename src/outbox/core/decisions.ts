@@ -1,4 +1,7 @@
-/** What people decide about write-backs and batches: one record each, which commands, pages, roles and words follow. Pure. */
+/**
+ * What people decide about write-backs and batches: one record each, which commands, pages, roles
+ * and words follow. Pure.
+ */
 import type { DecisionRecord } from './decision-terms.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 
@@ -141,7 +144,8 @@ const table = {
     about: 'batch',
     from: ['queued'],
     to: 'draft',
-    isOfferedForBatch: ({ counts, revertible }) => revertible > 0 && !has(counts, 'queued', 'sending'),
+    isOfferedForBatch: ({ counts, revertible }) =>
+      revertible > 0 && !has(counts, 'queued', 'sending'),
     role: 'approver',
     taken: 'anyway',
     label: 'Take back as drafts',
@@ -181,7 +185,8 @@ const table = {
     made: 'is sent',
     logged: 'resumed',
     audited: 'resumed_all_sending',
-    consequence: 'What is queued is sent, at once. Batches that were stopped by themselves stay so.',
+    consequence:
+      'What is queued is sent, at once. Batches that were stopped by themselves stay so.',
   },
   close_circuit: {
     event: null,
@@ -203,7 +208,9 @@ const table = {
 } as const satisfies Readonly<Record<string, DecisionRecord>>
 
 export type DecisionName = keyof typeof table
-type NameOf<Condition> = { [D in DecisionName]: (typeof table)[D] extends Condition ? D : never }[DecisionName]
+type NameOf<Condition> = {
+  [D in DecisionName]: (typeof table)[D] extends Condition ? D : never
+}[DecisionName]
 
 /** The events that people cause for selected write-backs, and for a whole batch. */
 export type OutboxDecision = (typeof table)[NameOf<{ about: 'writebacks' }>]['event']
@@ -236,7 +243,10 @@ function has(counts: StatusCounts, ...statuses: readonly WritebackStatus[]): boo
 }
 
 /** The statuses that a decision changes on a page. */
-export function changedStatuses(decision: DecisionName, isByIds: boolean): readonly WritebackStatus[] {
+export function changedStatuses(
+  decision: DecisionName,
+  isByIds: boolean,
+): readonly WritebackStatus[] {
   const { from, fromInBatch }: DecisionRecord = decisions[decision]
   return isByIds || fromInBatch === undefined ? from : fromInBatch.shown
 }

@@ -1,6 +1,7 @@
 /**
- * The fields of write-backs: what each may hold, and how `writeback add` and CSV give it; and those of conversations and
- * visitors that they set (`schema/operation-specs.ts`), as the service, the mirror and evidence show them. Pure.
+ * The fields of write-backs: what each may hold, and how `writeback add` and CSV give it; and those
+ * of conversations and visitors that they set (`schema/operation-specs.ts`), as the service, the
+ * mirror and evidence show them. Pure.
  */
 import { z } from 'zod'
 import {
@@ -21,7 +22,10 @@ export type RequestField = {
 /** A field of an operation's payload. */
 export type PayloadField = {
   readonly schema: z.ZodType
-  /** In CSV, outer spaces belong to a `text`, but not to a `line`, such as a name. A `flag` is true or false. */
+  /**
+   * In CSV, outer spaces belong to a `text`, but not to a `line`, such as a name. A `flag` is true
+   * or false.
+   */
   readonly kind: 'text' | 'line' | 'id' | 'flag'
   /** Of its option: the name of the value, and the help. */
   readonly value: string
@@ -61,7 +65,10 @@ function text(maxLength: number) {
 
 /** For names, email addresses and keys. */
 export function singleLineText(maxLength: number) {
-  return text(maxLength).refine((value) => !/[\n\r\t]/.test(value), 'must be one line, without tabs')
+  return text(maxLength).refine(
+    (value) => !/[\n\r\t]/.test(value),
+    'must be one line, without tabs',
+  )
 }
 
 export const idSchema = z.string({ error: missingOr('must be an id') }).regex(uuid, 'is not a UUID')
@@ -77,7 +84,10 @@ export const contentField = {
 } as const satisfies PayloadField
 
 /** An id in digits, a time, or the message object of the mirror or the service. */
-export const expectSchema = nullOr(parseExpect, 'must be the last message that you saw: its id, or its time (RFC 3339)')
+export const expectSchema = nullOr(
+  parseExpect,
+  'must be the last message that you saw: its id, or its time (RFC 3339)',
+)
 
 export const timeSchema = nullOr(parseTimestamp, 'must be a time like 2026-01-31T18:00:00Z')
 
@@ -100,7 +110,12 @@ function parseExpect(value: unknown): string | undefined {
   }
   if (typeof value !== 'object' || value === null) return undefined
   const fields: Readonly<Record<string, unknown>> = { ...value }
-  const reference = fields.id ?? fields.created_at ?? fields.createdAt ?? fields.last_message_at ?? fields.lastMessageAt
+  const reference =
+    fields.id ??
+    fields.created_at ??
+    fields.createdAt ??
+    fields.last_message_at ??
+    fields.lastMessageAt
   return typeof reference === 'object' ? undefined : parseExpect(reference)
 }
 
@@ -109,7 +124,10 @@ function isMessageId(digits: string): boolean {
   return /^\d{1,19}$/.test(digits) && BigInt(digits) < 2n ** 63n
 }
 
-/** JavaScript parses 30 February as 2 March, and a zone offset can move a time out of the years of RFC 3339. */
+/**
+ * JavaScript parses 30 February as 2 March, and a zone offset can move a time out of the years of
+ * RFC 3339.
+ */
 function parseTimestamp(value: unknown): string | undefined {
   const at = parseTime(value)
   const day = parseTime(`${String(value).slice(0, 10)}T00:00:00Z`)
@@ -123,13 +141,17 @@ export type FieldValue = boolean | string | null
 /** One that is not known, or not set, is absent. */
 export type FieldValues = { readonly [F in FieldName]?: FieldValue }
 /** By the service's names. */
-export type ShownFields = { readonly [F in FieldName as (typeof targetFields)[F]['shownAs']]?: string | null }
+export type ShownFields = {
+  readonly [F in FieldName as (typeof targetFields)[F]['shownAs']]?: string | null
+}
 
 const specs: Readonly<Record<FieldName, FieldSpec>> = targetFields
 export const fieldNames = Object.keys(specs) as readonly FieldName[]
 export const shownName = (field: FieldName) => specs[field].shownAs
 export const shownNames = fieldNames.map(shownName)
-export const nothingShown = Object.fromEntries(shownNames.map((name) => [name, null])) as Required<ShownFields>
+export const nothingShown = Object.fromEntries(
+  shownNames.map((name) => [name, null]),
+) as Required<ShownFields>
 
 export function isFlag(field: FieldName): boolean {
   return specs[field].flagWords !== undefined
@@ -138,10 +160,15 @@ export function isFlag(field: FieldName): boolean {
 /** Of a record of the service, which may not show all of them. */
 export function toShownFields(record: Readonly<Record<string, unknown>> | null): ShownFields {
   const shown = shownNames.map((name) => [name, record?.[name]] as const)
-  return Object.fromEntries(shown.filter(([, value]) => typeof value === 'string' || value === null))
+  return Object.fromEntries(
+    shown.filter(([, value]) => typeof value === 'string' || value === null),
+  )
 }
 
-export function toFieldValue(field: FieldName, shown: ShownFields | undefined): FieldValue | undefined {
+export function toFieldValue(
+  field: FieldName,
+  shown: ShownFields | undefined,
+): FieldValue | undefined {
   const values: Readonly<Record<string, string | null>> = { ...shown }
   const value = values[shownName(field)]
   return value === undefined || !isFlag(field) ? value : value !== null
@@ -154,7 +181,13 @@ export function toFieldValues(target: TargetKind, shown: ShownFields | undefined
 }
 
 /** `handled` · `none` · the text, in quotes unless it is to be as it is. */
-export function describeValue(field: FieldName, value: FieldValue, ofText = (text: string) => JSON.stringify(text)) {
+export function describeValue(
+  field: FieldName,
+  value: FieldValue,
+  ofText = (text: string) => JSON.stringify(text),
+) {
   if (value === null) return 'none'
-  return typeof value === 'string' ? ofText(value) : (specs[field].flagWords?.[value ? 1 : 0] ?? String(value))
+  return typeof value === 'string'
+    ? ofText(value)
+    : (specs[field].flagWords?.[value ? 1 : 0] ?? String(value))
 }

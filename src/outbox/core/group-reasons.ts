@@ -1,9 +1,15 @@
-/** Counts outcomes by status, operation and reason. Reasons that differ only in ids, times and quoted words are one. Pure. */
+/**
+ * Counts outcomes by status, operation and reason. Reasons that differ only in ids, times and
+ * quoted words are one. Pure.
+ */
 
 import type { Operation } from './operations.ts'
 import type { WritebackStatus } from './state.ts'
 
-/** Write-backs that have a status for the same reason. `reason`: without ids and numbers that differ between rows. */
+/**
+ * Write-backs that have a status for the same reason. `reason`: without ids and numbers that differ
+ * between rows.
+ */
 export type ReasonGroup = {
   readonly status: WritebackStatus
   readonly reason: string
@@ -27,17 +33,28 @@ export function toCommonReason(reason: string): string {
   return varyingParts.reduce((text, [pattern, instead]) => text.replace(pattern, instead), reason)
 }
 
-function addGroup(groups: Map<string, ReasonGroup>, { status, reason, count, example }: ReasonGroup): void {
+function addGroup(
+  groups: Map<string, ReasonGroup>,
+  { status, reason, count, example }: ReasonGroup,
+): void {
   const known = groups.get(`${status} ${reason}`)
   const total = count + (known?.count ?? 0)
-  groups.set(`${status} ${reason}`, { status, reason, count: total, example: known?.example ?? example })
+  groups.set(`${status} ${reason}`, {
+    status,
+    reason,
+    count: total,
+    example: known?.example ?? example,
+  })
 }
 
 /** Adds up groups whose reasons are alike; most frequent first. */
 export function collectReasons(groups: Iterable<ReasonGroup>): readonly ReasonGroup[] {
   const collected = new Map<string, ReasonGroup>()
-  for (const group of groups) addGroup(collected, { ...group, reason: toCommonReason(group.reason) })
-  return [...collected.values()].sort((a, b) => b.count - a.count || a.reason.localeCompare(b.reason, 'en'))
+  for (const group of groups)
+    addGroup(collected, { ...group, reason: toCommonReason(group.reason) })
+  return [...collected.values()].sort(
+    (a, b) => b.count - a.count || a.reason.localeCompare(b.reason, 'en'),
+  )
 }
 
 /** `why`: for a person. `isContradicted`: it succeeded, and the service shows something else. */
@@ -69,7 +86,12 @@ export function createOutcomeCounter() {
       if (status === 'succeeded' && !isContradicted) return
       const common = toCommonReason(why)
       const isKnown = groups.has(`${status} ${common}`) || groups.size < maxReasons
-      addGroup(groups, { status, reason: isKnown ? common : 'for other reasons', count: 1, example: id })
+      addGroup(groups, {
+        status,
+        reason: isKnown ? common : 'for other reasons',
+        count: 1,
+        example: id,
+      })
     },
     /** `reasons`: of what did not succeed, or is contradicted; most frequent first. */
     snapshot: () => ({

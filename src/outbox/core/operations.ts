@@ -1,6 +1,7 @@
 /**
- * The operations: one record each, which commands, CSV columns, reviews, estimates and reverts follow, and the fields that
- * all of them have. What the database checks of each is in `schema/operation-specs.ts`, how each is sent in `handlers/`. Pure.
+ * The operations: one record each, which commands, CSV columns, reviews, estimates and reverts
+ * follow, and the fields that all of them have. What the database checks of each is in
+ * `schema/operation-specs.ts`, how each is sent in `handlers/`. Pure.
  */
 import { z } from 'zod'
 import {
@@ -44,14 +45,24 @@ export type OperationType = OperationSpec & {
   readonly words: readonly [one: string, many: string]
   /** `unless`: given in a payload, it makes another action of it. */
   readonly action: ReviewAction
-  readonly unless?: { readonly field: FieldName; readonly is: boolean; readonly action: ReviewAction }
+  readonly unless?: {
+    readonly field: FieldName
+    readonly is: boolean
+    readonly action: ReviewAction
+  }
   /** The fields of its payload that set fields of its target; none: it adds something instead. */
   readonly sets: readonly FieldName[]
   /** What it changes beside them. */
   readonly alsoSets?: FieldValues
-  /** Of the precondition, and of what is stored afterwards. Measured against the sandbox, without verifications. */
+  /**
+   * Of the precondition, and of what is stored afterwards. Measured against the sandbox, without
+   * verifications.
+   */
   readonly readsPerSend: number
-  /** The payload, in the order of the CSV columns. If all fields are optional, at least one must be given. */
+  /**
+   * The payload, in the order of the CSV columns. If all fields are optional, at least one must be
+   * given.
+   */
   readonly fields: Readonly<Record<string, PayloadField>>
   readonly summary: string
   /** Arguments of `writeback add`, after the operation. */
@@ -61,7 +72,8 @@ export type OperationType = OperationSpec & {
 const described = {
   message: {
     ...operationSpecs.message,
-    notRevertible: 'a reply cannot be taken back; if it reopened a conversation, that is marked handled again',
+    notRevertible:
+      'a reply cannot be taken back; if it reopened a conversation, that is marked handled again',
     isPublic: true,
     words: ['reply', 'replies'],
     action: 'reply',
@@ -94,7 +106,13 @@ const described = {
     sets: ['handled'],
     readsPerSend: 3,
     fields: {
-      handled: { schema: flagSchema, kind: 'flag', value: 'true|false', help: 'false reopens it', default: true },
+      handled: {
+        schema: flagSchema,
+        kind: 'flag',
+        value: 'true|false',
+        help: 'false reopens it',
+        default: true,
+      },
     },
     summary: 'mark a conversation handled, or reopen it',
     examples: [
@@ -176,12 +194,16 @@ export function toLaneName(kind: TargetKind, id: string): string {
 }
 
 type SchemasOf<Fields> = {
-  -readonly [F in keyof Fields]: Fields[F] extends { readonly schema: infer S extends z.ZodType } ? S : never
+  -readonly [F in keyof Fields]: Fields[F] extends { readonly schema: infer S extends z.ZodType }
+    ? S
+    : never
 }
 
 /** The column `payload`. In `visitor`, an absent field stays unchanged and null clears it. */
 export type WritebackPayload = {
-  readonly [O in Operation]: Readonly<z.infer<z.ZodObject<SchemasOf<(typeof described)[O]['fields']>>>>
+  readonly [O in Operation]: Readonly<
+    z.infer<z.ZodObject<SchemasOf<(typeof described)[O]['fields']>>>
+  >
 }
 
 /** What every write-back may have besides its operation, target and payload. */
@@ -196,7 +218,10 @@ export type CommonValues = {
 
 const cleanedKey = (value: unknown) => (typeof value === 'string' ? cleanKey(value) : value)
 
-/** The fields that every operation has besides its target and payload: each has the column of its name in `writebacks`. */
+/**
+ * The fields that every operation has besides its target and payload: each has the column of its
+ * name in `writebacks`.
+ */
 export const commonFields = {
   ref: {
     property: 'ref',
@@ -239,8 +264,14 @@ export function commonValue(request: CommonValues, name: CommonName): string | n
   return request[commonFields[name].property]
 }
 
-export function mapCommonValues(values: CommonValues, change: (value: string | null) => string | null): CommonValues {
-  const changed = commonNames.map((name) => [commonFields[name].property, change(commonValue(values, name))])
+export function mapCommonValues(
+  values: CommonValues,
+  change: (value: string | null) => string | null,
+): CommonValues {
+  const changed = commonNames.map((name) => [
+    commonFields[name].property,
+    change(commonValue(values, name)),
+  ])
   return Object.fromEntries(changed) as CommonValues
 }
 

@@ -1,4 +1,7 @@
-/** A write-back as stored: as people see it, with its event log, and as the sender claims and settles it. */
+/**
+ * A write-back as stored: as people see it, with its event log, and as the sender claims and
+ * settles it.
+ */
 
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import type { EpochMs } from '../../values/time.ts'
@@ -19,7 +22,10 @@ export type OutboxEntry = CommonValues & {
   readonly batchId: string | null
   /** Of the imported file, as its spreadsheet numbers it: the header is row 1. */
   readonly sourceRow: number | null
-  /** The visitor's address or name by which an import found its conversation, and what it found; null = it was named by its id. */
+  /**
+   * The visitor's address or name by which an import found its conversation, and what it found;
+   * null = it was named by its id.
+   */
   readonly foundBy: string | null
   readonly createdAt: string
   readonly createdBy: string | null
@@ -64,7 +70,8 @@ export type EventLogEntry = {
 }
 
 /** Beside those of other rows. */
-export type EventOfRow = EventLogEntry & Pick<OutboxEntry, 'sourceRow'> & { readonly writebackId: string }
+export type EventOfRow = EventLogEntry &
+  Pick<OutboxEntry, 'sourceRow'> & { readonly writebackId: string }
 
 export type NamedEntry = OutboxEntry & {
   /** Null if the mirror does not know it. */
@@ -90,7 +97,10 @@ export type Writeback = {
   /** The row in the form of an import line, not validated. */
   readonly rawRequest: unknown
   readonly status: WritebackStatus
-  /** A decision made while it was in flight: it is not sent again, and gets this status if it did not arrive. */
+  /**
+   * A decision made while it was in flight: it is not sent again, and gets this status if it did
+   * not arrive.
+   */
   readonly revokedAs: Revocation | null
   /** How often it was sent. */
   readonly attempts: number
@@ -120,13 +130,22 @@ export type Evidence = {
     /** A digest of their texts. */
     readonly digest?: string
   }
-  /** The same before the first of several sends, which may have arrived although no response proved it. */
+  /**
+   * The same before the first of several sends, which may have arrived although no response proved
+   * it.
+   */
   readonly firstBefore?: Evidence['before']
   /** The fencing token of the claim that sent it last. */
   readonly sentWith?: number
-  /** The sending process reported the end of the exchange, is dead, or may be alive but silent and might still send. */
+  /**
+   * The sending process reported the end of the exchange, is dead, or may be alive but silent and
+   * might still send.
+   */
   readonly sender?: 'ended' | 'dead' | 'silent'
-  /** What the response states without proof: the service accepted or refused the request, in these words. */
+  /**
+   * What the response states without proof: the service accepted or refused the request, in these
+   * words.
+   */
   readonly statedResult?: { readonly says: 'accepted' | 'refused'; readonly why: string }
   /** How many verifications did not find it. */
   readonly verifications?: number
@@ -142,7 +161,10 @@ export type Evidence = {
   readonly alreadyThere?: string
   /** Ids of messages that were not there before it was sent, and may be it in another form. */
   readonly candidates?: readonly string[]
-  /** The messages before its first send, and those that a conflict has named since; a person then queued it again. */
+  /**
+   * The messages before its first send, and those that a conflict has named since; a person then
+   * queued it again.
+   */
   readonly earlier?: Evidence['before']
   /** How its arrival was found. */
   readonly found?: string
@@ -170,7 +192,10 @@ export type ClaimFilter = {
   readonly lane?: string
   readonly withoutLanes?: readonly string[]
   readonly withoutOperations?: readonly Operation[]
-  /** Leaves out queued replies and notes: all, or those of these imports (null: those without an import). */
+  /**
+   * Leaves out queued replies and notes: all, or those of these imports (null: those without an
+   * import).
+   */
   readonly withoutQueuedSends?: 'all' | readonly (string | null)[]
 }
 

@@ -1,11 +1,17 @@
 /**
- * What takes a batch back: for each conversation and visitor, the write-back that restores what was there before the
- * batch, and why rows are not taken back. Pure.
+ * What takes a batch back: for each conversation and visitor, the write-back that restores what was
+ * there before the batch, and why rows are not taken back. Pure.
  */
 import type { FieldName } from '../../../schema/operation-specs.ts'
 import { parseTime } from '../../values/time.ts'
 import type { NotReverted } from './batches.ts'
-import { describeValue, type FieldValue, fieldNames, type ShownFields, toFieldValue } from './field-kinds.ts'
+import {
+  describeValue,
+  type FieldValue,
+  fieldNames,
+  type ShownFields,
+  toFieldValue,
+} from './field-kinds.ts'
 import { type Operation, operationTypes, toCommonValues } from './operations.ts'
 import type { Evidence } from './outbox-entry.ts'
 import { isSameValue } from './review-guards.ts'
@@ -35,29 +41,43 @@ export type MirroredTarget = Required<ShownFields> & {
 }
 
 /** A change of `handled_at` that the mirror noticed; null = open. In order. */
-export type SeenFlagChange = { readonly seenAt: string; readonly old: string | null; readonly new: string | null }
+export type SeenFlagChange = {
+  readonly seenAt: string
+  readonly old: string | null
+  readonly new: string | null
+}
 
 export type LaneToRevert = {
-  /** The rows of the batch about one conversation or visitor, in the order in which they were sent. */
+  /**
+   * The rows of the batch about one conversation or visitor, in the order in which they were sent.
+   */
   readonly rows: readonly BatchRow[]
   readonly mirrored: MirroredTarget | null
   readonly changes: readonly SeenFlagChange[]
 }
 
 /** At most one request of each operation. */
-type LaneRevert = { readonly requests: readonly WritebackRequest[]; readonly notReverted: readonly NotReverted[] }
+type LaneRevert = {
+  readonly requests: readonly WritebackRequest[]
+  readonly notReverted: readonly NotReverted[]
+}
 
 export function revertLane(lane: LaneToRevert): LaneRevert {
   const unclear = lane.rows.flatMap((row) => {
     if (row.status === 'sending') return [notReverted(row, 'not_known', 'it is in flight')]
-    return row.status === 'uncertain' ? [notReverted(row, 'not_known', 'it is uncertain: resolve it first')] : []
+    return row.status === 'uncertain'
+      ? [notReverted(row, 'not_known', 'it is uncertain: resolve it first')]
+      : []
   })
   const sent = lane.rows.filter(({ status }) => status === 'succeeded')
   const lasting = sent.flatMap((row) => {
     const why = operationTypes[row.operation].notRevertible
     return why === null ? [] : [notReverted(row, 'cannot', why)]
   })
-  const [flags, others] = [revertFlags(sent.filter(sets('handled')), lane), revertOthers(sent, lane)]
+  const [flags, others] = [
+    revertFlags(sent.filter(sets('handled')), lane),
+    revertOthers(sent, lane),
+  ]
   return {
     requests: [...flags.requests, ...others.requests],
     notReverted: [...unclear, ...lasting, ...flags.notReverted, ...others.notReverted],
@@ -66,7 +86,11 @@ export function revertLane(lane: LaneToRevert): LaneRevert {
 
 const sets = (field: FieldName) => (row: BatchRow) => effectOf(row)[field] !== undefined
 
-function notReverted({ id, operation, target }: BatchRow, outcome: NotReverted['outcome'], why: string): NotReverted {
+function notReverted(
+  { id, operation, target }: BatchRow,
+  outcome: NotReverted['outcome'],
+  why: string,
+): NotReverted {
   return { id, operation, target, outcome, why }
 }
 
@@ -78,7 +102,9 @@ function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRev
   if (first === undefined || last === undefined) return noRevert
   const why = (outcome: NotReverted['outcome'], text: string): LaneRevert => ({
     requests: [],
-    notReverted: sent.filter(({ operation }) => operation === 'handled').map((row) => notReverted(row, outcome, text)),
+    notReverted: sent
+      .filter(({ operation }) => operation === 'handled')
+      .map((row) => notReverted(row, outcome, text)),
   })
   const before = handledBefore(sent, mirrored, changes)
   const set = last.operation === 'handled' && last.payload.handled === true
@@ -97,7 +123,10 @@ function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRev
   return { requests: [toRequest('handled', first.target, { handled: before })], notReverted: [] }
 }
 
-/** Of the last message, a visitor's. The clocks of the service and of this machine may differ by hours. */
+/**
+ * Of the last message, a visitor's. The clocks of the service and of this machine may differ by
+ * hours.
+ */
 function isSince(writtenAt: string, { operation, before, sentAt }: BatchRow): boolean {
   // Otherwise the reply would be the last message.
   if (operation === 'message') return true
@@ -105,12 +134,20 @@ function isSince(writtenAt: string, { operation, before, sentAt }: BatchRow): bo
   return lastBefore ? isEarlier(lastBefore, writtenAt) : !isEarlier(writtenAt, sentAt)
 }
 
-/** The mirror reads the target again just after a send: what it notices in these seconds is ours. */
+/**
+ * The mirror reads the target again just after a send: what it notices in these seconds is ours.
+ */
 const ownChangeSeconds = 2
 
 /** Whether the flag is the one that the last row of the batch set, as far as the mirror knows. */
-function isOwnFlag(handledAt: string | null, last: BatchRow, changes: readonly SeenFlagChange[]): boolean {
-  const set = changes.filter(({ seenAt, new: value }) => value !== null && !isEarlier(seenAt, last.sentAt))
+function isOwnFlag(
+  handledAt: string | null,
+  last: BatchRow,
+  changes: readonly SeenFlagChange[],
+): boolean {
+  const set = changes.filter(
+    ({ seenAt, new: value }) => value !== null && !isEarlier(seenAt, last.sentAt),
+  )
   const until = (parseTime(last.finishedAt) ?? 0) + ownChangeSeconds
   const own = set.filter(({ seenAt }, index) => index === 0 || (parseTime(seenAt) ?? 0) <= until)
   return own.length === 0 || own.some(({ new: value }) => parseTime(value) === parseTime(handledAt))
@@ -124,7 +161,8 @@ function handledBefore(
 ): boolean | undefined {
   const [first] = sent
   const read = sent.find(({ operation }) => operation === 'handled')?.before?.handledAt
-  // The service was read just before the first flag. If a reply went out before that, only the mirror knows more.
+  // The service was read just before the first flag. If a reply went out before that, only the
+  // mirror knows more.
   if (first?.operation === 'handled' && read !== undefined) return read !== null
   const recorded = changes.find(({ seenAt }) => !isEarlier(seenAt, first?.sentAt ?? null))
   if (recorded !== undefined && recorded.old !== null) return true
@@ -146,35 +184,54 @@ function revertOthers(sent: readonly BatchRow[], { mirrored }: LaneToRevert): La
     if (first === undefined || last === undefined) continue
     const verdict = revertField(field, rows, { first, last, mirrored })
     const setBy = [...payloads.keys()].find(({ operation }) => operation === last.operation) ?? last
-    if ('restore' in verdict) payloads.set(setBy, { ...payloads.get(setBy), [field]: verdict.restore })
+    if ('restore' in verdict)
+      payloads.set(setBy, { ...payloads.get(setBy), [field]: verdict.restore })
     else left.push(...rows.map((row) => notReverted(row, verdict.outcome, verdict.why)))
   }
-  const requests = [...payloads].map(([{ operation, target }, payload]) => toRequest(operation, target, payload))
+  const requests = [...payloads].map(([{ operation, target }, payload]) =>
+    toRequest(operation, target, payload),
+  )
   return { requests, notReverted: left }
 }
 
 type FieldVerdict = { readonly restore: FieldValue } | Pick<NotReverted, 'outcome' | 'why'>
 
-type FieldEnds = { readonly first: BatchRow; readonly last: BatchRow; readonly mirrored: MirroredTarget | null }
+type FieldEnds = {
+  readonly first: BatchRow
+  readonly last: BatchRow
+  readonly mirrored: MirroredTarget | null
+}
 
 /** `rows`: those that set the field. */
-function revertField(field: FieldName, rows: readonly BatchRow[], { first, last, mirrored }: FieldEnds): FieldVerdict {
+function revertField(
+  field: FieldName,
+  rows: readonly BatchRow[],
+  { first, last, mirrored }: FieldEnds,
+): FieldVerdict {
   const before = toFieldValue(field, first.before)
   const set = last.payload[field]
-  if (before === undefined) return { outcome: 'not_known', why: `the ${field} that was there before is not stored` }
+  if (before === undefined)
+    return { outcome: 'not_known', why: `the ${field} that was there before is not stored` }
   // The service may hold what we would not send.
   if (operationTypes[last.operation].fields[field]?.schema.safeParse(before).success !== true)
-    return { outcome: 'cannot', why: `the ${field} that was there before is empty, too long or not one line of text` }
+    return {
+      outcome: 'cannot',
+      why: `the ${field} that was there before is empty, too long or not one line of text`,
+    }
   if (before === set) return { outcome: 'already_so', why: `the ${field} was the same before` }
   if (mirrored === null || isEarlier(mirrored.syncedAt, last.sentAt)) return { restore: before }
   const [current, isAfter] = [toFieldValue(field, mirrored), isReadAfter(mirrored, last)]
-  if (isAfter && current === before) return { outcome: 'already_so', why: `the ${field} is as it was before` }
+  if (isAfter && current === before)
+    return { outcome: 'already_so', why: `the ${field} is as it was before` }
   const ours = isAfter ? [set] : [before, ...rows.map(({ payload }) => payload[field])]
   if (ours.some((value) => isSameValue(current, value))) return { restore: before }
   return { outcome: 'stands_against', why: `someone changed the ${field} since` }
 }
 
-/** Not in the very second of the send: the mirror may show what was there before, or what an earlier row left. */
+/**
+ * Not in the very second of the send: the mirror may show what was there before, or what an earlier
+ * row left.
+ */
 function isReadAfter({ syncedAt }: MirroredTarget, { sentAt }: BatchRow): boolean {
   return sentAt === null || isEarlier(sentAt, syncedAt)
 }
@@ -183,6 +240,10 @@ function isEarlier(a: string, b: string | null): boolean {
   return (parseTime(a) ?? 0) < (parseTime(b) ?? 0)
 }
 
-function toRequest(operation: Operation, target: string, payload: Readonly<Record<string, FieldValue>>) {
+function toRequest(
+  operation: Operation,
+  target: string,
+  payload: Readonly<Record<string, FieldValue>>,
+) {
   return { operation, target, payload, ...toCommonValues({}) } as WritebackRequest
 }

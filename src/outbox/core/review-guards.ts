@@ -1,12 +1,19 @@
 /**
- * What the check just before sending would find, judged from the mirror: a visitor has written since, or someone has
- * changed the same field. The same rules as in src/outbox/handlers, without a request. Pure.
+ * What the check just before sending would find, judged from the mirror: a visitor has written
+ * since, or someone has changed the same field. The same rules as in src/outbox/handlers, without a
+ * request. Pure.
  */
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import { type FieldValues, fieldNames } from './field-kinds.ts'
 import { isCorrection, operationTypes, type WritebackPayload } from './operations.ts'
 import type { TargetSnapshot } from './outbox-entry.ts'
-import type { ConversationState, MirroredMessage, Obstacle, ReviewRow, TargetState } from './review.ts'
+import type {
+  ConversationState,
+  MirroredMessage,
+  Obstacle,
+  ReviewRow,
+  TargetState,
+} from './review.ts'
 import { effectOf, marksHandled, type WritebackRequest } from './writeback-request.ts'
 
 /** The values set by our corrections of the target that succeeded. */
@@ -28,7 +35,10 @@ export type GuardFacts = OwnEdits & {
   readonly conversation: ConversationState | null
   /** The message whose id `expect` is; null if the mirror does not have it in that conversation. */
   readonly expectedMessage: MirroredMessage | null
-  /** Messages in the conversation of a queued reply that may be newer, except for those of other write-backs. */
+  /**
+   * Messages in the conversation of a queued reply that may be newer, except for those of other
+   * write-backs.
+   */
   readonly newerMessages: readonly ShownReply[]
   /** When a person last queued it again after it had ended (RFC 3339). */
   readonly requeuedAt: string | null
@@ -37,40 +47,62 @@ export type GuardFacts = OwnEdits & {
 export function findObstacleInMirror(row: ReviewRow, facts: GuardFacts): Obstacle | null {
   if (!row.request.ok || facts.target === null) return null
   const { request } = row.request
-  return findNewMessage(row, request, facts) ?? findSentReply(row, request, facts) ?? findEdit(row, request, facts)
+  return (
+    findNewMessage(row, request, facts) ??
+    findSentReply(row, request, facts) ??
+    findEdit(row, request, facts)
+  )
 }
 
 /** A reply, a note or a correction is guarded only by `expect`; marking handled always is. */
-function findNewMessage(row: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
+function findNewMessage(
+  row: ReviewRow,
+  request: WritebackRequest,
+  facts: GuardFacts,
+): Obstacle | null {
   const { expect } = request
   if (expect === null && !marksHandled(request)) return null
   const { conversation, expectedMessage } = facts
   if (conversation === null) {
-    const why = 'the mirror has no conversation of this visitor, so the expected message cannot be found'
+    const why =
+      'the mirror has no conversation of this visitor, so the expected message cannot be found'
     return { reason: 'no_conversation', why }
   }
   const at = expect === null ? timeSeen(row, conversation) : parseTime(expect)
   if (at !== undefined) return findMessageAfter(conversation, at)
   if (expect === null) return null
   if (expectedMessage === null)
-    return { reason: 'expected_not_mirrored', why: `the mirror does not have the message ${expect}` }
+    return {
+      reason: 'expected_not_mirrored',
+      why: `the mirror does not have the message ${expect}`,
+    }
   const last = conversation.lastVisitorMessage
   if (last === null) return null
-  const later = timeOf(last) - timeOf(expectedMessage) || Number(BigInt(last.id) - BigInt(expectedMessage.id))
+  const later =
+    timeOf(last) - timeOf(expectedMessage) || Number(BigInt(last.id) - BigInt(expectedMessage.id))
   return later > 0 ? visitorWrote(last) : null
 }
 
-/** Up to when the person saw the conversation: as it was when the row was queued, or else as the mirror shows it now. */
-function timeSeen({ queued }: ReviewRow, { lastMessageAt }: ConversationState): EpochSeconds | undefined {
+/**
+ * Up to when the person saw the conversation: as it was when the row was queued, or else as the
+ * mirror shows it now.
+ */
+function timeSeen(
+  { queued }: ReviewRow,
+  { lastMessageAt }: ConversationState,
+): EpochSeconds | undefined {
   const last = parseTime(lastMessageAt)
   return queued === null ? last : (seenUntil(queued.targetSnapshot, last) ?? parseTime(queued.at))
 }
 
 /**
- * Of what the mirror showed when it was queued: the time of the last message, 0 if there was none. Undefined if that is not
- * known, as it is if the service never names that time.
+ * Of what the mirror showed when it was queued: the time of the last message, 0 if there was none.
+ * Undefined if that is not known, as it is if the service never names that time.
  */
-export function seenUntil(snapshot: TargetSnapshot | null, last: EpochSeconds | undefined): EpochSeconds | undefined {
+export function seenUntil(
+  snapshot: TargetSnapshot | null,
+  last: EpochSeconds | undefined,
+): EpochSeconds | undefined {
   const wasEmpty = snapshot?.last_message_at === null && last !== undefined
   return wasEmpty ? 0 : parseTime(snapshot?.last_message_at)
 }
@@ -94,8 +126,15 @@ function visitorWrote(message: MirroredMessage): Obstacle {
   return { reason: 'visitor_wrote', why: `a visitor wrote ${when} (message ${message.id})` }
 }
 
-/** The words of a reply that has not left stand in its conversation: the outbox is older than the service. */
-function findSentReply({ queued }: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
+/**
+ * The words of a reply that has not left stand in its conversation: the outbox is older than the
+ * service.
+ */
+function findSentReply(
+  { queued }: ReviewRow,
+  request: WritebackRequest,
+  facts: GuardFacts,
+): Obstacle | null {
   if (request.operation !== 'message' || queued === null) return null
   const age = {
     seenUntil: parseTime(queued.targetSnapshot?.last_message_at) ?? null,
@@ -110,7 +149,11 @@ function timeOf({ at }: MirroredMessage): EpochSeconds {
   return parseTime(at) ?? 0
 }
 
-function findEdit({ queued }: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
+function findEdit(
+  { queued }: ReviewRow,
+  request: WritebackRequest,
+  facts: GuardFacts,
+): Obstacle | null {
   if (!isCorrection(operationTypes[request.operation]) || facts.target === null) return null
   const why = findForeignEdit(effectOf(request), facts.target.fields, {
     targetSnapshot: queued?.targetSnapshot ?? null,
@@ -120,9 +163,15 @@ function findEdit({ queued }: ReviewRow, request: WritebackRequest, facts: Guard
 }
 
 /** `targetSnapshot`: when it was queued. `before`: just before it was sent, if it was. */
-type EditFacts = OwnEdits & { readonly targetSnapshot: FieldValues | null; readonly before?: FieldValues | undefined }
+type EditFacts = OwnEdits & {
+  readonly targetSnapshot: FieldValues | null
+  readonly before?: FieldValues | undefined
+}
 
-/** Why a correction gives way: someone changed the same field since it was queued, or has set all of it already. */
+/**
+ * Why a correction gives way: someone changed the same field since it was queued, or has set all of
+ * it already.
+ */
 export function findForeignEdit(
   wanted: FieldValues,
   current: FieldValues,
@@ -130,15 +179,27 @@ export function findForeignEdit(
 ): string | null {
   const fields = fieldNames.filter((field) => wanted[field] !== undefined)
   const was = { ...targetSnapshot, ...before, ...ownEdit }
-  const hasMoved = fields.some((field) => was[field] !== undefined && !isSameValue(current[field], was[field]))
+  const hasMoved = fields.some(
+    (field) => was[field] !== undefined && !isSameValue(current[field], was[field]),
+  )
   // What it set when it was sent before may be there.
-  if (before === undefined && hasMoved && fields.every((field) => isSameValue(current[field], wanted[field])))
+  if (
+    before === undefined &&
+    hasMoved &&
+    fields.every((field) => isSameValue(current[field], wanted[field]))
+  )
     return 'it is there already, and has been set since it was queued'
   const foreign = fields.find((field) => {
     const [now, then] = [current[field], was[field]]
-    if (now === undefined || then === undefined || now === then || now === wanted[field]) return false
-    // The mirror may not have seen our last correction when this one was queued, and then nobody else changed it.
-    const ours = [ownEdit[field], lastOwnEdit[field], before?.[field] === undefined ? undefined : wanted[field]]
+    if (now === undefined || then === undefined || now === then || now === wanted[field])
+      return false
+    // The mirror may not have seen our last correction when this one was queued, and then nobody
+    // else changed it.
+    const ours = [
+      ownEdit[field],
+      lastOwnEdit[field],
+      before?.[field] === undefined ? undefined : wanted[field],
+    ]
     return !ours.some((value) => value !== undefined && isSameValue(now, value))
   })
   return foreign === undefined ? null : `someone changed the ${foreign} since it was queued`
@@ -150,8 +211,8 @@ export function isSameValue(a: unknown, b: unknown): boolean {
 }
 
 /**
- * A service may trim a text, make one space of several, store an address in lower case or without its `+tag`, and a value that
- * is cleared as an empty text.
+ * A service may trim a text, make one space of several, store an address in lower case or without
+ * its `+tag`, and a value that is cleared as an empty text.
  */
 function toNormalForm(value: unknown): unknown {
   if (typeof value !== 'string') return value
@@ -199,7 +260,9 @@ export function findRepetition(
 ): ShownReply | null {
   const isNewer = ({ at }: ShownReply) => {
     if (isRequeued) return at !== null && at > (seenUntil ?? queuedAt)
-    return at === null || at >= queuedAt - wholeSecondsSlack || (seenUntil !== null && at > seenUntil)
+    return (
+      at === null || at >= queuedAt - wholeSecondsSlack || (seenUntil !== null && at > seenUntil)
+    )
   }
   return messages.find((one) => matchesPayload(one, payload) && isNewer(one)) ?? null
 }

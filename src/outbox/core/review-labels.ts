@@ -4,7 +4,12 @@ import { parseTime } from '../../values/time.ts'
 import { describeValue, fieldNames, isFlag } from './field-kinds.ts'
 import { reviewActions } from './operations.ts'
 import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
-import { type FieldChange, type ReviewOutcome, reviewReasons, type WritebackReview } from './review.ts'
+import {
+  type FieldChange,
+  type ReviewOutcome,
+  reviewReasons,
+  type WritebackReview,
+} from './review.ts'
 import type { ReviewGroup } from './review-summary.ts'
 import { effectOf } from './writeback-request.ts'
 
@@ -31,8 +36,12 @@ export function describeGroup(
   return `${subject}${why}${reopening}${waiting}`
 }
 
-/** What the row does or why not: `open → handled` · `name "Ada" → "Grace"` · `"We have found it."` */
-export function describeEffect(review: Pick<WritebackReview, 'why' | 'changes' | 'firstWords'>): string {
+/**
+ * What the row does or why not: `open → handled` · `name "Ada" → "Grace"` · `"We have found it."`
+ */
+export function describeEffect(
+  review: Pick<WritebackReview, 'why' | 'changes' | 'firstWords'>,
+): string {
   const { why, changes, firstWords } = review
   const words = firstWords === null ? [] : [JSON.stringify(firstWords)]
   if (why !== null) return [why, ...words].join(' · ')
@@ -46,28 +55,45 @@ export function describeChange({ field, old, new: wanted }: FieldChange): string
 
 /** Null if nothing changes; of several fields `name: Ada; email: none`. */
 export function describeSide(changes: readonly FieldChange[], side: 'old' | 'new'): string | null {
-  const values = changes.map(({ field, ...change }) => ({ field, text: describeValue(field, change[side], String) }))
+  const values = changes.map(({ field, ...change }) => ({
+    field,
+    text: describeValue(field, change[side], String),
+  }))
   if (values.length <= 1) return values[0]?.text ?? null
   return values.map(({ field, text }) => `${field}: ${text}`).join('; ')
 }
 
 /** How old what a review shows is. `formatTime`: of a time, such as `5 min ago`. */
 export function describeMirrorAge(asOf: string | null, formatTime: (at: string) => string): string {
-  const read = asOf === null ? 'has never been read to its end' : `was last read to its end ${formatTime(asOf)}`
+  const read =
+    asOf === null
+      ? 'has never been read to its end'
+      : `was last read to its end ${formatTime(asOf)}`
   return `the mirror ${read}; every send looks at the live record first`
 }
 
-/** When it leaves at all: `only if no visitor wrote after message 17`, `not after 2026-01-31T18:00:00Z`. */
-export function describeTerms({ expect, expiresAt }: Pick<OutboxEntry, 'expect' | 'expiresAt'>): readonly string[] {
+/**
+ * When it leaves at all: `only if no visitor wrote after message 17`, `not after
+ * 2026-01-31T18:00:00Z`.
+ */
+export function describeTerms({
+  expect,
+  expiresAt,
+}: Pick<OutboxEntry, 'expect' | 'expiresAt'>): readonly string[] {
   return [
     ...(expect === null
       ? []
-      : [`only if no visitor wrote after ${parseTime(expect) === undefined ? 'message ' : ''}${expect}`]),
+      : [
+          `only if no visitor wrote after ${parseTime(expect) === undefined ? 'message ' : ''}${expect}`,
+        ]),
     ...(expiresAt === null ? [] : [`not after ${expiresAt}`]),
   ]
 }
 
-/** The order in the file that its effect depends on, what it waits for, and when it leaves at all; empty if none matters. */
+/**
+ * The order in the file that its effect depends on, what it waits for, and when it leaves at all;
+ * empty if none matters.
+ */
 export function describeOrder(
   review: Pick<WritebackReview, 'action' | 'after' | 'blockedBy' | 'expect' | 'expiresAt'>,
 ): string {
@@ -82,19 +108,23 @@ export function describeOrder(
 }
 
 /** `"We have found it."` · `handled` · `name "Ada", email none` */
-export function describeRequest(entry: Pick<NamedEntry, 'operation' | 'payload' | 'firstWords'>): string {
+export function describeRequest(
+  entry: Pick<NamedEntry, 'operation' | 'payload' | 'firstWords'>,
+): string {
   const { operation, payload, firstWords } = entry
   if (firstWords !== null) return JSON.stringify(firstWords)
   const set = fieldNames.flatMap((field) => {
     const value = effectOf({ operation, payload })[field]
-    return value === undefined ? [] : [`${isFlag(field) ? '' : `${field} `}${describeValue(field, value)}`]
+    return value === undefined
+      ? []
+      : [`${isFlag(field) ? '' : `${field} `}${describeValue(field, value)}`]
   })
   return set.join(', ')
 }
 
 /**
- * Enough of an id to tell write-backs apart and to type: its end, which is random. Ids of one import begin alike, as they
- * begin with the time.
+ * Enough of an id to tell write-backs apart and to type: its end, which is random. Ids of one
+ * import begin alike, as they begin with the time.
  */
 export function shortId(id: string): string {
   return id.slice(-8)

@@ -1,7 +1,15 @@
-/** Counts reviews by what they would do, with samples of each group. Pure: a reducer whose size the rows do not change. */
+/**
+ * Counts reviews by what they would do, with samples of each group. Pure: a reducer whose size the
+ * rows do not change.
+ */
 
 import type { ReviewAction } from './operations.ts'
-import { type ReviewOutcome, type ReviewReason, reviewOutcomes, type WritebackReview } from './review.ts'
+import {
+  type ReviewOutcome,
+  type ReviewReason,
+  reviewOutcomes,
+  type WritebackReview,
+} from './review.ts'
 
 export type ReviewGroup = {
   readonly outcome: ReviewOutcome
@@ -45,7 +53,15 @@ export function createReviewCounter() {
       if (review.marks.length > 0 && marked.length < markedSamples) marked.push(review)
       const { outcome, action, reason } = review
       const key = `${outcome} ${action} ${reason}`
-      const group = groups.get(key) ?? { outcome, action, reason, count: 0, changing: 0, blocked: 0, samples: [] }
+      const group = groups.get(key) ?? {
+        outcome,
+        action,
+        reason,
+        count: 0,
+        changing: 0,
+        blocked: 0,
+        samples: [],
+      }
       const { count, changing, blocked, samples } = group
       groups.set(key, {
         ...group,
@@ -56,11 +72,23 @@ export function createReviewCounter() {
       })
     },
     summary(): ReviewSummary {
-      const counts = { would_send: 0, would_change: 0, already_so: 0, stands_against: 0, not_known: 0 }
+      const counts = {
+        would_send: 0,
+        would_change: 0,
+        already_so: 0,
+        stands_against: 0,
+        not_known: 0,
+      }
       for (const { outcome, count } of groups.values()) counts[outcome] += count
       const rank = ({ outcome }: ReviewGroup) => reviewOutcomes.indexOf(outcome)
       const sorted = [...groups.values()].sort((a, b) => rank(a) - rank(b) || b.count - a.count)
-      return { rows, counts, groups: sorted, marked: { rows: markedRows, samples: [...marked] }, mirrorAsOf }
+      return {
+        rows,
+        counts,
+        groups: sorted,
+        marked: { rows: markedRows, samples: [...marked] },
+        mirrorAsOf,
+      }
     },
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What a write-back would do, judged from the mirror before it is sent. Each row is compared with its
- * target as the rows before it leave it: a flag behind a reply, which reopens the conversation, is not
- * already set. Pure.
+ * What a write-back would do, judged from the mirror before it is sent. Each row is compared with
+ * its target as the rows before it leave it: a flag behind a reply, which reopens the conversation,
+ * is not already set. Pure.
  */
 import type { FieldName } from '../../../schema/operation-specs.ts'
 import { excerpt } from '../../values/invisible.ts'
@@ -31,7 +31,9 @@ export const reviewOutcomes = [
 ] as const
 export type ReviewOutcome = (typeof reviewOutcomes)[number]
 
-/** Why a write-back would not be carried out, or why that is not known, and in the words of people. */
+/**
+ * Why a write-back would not be carried out, or why that is not known, and in the words of people.
+ */
 export const reviewReasons = {
   queued_before: ['stands_against', 'the ref was queued before'],
   invalid: ['stands_against', 'the row is not valid'],
@@ -70,7 +72,11 @@ export type ReviewRow = {
   readonly queued: { readonly at: string; readonly targetSnapshot: TargetSnapshot | null } | null
 }
 
-export type MirroredMessage = { readonly id: string; readonly at: string | null; readonly text: string | null }
+export type MirroredMessage = {
+  readonly id: string
+  readonly at: string | null
+  readonly text: string | null
+}
 
 export type ConversationState = {
   readonly kind: 'conversation'
@@ -84,7 +90,11 @@ export type ConversationState = {
   readonly lastVisitorMessage: MirroredMessage | null
 }
 
-export type VisitorState = { readonly kind: 'visitor'; readonly isDeleted: boolean; readonly fields: FieldValues }
+export type VisitorState = {
+  readonly kind: 'visitor'
+  readonly isDeleted: boolean
+  readonly fields: FieldValues
+}
 
 export type TargetState = ConversationState | VisitorState
 
@@ -106,9 +116,16 @@ export type ReviewFacts = {
   readonly mirrorAsOf: string | null
 }
 
-export type FieldChange = { readonly field: FieldName; readonly old: FieldValue; readonly new: FieldValue }
+export type FieldChange = {
+  readonly field: FieldName
+  readonly old: FieldValue
+  readonly new: FieldValue
+}
 
-export type WritebackReview = Pick<ReviewRow, 'position' | 'place' | 'id' | 'operation' | 'target'> & {
+export type WritebackReview = Pick<
+  ReviewRow,
+  'position' | 'place' | 'id' | 'operation' | 'target'
+> & {
   readonly action: ReviewAction
   readonly outcome: ReviewOutcome
   readonly reason: ReviewReason | null
@@ -140,7 +157,12 @@ export type WritebackReview = Pick<ReviewRow, 'position' | 'place' | 'id' | 'ope
 type RowResult = { readonly review: WritebackReview; readonly lane: LaneState }
 
 /** `lane`: the state after the rows before it. */
-export function reviewRow(row: ReviewRow, facts: ReviewFacts, lane: LaneState, now: EpochMs): RowResult {
+export function reviewRow(
+  row: ReviewRow,
+  facts: ReviewFacts,
+  lane: LaneState,
+  now: EpochMs,
+): RowResult {
   const obstacle = findObstacle(row, facts, lane, now)
   const request = row.request.ok ? row.request.request : null
   const isSent = obstacle === null && request !== null && facts.target !== null
@@ -152,12 +174,16 @@ export function reviewRow(row: ReviewRow, facts: ReviewFacts, lane: LaneState, n
     operation: row.operation,
     target: row.target,
     action: actionOf(row),
-    outcome: obstacle === null ? positiveOutcome(row.operation, changes) : reviewReasons[obstacle.reason][0],
+    outcome:
+      obstacle === null
+        ? positiveOutcome(row.operation, changes)
+        : reviewReasons[obstacle.reason][0],
     reason: obstacle?.reason ?? null,
     why: obstacle?.why ?? null,
     changes,
     ...describeTarget(facts.target),
-    firstWords: request !== null && 'content' in request.payload ? excerpt(request.payload.content) : null,
+    firstWords:
+      request !== null && 'content' in request.payload ? excerpt(request.payload.content) : null,
     senderName: senderOf(request),
     marks: findMarks(request, facts.isNewSender),
     after: lane.lastPosition,
@@ -181,25 +207,45 @@ function actionOf({ operation, request }: ReviewRow): ReviewAction {
 }
 
 /** In the order in which queueing and sending would find them. */
-function findObstacle(row: ReviewRow, facts: ReviewFacts, lane: LaneState, now: EpochMs): Obstacle | null {
-  if (!row.request.ok) return { reason: 'invalid', why: row.request.mistakes.map(mistakeText).join('; ') }
+function findObstacle(
+  row: ReviewRow,
+  facts: ReviewFacts,
+  lane: LaneState,
+  now: EpochMs,
+): Obstacle | null {
+  if (!row.request.ok)
+    return { reason: 'invalid', why: row.request.mistakes.map(mistakeText).join('; ') }
   const { request } = row.request
-  if (facts.isRefQueued) return { reason: 'queued_before', why: `its ref ${request.ref} was queued before` }
-  if (hasExpired(request.expiresAt, now)) return { reason: 'expired', why: `expired at ${request.expiresAt}` }
-  if (marksHandled(request) && lane.unsentReply !== null) return { reason: 'reply_not_sent', why: lane.unsentReply }
+  if (facts.isRefQueued)
+    return { reason: 'queued_before', why: `its ref ${request.ref} was queued before` }
+  if (hasExpired(request.expiresAt, now))
+    return { reason: 'expired', why: `expired at ${request.expiresAt}` }
+  if (marksHandled(request) && lane.unsentReply !== null)
+    return { reason: 'reply_not_sent', why: lane.unsentReply }
   if (facts.obstacle !== null) return facts.obstacle
   const { target } = facts
   if (target === null)
-    return { reason: 'not_mirrored', why: `the mirror does not have this ${operationTypes[row.operation].target}` }
-  return target.isDeleted ? { reason: 'deleted', why: `the service no longer has this ${target.kind}` } : null
+    return {
+      reason: 'not_mirrored',
+      why: `the mirror does not have this ${operationTypes[row.operation].target}`,
+    }
+  return target.isDeleted
+    ? { reason: 'deleted', why: `the service no longer has this ${target.kind}` }
+    : null
 }
 
-function findChanges(request: WritebackRequest, target: TargetState, lane: LaneState): readonly FieldChange[] {
+function findChanges(
+  request: WritebackRequest,
+  target: TargetState,
+  lane: LaneState,
+): readonly FieldChange[] {
   const wanted = effectOf(request)
   const current: FieldValues = { ...target.fields, ...lane }
   return fieldNames.flatMap((field) => {
     const [old, value] = [current[field], wanted[field]]
-    return old === undefined || value === undefined || value === old ? [] : [{ field, old, new: value }]
+    return old === undefined || value === undefined || value === old
+      ? []
+      : [{ field, old, new: value }]
   })
 }
 
@@ -208,7 +254,9 @@ function positiveOutcome(operation: Operation, changes: readonly FieldChange[]):
   return changes.length > 0 ? 'would_change' : 'already_so'
 }
 
-function describeTarget(target: TargetState | null): Pick<WritebackReview, 'visitorName' | 'lastWords'> {
+function describeTarget(
+  target: TargetState | null,
+): Pick<WritebackReview, 'visitorName' | 'lastWords'> {
   const last = target?.kind === 'conversation' ? target.lastVisitorMessage : null
   const lastWords = last?.text == null ? null : { text: excerpt(last.text), at: last.at }
   return { visitorName: visitorNameOf(target), lastWords }
@@ -216,7 +264,10 @@ function describeTarget(target: TargetState | null): Pick<WritebackReview, 'visi
 
 /** What the earlier rows of a lane change; a field that none of them sets is absent. */
 export type LaneState = FieldValues & {
-  /** Why the last reply that was queued together with this row is not sent; null if it is, or if there is none. */
+  /**
+   * Why the last reply that was queued together with this row is not sent; null if it is, or if
+   * there is none.
+   */
   readonly unsentReply: string | null
   /** The position of the last row; null if this is the first. */
   readonly lastPosition: number | null
@@ -245,8 +296,14 @@ function applyRequest(lane: LaneState, request: WritebackRequest): LaneState {
   return { ...lane, ...effectOf(request), unsentReply }
 }
 
-/** The lane behind a write-back that was queued before and is not reviewed: what is queued is taken as sent. */
-export function applyAhead(lane: LaneState, { id, status, request, isSameBatch }: RowAhead): LaneState {
+/**
+ * The lane behind a write-back that was queued before and is not reviewed: what is queued is taken
+ * as sent.
+ */
+export function applyAhead(
+  lane: LaneState,
+  { id, status, request, isSameBatch }: RowAhead,
+): LaneState {
   const isOpen = status === 'queued' || status === 'sending' || status === 'uncertain'
   const unsentReply =
     !isSameBatch || request?.operation !== 'message'

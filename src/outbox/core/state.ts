@@ -9,7 +9,9 @@ export const writebackStatuses = [
   'succeeded',
   /** Refused by the service; final. */
   'failed',
-  /** The record changed since the person looked; not sent again. An earlier send may have been done. */
+  /**
+   * The record changed since the person looked; not sent again. An earlier send may have been done.
+   */
   'conflict',
   /** May or may not have arrived; blocks its lane until a person decides. */
   'uncertain',
@@ -18,12 +20,22 @@ export const writebackStatuses = [
 ] as const
 export type WritebackStatus = (typeof writebackStatuses)[number]
 
-/** A decision about a write-back in flight: it is not sent again, and gets this status if it did not arrive. */
+/**
+ * A decision about a write-back in flight: it is not sent again, and gets this status if it did not
+ * arrive.
+ */
 export type Revocation = 'cancelled' | 'expired'
 
 /** A status combined with a decision made while it was in flight. */
-const revokedInFlight = ['cancelling', 'expiring', 'uncertain_cancelled', 'uncertain_expired'] as const
-/** `stopped`: a draft that was queued when its batch was stopped, so it needs no approval to go on. */
+const revokedInFlight = [
+  'cancelling',
+  'expiring',
+  'uncertain_cancelled',
+  'uncertain_expired',
+] as const
+/**
+ * `stopped`: a draft that was queued when its batch was stopped, so it needs no approval to go on.
+ */
 export const writebackStates = [...writebackStatuses, 'stopped', ...revokedInFlight] as const
 export type WritebackState = (typeof writebackStates)[number]
 
@@ -48,7 +60,10 @@ export function toStoredState(state: WritebackState): StoredState {
     : { status: state as WritebackStatus, revokedAs: null, isStopped: false }
 }
 
-/** Only drafts can be stopped, and only `sending` and `uncertain` rows take a stored revocation into account. */
+/**
+ * Only drafts can be stopped, and only `sending` and `uncertain` rows take a stored revocation into
+ * account.
+ */
 export function fromStoredState(
   status: WritebackStatus,
   revokedAs: Revocation | null,
@@ -57,7 +72,8 @@ export function fromStoredState(
   if (status === 'draft' && isStopped) return 'stopped'
   if (revokedAs === null) return status
   if (status === 'sending') return revokedAs === 'cancelled' ? 'cancelling' : 'expiring'
-  if (status === 'uncertain') return revokedAs === 'cancelled' ? 'uncertain_cancelled' : 'uncertain_expired'
+  if (status === 'uncertain')
+    return revokedAs === 'cancelled' ? 'uncertain_cancelled' : 'uncertain_expired'
   return status
 }
 
@@ -83,7 +99,10 @@ export const outboxEvents = [
   'invalid',
   /** Recorded just before the request goes out. */
   'sending_started',
-  /** Nothing was done: no byte was sent, or the service said so (429, or a 400 that asks for another field name). */
+  /**
+   * Nothing was done: no byte was sent, or the service said so (429, or a 400 that asks for another
+   * field name).
+   */
   'not_sent',
   'accepted',
   'refused',
@@ -107,11 +126,23 @@ export type OutboxEvent = (typeof outboxEvents)[number]
 
 type Transitions = Readonly<Partial<Record<OutboxEvent, WritebackState>>>
 
-/** What shows the outcome of a send, in every state that follows one. A person may decide before verification does. */
-const outcomes = { accepted: 'succeeded', refused: 'failed', arrived: 'succeeded', lost: 'failed' } as const
+/**
+ * What shows the outcome of a send, in every state that follows one. A person may decide before
+ * verification does.
+ */
+const outcomes = {
+  accepted: 'succeeded',
+  refused: 'failed',
+  arrived: 'succeeded',
+  lost: 'failed',
+} as const
 
 /** `becomes`: its status if it did not arrive. */
-function revokedTransitions(staysAs: WritebackState, becomes: Revocation, uncertain: WritebackState): Transitions {
+function revokedTransitions(
+  staysAs: WritebackState,
+  becomes: Revocation,
+  uncertain: WritebackState,
+): Transitions {
   const unsent = { not_sent: becomes, absent: becomes }
   const unknown = { no_response: staysAs, not_found_yet: staysAs, unverifiable: uncertain }
   return { ...outcomes, ...unsent, ...unknown, found: 'succeeded' }
@@ -147,9 +178,17 @@ const transitions: Readonly<Record<WritebackState, Transitions>> = {
     unverifiable: 'uncertain',
   },
   cancelling: revokedTransitions('cancelling', 'cancelled', 'uncertain_cancelled'),
-  expiring: { ...revokedTransitions('expiring', 'expired', 'uncertain_expired'), cancelled: 'cancelling' },
+  expiring: {
+    ...revokedTransitions('expiring', 'expired', 'uncertain_expired'),
+    cancelled: 'cancelling',
+  },
   // A sender that was suspended may still report the outcome after other processes gave up.
-  uncertain: { ...outcomes, cancelled: 'uncertain_cancelled', not_sent: 'queued', no_response: 'uncertain' },
+  uncertain: {
+    ...outcomes,
+    cancelled: 'uncertain_cancelled',
+    not_sent: 'queued',
+    no_response: 'uncertain',
+  },
   uncertain_cancelled: { ...outcomes, not_sent: 'cancelled', no_response: 'uncertain_cancelled' },
   uncertain_expired: {
     ...outcomes,
@@ -171,4 +210,8 @@ export function nextState(state: WritebackState, event: OutboxEvent): WritebackS
 }
 
 /** Statuses that block later write-backs of the same lane. */
-export const laneBlockingStatuses = ['queued', 'sending', 'uncertain'] as const satisfies readonly WritebackStatus[]
+export const laneBlockingStatuses = [
+  'queued',
+  'sending',
+  'uncertain',
+] as const satisfies readonly WritebackStatus[]

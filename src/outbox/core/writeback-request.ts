@@ -1,4 +1,7 @@
-/** A request for an operation before it is queued: its target and its payload, parsed and validated, or its mistakes. Pure. */
+/**
+ * A request for an operation before it is queued: its target and its payload, parsed and validated,
+ * or its mistakes. Pure.
+ */
 import { z } from 'zod'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import {
@@ -27,15 +30,29 @@ export type RequestFor<O extends Operation> = CommonValues & {
 
 export type WritebackRequest = { [O in Operation]: RequestFor<O> }[Operation]
 
-/** `sourceRow`: of the file that it comes from. `foundBy`: the words by which an import found its conversation. */
-export type RequestToQueue = WritebackRequest & { readonly sourceRow?: number; readonly foundBy?: string }
+/**
+ * `sourceRow`: of the file that it comes from. `foundBy`: the words by which an import found its
+ * conversation.
+ */
+export type RequestToQueue = WritebackRequest & {
+  readonly sourceRow?: number
+  readonly foundBy?: string
+}
 
 /** What its target has once it is done. */
-export function effectOf({ operation, payload }: { operation: Operation; payload: object }): FieldValues {
+export function effectOf({
+  operation,
+  payload,
+}: {
+  operation: Operation
+  payload: object
+}): FieldValues {
   const { sets, alsoSets } = operationTypes[operation]
   return {
     ...alsoSets,
-    ...Object.fromEntries(Object.entries(payload).filter(([name]) => sets.some((set) => set === name))),
+    ...Object.fromEntries(
+      Object.entries(payload).filter(([name]) => sets.some((set) => set === name)),
+    ),
   }
 }
 
@@ -54,10 +71,9 @@ const requestSchemas = new Map<unknown, ReturnType<typeof toSchema>>(
 
 function toSchema(operation: Operation) {
   const { target, fields } = operationTypes[operation]
-  const others = Object.entries<RequestField>({ ...fields, ...commonFields }).map(([name, { schema }]) => [
-    name,
-    schema,
-  ])
+  const others = Object.entries<RequestField>({ ...fields, ...commonFields }).map(
+    ([name, { schema }]) => [name, schema],
+  )
   const schemas: Readonly<Record<string, z.ZodType>> = Object.fromEntries(others)
   return z.strictObject({ operation: z.literal(operation), [`${target}_id`]: idSchema, ...schemas })
 }
@@ -69,12 +85,16 @@ export function parseRequest(line: unknown): RequestParseResult {
   const fields: Readonly<Record<string, unknown>> = { ...line }
   const schema = requestSchemas.get(fields.operation)
   if (schema === undefined)
-    return invalidRequest(toMistake('operation', `must be one of ${operations.join(', ')}`, fields.operation))
+    return invalidRequest(
+      toMistake('operation', `must be one of ${operations.join(', ')}`, fields.operation),
+    )
   const result = schema.safeParse(line)
   if (result.success) return toRequest(result.data)
   const mistakes = result.error.issues.flatMap((issue) => toMistakes(issue, fields))
   // Several rules of a field may give the same reason.
-  return invalidRequest(...new Map(mistakes.map((mistake) => [mistakeText(mistake), mistake])).values())
+  return invalidRequest(
+    ...new Map(mistakes.map((mistake) => [mistakeText(mistake), mistake])).values(),
+  )
 }
 
 export function isTargetId(text: unknown): boolean {
@@ -89,7 +109,10 @@ export function hasExpired(expiresAt: string | null, now: EpochMs): boolean {
 }
 
 /** Why it would expire immediately if it were queued now. */
-export function expiryMistakes({ expiresAt }: WritebackRequest, now: EpochMs): readonly RequestMistake[] {
+export function expiryMistakes(
+  { expiresAt }: WritebackRequest,
+  now: EpochMs,
+): readonly RequestMistake[] {
   if (!hasExpired(expiresAt, now)) return []
   return [toMistake('expires_at', 'has passed; leave it out, or give a future time', expiresAt)]
 }
@@ -109,8 +132,12 @@ function toRequest(line: z.infer<ReturnType<typeof toSchema>>): RequestParseResu
   return { ok: true, request }
 }
 
-function toMistakes(issue: z.core.$ZodIssue, line: Readonly<Record<string, unknown>>): RequestMistake[] {
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => toMistake(key, foreignFieldMistake, line[key]))
+function toMistakes(
+  issue: z.core.$ZodIssue,
+  line: Readonly<Record<string, unknown>>,
+): RequestMistake[] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => toMistake(key, foreignFieldMistake, line[key]))
   const field = issue.path.join('.')
   const value = line[String(issue.path[0])]
   const isForbidden = issue.message === forbiddenCharacterMistake && typeof value === 'string'
@@ -154,15 +181,20 @@ export function mistakeText({ field, why }: Pick<RequestMistake, 'field' | 'why'
 
 function describeFound(value: unknown): string | null {
   if (value == null) return null
-  const text = typeof value === 'string' ? value : typeof value === 'object' ? toJson(value) : String(value)
+  const text =
+    typeof value === 'string' ? value : typeof value === 'object' ? toJson(value) : String(value)
   if (text.trim() === '') return null
   const characters = [...text.slice(0, 2 * maxFoundLength)]
-  return characters.length > maxFoundLength ? `${characters.slice(0, maxFoundLength).join('')}…` : text
+  return characters.length > maxFoundLength
+    ? `${characters.slice(0, maxFoundLength).join('')}…`
+    : text
 }
 
 function toJson(value: object): string {
   try {
-    return JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member))
+    return JSON.stringify(value, (_, member) =>
+      typeof member === 'bigint' ? String(member) : member,
+    )
   } catch {
     // It is nested hundreds of thousands of times.
     return Array.isArray(value) ? '[…]' : '{…}'

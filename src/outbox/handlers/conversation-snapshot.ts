@@ -17,16 +17,25 @@ export type SnapshotMessage = ShownReply & { readonly side: MessageSide }
 export type ConversationSnapshot = ReturnType<typeof toSnapshot>
 
 /** Reads all messages. `isProven`: and checks that none was skipped. Throws ApiError. */
-export async function readSnapshot(deps: WritebackDeps, conversation: string, options?: { readonly isProven: true }) {
+export async function readSnapshot(
+  deps: WritebackDeps,
+  conversation: string,
+  options?: { readonly isProven: true },
+) {
   const { projectId, get, now } = deps
   const { readBehaviours, recordBehaviours } = deps.outbox
   return toSnapshot(
-    await readMessages({ projectId, get, now, readBehaviours, recordBehaviours }, conversation, options),
+    await readMessages(
+      { projectId, get, now, readBehaviours, recordBehaviours },
+      conversation,
+      options,
+    ),
   )
 }
 
 function toSnapshot({ rows, ...read }: MessagesRead) {
-  const oldestFirst = (some: readonly MirrorRow[]) => some.map(toSnapshotMessage).sort(compareByTime)
+  const oldestFirst = (some: readonly MirrorRow[]) =>
+    some.map(toSnapshotMessage).sort(compareByTime)
   return {
     ...read,
     /** Oldest first, without system events. */
@@ -58,28 +67,46 @@ function textOrNull(value: unknown): string | null {
 }
 
 function compareByTime(a: SnapshotMessage, b: SnapshotMessage): number {
-  return (a.at ?? 0) - (b.at ?? 0) || (/^\d+$/.test(a.id + b.id) ? Number(BigInt(a.id) - BigInt(b.id)) : 0)
+  return (
+    (a.at ?? 0) - (b.at ?? 0) ||
+    (/^\d+$/.test(a.id + b.id) ? Number(BigInt(a.id) - BigInt(b.id)) : 0)
+  )
 }
 
-/** What the person saw: the conversation up to this second (in the mirror or elsewhere), or up to this message. */
-type Precondition = { readonly at: EpochSeconds; readonly isFromMirror: boolean } | { readonly id: string }
+/**
+ * What the person saw: the conversation up to this second (in the mirror or elsewhere), or up to
+ * this message.
+ */
+type Precondition =
+  | { readonly at: EpochSeconds; readonly isFromMirror: boolean }
+  | { readonly id: string }
 
 /** From `expect`, else from the mirror as it was when queued, else from the time of queueing. */
-function toPrecondition(writeback: Writeback, expect: string | null, conversation: ApiResponse): Precondition {
+function toPrecondition(
+  writeback: Writeback,
+  expect: string | null,
+  conversation: ApiResponse,
+): Precondition {
   const expectedAt = parseTime(expect)
   if (expectedAt !== undefined) return { at: expectedAt, isFromMirror: false }
   if (expect !== null) return { id: expect }
-  const mirroredAt = seenUntil(writeback.targetSnapshot, parseTime(asJsonObject(conversation.data)?.lastMessageAt))
+  const mirroredAt = seenUntil(
+    writeback.targetSnapshot,
+    parseTime(asJsonObject(conversation.data)?.lastMessageAt),
+  )
   if (mirroredAt !== undefined) return { at: mirroredAt, isFromMirror: true }
   // Corrects for the difference between the service's clock and ours.
   const clockOffset =
-    conversation.serverDate === null ? 0 : conversation.serverDate - Math.floor(conversation.requestedAt / 1000)
+    conversation.serverDate === null
+      ? 0
+      : conversation.serverDate - Math.floor(conversation.requestedAt / 1000)
   return { at: (parseTime(writeback.createdAt) ?? 0) + clockOffset, isFromMirror: false }
 }
 
 /**
- * Why the write-back must not be sent; null if the precondition holds. Compares times, and also ids because clocks may be
- * wrong: if the mirror has what the person saw, a message that the mirror lacks is new. Throws ApiError.
+ * Why the write-back must not be sent; null if the precondition holds. Compares times, and also ids
+ * because clocks may be wrong: if the mirror has what the person saw, a message that the mirror
+ * lacks is new. Throws ApiError.
  */
 export async function findViolation(
   { deps, writeback }: Task,
@@ -102,7 +129,8 @@ export async function findViolation(
       ? utterances.filter(({ at }) => (at ?? Number.POSITIVE_INFINITY) > precondition.at)
       : // A person may have seen a system event last.
         messagesAfter(messages, precondition.id)
-  if (later === null) return `the message ${'id' in precondition ? precondition.id : ''} is not in the conversation`
+  if (later === null)
+    return `the message ${'id' in precondition ? precondition.id : ''} is not in the conversation`
   const isMirrored = ({ id }: SnapshotMessage) => mirroredIds === null || mirroredIds.has(id)
   const laterIds = new Set(later.map(({ id }) => id))
   const unseen = utterances.filter((message) => laterIds.has(message.id) || !isMirrored(message))
@@ -111,7 +139,9 @@ export async function findViolation(
   const violation = unseen.find((message) => message.side !== 'team' && !ownIds.has(message.id))
   if (violation !== undefined)
     return `a visitor wrote ${violation.at === null ? 'since' : `at ${rfc3339(violation.at)}`} (message ${violation.id})`
-  return isComplete || !hasMoved ? null : 'the service does not show all messages, so a visitor may have written since'
+  return isComplete || !hasMoved
+    ? null
+    : 'the service does not show all messages, so a visitor may have written since'
 }
 
 /** Ids of the mirrored messages; null if the mirror does not contain what the person saw. */
@@ -123,23 +153,38 @@ async function readMirroredIds(
   if ('at' in precondition && !precondition.isFromMirror) return null
   const { ids, newest } = await deps.outbox.readMirroredMessages(conversationId)
   const isMirrored =
-    'id' in precondition ? ids.has(precondition.id) : (parseTime(newest) ?? Number.NEGATIVE_INFINITY) >= precondition.at
+    'id' in precondition
+      ? ids.has(precondition.id)
+      : (parseTime(newest) ?? Number.NEGATIVE_INFINITY) >= precondition.at
   return isMirrored ? ids : null
 }
 
-function messagesAfter(messages: readonly SnapshotMessage[], id: string): readonly SnapshotMessage[] | null {
+function messagesAfter(
+  messages: readonly SnapshotMessage[],
+  id: string,
+): readonly SnapshotMessage[] | null {
   const index = messages.findIndex((message) => message.id === id)
   return index < 0 ? null : messages.slice(index + 1)
 }
 
-/** The same for a visitor's name, email or note: checks the conversation that `expect` refers to. Throws ApiError. */
-export async function findVisitorViolation(task: Task, expect: string | null): Promise<string | null> {
+/**
+ * The same for a visitor's name, email or note: checks the conversation that `expect` refers to.
+ * Throws ApiError.
+ */
+export async function findVisitorViolation(
+  task: Task,
+  expect: string | null,
+): Promise<string | null> {
   const { deps, writeback } = task
   if (expect === null) return null
   const messageId = parseTime(expect) === undefined ? expect : null
   const conversationId = await deps.outbox.findConversation(writeback.target, messageId)
   if (conversationId === null)
     return 'the mirror has no conversation of this visitor, so the expected message cannot be found'
-  const conversation = await deps.get(conversations.rowPath(deps.projectId, conversationId), {}, 'write')
+  const conversation = await deps.get(
+    conversations.rowPath(deps.projectId, conversationId),
+    {},
+    'write',
+  )
   return findViolation(task, expect, conversation, conversationId)
 }

@@ -2,16 +2,24 @@
 import { findViolation } from './conversation-snapshot.ts'
 import { type CreateHandler, findShown, readTarget, readTrace } from './operation-handler.ts'
 
-export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { handled: wanted }, expect }) => ({
+export const createHandledHandler: CreateHandler<'handled'> = ({
+  payload: { handled: wanted },
+  expect,
+}) => ({
   method: 'POST',
   path: '/handled',
   verifyDelayFactor: 0.1,
   checkPrecondition: async (task) => {
     const { deps, writeback } = task
-    // For "reply, then close": without the reply, closing would leave the customer without an answer.
+    // For "reply, then close": without the reply, closing would leave the customer without an
+    // answer.
     const reply = wanted ? await deps.outbox.findPreviousReplyStatus(writeback) : null
     if (reply !== null && reply !== 'succeeded')
-      return { canSend: false, event: 'conflicted', why: `the reply queued before it was not sent (${reply})` }
+      return {
+        canSend: false,
+        event: 'conflicted',
+        why: `the reply queued before it was not sent (${reply})`,
+      }
     const conversation = await readTarget(task)
     const { handledAt, lastMessageAt } = readTrace(conversation)
     if (wanted || expect !== null) {
@@ -21,7 +29,11 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
     // It was sent before, and someone marked the conversation handled since: the newer change wins.
     const was = writeback.evidence.before?.handledAt
     if (!wanted && was !== undefined && handledAt !== null && handledAt !== was) {
-      return { canSend: false, event: 'conflicted', why: `someone marked it handled at ${handledAt}` }
+      return {
+        canSend: false,
+        event: 'conflicted',
+        why: `someone marked it handled at ${handledAt}`,
+      }
     }
     return {
       canSend: true,
@@ -33,7 +45,8 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
     const { before, statedResult } = task.writeback.evidence
     const isNowHandled = readTrace(await readTarget(task)).handledAt !== null
     const wasHandled = (before?.handledAt ?? null) !== null
-    // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
+    // If it was already so before the send, the state proves nothing unless the service responded.
+    // Sending again is harmless.
     const provesNothing = wasHandled === wanted && statedResult === undefined
     if (isNowHandled !== wanted || provesNothing) return { kind: 'absent' }
     return { kind: 'found', how: `the conversation is ${isNowHandled ? 'handled' : 'open'}` }
@@ -44,7 +57,9 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
     const { handledAt, lastMessageAt } = readTrace({ data })
     if ((handledAt !== null) === wanted) return null
     // A message that arrived since may have reopened it.
-    const isNewer = data.lastMessageAt !== undefined && lastMessageAt !== task.writeback.evidence.before?.lastMessageAt
+    const isNewer =
+      data.lastMessageAt !== undefined &&
+      lastMessageAt !== task.writeback.evidence.before?.lastMessageAt
     return wanted && isNewer ? null : `still shows it as ${wanted ? 'open' : 'handled'}`
   },
 })

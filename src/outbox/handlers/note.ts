@@ -1,6 +1,7 @@
 /**
- * Adds a note. The API cannot read notes, so a person has to look for a note without a response. The name of the text field is
- * not documented; a 400 has no effect and may name the field that the service expects.
+ * Adds a note. The API cannot read notes, so a person has to look for a note without a response.
+ * The name of the text field is not documented; a 400 has no effect and may name the field that the
+ * service expects.
  */
 import type { Json } from '../../values/json.ts'
 import type { Transition } from '../core/outbox-entry.ts'
@@ -24,39 +25,67 @@ export const createNoteHandler: CreateHandler<'note'> = ({ payload, expect }) =>
     if (why !== null) return { canSend: false, event: 'conflicted', why }
     return { canSend: true, body: { [await chooseFieldName(task)]: payload.content }, before: {} }
   },
-  verify: async () => ({ kind: 'unverifiable', why: 'no response came, and the API cannot read notes' }),
+  verify: async () => ({
+    kind: 'unverifiable',
+    why: 'no response came, and the API cannot read notes',
+  }),
   interpretRefusal,
   toObservedBehaviours: (sent) => [
-    { name: acceptedFieldBehaviour, value: sentFieldName(sent), evidence: 'a note with this field was accepted' },
+    {
+      name: acceptedFieldBehaviour,
+      value: sentFieldName(sent),
+      evidence: 'a note with this field was accepted',
+    },
   ],
 })
 
 async function chooseFieldName({ deps, writeback }: Task): Promise<string> {
   const { refusedFields = [] } = writeback.evidence
   const known = await deps.outbox.readBehaviours()
-  const candidates = [known.get(acceptedFieldBehaviour), known.get(requestedFieldBehaviour), ...commonFieldNames]
+  const candidates = [
+    known.get(acceptedFieldBehaviour),
+    known.get(requestedFieldBehaviour),
+    ...commonFieldNames,
+  ]
   return candidates.find((name) => name !== undefined && !refusedFields.includes(name)) ?? 'content'
 }
 
 /** Retries with another field name, or fails; null if the refusal has another reason and stands. */
-async function interpretRefusal({ deps, writeback }: Task, refusal: Refusal, sent: Json): Promise<Transition | null> {
+async function interpretRefusal(
+  { deps, writeback }: Task,
+  refusal: Refusal,
+  sent: Json,
+): Promise<Transition | null> {
   const { fields, why, requestId } = refusal
   const { refusedFields = [], firstRefusal = why } = writeback.evidence
-  if ((refusal.status !== 400 && refusal.status !== 422) || refusedFields.length >= maxRefusedFields) return null
+  if (
+    (refusal.status !== 400 && refusal.status !== 422) ||
+    refusedFields.length >= maxRefusedFields
+  )
+    return null
   const used = sentFieldName(sent)
   const evidence = { refusedFields: [...refusedFields, used], firstRefusal }
   const notSent = { event: 'not_sent', requestId, evidence } as const
   const named = fields.find((name) => name !== used && /^\w{1,64}$/.test(name))
-  // The service asks for a field that it already refused, so the name was right and the content was not.
-  if (named !== undefined && refusedFields.includes(named)) return { event: 'refused', why: firstRefusal, requestId }
+  // The service asks for a field that it already refused, so the name was right and the content was
+  // not.
+  if (named !== undefined && refusedFields.includes(named))
+    return { event: 'refused', why: firstRefusal, requestId }
   if (named !== undefined) {
     const observedBehaviours = [{ name: requestedFieldBehaviour, value: named, evidence: why }]
-    return { ...notSent, why: `the service expects the text in ${named}, not in ${used}`, observedBehaviours }
+    return {
+      ...notSent,
+      why: `the service expects the text in ${named}, not in ${used}`,
+      observedBehaviours,
+    }
   }
   if ((await deps.outbox.readBehaviours()).get(acceptedFieldBehaviour) === used) return null
   const guess = commonFieldNames.find((name) => name !== used && !refusedFields.includes(name))
   if (guess === undefined) return { event: 'refused', why: firstRefusal, requestId }
-  return { ...notSent, why: `the service does not accept the text in ${used}; the next attempt uses ${guess}` }
+  return {
+    ...notSent,
+    why: `the service does not accept the text in ${used}; the next attempt uses ${guess}`,
+  }
 }
 
 function sentFieldName(sent: Json): string {

@@ -1,6 +1,6 @@
 /**
- * What each operation defines so that it can be checked, sent and verified, and what sending needs: settings of the project
- * and functions, so that it depends on neither HTTP nor SQL.
+ * What each operation defines so that it can be checked, sent and verified, and what sending needs:
+ * settings of the project and functions, so that it depends on neither HTTP nor SQL.
  */
 
 import type { Logger } from '../../log.ts'
@@ -19,12 +19,16 @@ import type { Outbox } from '../sql/outbox.ts'
 
 /** The result of the check just before a send. */
 export type PreconditionResult =
-  | { readonly canSend: true; readonly body: Json; readonly before: NonNullable<Evidence['before']> }
+  | {
+      readonly canSend: true
+      readonly body: Json
+      readonly before: NonNullable<Evidence['before']>
+    }
   | {
       readonly canSend: false
       /**
-       * `conflicted`: the target changed in a way that contradicts it. `invalid`: no such target, or it
-       * cannot be sent. `unverifiable`: an earlier send may have been done after all.
+       * `conflicted`: the target changed in a way that contradicts it. `invalid`: no such target,
+       * or it cannot be sent. `unverifiable`: an earlier send may have been done after all.
        */
       readonly event: 'conflicted' | 'invalid' | 'unverifiable'
       readonly why: string
@@ -60,11 +64,20 @@ export type OperationHandler = {
   readonly verify: (task: Task) => Promise<Verification>
   /** Delay before verification as a fraction of `verifyAfterMs`; 0 if it cannot be verified. */
   readonly verifyDelayFactor: number
-  /** The transition for a refusal that tells how to correct the request; null if the refusal stands. */
-  readonly interpretRefusal?: (task: Task, refusal: Refusal, sent: Json) => Promise<Transition | null>
+  /**
+   * The transition for a refusal that tells how to correct the request; null if the refusal stands.
+   */
+  readonly interpretRefusal?: (
+    task: Task,
+    refusal: Refusal,
+    sent: Json,
+  ) => Promise<Transition | null>
   /** What an accepted request shows about the service. */
   readonly toObservedBehaviours?: (sent: Json) => Transition['observedBehaviours']
-  /** What `shown`, an answer or the target, shows instead of what was accepted, for a person; null if nothing does. */
+  /**
+   * What `shown`, an answer or the target, shows instead of what was accepted, for a person; null
+   * if nothing does.
+   */
   readonly findContradiction?: (task: Task, shown: Json) => string | null
   /** The id of the message that it created; null if unknown. Throws ApiError. */
   readonly findMessageId?: (task: Task, response: ApiResponse) => Promise<string | null>
@@ -75,8 +88,9 @@ export type WritebackDeps = {
   readonly projectId: ProjectId
   readonly get: ApiGet
   /**
-   * Sends one HTTP request and never repeats it. `markSending` is called when the rate limit allows the request, before
-   * any byte is sent; the request is sent only if it returns true. Throws ApiError.
+   * Sends one HTTP request and never repeats it. `markSending` is called when the rate limit allows
+   * the request, before any byte is sent; the request is sent only if it returns true. Throws
+   * ApiError.
    */
   readonly send: (request: ApiRequest, markSending: () => Promise<boolean>) => Promise<ApiResponse>
   /** Whether the service answers for the project now, so that what failed is not an outage. */
@@ -85,7 +99,9 @@ export type WritebackDeps = {
   readonly mirror: Pick<Mirror, 'commit' | 'readRawById'>
   /** Delay before a reply without a response is verified. */
   readonly verifyAfterMs: Ms
-  /** Whether a reply that two verifications did not find is sent again; otherwise a person decides. */
+  /**
+   * Whether a reply that two verifications did not find is sent again; otherwise a person decides.
+   */
   readonly resendReplies: boolean
   readonly now: () => EpochMs
   /** From 0 to below 1. */
@@ -109,8 +125,14 @@ export function readTarget({ deps, writeback }: Task): Promise<ApiResponse> {
   return deps.get(targetPath(deps, writeback), {}, 'write')
 }
 
-/** The record that an answer to a write shows: the whole answer, or a part of it that is named after the target. */
-export function findShown({ writeback }: Task, answer: Json): Readonly<Record<string, Json>> | null {
+/**
+ * The record that an answer to a write shows: the whole answer, or a part of it that is named after
+ * the target.
+ */
+export function findShown(
+  { writeback }: Task,
+  answer: Json,
+): Readonly<Record<string, Json>> | null {
   const fields = asJsonObject(answer)
   return asJsonObject(fields?.[operationTypes[writeback.operation].target]) ?? fields
 }
@@ -126,7 +148,10 @@ export function readTrace(conversation: Pick<ApiResponse, 'data'>) {
   }
 }
 
-/** Makes a write-back visible in the mirror before the next sync, and returns the target. Throws ApiError. */
+/**
+ * Makes a write-back visible in the mirror before the next sync, and returns the target. Throws
+ * ApiError.
+ */
 export async function refreshTarget(task: Task): Promise<Json> {
   const { deps, writeback } = task
   const { name: stream, parseRows } = targetLists[operationTypes[writeback.operation].target]

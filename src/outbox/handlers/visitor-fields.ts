@@ -1,4 +1,7 @@
-/** Corrects texts of a visitor. Leaves the operation's other fields unchanged, and gives way to someone else's newer edit. */
+/**
+ * Corrects texts of a visitor. Leaves the operation's other fields unchanged, and gives way to
+ * someone else's newer edit.
+ */
 import { asJsonObject, type Json } from '../../values/json.ts'
 import { fieldNames, shownName, toFieldValues, toShownFields } from '../core/field-kinds.ts'
 import { type Operation, operationTypes } from '../core/operations.ts'
@@ -28,19 +31,26 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
       body[shownName(field)] = value
     }
     const before = writeback.evidence.before && toFieldValues('visitor', writeback.evidence.before)
-    const facts = { targetSnapshot: writeback.targetSnapshot, before, ...(await deps.outbox.findOwnEdits(writeback)) }
+    const facts = {
+      targetSnapshot: writeback.targetSnapshot,
+      before,
+      ...(await deps.outbox.findOwnEdits(writeback)),
+    }
     const edit = findForeignEdit(wanted, live, facts)
     if (edit !== null) return { canSend: false, event: 'conflicted', why: edit }
     return { canSend: true, body, before: shown }
   },
   verify: async (task) => {
     const { before, statedResult } = task.writeback.evidence
-    const [live, was] = [await readShown(task), before].map((shown) => toFieldValues('visitor', shown))
+    const [live, was] = [await readShown(task), before].map((shown) =>
+      toFieldValues('visitor', shown),
+    )
     const wanted = effectOf(request)
     const wantedFields = fieldNames.filter((field) => wanted[field] !== undefined)
     const isDone = wantedFields.every((field) => isSameValue(live?.[field], wanted[field]))
     const wasSame = wantedFields.every((field) => isSameValue(was?.[field], wanted[field]))
-    // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
+    // If it was already so before the send, the state proves nothing unless the service responded.
+    // Sending again is harmless.
     if (!isDone || (wasSame && statedResult === undefined)) return { kind: 'absent' }
     return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
   },
@@ -49,11 +59,16 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
     const was = toFieldValues('visitor', task.writeback.evidence.before)
     const wanted = effectOf(request)
     const others = fieldNames.filter(
-      (field) => wanted[field] !== undefined && live[field] !== undefined && !isSameValue(live[field], wanted[field]),
+      (field) =>
+        wanted[field] !== undefined &&
+        live[field] !== undefined &&
+        !isSameValue(live[field], wanted[field]),
     )
     if (others.length === 0) return null
     const isUnchanged = others.every((field) => live[field] === was[field])
-    return isUnchanged ? `still shows the former ${others.join(' and ')}` : `shows another ${others.join(' and ')}`
+    return isUnchanged
+      ? `still shows the former ${others.join(' and ')}`
+      : `shows another ${others.join(' and ')}`
   },
 })
 

@@ -35,14 +35,20 @@ type ReviewDeps = { readonly reader: Outbox; readonly now: EpochMs }
 
 const rowsPerChunk = 500
 
-/** A draft may be sent behind rows that follow it: what is queued finds the lane without the drafts before it. */
+/**
+ * A draft may be sent behind rows that follow it: what is queued finds the lane without the drafts
+ * before it.
+ */
 type LaneStates = { readonly all: LaneState; readonly withoutDrafts: LaneState }
 /** `ahead`: what was queued before, in queue order, as far as it is not in the states yet. */
 type Lane = { readonly states: LaneStates; readonly ahead: readonly RowAhead[] }
 
 const firstLane: Lane = { states: { all: emptyLane, withoutDrafts: emptyLane }, ahead: [] }
 
-/** Yields what each row would do. A lane is kept from its first row to its last: memory is for those whose rows lie apart. */
+/**
+ * Yields what each row would do. A lane is kept from its first row to its last: memory is for those
+ * whose rows lie apart.
+ */
 async function* reviewRows(
   source: ReviewSource,
   { reader, now }: ReviewDeps,
@@ -55,7 +61,9 @@ async function* reviewRows(
   }
   const lanes = new Map<string, Lane>()
   for await (const chunk of inChunks(source.rows(), rowsPerChunk)) {
-    const newLanes = [...new Set(chunk.map(({ row }) => laneOf(row)))].filter((lane) => !lanes.has(lane))
+    const newLanes = [...new Set(chunk.map(({ row }) => laneOf(row)))].filter(
+      (lane) => !lanes.has(lane),
+    )
     const ahead = Map.groupBy(await reader.readAhead(newLanes, source.batch), ({ lane }) => lane)
     for (const lane of newLanes) lanes.set(lane, { ...firstLane, ahead: ahead.get(lane) ?? [] })
     const facts = await readFacts(reader, chunk, isNewSender)
@@ -98,7 +106,10 @@ function applyRowsBefore(lane: Lane, seq: number | null): Lane {
 
 function applyToBoth({ all, withoutDrafts }: LaneStates, ahead: RowAhead): LaneStates {
   const after = applyAhead(all, ahead)
-  return { all: after, withoutDrafts: all === withoutDrafts ? after : applyAhead(withoutDrafts, ahead) }
+  return {
+    all: after,
+    withoutDrafts: all === withoutDrafts ? after : applyAhead(withoutDrafts, ahead),
+  }
 }
 
 function reviewInLane(
@@ -154,7 +165,12 @@ function slotOf(lane: string): number {
 export type OnReviews = (reviews: readonly WritebackReview[]) => Promise<void>
 
 /** The rows of a batch that have not left. `drafts`: names those that were reviewed. */
-export async function reviewBatch(reader: Outbox, batch: string, now: EpochMs, onReviews: OnReviews | null) {
+export async function reviewBatch(
+  reader: Outbox,
+  batch: string,
+  now: EpochMs,
+  onReviews: OnReviews | null,
+) {
   const review = await reviewSource(batchSource(reader, batch), { reader, now }, onReviews)
   return { review, drafts: await reader.digestOf({ batch, statuses: approvable }) }
 }
@@ -197,6 +213,14 @@ function toRow(queued: QueuedRow, place: number): RowToReview {
   const position = queued.sourceRow ?? place
   const { id, operation, target, rawRequest, createdAt, targetSnapshot } = queued.writeback
   const request = parseRequest(rawRequest)
-  const row = { position, place, id, operation, target, request, queued: { at: createdAt, targetSnapshot } }
+  const row = {
+    position,
+    place,
+    id,
+    operation,
+    target,
+    request,
+    queued: { at: createdAt, targetSnapshot },
+  }
   return { queued, row }
 }

@@ -1,7 +1,7 @@
 /**
- * The circuit breaker: stops replies and notes after a series of bad outcomes, and operations for which the key lacks the
- * scope. Its state is derived from the outbox, so every process sees the same, and correcting the rows closes it; refused
- * scopes are counted in each process.
+ * The circuit breaker: stops replies and notes after a series of bad outcomes, and operations for
+ * which the key lacks the scope. Its state is derived from the outbox, so every process sees the
+ * same, and correcting the rows closes it; refused scopes are counted in each process.
  */
 import { type ApiFailure, describeFailure } from '../../service/core/api-failure.ts'
 import { isMissingScope } from '../../service/core/whose-refusal.ts'
@@ -11,7 +11,10 @@ import { toCommonReason } from '../core/group-reasons.ts'
 import { type Operation, operationsWhere, operationTypes } from '../core/operations.ts'
 import type { ClaimableWriteback, ClaimFilter, SendOutcome } from '../core/outbox-entry.ts'
 
-/** This many uncertain outcomes in a row stop everything; this many refusals in a row stop their import. */
+/**
+ * This many uncertain outcomes in a row stop everything; this many refusals in a row stop their
+ * import.
+ */
 const tripThresholds = { uncertain: 5, refused: 10 } as const
 
 /** After this time, sending is tried again. */
@@ -32,22 +35,33 @@ export const closedCircuits: CircuitState = { all: null, batches: new Map() }
 /** `outcomes`: newest first. */
 export function evaluateCircuits(outcomes: readonly SendOutcome[], now: EpochMs): CircuitState {
   const serviceOutcomes = outcomes.filter(({ isOwnFault }) => !isOwnFault)
-  const ofBatch = [...Map.groupBy(serviceOutcomes, ({ batchId }) => batchId)].flatMap(([batch, own]) => {
-    const streak = findStreak(own, 'failed', tripThresholds.refused, now)
-    return streak === null ? [] : [[batch, streak] as const]
-  })
+  const ofBatch = [...Map.groupBy(serviceOutcomes, ({ batchId }) => batchId)].flatMap(
+    ([batch, own]) => {
+      const streak = findStreak(own, 'failed', tripThresholds.refused, now)
+      return streak === null ? [] : [[batch, streak] as const]
+    },
+  )
   return {
     all: findStreak(serviceOutcomes, 'uncertain', tripThresholds.uncertain, now),
     batches: new Map(ofBatch),
   }
 }
 
-/** Whether so many write-backs could have opened it: what is counted anyway says for most projects that it is closed. */
-export function mayBeOpen({ uncertain = 0, failed = 0 }: Readonly<Record<string, number>>): boolean {
+/**
+ * Whether so many write-backs could have opened it: what is counted anyway says for most projects
+ * that it is closed.
+ */
+export function mayBeOpen({
+  uncertain = 0,
+  failed = 0,
+}: Readonly<Record<string, number>>): boolean {
   return uncertain >= tripThresholds.uncertain || failed >= tripThresholds.refused
 }
 
-/** What may be claimed. `unscoped`: operations for which the key lacks the scope. `lanes`: that are left for later. */
+/**
+ * What may be claimed. `unscoped`: operations for which the key lacks the scope. `lanes`: that are
+ * left for later.
+ */
 export function toClaimFilter(
   { all, batches }: CircuitState,
   unscoped: readonly Operation[],
@@ -69,11 +83,13 @@ export function isBlocked(
 }
 
 /**
- * The operations that a failure rules out; empty if it does not concern a scope. Operations on the same kind of target
- * need the same scopes: one for writing and one for the read before it.
+ * The operations that a failure rules out; empty if it does not concern a scope. Operations on the
+ * same kind of target need the same scopes: one for writing and one for the read before it.
  */
 function operationsWithoutScope(operation: Operation, failure: ApiFailure): readonly Operation[] {
-  return isMissingScope(failure) ? operationsWhere(({ target }) => target === operationTypes[operation].target) : []
+  return isMissingScope(failure)
+    ? operationsWhere(({ target }) => target === operationTypes[operation].target)
+    : []
 }
 
 /** As many as may be refused for reasons of their own at the head of a queue. */
@@ -104,7 +120,8 @@ export function createScopeRefusals() {
       return true
     },
     /** None was accepted since, so it may be the key. */
-    hasRefused: (lane: string): boolean => [...byKind.values()].some(({ lanes }) => lanes.has(lane)),
+    hasRefused: (lane: string): boolean =>
+      [...byKind.values()].some(({ lanes }) => lanes.has(lane)),
     /** A write-back of this operation was accepted. */
     accept: (operation: Operation): void => void byKind.delete(kindOf(operation)),
     /** The operations to hold back. `targets`: after so many refusals. */
@@ -126,7 +143,12 @@ function findStreak(
 ): OpenCircuit | null {
   const last = outcomes.slice(0, length)
   const newest = last[0]
-  if (newest === undefined || last.length < length || last.some((outcome) => outcome.status !== status)) return null
+  if (
+    newest === undefined ||
+    last.length < length ||
+    last.some((outcome) => outcome.status !== status)
+  )
+    return null
   const newestAt = (parseTime(newest.at) ?? 0) * 1000
   // Absolute difference, as a clock may have been set back since.
   if (Math.abs(now - newestAt) > coolDownMs) return null
@@ -156,9 +178,12 @@ export function missingScopeNotices(denied: ReadonlyMap<Operation, ApiFailure>):
 
 /** Lanes that failed again and again while the service answered for the project. */
 export function failingLaneNotices(failing: ReadonlyMap<string, ApiFailure>): string[] {
-  const byReason = Map.groupBy(failing.values(), (failure) => toCommonReason(describeFailure(failure)))
+  const byReason = Map.groupBy(failing.values(), (failure) =>
+    toCommonReason(describeFailure(failure)),
+  )
   return [...byReason].map(([why, { length }]) => {
-    const targets = length === 1 ? '1 conversation or visitor is' : `${length} conversations or visitors are`
+    const targets =
+      length === 1 ? '1 conversation or visitor is' : `${length} conversations or visitors are`
     return `${targets} left for the next push, as the service failed for them only: ${why}`
   })
 }
@@ -167,5 +192,7 @@ export function failingLaneNotices(failing: ReadonlyMap<string, ApiFailure>): st
 export function withoutProjectNotices(count: number): string[] {
   if (count === 0) return []
   const [rows, are] = count === 1 ? ['1 row has', 'is'] : [`${count} rows have`, 'are']
-  return [`${rows} no project and ${are} not sent until project_id is set in writebacks and writeback_events`]
+  return [
+    `${rows} no project and ${are} not sent until project_id is set in writebacks and writeback_events`,
+  ]
 }

@@ -1,9 +1,14 @@
 /**
- * Works on one lane (all write-backs to one conversation or visitor): sends or verifies them in order, as long as one can
- * be claimed. The intent is durable before a byte is sent; the outcome is derived only from evidence: nothing was sent, a
- * response, or neither.
+ * Works on one lane (all write-backs to one conversation or visitor): sends or verifies them in
+ * order, as long as one can be claimed. The intent is durable before a byte is sent; the outcome is
+ * derived only from evidence: nothing was sent, a response, or neither.
  */
-import { ApiError, type ApiFailure, describeFailure, isRowRefused } from '../../service/core/api-failure.ts'
+import {
+  ApiError,
+  type ApiFailure,
+  describeFailure,
+  isRowRefused,
+} from '../../service/core/api-failure.ts'
 import { endClaim } from '../active-claims.ts'
 import type { SettledWriteback } from '../core/group-reasons.ts'
 import { operationTypes } from '../core/operations.ts'
@@ -40,8 +45,8 @@ type LaneCallbacks = {
 }
 
 /**
- * Returns the service failure that stopped the lane; null if nothing more can be done now. Throws ApiError if the key is
- * denied.
+ * Returns the service failure that stopped the lane; null if nothing more can be done now. Throws
+ * ApiError if the key is denied.
  */
 export async function sendLane(
   deps: WritebackDeps,
@@ -69,19 +74,26 @@ export async function sendLane(
   return null
 }
 
-/** Throws ApiError if the key is denied or the server is not this API; the write-back is then queued as before. */
+/**
+ * Throws ApiError if the key is denied or the server is not this API; the write-back is then queued
+ * as before.
+ */
 export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promise<SendTaskResult> {
   const result = parseRequest(writeback.rawRequest)
   if (!result.ok) {
     // A row that was changed by SQL after the send cannot be verified.
     const event = writeback.status === 'sending' ? 'unverifiable' : 'invalid'
-    return settleTask({ deps, writeback }, { event, why: result.mistakes.map(mistakeText).join('; ') })
+    return settleTask(
+      { deps, writeback },
+      { event, why: result.mistakes.map(mistakeText).join('; ') },
+    )
   }
   const task: SendTask = { deps, writeback, handler: createHandler(result.request) }
   const isExpired = hasExpired(writeback.expiresAt, deps.now())
   const expired = { event: 'expired', why: `expired at ${writeback.expiresAt}` } as const
   try {
-    if (writeback.status !== 'sending') return isExpired ? await settleTask(task, expired) : await checkAndSend(task)
+    if (writeback.status !== 'sending')
+      return isExpired ? await settleTask(task, expired) : await checkAndSend(task)
     // Recorded before verification, so that it is not sent again whatever verification finds.
     return isExpired && writeback.revokedAs === null
       ? await settleTask(task, expired)
@@ -96,7 +108,8 @@ async function checkAndSend(task: SendTask): Promise<SendTaskResult> {
   const { writeback, handler } = task
   const { isIdempotent } = operationTypes[writeback.operation]
   for (;;) {
-    // Verified before each attempt: an earlier send may have arrived late, also during a long wait for the rate limit.
+    // Verified before each attempt: an earlier send may have arrived late, also during a long wait
+    // for the rate limit.
     const verified = !isIdempotent && isInDoubt(writeback) ? await verify(task, () => null) : null
     if (verified !== null) return verified
     const precondition = await handler.checkPrecondition(task).catch(toMissingTarget)
@@ -112,7 +125,9 @@ async function settleUnsent(
   precondition: Exclude<PreconditionResult, { canSend: true }>,
 ): Promise<SendTaskResult> {
   const isKnownUndone = !mayHaveBeenDone(task.writeback)
-  const why = isKnownUndone ? precondition.why : `${precondition.why}; it was sent before, and may have been done then`
+  const why = isKnownUndone
+    ? precondition.why
+    : `${precondition.why}; it was sent before, and may have been done then`
   const status = await task.deps.outbox.settle(task.writeback, { ...precondition, why })
   if (status === 'conflict') await refreshMirror(task, null)
   return toTaskResult(status, why)
@@ -125,10 +140,13 @@ function toMissingTarget(error: unknown): PreconditionResult {
 }
 
 /**
- * A read failed or the rate limit gave no slot: it is tried later, and says why. A denied key, or an address without this API,
- * leaves it unchanged.
+ * A read failed or the rate limit gave no slot: it is tried later, and says why. A denied key, or
+ * an address without this API, leaves it unchanged.
  */
-async function releaseForRetry({ deps, writeback }: SendTask, error: ApiError): Promise<SendTaskResult> {
+async function releaseForRetry(
+  { deps, writeback }: SendTask,
+  error: ApiError,
+): Promise<SendTaskResult> {
   const { failure } = error
   if (failure.kind === 'aborted' || isOfService(failure)) {
     await deps.outbox.release(writeback, { dueAt: null })
@@ -137,16 +155,25 @@ async function releaseForRetry({ deps, writeback }: SendTask, error: ApiError): 
   }
   const failedAttempts = (writeback.evidence.failedAttempts ?? 0) + 1
   const dueAt = deps.now() + backOffMs(failedAttempts, deps.random())
-  const doing = writeback.status === 'sending' ? 'it could not be verified yet' : 'it could not be sent yet'
+  const doing =
+    writeback.status === 'sending' ? 'it could not be verified yet' : 'it could not be sent yet'
   // Without the id of the request, so that a repeated failure is no new event.
-  await deps.outbox.release(writeback, { dueAt, evidence: { failedAttempts }, why: `${doing}: ${failure.why}` })
+  await deps.outbox.release(writeback, {
+    dueAt,
+    evidence: { failedAttempts },
+    why: `${doing}: ${failure.why}`,
+  })
   return { kind: 'deferred', failure }
 }
 
 /**
- * Looks for what was sent. `whenAbsent`: what follows if it did not arrive. Throws ApiError if the service cannot be read now.
+ * Looks for what was sent. `whenAbsent`: what follows if it did not arrive. Throws ApiError if the
+ * service cannot be read now.
  */
-async function verify<T>(task: SendTask, whenAbsent: () => T): Promise<SendTaskResult | Awaited<T>> {
+async function verify<T>(
+  task: SendTask,
+  whenAbsent: () => T,
+): Promise<SendTaskResult | Awaited<T>> {
   const verification = await task.handler.verify(task).catch((error: unknown): Verification => {
     // The target no longer exists, so nothing can be verified.
     if (!(error instanceof ApiError) || !isRowRefused(error.failure)) throw error
@@ -155,13 +182,25 @@ async function verify<T>(task: SendTask, whenAbsent: () => T): Promise<SendTaskR
   if (verification.kind === 'absent') return await whenAbsent()
   if (verification.kind === 'unverifiable') {
     const { why, candidates } = verification
-    return settleTask(task, { event: 'unverifiable', why, ...(candidates && { evidence: { candidates } }) })
+    return settleTask(task, {
+      event: 'unverifiable',
+      why,
+      ...(candidates && { evidence: { candidates } }),
+    })
   }
   const { how, messageId } = verification
   const { status: answered } = task.writeback.evidence
-  const response = answered === undefined ? 'no response came' : `the response proved nothing (${answered})`
-  const transition = { event: 'found', why: `${response}, but ${how}`, evidence: { found: how } } as const
-  const status = await task.deps.outbox.settle(task.writeback, { ...transition, ...(messageId && { messageId }) })
+  const response =
+    answered === undefined ? 'no response came' : `the response proved nothing (${answered})`
+  const transition = {
+    event: 'found',
+    why: `${response}, but ${how}`,
+    evidence: { found: how },
+  } as const
+  const status = await task.deps.outbox.settle(task.writeback, {
+    ...transition,
+    ...(messageId && { messageId }),
+  })
   if (status !== null) await refreshMirror(task, null)
   return toTaskResult(status, transition.why)
 }
@@ -175,7 +214,8 @@ async function settleAbsent(task: SendTask): Promise<SendTaskResult> {
     return settleTask(task, { event: 'not_found_yet', why, evidence: { verifications }, dueAt })
   }
   const { statedResult } = writeback.evidence
-  if (statedResult?.says === 'refused') return settleTask(task, { event: 'refused', why: statedResult.why })
+  if (statedResult?.says === 'refused')
+    return settleTask(task, { event: 'refused', why: statedResult.why })
   const blocker = resendBlocker(task)
   if (blocker !== null) return settleTask(task, { event: 'unverifiable', why: blocker })
   const revoked = `it was ${writeback.revokedAs} meanwhile and will not be sent again`
@@ -192,7 +232,8 @@ function resendBlocker({ deps, writeback }: SendTask): string | null {
   if (writeback.evidence.statedResult?.says === 'accepted')
     return `it was not found, but the service accepted it: ${writeback.evidence.statedResult.why}`
   // A suspended process may resume and still send.
-  if (writeback.evidence.sender === 'silent') return 'it was not found, but the sending process may still be alive'
+  if (writeback.evidence.sender === 'silent')
+    return 'it was not found, but the sending process may still be alive'
   return deps.resendReplies || writeback.revokedAs !== null
     ? null
     : 'it was not found, and replies are not resent automatically (resend_replies)'

@@ -1,4 +1,7 @@
-/** Sends what is queued of a project, several lanes in parallel, until none can be sent; says how far it is, and reports. */
+/**
+ * Sends what is queued of a project, several lanes in parallel, until none can be sent; says how
+ * far it is, and reports.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, type ApiFailure, isBudgetUnavailable } from '../../service/core/api-failure.ts'
@@ -6,8 +9,17 @@ import type { SlotLimits } from '../../service/core/budget.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import { countOperations, estimateBatchMs, type OperationCounts, type Rest } from '../core/batches.ts'
-import { createOutcomeCounter, type OutcomeCounts, type ReasonGroup } from '../core/group-reasons.ts'
+import {
+  countOperations,
+  estimateBatchMs,
+  type OperationCounts,
+  type Rest,
+} from '../core/batches.ts'
+import {
+  createOutcomeCounter,
+  type OutcomeCounts,
+  type ReasonGroup,
+} from '../core/group-reasons.ts'
 import { operations } from '../core/operations.ts'
 import type { ClaimableWriteback } from '../core/outbox-entry.ts'
 import type { StatusCounts } from '../core/state.ts'
@@ -47,7 +59,10 @@ export type PushReport = {
   readonly outcome: 'done' | 'held' | 'interrupted'
   /** Stopped batches that have drafts. */
   readonly stopped: readonly { readonly batch: string; readonly drafts: number }[]
-  /** Why some remain queued: the circuit breaker, a missing scope, targets for which the service fails. Sentences for users. */
+  /**
+   * Why some remain queued: the circuit breaker, a missing scope, targets for which the service
+   * fails. Sentences for users.
+   */
   readonly notices: readonly string[]
   /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly blockedLanes: number
@@ -61,7 +76,9 @@ const maxStopped = 20
 export async function push(
   deps: WritebackDeps,
   { despiteFailures, limits, hint, onProgress }: PushOptions,
-): Promise<{ readonly fatalFailure: ApiFailure } | Omit<PushReport, 'project' | 'tookMs' | 'requests'>> {
+): Promise<
+  { readonly fatalFailure: ApiFailure } | Omit<PushReport, 'project' | 'tookMs' | 'requests'>
+> {
   const { outbox, signal } = deps
   const total = countOperations(await outbox.countByOperation({ statuses: ['queued', 'sending'] }))
   const result = await sendQueued(deps, {
@@ -76,7 +93,9 @@ export async function push(
   const notices = [
     ...(stop === null
       ? []
-      : [`all sending was stopped by ${stop.by}; go on with \`${hint('writeback resume --all')}\``]),
+      : [
+          `all sending was stopped by ${stop.by}; go on with \`${hint('writeback resume --all')}\``,
+        ]),
     ...circuitNotices(circuits, hint),
     ...missingScopeNotices(denied),
     ...failingLaneNotices(failing),
@@ -148,8 +167,9 @@ const maxFailuresOfLane = 5
 const defaultPollMs: Ms = 250
 
 /**
- * Never throws ApiError; anything thrown is a bug. `fatalFailure` stopped it early: the service does not answer, or denies the
- * key. `denied`: operations for which the key lacks the scope. `failing`: lanes for which the service fails, and for no others.
+ * Never throws ApiError; anything thrown is a bug. `fatalFailure` stopped it early: the service
+ * does not answer, or denies the key. `denied`: operations for which the key lacks the scope.
+ * `failing`: lanes for which the service fails, and for no others.
  */
 export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions) {
   const { outbox, signal, now } = deps
@@ -217,7 +237,10 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
       if (running.size === 0 && !(await outbox.hasPending(claimFilter()))) break
       rest = running.size === 0 ? await outbox.findRest(now(), claimFilter()) : null
       if (rest !== null) reportProgress()
-      await Promise.race([...running.values(), sleep(pollMs, undefined, { signal }).catch(() => {})])
+      await Promise.race([
+        ...running.values(),
+        sleep(pollMs, undefined, { signal }).catch(() => {}),
+      ])
     }
   } catch (error) {
     bugs.push(error)

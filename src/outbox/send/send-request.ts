@@ -1,6 +1,14 @@
-/** Sends the request of a write-back, which is recorded in the outbox just before, and settles it by the result. */
+/**
+ * Sends the request of a write-back, which is recorded in the outbox just before, and settles it by
+ * the result.
+ */
 
-import { ApiError, type ApiFailure, describeFailure, isRowRefused } from '../../service/core/api-failure.ts'
+import {
+  ApiError,
+  type ApiFailure,
+  describeFailure,
+  isRowRefused,
+} from '../../service/core/api-failure.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { isMissingScope } from '../../service/core/whose-refusal.ts'
 import type { Json } from '../../values/json.ts'
@@ -19,13 +27,17 @@ import {
 } from '../handlers/operation-handler.ts'
 
 /**
- * Call it right after the precondition check. `stale`: nothing was sent, because the request waited so long that the
- * check is outdated. Throws ApiError if the rate limit gave no slot, or if the key is denied or this API is not
- * served; the write-back is then queued again.
+ * Call it right after the precondition check. `stale`: nothing was sent, because the request waited
+ * so long that the check is outdated. Throws ApiError if the rate limit gave no slot, or if the key
+ * is denied or this API is not served; the write-back is then queued again.
  */
-export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<SendTaskResult | 'stale'> {
+export async function sendRequest(
+  task: SendTask,
+  ready: ReadyToSend,
+): Promise<SendTaskResult | 'stale'> {
   const { deps, writeback, handler } = task
-  // Measured after the check: with a slow service, a check that takes longer than the limit would block every send.
+  // Measured after the check: with a slow service, a check that takes longer than the limit would
+  // block every send.
   const checkedAt = deps.now()
   let decision = null as 'recorded' | 'stale' | 'superseded' | null
   const markSending = async () => {
@@ -45,20 +57,33 @@ export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<S
   if ('data' in sent) return settleAccepted(task, ready, sent)
   if (decision === 'recorded') return settleFailure(task, ready, sent)
   const waitedMs = deps.now() - checkedAt
-  deps.log.debug({ event: 'writeback.not_sent', id: writeback.id, why: decision, waited_ms: waitedMs })
+  deps.log.debug({
+    event: 'writeback.not_sent',
+    id: writeback.id,
+    why: decision,
+    waited_ms: waitedMs,
+  })
   if (decision === 'stale') return 'stale'
-  // It has expired, a person made another decision, another write-back was put in front of it, or the claim was lost.
+  // It has expired, a person made another decision, another write-back was put in front of it, or
+  // the claim was lost.
   await deps.outbox.release(writeback, { dueAt: null })
   return { kind: 'claim_lost' }
 }
 
-/** An earlier send may have arrived meanwhile: then `before` shows its effect, and a revert has to go further back. */
+/**
+ * An earlier send may have arrived meanwhile: then `before` shows its effect, and a revert has to
+ * go further back.
+ */
 function toEvidence(writeback: Writeback, { before }: ReadyToSend): Evidence {
   if (!isInDoubt(writeback) || !operationTypes[writeback.operation].isIdempotent) return { before }
   return { before, firstBefore: writeback.evidence.firstBefore ?? writeback.evidence.before }
 }
 
-async function settleFailure(task: SendTask, ready: ReadyToSend, failure: ApiFailure): Promise<SendTaskResult> {
+async function settleFailure(
+  task: SendTask,
+  ready: ReadyToSend,
+  failure: ApiFailure,
+): Promise<SendTaskResult> {
   const { deps, writeback, handler } = task
   const transition = await toTransition(task, ready, failure)
   const status = await deps.outbox.settleSent(writeback, transition)
@@ -67,43 +92,67 @@ async function settleFailure(task: SendTask, ready: ReadyToSend, failure: ApiFai
   // An operation that cannot be verified need not wait.
   if (status === 'sending' && handler.verifyDelayFactor === 0) {
     const { why } = transition
-    return toTaskResult(await deps.outbox.settleSent(writeback, { event: 'unverifiable', why }), why)
+    return toTaskResult(
+      await deps.outbox.settleSent(writeback, { event: 'unverifiable', why }),
+      why,
+    )
   }
-  const isServiceFailure = failure.kind === 'throttled' || (failure.kind === 'transient' && !failure.mayHaveBeenSent)
+  const isServiceFailure =
+    failure.kind === 'throttled' || (failure.kind === 'transient' && !failure.mayHaveBeenSent)
   return toTaskResult(status, transition.why, isServiceFailure ? failure : null)
 }
 
 /** The key is denied, or this API is not served there: no other row fares better. */
 export function isOfService(failure: ApiFailure): boolean {
   return (
-    (failure.kind === 'denied' && !isMissingScope(failure)) || (failure.kind === 'refused' && !isRowRefused(failure))
+    (failure.kind === 'denied' && !isMissingScope(failure)) ||
+    (failure.kind === 'refused' && !isRowRefused(failure))
   )
 }
 
 /** It was not done, and is tried again later. */
-function postpone({ deps, writeback }: SendTask, why: string, requestId: string | null): Transition {
+function postpone(
+  { deps, writeback }: SendTask,
+  why: string,
+  requestId: string | null,
+): Transition {
   const failedAttempts = (writeback.evidence.failedAttempts ?? 0) + 1
   const dueAt = deps.now() + backOffMs(failedAttempts, deps.random())
-  return { event: 'not_sent', why, evidence: { failedAttempts }, dueAt, ...(requestId && { requestId }) }
+  return {
+    event: 'not_sent',
+    why,
+    evidence: { failedAttempts },
+    dueAt,
+    ...(requestId && { requestId }),
+  }
 }
 
-async function toTransition(task: SendTask, { body, before }: ReadyToSend, failure: ApiFailure): Promise<Transition> {
+async function toTransition(
+  task: SendTask,
+  { body, before }: ReadyToSend,
+  failure: ApiFailure,
+): Promise<Transition> {
   const { deps, writeback, handler } = task
   const now = deps.now()
   switch (failure.kind) {
     case 'aborted':
       return { event: 'not_sent', why: 'stopped before it was sent' }
     case 'throttled': {
-      // A gateway's 429 may follow a write that was done. A reply is looked for before its next send; nothing shows a note.
-      const canBeRepeated = operationTypes[writeback.operation].isIdempotent || before.ids !== undefined
+      // A gateway's 429 may follow a write that was done. A reply is looked for before its next
+      // send; nothing shows a note.
+      const canBeRepeated =
+        operationTypes[writeback.operation].isIdempotent || before.ids !== undefined
       const { why, requestId } = failure
-      if (failure.isDocumented || canBeRepeated) return { event: 'not_sent', why, requestId, evidence: { status: 429 } }
+      if (failure.isDocumented || canBeRepeated)
+        return { event: 'not_sent', why, requestId, evidence: { status: 429 } }
       const evidence = { sender: 'ended', status: 429 } as const
       return { event: 'no_response', why, requestId, evidence, dueAt: now + verifyDelayMs(task) }
     }
     case 'denied': {
       const { why, requestId } = failure
-      return isMissingScope(failure) ? postpone(task, why, requestId) : { event: 'not_sent', why, requestId }
+      return isMissingScope(failure)
+        ? postpone(task, why, requestId)
+        : { event: 'not_sent', why, requestId }
     }
     case 'refused': {
       const { why, requestId, status } = failure
@@ -127,8 +176,9 @@ async function toTransition(task: SendTask, { body, before }: ReadyToSend, failu
 }
 
 /**
- * It has succeeded, as the service says so. What its answer or the next read shows instead is said on the row: someone may
- * have changed it since, so it did not fail. A failure to refresh the mirror does not change the outcome.
+ * It has succeeded, as the service says so. What its answer or the next read shows instead is said
+ * on the row: someone may have changed it since, so it did not fail. A failure to refresh the
+ * mirror does not change the outcome.
  */
 async function settleAccepted(
   task: SendTask,
@@ -138,7 +188,8 @@ async function settleAccepted(
   const { deps, writeback, handler } = task
   const { status, requestId, data } = response
   const sent = { ...task, writeback: { ...writeback, evidence: { ...writeback.evidence, before } } }
-  const describe = (shown: string | null) => `the service answered ${status}${shown === null ? '' : `, but ${shown}`}`
+  const describe = (shown: string | null) =>
+    `the service answered ${status}${shown === null ? '' : `, but ${shown}`}`
   const inAnswer = handler.findContradiction?.(sent, data) ?? null
   const settledStatus = await deps.outbox.settleSent(writeback, {
     event: 'accepted',
@@ -158,7 +209,10 @@ async function settleAccepted(
 
 export type SendTask = Task & { readonly handler: OperationHandler }
 
-/** `deferred`: continued later. `claim_lost`: another process works on it, or it was settled otherwise. */
+/**
+ * `deferred`: continued later. `claim_lost`: another process works on it, or it was settled
+ * otherwise.
+ */
 export type SendTaskResult =
   /** `why`: for a person. `isContradicted`: it succeeded, and the service shows something else. */
   | {
@@ -179,28 +233,38 @@ export function toTaskResult(
 ): SendTaskResult {
   if (status === null) return { kind: 'claim_lost' }
   const isDeferred = status === 'queued' || status === 'sending'
-  return isDeferred ? { kind: 'deferred', failure } : { kind: 'settled', status, why, isContradicted: false }
+  return isDeferred
+    ? { kind: 'deferred', failure }
+    : { kind: 'settled', status, why, isContradicted: false }
 }
 
-export async function settleTask({ deps, writeback }: Task, transition: Transition): Promise<SendTaskResult> {
+export async function settleTask(
+  { deps, writeback }: Task,
+  transition: Transition,
+): Promise<SendTaskResult> {
   return toTaskResult(await deps.outbox.settle(writeback, transition), transition.why)
 }
 
 /**
- * Shows the effect of a write-back, or the reason for a conflict, in the mirror before the next sync. A failed read is
- * only logged, as it does not change the outcome. `response`: that of an accepted write-back, else null. Returns the target;
- * null if it was not read.
+ * Shows the effect of a write-back, or the reason for a conflict, in the mirror before the next
+ * sync. A failed read is only logged, as it does not change the outcome. `response`: that of an
+ * accepted write-back, else null. Returns the target; null if it was not read.
  */
 export async function refreshMirror(task: SendTask, response: ApiResponse | null): Promise<Json> {
   const { deps, writeback, handler } = task
   try {
-    const messageId = response === null ? null : ((await handler.findMessageId?.(task, response)) ?? null)
+    const messageId =
+      response === null ? null : ((await handler.findMessageId?.(task, response)) ?? null)
     if (messageId !== null) await deps.outbox.recordMessageId(writeback, messageId)
     // What cannot be read, the mirror does not have.
     return handler.verifyDelayFactor > 0 ? await refreshTarget(task) : null
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    deps.log.debug({ event: 'mirror_refresh.failed', id: writeback.id, why: describeFailure(error.failure) })
+    deps.log.debug({
+      event: 'mirror_refresh.failed',
+      id: writeback.id,
+      why: describeFailure(error.failure),
+    })
     return null
   }
 }
@@ -222,13 +286,16 @@ const preconditionValidMs: Ms = 20_000
 /** After this many sends without a readable response, a person decides. */
 export const maxSends = 5
 
-/** Back-off after the n-th failed attempt in a row, in whole milliseconds. `jitter`: from 0 to below 1. */
+/**
+ * Back-off after the n-th failed attempt in a row, in whole milliseconds. `jitter`: from 0 to below
+ * 1.
+ */
 export function backOffMs(failures: number, jitter: number): Ms {
   return Math.round(Math.min(60_000, 500 * 2 ** Math.min(failures, 10)) * (0.5 + jitter / 2))
 }
 
 /**
- * How many verifications must not find it before it is sent again. Applies to idempotent operations too, as a first send
- * that arrives late would overwrite later changes.
+ * How many verifications must not find it before it is sent again. Applies to idempotent operations
+ * too, as a first send that arrives late would overwrite later changes.
  */
 export const verificationsNeeded = 2

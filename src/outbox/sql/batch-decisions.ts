@@ -1,7 +1,8 @@
 /**
- * Decisions about a whole batch or about everything: cancelling, stopping, and going on. Each is one row, or one column of
- * the batch, and takes effect at once, as nothing that it covers can be claimed or sent. The rows follow a few thousand at
- * a time, in whichever process works on the queue.
+ * Decisions about a whole batch or about everything: cancelling, stopping, and going on. Each is
+ * one row, or one column of the batch, and takes effect at once, as nothing that it covers can be
+ * claimed or sent. The rows follow a few thousand at a time, in whichever process works on the
+ * queue.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { appendEvent } from '../../warehouse/audit-log.ts'
@@ -24,14 +25,20 @@ type CancellationScope = Pick<DecisionTerms, 'by' | 'audit'> & {
 const unsentSql = sql`status in ('draft','queued')`
 
 /**
- * In Postgres, recording a cancellation waits for sends that are being recorded, and blocks later ones until they can
- * see it. SQLite allows one write transaction at a time anyway.
+ * In Postgres, recording a cancellation waits for sends that are being recorded, and blocks later
+ * ones until they can see it. SQLite allows one write transaction at a time anyway.
  */
-export async function acquireCancellationLock({ db, kind, project }: ProjectDb, mode: 'shared' | 'exclusive') {
+export async function acquireCancellationLock(
+  { db, kind, project }: ProjectDb,
+  mode: 'shared' | 'exclusive',
+) {
   await acquireLock(db, kind, `deskmirror.cancel ${project}`, mode)
 }
 
-/** Returns how many rows it covers and the first thousand ids. `revokeSending` marks the rows in flight. */
+/**
+ * Returns how many rows it covers and the first thousand ids. `revokeSending` marks the rows in
+ * flight.
+ */
 export function recordCancellation(
   context: ProjectDb,
   { batch, orWithoutProject, by, audit }: CancellationScope,
@@ -41,12 +48,20 @@ export function recordCancellation(
     const { db, project, typed } = trx
     const now = toTimeValue(trx)
     await acquireCancellationLock(trx, 'exclusive')
-    const isAlreadyCancelled = (await findOpenDecisions(trx)).cancellation ? coveredByCancelSql : sql`false`
+    const isAlreadyCancelled = (await findOpenDecisions(trx)).cancellation
+      ? coveredByCancelSql
+      : sql`false`
     const covered = sql`project_id in (${sql.join(orWithoutProject ? [project, ''] : [project])}) and ${unsentSql}
       and not ${isAlreadyCancelled} and ${batch === null ? sql`true` : sql`batch_id = ${batch}`}`
-    const first = await sql<{ id: string }>`select id from writebacks where ${covered} limit 1000`.execute(db)
-    const all = await sql<{ count: number }>`select count(*) as count from writebacks where ${covered}`.execute(db)
-    const last = await sql<{ seq: number }>`select coalesce(max(seq), 0) as seq from writebacks`.execute(db)
+    const first = await sql<{
+      id: string
+    }>`select id from writebacks where ${covered} limit 1000`.execute(db)
+    const all = await sql<{
+      count: number
+    }>`select count(*) as count from writebacks where ${covered}`.execute(db)
+    const last = await sql<{
+      seq: number
+    }>`select coalesce(max(seq), 0) as seq from writebacks`.execute(db)
     const count = all.rows[0]?.count ?? 0
     if (count > 0)
       await sql`insert into writeback_cancellations
@@ -67,7 +82,10 @@ type Following = {
   readonly mark: (end: number | null) => RawBuilder<unknown>
 }
 
-/** Updates rows until all follow, or until `until` (by `performance.now`). True if all follow. Lost updates are done again. */
+/**
+ * Updates rows until all follow, or until `until` (by `performance.now`). True if all follow. Lost
+ * updates are done again.
+ */
 export async function followDecisions(context: ProjectDb, until: number): Promise<boolean> {
   const { db, kind } = context
   const followNext = async (trx: Db, findNext: typeof nextCancellation) => {
@@ -96,7 +114,10 @@ export async function followDecisions(context: ProjectDb, until: number): Promis
   return true
 }
 
-async function nextCancellation(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<Following | null> {
+async function nextCancellation(
+  trx: ProjectDb,
+  lock: RawBuilder<unknown>,
+): Promise<Following | null> {
   const { db, project, typed } = trx
   type Row = {
     id: string
@@ -117,7 +138,9 @@ async function nextCancellation(trx: ProjectDb, lock: RawBuilder<unknown>): Prom
   const why = `cancelled by ${by}`
   return {
     window: { batch, after: doneTo, upTo },
-    update: (end) => sql`update writebacks set status = 'cancelled', reason = ${why}, error = ${why},
+    update: (
+      end,
+    ) => sql`update writebacks set status = 'cancelled', reason = ${why}, error = ${why},
       fencing_token = fencing_token + 1, owner = null, lease_until = null, due_at = null, revoked_as = null,
       stopped_by = null, finished_at = ${typed('time', at)}, ${decidedSql(trx, by)}
       where seq > ${doneTo} and seq <= ${end} and status || '' in ('draft','queued')
@@ -128,7 +151,10 @@ async function nextCancellation(trx: ProjectDb, lock: RawBuilder<unknown>): Prom
   }
 }
 
-/** The new token keeps processes that have claimed a row from sending it. The grace of an approval goes on meanwhile. */
+/**
+ * The new token keeps processes that have claimed a row from sending it. The grace of an approval
+ * goes on meanwhile.
+ */
 async function nextStop(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<Following | null> {
   const { db, project, typed } = trx
   const { rows } = await sql<{ id: string; stoppedAt: string | null; doneTo: number; by: string }>`
@@ -142,7 +168,9 @@ async function nextStop(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<Foll
   const changes = isStop
     ? sql`status = 'draft', stopped_by = ${by}, due_at = null`
     : sql`status = 'queued', stopped_by = null, due_at = case when undo_until > ${trx.clock()} then undo_until end`
-  const isAffected = isStop ? sql`status || '' = 'queued'` : sql`status || '' = 'draft' and stopped_by is not null`
+  const isAffected = isStop
+    ? sql`status || '' = 'queued'`
+    : sql`status || '' = 'draft' and stopped_by is not null`
   return {
     window: { batch: id, after: doneTo, upTo: Number.MAX_SAFE_INTEGER },
     update: (end) => sql`update writebacks set ${changes}, reason = ${why},
@@ -161,10 +189,14 @@ const rowsPerWindow = 2000
 type QueueWindow = { readonly batch: string | null; readonly after: number; readonly upTo: number }
 
 /**
- * The last `seq` of the next window; null if no rows remain. Updates of a window must select by `seq` and hide the other
- * indexed columns from the planner (`status || ''`): an index on status would read all earlier rows for each window.
+ * The last `seq` of the next window; null if no rows remain. Updates of a window must select by
+ * `seq` and hide the other indexed columns from the planner (`status || ''`): an index on status
+ * would read all earlier rows for each window.
  */
-export async function findWindowEnd({ db, project }: ProjectDb, { batch, after, upTo }: QueueWindow) {
+export async function findWindowEnd(
+  { db, project }: ProjectDb,
+  { batch, after, upTo }: QueueWindow,
+) {
   const own = batch === null ? sql`true` : sql`project_id = ${project} and batch_id = ${batch}`
   const { rows } = await sql<{ end: number | null }>`
     select max(seq) as "end" from (select seq from writebacks where seq > ${after} and seq <= ${upTo} and ${own}
@@ -179,13 +211,18 @@ export function recordBatchDecision(
   batch: string,
   by: string,
   { audit, shown }: Pick<DecisionTerms, 'audit' | 'shown'>,
-): Promise<{ readonly moved: number; readonly inFlight: number } | { readonly moved: SelectionDigest } | null> {
+): Promise<
+  { readonly moved: number; readonly inFlight: number } | { readonly moved: SelectionDigest } | null
+> {
   return inDurableTransaction(context, async (trx) => {
     const { db, project, typed } = trx
-    // As for a cancellation: waits for sends that are being recorded, and blocks later ones until they can see it.
+    // As for a cancellation: waits for sends that are being recorded, and blocks later ones until
+    // they can see it.
     await acquireCancellationLock(trx, 'exclusive')
     const { ids: _, ...named } =
-      shown === undefined ? { ids: [], digest: '', count: 0 } : await lockSelection(trx, shown.filter)
+      shown === undefined
+        ? { ids: [], digest: '', count: 0 }
+        : await lockSelection(trx, shown.filter)
     if (shown !== undefined && named.digest !== shown.digest) return { moved: named }
     const { rows } = await sql<{ queued: number; stopped: number; sending: number }>`
       select count(case when status = 'queued' then 1 end) as queued, count(case when ${isStoppedSql} then 1 end) as stopped,
@@ -199,7 +236,9 @@ export function recordBatchDecision(
     const { numAffectedRows } = await sql`
       update writeback_batches set stopped_at = ${isStop ? now : none}, stopped_by = ${isStop ? person : none},
         done_to = 0, done_by = ${person}
-      where project_id = ${project} and id = ${batch} and stopped_at is ${isStop ? none : sql`not null`}`.execute(db)
+      where project_id = ${project} and id = ${batch} and stopped_at is ${isStop ? none : sql`not null`}`.execute(
+      db,
+    )
     if (numAffectedRows === 0n) return null
     const moved = isStop ? queued : queued + stopped
     if (audit !== undefined) await appendEvent(db, audit(moved), trx.clock())
@@ -208,7 +247,10 @@ export function recordBatchDecision(
 }
 
 /** Who stopped the batch; null if it is not stopped. Call it under the lock of cancellations. */
-export async function findStop({ db, project }: ProjectDb, batch: string | null): Promise<string | null> {
+export async function findStop(
+  { db, project }: ProjectDb,
+  batch: string | null,
+): Promise<string | null> {
   if (batch === null) return null
   const { rows } = await sql<{ by: string }>`
     select coalesce(stopped_by, '') as by from writeback_batches

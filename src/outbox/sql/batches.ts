@@ -32,26 +32,45 @@ export async function findBatch(context: ProjectDb, id: string): Promise<BatchSu
 }
 
 /** Those that wait for a person: they are stopped, or some of their rows wait for a decision. */
-export async function listUndecidedBatches(context: ProjectDb, limit: number): Promise<BatchSummary[]> {
+export async function listUndecidedBatches(
+  context: ProjectDb,
+  limit: number,
+): Promise<BatchSummary[]> {
   const hasUndecided = hasRowsSql(sql`'draft','uncertain'`)
-  return readBatches(context, sql`finished_at is null and (stopped_at is not null or ${hasUndecided})`, limit)
+  return readBatches(
+    context,
+    sql`finished_at is null and (stopped_at is not null or ${hasUndecided})`,
+    limit,
+  )
 }
 
-export async function listStoppedBatches(context: ProjectDb, limit: number): Promise<BatchSummary[]> {
+export async function listStoppedBatches(
+  context: ProjectDb,
+  limit: number,
+): Promise<BatchSummary[]> {
   return readBatches(context, sql`stopped_at is not null`, limit)
 }
 
-async function readBatches(context: ProjectDb, condition: RawBuilder<unknown>, limit: number): Promise<BatchSummary[]> {
+async function readBatches(
+  context: ProjectDb,
+  condition: RawBuilder<unknown>,
+  limit: number,
+): Promise<BatchSummary[]> {
   const { db, kind, project } = context
   const { rows } = await sql<Batch>`select ${batchColumns} from writeback_batches
-    where project_id = ${project} and ${condition} order by created_at desc, id desc limit ${limit}`.execute(db)
+    where project_id = ${project} and ${condition} order by created_at desc, id desc limit ${limit}`.execute(
+    db,
+  )
   const ids = rows.map(({ id }) => id)
   const counted = await countBatches(context, sql`batch_id ${inList(kind, ids)}`)
   return rows.map((stored) => {
     const { counts = {}, settledAt = null } = counted.get(stored.id) ?? {}
-    const [title, source, note, createdBy] = [stored.title, stored.source, stored.note, stored.createdBy].map(
-      textOrNull,
-    )
+    const [title, source, note, createdBy] = [
+      stored.title,
+      stored.source,
+      stored.note,
+      stored.createdBy,
+    ].map(textOrNull)
     const batch = { ...stored, title, source, note, createdBy } as Batch
     const state = toBatchState(batch, counts)
     // The column is set a little later.
@@ -62,15 +81,24 @@ async function readBatches(context: ProjectDb, condition: RawBuilder<unknown>, l
 
 type BatchCounts = { readonly counts: StatusCounts; readonly settledAt: string | null }
 
-async function countBatches(context: ProjectDb, condition: RawBuilder<unknown>): Promise<Map<string, BatchCounts>> {
+async function countBatches(
+  context: ProjectDb,
+  condition: RawBuilder<unknown>,
+): Promise<Map<string, BatchCounts>> {
   const status = await effectiveStatus(context)
-  const { rows } = await sql<{ batch: string; status: WritebackStatus; count: number; settled: string | null }>`
+  const { rows } = await sql<{
+    batch: string
+    status: WritebackStatus
+    count: number
+    settled: string | null
+  }>`
     select batch_id as batch, ${status} as status, count(*) as count, max(finished_at) as settled from writebacks
     where project_id = ${context.project} and ${condition} group by 1, 2`.execute(context.db)
   const counted = new Map<string, BatchCounts>()
   for (const { batch, status, count, settled } of rows) {
     const { counts = {}, settledAt = null } = counted.get(batch) ?? {}
-    const latest = settledAt !== null && (settled === null || settledAt > settled) ? settledAt : settled
+    const latest =
+      settledAt !== null && (settled === null || settledAt > settled) ? settledAt : settled
     counted.set(batch, { counts: { ...counts, [status]: count }, settledAt: latest })
   }
   return counted
@@ -82,7 +110,10 @@ export async function listBatchNames({ db, project }: ProjectDb, limit: number):
   return rows.map(({ id }) => id)
 }
 
-/** The newest batch that takes this one back, and the last place in the event log that such batches cover. */
+/**
+ * The newest batch that takes this one back, and the last place in the event log that such batches
+ * cover.
+ */
 type Reverts = { readonly newest: string | null; readonly coveredTo: number }
 
 /** Without those that were given up: cancelled before anything of them was sent. */
@@ -130,7 +161,10 @@ export async function recordFinishedBatches({ db, project }: ProjectDb): Promise
   await retryOnDeadlock(() => finished.execute(db))
 }
 
-/** A stopped batch is stopped as long as something of it waits; what is in flight comes before what waits for approval. */
+/**
+ * A stopped batch is stopped as long as something of it waits; what is in flight comes before what
+ * waits for approval.
+ */
 function toBatchState({ stoppedAt }: Pick<Batch, 'stoppedAt'>, counts: StatusCounts): BatchState {
   const { draft = 0, queued = 0, sending = 0, uncertain = 0 } = counts
   if (draft + queued + sending + uncertain === 0) return 'done'
@@ -140,7 +174,10 @@ function toBatchState({ stoppedAt }: Pick<Batch, 'stoppedAt'>, counts: StatusCou
 }
 
 /** Where a batch stands in the queue: what is sent before it, and until when it rests. */
-export async function countQueuedEarlier({ db, project }: ProjectDb, batch: string): Promise<number> {
+export async function countQueuedEarlier(
+  { db, project }: ProjectDb,
+  batch: string,
+): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from writebacks where project_id = ${project} and status in ('queued','sending')
       and batch_id is distinct from ${batch} and seq < (select min(seq) from writebacks own
@@ -150,9 +187,18 @@ export async function countQueuedEarlier({ db, project }: ProjectDb, batch: stri
   return rows[0]?.count ?? 0
 }
 
-type QueuedTimes = { waiting: number; ready: number; until: number | null; graces: number; why: string | null }
+type QueuedTimes = {
+  waiting: number
+  ready: number
+  until: number | null
+  graces: number
+  why: string | null
+}
 
-export async function findBatchRest({ db, kind, project, typed }: ProjectDb, batch: string): Promise<Rest | null> {
+export async function findBatchRest(
+  { db, kind, project, typed }: ProjectDb,
+  batch: string,
+): Promise<Rest | null> {
   const clock = await readClock(db, kind)
   const now = typed('integer', clock())
   const { rows } = await sql<QueuedTimes>`
@@ -164,5 +210,8 @@ export async function findBatchRest({ db, kind, project, typed }: ProjectDb, bat
   )
   const { waiting = 0, ready = 0, until = null, graces = 0, why = null } = rows[0] ?? {}
   if (waiting === 0 || ready > 0 || until === null) return null
-  return { until, because: graces === waiting ? graceReason : (why ?? 'it waits for another attempt') }
+  return {
+    until,
+    because: graces === waiting ? graceReason : (why ?? 'it waits for another attempt'),
+  }
 }

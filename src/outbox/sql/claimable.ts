@@ -1,12 +1,17 @@
 /**
- * Which write-backs of a project can be claimed now, in SQL. A lane (an ordering key) holds the write-backs to one
- * conversation or visitor, which are sent in order. A claim has an owner: a process, which may be dead.
+ * Which write-backs of a project can be claimed now, in SQL. A lane (an ordering key) holds the
+ * write-backs to one conversation or visitor, which are sent in order. A claim has an owner: a
+ * process, which may be dead.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { allOf } from '../../warehouse/dialect.ts'
-import { currentProcess, isProcessAlive, type ProcessIdentity } from '../../warehouse/process-identity.ts'
+import {
+  currentProcess,
+  isProcessAlive,
+  type ProcessIdentity,
+} from '../../warehouse/process-identity.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { retryOnDeadlock } from '../../warehouse/transactions.ts'
 import { isActiveClaim } from '../active-claims.ts'
@@ -31,14 +36,19 @@ const firstInLaneSql = sql`not exists (select 1 from writebacks before where bef
   and before.lane = writebacks.lane and before.seq < writebacks.seq
   and before.status in (${sql.join(laneBlockingStatuses.map((status) => sql.lit(status)))}))`
 
-/** A retry or an approval may put a write-back in front of one in flight, which must finish first. */
+/**
+ * A retry or an approval may put a write-back in front of one in flight, which must finish first.
+ */
 const laneIdleSql = sql`not exists (select 1 from writebacks other where other.project_id = writebacks.project_id
   and other.lane = writebacks.lane and other.seq > writebacks.seq and other.status = 'sending')`
 
 /** The order of its lane allows it to be sent. */
 export const nextInLaneSql = sql`${firstInLaneSql} and ${laneIdleSql}`
 
-/** No process works on it: it has no owner, a dead owner, this one without working on it, or an expired lease. */
+/**
+ * No process works on it: it has no owner, a dead owner, this one without working on it, or an
+ * expired lease.
+ */
 function unownedSql(
   now: EpochMs,
   deadOwners: ReadonlySet<string>,
@@ -70,10 +80,13 @@ async function readClaims({ db, project }: ProjectDb): Promise<readonly Claim[]>
 }
 
 /**
- * Gives up claims of this process that it does not work on, so that any process may take them. What is claimed meanwhile has
- * another token.
+ * Gives up claims of this process that it does not work on, so that any process may take them. What
+ * is claimed meanwhile has another token.
  */
-async function releaseAbandoned({ db, project }: ProjectDb, claims: readonly Claim[]): Promise<void> {
+async function releaseAbandoned(
+  { db, project }: ProjectDb,
+  claims: readonly Claim[],
+): Promise<void> {
   const own = currentOwner()
   for (const { id, owner, token } of claims) {
     if (owner !== own || isActiveClaim(id)) continue
@@ -83,13 +96,20 @@ async function releaseAbandoned({ db, project }: ProjectDb, claims: readonly Cla
   }
 }
 
-/** A condition of a row that this process owns and does not work on: nobody has claimed it since. */
-export async function findAbandoned({ db, project }: ProjectDb, id: string): Promise<RawBuilder<unknown>> {
+/**
+ * A condition of a row that this process owns and does not work on: nobody has claimed it since.
+ */
+export async function findAbandoned(
+  { db, project }: ProjectDb,
+  id: string,
+): Promise<RawBuilder<unknown>> {
   const owner = currentOwner()
   const { rows } = await sql<{ token: number }>`select fencing_token as token from writebacks
     where project_id = ${project} and id = ${id} and owner = ${owner}`.execute(db)
   const [found] = rows
-  return found === undefined ? sql`false` : sql`(owner = ${owner} and fencing_token = ${found.token})`
+  return found === undefined
+    ? sql`false`
+    : sql`(owner = ${owner} and fencing_token = ${found.token})`
 }
 
 function dueSql(now: EpochMs): RawBuilder<unknown> {
@@ -120,9 +140,9 @@ function deadOwnersOf(claims: readonly Claim[], kind: DatabaseKind): ReadonlySet
 const applyForMs: Ms = 500
 
 /**
- * The first write-back of each lane that can be claimed now: those to be verified, then the others; oldest first. Claims of
- * dead processes come on top of `limit`: in the queue, the job of such a lane stays locked for a while, and the lanes behind
- * it would wait for that.
+ * The first write-back of each lane that can be claimed now: those to be verified, then the others;
+ * oldest first. Claims of dead processes come on top of `limit`: in the queue, the job of such a
+ * lane stays locked for a while, and the lanes behind it would wait for that.
  */
 export async function findClaimable(
   context: ProjectDb,
@@ -141,9 +161,14 @@ export async function findClaimable(
     where project_id = ${context.project} and ${condition} and ${claimFilterSql(filter)} and ${claimable}
       and not (status = 'queued' and (${sendingStoppedSql(context.project)} or ${inStoppedBatchSql}))
     order by ${order} limit ${count}) as found`
-  // Written so that the few sent ones are found by their status, and the many queued ones read in order of `seq`.
-  const [sending, queued] = [find(sql`status = 'sending'`, sql`+seq`), find(sql`status <> 'sending'`, sql`seq`)]
-  // Verifying needs only reads, so it does not wait behind what waits for a write slot: `sending` before `queued`.
+  // Written so that the few sent ones are found by their status, and the many queued ones read in
+  // order of `seq`.
+  const [sending, queued] = [
+    find(sql`status = 'sending'`, sql`+seq`),
+    find(sql`status <> 'sending'`, sql`seq`),
+  ]
+  // Verifying needs only reads, so it does not wait behind what waits for a write slot: `sending`
+  // before `queued`.
   const { rows } = await sql<ClaimableWriteback>`
     ${sending} union all ${queued} order by status desc, seq limit ${count}`.execute(context.db)
   return rows
@@ -185,18 +210,22 @@ function claimFilterSql(filter: ClaimFilter): RawBuilder<unknown> {
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
   const ofBatch = (batch: string | null) => sql`batch_id is not distinct from ${batch}`
   const isExcluded =
-    withoutQueuedSends === 'all' ? sql`true` : sql`(${sql.join(withoutQueuedSends.map(ofBatch), sql` or `)})`
+    withoutQueuedSends === 'all'
+      ? sql`true`
+      : sql`(${sql.join(withoutQueuedSends.map(ofBatch), sql` or `)})`
   return allOf([
     lane === undefined ? null : sql`lane = ${lane}`,
     withoutLanes.length === 0 ? null : sql`lane not in (${sql.join(withoutLanes)})`,
     withoutOperations.length === 0 ? null : sql`operation not in (${sql.join(withoutOperations)})`,
-    withoutQueuedSends.length === 0 ? null : sql`not (status = 'queued' and ${isSend} and ${isExcluded})`,
+    withoutQueuedSends.length === 0
+      ? null
+      : sql`not (status = 'queued' and ${isSend} and ${isExcluded})`,
   ])
 }
 
 /**
- * Whether the process is certainly dead. A SQLite file is used by one machine, so a process from before its last boot is
- * dead. With Postgres, a process on another machine may be alive.
+ * Whether the process is certainly dead. A SQLite file is used by one machine, so a process from
+ * before its last boot is dead. With Postgres, a process on another machine may be alive.
  */
 function isOwnerDead(owner: string, kind: DatabaseKind): boolean {
   const other = parseOwner(owner)
@@ -208,7 +237,10 @@ function isOwnerDead(owner: string, kind: DatabaseKind): boolean {
   return kind === 'sqlite' && other.process.includes('/') && boot(other) !== boot(own)
 }
 
-/** Null if the text does not identify a process, as rows inserted by SQL may hold anything in `owner`. */
+/**
+ * Null if the text does not identify a process, as rows inserted by SQL may hold anything in
+ * `owner`.
+ */
 function parseOwner(owner: string): ProcessIdentity | null {
   try {
     const { host, pid, process } = JSON.parse(owner)
@@ -218,8 +250,15 @@ function parseOwner(owner: string): ProcessIdentity | null {
   }
 }
 
-/** For a row in flight: whether its sending process can still do anything. `wasActive`: this one worked on it. */
-export function senderState(kind: DatabaseKind, row: OutboxRow, wasActive: boolean): Pick<Evidence, 'sender'> {
+/**
+ * For a row in flight: whether its sending process can still do anything. `wasActive`: this one
+ * worked on it.
+ */
+export function senderState(
+  kind: DatabaseKind,
+  row: OutboxRow,
+  wasActive: boolean,
+): Pick<Evidence, 'sender'> {
   if (row.status !== 'sending' || decodeEvidence(kind, row.evidence).sender !== undefined) return {}
   if (row.owner === null || (row.owner === currentOwner() && !wasActive)) return { sender: 'ended' }
   return { sender: isOwnerDead(row.owner, kind) ? 'dead' : 'silent' }

@@ -1,7 +1,7 @@
 /**
- * Claims of write-backs, their sends and outcomes. Every write is durable when it returns. Claims are compare-and-set, so
- * only one of several processes succeeds. Two counters are fencing tokens: the column `fencing_token` that of a claim, `attempts`
- * that of a send.
+ * Claims of write-backs, their sends and outcomes. Every write is durable when it returns. Claims
+ * are compare-and-set, so only one of several processes succeeds. Two counters are fencing tokens:
+ * the column `fencing_token` that of a claim, `attempts` that of a send.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { recordBehaviours } from '../../mirror/sql/sync-state.ts'
@@ -21,7 +21,14 @@ import {
 } from '../core/state.ts'
 import { hasExpired } from '../core/writeback-request.ts'
 import { acquireCancellationLock, findStop } from './batch-decisions.ts'
-import { claimableSql, currentOwner, findAbandoned, findDeadOwners, nextInLaneSql, senderState } from './claimable.ts'
+import {
+  claimableSql,
+  currentOwner,
+  findAbandoned,
+  findDeadOwners,
+  nextInLaneSql,
+  senderState,
+} from './claimable.ts'
 import {
   coveredByCancelSql,
   decodeEvidence,
@@ -39,19 +46,30 @@ import { countSend } from './sending.ts'
 /** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
 const leaseMs: Ms = 120_000
 
-/** Statuses that accept the outcome of a send; the row may have been changed by SQL while it was in flight. */
+/**
+ * Statuses that accept the outcome of a send; the row may have been changed by SQL while it was in
+ * flight.
+ */
 const acceptsSendResult = sql`status in ('sending','uncertain','queued','cancelled','expired')`
 
 /** Serialises decisions in a lane, so that concurrent ones see each other. */
-async function lockLane({ db, kind, project }: ProjectDb, lane: RawBuilder<unknown>): Promise<void> {
-  if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtext(${project} || ${lane}))`.execute(db)
+async function lockLane(
+  { db, kind, project }: ProjectDb,
+  lane: RawBuilder<unknown>,
+): Promise<void> {
+  if (kind === 'postgres')
+    await sql`select pg_advisory_xact_lock(hashtext(${project} || ${lane}))`.execute(db)
 }
 
 /**
- * Claims it for this process; null if another process has it or it is no longer first in its lane. `endClaim` says that the
- * work on it is over.
+ * Claims it for this process; null if another process has it or it is no longer first in its lane.
+ * `endClaim` says that the work on it is over.
  */
-export async function claim(context: ProjectDb, id: string, now: EpochMs): Promise<Writeback | null> {
+export async function claim(
+  context: ProjectDb,
+  id: string,
+  now: EpochMs,
+): Promise<Writeback | null> {
   const wasActive = isActiveClaim(id)
   beginClaim(id)
   let isClaimed = false
@@ -65,12 +83,20 @@ export async function claim(context: ProjectDb, id: string, now: EpochMs): Promi
 }
 
 /** `wasActive`: this process works on it already, unless its lease has expired. */
-async function claimOnce(context: ProjectDb, id: string, now: EpochMs, wasActive: boolean): Promise<Writeback | null> {
+async function claimOnce(
+  context: ProjectDb,
+  id: string,
+  now: EpochMs,
+  wasActive: boolean,
+): Promise<Writeback | null> {
   const { kind, project, typed } = context
   const abandoned = wasActive ? sql`false` : await findAbandoned(context, id)
   const claimable = claimableSql(now, await findDeadOwners(context), abandoned)
   return inDurableTransaction(context, async (trx) => {
-    await lockLane(trx, sql`(select lane from writebacks where project_id = ${project} and id = ${id})`)
+    await lockLane(
+      trx,
+      sql`(select lane from writebacks where project_id = ${project} and id = ${id})`,
+    )
     const { rows } = await sql<OutboxRow>`
       select status, ${outboxColumns} from writebacks
       where project_id = ${project} and id = ${id} and ${claimable}
@@ -92,8 +118,9 @@ async function claimOnce(context: ProjectDb, id: string, now: EpochMs, wasActive
 }
 
 /**
- * Records the send before the request goes out. False if it was superseded: it has expired, a person made another
- * decision, another write-back was put in front of it, or the claim was lost. `dueAt`: when to verify it.
+ * Records the send before the request goes out. False if it was superseded: it has expired, a
+ * person made another decision, another write-back was put in front of it, or the claim was lost.
+ * `dueAt`: when to verify it.
  */
 export function markSending(
   context: ProjectDb,
@@ -103,7 +130,12 @@ export function markSending(
   dueAt: EpochMs,
 ): Promise<boolean> {
   const { kind, project, typed } = context
-  const { sender: _, verifications: __, statedResult: ___, ...rest } = { ...writeback.evidence, ...evidence }
+  const {
+    sender: _,
+    verifications: __,
+    statedResult: ___,
+    ...rest
+  } = { ...writeback.evidence, ...evidence }
   const marked = { ...rest, sentWith: writeback.fencingToken }
   return inDurableTransaction(context, async (trx) => {
     await lockLane(trx, typed('text', writeback.lane))
@@ -126,7 +158,11 @@ export function markSending(
 }
 
 /** Reads the row and the clock again, as both may have changed. */
-async function isExpired({ db, kind, project, clock }: ProjectDb, { id }: Writeback, now: EpochMs): Promise<boolean> {
+async function isExpired(
+  { db, kind, project, clock }: ProjectDb,
+  { id }: Writeback,
+  now: EpochMs,
+): Promise<boolean> {
   const { rows } = await sql<{ expires: string | null }>`
     select expires_at as expires from writebacks
     where project_id = ${project} and id = ${id} ${forUpdate(kind)}`.execute(db)
@@ -141,7 +177,9 @@ type SettledRow = {
   readonly evidence: string | null
 }
 
-/** These may put a write-back back into the queue, or, if its batch is stopped, back to the drafts. */
+/**
+ * These may put a write-back back into the queue, or, if its batch is stopped, back to the drafts.
+ */
 const eventsThatQueue: readonly OutboxEvent[] = ['not_sent', 'absent']
 
 /** Whether the status changes only when a person decides so. */
@@ -150,13 +188,14 @@ function isSettled(status: WritebackStatus): boolean {
 }
 
 /**
- * Stores the outcome of the send that `markSending` recorded; returns the new status, or null if it was superseded. Another
- * send may have the same number: one that was certainly not sent gives its number back, and this may be stored again because the
- * first answer was lost.
+ * Stores the outcome of the send that `markSending` recorded; returns the new status, or null if it
+ * was superseded. Another send may have the same number: one that was certainly not sent gives its
+ * number back, and this may be stored again because the first answer was lost.
  */
 export function settleSent(context: ProjectDb, writeback: Writeback, transition: Transition) {
   const ownership = sql`attempts = ${writeback.attempts + 1} and ${acceptsSendResult}`
-  const isOwn = ({ sentWith }: Evidence) => sentWith === undefined || sentWith === writeback.fencingToken
+  const isOwn = ({ sentWith }: Evidence) =>
+    sentWith === undefined || sentWith === writeback.fencingToken
   return settleIf(context, writeback, transition, ownership, isOwn)
 }
 
@@ -181,7 +220,9 @@ function settleIf(
     if (eventsThatQueue.includes(event)) await acquireCancellationLock(trx, 'shared')
     const { rows } = await sql<SettledRow>`
       select status, revoked_as as revoked, stopped_by as "stoppedBy", batch_id as "batchId", evidence from writebacks
-      where project_id = ${project} and id = ${writeback.id} and ${ownership} ${forUpdate(kind)}`.execute(trx.db)
+      where project_id = ${project} and id = ${writeback.id} and ${ownership} ${forUpdate(kind)}`.execute(
+      trx.db,
+    )
     const [row] = rows
     if (row === undefined) return null
     const stored = decodeEvidence(kind, row.evidence)
@@ -209,8 +250,9 @@ function settleIf(
 }
 
 /**
- * A row whose outcome is known does not need thousands of message ids, and the circuit breaker reads settled rows often.
- * A conflict may have been done before, and whoever sends it again looks for that by these ids.
+ * A row whose outcome is known does not need thousands of message ids, and the circuit breaker
+ * reads settled rows often. A conflict may have been done before, and whoever sends it again looks
+ * for that by these ids.
  */
 function withoutMessageIds(to: WritebackStatus, { earlier, ...evidence }: Evidence): Evidence {
   const kept = to === 'succeeded' || earlier === undefined ? evidence : { ...evidence, earlier }
@@ -275,8 +317,9 @@ export async function recordMessageId(
 const outcomesConsidered = 60
 
 /**
- * The last settled replies and notes since a person closed the circuit breaker, newest first. Without those that failed before
- * they were sent: that a target is refused says nothing about sending.
+ * The last settled replies and notes since a person closed the circuit breaker, newest first.
+ * Without those that failed before they were sent: that a target is refused says nothing about
+ * sending.
  */
 export async function listRecentOutcomes(context: ProjectDb): Promise<SendOutcome[]> {
   const { db, kind, project } = context

@@ -1,6 +1,6 @@
 /**
- * Applies people's decisions to write-backs in SQL: durable, logged per row, a few thousand rows per transaction unless they
- * must be decided at once.
+ * Applies people's decisions to write-backs in SQL: durable, logged per row, a few thousand rows
+ * per transaction unless they must be decided at once.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { appendEvent } from '../../warehouse/audit-log.ts'
@@ -8,9 +8,20 @@ import { allOf, inList } from '../../warehouse/dialect.ts'
 import { decodeText } from '../../warehouse/escape.ts'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
-import { type DecisionTerms, isQueuedBy, type OutboxFilter, type SelectionDigest } from '../core/decision-terms.ts'
+import {
+  type DecisionTerms,
+  isQueuedBy,
+  type OutboxFilter,
+  type SelectionDigest,
+} from '../core/decision-terms.ts'
 import { type BatchDecision, decisionOf, type OutboxDecision } from '../core/decisions.ts'
-import { nextState, toStoredState, type WritebackState, type WritebackStatus, writebackStates } from '../core/state.ts'
+import {
+  nextState,
+  toStoredState,
+  type WritebackState,
+  type WritebackStatus,
+  writebackStates,
+} from '../core/state.ts'
 import {
   acquireCancellationLock,
   findWindowEnd,
@@ -20,9 +31,18 @@ import {
 } from './batch-decisions.ts'
 import { correctedReason } from './enqueue.ts'
 import { filterSql, lockSelection } from './entries.ts'
-import { decidedSql, earlierSendSql, inStoppedBatchSql, mayHaveArrivedSql, selectTargetSnapshot } from './row.ts'
+import {
+  decidedSql,
+  earlierSendSql,
+  inStoppedBatchSql,
+  mayHaveArrivedSql,
+  selectTargetSnapshot,
+} from './row.ts'
 
-/** A person waits for the command, and the decision is in force already; the remaining rows are updated later. */
+/**
+ * A person waits for the command, and the decision is in force already; the remaining rows are
+ * updated later.
+ */
 const applyForMs = 5500
 
 /** A person may type the beginning of a digest. */
@@ -31,13 +51,19 @@ const shortestDigest = 12
 const idsReturned = 1000
 
 /** `ids`: the first thousand. `following`: in force, but not all rows have been updated yet. */
-type Decided = { readonly count: number; readonly ids: readonly string[]; readonly following?: true }
+type Decided = {
+  readonly count: number
+  readonly ids: readonly string[]
+  readonly following?: true
+}
 
 /**
- * Returns the rows whose status changed. Rows that do not allow the transition stay as they are. A cancellation by batch or
- * of everything takes effect when it is recorded; rows may be updated later. A row in flight is marked so that it
- * is not sent again, and does not count as changed. `retried` takes the current mirror as what the person saw: it resets the
- * precondition and drops an expiry that has passed. `moved`: the digest names other rows than were shown, and nothing changed.
+ * Returns the rows whose status changed. Rows that do not allow the transition stay as they are. A
+ * cancellation by batch or of everything takes effect when it is recorded; rows may be updated
+ * later. A row in flight is marked so that it is not sent again, and does not count as changed.
+ * `retried` takes the current mirror as what the person saw: it resets the precondition and drops
+ * an expiry that has passed. `moved`: the digest names other rows than were shown, and nothing
+ * changed.
  */
 export async function decide(
   context: ProjectDb,
@@ -49,9 +75,13 @@ export async function decide(
   const isRestricted = Object.values(restrictions).some((restriction) => restriction !== undefined)
   if (decision === 'cancelled' && shown === undefined && !isRestricted) {
     const isInFlight = sql`project_id = ${context.project} and status in ('sending','uncertain')`
-    const result = await recordCancellation(context, { batch, orWithoutProject, ...terms }, async (trx) => {
-      await applyToRows(trx, { decision, filter, terms, among: isInFlight })
-    })
+    const result = await recordCancellation(
+      context,
+      { batch, orWithoutProject, ...terms },
+      async (trx) => {
+        await applyToRows(trx, { decision, filter, terms, among: isInFlight })
+      },
+    )
     return followFor(context, result)
   }
   // Rows that still have to follow an earlier decision have an outdated status.
@@ -70,9 +100,12 @@ export async function decide(
     await acquireCancellationLock(trx, isUndo ? 'exclusive' : 'shared')
     if (shown === undefined) return decideAmong(trx, sql`project_id = ${trx.project}`)
     const { ids, ...now } = await lockSelection(trx, shown.filter)
-    const isSame = shown.digest.length >= shortestDigest && now.digest.startsWith(shown.digest.toLowerCase())
+    const isSame =
+      shown.digest.length >= shortestDigest && now.digest.startsWith(shown.digest.toLowerCase())
     // A row that was inserted since is not among those that were shown.
-    return isSame ? decideAmong(trx, sql`project_id = ${trx.project} and id ${inList(trx.kind, ids)}`) : { moved: now }
+    return isSame
+      ? decideAmong(trx, sql`project_id = ${trx.project} and id ${inList(trx.kind, ids)}`)
+      : { moved: now }
   })
 }
 
@@ -96,7 +129,12 @@ async function decideInWindows(
 }
 
 /** The batches say who approved rows of them last, and whether they are finished. */
-async function updateBatches(trx: ProjectDb, decision: OutboxDecision, moved: readonly DecidedRow[], by: string) {
+async function updateBatches(
+  trx: ProjectDb,
+  decision: OutboxDecision,
+  moved: readonly DecidedRow[],
+  by: string,
+) {
   const { db, kind, project } = trx
   const changes = batchChanges(trx, decision, by)
   const batches = [...new Set(moved.flatMap(({ batchId }) => batchId ?? []))]
@@ -106,7 +144,11 @@ async function updateBatches(trx: ProjectDb, decision: OutboxDecision, moved: re
   )
 }
 
-function batchChanges(trx: ProjectDb, decision: OutboxDecision, by: string): RawBuilder<unknown> | null {
+function batchChanges(
+  trx: ProjectDb,
+  decision: OutboxDecision,
+  by: string,
+): RawBuilder<unknown> | null {
   switch (decision) {
     case 'approved':
       return sql`approved_at = ${toTimeValue(trx)}, approved_by = ${by}`
@@ -123,7 +165,10 @@ function batchChanges(trx: ProjectDb, decision: OutboxDecision, by: string): Raw
   }
 }
 
-/** In force when it returns, at any size; rows follow. Null if it is so already or there is no such batch. */
+/**
+ * In force when it returns, at any size; rows follow. Null if it is so already or there is no such
+ * batch.
+ */
 export async function decideBatch(
   context: ProjectDb,
   decision: BatchDecision,
@@ -136,15 +181,27 @@ export async function decideBatch(
   return result === null || !('inFlight' in result) ? result : followFor(context, result)
 }
 
-async function followFor<T extends object>(context: ProjectDb, result: T): Promise<T & { following?: true }> {
+async function followFor<T extends object>(
+  context: ProjectDb,
+  result: T,
+): Promise<T & { following?: true }> {
   const isApplied = await followDecisions(context, performance.now() + applyForMs)
   return isApplied ? result : { ...result, following: true as const }
 }
 
-/** Used when writing is switched off: what is in flight is verified, but never sent again. What is queued stays so. `by`: a setting. */
+/**
+ * Used when writing is switched off: what is in flight is verified, but never sent again. What is
+ * queued stays so. `by`: a setting.
+ */
 export async function revokeSending(context: ProjectDb, by: string): Promise<void> {
   const among = sql`project_id = ${context.project} and status = 'sending' and revoked_as is null`
-  const revocation = { decision: 'cancelled', filter: {}, terms: { by }, among, isBySetting: true } as const
+  const revocation = {
+    decision: 'cancelled',
+    filter: {},
+    terms: { by },
+    among,
+    isBySetting: true,
+  } as const
   await inDurableTransaction(context, (trx) => applyToRows(trx, revocation))
 }
 
@@ -161,8 +218,9 @@ type RowDecision = {
 type DecidedRow = { readonly id: string; readonly batchId: string | null }
 
 /**
- * Uses one statement, so that a row whose status changes concurrently is not missed. The token increases, so a process
- * that holds the claim can no longer send. A row in flight stays with the process that sent it.
+ * Uses one statement, so that a row whose status changes concurrently is not missed. The token
+ * increases, so a process that holds the claim can no longer send. A row in flight stays with the
+ * process that sent it.
  */
 async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly DecidedRow[]> {
   const { decision, filter, terms, among, isBySetting = false } = step
@@ -171,14 +229,19 @@ async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly 
     return to === null ? [] : [{ from, to }]
   })
   const { to: target, logged } = decisionOf(decision)
-  const changing = moves.filter(({ from, to }) => toStoredState(from).status !== toStoredState(to).status)
+  const changing = moves.filter(
+    ({ from, to }) => toStoredState(from).status !== toStoredState(to).status,
+  )
   const hasMoved = inStatesSql(changing.map(({ from }) => from))
   const why = `${logged} by ${terms.by}`
   const now = toTimeValue(trx)
   const text = (value: string | null) => trx.typed('text', value)
   const others = terms.approveOwn === false ? await listOtherAuthors(trx, step) : []
   const { graceMs = 0 } = terms
-  const dueAt = trx.typed('integer', decision === 'approved' && graceMs > 0 ? trx.clock() + graceMs : null)
+  const dueAt = trx.typed(
+    'integer',
+    decision === 'approved' && graceMs > 0 ? trx.clock() + graceMs : null,
+  )
   const isOpen = target === 'queued' || target === 'draft'
   const { rows } = await sql<DecidedRow & { status: WritebackStatus }>`
     update writebacks set status = case when ${hasMoved} then ${target} else status end,
@@ -243,22 +306,31 @@ function decidableSql(
       ])
     case 'arrived':
     case 'lost':
-      // A row in flight can be resolved only by its id, and only when no process waits for its response.
-      return filter.ids === undefined ? sql`status <> 'sending'` : sql`(status <> 'sending' or owner is null)`
+      // A row in flight can be resolved only by its id, and only when no process waits for its
+      // response.
+      return filter.ids === undefined
+        ? sql`status <> 'sending'`
+        : sql`(status <> 'sending' or owner is null)`
     case 'cancelled':
       return sql`true`
   }
 }
 
 /**
- * Who queued what may be decided, as stored, but for the person who decides. Names are folded in code, so the statement
- * names those that are others: what is queued meanwhile by a name that is not among them stays as it is.
+ * Who queued what may be decided, as stored, but for the person who decides. Names are folded in
+ * code, so the statement names those that are others: what is queued meanwhile by a name that is
+ * not among them stays as it is.
  */
-async function listOtherAuthors(trx: ProjectDb, { filter, terms, among }: RowDecision): Promise<readonly string[]> {
+async function listOtherAuthors(
+  trx: ProjectDb,
+  { filter, terms, among }: RowDecision,
+): Promise<readonly string[]> {
   const { rows } = await sql<{ author: string }>`
     select distinct created_by as author from writebacks
     where ${among} and ${filterSql(trx.kind, filter)} and created_by is not null`.execute(trx.db)
-  return rows.map(({ author }) => author).filter((author) => !isQueuedBy(decodeText(author), terms.by))
+  return rows
+    .map(({ author }) => author)
+    .filter((author) => !isQueuedBy(decodeText(author), terms.by))
 }
 
 function notQueuedBySql({ kind }: ProjectDb, others: readonly string[]): RawBuilder<unknown> {
@@ -277,7 +349,8 @@ function inStatesSql(states: readonly WritebackState[]): RawBuilder<unknown> {
     if (revokedAs !== null) return sql`(status || '' = ${status} and revoked_as = ${revokedAs})`
     if (status === 'draft')
       return sql`(status || '' = ${status} and stopped_by is ${isStopped ? sql`not null` : sql`null`})`
-    const plainStatesSql = status === 'sending' || status === 'uncertain' ? sql`revoked_as is null` : sql`true`
+    const plainStatesSql =
+      status === 'sending' || status === 'uncertain' ? sql`revoked_as is null` : sql`true`
     return sql`(status || '' = ${status} and ${plainStatesSql})`
   }
   return states.length === 0 ? sql`false` : sql`(${sql.join(states.map(inStateSql), sql` or `)})`

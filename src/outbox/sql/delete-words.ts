@@ -1,6 +1,7 @@
 /**
- * Deletes the words of write-backs, what their outcomes were concluded from, and their log. The row stays, with its `ref`, so
- * that what is imported again is still known; the database refuses to send it again.
+ * Deletes the words of write-backs, what their outcomes were concluded from, and their log. The row
+ * stays, with its `ref`, so that what is imported again is still known; the database refuses to
+ * send it again.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { ProjectId } from '../../values/project.ts'
@@ -24,11 +25,19 @@ export async function erase(trx: ProjectDb, among: RawBuilder<unknown>, by: stri
     where ${among} and status in ('draft','queued')`.execute(trx.db)
   const target = (column: string) =>
     sql`${sql.ref(column)} = case when ${sql.ref(column)} is not null then ${nobody} end`
-  await clearWords(trx, among, sql`, ${target('conversation_id')}, ${target('visitor_id')}, message_id = null`)
+  await clearWords(
+    trx,
+    among,
+    sql`, ${target('conversation_id')}, ${target('visitor_id')}, message_id = null`,
+  )
 }
 
 /** `alsoSet`: further changes of these rows. */
-async function clearWords(trx: ProjectDb, among: RawBuilder<unknown>, alsoSet: RawBuilder<unknown> = sql``) {
+async function clearWords(
+  trx: ProjectDb,
+  among: RawBuilder<unknown>,
+  alsoSet: RawBuilder<unknown> = sql``,
+) {
   const { rows } = await sql<{ project: ProjectId; id: string }>`
     update writebacks set erased_at = ${toTimeValue(trx)}, payload = ${emptyPayload(trx)}, target_snapshot = null,
       evidence = null, error = null, reason = null, expect = null, found_by = null ${alsoSet}
@@ -45,8 +54,13 @@ async function clearWords(trx: ProjectDb, among: RawBuilder<unknown>, alsoSet: R
 /** One that the constraints of the table allow. A flag says nothing about a person. */
 function emptyPayload({ typed }: ProjectDb): RawBuilder<unknown> {
   const cases = operations.flatMap((operation) => {
-    const texts = Object.entries(operationTypes[operation].fields).filter(([, { kind }]) => kind !== 'flag')
-    const empty = texts.map(([name, { clearHelp }]) => [name, clearHelp === undefined ? 'deleted' : null])
+    const texts = Object.entries(operationTypes[operation].fields).filter(
+      ([, { kind }]) => kind !== 'flag',
+    )
+    const empty = texts.map(([name, { clearHelp }]) => [
+      name,
+      clearHelp === undefined ? 'deleted' : null,
+    ])
     return texts.length === 0
       ? []
       : [sql`when ${operation} then ${typed('json', JSON.stringify(Object.fromEntries(empty)))}`]

@@ -29,8 +29,8 @@ export type EnqueueOptions = {
 }
 
 /**
- * All in one transaction, or none. `digest` identifies the imported file: if the same bytes were imported before, nothing
- * is queued and the name of that import is returned.
+ * All in one transaction, or none. `digest` identifies the imported file: if the same bytes were
+ * imported before, nothing is queued and the name of that import is returned.
  */
 export async function enqueue(
   context: ProjectDb,
@@ -57,12 +57,16 @@ export async function enqueue(
     }
     if (queued === 0) await deleteEmptyBatch(trx, options)
     const alreadyQueued = received - queued
-    if (options.audit !== undefined) await appendEvent(trx.db, options.audit(queued, alreadyQueued), trx.clock())
+    if (options.audit !== undefined)
+      await appendEvent(trx.db, options.audit(queued, alreadyQueued), trx.clock())
     return { ids, queued, alreadyQueued }
   })
 }
 
-/** Differs as soon as another batch was queued. Not the last `seq`: a transaction with a lower one may commit later. */
+/**
+ * Differs as soon as another batch was queued. Not the last `seq`: a transaction with a lower one
+ * may commit later.
+ */
 export async function readQueueMark({ db, project }: ProjectDb): Promise<string> {
   const { rows } = await sql<{ batches: number; rows: number }>`
     select count(*) as batches, coalesce(sum(rows), 0) as rows from writeback_batches
@@ -70,10 +74,18 @@ export async function readQueueMark({ db, project }: ProjectDb): Promise<string>
   return `${rows[0]?.batches} ${rows[0]?.rows}`
 }
 
-/** The name of the earlier import of the same bytes, also without rows, as corrected rows belong to the batch of their correction. */
-export async function importedAs({ db, project }: ProjectDb, digest: string): Promise<string | null> {
+/**
+ * The name of the earlier import of the same bytes, also without rows, as corrected rows belong to
+ * the batch of their correction.
+ */
+export async function importedAs(
+  { db, project }: ProjectDb,
+  digest: string,
+): Promise<string | null> {
   const { rows } = await sql<{ id: string }>`
-    select id from writeback_batches where project_id = ${project} and id like ${`%-${digest}`} limit 1`.execute(db)
+    select id from writeback_batches where project_id = ${project} and id like ${`%-${digest}`} limit 1`.execute(
+    db,
+  )
   return rows[0]?.id ?? null
 }
 
@@ -94,8 +106,8 @@ export async function findDuplicateRefs(
 export const correctedReason = 'corrected and queued again'
 
 /**
- * A request with a ref that failed or conflicted replaces the old row, and nothing that was said about that one holds.
- * Any other known ref is skipped.
+ * A request with a ref that failed or conflicted replaces the old row, and nothing that was said
+ * about that one holds. Any other known ref is skipped.
  */
 async function insertRequests(
   trx: ProjectDb,
@@ -132,7 +144,10 @@ async function insertRequests(
   return inserted.map(({ id }) => id)
 }
 
-function toCommonParameters(trx: ProjectDb, request: WritebackRequest): readonly RawBuilder<unknown>[] {
+function toCommonParameters(
+  trx: ProjectDb,
+  request: WritebackRequest,
+): readonly RawBuilder<unknown>[] {
   return commonNames.map((name) => {
     const type: ColumnSpec[0] = outboxTables.writebacks.columns[name][0]
     const value = commonValue(request, name)
@@ -144,8 +159,13 @@ function replaceSql(column: string): RawBuilder<unknown> {
   return sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`
 }
 
-/** The triggers of the write-backs count its rows. A batch that exists keeps what was said about it. */
-async function insertBatch(trx: ProjectDb, { batchId, batch, createdBy }: EnqueueOptions): Promise<void> {
+/**
+ * The triggers of the write-backs count its rows. A batch that exists keeps what was said about it.
+ */
+async function insertBatch(
+  trx: ProjectDb,
+  { batchId, batch, createdBy }: EnqueueOptions,
+): Promise<void> {
   if (batchId === null) return
   const { db, project } = trx
   const { title = null, source = null, note = null, reverts = null, columns = {} } = batch ?? {}
@@ -161,25 +181,35 @@ async function insertBatch(trx: ProjectDb, { batchId, batch, createdBy }: Enqueu
 /** What people said that columns mean, the newest first. */
 export async function listColumnMaps({ db, project }: ProjectDb): Promise<readonly ColumnMap[]> {
   const { rows } = await sql<{ map: string }>`select column_map as map from writeback_batches
-    where project_id = ${project} and column_map is not null order by created_at desc limit 100`.execute(db)
+    where project_id = ${project} and column_map is not null order by created_at desc limit 100`.execute(
+    db,
+  )
   return rows.map(({ map }) => JSON.parse(decodeText(map)))
 }
 
-async function deleteEmptyBatch({ db, project }: ProjectDb, { batchId }: EnqueueOptions): Promise<void> {
+async function deleteEmptyBatch(
+  { db, project }: ProjectDb,
+  { batchId }: EnqueueOptions,
+): Promise<void> {
   if (batchId === null) return
-  await sql`delete from writeback_batches where project_id = ${project} and id = ${batchId} and rows = 0`.execute(db)
+  await sql`delete from writeback_batches where project_id = ${project} and id = ${batchId} and rows = 0`.execute(
+    db,
+  )
 }
 
 /**
- * Assigns rows that were inserted by SQL without a project to this project, if the warehouse holds no other. Returns how
- * many. A row whose ref was queued before is cancelled.
+ * Assigns rows that were inserted by SQL without a project to this project, if the warehouse holds
+ * no other. Returns how many. A row whose ref was queued before is cancelled.
  */
 export async function assignProject(context: ProjectDb): Promise<number> {
-  const { rows } = await sql`select 1 from writebacks where project_id = '' limit 1`.execute(context.db)
+  const { rows } = await sql`select 1 from writebacks where project_id = '' limit 1`.execute(
+    context.db,
+  )
   if (rows.length === 0) return 0
   return inDurableTransaction(context, async (trx) => {
     const { db, project } = trx
-    const others = await sql`select 1 from sync_streams where project_id <> ${project} limit 1`.execute(db)
+    const others =
+      await sql`select 1 from sync_streams where project_id <> ${project} limit 1`.execute(db)
     if (others.rows.length > 0) return 0
     // A row whose id already exists in the project is a duplicate and is left alone.
     const assignable = sql`project_id = '' and not exists (select 1 from writebacks same
@@ -191,7 +221,8 @@ export async function assignProject(context: ProjectDb): Promise<number> {
     const why = 'its ref was queued before'
     await sql`update writebacks set project_id = ${project}, ref = null, status = 'cancelled', reason = ${why}, error = ${why},
       finished_at = ${toTimeValue(trx)} where ${assignable} and ${known}`.execute(db)
-    const { numAffectedRows } = await sql`update writebacks set project_id = ${project} where ${assignable}`.execute(db)
+    const { numAffectedRows } =
+      await sql`update writebacks set project_id = ${project} where ${assignable}`.execute(db)
     await assignBatches({ ...context, db })
     return Number(numAffectedRows ?? 0n)
   })

@@ -1,6 +1,6 @@
 /**
- * Reads write-backs and their event logs for people, and names selections as they are, so that an approval can name exactly
- * what was shown.
+ * Reads write-backs and their event logs for people, and names selections as they are, so that an
+ * approval can name exactly what was shown.
  */
 
 import { createHash } from 'node:crypto'
@@ -24,7 +24,13 @@ import {
 } from '../core/operations.ts'
 import type { Candidate, EventLogEntry, EventOfRow, OutboxEntry } from '../core/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
-import { decodeEvidence, effectiveStatus, isStoppedSql, mayHaveArrivedSql, textOrNull } from './row.ts'
+import {
+  decodeEvidence,
+  effectiveStatus,
+  isStoppedSql,
+  mayHaveArrivedSql,
+  textOrNull,
+} from './row.ts'
 
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
   attempts, batch_id as "batchId", source_row as "sourceRow", found_by as "foundBy", created_at as "createdAt",
@@ -41,7 +47,10 @@ type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
 
 type Selection = [filter: OutboxFilter, which: RawBuilder<unknown>, order: RawBuilder<unknown>]
 
-async function selectEntryRows(context: ProjectDb, ...[filter, which, order]: Selection): Promise<readonly EntryRow[]> {
+async function selectEntryRows(
+  context: ProjectDb,
+  ...[filter, which, order]: Selection
+): Promise<readonly EntryRow[]> {
   const status = await effectiveStatus(context)
   const { rows } = await sql<EntryRow>`
     select ${entryColumns}, ${status} as status from writebacks
@@ -62,7 +71,10 @@ function toEntry(kind: DatabaseKind, row: EntryRow): OutboxEntry {
   }
 }
 
-async function listEntries(context: ProjectDb, ...selection: Selection): Promise<readonly OutboxEntry[]> {
+async function listEntries(
+  context: ProjectDb,
+  ...selection: Selection
+): Promise<readonly OutboxEntry[]> {
   return (await selectEntryRows(context, ...selection)).map((row) => toEntry(context.kind, row))
 }
 
@@ -75,11 +87,15 @@ export function listNewest(context: ProjectDb, filter: OutboxFilter, limit: numb
   return listEntries(context, filter, sql`true`, sql`order by seq desc limit ${limit}`)
 }
 
-/** The exact id if it exists, else up to three that begin or end with this. Ids of one import begin alike, by the time. */
+/**
+ * The exact id if it exists, else up to three that begin or end with this. Ids of one import begin
+ * alike, by the time.
+ */
 export async function findIds({ db, project }: ProjectDb, part: string): Promise<string[]> {
   if (part === '') return []
   // A whole id needs no search through all of them.
-  const exact = await sql`select 1 from writebacks where project_id = ${project} and id = ${part}`.execute(db)
+  const exact =
+    await sql`select 1 from writebacks where project_id = ${project} and id = ${part}`.execute(db)
   if (exact.rows.length > 0) return [part]
   const pattern = part.replace(/[%_\\]/g, '\\$&')
   const { rows } = await sql<{ id: string }>`
@@ -108,10 +124,13 @@ export async function listEvents({ db, project }: ProjectDb, id: string): Promis
 }
 
 /**
- * The messages that may be the reply, in another form, or with its words: what decided that a person has to look. `at` and
- * what follows are null if the mirror does not have it.
+ * The messages that may be the reply, in another form, or with its words: what decided that a
+ * person has to look. `at` and what follows are null if the mirror does not have it.
  */
-export async function readCandidates({ db, kind, project }: ProjectDb, id: string): Promise<readonly Candidate[]> {
+export async function readCandidates(
+  { db, kind, project }: ProjectDb,
+  id: string,
+): Promise<readonly Candidate[]> {
   const { rows } = await sql<{ conversation: string | null; evidence: string | null }>`
     select conversation_id as conversation, evidence from writebacks
     where project_id = ${project} and id = ${id}`.execute(db)
@@ -127,22 +146,37 @@ export async function readCandidates({ db, kind, project }: ProjectDb, id: strin
   const known = new Map(found.rows.map((message) => [message.id, message]))
   return ids.map((candidate) => {
     const message = known.get(candidate)
-    if (message === undefined) return { id: candidate, isMirrored: false, at: null, name: null, content: null }
-    return { ...message, isMirrored: true, name: textOrNull(message.name), content: textOrNull(message.content) }
+    if (message === undefined)
+      return { id: candidate, isMirrored: false, at: null, name: null, content: null }
+    return {
+      ...message,
+      isMirrored: true,
+      name: textOrNull(message.name),
+      content: textOrNull(message.content),
+    }
   })
 }
 
 /** How many of them may have arrived although a person says that they did not, or nobody knows. */
-export async function countMayHaveArrived({ db, kind, project }: ProjectDb, filter: OutboxFilter): Promise<number> {
+export async function countMayHaveArrived(
+  { db, kind, project }: ProjectDb,
+  filter: OutboxFilter,
+): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from writebacks
-    where project_id = ${project} and ${filterSql(kind, filter)} and ${mayHaveArrivedSql(kind)}`.execute(db)
+    where project_id = ${project} and ${filterSql(kind, filter)} and ${mayHaveArrivedSql(kind)}`.execute(
+    db,
+  )
   return Number(rows[0]?.count ?? 0)
 }
 
-export async function countByStatus(context: ProjectDb, filter: OutboxFilter): Promise<StatusCounts> {
+export async function countByStatus(
+  context: ProjectDb,
+  filter: OutboxFilter,
+): Promise<StatusCounts> {
   // Pending cancellations affect only these statuses.
-  const isAffected = filter.statuses?.some((wanted) => ['draft', 'queued', 'cancelled'].includes(wanted)) ?? true
+  const isAffected =
+    filter.statuses?.some((wanted) => ['draft', 'queued', 'cancelled'].includes(wanted)) ?? true
   const status = isAffected ? await effectiveStatus(context) : sql`status`
   const { rows } = await sql<{ status: WritebackStatus; count: number }>`
     select ${status} as status, count(*) as count from writebacks
@@ -174,15 +208,28 @@ export async function countByOperation(context: ProjectDb, filter: OutboxFilter)
 
 /** Nothing has kept it from being sent: it has not been tried since. */
 const isQueuedByPersonSql = sql.join(
-  [decisions.approve, decisions.resume, decisions.retry].map(({ logged }) => sql`reason like ${`${logged} by %`}`),
+  [decisions.approve, decisions.resume, decisions.retry].map(
+    ({ logged }) => sql`reason like ${`${logged} by %`}`,
+  ),
   sql` or `,
 )
 
-/** What did not succeed, or succeeded although the service shows something else; and what waits for another attempt. */
-export async function groupReasons(context: ProjectDb, filter: OutboxFilter): Promise<readonly ReasonGroup[]> {
+/**
+ * What did not succeed, or succeeded although the service shows something else; and what waits for
+ * another attempt.
+ */
+export async function groupReasons(
+  context: ProjectDb,
+  filter: OutboxFilter,
+): Promise<readonly ReasonGroup[]> {
   const { db, kind, project } = context
   const status = await effectiveStatus(context)
-  const { rows } = await sql<{ status: WritebackStatus; reason: string; count: number; example: string }>`
+  const { rows } = await sql<{
+    status: WritebackStatus
+    reason: string
+    count: number
+    example: string
+  }>`
     select ${status} as status, coalesce(error, reason, '') as reason, count(*) as count, min(id) as example from writebacks
     where project_id = ${project} and ${filterSql(kind, filter, status)}
       and (status in ('failed','conflict','uncertain','expired','cancelled')
@@ -210,13 +257,19 @@ export function filterSql(
     isResumable === undefined ? null : sql`(status = 'queued' or ${isStoppedSql})`,
     oneOf(status, statuses),
     oneOf(sql`operation`, operations),
-    oneOf(sql`lane`, target === undefined ? undefined : targetKinds.map((kind) => toLaneName(kind, target))),
+    oneOf(
+      sql`lane`,
+      target === undefined ? undefined : targetKinds.map((kind) => toLaneName(kind, target)),
+    ),
   ])
 }
 
 const rowsPerRead = 10_000
 
-/** The first `limit` rows, and a digest of all rows of the filter. Within a snapshot they are of the same moment. */
+/**
+ * The first `limit` rows, and a digest of all rows of the filter. Within a snapshot they are of the
+ * same moment.
+ */
 export async function readSelection(context: ProjectDb, filter: OutboxFilter, limit: number) {
   const named = await digestOf(context, filter)
   return { entries: limit === 0 ? [] : await list(context, filter, limit), named }
@@ -227,15 +280,18 @@ export function digestOf(context: ProjectDb, filter: OutboxFilter): Promise<Sele
 }
 
 /**
- * The rows stay as they are until the end of the transaction. Others may be inserted meanwhile: only `ids` are named, in the
- * order of the queue.
+ * The rows stay as they are until the end of the transaction. Others may be inserted meanwhile:
+ * only `ids` are named, in the order of the queue.
  */
 export async function lockSelection(trx: ProjectDb, filter: OutboxFilter) {
   const ids: string[] = []
   return { ...(await digestRows(trx, filter, forUpdate(trx.kind), ({ id }) => ids.push(id))), ids }
 }
 
-/** What decides whether a row leaves, when, to whom and in which words. The token grows with each decision and correction. */
+/**
+ * What decides whether a row leaves, when, to whom and in which words. The token grows with each
+ * decision and correction.
+ */
 const leaves = [
   'id',
   'seq',
@@ -249,7 +305,10 @@ const leaves = [
   'payload',
 ]
 
-/** SHA-256 over a line for each row, in the order of the queue. The database writes the lines: its columns would take longer to read. */
+/**
+ * SHA-256 over a line for each row, in the order of the queue. The database writes the lines: its
+ * columns would take longer to read.
+ */
 async function digestRows(
   context: ProjectDb,
   filter: OutboxFilter,
@@ -259,7 +318,8 @@ async function digestRows(
   const { kind } = context
   const status = await effectiveStatus(context)
   // As a text, a time would be in the time zone of the session.
-  const timeOf = (column: string) => (kind === 'sqlite' ? sql.ref(column) : sql`extract(epoch from ${sql.ref(column)})`)
+  const timeOf = (column: string) =>
+    kind === 'sqlite' ? sql.ref(column) : sql`extract(epoch from ${sql.ref(column)})`
   const columns = [...leaves, ...conditionNames, 'target_snapshot'].map((name) =>
     name === 'expires_at' ? timeOf(name) : sql.ref(name),
   )
@@ -268,7 +328,11 @@ async function digestRows(
   const hash = createHash('sha256')
   let [count, after] = [0, 0]
   for (;;) {
-    const { rows } = await sql<{ readonly id: string; readonly seq: number; readonly line: string }>`
+    const { rows } = await sql<{
+      readonly id: string
+      readonly seq: number
+      readonly line: string
+    }>`
       select id, seq, ${line} as line from writebacks
       where project_id = ${context.project} and seq > ${after} and ${filterSql(kind, filter, status)}
       order by seq limit ${sql.lit(rowsPerRead)} ${lock}`.execute(context.db)

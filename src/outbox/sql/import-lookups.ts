@@ -22,7 +22,10 @@ type EarlierReply = {
   readonly sentAt: string | null
 }
 
-/** Replies to these conversations that were sent since this time, may have been, or are still to be sent. */
+/**
+ * Replies to these conversations that were sent since this time, may have been, or are still to be
+ * sent.
+ */
 export async function listReplies(
   context: ProjectDb,
   conversations: readonly string[],
@@ -33,9 +36,15 @@ export async function listReplies(
   return [...own, ...(await listTeamMessages(context, conversations, since))]
 }
 
-type RefRow = Pick<OutboxRow, 'operation' | 'conversation_id' | 'visitor_id' | 'payload' | 'batch_id'> & { ref: string }
+type RefRow = Pick<
+  OutboxRow,
+  'operation' | 'conversation_id' | 'visitor_id' | 'payload' | 'batch_id'
+> & { ref: string }
 
-/** By ref, what is queued or was sent with it, by the same rule as an insert, and without those whose words were deleted, as nothing can be compared with them. */
+/**
+ * By ref, what is queued or was sent with it, by the same rule as an insert, and without those
+ * whose words were deleted, as nothing can be compared with them.
+ */
 export async function findQueuedRefs(
   context: ProjectDb,
   refs: readonly string[],
@@ -91,14 +100,20 @@ async function listTeamMessages(
     select conversation_id as conversation, content, created_at as "sentAt"
     from ${rowsOfEach(context, inAnyCase(conversations), 'messages', 'conversation_id')}
     where content is not null and coalesce(created_at, created_at) >= ${typed('time', since)}
-      and lower(sender_type) in (${sql.join(teamSenderTypes.map((type) => sql.lit(type)))})`.execute(db)
-  return rows.map(({ conversation, content, sentAt }) => ({ conversation, content: decodeText(content), sentAt }))
+      and lower(sender_type) in (${sql.join(teamSenderTypes.map((type) => sql.lit(type)))})`.execute(
+    db,
+  )
+  return rows.map(({ conversation, content, sentAt }) => ({
+    conversation,
+    content: decodeText(content),
+    sentAt,
+  }))
 }
 
 /**
- * The rows of each value, by the index that begins with this column. Without statistics, planners take an index by time or
- * status and read most of the table: SQLite keeps the order of a cross join, and Postgres that of a lateral subquery with an
- * offset, in which it prefers a range.
+ * The rows of each value, by the index that begins with this column. Without statistics, planners
+ * take an index by time or status and read most of the table: SQLite keeps the order of a cross
+ * join, and Postgres that of a lateral subquery with an offset, in which it prefers a range.
  */
 function rowsOfEach(
   { kind, project }: ProjectDb,

@@ -1,6 +1,6 @@
 /**
- * What happened earlier in a lane, in SQL. The order of events comes from the event log's `seq`, because the machines
- * that write to the queue have different clocks.
+ * What happened earlier in a lane, in SQL. The order of events comes from the event log's `seq`,
+ * because the machines that write to the queue have different clocks.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { inList } from '../../warehouse/dialect.ts'
@@ -14,7 +14,10 @@ import { effectOf } from '../core/writeback-request.ts'
 import { operationSql } from './row.ts'
 
 /** Ids of messages in the lane that are matched to a write-back. */
-export async function listMatchedMessageIds({ db, project }: ProjectDb, lane: string): Promise<ReadonlySet<string>> {
+export async function listMatchedMessageIds(
+  { db, project }: ProjectDb,
+  lane: string,
+): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ message_id: string }>`
     select message_id from writebacks
     where project_id = ${project} and lane = ${lane} and message_id is not null`.execute(db)
@@ -39,7 +42,10 @@ const queuedSql = sql`(event.from_status is null or ${reopeningSql})`
 
 export const successSql = sql`event.to_status = 'succeeded'`
 
-/** Whether an earlier reply with the same words succeeded without a known message id, and may become visible only now. */
+/**
+ * Whether an earlier reply with the same words succeeded without a known message id, and may become
+ * visible only now.
+ */
 export async function hasUnmatchedDuplicate(
   { db, kind, project }: ProjectDb,
   { id }: Writeback,
@@ -52,7 +58,9 @@ export async function hasUnmatchedDuplicate(
       and writebacks.status = 'succeeded' and writebacks.message_id is null
       and ${lastEventSeq(successSql)} > ${lastEventSeq(queuedSql, 'own')}`.execute(db)
   return rows.some((row) => {
-    const { content, sender_name }: WritebackPayload['message'] = JSON.parse(decodeJson(kind, row.payload))
+    const { content, sender_name }: WritebackPayload['message'] = JSON.parse(
+      decodeJson(kind, row.payload),
+    )
     return matchesPayload({ content, senderName: sender_name }, payload)
   })
 }
@@ -63,13 +71,20 @@ export async function readOwnEdits(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, OwnEdits>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await sql<{ id: string; operation: Operation; payload: string; isLater: number }>`
+  const { rows } = await sql<{
+    id: string
+    operation: Operation
+    payload: string
+    isLater: number
+  }>`
     select own.id, writebacks.operation, writebacks.payload,
       case when ${lastEventSeq(successSql)} > ${lastEventSeq(queuedSql, 'own')} then 1 else 0 end as "isLater"
     from writebacks own join writebacks on writebacks.project_id = own.project_id
       and writebacks.lane = own.lane and writebacks.id <> own.id and ${operationSql(isCorrection, sql`writebacks.operation`)}
       and writebacks.status = 'succeeded'
-    where own.project_id = ${project} and own.id ${inList(kind, ids)} order by ${lastEventSeq(successSql)}`.execute(db)
+    where own.project_id = ${project} and own.id ${inList(kind, ids)} order by ${lastEventSeq(successSql)}`.execute(
+    db,
+  )
   const found = new Map<string, OwnEdits>()
   for (const { id, operation, payload, isLater } of rows) {
     const { ownEdit, lastOwnEdit } = found.get(id) ?? noOwnEdits
@@ -86,7 +101,10 @@ export async function findOwnEdits(context: ProjectDb, { id }: Writeback): Promi
   return (await readOwnEdits(context, [id])).get(id) ?? noOwnEdits
 }
 
-/** The status of the last earlier reply of the same import (or the same time of creation); null if there is none. */
+/**
+ * The status of the last earlier reply of the same import (or the same time of creation); null if
+ * there is none.
+ */
 export async function findPreviousReplyStatus(
   { db, project }: ProjectDb,
   { id }: Writeback,
@@ -105,9 +123,16 @@ export async function findPreviousReplyStatus(
 }
 
 /** When a person last queued it again after it had ended (RFC 3339); null if nobody did. */
-export async function findRequeueing({ db, project }: ProjectDb, { id }: Writeback): Promise<string | null> {
-  const { rows } = await sql<{ at: string | null }>`select max(event.at) as at from writeback_events event
-    where event.project_id = ${project} and event.writeback_id = ${id} and ${reopeningSql}`.execute(db)
+export async function findRequeueing(
+  { db, project }: ProjectDb,
+  { id }: Writeback,
+): Promise<string | null> {
+  const { rows } = await sql<{
+    at: string | null
+  }>`select max(event.at) as at from writeback_events event
+    where event.project_id = ${project} and event.writeback_id = ${id} and ${reopeningSql}`.execute(
+    db,
+  )
   return rows[0]?.at ?? null
 }
 
@@ -115,12 +140,19 @@ export async function findRequeueing({ db, project }: ProjectDb, { id }: Writeba
 export async function readMirroredMessages({ db, project }: ProjectDb, conversation: string) {
   const { rows } = await sql<{ id: unknown; at: string | null }>`
     select id, created_at as at from messages
-    where project_id = ${project} and conversation_id in (${conversation}, ${conversation.toLowerCase()})`.execute(db)
+    where project_id = ${project} and conversation_id in (${conversation}, ${conversation.toLowerCase()})`.execute(
+    db,
+  )
   const times = rows.flatMap(({ at }) => at ?? [])
-  return { ids: new Set(rows.map(({ id }) => String(id))), newest: times.reduce((a, b) => (a > b ? a : b), '') || null }
+  return {
+    ids: new Set(rows.map(({ id }) => String(id))),
+    newest: times.reduce((a, b) => (a > b ? a : b), '') || null,
+  }
 }
 
-/** The visitor's conversation with that message, else the latest one; null if the mirror has none. */
+/**
+ * The visitor's conversation with that message, else the latest one; null if the mirror has none.
+ */
 export async function findConversation(
   { db, project, typed }: ProjectDb,
   visitor: string,

@@ -1,4 +1,7 @@
-/** The outbox (the queue of write-backs) of one project, for its sender and for people. Every write is durable when it returns. */
+/**
+ * The outbox (the queue of write-backs) of one project, for its sender and for people. Every write
+ * is durable when it returns.
+ */
 
 import { readBehaviours, recordBehaviours } from '../../mirror/sql/sync-state.ts'
 import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
@@ -30,7 +33,14 @@ import {
 } from './claims.ts'
 import { decide, decideBatch, revokeSending } from './decisions.ts'
 import { deleteWords, erase } from './delete-words.ts'
-import { assignProject, enqueue, findDuplicateRefs, importedAs, listColumnMaps, readQueueMark } from './enqueue.ts'
+import {
+  assignProject,
+  enqueue,
+  findDuplicateRefs,
+  importedAs,
+  listColumnMaps,
+  readQueueMark,
+} from './enqueue.ts'
 import {
   countByOperation,
   countByStatus,
@@ -64,12 +74,30 @@ import { countWithoutProject, decideSending, readSendingStop } from './sending.t
 export type Outbox = ReturnType<typeof createOutbox>
 
 export function createOutbox(context: ProjectDb) {
-  // Enqueued rows may come from a stream that can be read only once, and people repeat their own decisions.
-  const once = ofProject(context, { enqueue, decide, decideSending, readLanes, markSending, deleteWords, erase })
+  // Enqueued rows may come from a stream that can be read only once, and people repeat their own
+  // decisions.
+  const once = ofProject(context, {
+    enqueue,
+    decide,
+    decideSending,
+    readLanes,
+    markSending,
+    deleteWords,
+    erase,
+  })
   // Lost claims are found again when their lease expires.
   const repeated = ofProject(context, {
     ...{ readQueueMark, importedAs, findDuplicateRefs, assignProject, findQueuedRefs, listReplies },
-    ...{ findIds, list, listNewest, listEvents, listLatestEvents, countByStatus, countByOperation, groupReasons },
+    ...{
+      findIds,
+      list,
+      listNewest,
+      listEvents,
+      listLatestEvents,
+      countByStatus,
+      countByOperation,
+      groupReasons,
+    },
     ...{
       listBatches,
       findBatch,
@@ -93,9 +121,27 @@ export function createOutbox(context: ProjectDb) {
       recordContradiction,
       recordMessageId,
     },
-    ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
-    ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },
-    ...{ findConversation, listColumnMaps, readSendingStop, countWithoutProject, listUndecidedBatches },
+    ...{
+      recordFinishedBatches,
+      listRecentOutcomes,
+      readBehaviours,
+      recordBehaviours,
+      listMatchedMessageIds,
+    },
+    ...{
+      hasUnmatchedDuplicate,
+      findOwnEdits,
+      findPreviousReplyStatus,
+      findRequeueing,
+      readMirroredMessages,
+    },
+    ...{
+      findConversation,
+      listColumnMaps,
+      readSendingStop,
+      countWithoutProject,
+      listUndecidedBatches,
+    },
   })
   const outbox = retryAllMethods(context.retry, repeated)
   return {
@@ -114,9 +160,13 @@ export function createOutbox(context: ProjectDb) {
   }
 }
 
-const notMarked = 'the warehouse did not answer when this was marked as sending, so nothing was sent'
+const notMarked =
+  'the warehouse did not answer when this was marked as sending, so nothing was sent'
 
 /** Reads of one state of the database. `work` must not use the warehouse otherwise meanwhile. */
-export function withOutboxSnapshot<T>(context: ProjectDb, work: (outbox: Outbox) => Promise<T>): Promise<T> {
+export function withOutboxSnapshot<T>(
+  context: ProjectDb,
+  work: (outbox: Outbox) => Promise<T>,
+): Promise<T> {
   return withSnapshotOf(context.db, context.kind, (db) => work(createOutbox({ ...context, db })))
 }

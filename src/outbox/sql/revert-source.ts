@@ -1,4 +1,7 @@
-/** Reads a batch by conversation and visitor, with what the mirror shows of each, so that it can be taken back. */
+/**
+ * Reads a batch by conversation and visitor, with what the mirror shows of each, so that it can be
+ * taken back.
+ */
 import { sql } from 'kysely'
 import type { TargetKind } from '../../../schema/operation-specs.ts'
 import { toMessageSide } from '../../mirror/core/message-fields.ts'
@@ -17,7 +20,15 @@ const rowsPerRead = 500
 /** `sent`: its place in the order of sends. */
 type StoredRow = Pick<
   OutboxRow,
-  'id' | 'lane' | 'operation' | 'conversation_id' | 'visitor_id' | 'payload' | 'status' | 'evidence' | 'target_snapshot'
+  | 'id'
+  | 'lane'
+  | 'operation'
+  | 'conversation_id'
+  | 'visitor_id'
+  | 'payload'
+  | 'status'
+  | 'evidence'
+  | 'target_snapshot'
 > & {
   readonly seq: number
   readonly sentAt: string | null
@@ -25,7 +36,10 @@ type StoredRow = Pick<
   readonly sent: number
 }
 
-/** Of the last send. The event log goes by no clock, and a person may have queued an earlier row again behind a later one. */
+/**
+ * Of the last send. The event log goes by no clock, and a person may have queued an earlier row
+ * again behind a later one.
+ */
 const sentSql = lastEventSeq(sql`event.to_status = 'sending'`)
 
 /** The last lane of a page may go on in the next one. */
@@ -50,15 +64,27 @@ export async function* readLanes(context: ProjectDb, batch: string): AsyncGenera
   }
 }
 
-async function withMirror(context: ProjectDb, lanes: readonly (readonly StoredRow[])[]): Promise<LaneToRevert[]> {
-  const rows = lanes.map((lane) => lane.toSorted((a, b) => a.sent - b.sent).map((row) => toBatchRow(context, row)))
+async function withMirror(
+  context: ProjectDb,
+  lanes: readonly (readonly StoredRow[])[],
+): Promise<LaneToRevert[]> {
+  const rows = lanes.map((lane) =>
+    lane.toSorted((a, b) => a.sent - b.sent).map((row) => toBatchRow(context, row)),
+  )
   const targets = [...new Set(rows.flatMap((lane) => lane.map(({ target }) => target)))]
-  const found = [await readMirrored(context, 'conversation', targets), await readMirrored(context, 'visitor', targets)]
+  const found = [
+    await readMirrored(context, 'conversation', targets),
+    await readMirrored(context, 'visitor', targets),
+  ]
   const mirrored = new Map(found.flatMap((some) => [...some]))
   const changes = await readChanges(context, targets)
   return rows.map((lane) => {
     const target = lane[0]?.target ?? ''
-    return { rows: lane, mirrored: mirrored.get(target) ?? null, changes: changes.get(target) ?? [] }
+    return {
+      rows: lane,
+      mirrored: mirrored.get(target) ?? null,
+      changes: changes.get(target) ?? [],
+    }
   })
 }
 
@@ -82,10 +108,22 @@ function toBatchRow({ kind }: ProjectDb, row: StoredRow): BatchRow {
 
 type Mirrored = ReadonlyMap<string, MirroredTarget>
 
-async function readMirrored(context: ProjectDb, target: TargetKind, ids: readonly string[]): Promise<Mirrored> {
+async function readMirrored(
+  context: ProjectDb,
+  target: TargetKind,
+  ids: readonly string[],
+): Promise<Mirrored> {
   const { db, kind, project } = context
-  const last = target === 'conversation' ? sql`last_message_at as at, last_message_sender_type as by` : sql`null as by`
-  const { rows } = await sql<{ id: string; syncedAt: string; at: string | null; by: string | null }>`
+  const last =
+    target === 'conversation'
+      ? sql`last_message_at as at, last_message_sender_type as by`
+      : sql`null as by`
+  const { rows } = await sql<{
+    id: string
+    syncedAt: string
+    at: string | null
+    by: string | null
+  }>`
     select id, synced_at as "syncedAt", ${shownSql(context, target)}, ${last} from ${sql.table(`${target}s`)}
     where project_id = ${project} and deleted_at is null and id ${inList(kind, ids)}`.execute(db)
   return new Map(

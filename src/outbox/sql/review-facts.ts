@@ -1,4 +1,7 @@
-/** What a review must know about each row besides the row itself, read from the mirror and the queue. */
+/**
+ * What a review must know about each row besides the row itself, read from the mirror and the
+ * queue.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import type { TargetKind } from '../../../schema/operation-specs.ts'
 import { teamSenderTypes, toMessageSide } from '../../mirror/core/message-fields.ts'
@@ -19,22 +22,38 @@ import {
   type VisitorState,
   visitorNameOf,
 } from '../core/review.ts'
-import { type GuardFacts, noOwnEdits, type ShownReply, wholeSecondsSlack } from '../core/review-guards.ts'
+import {
+  type GuardFacts,
+  noOwnEdits,
+  type ShownReply,
+  wholeSecondsSlack,
+} from '../core/review-guards.ts'
 import { findDuplicateRefs } from './enqueue.ts'
 import { readOwnEdits, reopeningSql } from './lane-history.ts'
 import { decodeShown, shownSql, textOrNull } from './row.ts'
 
 /** One for each row, in their order, from the mirror as it is now. */
-export async function readFacts(context: ProjectDb, rows: readonly ReviewRow[]): Promise<readonly GuardFacts[]> {
-  const [onConversations, onVisitors] = [rows.filter(isOnConversation), rows.filter((row) => !isOnConversation(row))]
+export async function readFacts(
+  context: ProjectDb,
+  rows: readonly ReviewRow[],
+): Promise<readonly GuardFacts[]> {
+  const [onConversations, onVisitors] = [
+    rows.filter(isOnConversation),
+    rows.filter((row) => !isOnConversation(row)),
+  ]
   const visitors = await readVisitorStates(context, onVisitors.map(targetOf))
   const expecting = onVisitors.filter((row) => expectOf(row) !== null)
   const candidates = await listConversationsOf(context, expecting.map(targetOf))
   const known = [...onConversations.map(targetOf), ...candidates.map(({ id }) => id)]
   const expectedIds = new Set(rows.flatMap((row) => expectedId(row) ?? []))
   const expected = await readExpectedMessages(context, known, [...expectedIds])
-  const chosen = new Map(expecting.map((row) => [row, chooseConversation(row, candidates, expected)]))
-  const conversationIds = [...onConversations.map(targetOf), ...[...chosen.values()].filter((id) => id !== null)]
+  const chosen = new Map(
+    expecting.map((row) => [row, chooseConversation(row, candidates, expected)]),
+  )
+  const conversationIds = [
+    ...onConversations.map(targetOf),
+    ...[...chosen.values()].filter((id) => id !== null),
+  ]
   const conversations = await readConversationStates(context, conversationIds)
   const corrections = rows.flatMap(({ id, operation }) =>
     id !== null && isCorrection(operationTypes[operation]) ? [id] : [],
@@ -60,7 +79,9 @@ export async function readFacts(context: ProjectDb, rows: readonly ReviewRow[]):
 }
 
 /** When the streams with a target and its words were last read to their end; null = never. */
-async function readMirrorAges(context: ProjectDb): Promise<Readonly<Record<TargetKind, string | null>>> {
+async function readMirrorAges(
+  context: ProjectDb,
+): Promise<Readonly<Record<TargetKind, string | null>>> {
   const lastReads = await readLastReads(context)
   const conversations = lastReads.get('conversations')
   const messages = lastReads.get('messages')
@@ -70,8 +91,8 @@ async function readMirrorAges(context: ProjectDb): Promise<Readonly<Record<Targe
 }
 
 /**
- * Which of these names earlier replies have. The facts for analysts have each name once a conversation and day; while there are
- * none, the messages are searched, which are few then.
+ * Which of these names earlier replies have. The facts for analysts have each name once a
+ * conversation and day; while there are none, the messages are searched, which are few then.
  */
 export async function findKnownSenders(
   { db, kind, project }: ProjectDb,
@@ -102,17 +123,23 @@ export async function readTargets(
   ]
   const conversations = await readConversationStates(context, onConversations.map(targetOf))
   const visitors = await readVisitorStates(context, onVisitors.map(targetOf))
-  return targets.map((target) => (isOnConversation(target) ? conversations : visitors).get(targetOf(target)) ?? null)
+  return targets.map(
+    (target) => (isOnConversation(target) ? conversations : visitors).get(targetOf(target)) ?? null,
+  )
 }
 
 /** Adds names and words from the mirror. */
-export async function nameEntries(context: ProjectDb, entries: readonly OutboxEntry[]): Promise<readonly NamedEntry[]> {
+export async function nameEntries(
+  context: ProjectDb,
+  entries: readonly OutboxEntry[],
+): Promise<readonly NamedEntry[]> {
   const ids = entries.map((entry) => ({ operation: entry.operation, target: targetIdOf(entry) }))
   const targets = await readTargets(context, ids)
   return entries.map((entry, index) => {
     const { content } = entry.payload
     const target = targets[index] ?? null
-    const lastText = target?.kind === 'conversation' ? (target.lastVisitorMessage?.text ?? null) : null
+    const lastText =
+      target?.kind === 'conversation' ? (target.lastVisitorMessage?.text ?? null) : null
     return {
       ...entry,
       visitorName: visitorNameOf(target),
@@ -167,7 +194,8 @@ async function readNewerMessages(
     if (operation !== 'message' || queued === null) return []
     const queuedAt = (parseTime(queued.at) ?? 0) - wholeSecondsSlack
     // A second less, as texts with and without fractions of a second are compared.
-    const since = Math.min(queuedAt, parseTime(queued.targetSnapshot?.last_message_at) ?? queuedAt) - 1
+    const since =
+      Math.min(queuedAt, parseTime(queued.targetSnapshot?.last_message_at) ?? queuedAt) - 1
     return [{ id, since: rfc3339(since) }]
   })
   if (replies.length === 0) return new Map()
@@ -201,7 +229,12 @@ type NewerMessage = {
 }
 
 function toShownReply({ id, content, sender, at }: NewerMessage): ShownReply {
-  return { id: String(id), at: parseTime(at) ?? null, content: textOrNull(content), senderName: textOrNull(sender) }
+  return {
+    id: String(id),
+    at: parseTime(at) ?? null,
+    content: textOrNull(content),
+    senderName: textOrNull(sender),
+  }
 }
 
 /** Enough of a text to recognise it by. */
@@ -303,7 +336,10 @@ async function listConversationsOf(
   return rows.map(({ visitor, id }) => ({ visitor: visitor.toLowerCase(), id: id.toLowerCase() }))
 }
 
-/** Those of `messageIds` that are in these conversations, system events too; by conversation in lower case and id: `…/12`. */
+/**
+ * Those of `messageIds` that are in these conversations, system events too; by conversation in
+ * lower case and id: `…/12`.
+ */
 async function readExpectedMessages(
   { db, kind, project, typed }: ProjectDb,
   conversations: readonly string[],
@@ -316,6 +352,9 @@ async function readExpectedMessages(
       and id in (${sql.join(messageIds.map((id) => typed('integer', BigInt(id))))})
       and deleted_at is null`.execute(db)
   return new Map(
-    rows.map(({ conversation, id, at }) => [`${conversation.toLowerCase()}/${id}`, { id: String(id), at, text: null }]),
+    rows.map(({ conversation, id, at }) => [
+      `${conversation.toLowerCase()}/${id}`,
+      { id: String(id), at, text: null },
+    ]),
   )
 }

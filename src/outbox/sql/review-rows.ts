@@ -6,7 +6,13 @@ import type { Writeback } from '../core/outbox-entry.ts'
 import type { RowAhead } from '../core/review.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
 import { parseRequest } from '../core/writeback-request.ts'
-import { decodeEvidence, effectiveStatus, type OutboxRow, outboxColumns, toWriteback } from './row.ts'
+import {
+  decodeEvidence,
+  effectiveStatus,
+  type OutboxRow,
+  outboxColumns,
+  toWriteback,
+} from './row.ts'
 
 /** A row of a batch. */
 export type QueuedRow = {
@@ -39,19 +45,27 @@ export async function listBatch(
 ): Promise<readonly QueuedRow[]> {
   const which = sql`batch_id = ${batch} and seq > ${afterSeq}`
   const rows = await selectRows(context, which, sql`order by seq limit ${limit}`)
-  return rows.map((row) => ({ seq: row.seq, sourceRow: row.sourceRow, writeback: decodeRow(context, row) }))
+  return rows.map((row) => ({
+    seq: row.seq,
+    sourceRow: row.sourceRow,
+    writeback: decodeRow(context, row),
+  }))
 }
 
 const openSql = sql`status in (${sql.join(laneBlockingStatuses.map((status) => sql.lit(status)))})`
 
-/** Of these lanes, in queue order. `batch`: its open rows are left out; null: none are. Of it, what has left, and the replies, on which later flags depend. */
+/**
+ * Of these lanes, in queue order. `batch`: its open rows are left out; null: none are. Of it, what
+ * has left, and the replies, on which later flags depend.
+ */
 export async function readAhead(
   context: ProjectDb,
   lanes: readonly string[],
   batch: string | null,
 ): Promise<readonly RowAhead[]> {
   if (lanes.length === 0) return []
-  const isOther = batch === null ? sql`${openSql}` : sql`(${openSql} and batch_id is distinct from ${batch})`
+  const isOther =
+    batch === null ? sql`${openSql}` : sql`(${openSql} and batch_id is distinct from ${batch})`
   const isOwn =
     batch === null
       ? sql`false`
@@ -63,7 +77,14 @@ export async function readAhead(
     const { id, lane, status, rawRequest, batchId } = decodeRow(context, row)
     const result = parseRequest(rawRequest)
     const request = result.ok ? result.request : null
-    return { id, lane, seq: row.seq, status, request, isSameBatch: batch !== null && batchId === batch }
+    return {
+      id,
+      lane,
+      seq: row.seq,
+      status,
+      request,
+      isSameBatch: batch !== null && batchId === batch,
+    }
   })
 }
 

@@ -2,7 +2,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import { z } from 'zod'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import { shownColumns, snapshotSql, type TargetKind, targetKinds } from '../../../schema/operation-specs.ts'
+import {
+  shownColumns,
+  snapshotSql,
+  type TargetKind,
+  targetKinds,
+} from '../../../schema/operation-specs.ts'
 import { type Json, stringifyJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { inAnyCase, inList, typedParameter } from '../../warehouse/dialect.ts'
@@ -55,7 +60,9 @@ export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Eviden
       operation: row.operation,
       [targetColumn]: row[targetColumn],
       ...payload,
-      ...Object.fromEntries(conditionNames.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]]))),
+      ...Object.fromEntries(
+        conditionNames.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])),
+      ),
     },
     status: row.status,
     revokedAs: row.status === 'sending' ? row.revoked_as : null,
@@ -64,7 +71,9 @@ export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Eviden
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     targetSnapshot:
-      row.target_snapshot === null ? null : decodeSnapshot(JSON.parse(decodeJson(kind, row.target_snapshot))),
+      row.target_snapshot === null
+        ? null
+        : decodeSnapshot(JSON.parse(decodeJson(kind, row.target_snapshot))),
     evidence,
     fencingToken: row.fencing_token + 1,
   }
@@ -72,7 +81,9 @@ export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Eviden
 
 /** The snapshot was copied from mirror columns, which hold some characters escaped. */
 function decodeSnapshot(snapshot: Readonly<Record<string, string | null>>): TargetSnapshot {
-  return Object.fromEntries(Object.entries(snapshot).map(([name, text]) => [name, textOrNull(text)]))
+  return Object.fromEntries(
+    Object.entries(snapshot).map(([name, text]) => [name, textOrNull(text)]),
+  )
 }
 
 /** Evidence may contain any characters, as it quotes the service and visitors. */
@@ -139,11 +150,17 @@ export function shownSql({ kind }: ProjectDb, target: TargetKind): RawBuilder<un
   return sql.raw(shownColumns(kind, target, `${target}s.`))
 }
 
-export function textParameter({ kind, typed }: ProjectDb, text: string | null): RawBuilder<string | null> {
+export function textParameter(
+  { kind, typed }: ProjectDb,
+  text: string | null,
+): RawBuilder<string | null> {
   return typed('text', text === null ? null : encodeText(kind, text))
 }
 
-/** Assignments: a person decided about the row. `decided_at` always grows, because the event log goes by its change. */
+/**
+ * Assignments: a person decided about the row. `decided_at` always grows, because the event log
+ * goes by its change.
+ */
 export function decidedSql({ typed, clock }: ProjectDb, by: string): RawBuilder<unknown> {
   const now = typed('integer', clock())
   return sql`decided_by = ${typed('text', by)},
@@ -172,7 +189,8 @@ function firstKnownSql(kind: DatabaseKind): RawBuilder<unknown> {
 }
 
 /**
- * An earlier send of this reply or note may have arrived: nothing but the word of a person says that it did not.
+ * An earlier send of this reply or note may have arrived: nothing but the word of a person says
+ * that it did not.
  */
 export function mayHaveArrivedSql(kind: DatabaseKind): RawBuilder<boolean> {
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent, sql`writebacks.operation`)
@@ -188,13 +206,21 @@ export function mayHaveArrivedSql(kind: DatabaseKind): RawBuilder<boolean> {
 export function earlierSendSql(kind: DatabaseKind): RawBuilder<unknown> {
   const known = firstKnownSql(kind)
   const earlier =
-    kind === 'sqlite' ? sql`json_object('earlier', json(${known}))` : sql`jsonb_build_object('earlier', ${known})`
+    kind === 'sqlite'
+      ? sql`json_object('earlier', json(${known}))`
+      : sql`jsonb_build_object('earlier', ${known})`
   return sql`case when ${mayHaveArrivedSql(kind)} and writebacks.operation = 'message' and ${known} is not null
     then ${earlier} end`
 }
 
-/** The mirror's view of the target, in the same form as the insert trigger stores it in `target_snapshot`. */
-export function selectTargetSnapshot({ kind }: ProjectDb, row: 'writebacks' | 'excluded'): RawBuilder<unknown> {
+/**
+ * The mirror's view of the target, in the same form as the insert trigger stores it in
+ * `target_snapshot`.
+ */
+export function selectTargetSnapshot(
+  { kind }: ProjectDb,
+  row: 'writebacks' | 'excluded',
+): RawBuilder<unknown> {
   const of = (column: string) => sql.ref(`${row}.${column}`)
   const shown = (
     target: TargetKind,
@@ -215,17 +241,25 @@ export async function readShownIds(
   for (const kind of targetKinds) {
     const targets = requests.filter(({ operation }) => operationTypes[operation].target === kind)
     const ids = targets.map(({ target }) => target)
-    for (const id of await listMirroredIds(context, kind, ids)) shown.set(`${kind} ${id.toLowerCase()}`, id)
+    for (const id of await listMirroredIds(context, kind, ids))
+      shown.set(`${kind} ${id.toLowerCase()}`, id)
   }
-  return ({ operation, target }) => shown.get(`${operationTypes[operation].target} ${target.toLowerCase()}`) ?? target
+  return ({ operation, target }) =>
+    shown.get(`${operationTypes[operation].target} ${target.toLowerCase()}`) ?? target
 }
 
-async function listMirroredIds({ db, kind, project }: ProjectDb, target: TargetKind, ids: readonly string[]) {
+async function listMirroredIds(
+  { db, kind, project }: ProjectDb,
+  target: TargetKind,
+  ids: readonly string[],
+) {
   const written = new Set(ids)
   const others = inAnyCase(ids).filter((id) => !written.has(id))
   if (others.length === 0) return []
   const { rows } = await sql<{ id: string }>`
-    select id from ${sql.table(`${target}s`)} where project_id = ${project} and id ${inList(kind, others)}`.execute(db)
+    select id from ${sql.table(`${target}s`)} where project_id = ${project} and id ${inList(kind, others)}`.execute(
+    db,
+  )
   return rows.map(({ id }) => id)
 }
 
@@ -249,7 +283,10 @@ export function sendingStoppedSql(project: ProjectId): RawBuilder<unknown> {
 /** A draft that was queued when its batch was stopped, and goes on with it. */
 export const isStoppedSql = sql`(status = 'draft' and stopped_by is not null)`
 
-/** `cancellation`: one has rows that are not updated yet. `stop`: a batch has rows that do not follow its last stop or resumption. */
+/**
+ * `cancellation`: one has rows that are not updated yet. `stop`: a batch has rows that do not
+ * follow its last stop or resumption.
+ */
 export async function findOpenDecisions({ db, project }: ProjectDb) {
   const { rows } = await sql<{ kind: 'cancellation' | 'stop' }>`
     select 'cancellation' as kind where exists (select 1 from writeback_cancellations

@@ -1,7 +1,7 @@
 /**
- * Whether a project may send: people stop and resume all its sending, in force at once, as nothing can be claimed or sent then;
- * and it is held if the database went back in time, which shows by how often it has sent: the number that is kept outside of
- * the database is larger.
+ * Whether a project may send: people stop and resume all its sending, in force at once, as nothing
+ * can be claimed or sent then; and it is held if the database went back in time, which shows by how
+ * often it has sent: the number that is kept outside of the database is larger.
  */
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
@@ -29,7 +29,9 @@ export async function readSendingStop({ db, project }: Pick<ProjectDb, 'db' | 'p
 /** Write-backs that were inserted by plain SQL and name no project, so no worker sends them. */
 export async function countWithoutProject({ db }: Pick<ProjectDb, 'db'>): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from writebacks where project_id = '' and status in ('draft','queued')`.execute(db)
+    select count(*) as count from writebacks where project_id = '' and status in ('draft','queued')`.execute(
+    db,
+  )
   return rows[0]?.count ?? 0
 }
 
@@ -43,17 +45,23 @@ export function decideSending(
     const { db, project, typed } = trx
     // As for the stop of a batch: no send is being recorded meanwhile.
     await acquireCancellationLock(trx, 'exclusive')
-    await sql`insert into sync_projects (project_id) values (${project}) on conflict do nothing`.execute(db)
+    await sql`insert into sync_projects (project_id) values (${project}) on conflict do nothing`.execute(
+      db,
+    )
     const now = toTimeValue(trx)
-    const changes: Readonly<Record<ProjectDecision, readonly [set: RawBuilder<unknown>, where: RawBuilder<unknown>]>> =
-      {
-        stop_all: [
-          sql`sending_stopped_at = ${now}, sending_stopped_by = ${typed('text', by)}`,
-          sql`sending_stopped_at is null`,
-        ],
-        resume_all: [sql`sending_stopped_at = null, sending_stopped_by = null`, sql`sending_stopped_at is not null`],
-        close_circuit: [sql`circuit_closed_at = ${now}`, sql`true`],
-      }
+    const changes: Readonly<
+      Record<ProjectDecision, readonly [set: RawBuilder<unknown>, where: RawBuilder<unknown>]>
+    > = {
+      stop_all: [
+        sql`sending_stopped_at = ${now}, sending_stopped_by = ${typed('text', by)}`,
+        sql`sending_stopped_at is null`,
+      ],
+      resume_all: [
+        sql`sending_stopped_at = null, sending_stopped_by = null`,
+        sql`sending_stopped_at is not null`,
+      ],
+      close_circuit: [sql`circuit_closed_at = ${now}`, sql`true`],
+    }
     const [set, where] = changes[decision]
     const { numAffectedRows } = await sql`
       update sync_projects set ${set} where project_id = ${project} and ${where}`.execute(db)
@@ -67,9 +75,18 @@ export function createSends(context: ProjectDb) {
   return ofProject(context, { read: readSends, hold, countRepetitions, resume })
 }
 
-type SendsRow = { key: string; sends: number; heldAt: EpochMs | null; why: string | null; resumedAt: EpochMs | null }
+type SendsRow = {
+  key: string
+  sends: number
+  heldAt: EpochMs | null
+  why: string | null
+  resumedAt: EpochMs | null
+}
 
-/** `key`: names the number outside of the database. `isNew`: it has never sent, and no person has let it go on. */
+/**
+ * `key`: names the number outside of the database. `isNew`: it has never sent, and no person has
+ * let it go on.
+ */
 export async function readSends({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
   const { rows } = await sql<SendsRow>`
     select coalesce(own.token, common.token) as key, coalesce(own.sends, 0) as sends, own.held_at as "heldAt",
@@ -100,8 +117,8 @@ async function hold({ db, kind, project, typed }: ProjectDb, why: string): Promi
 const repetitionsWithinMs = 15 * 60_000
 
 /**
- * Replies that were found in their conversations of late, before they were first sent. A person has not seen them yet. 0 if this
- * one was not.
+ * Replies that were found in their conversations of late, before they were first sent. A person has
+ * not seen them yet. 0 if this one was not.
  */
 async function countRepetitions(context: ProjectDb, { evidence }: Transition): Promise<number> {
   if (evidence?.alreadyThere === undefined) return 0
@@ -117,7 +134,11 @@ async function countRepetitions(context: ProjectDb, { evidence }: Transition): P
 }
 
 /** Returns how many queued write-backs became drafts; null if sending is not held. */
-function resume(context: ProjectDb, by: string, queued: 'draft' | 'send'): Promise<{ readonly drafts: number } | null> {
+function resume(
+  context: ProjectDb,
+  by: string,
+  queued: 'draft' | 'send',
+): Promise<{ readonly drafts: number } | null> {
   return inDurableTransaction(context, async (trx) => {
     const { db, project } = trx
     // As for a stop: no send is being recorded meanwhile.

@@ -22,13 +22,20 @@ import {
   type SlotUsage,
 } from './slots.ts'
 
-/** One kind of request that a process has waiting. `maxDurationMs`: how long it can take at most, once it is granted. */
-export type PendingRequest = { readonly priority: Priority; readonly write: boolean; readonly maxDurationMs: Ms }
+/**
+ * One kind of request that a process has waiting. `maxDurationMs`: how long it can take at most,
+ * once it is granted.
+ */
+export type PendingRequest = {
+  readonly priority: Priority
+  readonly write: boolean
+  readonly maxDurationMs: Ms
+}
 type Pending = readonly PendingRequest[]
 
 /**
- * A grant must be used or returned within this time after it was requested; `maxDurationMs` includes it. So a
- * process that was suspended in between never sends on an expired slot.
+ * A grant must be used or returned within this time after it was requested; `maxDurationMs`
+ * includes it. So a process that was suspended in between never sends on an expired slot.
  */
 export const grantTtlMs: Ms = 1000
 
@@ -36,14 +43,20 @@ export const grantTtlMs: Ms = 1000
 export const defaultTimeoutMs: Ms = 30_000
 export const defaultMaxDurationMs: Ms = defaultTimeoutMs + grantTtlMs
 
-/** `granted`: index of the pending request that may go. `waitMs`: ask again after this time, or when something changes. */
-export type SlotDecision = { readonly granted: number; readonly slot: Slot } | { readonly waitMs: Ms }
+/**
+ * `granted`: index of the pending request that may go. `waitMs`: ask again after this time, or when
+ * something changes.
+ */
+export type SlotDecision =
+  | { readonly granted: number; readonly slot: Slot }
+  | { readonly waitMs: Ms }
 
 type AcquireResult = { readonly state: BudgetState; readonly decision: SlotDecision }
 
 /**
- * One process requests one slot; `pending` is what it has waiting, most urgent first, each kind once. Reads do not wait
- * for writes that have no write slot; otherwise no request overtakes a more urgent one, nor an older one of its priority.
+ * One process requests one slot; `pending` is what it has waiting, most urgent first, each kind
+ * once. Reads do not wait for writes that have no write slot; otherwise no request overtakes a more
+ * urgent one, nor an older one of its priority.
  */
 export function acquireSlot(
   policy: BudgetPolicy,
@@ -57,14 +70,19 @@ export function acquireSlot(
 }
 
 /**
- * Waiters for write slots are kept in the same list under a rank and a name of their own, so that a process that waits for
- * a write still gets slots for reads. Write slots are few, and without waiters the process that just got one would usually
- * get the next as well.
+ * Waiters for write slots are kept in the same list under a rank and a name of their own, so that a
+ * process that waits for a write still gets slots for reads. Write slots are few, and without
+ * waiters the process that just got one would usually get the next as well.
  */
 const writeWaiterRank = priorities.length
 const writeWaiterId = (processId: string) => `${processId} w`
 
-function withWriteWaiter({ state, decision }: AcquireResult, windowMs: Ms, processId: string, pending: Pending) {
+function withWriteWaiter(
+  { state, decision }: AcquireResult,
+  windowMs: Ms,
+  processId: string,
+  pending: Pending,
+) {
   const granted = 'granted' in decision ? decision.granted : null
   const isWriteWaiting = pending.some((request, index) => request.write && index !== granted)
   const until = waiterExpiry(state.at, maxWaitMs(windowMs), windowMs)
@@ -75,16 +93,26 @@ function withWriteWaiter({ state, decision }: AcquireResult, windowMs: Ms, proce
   return waiters === state.waiters ? state : { ...state, waiters }
 }
 
-function decideSlot(policy: BudgetPolicy, state: BudgetState, processId: string, pending: Pending): AcquireResult {
+function decideSlot(
+  policy: BudgetPolicy,
+  state: BudgetState,
+  processId: string,
+  pending: Pending,
+): AcquireResult {
   const now = state.at
   const limits = slotLimits(policy, state, now)
   const { all, writes } = limits
   const writeWaiters = state.waiters.filter(({ rank }) => rank === writeWaiterRank)
   const isPastBurst = countTaken(state.writes.taken, now) >= writes.burst
-  const mustYieldWrite = isPastBurst && isBehindOthers(writeWaiters, writeWaiterId(processId), writeWaiterRank, now)
+  const mustYieldWrite =
+    isPastBurst && isBehindOthers(writeWaiters, writeWaiterId(processId), writeWaiterRank, now)
   const writeYieldMs = mustYieldWrite ? writes.windowMs / 240 : 0
   const nextWriteMs = Math.max(writeYieldMs, msUntilSlot(state.writes, writes, now))
-  const sharedWaitMs = Math.max(state.pausedUntil - now, state.closedUntil - now, msUntilSlot(state.all, all, now))
+  const sharedWaitMs = Math.max(
+    state.pausedUntil - now,
+    state.closedUntil - now,
+    msUntilSlot(state.all, all, now),
+  )
   const index = pending.findIndex(({ write }) => !write || nextWriteMs <= sharedWaitMs)
   const request = pending[index]
   const { windowMs } = policy.rate
@@ -93,15 +121,27 @@ function decideSlot(policy: BudgetPolicy, state: BudgetState, processId: string,
   const paceMs = all.windowMs / all.slots
   // While there are spare slots, no process yields.
   const hasSpareSlots = countTaken(state.all.taken, now) < all.burst
-  const isBehind = isBehindOthers(state.waiters, processId, priorities.indexOf(request.priority), now)
+  const isBehind = isBehindOthers(
+    state.waiters,
+    processId,
+    priorities.indexOf(request.priority),
+    now,
+  )
   if (!hasSpareSlots && isBehind) return deferRequest(state, processId, request, paceMs, windowMs)
   return grantSlot(state, limits, processId, request, index)
 }
 
-function grantSlot(state: BudgetState, limits: SlotLimits, processId: string, request: PendingRequest, index: number) {
+function grantSlot(
+  state: BudgetState,
+  limits: SlotLimits,
+  processId: string,
+  request: PendingRequest,
+  index: number,
+) {
   const { all, writes } = limits
   const now = state.at
-  const freeAfter = ({ windowMs }: SlotLimit) => roundUpToGrain(now + request.maxDurationMs + windowMs, windowMs)
+  const freeAfter = ({ windowMs }: SlotLimit) =>
+    roundUpToGrain(now + request.maxDurationMs + windowMs, windowMs)
   const freeAt = freeAfter(all)
   const writeFreeAt = request.write ? freeAfter(writes) : null
   const takeSlot = (usage: SlotUsage, limit: SlotLimit, until: EpochMs): SlotUsage => ({
@@ -119,14 +159,27 @@ function grantSlot(state: BudgetState, limits: SlotLimits, processId: string, re
   }
 }
 
-/** Makes the process wait and keeps its place among the waiters; `request` null: it waits for nothing that others need. */
-function deferRequest(state: BudgetState, processId: string, request: PendingRequest | null, waitMs: Ms, windowMs: Ms) {
+/**
+ * Makes the process wait and keeps its place among the waiters; `request` null: it waits for
+ * nothing that others need.
+ */
+function deferRequest(
+  state: BudgetState,
+  processId: string,
+  request: PendingRequest | null,
+  waitMs: Ms,
+  windowMs: Ms,
+) {
   const wait = Math.max(1, Math.min(waitMs, maxWaitMs(windowMs)))
   const until = waiterExpiry(state.at, wait, windowMs)
   const waiters =
     request === null
       ? removeWaiter(state.waiters, processId)
-      : addWaiter(state.waiters, { id: processId, rank: priorities.indexOf(request.priority), until }, state.at)
+      : addWaiter(
+          state.waiters,
+          { id: processId, rank: priorities.indexOf(request.priority), until },
+          state.at,
+        )
   return { state: { ...state, waiters }, decision: { waitMs: wait } }
 }
 
@@ -134,4 +187,5 @@ function deferRequest(state: BudgetState, processId: string, request: PendingReq
 const maxWaitMs = (windowMs: Ms): Ms => windowMs / 12
 
 /** When a waiter loses its place: a little later than it should ask again. */
-const waiterExpiry = (now: EpochMs, waitMs: Ms, windowMs: Ms): EpochMs => now + waitMs + Math.min(1000, windowMs / 20)
+const waiterExpiry = (now: EpochMs, waitMs: Ms, windowMs: Ms): EpochMs =>
+  now + waitMs + Math.min(1000, windowMs / 20)

@@ -3,7 +3,10 @@ import type { RejectedRow } from '../../../schema/row.ts'
 import type { Json } from '../../values/json.ts'
 import type { EpochMs, EpochSeconds } from '../../values/time.ts'
 
-/** A request to the service, before it is sent. `path` starts with a slash and is relative to the base URL. */
+/**
+ * A request to the service, before it is sent. `path` starts with a slash and is relative to the
+ * base URL.
+ */
 export type ApiRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH'
   readonly path: string
@@ -17,23 +20,37 @@ export type ApiRequest = {
 /** Query parameters; those that are undefined are not sent. */
 export type QueryParams = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** The rows of a list, parsed in batches because all of them may not fit into memory. Each call of `batches` starts anew. */
+/**
+ * The rows of a list, parsed in batches because all of them may not fit into memory. Each call of
+ * `batches` starts anew.
+ */
 export type ListItems = { readonly count: number; readonly batches: () => Iterable<ItemBatch> }
 /** `rejectedRows`: rows that are too large to parse. */
-export type ItemBatch = { readonly items: readonly Json[]; readonly rejectedRows: readonly RejectedRow[] }
+export type ItemBatch = {
+  readonly items: readonly Json[]
+  readonly rejectedRows: readonly RejectedRow[]
+}
 
 export type ApiResponse = {
   /** The envelope's `data`; null if the response to a write has no body. */
   readonly data: Json
-  /** The rows of a list that is too large to parse at once. `data` then holds nothing but `hasMore`. */
+  /**
+   * The rows of a list that is too large to parse at once. `data` then holds nothing but `hasMore`.
+   */
   readonly items?: ListItems
   readonly status: number
   readonly requestId: string | null
   /** The service's clock (the `Date` header); null if it sends none. */
   readonly serverDate: EpochSeconds | null
-  /** The earlier of the service's clock and this machine's when the request was sent. No row moves a cursor beyond it. */
+  /**
+   * The earlier of the service's clock and this machine's when the request was sent. No row moves a
+   * cursor beyond it.
+   */
   readonly cursorLimit: EpochSeconds
-  /** When the request was sent, by this machine's clock: the response shows the state at this time or later. */
+  /**
+   * When the request was sent, by this machine's clock: the response shows the state at this time
+   * or later.
+   */
   readonly requestedAt: EpochMs
 }
 
@@ -41,8 +58,9 @@ export type ApiResponse = {
 export type ApiGet = (path: string, query: QueryParams, priority: Priority) => Promise<ApiResponse>
 
 /**
- * What a request is for, most urgent first: a write-back or its checks, new rows, backfill, comparing all rows (`verify`,
- * too). Each priority waits for the more urgent ones and uses the capacity that they leave.
+ * What a request is for, most urgent first: a write-back or its checks, new rows, backfill,
+ * comparing all rows (`verify`, too). Each priority waits for the more urgent ones and uses the
+ * capacity that they leave.
  */
 export const priorities = ['write', 'fresh', 'backfill', 'reconcile'] as const
 export type Priority = (typeof priorities)[number]

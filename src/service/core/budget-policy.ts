@@ -10,8 +10,12 @@ export type BudgetPolicy = {
   readonly rateMargin: number
 }
 
-/** By how much longer a window may be that holds no more requests than the limit: 1.2 s of a minute for 2 %. */
-export const marginMs = ({ rateMargin }: BudgetPolicy, { windowMs }: Rate): Ms => rateMargin * windowMs
+/**
+ * By how much longer a window may be that holds no more requests than the limit: 1.2 s of a minute
+ * for 2 %.
+ */
+export const marginMs = ({ rateMargin }: BudgetPolicy, { windowMs }: Rate): Ms =>
+  rateMargin * windowMs
 
 /** The slots of this share of a limit, at least one. */
 export function slotsWithin({ requests }: Rate, share: number): number {

@@ -1,6 +1,6 @@
 /**
- * Where a shared budget is stored: one text that several processes can read and compare-and-set, with the clock of the
- * store. The store makes no decisions; the budget does.
+ * Where a shared budget is stored: one text that several processes can read and compare-and-set,
+ * with the clock of the store. The store makes no decisions; the budget does.
  */
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type BudgetState, initialBudgetState } from './budget.ts'
@@ -19,19 +19,26 @@ export type RecordReading = {
 
 type SwapResult = { readonly swapped: boolean; readonly reading: RecordReading }
 
-/** Both functions reject if the store cannot be reached; then the swap may or may not have been done. */
+/**
+ * Both functions reject if the store cannot be reached; then the swap may or may not have been
+ * done.
+ */
 export type BudgetRecord = {
   readonly read: () => Promise<RecordReading>
   /**
-   * Writes if nothing was written since `seen`, and if no more than `maxSwapDelayMs` have passed by the store's clock: a
-   * process that was suspended in between must not commit an old decision. `reading`: what the record holds afterwards.
+   * Writes if nothing was written since `seen`, and if no more than `maxSwapDelayMs` have passed by
+   * the store's clock: a process that was suspended in between must not commit an old decision.
+   * `reading`: what the record holds afterwards.
    */
   readonly compareAndSet: (seen: RecordReading, text: string) => Promise<SwapResult>
 }
 
 export const maxSwapDelayMs: Ms = 1000
 
-/** Remembers, apart from the budget, that a key was used: so a process that finds no record knows whether one was lost. */
+/**
+ * Remembers, apart from the budget, that a key was used: so a process that finds no record knows
+ * whether one was lost.
+ */
 export type KeyUse = {
   /** Whether no process recorded a use within this time. */
   readonly isUnusedFor: (withinMs: Ms) => Promise<boolean>
@@ -39,18 +46,24 @@ export type KeyUse = {
   readonly recordUse: () => Promise<void>
 }
 
-/** A process that keeps using the key records it no more often, so a use may be this much younger than its record. */
+/**
+ * A process that keeps using the key records it no more often, so a use may be this much younger
+ * than its record.
+ */
 export const recordUseEveryMs: Ms = 30_000
 
 /** Raised when an older text can no longer be read. */
 const formatVersion = 1
 
 /**
- * A budget's state as a short text, and back without loss. Taken slots are what makes it long: ten thousand of them are
- * some 600 batches at multiples of a grain, so each batch is written as its distance in grains from the batch before, and
- * its count.
+ * A budget's state as a short text, and back without loss. Taken slots are what makes it long: ten
+ * thousand of them are some 600 batches at multiples of a grain, so each batch is written as its
+ * distance in grains from the batch before, and its count.
  */
-export function encodeBudgetState(policy: BudgetPolicy, { all, writes, ...rest }: BudgetState): string {
+export function encodeBudgetState(
+  policy: BudgetPolicy,
+  { all, writes, ...rest }: BudgetState,
+): string {
   return JSON.stringify({
     format: formatVersion,
     ...rest,
@@ -71,7 +84,10 @@ export function decodeBudgetState(text: string): BudgetState | null {
   }
 }
 
-/** Grain, pace, and `36 2*3 1 …`: in base 36, the grains since the batch before, and `*` the number of slots if not one. */
+/**
+ * Grain, pace, and `36 2*3 1 …`: in base 36, the grains since the batch before, and `*` the number
+ * of slots if not one.
+ */
 type EncodedUsage = readonly [grainMs: Ms, pacedAt: EpochMs, batches: string]
 
 function encodeUsage({ taken, pacedAt }: SlotUsage, grainMs: Ms): EncodedUsage {
@@ -104,13 +120,17 @@ function decodeUsage([grainMs, pacedAt, text]: EncodedUsage): SlotUsage {
 /** Every number is there: a damaged text may lack anything. */
 function isCompleteState(state: BudgetState): boolean {
   const items = [state.waiters, state.all.taken.batches, state.writes.taken.batches].flat()
-  const numbers = items.flatMap((item) => Object.values(item).filter((value) => typeof value !== 'string'))
+  const numbers = items.flatMap((item) =>
+    Object.values(item).filter((value) => typeof value !== 'string'),
+  )
   return hasNumbersOf(initialBudgetState, state) && numbers.every(Number.isFinite)
 }
 
 function hasNumbersOf(example: object, found: object): boolean {
   return Object.entries(example).every(([name, value]) => {
-    const other: unknown = Object.hasOwn(found, name) ? found[name as keyof typeof found] : undefined
+    const other: unknown = Object.hasOwn(found, name)
+      ? found[name as keyof typeof found]
+      : undefined
     return typeof value === 'object' ? hasNumbersOf(value, Object(other)) : Number.isFinite(other)
   })
 }

@@ -1,14 +1,17 @@
 /**
- * The request budget of one API key: which slots are taken, and how that changes. Pure: `(state, now, …) → state`.
+ * The request budget of one API key: which slots are taken, and how that changes. Pure: `(state,
+ * now, …) → state`.
  *
- * A slot is taken before the request leaves, and is free again one window after the response arrived (or one window after
- * the deadline, if none came). The service counts a request at some point between sending and response. So all
- * requests that it counts within one window hold their slots at the same time, and no window, fixed or sliding, contains
- * more requests than there are slots. A limiter that counts at sending time cannot promise that.
+ * A slot is taken before the request leaves, and is free again one window after the response
+ * arrived (or one window after the deadline, if none came). The service counts a request at some
+ * point between sending and response. So all requests that it counts within one window hold their
+ * slots at the same time, and no window, fixed or sliding, contains more requests than there are
+ * slots. A limiter that counts at sending time cannot promise that.
  *
- * There are fewer slots than the limit by the margin, and a window that is longer by the margin holds no more requests
- * than the limit: for a service that counts whole seconds, whose minute has 61 of them, and for a clock of the store that
- * runs ahead. So a slot that is free again is remembered for as long.
+ * There are fewer slots than the limit by the margin, and a window that is longer by the margin
+ * holds no more requests than the limit: for a service that counts whole seconds, whose minute has
+ * 61 of them, and for a clock of the store that runs ahead. So a slot that is free again is
+ * remembered for as long.
  */
 import type { EpochMs, Ms, Rate } from '../../values/time.ts'
 import type { Priority } from './api-request.ts'
@@ -26,7 +29,10 @@ import {
   shiftSlots,
 } from './slots.ts'
 
-/** The slot of a granted request. Release it; a slot that is not released expires one window after its deadline. */
+/**
+ * The slot of a granted request. Release it; a slot that is not released expires one window after
+ * its deadline.
+ */
 export type Slot = {
   readonly grantedAt: EpochMs
   readonly freeAt: EpochMs
@@ -70,12 +76,21 @@ const increasePerWindow = 0.025
 /** How a slot ends: the service responded, or no byte of the request can have left. */
 export type SlotEnding = 'responded' | 'unsent'
 
-export function releaseSlot(policy: BudgetPolicy, before: BudgetState, now: EpochMs, slot: Slot, ending: SlotEnding) {
+export function releaseSlot(
+  policy: BudgetPolicy,
+  before: BudgetState,
+  now: EpochMs,
+  slot: Slot,
+  ending: SlotEnding,
+) {
   const state = advanceTo(policy, before, now)
   const endSlot = (usage: SlotUsage, freeAt: EpochMs | null, { windowMs }: Rate): SlotUsage => {
     if (freeAt === null) return usage
     const remaining = removeSlot(usage.taken, freeAt)
-    const taken = ending === 'unsent' ? remaining : addSlots(remaining, roundUpToGrain(state.at + windowMs, windowMs))
+    const taken =
+      ending === 'unsent'
+        ? remaining
+        : addSlots(remaining, roundUpToGrain(state.at + windowMs, windowMs))
     return { ...usage, taken }
   }
   const all = endSlot(state.all, slot.freeAt, policy.rate)
@@ -83,18 +98,27 @@ export function releaseSlot(policy: BudgetPolicy, before: BudgetState, now: Epoc
 }
 
 /**
- * A 429: another program uses the key, or the margin is too narrow. All requests pause for `waitMs`, then continue with
- * fewer slots. Requests that were under way at the same time tell nothing new when they fail as well, so the slots shrink
- * once for all of them.
+ * A 429: another program uses the key, or the margin is too narrow. All requests pause for
+ * `waitMs`, then continue with fewer slots. Requests that were under way at the same time tell
+ * nothing new when they fail as well, so the slots shrink once for all of them.
  */
-export function recordThrottle(policy: BudgetPolicy, before: BudgetState, now: EpochMs, slot: Slot, waitMs: Ms) {
+export function recordThrottle(
+  policy: BudgetPolicy,
+  before: BudgetState,
+  now: EpochMs,
+  slot: Slot,
+  waitMs: Ms,
+) {
   const state = advanceTo(policy, before, now)
   const share = currentShare(policy, state, state.at)
   const isNewThrottle = state.reduction.share === 1 || slot.grantedAt >= state.reduction.at
   return {
     ...state,
     pausedUntil: Math.max(state.pausedUntil, state.at + waitMs),
-    reduction: { at: state.at, share: isNewThrottle ? Math.max(minShare, share * decreaseFactor) : share },
+    reduction: {
+      at: state.at,
+      share: isNewThrottle ? Math.max(minShare, share * decreaseFactor) : share,
+    },
     throttled: state.throttled + 1,
   }
 }
@@ -120,24 +144,36 @@ export type SlotLimits = ReturnType<typeof slotLimits>
 
 function currentShare(policy: BudgetPolicy, { reduction }: BudgetState, now: EpochMs): number {
   if (reduction.share === 1) return 1
-  return Math.min(1, reduction.share + (increasePerWindow * (now - reduction.at)) / policy.rate.windowMs)
+  return Math.min(
+    1,
+    reduction.share + (increasePerWindow * (now - reduction.at)) / policy.rate.windowMs,
+  )
 }
 
-/** The state at `now`, without expired slots and waiters. A clock that was set back shifts all times with it. */
+/**
+ * The state at `now`, without expired slots and waiters. A clock that was set back shifts all times
+ * with it.
+ */
 export function advanceTo(policy: BudgetPolicy, before: BudgetState, now: EpochMs): BudgetState {
   const state = now < before.at ? shiftClock(before, now - before.at) : before
   return {
     ...state,
     at: now,
     all: { ...state.all, taken: expireSlots(state.all.taken, now - marginMs(policy, policy.rate)) },
-    writes: { ...state.writes, taken: expireSlots(state.writes.taken, now - marginMs(policy, policy.writeRate)) },
+    writes: {
+      ...state.writes,
+      taken: expireSlots(state.writes.taken, now - marginMs(policy, policy.writeRate)),
+    },
     waiters: state.waiters.filter(({ until }) => until > now),
   }
 }
 
 /** The same state on a clock that was shifted by `by` milliseconds: all durations stay the same. */
 export function shiftClock(state: BudgetState, by: Ms): BudgetState {
-  const shiftUsage = (usage: SlotUsage) => ({ taken: shiftSlots(usage.taken, by), pacedAt: usage.pacedAt + by })
+  const shiftUsage = (usage: SlotUsage) => ({
+    taken: shiftSlots(usage.taken, by),
+    pacedAt: usage.pacedAt + by,
+  })
   return {
     ...state,
     all: shiftUsage(state.all),
@@ -146,18 +182,32 @@ export function shiftClock(state: BudgetState, by: Ms): BudgetState {
     pausedUntil: state.pausedUntil + by,
     closedUntil: state.closedUntil + by,
     reduction: { ...state.reduction, at: state.reduction.at + by },
-    waiters: state.waiters.map((waiter) => ({ ...waiter, since: waiter.since + by, until: waiter.until + by })),
+    waiters: state.waiters.map((waiter) => ({
+      ...waiter,
+      since: waiter.since + by,
+      until: waiter.until + by,
+    })),
   }
 }
 
 /**
- * A process that has to wait. `rank`: the index of its priority, 0 = the most urgent. No process behind it gets a slot
- * before it; it no longer counts after `until`, so that a process that died delays no other.
+ * A process that has to wait. `rank`: the index of its priority, 0 = the most urgent. No process
+ * behind it gets a slot before it; it no longer counts after `until`, so that a process that died
+ * delays no other.
  */
-type Waiter = { readonly id: string; readonly rank: number; readonly since: EpochMs; readonly until: EpochMs }
+type Waiter = {
+  readonly id: string
+  readonly rank: number
+  readonly since: EpochMs
+  readonly until: EpochMs
+}
 
 /** The process waits at this rank, from now on or still. */
-export function addWaiter(waiters: readonly Waiter[], waiter: Omit<Waiter, 'since'>, now: EpochMs): readonly Waiter[] {
+export function addWaiter(
+  waiters: readonly Waiter[],
+  waiter: Omit<Waiter, 'since'>,
+  now: EpochMs,
+): readonly Waiter[] {
   const since = waitingSince(waiters, waiter.id, waiter.rank) ?? now
   return [...removeWaiter(waiters, waiter.id), { ...waiter, since }]
 }
@@ -169,9 +219,15 @@ export function removeWaiter(waiters: readonly Waiter[], id: string): readonly W
 }
 
 /** Whether another process waits at a more urgent rank, or longer at the same rank. */
-export function isBehindOthers(waiters: readonly Waiter[], id: string, rank: number, now: EpochMs): boolean {
+export function isBehindOthers(
+  waiters: readonly Waiter[],
+  id: string,
+  rank: number,
+  now: EpochMs,
+): boolean {
   const since = waitingSince(waiters, id, rank) ?? now
-  const isBefore = (other: Waiter) => other.rank < rank || (other.rank === rank && other.since < since)
+  const isBefore = (other: Waiter) =>
+    other.rank < rank || (other.rank === rank && other.since < since)
   return waiters.some((waiter) => waiter.id !== id && isBefore(waiter))
 }
 
@@ -192,7 +248,10 @@ export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: Epo
     inUse: countTaken(state.all.taken, state.at),
     /** For how long a 429 still pauses the whole key; null = it does not. */
     pausedForMs: state.pausedUntil > state.at ? state.pausedUntil - state.at : null,
-    /** For how long nothing is sent because the record of recent requests may be lost; null = not closed. */
+    /**
+     * For how long nothing is sent because the record of recent requests may be lost; null = not
+     * closed.
+     */
     closedForMs: state.closedUntil > state.at ? state.closedUntil - state.at : null,
     throttled: state.throttled,
   }
@@ -203,13 +262,19 @@ export function steadyLimits(policy: BudgetPolicy): SlotLimits {
   return slotLimits(policy, initialBudgetState, 0)
 }
 
-/** Milliseconds that `requests` take at an even pace, if no other process sends any and the service throttles nothing. */
+/**
+ * Milliseconds that `requests` take at an even pace, if no other process sends any and the service
+ * throttles nothing.
+ */
 export function estimateRequestsMs({ all }: Pick<SlotLimits, 'all'>, requests: number): Ms {
   return Math.ceil((requests * all.windowMs) / all.slots)
 }
 
 /** The same for writes. */
-export function estimateWritesMs({ writes: limit }: Pick<SlotLimits, 'writes'>, writes: number): Ms {
+export function estimateWritesMs(
+  { writes: limit }: Pick<SlotLimits, 'writes'>,
+  writes: number,
+): Ms {
   return estimateRequestsMs({ all: limit }, writes)
 }
 
@@ -235,4 +300,8 @@ export type BudgetBar = {
   readonly throttled: number
 }
 
-export type BudgetPause = { readonly kind: 'throttled' | 'closed'; readonly from: EpochMs; readonly to: EpochMs }
+export type BudgetPause = {
+  readonly kind: 'throttled' | 'closed'
+  readonly from: EpochMs
+  readonly to: EpochMs
+}

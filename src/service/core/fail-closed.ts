@@ -1,18 +1,28 @@
 /**
- * What happens when the record of what was sent may have been lost: the budget closes, for all processes that share it. Pure.
+ * What happens when the record of what was sent may have been lost: the budget closes, for all
+ * processes that share it. Pure.
  *
- * Closing for one window would be too short. The service may count a request that was under way when the record was lost
- * up to its deadline later, and if its process died, or no response came, no process will ever record it. So the budget
- * stays closed as if every slot had been taken just now and none ever got a response: they are free again one window after
- * their deadline. All slots of the lost record were granted earlier and are free by then, so none of it is needed.
+ * Closing for one window would be too short. The service may count a request that was under way
+ * when the record was lost up to its deadline later, and if its process died, or no response came,
+ * no process will ever record it. So the budget stays closed as if every slot had been taken just
+ * now and none ever got a response: they are free again one window after their deadline. All slots
+ * of the lost record were granted earlier and are free by then, so none of it is needed.
  */
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type BudgetState, initialBudgetState, shiftClock } from './budget.ts'
 import type { BudgetPolicy } from './budget-policy.ts'
 import { emptyUsage } from './slots.ts'
 
-/** `before`: the newest known state. A pause and a reduced share of the slots last as long as they would have from then. */
-export function closeBudget(policy: BudgetPolicy, before: BudgetState, now: EpochMs, maxDurationMs: Ms): BudgetState {
+/**
+ * `before`: the newest known state. A pause and a reduced share of the slots last as long as they
+ * would have from then.
+ */
+export function closeBudget(
+  policy: BudgetPolicy,
+  before: BudgetState,
+  now: EpochMs,
+  maxDurationMs: Ms,
+): BudgetState {
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   return {
     ...shiftClock(before, now - before.at),
@@ -29,17 +39,32 @@ export function startBudget(before: BudgetState, now: EpochMs): BudgetState {
   return { ...initialBudgetState, at: now, generation: nextGeneration(before, now) }
 }
 
-/** By the clock, so that a process that starts without knowing earlier generations gets a later one. */
-const nextGeneration = (before: BudgetState, now: EpochMs): number => Math.max(before.generation + 1, Math.floor(now))
+/**
+ * By the clock, so that a process that starts without knowing earlier generations gets a later one.
+ */
+const nextGeneration = (before: BudgetState, now: EpochMs): number =>
+  Math.max(before.generation + 1, Math.floor(now))
 
 /**
- * What a process last read: the state, the store's clock then, and how long ago that is by its own clock. `gainMs`: how far
- * the store's clock ran ahead since an earlier reading.
+ * What a process last read: the state, the store's clock then, and how long ago that is by its own
+ * clock. `gainMs`: how far the store's clock ran ahead since an earlier reading.
  */
-type LastObservation = { readonly state: BudgetState; readonly now: EpochMs; readonly agoMs: Ms; readonly gainMs: Ms }
+type LastObservation = {
+  readonly state: BudgetState
+  readonly now: EpochMs
+  readonly agoMs: Ms
+  readonly gainMs: Ms
+}
 
-/** What the record holds now. `restarted`: the store restarted since this was written, and may have lost later writes. */
-type ObservedRecord = { readonly state: BudgetState; readonly now: EpochMs; readonly restarted: boolean }
+/**
+ * What the record holds now. `restarted`: the store restarted since this was written, and may have
+ * lost later writes.
+ */
+type ObservedRecord = {
+  readonly state: BudgetState
+  readonly now: EpochMs
+  readonly restarted: boolean
+}
 
 /** Tolerated difference of two clocks: a step of a time daemon, a slow response. */
 export const clockToleranceMs: Ms = 1000
@@ -47,14 +72,19 @@ export const clockToleranceMs: Ms = 1000
 const maxClockDrift = 1 / 1000
 
 /**
- * Why the record cannot be trusted, for a person; null: it can. A newer generation means that another process closed the
- * budget since our last reading, for whatever reason we would find now.
+ * Why the record cannot be trusted, for a person; null: it can. A newer generation means that
+ * another process closed the budget since our last reading, for whatever reason we would find now.
  */
-export function invalidReason(observed: ObservedRecord, last: LastObservation | null, windowMs: Ms): string | null {
+export function invalidReason(
+  observed: ObservedRecord,
+  last: LastObservation | null,
+  windowMs: Ms,
+): string | null {
   const { state, now, restarted } = observed
   if (restarted) return 'its store restarted, so recent requests may not be counted'
   const behindMs = state.at - now
-  if (behindMs > clockToleranceMs) return `the clock of its store was set back by ${formatSeconds(behindMs)}`
+  if (behindMs > clockToleranceMs)
+    return `the clock of its store was set back by ${formatSeconds(behindMs)}`
   if (last === null || state.generation > last.state.generation) return null
   if (state.generation < last.state.generation || state.at < last.state.at)
     return 'its store holds an older state than the last one seen: a restored copy, or lost writes'
@@ -72,8 +102,9 @@ const formatSeconds = (ms: Ms): string => `${(ms / 1000).toFixed(1)} s`
 export type ClockReading = { readonly store: EpochMs; readonly from: Ms; readonly to: Ms }
 
 /**
- * How far the store's clock may run ahead of ours from one reference to the next: half a second of a minute. A window meets
- * two such intervals at most, and the default margin covers 1.2 s. 20 ms: our clock counts hundredths of a second.
+ * How far the store's clock may run ahead of ours from one reference to the next: half a second of
+ * a minute. A window meets two such intervals at most, and the default margin covers 1.2 s. 20 ms:
+ * our clock counts hundredths of a second.
  */
 export const toleratedGainMs = (windowMs: Ms): Ms => Math.max(20, windowMs / 120)
 
@@ -83,6 +114,10 @@ export function clockGainMs(reference: ClockReading, reading: ClockReading): Ms 
 }
 
 /** The reading with which later ones are compared: not older than a window. */
-export function nextReference(reference: ClockReading, reading: ClockReading, windowMs: Ms): ClockReading {
+export function nextReference(
+  reference: ClockReading,
+  reading: ClockReading,
+  windowMs: Ms,
+): ClockReading {
   return reading.from - reference.from > windowMs ? reading : reference
 }

@@ -1,7 +1,8 @@
 /**
- * How many requests may be in flight at once, which the service may limit as well. That shows by a 429 soon after the pause for
- * another one: sending later did not help, so fewer are sent side by side, one less than when the refused request was sent. One
- * more is tried after a while without a 429, later each time that this was wrong. Each process has its own. Pure.
+ * How many requests may be in flight at once, which the service may limit as well. That shows by a
+ * 429 soon after the pause for another one: sending later did not help, so fewer are sent side by
+ * side, one less than when the refused request was sent. One more is tried after a while without a
+ * 429, later each time that this was wrong. Each process has its own. Pure.
  */
 import type { EpochMs, Ms } from '../../values/time.ts'
 
@@ -35,13 +36,22 @@ const maxHoldMs: Ms = 30 * 60_000
 /** After more responses, a 429 is about how many requests were sent, not about how many at once. */
 const fewResponses = 30
 
-/** A 429. `beside`: how many were in flight when the refused request was sent, with itself. `waitMs`: for which all pause. */
-export function lowerLimit(limit: InFlightLimit, now: EpochMs, beside: number, waitMs: Ms): InFlightLimit {
+/**
+ * A 429. `beside`: how many were in flight when the refused request was sent, with itself.
+ * `waitMs`: for which all pause.
+ */
+export function lowerLimit(
+  limit: InFlightLimit,
+  now: EpochMs,
+  beside: number,
+  waitMs: Ms,
+): InFlightLimit {
   const { most, holdMs } = limit
   const pausedUntil = Math.max(limit.pausedUntil, now + waitMs)
   const lowered = Math.max(1, Math.min(most, beside - 1))
   // They were under way together, so the one that was sent first says most.
-  if (now < limit.pausedUntil) return { ...limit, pausedUntil, most: limit.isLowered ? lowered : most }
+  if (now < limit.pausedUntil)
+    return { ...limit, pausedUntil, most: limit.isLowered ? lowered : most }
   const isLowered = beside > 1 && (limit.answered < fewResponses || beside >= most)
   const paused = { ...limit, pausedUntil, isLowered, answered: 0 }
   if (!isLowered) return paused
@@ -56,5 +66,9 @@ export function countAnswer(limit: InFlightLimit): InFlightLimit {
 export function raiseLimit(limit: InFlightLimit, now: EpochMs): InFlightLimit {
   if (now < limit.raisedAt) return limit
   const most = limit.most + 1
-  return { ...limit, most: most >= unlimitedFrom ? Number.POSITIVE_INFINITY : most, raisedAt: now + limit.holdMs }
+  return {
+    ...limit,
+    most: most >= unlimitedFrom ? Number.POSITIVE_INFINITY : most,
+    raisedAt: now + limit.holdMs,
+  }
 }

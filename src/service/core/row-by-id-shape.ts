@@ -1,23 +1,37 @@
 /**
- * Converts a row that was read by its id to the shape that the list shows. Otherwise fields that only one of the two
- * responses contains, or that they show differently, would change with every read.
+ * Converts a row that was read by its id to the shape that the list shows. Otherwise fields that
+ * only one of the two responses contains, or that they show differently, would change with every
+ * read.
  */
 import type { ListStreamName } from '../../../schema/stream-specs.ts'
 import type { Json } from '../../values/json.ts'
 import { asJsonObject, parseJson, tryParseJson } from '../../values/json.ts'
 import { isSameId } from './path-segment.ts'
 
-/** The behaviour that has the fields which a read by id shows otherwise than the list, as a JSON list of their names. */
+/**
+ * The behaviour that has the fields which a read by id shows otherwise than the list, as a JSON
+ * list of their names.
+ */
 export const differingFieldsBehaviour = (stream: ListStreamName) => `${stream}.fields_by_id`
 
 /** The list's values of these fields are stored, and not compared with those of a read by id. */
-export function listOnlyFields(behaviours: ReadonlyMap<string, string>, stream: ListStreamName): ReadonlySet<string> {
+export function listOnlyFields(
+  behaviours: ReadonlyMap<string, string>,
+  stream: ListStreamName,
+): ReadonlySet<string> {
   const names = tryParseJson(behaviours.get(differingFieldsBehaviour(stream)) ?? '[]')
   return new Set(Array.isArray(names) ? names.map(String) : [])
 }
 
-/** `stored`: the mirrored row as JSON text; undefined if there is none, then the row is taken as it came. */
-export function toListShape(stored: string | undefined, read: Json, listOnly: ReadonlySet<string> = new Set()): Json {
+/**
+ * `stored`: the mirrored row as JSON text; undefined if there is none, then the row is taken as it
+ * came.
+ */
+export function toListShape(
+  stored: string | undefined,
+  read: Json,
+  listOnly: ReadonlySet<string> = new Set(),
+): Json {
   return stored === undefined ? read : projectFields(parseJson(stored), read, listOnly)
 }
 
@@ -29,7 +43,9 @@ function projectFields(stored: Json, read: Json, listOnly: ReadonlySet<string> =
   return Object.fromEntries(
     Object.entries(before).map(([name, value]) => [
       name,
-      Object.hasOwn(now, name) && !listOnly.has(name) ? projectFields(value, now[name] ?? null) : value,
+      Object.hasOwn(now, name) && !listOnly.has(name)
+        ? projectFields(value, now[name] ?? null)
+        : value,
     ]),
   )
 }

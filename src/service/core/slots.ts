@@ -1,16 +1,16 @@
 /**
- * The taken slots of a budget, by the time at which they are free again, and the pace of the free ones. Times are rounded
- * up to a grain of the window, so that ten thousand slots need no more space than a few hundred; rounding up keeps a slot
- * a little longer, never shorter.
- * Plain data: any store can hold it as JSON.
+ * The taken slots of a budget, by the time at which they are free again, and the pace of the free
+ * ones. Times are rounded up to a grain of the window, so that ten thousand slots need no more
+ * space than a few hundred; rounding up keeps a slot a little longer, never shorter. Plain data:
+ * any store can hold it as JSON.
  */
 import type { EpochMs, Ms } from '../../values/time.ts'
 
 type SlotBatch = { readonly freeAt: EpochMs; readonly count: number }
 
 /**
- * The taken slots, and those that have been free for no longer than the margin. `batches` is in the order of `freeAt`, each
- * time once; `total` is the sum of their counts.
+ * The taken slots, and those that have been free for no longer than the margin. `batches` is in the
+ * order of `freeAt`, each time once; `total` is the sum of their counts.
  */
 type TakenSlots = { readonly total: number; readonly batches: readonly SlotBatch[] }
 
@@ -31,11 +31,16 @@ export function addSlots(taken: TakenSlots, freeAt: EpochMs, count = 1): TakenSl
   const before = batch?.freeAt === freeAt ? batch.count : 0
   const after = before + count
   if (after < 0) return taken
-  const batches = taken.batches.toSpliced(index, before > 0 ? 1 : 0, ...(after > 0 ? [{ freeAt, count: after }] : []))
+  const batches = taken.batches.toSpliced(
+    index,
+    before > 0 ? 1 : 0,
+    ...(after > 0 ? [{ freeAt, count: after }] : []),
+  )
   return { total: taken.total + count, batches }
 }
 
-export const removeSlot = (taken: TakenSlots, freeAt: EpochMs): TakenSlots => addSlots(taken, freeAt, -1)
+export const removeSlot = (taken: TakenSlots, freeAt: EpochMs): TakenSlots =>
+  addSlots(taken, freeAt, -1)
 
 /** Without those that were free at `until`. */
 export function expireSlots(taken: TakenSlots, until: EpochMs): TakenSlots {
@@ -54,7 +59,10 @@ export const countTaken = (taken: TakenSlots, now: EpochMs): number => expireSlo
 
 /** The same slots on a clock that was shifted by `by` milliseconds. */
 export function shiftSlots(taken: TakenSlots, by: Ms): TakenSlots {
-  return { total: taken.total, batches: taken.batches.map(({ freeAt, count }) => ({ freeAt: freeAt + by, count })) }
+  return {
+    total: taken.total,
+    batches: taken.batches.map(({ freeAt, count }) => ({ freeAt: freeAt + by, count })),
+  }
 }
 
 /** Milliseconds until the next slot is free; 0 if none is taken. */
@@ -69,10 +77,16 @@ function batchIndex(batches: readonly SlotBatch[], freeAt: EpochMs): number {
   return index === -1 ? batches.length : index
 }
 
-/** `pacedAt`: the time from which the pace of the next grant is counted. It may be a little before the last grant. */
+/**
+ * `pacedAt`: the time from which the pace of the next grant is counted. It may be a little before
+ * the last grant.
+ */
 export type SlotUsage = { readonly taken: TakenSlots; readonly pacedAt: EpochMs }
 
-/** How many slots there are now, at least 1; `limit`: within a window that is longer by `marginMs`, no fewer. */
+/**
+ * How many slots there are now, at least 1; `limit`: within a window that is longer by `marginMs`,
+ * no fewer.
+ */
 export type SlotLimit = {
   readonly slots: number
   readonly limit: number
@@ -90,25 +104,30 @@ export const burstSlots = (slots: number): number => Math.max(1, Math.floor(slot
 /**
  * Milliseconds until a slot may be free; 0 = a slot may be taken now.
  *
- * Slots alone keep every window right, fixed or sliding. But they would let a whole window's worth of requests go at once,
- * again and again, and three kinds of servers punish that: those that estimate a sliding window from two fixed ones
- * (`before × (1 − f) + this`), those whose token bucket refills evenly, and those that count a request seconds after it
- * was sent. So:
+ * Slots alone keep every window right, fixed or sliding. But they would let a whole window's worth
+ * of requests go at once, again and again, and three kinds of servers punish that: those that
+ * estimate a sliding window from two fixed ones (`before × (1 − f) + this`), those whose token
+ * bucket refills evenly, and those that count a request seconds after it was sent. So:
  *
- * - While under a fifth of the slots is taken there is no pace at all: a small sync run after a quiet window never waits.
- *   Then at most a fifth is in the trailing window, and an estimate is wrong by little more than that fifth. Not after a
- *   429, as a bucket may hold less than a fifth.
- * - From there on the free slots are spread evenly over the time until the oldest slot is free again, and never faster
- *   than a hundredth above slots / window. So after a first burst the remaining slots last for the remaining window; and
- *   when the slots of the burst come back all at once, they are used at the even rate. With `C` sent in a server's window
- *   so far and `P` in the one before, `C` grows by at most 1.01 × slots·f and `P` is at most slots, so that
- *   `P × (1 − f) + C` is at most 1.01 × slots: under the limit by the rest of the margin, which latency needs.
+ * - While under a fifth of the slots is taken there is no pace at all: a small sync run after a
+ *   quiet window never waits. Then at most a fifth is in the trailing window, and an estimate is
+ *   wrong by little more than that fifth. Not after a 429, as a bucket may hold less than a fifth.
+ * - From there on the free slots are spread evenly over the time until the oldest slot is free
+ *   again, and never faster than a hundredth above slots / window. So after a first burst the
+ *   remaining slots last for the remaining window; and when the slots of the burst come back all at
+ *   once, they are used at the even rate. With `C` sent in a server's window so far and `P` in the
+ *   one before, `C` grows by at most 1.01 × slots·f and `P` is at most slots, so that `P × (1 − f)
+ *   + C` is at most 1.01 × slots: under the limit by the rest of the margin, which latency needs.
  */
 export function msUntilSlot(usage: SlotUsage, limit: SlotLimit, now: EpochMs): Ms {
   return Math.max(msUntilWithinLimit(usage.taken, limit, now), msUntilPaced(usage, limit, now))
 }
 
-function msUntilWithinLimit({ total, batches }: TakenSlots, { limit, marginMs }: SlotLimit, now: EpochMs): Ms {
+function msUntilWithinLimit(
+  { total, batches }: TakenSlots,
+  { limit, marginMs }: SlotLimit,
+  now: EpochMs,
+): Ms {
   const [oldest] = batches
   return total < limit || oldest === undefined ? 0 : Math.max(1, oldest.freeAt + marginMs - now)
 }
@@ -125,7 +144,10 @@ export function nextPacedAt(usage: SlotUsage, limit: SlotLimit, now: EpochMs): E
   if (countTaken(usage.taken, now) < limit.burst) return now
   // Timers fire late; without catching up, each delay would be lost capacity.
   const catchUpMs = limit.windowMs / 120
-  return Math.max(now - catchUpMs, Math.min(now, usage.pacedAt + paceIntervalMs(usage.taken, limit, now)))
+  return Math.max(
+    now - catchUpMs,
+    Math.min(now, usage.pacedAt + paceIntervalMs(usage.taken, limit, now)),
+  )
 }
 
 /** What a delay of more than the time for catching up has cost is made up for a little later. */

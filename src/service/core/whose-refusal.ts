@@ -1,8 +1,9 @@
 /**
- * Whose refusal an answer is: of one row or list, of a missing scope, of the key, or of the whole service. A status does not
- * say so: a conversation that was moved to another project is answered like a key of another project. So a refusal that
- * another request could explain is compared with what the service answers for the project itself. Pure;
- * `src/service/refusals.ts` asks. Tests: test/service/whose-refusal.test.ts.
+ * Whose refusal an answer is: of one row or list, of a missing scope, of the key, or of the whole
+ * service. A status does not say so: a conversation that was moved to another project is answered
+ * like a key of another project. So a refusal that another request could explain is compared with
+ * what the service answers for the project itself. Pure; `src/service/refusals.ts` asks. Tests:
+ * test/service/whose-refusal.test.ts.
  */
 import type { Ms } from '../../values/time.ts'
 import type { ApiFailure } from './api-failure.ts'
@@ -10,24 +11,37 @@ import type { ApiRequest, QueryParams } from './api-request.ts'
 
 type Request = Pick<ApiRequest, 'method' | 'path' | 'priority' | 'envelope'>
 
-/** Paths of the project itself: its lists, its rollups, its availability. Every other path names a row. */
+/**
+ * Paths of the project itself: its lists, its rollups, its availability. Every other path names a
+ * row.
+ */
 const projectPath = /^\/public\/projects\/[^/]+\/[^/]+$/
 
-/** What the service answers for the project: it accepts the key, refuses the project as well, or says neither now. */
+/**
+ * What the service answers for the project: it accepts the key, refuses the project as well, or
+ * says neither now.
+ */
 export type ProjectAnswer =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'refused'; readonly failure: ApiFailure }
   | { readonly kind: 'unknown'; readonly failure: ApiFailure }
 
 export function isMissingScope(failure: ApiFailure): boolean {
-  return failure.kind === 'denied' && (failure.scope !== null || failure.code === 'api_key_scope_missing')
+  return (
+    failure.kind === 'denied' &&
+    (failure.scope !== null || failure.code === 'api_key_scope_missing')
+  )
 }
 
 /**
- * Whether only the project's own answer shows whose refusal this is. A refusal in the service's envelope, other than 401 and
- * 403, is what it says. Where only a gap depends on it, that counts for one without an envelope, too.
+ * Whether only the project's own answer shows whose refusal this is. A refusal in the service's
+ * envelope, other than 401 and 403, is what it says. Where only a gap depends on it, that counts
+ * for one without an envelope, too.
  */
-export function mustAskProject(failure: ApiFailure, { method, path, priority, envelope }: Request): boolean {
+export function mustAskProject(
+  failure: ApiFailure,
+  { method, path, priority, envelope }: Request,
+): boolean {
   if (envelope === 'optional') return false
   const isOfProject = projectPath.test(path)
   // No request shows whether the key may write but a write.
@@ -39,16 +53,20 @@ export function mustAskProject(failure: ApiFailure, { method, path, priority, en
 }
 
 /**
- * How long before the refusal the project may have been read. Only a request that was sent after a 401 shows that the key was
- * not revoked; elsewhere an error costs little, and asking for every restricted row would cost as many requests as they are.
+ * How long before the refusal the project may have been read. Only a request that was sent after a
+ * 401 shows that the key was not revoked; elsewhere an error costs little, and asking for every
+ * restricted row would cost as many requests as they are.
  */
 export function answerValidMs(failure: ApiFailure, { priority }: Request): Ms {
   if ('status' in failure && failure.status === 401) return 0
   return priority === 'write' ? 5000 : 60_000
 }
 
-/** What a request reads, and so the scope that it needs: the list of these rows needs the same one. */
-export const scopeOf = (path: string): string | null => /\/(conversations|visitors|calls)\b/.exec(path)?.[1] ?? null
+/**
+ * What a request reads, and so the scope that it needs: the list of these rows needs the same one.
+ */
+export const scopeOf = (path: string): string | null =>
+  /\/(conversations|visitors|calls)\b/.exec(path)?.[1] ?? null
 
 /** What is asked to find out whether the key lacks the scope for a request. */
 export const scopeRequest = (projectId: string, scope: string): string =>
@@ -57,8 +75,13 @@ export const scopeRequest = (projectId: string, scope: string): string =>
 /** Whether a request that succeeded shows that the key is accepted for the project. */
 export const showsProject = (path: string): boolean => path.startsWith('/public/projects/')
 
-/** What is asked in turn until one answer decides: what the refused request is about comes first. */
-export function projectRequests(projectId: string, { path }: Request): readonly (readonly [string, QueryParams])[] {
+/**
+ * What is asked in turn until one answer decides: what the refused request is about comes first.
+ */
+export function projectRequests(
+  projectId: string,
+  { path }: Request,
+): readonly (readonly [string, QueryParams])[] {
   const names = ['conversations', 'visitors', 'availability']
   const first = /\/visitors\//.test(path) ? 'visitors' : 'conversations'
   const ordered = [first, ...names.filter((name) => name !== first)]
@@ -72,12 +95,16 @@ export function projectRequests(projectId: string, { path }: Request): readonly 
 export function readProjectAnswer(failure: ApiFailure | null): ProjectAnswer | null {
   if (failure === null) return { kind: 'accepted' }
   if (isMissingScope(failure)) return null
-  if (failure.kind === 'denied') return failure.code.startsWith('api_key_') ? { kind: 'refused', failure } : null
+  if (failure.kind === 'denied')
+    return failure.code.startsWith('api_key_') ? { kind: 'refused', failure } : null
   if (failure.kind === 'refused') return null
   return { kind: 'unknown', failure }
 }
 
-/** If no answer decided. A key that lacks a scope, or whose request was found invalid, has been accepted. */
+/**
+ * If no answer decided. A key that lacks a scope, or whose request was found invalid, has been
+ * accepted.
+ */
 export function concludeProjectAnswer(failures: readonly ApiFailure[]): ProjectAnswer {
   const isAccepted = (failure: ApiFailure) =>
     isMissingScope(failure) ||
@@ -88,7 +115,11 @@ export function concludeProjectAnswer(failures: readonly ApiFailure[]): ProjectA
 }
 
 /** The failure as it is to be treated, now that the project's answer is known. */
-export function judgeRefusal(failure: ApiFailure, request: Request, project: ProjectAnswer): ApiFailure {
+export function judgeRefusal(
+  failure: ApiFailure,
+  request: Request,
+  project: ProjectAnswer,
+): ApiFailure {
   if (failure.kind !== 'denied' && failure.kind !== 'refused') return failure
   const { status, code, why, requestId } = failure
   switch (project.kind) {
@@ -97,7 +128,9 @@ export function judgeRefusal(failure: ApiFailure, request: Request, project: Pro
       return { kind: 'refused', status, code, why, fields, requestId, isOnlyThis: true }
     }
     case 'refused':
-      return failure.kind === 'denied' || project.failure.kind !== 'denied' ? failure : project.failure
+      return failure.kind === 'denied' || project.failure.kind !== 'denied'
+        ? failure
+        : project.failure
     case 'unknown': {
       if (request.method === 'GET' && project.failure.kind === 'aborted') return project.failure
       const reason = project.failure.kind === 'aborted' ? 'it was stopped' : project.failure.why

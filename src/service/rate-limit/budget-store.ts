@@ -31,17 +31,27 @@ import {
 } from '../core/fail-closed.ts'
 
 /**
- * Keeps running while the machine is suspended. Where it goes back, as it may when a virtual machine moves, the shared
- * budget closes for once, as if the clock of its store had been set forward.
+ * Keeps running while the machine is suspended. Where it goes back, as it may when a virtual
+ * machine moves, the shared budget closes for once, as if the clock of its store had been set
+ * forward.
  */
 export const uptimeMs = (): Ms => uptime() * 1000
 
-/** Decisions are made where the state is, by its clock; a process only waits as long as the decision says. */
+/**
+ * Decisions are made where the state is, by its clock; a process only waits as long as the decision
+ * says.
+ */
 export type BudgetStore = ReturnType<typeof createStateStore>
 
-type StateStep<T> = (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly result: T }
+type StateStep<T> = (
+  state: BudgetState,
+  now: EpochMs,
+) => { readonly state: BudgetState; readonly result: T }
 
-/** Runs one step on the state, atomically, and stores the state that it returns. `now` never decreases by itself. */
+/**
+ * Runs one step on the state, atomically, and stores the state that it returns. `now` never
+ * decreases by itself.
+ */
 type UpdateState = <T>(step: StateStep<T>) => Promise<T>
 
 function createStateStore(policy: BudgetPolicy, update: UpdateState) {
@@ -64,7 +74,10 @@ function createStateStore(policy: BudgetPolicy, update: UpdateState) {
 }
 
 /** The budget of a key that only this process uses. `now`: milliseconds of a monotonic clock. */
-export function createMemoryStore(policy: BudgetPolicy, now: () => EpochMs = () => performance.now()): BudgetStore {
+export function createMemoryStore(
+  policy: BudgetPolicy,
+  now: () => EpochMs = () => performance.now(),
+): BudgetStore {
   let current = initialBudgetState
   return createStateStore(policy, async (step) => {
     const { state, result } = step(current, now())
@@ -76,9 +89,15 @@ export function createMemoryStore(policy: BudgetPolicy, now: () => EpochMs = () 
 export type SharedStoreOptions = {
   readonly policy: BudgetPolicy
   readonly record: BudgetRecord
-  /** Asked by a process that starts and finds no record it can trust. Updated before the key is used. */
+  /**
+   * Asked by a process that starts and finds no record it can trust. Updated before the key is
+   * used.
+   */
   readonly keyUse: KeyUse
-  /** Called in the one process that closes the budget. `why` completes `the request budget is closed: `. */
+  /**
+   * Called in the one process that closes the budget. `why` completes `the request budget is
+   * closed: `.
+   */
   readonly onClosed: (why: string) => void
   /** How long a request of any process can take at most, from requesting its slot. */
   readonly maxDurationMs?: Ms
@@ -88,24 +107,41 @@ export type SharedStoreOptions = {
   readonly random?: () => number
 }
 
-/** The state before the steps. `isReset`: it replaces the stored one. `invalidReason`: why the stored one is not valid. */
-type StartingState = { readonly state: BudgetState; readonly isReset: boolean; readonly invalidReason: string | null }
+/**
+ * The state before the steps. `isReset`: it replaces the stored one. `invalidReason`: why the
+ * stored one is not valid.
+ */
+type StartingState = {
+  readonly state: BudgetState
+  readonly isReset: boolean
+  readonly invalidReason: string | null
+}
 type StateSnapshot = { readonly state: BudgetState; readonly now: EpochMs; readonly at: Ms }
 /** The last text and its state, as decoding takes longer than the rest of an update. */
 type DecodedText = { readonly text: string; readonly state: BudgetState | null }
 
-/** Each lost swap is another process's success, so many in a row mean that something else is wrong. */
+/**
+ * Each lost swap is another process's success, so many in a row mean that something else is wrong.
+ */
 const maxSwapAttempts = 100
 const storeTimeoutMs = 10_000
 
 /**
- * A budget store that processes share: group commit over a compare-and-set record. Operations requested during a swap go
- * together into the next one; a swap that lost to another process is decided again on what that process wrote. If the
- * record may have been lost, the budget is closed in the record, and so for all processes.
- * Updates reject if the record cannot be reached; the next one tries again.
+ * A budget store that processes share: group commit over a compare-and-set record. Operations
+ * requested during a swap go together into the next one; a swap that lost to another process is
+ * decided again on what that process wrote. If the record may have been lost, the budget is closed
+ * in the record, and so for all processes. Updates reject if the record cannot be reached; the next
+ * one tries again.
  */
 export function createSharedStore(options: SharedStoreOptions): BudgetStore {
-  const { policy, record, keyUse, onClosed, maxDurationMs = defaultMaxDurationMs, random = Math.random } = options
+  const {
+    policy,
+    record,
+    keyUse,
+    onClosed,
+    maxDurationMs = defaultMaxDurationMs,
+    random = Math.random,
+  } = options
   const { monotonic = uptimeMs } = options
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   const unusedAfterMs = maxDurationMs + windowMs + recordUseEveryMs
@@ -140,7 +176,11 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
     const known = newestState(lastSeen?.state, state)
     const canStart = lastSeen === null && (await wasUnused())
     if (canStart) return { state: startBudget(known, now), isReset: true, invalidReason: null }
-    return { state: closeBudget(policy, known, now, maxDurationMs), isReset: true, invalidReason: why }
+    return {
+      state: closeBudget(policy, known, now, maxDurationMs),
+      isReset: true,
+      invalidReason: why,
+    }
   }
 
   /** If this fails, the grant fails too: a slot is lost, and no limit is broken. */
@@ -152,7 +192,8 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
 
   async function commit(steps: readonly BatchedStep[]): Promise<void> {
     let unused: Promise<boolean> | undefined
-    const wasUnused = () => (unused ??= withTimeout(keyUse.isUnusedFor(unusedAfterMs)).catch(() => false))
+    const wasUnused = () =>
+      (unused ??= withTimeout(keyUse.isUnusedFor(unusedAfterMs)).catch(() => false))
     // Taken before the reading: then no more time has passed by the store's clock than by ours.
     const at = monotonic()
     let reading = await withTimeout(record.read())
@@ -207,13 +248,22 @@ function newestState(lastSeen: BudgetState | undefined, found: BudgetState | nul
   return stored.generation > seen.generation ? stored : seen
 }
 
-/** `apply` returns the state after the step; `finish` resolves the caller's promise, once that state is stored. */
+/**
+ * `apply` returns the state after the step; `finish` resolves the caller's promise, once that state
+ * is stored.
+ */
 type BatchedStep = {
-  readonly apply: (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly finish: () => void }
+  readonly apply: (
+    state: BudgetState,
+    now: EpochMs,
+  ) => { readonly state: BudgetState; readonly finish: () => void }
   readonly fail: (error: unknown) => void
 }
 
-/** Steps that arrive during a commit are committed together afterwards: a reading may not be older than its steps. */
+/**
+ * Steps that arrive during a commit are committed together afterwards: a reading may not be older
+ * than its steps.
+ */
 function batchSteps(commit: (steps: readonly BatchedStep[]) => Promise<void>): UpdateState {
   let waiting: BatchedStep[] = []
   let isCommitting = false

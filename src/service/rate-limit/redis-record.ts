@@ -7,15 +7,14 @@ import { redisTls } from '../../warehouse/server-identity.ts'
 import { type BudgetRecord, maxSwapDelayMs, type RecordReading } from '../core/budget-record.ts'
 
 /**
- * KEYS[1]  the record: a hash with the fields version and text
- * ARGV[1]  token of this write, a new one each time; '' = only read
- * ARGV[2]  the version that must still be stored; '' = no record may be stored
- * ARGV[3]  milliseconds since 1970 up to which the write may be done
- * ARGV[4]  text
- * ARGV[5]  milliseconds after which an unused record expires
- * reply    {1 if this write is stored, milliseconds since 1970, run id, version or nil, text or nil}
+ * KEYS[1] the record: a hash with the fields version and text ARGV[1] token of this write, a new
+ * one each time; '' = only read ARGV[2] the version that must still be stored; '' = no record may
+ * be stored ARGV[3] milliseconds since 1970 up to which the write may be done ARGV[4] text ARGV[5]
+ * milliseconds after which an unused record expires reply {1 if this write is stored, milliseconds
+ * since 1970, run id, version or nil, text or nil}
  *
- * A version is `run id of the server:token`: a restart or a failover changes the run id, and may have lost writes.
+ * A version is `run id of the server:token`: a restart or a failover changes the run id, and may
+ * have lost writes.
  */
 const compareAndSetScript = `
 local time = redis.call('TIME')
@@ -35,16 +34,23 @@ return {found[1] == own and 1 or 0, string.format('%.3f', now), run, found[1], f
 /** After this time without use, no slot is still taken. */
 const recordTtlMs = 7 * 24 * 3_600_000
 
-type ScriptReply = readonly [isOwn: number, now: string, run: string, version?: string | null, text?: string | null]
+type ScriptReply = readonly [
+  isOwn: number,
+  now: string,
+  run: string,
+  version?: string | null,
+  text?: string | null,
+]
 
 /** KEYS[1] a number, ARGV[1] what it is raised to */
 const raiseScript = `
 if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1]) end`
 
 /**
- * One connection for all budgets of this process, `redis://` or `rediss://`. It reconnects by itself; commands fail soon
- * while it is down. Throws UserError if the URL is not valid. `onError` gets connection errors as text only: ioredis's
- * own errors carry the command that failed, which may contain the password.
+ * One connection for all budgets of this process, `redis://` or `rediss://`. It reconnects by
+ * itself; commands fail soon while it is down. Throws UserError if the URL is not valid. `onError`
+ * gets connection errors as text only: ioredis's own errors carry the command that failed, which
+ * may contain the password.
  */
 export function openRedisRecords(url: string, onError: (why: string) => void = () => {}) {
   const redis = new Redis(validRedisUrl(url), {
@@ -52,7 +58,8 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
     connectTimeout: 5000,
     commandTimeout: 5000,
     retryStrategy: (tries) => Math.min(2000, tries * 50),
-    // A command may have been executed although its reply was lost, so none is sent again when the connection breaks.
+    // A command may have been executed although its reply was lost, so none is sent again when the
+    // connection breaks.
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     // After a failover the old primary refuses writes, so connect to the new one.
@@ -83,7 +90,8 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   }
   const runScript: RunScript = async (...values) => {
     const reply = await swapBudgetRecord.apply(redis, [...values, recordTtlMs]).catch(explain)
-    // ioredis falls back to database 0 if the named one does not exist, and no other process shares that record.
+    // ioredis falls back to database 0 if the named one does not exist, and no other process shares
+    // that record.
     if (lastError !== null && /DB index/i.test(lastError)) throw new Error(`Redis: ${lastError}`)
     return reply
   }
@@ -91,9 +99,11 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
     record: (name: string) => redisRecord(runScript, `deskmirror:budget:${name}`),
     /** Numbers that only grow, and never expire. */
     numbers: {
-      read: async (name: string) => Number(await redis.get(`deskmirror:sends:${name}`).catch(explainToPeople)),
+      read: async (name: string) =>
+        Number(await redis.get(`deskmirror:sends:${name}`).catch(explainToPeople)),
       raise: async (names: readonly string[], to: number) => {
-        for (const name of names) await redis.eval(raiseScript, 1, `deskmirror:sends:${name}`, to).catch(explain)
+        for (const name of names)
+          await redis.eval(raiseScript, 1, `deskmirror:sends:${name}`, to).catch(explain)
       },
     },
     close: () => redis.disconnect(),
@@ -101,7 +111,8 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
 }
 
 /** Redis answers, and accepts not this user, this password, or a command of this user. */
-const isDenied = /\b(WRONGPASS|NOAUTH|NOPERM)\b|invalid (username-password|password)|without any password configured/
+const isDenied =
+  /\b(WRONGPASS|NOAUTH|NOPERM)\b|invalid (username-password|password)|without any password configured/
 
 function deniedError(why: string): UserError {
   return new UserError({
@@ -112,13 +123,25 @@ function deniedError(why: string): UserError {
   })
 }
 
-type RunScript = (key: string, token: string, version: string, until: EpochMs, text: string) => Promise<ScriptReply>
+type RunScript = (
+  key: string,
+  token: string,
+  version: string,
+  until: EpochMs,
+  text: string,
+) => Promise<ScriptReply>
 
 function redisRecord(runScript: RunScript, key: string): BudgetRecord {
   return {
     read: async () => toRecordReading(await runScript(key, '', '', 0, '')),
     compareAndSet: async (seen, text) => {
-      const reply = await runScript(key, randomUUID(), seen.version ?? '', seen.now + maxSwapDelayMs, text)
+      const reply = await runScript(
+        key,
+        randomUUID(),
+        seen.version ?? '',
+        seen.now + maxSwapDelayMs,
+        text,
+      )
       return { swapped: reply[0] === 1, reading: toRecordReading(reply) }
     },
   }
@@ -131,14 +154,20 @@ function errorText(error: unknown): string {
 }
 
 function toRecordReading([, now, run, version = null, text = null]: ScriptReply): RecordReading {
-  return { now: Number(now), version, text, restarted: version !== null && !version.startsWith(`${run}:`) }
+  return {
+    now: Number(now),
+    version,
+    text,
+    restarted: version !== null && !version.startsWith(`${run}:`),
+  }
 }
 
 /** The URL may hold a password, so no message shows it. */
 function validRedisUrl(url: string): string {
   const parsed = URL.parse(url)
   // ioredis reads a path that is not a number as database NaN, and ends the process.
-  if (/^rediss?:$/.test(parsed?.protocol ?? '') && /^\/?\d*$/.test(parsed?.pathname ?? '')) return url
+  if (/^rediss?:$/.test(parsed?.protocol ?? '') && /^\/?\d*$/.test(parsed?.pathname ?? ''))
+    return url
   throw new UserError({
     what: 'cannot share the request budget through Redis',
     why: 'its address is not a redis:// or rediss:// URL, or the part after the host is not a database number',

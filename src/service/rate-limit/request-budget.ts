@@ -1,6 +1,7 @@
 /**
- * The budget for the requests of one process: they queue by priority, and the first of each queue request a slot. Slots
- * are released with the next request for one, as each update is a write to the store.
+ * The budget for the requests of one process: they queue by priority, and the first of each queue
+ * request a slot. Slots are released with the next request for one, as each update is a write to
+ * the store.
  */
 import { randomUUID } from 'node:crypto'
 import type { Ms } from '../../values/time.ts'
@@ -15,28 +16,40 @@ export type RequestBudget = ReturnType<typeof createRequestBudget>
 
 export type SlotRequest = PendingRequest & { readonly signal?: AbortSignal }
 
-/** `remainingMs`: until the deadline, by a clock that keeps running while this process is suspended; below 0 after it. */
+/**
+ * `remainingMs`: until the deadline, by a clock that keeps running while this process is suspended;
+ * below 0 after it.
+ */
 export type Grant = Slot & { readonly remainingMs: () => Ms }
 
-type QueuedRequest = { readonly request: PendingRequest } & Omit<PromiseWithResolvers<Grant>, 'promise'>
+type QueuedRequest = { readonly request: PendingRequest } & Omit<
+  PromiseWithResolvers<Grant>,
+  'promise'
+>
 
 const ignoreError = () => {}
 
 /** `processId`: names this process in the store. `now`: a clock like `uptimeMs`. */
-export function createRequestBudget(store: BudgetStore, processId: string = randomUUID(), now = uptimeMs) {
+export function createRequestBudget(
+  store: BudgetStore,
+  processId: string = randomUUID(),
+  now = uptimeMs,
+) {
   const queues = new Map<string, Set<QueuedRequest>>()
   const releases = createDelayedReleases(store)
   const inFlight = createInFlight(now)
   let isServing = false
   let wakeUp = () => {}
 
-  const releaseUnsent = (slot: Slot) => void store.release(slot, 'unsent').then(() => wakeUp(), ignoreError)
+  const releaseUnsent = (slot: Slot) =>
+    void store.release(slot, 'unsent').then(() => wakeUp(), ignoreError)
 
   async function serveQueues(): Promise<void> {
     if (isServing) return
     isServing = true
     try {
-      for (let heads = queueHeads(queues); heads.length > 0; heads = queueHeads(queues)) await serveNext(heads)
+      for (let heads = queueHeads(queues); heads.length > 0; heads = queueHeads(queues))
+        await serveNext(heads)
     } catch (error) {
       for (const queue of queues.values()) for (const queued of queue) queued.reject(error)
       queues.clear()
@@ -54,7 +67,8 @@ export function createRequestBudget(store: BudgetStore, processId: string = rand
     void releases.flush()
     const pending = heads.map(({ request }) => request)
     const decision = await store.acquire(processId, pending)
-    if ('slot' in decision) return grantNext(pending[decision.granted], decision.slot, () => now() - requestedAt)
+    if ('slot' in decision)
+      return grantNext(pending[decision.granted], decision.slot, () => now() - requestedAt)
     return waitFor(woken, decision.waitMs, wake)
   }
 
@@ -86,7 +100,10 @@ export function createRequestBudget(store: BudgetStore, processId: string = rand
   return {
     /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */
     acquire,
-    /** The service responded (also with a 429). Never fails: a slot that cannot be released expires later. */
+    /**
+     * The service responded (also with a 429). Never fails: a slot that cannot be released expires
+     * later.
+     */
     releaseResponded: (slot: Slot) => {
       inFlight.end(slot)
       releases.add(slot)
@@ -102,13 +119,19 @@ export function createRequestBudget(store: BudgetStore, processId: string = rand
       inFlight.remove(slot)
       releaseUnsent(slot)
     },
-    /** The response was a 429: all requests of the key pause for `waitMs`, and fewer are sent side by side if that recurs. */
+    /**
+     * The response was a 429: all requests of the key pause for `waitMs`, and fewer are sent side
+     * by side if that recurs.
+     */
     recordThrottle: (slot: Slot, waitMs: Ms) => {
       inFlight.recordThrottle(slot, waitMs)
       return store.recordThrottle(slot, waitMs)
     },
     view: store.view,
-    /** Releases the slots that wait to be released together; call it before the store is closed. Never fails. */
+    /**
+     * Releases the slots that wait to be released together; call it before the store is closed.
+     * Never fails.
+     */
     flush: releases.flush,
   }
 }
@@ -121,7 +144,9 @@ function waitFor(woken: Promise<void>, waitMs: Ms, wake: () => void): Promise<vo
 /** How often it looks whether a request that gets no response has passed its deadline. */
 const fullPollMs: Ms = 500
 
-/** The granted requests that have no response yet; one without a response counts until its deadline. */
+/**
+ * The granted requests that have no response yet; one without a response counts until its deadline.
+ */
 function createInFlight(now: () => Ms) {
   const granted = new Set<Pick<Grant, 'remainingMs'>>()
   const besideOf = new WeakMap<object, number>()
@@ -170,14 +195,23 @@ function queueName(request: PendingRequest): string {
   return `${priorities.indexOf(request.priority)} ${request.write ? 'write' : 'read'}`
 }
 
-/** The first of each queue, most urgent priority first, and writes before the reads of their priority. */
-function queueHeads(queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>): readonly QueuedRequest[] {
+/**
+ * The first of each queue, most urgent priority first, and writes before the reads of their
+ * priority.
+ */
+function queueHeads(
+  queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>,
+): readonly QueuedRequest[] {
   const heads = [...queues.values()].flatMap((queue) => queue.values().next().value ?? [])
-  const rank = ({ request }: QueuedRequest) => priorities.indexOf(request.priority) * 2 + (request.write ? 0 : 1)
+  const rank = ({ request }: QueuedRequest) =>
+    priorities.indexOf(request.priority) * 2 + (request.write ? 0 : 1)
   return heads.sort((a, b) => rank(a) - rank(b))
 }
 
-/** How long the slot of an answered request waits to be released together with others, or with the next request. */
+/**
+ * How long the slot of an answered request waits to be released together with others, or with the
+ * next request.
+ */
 const releaseDelayMs: Ms = 25
 
 function createDelayedReleases({ release }: Pick<BudgetStore, 'release'>) {

@@ -1,12 +1,23 @@
-/** Request budgets that are stored in the warehouse, a row each, for processes that have no Redis to share. */
+/**
+ * Request budgets that are stored in the warehouse, a row each, for processes that have no Redis to
+ * share.
+ */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { type ConnectionPool, type Db, openKysely } from '../../warehouse/connection-pool.ts'
 import { databaseNowMs } from '../../warehouse/dialect.ts'
 import { bootId } from '../../warehouse/process-identity.ts'
-import { type BudgetRecord, type KeyUse, maxSwapDelayMs, type RecordReading } from '../core/budget-record.ts'
+import {
+  type BudgetRecord,
+  type KeyUse,
+  maxSwapDelayMs,
+  type RecordReading,
+} from '../core/budget-record.ts'
 
-/** Uses connections of its own, so that rolling back a page never rolls back a budget. They are opened on first use. */
+/**
+ * Uses connections of its own, so that rolling back a page never rolls back a budget. They are
+ * opened on first use.
+ */
 export function createBudgetRecords(pool: ConnectionPool) {
   let separateDb: Db | undefined
   const openDb = () => {
@@ -20,14 +31,24 @@ export function createBudgetRecords(pool: ConnectionPool) {
   }
 }
 
-type RecordRow = { readonly version: string | null; readonly state: string | null; readonly now: number }
+type RecordRow = {
+  readonly version: string | null
+  readonly state: string | null
+  readonly now: number
+}
 
-function createBudgetRecord(openDb: () => Db, kind: ConnectionPool['kind'], name: string): BudgetRecord {
+function createBudgetRecord(
+  openDb: () => Db,
+  kind: ConnectionPool['kind'],
+  name: string,
+): BudgetRecord {
   const now = databaseNowMs(kind)
-  // A commit must survive a crash. Postgres waits for the disk, whatever its settings say. SQLite may lose
-  // commits on a power failure; a version of an earlier boot shows that this may have happened.
+  // A commit must survive a crash. Postgres waits for the disk, whatever its settings say. SQLite
+  // may lose commits on a power failure; a version of an earlier boot shows that this may have
+  // happened.
   const bootPrefix = kind === 'sqlite' ? `${bootId()}:` : ''
-  const waitForDisk = kind === 'sqlite' ? sql`` : sql`and set_config('synchronous_commit', 'on', true) is not null`
+  const waitForDisk =
+    kind === 'sqlite' ? sql`` : sql`and set_config('synchronous_commit', 'on', true) is not null`
 
   async function read(): Promise<RecordReading> {
     const { rows } = await sql<RecordRow>`
@@ -36,7 +57,12 @@ function createBudgetRecord(openDb: () => Db, kind: ConnectionPool['kind'], name
     const [row] = rows
     if (row === undefined) throw new Error('the query returned no row')
     const { version, state, now: at } = row
-    return { now: at, version, text: state, restarted: version !== null && !version.startsWith(bootPrefix) }
+    return {
+      now: at,
+      version,
+      text: state,
+      restarted: version !== null && !version.startsWith(bootPrefix),
+    }
   }
 
   async function compareAndSet(seen: RecordReading, text: string) {
@@ -52,7 +78,8 @@ function createBudgetRecord(openDb: () => Db, kind: ConnectionPool['kind'], name
           where name = ${name} and version = ${seen.version} and ${inTime} returning ${now} as now`
     ).execute(openDb())
     const [written] = rows
-    if (written !== undefined) return { swapped: true, reading: { now: written.now, version, text, restarted: false } }
+    if (written !== undefined)
+      return { swapped: true, reading: { now: written.now, version, text, restarted: false } }
     const reading = await read()
     return { swapped: reading.version === version, reading }
   }
@@ -60,13 +87,18 @@ function createBudgetRecord(openDb: () => Db, kind: ConnectionPool['kind'], name
   return { read, compareAndSet }
 }
 
-/** When a key was last used, by the clock of the database. It outlives a budget that is kept elsewhere. */
+/**
+ * When a key was last used, by the clock of the database. It outlives a budget that is kept
+ * elsewhere.
+ */
 function createKeyUse(openDb: () => Db, kind: ConnectionPool['kind'], name: string): KeyUse {
   const now = sql`cast(${databaseNowMs(kind)} as bigint)`
   return {
     isUnusedFor: async (withinMs) => {
       const { rows } =
-        await sql`select 1 from sync_keys where name = ${name} and used_at > ${now} - ${withinMs}`.execute(openDb())
+        await sql`select 1 from sync_keys where name = ${name} and used_at > ${now} - ${withinMs}`.execute(
+          openDb(),
+        )
       return rows.length === 0
     },
     recordUse: async () => {

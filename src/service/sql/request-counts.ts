@@ -1,4 +1,7 @@
-/** The requests that every process has sent: how many lately, and over time with the pauses between them. */
+/**
+ * The requests that every process has sent: how many lately, and over time with the pauses between
+ * them.
+ */
 import { sql } from 'kysely'
 import { stringifyJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -20,11 +23,19 @@ type RequestSource = {
 }
 
 /** `requests`: how many the source has sent so far. Also deletes rows that are too old to count. */
-export async function recordRequests(db: Db, source: RequestSource, requests: number, now: EpochMs): Promise<void> {
+export async function recordRequests(
+  db: Db,
+  source: RequestSource,
+  requests: number,
+  now: EpochMs,
+): Promise<void> {
   const key = { project_id: source.project, id: source.id }
   const { rows } = await sql<{ log: string }>`
-    select request_log as log from sync_requests where project_id = ${key.project_id} and id = ${key.id}`.execute(db)
-  const previous: RequestSample[] = rows[0] === undefined ? [[source.since, 0]] : parseSamples(rows[0].log)
+    select request_log as log from sync_requests where project_id = ${key.project_id} and id = ${key.id}`.execute(
+    db,
+  )
+  const previous: RequestSample[] =
+    rows[0] === undefined ? [[source.since, 0]] : parseSamples(rows[0].log)
   const state = { beat_at: now, request_log: stringifyJson(addSample(previous, [now, requests])) }
   await db
     .insertInto('sync_requests')
@@ -37,12 +48,22 @@ export async function recordRequests(db: Db, source: RequestSource, requests: nu
     .execute()
 }
 
-/** Requests within the last `withinMs`: of sync runs, as far as they have reported them, and of everything else. */
-export async function countRecentRequests(db: Db, project: ProjectId, withinMs: number, now: EpochMs): Promise<number> {
+/**
+ * Requests within the last `withinMs`: of sync runs, as far as they have reported them, and of
+ * everything else.
+ */
+export async function countRecentRequests(
+  db: Db,
+  project: ProjectId,
+  withinMs: number,
+  now: EpochMs,
+): Promise<number> {
   const since = now - withinMs
   const { rows } = await sql<{ log: string | null }>`
     select request_log as log from sync_runs where project_id = ${project} and beat_at > ${since}
-    union all select request_log from sync_requests where project_id = ${project} and beat_at > ${since}`.execute(db)
+    union all select request_log from sync_requests where project_id = ${project} and beat_at > ${since}`.execute(
+    db,
+  )
   return rows.reduce((total, { log }) => total + requestsSince(parseSamples(log), since), 0)
 }
 
@@ -54,22 +75,30 @@ const keepSamplesMs = 10 * 60_000
 const sampleIntervalMs = 1000
 
 /** At most one sample a second, of the last ten minutes; plus the last one before them. */
-export function addSample(samples: readonly RequestSample[], sample: RequestSample): RequestSample[] {
+export function addSample(
+  samples: readonly RequestSample[],
+  sample: RequestSample,
+): RequestSample[] {
   const [last, before] = [samples.at(-1), samples.at(-2)]
-  const isTooClose = last !== undefined && before !== undefined && last[0] - before[0] < sampleIntervalMs
+  const isTooClose =
+    last !== undefined && before !== undefined && last[0] - before[0] < sampleIntervalMs
   const kept = isTooClose ? samples.slice(0, -1) : samples
   const firstToKeep = kept.findLastIndex(([at]) => at < sample[0] - keepSamplesMs)
   return [...kept.slice(Math.max(0, firstToKeep)), sample]
 }
 
-/** Requests sent after `since`. Between two samples it overestimates, so that a rate limit is never exceeded. */
+/**
+ * Requests sent after `since`. Between two samples it overestimates, so that a rate limit is never
+ * exceeded.
+ */
 export function requestsSince(samples: readonly RequestSample[], since: number): number {
   const last = samples.at(-1)
   const before = samples.findLast(([at]) => at <= since)
   return last === undefined ? 0 : last[1] - (before?.[1] ?? 0)
 }
 
-export const parseSamples = (text: string | null | undefined): RequestSample[] => (text == null ? [] : JSON.parse(text))
+export const parseSamples = (text: string | null | undefined): RequestSample[] =>
+  text == null ? [] : JSON.parse(text)
 
 export type MinuteRequests = {
   readonly project: ProjectId
@@ -96,7 +125,11 @@ export async function addMinutes(db: Db, minutes: readonly MinuteRequests[]): Pr
 }
 
 /** A pause that another process saw, too, or that is seen again, stays one. */
-export async function recordPause(db: Db, project: ProjectId, { kind, from, to }: BudgetPause): Promise<void> {
+export async function recordPause(
+  db: Db,
+  project: ProjectId,
+  { kind, from, to }: BudgetPause,
+): Promise<void> {
   const sameMs = 5000
   const { numAffectedRows } = await sql`
     update budget_pauses set to_ms = case when to_ms > ${to} then to_ms else ${to} end
@@ -111,11 +144,20 @@ export async function recordPause(db: Db, project: ProjectId, { kind, from, to }
     .execute()
 }
 
-/** Until when the service asked to send nothing of the project; null: it may be sent now. Any process may have recorded it. */
-export async function readOpenPause(db: Db, project: ProjectId, now: EpochMs): Promise<EpochMs | null> {
+/**
+ * Until when the service asked to send nothing of the project; null: it may be sent now. Any
+ * process may have recorded it.
+ */
+export async function readOpenPause(
+  db: Db,
+  project: ProjectId,
+  now: EpochMs,
+): Promise<EpochMs | null> {
   const { rows } = await sql<{ until: number | string | null }>`
     select max(to_ms) as until from budget_pauses
-    where project_id = ${project} and kind = 'throttled' and from_ms <= ${now} and to_ms > ${now}`.execute(db)
+    where project_id = ${project} and kind = 'throttled' and from_ms <= ${now} and to_ms > ${now}`.execute(
+    db,
+  )
   const until = rows[0]?.until ?? null
   return until === null ? null : Number(until)
 }
@@ -135,7 +177,12 @@ export async function readBudget(
   const { db, kind, project, typed } = context
   const start = Math.floor(from / stepMs) * stepMs
   const bar = sql`${epochSeconds(kind, 'minute')} / ${sql.lit(stepMs / 1000)}`
-  const { rows } = await sql<{ bar: number; priority: Priority; requests: number; throttled: number }>`
+  const { rows } = await sql<{
+    bar: number
+    priority: Priority
+    requests: number
+    throttled: number
+  }>`
     select ${bar} as bar, priority, sum(requests) as requests, sum(throttled) as throttled from budget_minutes
     where project_id = ${project} and minute >= ${typed('time', toTimestamp(start))} and minute <= ${typed('time', toTimestamp(to))}
     group by 1, 2 order by 1`.execute(db)
@@ -146,12 +193,24 @@ export async function readBudget(
     const added = { ...requests, [row.priority]: Number(row.requests) }
     bars.set(at, { at, requests: added, throttled: throttled + Number(row.throttled) })
   }
-  return { from: start, to, stepMs, bars: [...bars.values()], pauses: await readPauses(context, start, to) }
+  return {
+    from: start,
+    to,
+    stepMs,
+    bars: [...bars.values()],
+    pauses: await readPauses(context, start, to),
+  }
 }
 
-async function readPauses({ db, project }: ProjectDb, from: EpochMs, to: EpochMs): Promise<readonly BudgetPause[]> {
+async function readPauses(
+  { db, project }: ProjectDb,
+  from: EpochMs,
+  to: EpochMs,
+): Promise<readonly BudgetPause[]> {
   const { rows } = await sql<BudgetPause>`
     select kind, from_ms as "from", to_ms as "to" from budget_pauses
-    where project_id = ${project} and to_ms >= ${from} and from_ms <= ${to} order by from_ms limit 500`.execute(db)
+    where project_id = ${project} and to_ms >= ${from} and from_ms <= ${to} order by from_ms limit 500`.execute(
+    db,
+  )
   return rows
 }

@@ -1,4 +1,7 @@
-/** A project's calendar: local dates and hours, business time, and the rows that show it to analysts. */
+/**
+ * A project's calendar: local dates and hours, business time, and the rows that show it to
+ * analysts.
+ */
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
 import { describe, expect, test } from 'vitest'
@@ -15,14 +18,35 @@ const at = (text: string) => Date.parse(text) / 1000
 const utc = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000', '')
 const hours = (opens: number, closes: number) => ({ opens: opens * 60, closes: closes * 60 })
 const daily = (...stretches: ReturnType<typeof hours>[]): WeeklyHours => ({
-  ...{ 1: stretches, 2: stretches, 3: stretches, 4: stretches, 5: stretches, 6: stretches, 7: stretches },
+  ...{
+    1: stretches,
+    2: stretches,
+    3: stretches,
+    4: stretches,
+    5: stretches,
+    6: stretches,
+    7: stretches,
+  },
 })
 const workdays: WeeklyHours = {
-  ...{ 1: [hours(9, 17)], 2: [hours(9, 17)], 3: [hours(9, 17)], 4: [hours(9, 17)], 5: [hours(9, 12), hours(13, 17)] },
+  ...{
+    1: [hours(9, 17)],
+    2: [hours(9, 17)],
+    3: [hours(9, 17)],
+    4: [hours(9, 17)],
+    5: [hours(9, 12), hours(13, 17)],
+  },
 }
 const berlin: CalendarSettings = { timeZone: 'Europe/Berlin', hours: workdays, holidays: {} }
 const zones = [
-  ...['UTC', 'Europe/Berlin', 'Australia/Lord_Howe', 'Pacific/Apia', 'Asia/Kolkata', 'America/Sao_Paulo'],
+  ...[
+    'UTC',
+    'Europe/Berlin',
+    'Australia/Lord_Howe',
+    'Pacific/Apia',
+    'Asia/Kolkata',
+    'America/Sao_Paulo',
+  ],
   ...['America/Havana', 'Africa/Casablanca', 'America/St_Johns', 'Asia/Kathmandu'],
 ]
 
@@ -83,7 +107,12 @@ describe('business time', () => {
 
   test.each([
     ['within a day', '2026-01-05T09:00:00Z', '2026-01-05T10:30:00Z', 1.5],
-    ['from before the opening until after the closing', '2026-01-05T00:00:00Z', '2026-01-05T23:00:00Z', 8],
+    [
+      'from before the opening until after the closing',
+      '2026-01-05T00:00:00Z',
+      '2026-01-05T23:00:00Z',
+      8,
+    ],
     ['over the lunch break of a Friday', '2026-01-09T10:00:00Z', '2026-01-09T13:00:00Z', 2],
     ['over a weekend', '2026-01-09T15:00:00Z', '2026-01-12T09:00:00Z', 2],
     ['while business is closed', '2026-01-10T09:00:00Z', '2026-01-11T15:00:00Z', 0],
@@ -92,7 +121,11 @@ describe('business time', () => {
   ])('%s', (_, from, to, expected) => expect(businessHours(berlin, from, to)).toBe(expected))
 
   test('a holiday has hours of its own, or none', () => {
-    const holidays = { '2026-01-06': [], '2026-01-07': [hours(10, 11)], '2026-01-10': [hours(9, 12)] }
+    const holidays = {
+      '2026-01-06': [],
+      '2026-01-07': [hours(10, 11)],
+      '2026-01-10': [hours(9, 12)],
+    }
     const ofDay = (day: string) =>
       businessHours({ ...berlin, holidays }, `2026-01-${day}T00:00:00Z`, `2026-01-${day}T23:00:00Z`)
     expect(['05', '06', '07', '10', '11'].map(ofDay)).toEqual([8, 0, 1, 3, 0])
@@ -121,18 +154,25 @@ describe('business time', () => {
   test('before 2000 and from 2100 on business is closed: no time of the service lies there', () => {
     expect(businessHours(berlin, '1970-01-01T00:00:00Z', '2000-01-01T00:00:00Z')).toBe(0)
     expect(businessHours(berlin, '2100-01-01T00:00:00Z', '9999-01-01T00:00:00Z')).toBe(0)
-    expect(businessHours(berlin, '1990-01-01T00:00:00Z', '9999-01-01T00:00:00Z')).toBeGreaterThan(39 * 52 * 100)
+    expect(businessHours(berlin, '1990-01-01T00:00:00Z', '9999-01-01T00:00:00Z')).toBeGreaterThan(
+      39 * 52 * 100,
+    )
   })
 })
 
 describe('whatever the zone and the hours', () => {
   const minute = fc.integer({ min: 0, max: 1440 })
-  const stretch = fc.tuple(minute, minute).map(([a, b]) => ({ opens: Math.min(a, b), closes: Math.max(a, b) }))
+  const stretch = fc
+    .tuple(minute, minute)
+    .map(([a, b]) => ({ opens: Math.min(a, b), closes: Math.max(a, b) }))
   const weekly = fc.dictionary(
     fc.constantFrom('1', '2', '3', '4', '5', '6', '7'),
     fc.tuple(stretch),
   ) as fc.Arbitrary<WeeklyHours>
-  const holidays = fc.dictionary(fc.constantFrom('2026-03-29', '2026-10-25', '2026-03-30'), fc.tuple(stretch))
+  const holidays = fc.dictionary(
+    fc.constantFrom('2026-03-29', '2026-10-25', '2026-03-30'),
+    fc.tuple(stretch),
+  )
   const settings = fc.record({ timeZone: fc.constantFrom(...zones), hours: weekly, holidays })
   // Around the nights on which the clocks change.
   const nights = ['2011-12-30', '2018-11-04', '2024-10-05', '2026-03-29', '2026-10-25'].map((day) =>
@@ -171,7 +211,8 @@ describe('whatever the zone and the hours', () => {
     const check = (calendar: CalendarSettings, from: number, length: number) => {
       const start = Math.floor(from / 60) * 60
       let open = 0
-      for (let time = start; time < start + length * 60; time += 60) if (isOpenByLuxon(calendar, time)) open += 60
+      for (let time = start; time < start + length * 60; time += 60)
+        if (isOpenByLuxon(calendar, time)) open += 60
       expect(createCalendar(calendar).businessSeconds(start, start + length * 60)).toBe(open)
     }
     fc.assert(fc.property(settings, instant, fc.nat(2000), check), { numRuns: 40 })
@@ -188,10 +229,14 @@ describe('whatever the zone and the hours', () => {
   })
 })
 
-function isOpenByLuxon({ timeZone, hours: weekly, holidays }: CalendarSettings, time: number): boolean {
+function isOpenByLuxon(
+  { timeZone, hours: weekly, holidays }: CalendarSettings,
+  time: number,
+): boolean {
   const local = DateTime.fromSeconds(time, { zone: timeZone })
   const minute = local.hour * 60 + local.minute
-  const stretches = holidays[local.toFormat('yyyy-MM-dd')] ?? weekly?.[local.weekday as Weekday] ?? []
+  const stretches =
+    holidays[local.toFormat('yyyy-MM-dd')] ?? weekly?.[local.weekday as Weekday] ?? []
   return stretches.some(({ opens, closes }) => minute >= opens && minute < closes)
 }
 
@@ -210,7 +255,13 @@ describe('the rows of the calendar', () => {
 
   test('spans count the open seconds before them, since 2000; spans that touch are one', () => {
     const { business_spans } = rowsOf(berlin, '2000-01-01T00:00:00Z', '2000-01-07T12:00:00Z')
-    expect(business_spans.map((span) => [utc(span.opens_s), utc(span.closes_s), span.seconds_before / 3600])).toEqual([
+    expect(
+      business_spans.map((span) => [
+        utc(span.opens_s),
+        utc(span.closes_s),
+        span.seconds_before / 3600,
+      ]),
+    ).toEqual([
       ['2000-01-03T08:00:00Z', '2000-01-03T16:00:00Z', 0],
       ['2000-01-04T08:00:00Z', '2000-01-04T16:00:00Z', 8],
       ['2000-01-05T08:00:00Z', '2000-01-05T16:00:00Z', 16],
@@ -222,17 +273,33 @@ describe('the rows of the calendar', () => {
       '2026-01-01T10:00:00Z',
       '2026-01-02T12:00:00Z',
     )
-    expect(nights.business_spans.map(({ opens_s, closes_s }) => (closes_s - opens_s) / 3600)).toEqual([4])
-    const always = rowsOf({ ...berlin, hours: null }, '2000-01-01T00:00:00Z', '2030-01-01T00:00:00Z').business_spans
+    expect(
+      nights.business_spans.map(({ opens_s, closes_s }) => (closes_s - opens_s) / 3600),
+    ).toEqual([4])
+    const always = rowsOf(
+      { ...berlin, hours: null },
+      '2000-01-01T00:00:00Z',
+      '2030-01-01T00:00:00Z',
+    ).business_spans
     expect(always).toEqual([
-      { opens_s: at('2000-01-01T00:00:00Z'), closes_s: at('2030-01-01T00:00:00Z'), seconds_before: 0 },
+      {
+        opens_s: at('2000-01-01T00:00:00Z'),
+        closes_s: at('2030-01-01T00:00:00Z'),
+        seconds_before: 0,
+      },
     ])
   })
 
   test('a date knows its week, month, quarter and hours', () => {
     const settings = { ...berlin, holidays: { '2027-01-01': [] } }
     const { dim_date } = rowsOf(settings, '2026-12-31T12:00:00Z', '2027-01-02T12:00:00Z')
-    const newYear = { week: '2026-12-28', month: '2027-01-01', quarter: '2027-01-01', year: 2027, iso_week: '2026-W53' }
+    const newYear = {
+      week: '2026-12-28',
+      month: '2027-01-01',
+      quarter: '2027-01-01',
+      year: 2027,
+      iso_week: '2026-W53',
+    }
     expect(dim_date).toEqual([
       expect.objectContaining({
         date: '2026-12-31',
@@ -251,7 +318,13 @@ describe('the rows of the calendar', () => {
         is_holiday: true,
         business_seconds: 0,
       },
-      expect.objectContaining({ date: '2027-01-02', weekday: 6, is_weekend: true, business_seconds: 0, ...newYear }),
+      expect.objectContaining({
+        date: '2027-01-02',
+        weekday: 6,
+        is_weekend: true,
+        business_seconds: 0,
+        ...newYear,
+      }),
     ])
   })
 
@@ -265,17 +338,27 @@ describe('the rows of the calendar', () => {
       '2011-12-31 24 h',
       '2012-01-01 24 h',
     ])
-    expect(lengths('Europe/Berlin', '2026-03-29T12:00:00Z', '2026-03-29T13:00:00Z')).toEqual(['2026-03-29 23 h'])
+    expect(lengths('Europe/Berlin', '2026-03-29T12:00:00Z', '2026-03-29T13:00:00Z')).toEqual([
+      '2026-03-29 23 h',
+    ])
     expect(lengths('Australia/Lord_Howe', '2024-10-06T00:00:00Z', '2024-10-06T01:00:00Z')).toEqual([
       '2024-10-06 23.5 h',
     ])
-    expect(lengths('America/Havana', '2025-11-02T12:00:00Z', '2025-11-02T13:00:00Z')).toEqual(['2025-11-02 25 h'])
-    expect(lengths('America/Sao_Paulo', '2018-11-04T12:00:00Z', '2018-11-04T13:00:00Z')).toEqual(['2018-11-04 23 h'])
+    expect(lengths('America/Havana', '2025-11-02T12:00:00Z', '2025-11-02T13:00:00Z')).toEqual([
+      '2025-11-02 25 h',
+    ])
+    expect(lengths('America/Sao_Paulo', '2018-11-04T12:00:00Z', '2018-11-04T13:00:00Z')).toEqual([
+      '2018-11-04 23 h',
+    ])
   })
 
   test('in every zone each date begins where the one before ends', () => {
     for (const timeZone of zones) {
-      const { dim_date } = rowsOf({ ...berlin, timeZone }, '2011-01-01T00:00:00Z', '2012-01-01T00:00:00Z')
+      const { dim_date } = rowsOf(
+        { ...berlin, timeZone },
+        '2011-01-01T00:00:00Z',
+        '2012-01-01T00:00:00Z',
+      )
       const starts = dim_date.map(({ starts_at }) => starts_at)
       expect(dim_date.slice(0, -1).map(({ ends_at }) => ends_at)).toEqual(starts.slice(1))
     }
@@ -284,14 +367,24 @@ describe('the rows of the calendar', () => {
   test('weeks and quarters are those of luxon', () => {
     for (const row of rowsOf(berlin, '2008-01-01T00:00:00Z', '2014-01-01T00:00:00Z').dim_date) {
       const date = DateTime.fromISO(row.date, { zone: 'UTC' })
-      const luxon = [date.weekday, date.startOf('week').toISODate(), date.startOf('quarter').toISODate()]
-      expect([row.weekday, row.week, row.quarter, row.iso_week]).toEqual([...luxon, date.toFormat("kkkk-'W'WW")])
+      const luxon = [
+        date.weekday,
+        date.startOf('week').toISODate(),
+        date.startOf('quarter').toISODate(),
+      ]
+      expect([row.weekday, row.week, row.quarter, row.iso_week]).toEqual([
+        ...luxon,
+        date.toFormat("kkkk-'W'WW"),
+      ])
     }
   })
 
   test('the business seconds of the dates add up to those of the whole time', () => {
     const { dim_date } = rowsOf(berlin, '2025-12-31T23:00:00Z', '2026-12-31T23:00:00Z')
-    const whole = createCalendar(berlin).businessSeconds(at('2025-12-31T23:00:00Z'), at('2026-12-31T23:00:00Z'))
+    const whole = createCalendar(berlin).businessSeconds(
+      at('2025-12-31T23:00:00Z'),
+      at('2026-12-31T23:00:00Z'),
+    )
     expect(dim_date.reduce((sum, row) => sum + row.business_seconds, 0)).toBe(whole)
   })
 
@@ -304,7 +397,9 @@ describe('the rows of the calendar', () => {
     const { business_spans } = rowsOf(berlin, '2000-01-01T00:00:00Z', '2028-01-01T00:00:00Z')
     const openSecondsUntil = (time: number) => {
       const span = business_spans.findLast(({ opens_s }) => opens_s <= time)
-      return span === undefined ? 0 : span.seconds_before + Math.min(time, span.closes_s) - span.opens_s
+      return span === undefined
+        ? 0
+        : span.seconds_before + Math.min(time, span.closes_s) - span.opens_s
     }
     const { businessSeconds } = createCalendar(berlin)
     const time = fc.integer({ min: at('2000-01-01T00:00:00Z'), max: at('2027-12-01T00:00:00Z') })

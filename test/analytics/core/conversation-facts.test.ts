@@ -5,7 +5,8 @@ import { deriveConversationFacts } from '../../../src/analytics/core/conversatio
 import type { AuthorRole, ConversationHistory } from '../../../src/analytics/core/handlings.ts'
 import { at, calendar, factsOf, historyOf, type ModelDay } from './conversations-on-a-day.ts'
 
-const rowOf = (conversation: ModelDay, mirroredSince?: string) => factsOf(conversation, mirroredSince).conversation
+const rowOf = (conversation: ModelDay, mirroredSince?: string) =>
+  factsOf(conversation, mirroredSince).conversation
 const typical: ModelDay = {
   lines: [
     ...['9:00 visitor', '9:01 ai Bot', '9:02 visitor', '9:30 event', '10:30 human Anna'],
@@ -66,10 +67,33 @@ test('a conversation that the AI began and two humans ended', () => {
 
 test('a conversation of which nothing is known', () => {
   expect(rowOf({ created: null })).toMatchObject({
-    ...{ created_at: null, created_date: null, created_hour: null, is_complete: true, is_open: true, opened_by: null },
-    ...{ answered_by: 'nobody', messages: 0, waits: 0, first_answer_seconds: null, first_human_at: null },
-    ...{ human_span_seconds: null, last_human_name: null, longest_wait_seconds: null, total_wait_seconds: null },
-    ...{ waiting_since: null, handled_seconds: null, first_handled_at: null, history_complete: false },
+    ...{
+      created_at: null,
+      created_date: null,
+      created_hour: null,
+      is_complete: true,
+      is_open: true,
+      opened_by: null,
+    },
+    ...{
+      answered_by: 'nobody',
+      messages: 0,
+      waits: 0,
+      first_answer_seconds: null,
+      first_human_at: null,
+    },
+    ...{
+      human_span_seconds: null,
+      last_human_name: null,
+      longest_wait_seconds: null,
+      total_wait_seconds: null,
+    },
+    ...{
+      waiting_since: null,
+      handled_seconds: null,
+      first_handled_at: null,
+      history_complete: false,
+    },
   })
 })
 
@@ -87,7 +111,14 @@ describe('it is complete if all messages are known, each has a time, and each ut
 
 test('messages without a time count, but answer nobody', () => {
   expect(rowOf({ lines: ['9:00 visitor', '- human Anna'] })).toMatchObject({
-    ...{ messages: 2, human_messages: 1, human_names: 1, answered_by: 'human', human_turns: 0, last_human_name: null },
+    ...{
+      messages: 2,
+      human_messages: 1,
+      human_names: 1,
+      answered_by: 'human',
+      human_turns: 0,
+      last_human_name: null,
+    },
     ...{ first_answer_seconds: null, waiting_since: at('9:00') },
   })
 })
@@ -107,12 +138,19 @@ describe('a visitor waits while the conversation is open and its last wait has n
 
 describe('one touch: handled, one human turn, and not reopened as far as we saw', () => {
   const cases: Readonly<Record<string, readonly [conversation: ModelDay, isOneTouch: boolean]>> = {
-    'one turn of two messages': [{ lines: ['9:00 visitor', '9:05 human', '9:06 human'], handled: '9:10' }, true],
+    'one turn of two messages': [
+      { lines: ['9:00 visitor', '9:05 human', '9:06 human'], handled: '9:10' },
+      true,
+    ],
     'two turns': [{ lines: ['9:00 human', '9:05 visitor', '9:06 human'], handled: '9:10' }, false],
     'only the AI answered': [{ lines: ['9:00 visitor', '9:05 ai'], handled: '9:10' }, false],
     'still open': [{ lines: ['9:00 visitor', '9:05 human'] }, false],
     'handled once more': [
-      { lines: ['9:05 human'], handled: '11:00', changes: [{ old: '10:00', new: '11:00', seen: '12:00' }] },
+      {
+        lines: ['9:05 human'],
+        handled: '11:00',
+        changes: [{ old: '10:00', new: '11:00', seen: '12:00' }],
+      },
       true,
     ],
     reopened: [
@@ -130,10 +168,22 @@ describe('one touch: handled, one human turn, and not reopened as far as we saw'
 })
 
 test('its history is complete if the mirror existed when it was created', () => {
-  expect(rowOf({ created: '9:00' }, '8:00')).toMatchObject({ history_from: at('9:00'), history_complete: true })
-  expect(rowOf({ created: '9:00' }, '9:00')).toMatchObject({ history_from: at('9:00'), history_complete: true })
-  expect(rowOf({ created: '9:00' }, '9:30')).toMatchObject({ history_from: at('9:30'), history_complete: false })
-  expect(rowOf({ created: null }, '9:30')).toMatchObject({ history_from: at('9:30'), history_complete: false })
+  expect(rowOf({ created: '9:00' }, '8:00')).toMatchObject({
+    history_from: at('9:00'),
+    history_complete: true,
+  })
+  expect(rowOf({ created: '9:00' }, '9:00')).toMatchObject({
+    history_from: at('9:00'),
+    history_complete: true,
+  })
+  expect(rowOf({ created: '9:00' }, '9:30')).toMatchObject({
+    history_from: at('9:30'),
+    history_complete: false,
+  })
+  expect(rowOf({ created: null }, '9:30')).toMatchObject({
+    history_from: at('9:30'),
+    history_complete: false,
+  })
 })
 
 test('who wrote how much, day by day; names only of humans and the AI', () => {
@@ -145,7 +195,9 @@ test('who wrote how much, day by day; names only of humans and the AI', () => {
     '9:04 visitor Zoe',
     '9:05 event',
   ]
-  const shown = factsOf({ lines }).contributions.map(({ role, name, messages }) => `${role} ${name} ${messages}`)
+  const shown = factsOf({ lines }).contributions.map(
+    ({ role, name, messages }) => `${role} ${name} ${messages}`,
+  )
   expect(shown).toEqual(['visitor  2', 'human Anna 2', 'human Ben 1', 'event  1'])
 })
 
@@ -154,8 +206,14 @@ test('a conversation over midnight has contributions of two days', () => {
   const messages = [midnight - 60, midnight, midnight + 60].map(
     (time, id) => ({ id, at: time, role: 'ai', name: 'Bot' }) as const,
   )
-  const { contributions } = deriveConversationFacts({ ...historyOf({}), messages }, calendar, at('0:00'))
-  expect(contributions.map(({ date, messages: count, first_at }) => [date, count, first_at])).toEqual([
+  const { contributions } = deriveConversationFacts(
+    { ...historyOf({}), messages },
+    calendar,
+    at('0:00'),
+  )
+  expect(
+    contributions.map(({ date, messages: count, first_at }) => [date, count, first_at]),
+  ).toEqual([
     ['2026-01-05', 1, midnight - 60],
     ['2026-01-06', 2, midnight],
   ])
@@ -166,7 +224,12 @@ describe('whatever the conversation', () => {
   const maybeTime = fc.option(time, { freq: 5 })
   const roles: readonly AuthorRole[] = ['visitor', 'human', 'ai', 'other', 'event']
   const message = fc.record({
-    ...{ id: fc.nat(1000), at: maybeTime, role: fc.constantFrom(...roles), name: fc.constantFrom('Anna', 'Ben', '') },
+    ...{
+      id: fc.nat(1000),
+      at: maybeTime,
+      role: fc.constantFrom(...roles),
+      name: fc.constantFrom('Anna', 'Ben', ''),
+    },
   })
   const handledChange = {
     ...{ old: maybeTime, new: maybeTime, oldReadAt: time, seenAt: time },
@@ -187,14 +250,18 @@ describe('whatever the conversation', () => {
   })
   const forAll = (check: (history: ConversationHistory) => void) =>
     fc.assert(fc.property(history, check), { numRuns: 300 })
-  const derive = (given: ConversationHistory) => deriveConversationFacts(given, calendar, at('1:00'))
-  const sum = (numbers: readonly (number | null)[]) => numbers.reduce<number>((total, value) => total + (value ?? 0), 0)
+  const derive = (given: ConversationHistory) =>
+    deriveConversationFacts(given, calendar, at('1:00'))
+  const sum = (numbers: readonly (number | null)[]) =>
+    numbers.reduce<number>((total, value) => total + (value ?? 0), 0)
 
   test('messages add up: by role, and by day and writer', () => {
     forAll((given) => {
       const { conversation: row, contributions } = derive(given)
       const { visitor_messages, human_messages, ai_messages, other_messages, system_events } = row
-      expect(sum([visitor_messages, human_messages, ai_messages, other_messages, system_events])).toBe(row.messages)
+      expect(
+        sum([visitor_messages, human_messages, ai_messages, other_messages, system_events]),
+      ).toBe(row.messages)
       const timed = given.messages.filter((message) => message.at !== null).length
       expect(sum(contributions.map(({ messages }) => messages))).toBe(timed)
     })
@@ -205,8 +272,12 @@ describe('whatever the conversation', () => {
       const { conversation: row, waits } = derive(given)
       expect(row.waits).toBe(waits.length)
       expect(sum(waits.map(({ messages }) => messages))).toBeLessThanOrEqual(row.visitor_messages)
-      expect(sum(waits.map(({ answer_seconds }) => answer_seconds))).toBe(row.total_wait_seconds ?? 0)
-      expect(sum(waits.map(({ human_seconds }) => human_seconds))).toBe(row.total_human_wait_seconds ?? 0)
+      expect(sum(waits.map(({ answer_seconds }) => answer_seconds))).toBe(
+        row.total_wait_seconds ?? 0,
+      )
+      expect(sum(waits.map(({ human_seconds }) => human_seconds))).toBe(
+        row.total_human_wait_seconds ?? 0,
+      )
       const answeredAt = waits
         .map(({ human_answered_at }) => human_answered_at)
         .filter((answeredTime) => answeredTime !== null)
@@ -234,8 +305,11 @@ describe('whatever the conversation', () => {
     forAll((given) => {
       const { states, conversation: row } = derive(given)
       const starts = states.map(({ from_at }) => from_at)
-      expect(states.map(({ to_at }) => to_at)).toEqual(states.length === 0 ? [] : [...starts.slice(1), null])
-      if (given.createdAt !== null) expect(states.at(-1)?.state).toBe(row.is_open ? 'open' : 'handled')
+      expect(states.map(({ to_at }) => to_at)).toEqual(
+        states.length === 0 ? [] : [...starts.slice(1), null],
+      )
+      if (given.createdAt !== null)
+        expect(states.at(-1)?.state).toBe(row.is_open ? 'open' : 'handled')
     })
   })
 

@@ -2,7 +2,11 @@
 
 import { createCalendar } from '../../../src/analytics/core/calendar.ts'
 import { deriveConversationFacts } from '../../../src/analytics/core/conversation-facts.ts'
-import type { AuthorRole, ConversationHistory, HistoryMessage } from '../../../src/analytics/core/handlings.ts'
+import type {
+  AuthorRole,
+  ConversationHistory,
+  HistoryMessage,
+} from '../../../src/analytics/core/handlings.ts'
 
 /** A Monday, in UTC. */
 const day = '2026-01-05'
@@ -37,7 +41,13 @@ export type ModelDay = {
   readonly isComplete?: boolean
 }
 
-export function historyOf({ lines = [], created = '9:00', handled = null, changes = [], isComplete = true }: ModelDay) {
+export function historyOf({
+  lines = [],
+  created = '9:00',
+  handled = null,
+  changes = [],
+  isComplete = true,
+}: ModelDay) {
   const timeOf = (clock: string | null) => (clock === null ? null : at(clock))
   const history: ConversationHistory = {
     id: 'c1',

@@ -1,4 +1,6 @@
-/** Facts derived from the rows of random worlds are those of an independent naive model, row by row. */
+/**
+ * Facts derived from the rows of random worlds are those of an independent naive model, row by row.
+ */
 import { expect, test } from 'vitest'
 import { findDifferences } from '../../support/analytics-model/compare.ts'
 import { deriveFacts } from '../../support/analytics-model/derive-facts.ts'
@@ -20,7 +22,11 @@ test(`the facts of ${worlds} random worlds, from seed ${firstSeed} on, are those
 test('they are the same whatever the order of conversations and messages', () => {
   const mutated = mutateWorld(randomWorld(firstSeed), 1).world
   for (const rows of mutated.projects) {
-    const reversed = { ...rows, conversations: rows.conversations.toReversed(), messages: rows.messages.toReversed() }
+    const reversed = {
+      ...rows,
+      conversations: rows.conversations.toReversed(),
+      messages: rows.messages.toReversed(),
+    }
     expect(compareProject(reversed)).toEqual([])
   }
 })

@@ -1,7 +1,14 @@
-/** Conversations as they happen at a service, and what a mirror that reads them from time to time knows of them. */
+/**
+ * Conversations as they happen at a service, and what a mirror that reads them from time to time
+ * knows of them.
+ */
 import { createCalendar } from '../../../src/analytics/core/calendar.ts'
 import { deriveConversationFacts } from '../../../src/analytics/core/conversation-facts.ts'
-import type { AuthorRole, HandledChange, HistoryMessage } from '../../../src/analytics/core/handlings.ts'
+import type {
+  AuthorRole,
+  HandledChange,
+  HistoryMessage,
+} from '../../../src/analytics/core/handlings.ts'
 
 export const time = (text: string): number => Date.parse(`${text}Z`) / 1000
 
@@ -27,9 +34,15 @@ type Copy = {
   readonly readAt: number
 }
 /** What the mirror stores after a sync. */
-export type Mirrored = Copy & { readonly handledChanges: readonly HandledChange[]; readonly syncedAt: number }
+export type Mirrored = Copy & {
+  readonly handledChanges: readonly HandledChange[]
+  readonly syncedAt: number
+}
 
-/** What the mirror stores after each sync. An unchanged copy keeps the time at which it was first read. */
+/**
+ * What the mirror stores after each sync. An unchanged copy keeps the time at which it was first
+ * read.
+ */
 export function mirrorOf(events: readonly HandlingEvent[], service: Service): Mirrored[] {
   const { visitorReopens, namesLastMessage = false, clockBehind = 0 } = service
   const messages: HistoryMessage[] = []
@@ -39,7 +52,12 @@ export function mirrorOf(events: readonly HandlingEvent[], service: Service): Mi
   return events.flatMap(({ at, what, isLate = false }, id) => {
     if (what === 'sync') {
       const lastMessageAt = namesLastMessage ? lastTimeOf([...messages, ...late]) : null
-      stored = afterReading(stored, { handledAt, lastMessageAt, messages: [...messages], readAt: at - clockBehind })
+      stored = afterReading(stored, {
+        handledAt,
+        lastMessageAt,
+        messages: [...messages],
+        readAt: at - clockBehind,
+      })
       messages.push(...late.splice(0))
       return [stored]
     }
@@ -55,7 +73,10 @@ export function mirrorOf(events: readonly HandlingEvent[], service: Service): Mi
 }
 
 const lastTimeOf = (messages: readonly HistoryMessage[]) =>
-  messages.reduce<number | null>((last, { at }) => (last === null || (at ?? last) > last ? at : last), null)
+  messages.reduce<number | null>(
+    (last, { at }) => (last === null || (at ?? last) > last ? at : last),
+    null,
+  )
 
 function afterReading(stored: Mirrored | null, copy: Copy): Mirrored {
   const syncedAt = copy.readAt
@@ -78,8 +99,14 @@ function afterReading(stored: Mirrored | null, copy: Copy): Mirrored {
 
 const calendar = createCalendar({ timeZone: 'UTC', hours: null, holidays: {} })
 
-/** The facts of a conversation that was created with the first event, by a mirror that had begun before. */
-export function factsAfter(events: readonly HandlingEvent[], { handledAt, messages, handledChanges }: Mirrored) {
+/**
+ * The facts of a conversation that was created with the first event, by a mirror that had begun
+ * before.
+ */
+export function factsAfter(
+  events: readonly HandlingEvent[],
+  { handledAt, messages, handledChanges }: Mirrored,
+) {
   const createdAt = events[0]?.at ?? 0
   const origin = { visitorId: null, origin: null, assignedAgentId: null, isMessagesComplete: true }
   const history = { id: 'c1', ...origin, createdAt, handledAt, messages, handledChanges }
@@ -90,15 +117,23 @@ type Facts = ReturnType<typeof factsAfter>
 
 /** The numbers of a day: what began and ended on it, and what was so at its end. */
 export function dayNumbers({ states, waits }: Facts, date: string) {
-  const lasted = (from: string | null, to: string | null) => from !== null && from <= date && (to === null || to > date)
+  const lasted = (from: string | null, to: string | null) =>
+    from !== null && from <= date && (to === null || to > date)
   const began = (state: 'open' | 'handled') =>
-    states.filter((row) => row.state === state && row.from_date === date && row.state_number > 1).length
+    states.filter((row) => row.state === state && row.from_date === date && row.state_number > 1)
+      .length
   return {
     reopenings: began('open'),
     handlings: began('handled'),
     waits: waits.filter(({ started_date }) => started_date === date).length,
-    waitsEnded: waits.filter(({ ended_date }) => ended_date === date).map(({ ended_by }) => ended_by),
-    openAtEnd: states.filter(({ state, from_date, to_date }) => state === 'open' && lasted(from_date, to_date)).length,
-    waitingAtEnd: waits.filter(({ open_from_date, ended_date }) => lasted(open_from_date, ended_date)).length,
+    waitsEnded: waits
+      .filter(({ ended_date }) => ended_date === date)
+      .map(({ ended_by }) => ended_by),
+    openAtEnd: states.filter(
+      ({ state, from_date, to_date }) => state === 'open' && lasted(from_date, to_date),
+    ).length,
+    waitingAtEnd: waits.filter(({ open_from_date, ended_date }) =>
+      lasted(open_from_date, ended_date),
+    ).length,
   }
 }

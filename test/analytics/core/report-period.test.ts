@@ -1,6 +1,10 @@
 /** Which days a report is about, and with which it is compared. */
 import { expect, test } from 'vitest'
-import { chooseReportPeriod, datesOf, parseDate } from '../../../src/analytics/core/report-period.ts'
+import {
+  chooseReportPeriod,
+  datesOf,
+  parseDate,
+} from '../../../src/analytics/core/report-period.ts'
 import { UserError } from '../../../src/values/user-error.ts'
 
 const wednesday = '2026-11-18'
@@ -42,12 +46,17 @@ test('a period is compared with as many days just before it', () => {
 
 test('days that are not over, or not read to their end, are compared with nothing, and the others with the same ones', () => {
   const week = { from: '2026-11-16', to: '2026-11-22' }
-  expect(chooseReportPeriod({}, wednesday)).toMatchObject({ whole: { from: '2026-11-09', to: '2026-11-15' } })
+  expect(chooseReportPeriod({}, wednesday)).toMatchObject({
+    whole: { from: '2026-11-09', to: '2026-11-15' },
+  })
   expect(chooseReportPeriod(week, wednesday)).toMatchObject({
     ...{ ...week, whole: { from: '2026-11-16', to: '2026-11-17' } },
     before: { from: '2026-11-09', to: '2026-11-10' },
   })
-  expect(chooseReportPeriod(week, wednesday, '2026-11-17').whole).toEqual({ from: '2026-11-16', to: '2026-11-16' })
+  expect(chooseReportPeriod(week, wednesday, '2026-11-17').whole).toEqual({
+    from: '2026-11-16',
+    to: '2026-11-16',
+  })
   for (const wholeUntil of ['2026-11-16', '2026-11-01', ''])
     expect(chooseReportPeriod(week, wednesday, wholeUntil)).toMatchObject({
       ...{ whole: null, before: { from: '2026-11-09', to: '2026-11-15' } },
@@ -67,11 +76,23 @@ for (const [dates, why] of invalid) {
 }
 
 test('the days of a period are consecutive, whatever the clocks do', () => {
-  expect(datesOf({ from: '2026-03-28', to: '2026-03-30' })).toEqual(['2026-03-28', '2026-03-29', '2026-03-30'])
+  expect(datesOf({ from: '2026-03-28', to: '2026-03-30' })).toEqual([
+    '2026-03-28',
+    '2026-03-29',
+    '2026-03-30',
+  ])
 })
 
 test('only dates that exist are dates', () => {
   expect(parseDate('2024-02-29')).toBe('2024-02-29')
-  for (const text of ['2026-02-29', '2026-13-01', '2026-1-1', 'yesterday', '', "2026-01-01' or 1", '9999999-01-01'])
+  for (const text of [
+    '2026-02-29',
+    '2026-13-01',
+    '2026-1-1',
+    'yesterday',
+    '',
+    "2026-01-01' or 1",
+    '9999999-01-01',
+  ])
     expect(parseDate(text), text).toBeUndefined()
 })

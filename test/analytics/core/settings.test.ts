@@ -1,4 +1,7 @@
-/** What settings mean for the facts: roles of senders, targets, and when facts have to be derived anew. */
+/**
+ * What settings mean for the facts: roles of senders, targets, and when facts have to be derived
+ * anew.
+ */
 import { describe, expect, test } from 'vitest'
 import { slaRows } from '../../../src/analytics/core/calendar.ts'
 import { createRoleOfSender, senderTypeRows } from '../../../src/analytics/core/sender-roles.ts'
@@ -20,7 +23,16 @@ describe('the role of a sender is guessed from the name of its type', () => {
       'client_contact',
     ],
     human: [
-      ...['agent', 'human', 'operator', 'admin', 'teammate', 'human_agent', 'HUMANAGENT', 'support-agent'],
+      ...[
+        'agent',
+        'human',
+        'operator',
+        'admin',
+        'teammate',
+        'human_agent',
+        'HUMANAGENT',
+        'support-agent',
+      ],
       ...['customer_support_agent', 'customer support'],
     ],
     ai: [
@@ -38,7 +50,9 @@ describe('the role of a sender is guessed from the name of its type', () => {
     ],
     other: ['system', 'email', 'aircraft', 'robin', '', '__proto__', 'constructor', null],
   }
-  const cases = Object.entries(names).flatMap(([role, types]) => types.map((type) => [type, role] as const))
+  const cases = Object.entries(names).flatMap(([role, types]) =>
+    types.map((type) => [type, role] as const),
+  )
   test.each(cases)('%s → %s', (type, role) => expect(createRoleOfSender({})(type)).toBe(role))
 })
 
@@ -54,11 +68,20 @@ test('the configured roles win over the guesses, however they are written', () =
 
 describe('targets', () => {
   const target: Target = {
-    ...{ name: 'first', clock: 'any', which: 'first', withinSeconds: 900, inBusinessHours: true, from: null, to: null },
+    ...{
+      name: 'first',
+      clock: 'any',
+      which: 'first',
+      withinSeconds: 900,
+      inBusinessHours: true,
+      from: null,
+      to: null,
+    },
   }
   const spans = (...changes: Partial<Target>[]) =>
     slaRows(changes.map((change) => ({ ...target, ...change }))).map(
-      ({ name, target_seconds, from_date, to_date }) => `${name} ${target_seconds} ${from_date} ${to_date}`,
+      ({ name, target_seconds, from_date, to_date }) =>
+        `${name} ${target_seconds} ${from_date} ${to_date}`,
     )
 
   test('become rows', () => {
@@ -100,7 +123,14 @@ describe('facts are derived anew', () => {
     fingerprintsOf({ timeZone, analytics }, version).facts
   const settings: Settings = {
     ...{ timeZone: 'Europe/Berlin', visitGapSeconds: 1800, targets: [], personalData: true },
-    calls: { visitor: null, ended: null, outcome: null, duration: null, direction: null, agent: null },
+    calls: {
+      visitor: null,
+      ended: null,
+      outcome: null,
+      duration: null,
+      direction: null,
+      agent: null,
+    },
     roles: { bot: 'ai', operator: 'human' },
     ...{ hours: { 1: [{ opens: 540, closes: 1020 }] }, holidays: {}, availabilityHoldSeconds: 600 },
     fields: { activityKind: null, activityPage: null },
@@ -108,7 +138,9 @@ describe('facts are derived anew', () => {
   const fingerprint = factsFingerprint(settings)
 
   test('not if the same settings are written in another order', () => {
-    expect(factsFingerprint({ ...settings, roles: { operator: 'human', bot: 'ai' } })).toBe(fingerprint)
+    expect(factsFingerprint({ ...settings, roles: { operator: 'human', bot: 'ai' } })).toBe(
+      fingerprint,
+    )
     expect(fingerprint).toMatch(/^[0-9a-f]{64}$/)
   })
 

@@ -23,7 +23,9 @@ test('a pause longer than the gap begins another visit', () => {
     'v1 1: 09:00–09:30, 2 entries',
     'v1 2: 10:01–10:01, 1 entries',
   ])
-  expect(visitsOf(['9:00 v1', '9:30 v1', '10:01 v1'], 3600)).toEqual(['v1 1: 09:00–10:01, 3 entries'])
+  expect(visitsOf(['9:00 v1', '9:30 v1', '10:01 v1'], 3600)).toEqual([
+    'v1 1: 09:00–10:01, 3 entries',
+  ])
   expect(visitsOf([])).toEqual([])
 })
 
@@ -35,8 +37,17 @@ test('each visitor has visits of their own, whatever the order of the entries', 
 })
 
 test('a visit has a local date, a length, and the first and last page that an entry names', () => {
-  const entry = (clock: string, page: string | null): ActivityEntry => ({ visitorId: 'v1', at: at(clock), page })
-  const entries = [entry('9:00', null), entry('9:01', '/prices'), entry('9:02', '/contact'), entry('9:03', null)]
+  const entry = (clock: string, page: string | null): ActivityEntry => ({
+    visitorId: 'v1',
+    at: at(clock),
+    page,
+  })
+  const entries = [
+    entry('9:00', null),
+    entry('9:01', '/prices'),
+    entry('9:02', '/contact'),
+    entry('9:03', null),
+  ]
   expect(deriveVisits(entries, halfAnHour, calendar)).toEqual([
     {
       ...{
@@ -55,7 +66,9 @@ test('a visit has a local date, a length, and the first and last page that an en
 })
 
 test('entries are in exactly one visit, and visits are further apart than the gap', () => {
-  const entries = fc.array(fc.nat(20_000).map((second) => ({ visitorId: 'v1', at: at('9:00') + second, page: null })))
+  const entries = fc.array(
+    fc.nat(20_000).map((second) => ({ visitorId: 'v1', at: at('9:00') + second, page: null })),
+  )
   const check = (given: readonly ActivityEntry[], gap: number) => {
     const visits = deriveVisits(given, gap, calendar)
     expect(visits.reduce((sum, visit) => sum + visit.entries, 0)).toBe(given.length)

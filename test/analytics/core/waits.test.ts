@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { clockOf, factsOf } from './conversations-on-a-day.ts'
 
-const waitsOf = (lines: readonly string[], handled: string | null = null) => factsOf({ lines, handled }).waits
+const waitsOf = (lines: readonly string[], handled: string | null = null) =>
+  factsOf({ lines, handled }).waits
 
 describe('a wait begins with the first message of a run of the visitor’s, and ends with the next answer', () => {
   const shown = (lines: readonly string[], handled?: string) =>
@@ -11,7 +12,10 @@ describe('a wait begins with the first message of a run of the visitor’s, and 
     )
 
   const cases: Readonly<
-    Record<string, readonly [lines: readonly string[], handled: string | undefined, waits: readonly string[]]>
+    Record<
+      string,
+      readonly [lines: readonly string[], handled: string | undefined, waits: readonly string[]]
+    >
   > = {
     'nobody wrote': [[], undefined, []],
     'only a human wrote': [['9:00 human'], undefined, []],
@@ -27,7 +31,11 @@ describe('a wait begins with the first message of a run of the visitor’s, and 
       undefined,
       ['09:00 1 → ai 09:05', '09:06 1 → human 09:20'],
     ],
-    'two answers to one question': [['9:00 visitor', '9:05 ai', '9:06 human'], undefined, ['09:00 1 → ai 09:05']],
+    'two answers to one question': [
+      ['9:00 visitor', '9:05 ai', '9:06 human'],
+      undefined,
+      ['09:00 1 → ai 09:05'],
+    ],
     'handled without an answer': [['9:00 visitor'], '9:30', ['09:00 1 → handled 09:30']],
     'handled within the same minute': [['9:00 visitor'], '9:00', ['09:00 1 → handled 09:00']],
     'handled before the question': [['9:00 visitor'], '8:30', ['09:00 1 → nobody']],
@@ -42,19 +50,34 @@ describe('a wait begins with the first message of a run of the visitor’s, and 
       undefined,
       ['09:10 1 → nobody'],
     ],
-    'messages in another order': [['9:05 human', '9:00 visitor'], undefined, ['09:00 1 → human 09:05']],
-    'in one second the lower id is first': [['9:00 visitor', '9:00 human'], undefined, ['09:00 1 → human 09:00']],
+    'messages in another order': [
+      ['9:05 human', '9:00 visitor'],
+      undefined,
+      ['09:00 1 → human 09:05'],
+    ],
+    'in one second the lower id is first': [
+      ['9:00 visitor', '9:00 human'],
+      undefined,
+      ['09:00 1 → human 09:00'],
+    ],
   }
-  test.each(Object.entries(cases))('%s', (_, [lines, handled, waits]) => expect(shown(lines, handled)).toEqual(waits))
+  test.each(Object.entries(cases))('%s', (_, [lines, handled, waits]) =>
+    expect(shown(lines, handled)).toEqual(waits),
+  )
 })
 
 test('a wait within one second was open then, if the conversation was', () => {
   const openFrom = (conversation: Parameters<typeof factsOf>[0]) =>
-    factsOf(conversation).waits.map(({ open_from_date, open_from_hour }) => [open_from_date, open_from_hour])
+    factsOf(conversation).waits.map(({ open_from_date, open_from_hour }) => [
+      open_from_date,
+      open_from_hour,
+    ])
   const isOpen = [['2026-01-05', 9]]
   expect(openFrom({ lines: ['9:00 visitor', '9:00 human'] })).toEqual(isOpen)
   expect(openFrom({ lines: ['9:00 visitor'], handled: '9:00' })).toEqual(isOpen)
-  expect(openFrom({ lines: ['9:30 visitor', '9:30 human'], handled: '9:10' })).toEqual([[null, null]])
+  expect(openFrom({ lines: ['9:30 visitor', '9:30 human'], handled: '9:10' })).toEqual([
+    [null, null],
+  ])
 })
 
 test('waits are numbered; dates, hours and names are those of the messages', () => {
@@ -93,7 +116,10 @@ describe('the first clock runs until the next answer, in calendar and business t
 })
 
 describe('the second clock runs until the next human answer, however many AI answers come before', () => {
-  /** When it began, minutes to the human, AI answers meanwhile, and minutes since the AI had last spoken. */
+  /**
+   * When it began, minutes to the human, AI answers meanwhile, and minutes since the AI had last
+   * spoken.
+   */
   const shown = (lines: readonly string[]) =>
     waitsOf(lines).map(({ started_at, human_seconds, ai_answers, after_ai_seconds }) =>
       human_seconds === null
@@ -101,7 +127,9 @@ describe('the second clock runs until the next human answer, however many AI ans
         : `${clockOf(started_at)} ${human_seconds / 60} ai ${ai_answers} after ${after_ai_seconds === null ? '–' : after_ai_seconds / 60}`,
     )
 
-  const cases: Readonly<Record<string, readonly [lines: readonly string[], waits: readonly string[]]>> = {
+  const cases: Readonly<
+    Record<string, readonly [lines: readonly string[], waits: readonly string[]]>
+  > = {
     'a human answers': [['9:00 visitor', '9:05 human'], ['09:00 5 ai 0 after –']],
     'only the AI answers': [['9:00 visitor', '9:01 ai'], ['09:00 –']],
     'the AI answers, the visitor insists, a human answers': [
@@ -120,7 +148,10 @@ describe('the second clock runs until the next human answer, however many AI ans
       ['9:00 visitor', '9:05 human', '9:10 visitor', '9:11 ai', '9:12 visitor', '9:20 human'],
       ['09:00 5 ai 0 after –', '09:10 10 ai 1 after 8', '09:12 –'],
     ],
-    'the AI had greeted before the question': [['9:00 ai', '9:01 visitor', '9:06 human'], ['09:01 5 ai 0 after –']],
+    'the AI had greeted before the question': [
+      ['9:00 ai', '9:01 visitor', '9:06 human'],
+      ['09:01 5 ai 0 after –'],
+    ],
     'two human turns with the AI between them': [
       ['9:00 visitor', '9:05 human', '9:06 ai', '9:07 human'],
       ['09:00 5 ai 0 after –'],

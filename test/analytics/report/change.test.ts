@@ -18,8 +18,24 @@ const changes: readonly {
   readonly comparison: Comparison
   readonly words: string
 }[] = [
-  { unit: 'count', value: 15, before: 12, change: 3, percent: 25, comparison: 'up', words: '+3 (+25 %)' },
-  { unit: 'count', value: 9, before: 12, change: -3, percent: -25, comparison: 'down', words: '−3 (−25 %)' },
+  {
+    unit: 'count',
+    value: 15,
+    before: 12,
+    change: 3,
+    percent: 25,
+    comparison: 'up',
+    words: '+3 (+25 %)',
+  },
+  {
+    unit: 'count',
+    value: 9,
+    before: 12,
+    change: -3,
+    percent: -25,
+    comparison: 'down',
+    words: '−3 (−25 %)',
+  },
   {
     unit: 'seconds',
     value: 55,
@@ -29,8 +45,24 @@ const changes: readonly {
     comparison: 'down',
     words: '−5 s (−8.3 %)',
   },
-  { unit: 'seconds', value: 125, before: 5, change: 120, percent: 2400, comparison: 'up', words: '+2 min (+2,400 %)' },
-  { unit: 'share', value: 0.75, before: 0.5, change: 0.25, percent: 50, comparison: 'up', words: '+25 points' },
+  {
+    unit: 'seconds',
+    value: 125,
+    before: 5,
+    change: 120,
+    percent: 2400,
+    comparison: 'up',
+    words: '+2 min (+2,400 %)',
+  },
+  {
+    unit: 'share',
+    value: 0.75,
+    before: 0.5,
+    change: 0.25,
+    percent: 50,
+    comparison: 'up',
+    words: '+25 points',
+  },
   {
     unit: 'share',
     value: 0.75,
@@ -40,9 +72,33 @@ const changes: readonly {
     comparison: 'up',
     words: 'hardly changed',
   },
-  { unit: 'count', value: 7, before: 7, change: 0, percent: 0, comparison: 'unchanged', words: 'unchanged' },
-  { unit: 'count', value: 0, before: 0, change: 0, percent: 0, comparison: 'unchanged', words: 'unchanged' },
-  { unit: 'count', value: 4, before: 0, change: 4, percent: null, comparison: 'from none', words: '+4 (none before)' },
+  {
+    unit: 'count',
+    value: 7,
+    before: 7,
+    change: 0,
+    percent: 0,
+    comparison: 'unchanged',
+    words: 'unchanged',
+  },
+  {
+    unit: 'count',
+    value: 0,
+    before: 0,
+    change: 0,
+    percent: 0,
+    comparison: 'unchanged',
+    words: 'unchanged',
+  },
+  {
+    unit: 'count',
+    value: 4,
+    before: 0,
+    change: 4,
+    percent: null,
+    comparison: 'from none',
+    words: '+4 (none before)',
+  },
   {
     unit: 'seconds',
     value: null,
@@ -73,7 +129,13 @@ for (const { unit, value, before, change, percent, comparison, words } of change
 
 test('growth that may be that of the mirror is not shown as growth', () => {
   const found = changeOf(43, 18, false)
-  expect(found).toEqual({ value: 43, before: 18, change: null, changePercent: null, comparison: 'before not whole' })
+  expect(found).toEqual({
+    value: 43,
+    before: 18,
+    change: null,
+    changePercent: null,
+    comparison: 'before not whole',
+  })
   expect(formatChange(found, 'count')).toBe('before not whole')
 })
 

@@ -1,18 +1,31 @@
-/** Pages as Markdown and HTML: every text of the data stays text, and every chart has its numbers in a table. */
+/**
+ * Pages as Markdown and HTML: every text of the data stays text, and every chart has its numbers in
+ * a table.
+ */
 import { expect, test } from 'vitest'
 import { buildReport } from '../../../src/analytics/report/report.ts'
 import { reportPage } from '../../../src/analytics/report/report-page.ts'
 import type { ReportData } from '../../../src/analytics/sql/report-data.ts'
-import { type Chart, escapeMarkdown, renderChart, renderHtml, renderMarkdown } from '../../../src/document/page.ts'
+import {
+  type Chart,
+  escapeMarkdown,
+  renderChart,
+  renderHtml,
+  renderMarkdown,
+} from '../../../src/document/page.ts'
 import { hostileTexts, now, periodData, reportData } from './report-fixtures.ts'
 
 /** Everywhere where a text of the data can appear. */
 function hostileData(text: string): ReportData {
   const [agent] = periodData().agents
   const [target] = periodData().targets
-  if (agent === undefined || target === undefined) throw new Error('the fixture has an agent and a target')
+  if (agent === undefined || target === undefined)
+    throw new Error('the fixture has an agent and a target')
   return reportData({
-    current: periodData({ agents: [{ ...agent, name: text }], targets: [{ ...target, name: text, open: 1 }] }),
+    current: periodData({
+      agents: [{ ...agent, name: text }],
+      targets: [{ ...target, name: text, open: 1 }],
+    }),
     queue: {
       open: 1,
       waiting: 1,
@@ -28,7 +41,9 @@ function hostileData(text: string): ReportData {
       ],
     },
     quality: [{ what: text, meaning: text, all: 2, wrong: 1 }],
-    streams: [{ stream: text, syncedAt: null, skipped: text, failed: text, openGaps: 0, neverRead: 0 }],
+    streams: [
+      { stream: text, syncedAt: null, skipped: text, failed: text, openGaps: 0, neverRead: 0 },
+    ],
   })
 }
 
@@ -51,7 +66,8 @@ for (const text of hostileTexts) {
   })
 
   test(`Markdown has the same lines and cells with a hostile text as with a harmless one: ${JSON.stringify(text)}`, () => {
-    const shape = (markdown: string) => markdown.split('\n').map((line) => line.match(/(?<!\\)\|/g)?.length ?? 0)
+    const shape = (markdown: string) =>
+      markdown.split('\n').map((line) => line.match(/(?<!\\)\|/g)?.length ?? 0)
     const page = renderMarkdown(pageOf(text))
     expect(shape(page)).toEqual(shape(renderMarkdown(pageOf('Ann'))))
     expect(page).not.toMatch(/<|(?<!\\)[[\]`]|(?<!\\):\/\/|www\.evil|@/)
@@ -94,17 +110,25 @@ test('every id of a page with several projects is there once', () => {
 })
 
 test('a project without a report says why, and the others are shown', () => {
-  const failed = { project: 'school', what: 'there is nothing to report of school', why: 'no facts' }
+  const failed = {
+    project: 'school',
+    what: 'there is nothing to report of school',
+    why: 'no facts',
+  }
   const page = renderMarkdown(reportPage([buildReport('shop', reportData(), now), failed]))
   expect(page).toContain('## shop: 2026-11-09 to 2026-11-15 (week 2026-W46)')
-  expect(page).toContain('There is no report of this project: there is nothing to report of school: no facts.')
+  expect(page).toContain(
+    'There is no report of this project: there is nothing to report of school: no facts.',
+  )
 })
 
 test('Markdown shows the numbers in tables', () => {
   const page = renderMarkdown(reportPage([buildReport('shop', reportData(), now)]))
   expect(page).toMatch(/^# shop: 2026-11-09 to 2026-11-15/)
   expect(page).toMatch(/\| Conversations started +\| +8 \| +8 \| +unchanged \|/)
-  expect(page).toMatch(/\| first answer +\| business +\| +15 min \| +8 \| +6 \| +2 \| +0 \| +0 \| +75 % \|/)
+  expect(page).toMatch(
+    /\| first answer +\| business +\| +15 min \| +8 \| +6 \| +2 \| +0 \| +0 \| +75 % \|/,
+  )
 })
 
 test('times are those of the project, as on the other pages, and the first median is that of the overview', () => {
@@ -118,15 +142,24 @@ test('times are those of the project, as on the other pages, and the first media
   const responseTimes = (['first', 'every'] as const).flatMap((which) =>
     first === undefined ? [] : [{ ...first, which }],
   )
-  const data = reportData({ current: periodData({ responseTimes }), queue: { open: 1, waiting: 1, longest } })
+  const data = reportData({
+    current: periodData({ responseTimes }),
+    queue: { open: 1, waiting: 1, longest },
+  })
   const page = renderMarkdown(
-    reportPage([buildReport('shop', { ...data, project: { ...data.project, timeZone: 'Europe/Berlin' } }, now)]),
+    reportPage([
+      buildReport(
+        'shop',
+        { ...data, project: { ...data.project, timeZone: 'Europe/Berlin' } },
+        now,
+      ),
+    ]),
   )
   expect(page).toMatch(/\| c1 +\| a7 +\| 2026-11-18 09:00 \| 2026-11-18 09:10 \|/)
   expect(page).toContain('Days and times are those of Europe/Berlin.')
   expect(page).not.toMatch(/T\d\d\\?:\d\d/)
-  const [every, firstOnly] = ['Until a human answered, median', 'First human response, median'].map((row) =>
-    page.indexOf(row),
+  const [every, firstOnly] = ['Until a human answered, median', 'First human response, median'].map(
+    (row) => page.indexOf(row),
   )
   expect(every).toBeGreaterThan(0)
   expect(every).toBeLessThan(firstOnly ?? 0)
@@ -135,7 +168,14 @@ test('times are those of the project, as on the other pages, and the first media
 test('a period without data says so', () => {
   const none = Object.keys(periodData().counts).map((name) => [name, 0])
   const counts: ReturnType<typeof periodData>['counts'] = Object.fromEntries(none)
-  const calls = { calls: 0, callers: 0, withRecording: 0, withLength: 0, seconds: 0, medianSeconds: null }
+  const calls = {
+    calls: 0,
+    callers: 0,
+    withRecording: 0,
+    withLength: 0,
+    seconds: 0,
+    medianSeconds: null,
+  }
   const levels = { openAtEnd: null, waitingAtEnd: null }
   const current = periodData({ counts, calls, levels, agents: [], targets: [] })
   const page = reportPage([buildReport('shop', reportData({ current }), now)])
@@ -148,7 +188,8 @@ const ofDays = { ...texts, labelUnit: 'day', unit: 'waits' }
 const ofHours = { kind: 'heat map', ...texts, columnUnit: 'hour', rows: ['Mon'] } as const
 const chart = (data: Chart) => renderChart(data, 'c').html
 
-const textsOf = (markup: string) => [...markup.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text)
+const textsOf = (markup: string) =>
+  [...markup.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text)
 
 const bars = (values: readonly number[]) =>
   chart({
@@ -159,7 +200,11 @@ const bars = (values: readonly number[]) =>
 
 test('bars begin at zero, and the highest is within the chart', () => {
   const markup = bars([0, 5, 10])
-  const drawn = [...markup.matchAll(/class="first" x="[\d.]+%" y="([\d.]+)%" width="[\d.]+%" height="([\d.]+)%"/g)]
+  const drawn = [
+    ...markup.matchAll(
+      /class="first" x="[\d.]+%" y="([\d.]+)%" width="[\d.]+%" height="([\d.]+)%"/g,
+    ),
+  ]
   const [half = 0, full = 0, ...others] = drawn.map(([, , height]) => Number(height))
   expect(others).toEqual([])
   expect(half).toBeCloseTo(full / 2)
@@ -178,9 +223,9 @@ test('a line has a gap where a value is missing', () => {
 
 test('of many days every n-th has its label, and each value its own where the pointer is', () => {
   const markup = bars(Array.from({ length: 60 }, () => 1))
-  expect([...markup.matchAll(/<text class="middle"[^>]*>day (\d+)</g)].map(([, day]) => Number(day))).toEqual([
-    ...[0, 8, 16, 24, 32, 40, 48, 56],
-  ])
+  expect(
+    [...markup.matchAll(/<text class="middle"[^>]*>day (\d+)</g)].map(([, day]) => Number(day)),
+  ).toEqual([...[0, 8, 16, 24, 32, 40, 48, 56]])
   expect(markup).toContain('<title>day 58 · waits 1</title>')
 })
 
@@ -214,7 +259,9 @@ test('a chart without any value is still a chart', () => {
 
 test('the cells of a heat map are the darker the larger their value is', () => {
   const markup = chart({ ...ofHours, columns: ['00', '01', '02'], values: [[0, 5, 10]] })
-  const heat = [...markup.matchAll(/fill-opacity="([\d.]+)"/g)].map(([, opacity]) => Number(opacity))
+  const heat = [...markup.matchAll(/fill-opacity="([\d.]+)"/g)].map(([, opacity]) =>
+    Number(opacity),
+  )
   expect(heat).toEqual([0.04, 0.32, 0.6])
 })
 

@@ -8,17 +8,53 @@ export function periodData(over: Partial<ReportNumbers> = {}): ReportNumbers {
   return {
     counts: {
       ...{ started: 8, incomplete: 0, aiOnly: 3, humanAndAi: 1 },
-      ...{ waits: 10, answeredByHuman: 5, answeredByAi: 3, closedWithoutAnswer: 1, ongoingWaits: 1 },
+      ...{
+        waits: 10,
+        answeredByHuman: 5,
+        answeredByAi: 3,
+        closedWithoutAnswer: 1,
+        ongoingWaits: 1,
+      },
       ...{ visitorMessages: 14, humanMessages: 9, aiMessages: 6 },
       ...{ opened: 8, reopenings: 1, handlings: 7 },
     },
     levels: { openAtEnd: 5, waitingAtEnd: 2 },
     responseTimes: [
-      { which: 'first', clock: 'human', hours: 'all', answers: 4, medianSeconds: 90, p90Seconds: 600 },
-      { which: 'first', clock: 'human', hours: 'business', answers: 4, medianSeconds: 60, p90Seconds: 300 },
+      {
+        which: 'first',
+        clock: 'human',
+        hours: 'all',
+        answers: 4,
+        medianSeconds: 90,
+        p90Seconds: 600,
+      },
+      {
+        which: 'first',
+        clock: 'human',
+        hours: 'business',
+        answers: 4,
+        medianSeconds: 60,
+        p90Seconds: 300,
+      },
     ],
-    agents: [{ name: 'Ann', messages: 9, conversations: 4, answers: 5, medianSeconds: 80, p90Seconds: 500 }],
-    calls: { calls: 4, callers: 3, withRecording: 1, withLength: 3, seconds: 600, medianSeconds: 180 },
+    agents: [
+      {
+        name: 'Ann',
+        messages: 9,
+        conversations: 4,
+        answers: 5,
+        medianSeconds: 80,
+        p90Seconds: 500,
+      },
+    ],
+    calls: {
+      calls: 4,
+      callers: 3,
+      withRecording: 1,
+      withLength: 3,
+      seconds: 600,
+      medianSeconds: 180,
+    },
     targets: [
       {
         ...{ name: 'first answer', targetSeconds: 900, hours: 'business', waits: 8 },

@@ -44,7 +44,11 @@ test('zeros from before the first conversation are not compared with', () => {
 })
 
 test('a period before that the mirror does not have whole is not compared with, number by number', () => {
-  const compared = ({ firstDate = '2026-01-02', firstCallDate = '2026-01-02', mirroredFrom = '2026-01-01' }) => {
+  const compared = ({
+    firstDate = '2026-01-02',
+    firstCallDate = '2026-01-02',
+    mirroredFrom = '2026-01-01',
+  }) => {
     const { volume, backlog, calls } = report({ firstDate, firstCallDate, mirroredFrom })
     const numbers = [volume.waits, backlog.opened, backlog.openAtEnd, calls?.calls]
     return numbers.map((number) => [number?.comparison, number?.changePercent])
@@ -67,12 +71,17 @@ test('nothing is compared while no day of the period is over', () => {
 
 test('a new agent had no messages before', () => {
   const { agents } = report({ before: periodData({ agents: [] }) })
-  expect(agents[0]).toMatchObject({ messages: { before: 0, comparison: 'from none' }, medianSeconds: { before: null } })
+  expect(agents[0]).toMatchObject({
+    messages: { before: 0, comparison: 'from none' },
+    medianSeconds: { before: null },
+  })
 })
 
 test('without business hours, times within them are left out', () => {
   expect(report().responseTimes.map(({ hours }) => hours)).toEqual(['all', 'business'])
-  expect(report({ hasBusinessHours: false }).responseTimes.map(({ hours }) => hours)).toEqual(['all'])
+  expect(report({ hasBusinessHours: false }).responseTimes.map(({ hours }) => hours)).toEqual([
+    'all',
+  ])
 })
 
 test('calls that are not mirrored are not zero calls', () => {
@@ -96,7 +105,15 @@ test('every day of the period is there, also one without any number', () => {
   ])
   expect(days[0]?.openAtEnd).toBeNull()
   const unfinished = report({ period: chooseReportPeriod({ to: '2026-11-15' }, '2026-11-14') })
-  expect(unfinished.days.map(({ isWhole }) => isWhole)).toEqual([true, true, true, true, true, false, false])
+  expect(unfinished.days.map(({ isWhole }) => isWhole)).toEqual([
+    true,
+    true,
+    true,
+    true,
+    true,
+    false,
+    false,
+  ])
 })
 
 const { project, current } = { project: reportData().project, current: periodData() }
@@ -110,15 +127,27 @@ const stream = {
 }
 
 const uncertain: readonly (readonly [string, Partial<ReportData>, readonly string[]])[] = [
-  ['nothing, if all is known', { current: { ...current, calls: { ...current.calls, withLength: 4 } } }, []],
+  [
+    'nothing, if all is known',
+    { current: { ...current, calls: { ...current.calls, withLength: 4 } } },
+    [],
+  ],
   ['calls of unknown length', {}, ['calls without a length']],
-  ['facts that are due', { project: { ...project, factsDue: 3 } }, ['facts due', 'calls without a length']],
+  [
+    'facts that are due',
+    { project: { ...project, factsDue: 3 } },
+    ['facts due', 'calls without a length'],
+  ],
   [
     'a rebuild, which explains why facts are due',
     { project: { ...project, factsDue: 3, isRebuilding: true } },
     ['facts rebuilding', 'calls without a length'],
   ],
-  ['a mirror that was never complete', { project: { ...project, asOf: null, callsAsOf: null } }, ['not complete']],
+  [
+    'a mirror that was never complete',
+    { project: { ...project, asOf: null, callsAsOf: null } },
+    ['not complete'],
+  ],
   [
     // In Berlin it is Monday already.
     'nothing about a mirror that reaches the end of the last local day',
@@ -130,16 +159,27 @@ const uncertain: readonly (readonly [string, Partial<ReportData>, readonly strin
     { project: { ...project, asOf: '2026-11-15T22:59:59Z', callsAsOf: null } },
     ['not complete'],
   ],
-  ['a period that is not over', { today: '2026-11-15', project: { ...project, callsAsOf: null } }, ['period not over']],
+  [
+    'a period that is not over',
+    { today: '2026-11-15', project: { ...project, callsAsOf: null } },
+    ['period not over'],
+  ],
   [
     'a period before that begins before the first conversation',
     { firstDate: '2026-11-03', project: { ...project, callsAsOf: null } },
     ['period before not whole'],
   ],
-  ['no period before', { firstDate: null, project: { ...project, callsAsOf: null } }, ['no period before']],
+  [
+    'no period before',
+    { firstDate: null, project: { ...project, callsAsOf: null } },
+    ['no period before'],
+  ],
   [
     'days before the mirror began',
-    { mirroredFrom: '2026-11-10', project: { ...project, callsAsOf: null, mirroredSince: '2026-11-10T00:00:00Z' } },
+    {
+      mirroredFrom: '2026-11-10',
+      project: { ...project, callsAsOf: null, mirroredSince: '2026-11-10T00:00:00Z' },
+    },
     ['history before the mirror'],
   ],
   [
@@ -154,7 +194,10 @@ const uncertain: readonly (readonly [string, Partial<ReportData>, readonly strin
     'streams, each reason once',
     {
       project: { ...project, callsAsOf: null },
-      streams: [stream, { ...stream, stream: 'visitors', failed: 'no answer', openGaps: 2, syncedAt: null }],
+      streams: [
+        stream,
+        { ...stream, stream: 'visitors', failed: 'no answer', openGaps: 2, syncedAt: null },
+      ],
     },
     ['stream visitors', 'stream visitors', 'stream visitors'],
   ],

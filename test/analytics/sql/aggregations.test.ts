@@ -14,12 +14,18 @@ import { factsOf } from './golden-worlds.ts'
 
 const seeds = Array.from({ length: 30 }, (_, n) => n + 1)
 const reports = analystObjects.filter(
-  ({ type, key, columns }) => type === 'view' && key.some((name) => columns[name]?.type === 'local_date'),
+  ({ type, key, columns }) =>
+    type === 'view' && key.some((name) => columns[name]?.type === 'local_date'),
 )
 
-/** The same rows for the views, but all at one hour of one day and of one agent: what they count then is the whole. */
+/**
+ * The same rows for the views, but all at one hour of one day and of one agent: what they count
+ * then is the whole.
+ */
 const oneHour = [
-  ...['fct_conversation', 'fct_wait', 'fct_state', 'fct_visit'].flatMap((table) => atOneHour(table)),
+  ...['fct_conversation', 'fct_wait', 'fct_state', 'fct_visit'].flatMap((table) =>
+    atOneHour(table),
+  ),
   `create table merged as select project_id, conversation_id, '2025-06-10' as date, role,
     case role when 'human' then 'Ann' else name end as name, sum(messages) as messages, min(first_at) as first_at
     from fct_contribution group by 1, 2, 3, 4, 5`,
@@ -40,8 +46,11 @@ const oneHour = [
 function atOneHour(table: string): string[] {
   const { columns } = analystObjects.find(({ name }) => name === table)!
   return Object.keys(columns).flatMap((column) => {
-    if (/_date$/.test(column)) return [`update ${table} set ${column} = '2025-06-10' where ${column} is not null`]
-    return /_hour$/.test(column) ? [`update ${table} set ${column} = 0 where ${column} is not null`] : []
+    if (/_date$/.test(column))
+      return [`update ${table} set ${column} = '2025-06-10' where ${column} is not null`]
+    return /_hour$/.test(column)
+      ? [`update ${table} set ${column} = 0 where ${column} is not null`]
+      : []
   })
 }
 
@@ -59,7 +68,9 @@ test('sums and weighted means of the days are those of the whole, and numbers of
   for (const { name, columns } of reports) {
     for (const [column, { role, aggregation }] of Object.entries(columns)) {
       if (role !== 'measure' || aggregation === 'none') continue
-      const [parts, whole] = [ofDays, ofTheWhole].map((read) => combine(read.get(name) ?? [], column, aggregation))
+      const [parts, whole] = [ofDays, ofTheWhole].map((read) =>
+        combine(read.get(name) ?? [], column, aggregation),
+      )
       if (aggregation === 'distinct' && parts! > whole!) repeated.add(`${name}.${column}`)
       else expect(parts, `${name}.${column}`).toBeCloseTo(whole!, 6)
     }
@@ -98,7 +109,8 @@ async function readReports(warehouse: Warehouse): Promise<ReadonlyMap<string, Ro
   return read
 }
 
-const orderBy = (columns: readonly string[]) => (columns.length === 0 ? '' : ` order by ${columns.join(', ')}`)
+const orderBy = (columns: readonly string[]) =>
+  columns.length === 0 ? '' : ` order by ${columns.join(', ')}`
 
 function combine(
   rows: Rows,
@@ -107,7 +119,9 @@ function combine(
 ) {
   const known = rows.filter((row) => row[column] !== null)
   const weights = known.map((row) =>
-    typeof aggregation === 'object' ? sum(aggregation.weightedBy.map((name) => Number(row[name]))) : 1,
+    typeof aggregation === 'object'
+      ? sum(aggregation.weightedBy.map((name) => Number(row[name])))
+      : 1,
   )
   const total = sum(known.map((row, n) => Number(row[column]) * (weights[n] ?? 0)))
   return typeof aggregation === 'object' ? total / sum(weights) : total

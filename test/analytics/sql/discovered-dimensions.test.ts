@@ -1,4 +1,7 @@
-/** Undocumented fields of visitors, conversations and calls are columns of the views for analysts, too. */
+/**
+ * Undocumented fields of visitors, conversations and calls are columns of the views for analysts,
+ * too.
+ */
 import { expect, test } from 'vitest'
 import { databases } from '../../support/databases.ts'
 import { call, commit, conversation, visitor } from '../../warehouse/row-fixtures.ts'
@@ -40,20 +43,32 @@ for (const db of databases) {
     await mirror.commit(commit('visitors', [visitor('v1', fields)]))
     await mirror.commit(commit('conversations', [conversation('c1', {}, { plan: 'gold' })]))
     await mirror.commit(commit('calls', [call('k1', {}, { plan: 'phone', outcome: 'busy' })]))
-    expect(await one('select * from dim_visitor')).toMatchObject({ visitor_id: 'v1', conversations: 0, ...shown })
+    expect(await one('select * from dim_visitor')).toMatchObject({
+      visitor_id: 'v1',
+      conversations: 0,
+      ...shown,
+    })
     expect(await one('select * from dim_conversation')).toEqual({
       project_id: 'main',
       conversation_id: 'c1',
       plan: 'gold',
     })
-    expect(await one('select plan, outcome from fct_call')).toEqual({ plan: 'phone', outcome: 'busy' })
+    expect(await one('select plan, outcome from fct_call')).toEqual({
+      plan: 'phone',
+      outcome: 'busy',
+    })
   })
 
   test(`it stays a text of one name while its values change their type — ${db.name}`, async () => {
     const { mirror, list } = await open()
     for (const [n, score] of [true, 1, 1.5, 'high'].entries())
       await mirror.commit(commit('visitors', [visitor(`v${n}`, { score })]))
-    expect(await list('select score from dim_visitor order by visitor_id')).toEqual(['true', '1', '1.5', 'high'])
+    expect(await list('select score from dim_visitor order by visitor_id')).toEqual([
+      'true',
+      '1',
+      '1.5',
+      'high',
+    ])
     await mirror.commit(commit('visitors', [visitor('v9', { score: 'low', plan: 'free' })]))
     expect(await list("select plan from dim_visitor where score = 'low'")).toEqual(['free'])
   })
@@ -84,9 +99,9 @@ for (const db of databases.filter(({ name }) => name === 'postgres')) {
     await list('grant select on dim_visitor to public')
     await list('create view mine as select plan from dim_visitor')
     await mirror.commit(commit('visitors', [visitor('v2', { plan: 'pro', country: 'NO' })]))
-    expect(await list("select relacl::text from pg_class where oid = 'dim_visitor'::regclass")).toEqual([
-      expect.stringContaining('=r/'),
-    ])
+    expect(
+      await list("select relacl::text from pg_class where oid = 'dim_visitor'::regclass"),
+    ).toEqual([expect.stringContaining('=r/')])
     expect(await list('select plan from mine order by plan')).toHaveLength(2)
   })
 }

@@ -1,4 +1,7 @@
-/** A warehouse with the facts of its project `main`: rows to derive them from, and all rows of all tables for analysts. */
+/**
+ * A warehouse with the facts of its project `main`: rows to derive them from, and all rows of all
+ * tables for analysts.
+ */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { MirrorRow } from '../../../schema/row.ts'
 import type { ProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
@@ -6,13 +9,24 @@ import type { Warehouse } from '../../../src/app/open.ts'
 import type { ChildReadResult } from '../../../src/mirror/core/mirror.ts'
 import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import type { TestDatabase } from '../../support/databases.ts'
-import { activity, commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
+import {
+  activity,
+  commit,
+  conversation,
+  message,
+  timeAt,
+  visitor,
+} from '../../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 import { factsOf } from './facts-settings.ts'
 
 export async function openFactsWarehouse(db: TestDatabase) {
   const opened = await openTestWarehouse(db)
-  return { ...opened, facts: factsOf(opened.warehouse), readFacts: () => readFacts(opened.warehouse) }
+  return {
+    ...opened,
+    facts: factsOf(opened.warehouse),
+    readFacts: () => readFacts(opened.warehouse),
+  }
 }
 
 /** What says how far facts are derived, and not what they say. */
@@ -24,7 +38,10 @@ export async function readFacts(warehouse: Warehouse): Promise<Record<string, re
     ([name]) => !bookkeeping.includes(name) && !name.startsWith('_'),
   )
   const read = tables.map(async ([name, { key }]) => {
-    return [name, await warehouse.query(`select * from ${name} order by ${key.join(', ')}`)] as const
+    return [
+      name,
+      await warehouse.query(`select * from ${name} order by ${key.join(', ')}`),
+    ] as const
   })
   return Object.fromEntries(await Promise.all(read))
 }
@@ -50,7 +67,14 @@ export const readMessages = (
   completeness: ChildReadResult['completeness'] = 'complete',
 ) =>
   commit('messages', rows, {
-    childRead: { stream: 'messages', parentId: id, requestedVersion: 1, cursor: null, completeness, dueAt: null },
+    childRead: {
+      stream: 'messages',
+      parentId: id,
+      requestedVersion: 1,
+      cursor: null,
+      completeness,
+      dueAt: null,
+    },
   })
 
 const dialogue = (id: string) => [
@@ -60,8 +84,14 @@ const dialogue = (id: string) => [
   message(id, 4, { sender_type: 'agent', created_at: timeAt(3720), sender_display_name: 'Ann' }),
 ]
 
-/** Conversations with four messages each, two visitors with activity, and three snapshots of the availability. */
-export async function mirrorSomeRows(mirror: Mirror, ids: readonly string[] = ['c1', 'c2', 'c3']): Promise<void> {
+/**
+ * Conversations with four messages each, two visitors with activity, and three snapshots of the
+ * availability.
+ */
+export async function mirrorSomeRows(
+  mirror: Mirror,
+  ids: readonly string[] = ['c1', 'c2', 'c3'],
+): Promise<void> {
   await mirror.startRun('full', Date.UTC(2026, 0, 1))
   await mirror.commit(
     commit(

@@ -3,7 +3,10 @@
 import type { ProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { type AnalyticsSettings, analyticsSettings } from '../../../src/config/analytics-settings.ts'
+import {
+  type AnalyticsSettings,
+  analyticsSettings,
+} from '../../../src/config/analytics-settings.ts'
 import { defaultsOf } from '../../../src/config/setting.ts'
 
 /** Open on Thursdays from 9 to 17. */

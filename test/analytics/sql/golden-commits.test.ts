@@ -1,4 +1,7 @@
-/** Facts follow the commits of a sync, in whatever order these bring the rows, and end as the naive model says. */
+/**
+ * Facts follow the commits of a sync, in whatever order these bring the rows, and end as the naive
+ * model says.
+ */
 import { databases } from '../../support/databases.ts'
 import { testGoldenCommits } from './golden-commits.ts'
 

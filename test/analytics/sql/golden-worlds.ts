@@ -1,4 +1,7 @@
-/** Random worlds in a warehouse, compared with the naive model after each refresh: for the tests and their longer version. */
+/**
+ * Random worlds in a warehouse, compared with the naive model after each refresh: for the tests and
+ * their longer version.
+ */
 
 import { expect, onTestFinished, test } from 'vitest'
 import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
@@ -6,13 +9,22 @@ import type { Warehouse } from '../../../src/app/open.ts'
 import { toAnalyticsSettings } from '../../support/analytics-model/derive-facts.ts'
 import { mergedSteps } from '../../support/analytics-model/merged-world.ts'
 import type { ProjectRows } from '../../support/analytics-model/raw-rows.ts'
-import { markTouched, storeProjects, storeTouched } from '../../support/analytics-model/store-rows.ts'
-import { expectedOf, findWarehouseDifferences } from '../../support/analytics-model/warehouse-differences.ts'
+import {
+  markTouched,
+  storeProjects,
+  storeTouched,
+} from '../../support/analytics-model/store-rows.ts'
+import {
+  expectedOf,
+  findWarehouseDifferences,
+} from '../../support/analytics-model/warehouse-differences.ts'
 import type { TestDatabase } from '../../support/databases.ts'
 
 const mutations = 2
 
-/** It takes seconds, but more on a busy machine: the calendar of each project has thousands of rows. */
+/**
+ * It takes seconds, but more on a busy machine: the calendar of each project has thousands of rows.
+ */
 const timeoutMs = 300_000
 
 /** `group`: which two time zones the projects have. */
@@ -31,7 +43,10 @@ export function testGoldenWorlds(db: TestDatabase, group: number, seeds: readonl
         await markTouched(warehouse, step.touched)
         for (const rows of step.projects) await factsOf(warehouse, rows).refresh()
         const differences = await findWarehouseDifferences(warehouse, expectedOf(step.projects))
-        expect({ number, differences: differences.slice(0, 6) }).toEqual({ number, differences: [] })
+        expect({ number, differences: differences.slice(0, 6) }).toEqual({
+          number,
+          differences: [],
+        })
         for (const query of impossible) expect(await warehouse.query(query)).toEqual([])
       }
       const last = steps.at(-1)?.projects ?? []

@@ -1,6 +1,7 @@
 /**
- * Golden tables: over random worlds, every table and view for analysts shows what an independent naive model says,
- * after a first derivation and after each refresh of only what changed, and a rebuild changes nothing.
+ * Golden tables: over random worlds, every table and view for analysts shows what an independent
+ * naive model says, after a first derivation and after each refresh of only what changed, and a
+ * rebuild changes nothing.
  */
 import { databases } from '../../support/databases.ts'
 import { testGoldenWorlds } from './golden-worlds.ts'

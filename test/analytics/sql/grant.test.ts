@@ -8,7 +8,13 @@ import { openWarehouse, type Warehouse } from '../../../src/app/open.ts'
 import { createDatabaseWith, databases } from '../../support/databases.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 
-const hostileNames = ['analyst', 'An "Analyst"', 'a; drop table messages; --', "o'clock $$ \\", 'público']
+const hostileNames = [
+  'analyst',
+  'An "Analyst"',
+  'a; drop table messages; --',
+  "o'clock $$ \\",
+  'público',
+]
 const password = 'only for tests'
 
 /** A warehouse in its own database, and a role that exists until the end of the test. */
@@ -67,7 +73,8 @@ for (const role of hostileNames) {
 
 test('every fact, dimension and report of the database is granted', async () => {
   const { warehouse } = await openWithRole('analyst of names')
-  const granted = /^(dim|fct|report)_|^_metabase|^(zone_offsets|business_spans|analytics_rollups|analytics_metrics)$/
+  const granted =
+    /^(dim|fct|report)_|^_metabase|^(zone_offsets|business_spans|analytics_rollups|analytics_metrics)$/
   const expected = (await listRelations(warehouse)).filter((name) => granted.test(name))
   expect([...grantedNames].sort()).toEqual(expected)
 })
@@ -81,10 +88,14 @@ test('a second grant changes nothing, and what the role could read before is sai
 })
 
 test('a schema of its own is opened to the role, too', async () => {
-  const { warehouse, database } = await openTestWarehouse(databases.find(({ name }) => name === 'postgres')!)
+  const { warehouse, database } = await openTestWarehouse(
+    databases.find(({ name }) => name === 'postgres')!,
+  )
   const role = 'analyst of a schema'
   await warehouse.query(`create role "${role}" login password '${password}'`)
-  onTestFinished(async () => void (await runAs(inject('postgresUrl'), `drop role if exists "${role}"`)))
+  onTestFinished(
+    async () => void (await runAs(inject('postgresUrl'), `drop role if exists "${role}"`)),
+  )
   await grantToAnalyst(warehouse.db, warehouse.kind, role)
   const url = new URL(database.url!)
   const schema = url.searchParams.get('schema')
@@ -108,7 +119,9 @@ test('in SQLite the error says what to do instead', async () => {
   const { warehouse } = await openTestWarehouse(databases[0]!)
   await expect(grantToAnalyst(warehouse.db, warehouse.kind, 'analyst')).rejects.toMatchObject({
     why: expect.stringContaining('SQLite has no roles'),
-    next: expect.stringContaining("`deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db`"),
+    next: expect.stringContaining(
+      "`deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db`",
+    ),
     exitCode: 2,
   })
 })

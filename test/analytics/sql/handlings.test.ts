@@ -1,4 +1,7 @@
-/** A conversation that is handled, and comes back after a month: what syncs store of it, and what the views show then. */
+/**
+ * A conversation that is handled, and comes back after a month: what syncs store of it, and what
+ * the views show then.
+ */
 import { expect, test } from 'vitest'
 import type { MirrorCommit } from '../../../src/mirror/core/mirror.ts'
 import { databases } from '../../support/databases.ts'
@@ -24,9 +27,15 @@ for (const db of databases) {
       const page = (stream: MirrorCommit['stream'], rows: MirrorCommit['rows']) =>
         mirror.commit({ stream, rows, requestedAt, isAuthoritative: true })
       const [, lastAt = null] = said.at(-1) ?? []
-      const columns = { created_at: '2025-09-01T08:00:00Z', handled_at: handledAt, last_message_at: lastAt }
+      const columns = {
+        created_at: '2025-09-01T08:00:00Z',
+        handled_at: handledAt,
+        last_message_at: lastAt,
+      }
       await page('conversations', [conversation('c1', columns)])
-      const rows = said.map(([sender_type, created_at], index) => message('c1', index + 1, { sender_type, created_at }))
+      const rows = said.map(([sender_type, created_at], index) =>
+        message('c1', index + 1, { sender_type, created_at }),
+      )
       await page('messages', rows)
       await factsOf(warehouse).refresh()
     }
@@ -44,16 +53,25 @@ for (const db of databases) {
     expect(await days()).toEqual(september)
     await sync('2025-10-01T10:07:00Z', null, [...thanks, question])
     expect(await days()).toEqual(september)
-    expect(await all('select waiting_since from report_open')).toEqual([{ waiting_since: question[1] }])
+    expect(await all('select waiting_since from report_open')).toEqual([
+      { waiting_since: question[1] },
+    ])
     expect(await all('select old_read_at from conversation_changes')).toContainEqual({
       old_read_at: '2025-09-01T12:00:00Z',
     })
     await sync('2025-10-02T12:00:00Z', '2025-10-02T09:00:00Z', [...thanks, question, answer])
     expect(await days()).toEqual(september)
     expect(
-      await all('select started_date, ended_by, ended_at, answer_seconds from fct_wait order by wait_number'),
+      await all(
+        'select started_date, ended_by, ended_at, answer_seconds from fct_wait order by wait_number',
+      ),
     ).toEqual([
-      { started_date: '2025-09-01', ended_by: 'handled', ended_at: '2025-09-01T10:10:00Z', answer_seconds: null },
+      {
+        started_date: '2025-09-01',
+        ended_by: 'handled',
+        ended_at: '2025-09-01T10:10:00Z',
+        answer_seconds: null,
+      },
       { started_date: '2025-10-01', ended_by: 'human', ended_at: answer[1], answer_seconds: 300 },
     ])
   })

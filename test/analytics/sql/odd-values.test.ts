@@ -1,4 +1,7 @@
-/** Views over rows that no careful service sends: times of other centuries, and calls with odd fields. */
+/**
+ * Views over rows that no careful service sends: times of other centuries, and calls with odd
+ * fields.
+ */
 import { expect, test } from 'vitest'
 import { databases } from '../../support/databases.ts'
 import { call, commit, conversation, message } from '../../warehouse/row-fixtures.ts'
@@ -14,7 +17,9 @@ for (const db of databases) {
     const { all, mirror, warehouse } = await openTestWarehouse(db)
     const open = created('open since 1970', '1970-01-01T00:00:00Z')
     const handled = created('handled', '1970-01-01T00:00:00Z', '2025-10-02T10:00:00Z')
-    await mirror.commit(commit('conversations', [open, handled, created('usual', '2025-10-01T10:00:00Z')]))
+    await mirror.commit(
+      commit('conversations', [open, handled, created('usual', '2025-10-01T10:00:00Z')]),
+    )
     const asked = { sender_type: 'visitor', created_at: '1970-01-01T00:00:00Z' }
     await mirror.commit(readMessages('open since 1970', [message('open since 1970', 1, asked)]))
     await factsOf(warehouse).refresh()
@@ -79,14 +84,20 @@ for (const db of databases) {
       commit('calls', [
         call('flags', {}, { visitorId: true, outcome: false }),
         call('numbers', {}, { visitorId: 7, outcome: 1.5 }),
-        call('others', {}, { visitorId: { id: 1 }, visitor: { id: 'v1' }, outcome: ['busy'], status: 'busy' }),
+        call(
+          'others',
+          {},
+          { visitorId: { id: 1 }, visitor: { id: 'v1' }, outcome: ['busy'], status: 'busy' },
+        ),
       ]),
     )
     await factsOf(warehouse).refresh()
-    expect(await all('select call_id, visitor_id, outcome from fct_call order by call_id')).toEqual([
-      { call_id: 'flags', visitor_id: 'true', outcome: 'false' },
-      { call_id: 'numbers', visitor_id: '7', outcome: '1.5' },
-      { call_id: 'others', visitor_id: 'v1', outcome: 'busy' },
-    ])
+    expect(await all('select call_id, visitor_id, outcome from fct_call order by call_id')).toEqual(
+      [
+        { call_id: 'flags', visitor_id: 'true', outcome: 'false' },
+        { call_id: 'numbers', visitor_id: '7', outcome: '1.5' },
+        { call_id: 'others', visitor_id: 'v1', outcome: 'busy' },
+      ],
+    )
   })
 }

@@ -1,9 +1,15 @@
-/** The tables about a period: the numbers of the report and of the views, and the conversations behind each. */
+/**
+ * The tables about a period: the numbers of the report and of the views, and the conversations
+ * behind each.
+ */
 import { expect, test } from 'vitest'
 import { chooseReportPeriod } from '../../../src/analytics/core/report-period.ts'
 import { readAgentNames, readPeriodTable } from '../../../src/analytics/sql/read-period-table.ts'
 import { readReportData } from '../../../src/analytics/sql/report-data.ts'
-import { type PeriodTableName, periodTables } from '../../../src/analytics/views/all-period-pages.ts'
+import {
+  type PeriodTableName,
+  periodTables,
+} from '../../../src/analytics/views/all-period-pages.ts'
 import type { PeriodTable } from '../../../src/analytics/views/period-table.ts'
 import { readCountedConversations } from '../../../src/console/sql/counted-conversations.ts'
 import { databases } from '../../support/databases.ts'
@@ -18,19 +24,38 @@ for (const db of databases) {
     const context = warehouse.projectDb('main')
     const read = (name: PeriodTableName, agent: string | null = null) =>
       readPeriodTable(context, name, { ...both, agent })
-    const data = await readReportData(warehouse.db, warehouse.kind, 'main', Date.UTC(2025, 10, 5), (today) =>
-      chooseReportPeriod(both, today),
+    const data = await readReportData(
+      warehouse.db,
+      warehouse.kind,
+      'main',
+      Date.UTC(2025, 10, 5),
+      (today) => chooseReportPeriod(both, today),
     )
     const { counts, agents, targets, calls } = data!.current
     const sum = (rows: readonly Readonly<Record<string, unknown>>[], column: string) =>
       rows.reduce((total, row) => total + Number(row[column]), 0)
 
     const ofAgents = await read('agents')
-    expect(ofAgents.rows.map((row) => [row.agent_name, row.messages, row.answers, row.answer_p90_seconds])).toEqual(
-      agents.map(({ name, messages, answers, p90Seconds }) => [name, messages, answers, p90Seconds]),
+    expect(
+      ofAgents.rows.map((row) => [
+        row.agent_name,
+        row.messages,
+        row.answers,
+        row.answer_p90_seconds,
+      ]),
+    ).toEqual(
+      agents.map(({ name, messages, answers, p90Seconds }) => [
+        name,
+        messages,
+        answers,
+        p90Seconds,
+      ]),
     )
     expect(sum(ofAgents.days, 'messages')).toBe(sum(ofAgents.rows, 'messages'))
-    expect(ofAgents.total).toMatchObject({ messages: sum(agents, 'messages'), answers: sum(agents, 'answers') })
+    expect(ofAgents.total).toMatchObject({
+      messages: sum(agents, 'messages'),
+      answers: sum(agents, 'answers'),
+    })
     const ofTargets = await read('targets')
     expect(ofTargets.rows).toMatchObject(
       targets.map(({ name, targetSeconds, metShare, ...others }) => {
@@ -59,16 +84,23 @@ for (const db of databases) {
     const read = (from: string, to: string) =>
       readPeriodTable(warehouse.projectDb('main'), 'hours', { from, to, agent: null })
     const { rows } = await read(both.from, both.to)
-    const each = [1, 2, 3, 4, 5, 6, 7].flatMap((day) => Array.from({ length: 24 }, (_, hour) => `${day} ${hour}`))
-    expect(rows.map(({ weekday, hour }) => `${weekday} ${hour}`).toSorted()).toEqual(each.toSorted())
-    expect(rows.some(({ waits_started, human_answers }) => waits_started === 0 && human_answers === 0)).toBe(true)
+    const each = [1, 2, 3, 4, 5, 6, 7].flatMap((day) =>
+      Array.from({ length: 24 }, (_, hour) => `${day} ${hour}`),
+    )
+    expect(rows.map(({ weekday, hour }) => `${weekday} ${hour}`).toSorted()).toEqual(
+      each.toSorted(),
+    )
+    expect(
+      rows.some(({ waits_started, human_answers }) => waits_started === 0 && human_answers === 0),
+    ).toBe(true)
     const days = await Promise.all(
       Array.from({ length: 7 }, (_, n) => `2025-10-${20 + n}`).map((date) => read(date, date)),
     )
     const counted = days.map((day, n) => ({ n, weekdays: day.rows.map(({ weekday }) => weekday) }))
     const known = counted.filter(({ weekdays }) => weekdays.length > 0)
     expect(known.length).toBeGreaterThan(0)
-    for (const { n, weekdays } of known) expect(weekdays).toEqual(Array.from({ length: 24 }, () => n + 1))
+    for (const { n, weekdays } of known)
+      expect(weekdays).toEqual(Array.from({ length: 24 }, () => n + 1))
     expect((await read('1999-01-01', '1999-01-31')).rows).toEqual([])
   })
 
@@ -97,18 +129,32 @@ for (const db of databases) {
         for (const column of Object.keys(counted).filter((one) => one in day)) {
           const range = { from: String(day.date), to: String(day.date) }
           const ofSplit = split === undefined ? {} : { [split]: String(day[split]) }
-          const found = await readCountedConversations(context, { ...filter, ...range, column, key: ofSplit }, 0)
+          const found = await readCountedConversations(
+            context,
+            { ...filter, ...range, column, key: ofSplit },
+            0,
+          )
           const count = Number(day[column])
           // One conversation may have several waits and messages of a day.
-          expect([name, column, day.date, found.total > 0]).toEqual([name, column, day.date, count > 0])
+          expect([name, column, day.date, found.total > 0]).toEqual([
+            name,
+            column,
+            day.date,
+            count > 0,
+          ])
           expect(found.total).toBeLessThanOrEqual(Math.max(count, name === 'calls' ? 99 : 0))
-          const isOfConversations = name === 'ai' || /^(started|open_at_end|waiting_at_end)$/.test(column)
-          if (isOfConversations) expect([column, day.date, found.total]).toEqual([column, day.date, count])
+          const isOfConversations =
+            name === 'ai' || /^(started|open_at_end|waiting_at_end)$/.test(column)
+          if (isOfConversations)
+            expect([column, day.date, found.total]).toEqual([column, day.date, count])
           compared += 1
         }
       for (const { agent_name: agent, conversations } of name === 'agents' ? rows : []) {
         const ofAgent = { ...filter, ...both, agent: String(agent), column: 'conversations' }
-        expect([agent, (await readCountedConversations(context, ofAgent, 0)).total]).toEqual([agent, conversations])
+        expect([agent, (await readCountedConversations(context, ofAgent, 0)).total]).toEqual([
+          agent,
+          conversations,
+        ])
       }
       for (const row of name === 'hours' ? rows : []) {
         const cell = Object.fromEntries(key.map((column) => [column, String(row[column])]))
@@ -121,14 +167,21 @@ for (const db of databases) {
       }
     }
     expect(compared).toBeGreaterThan(10)
-    const monday = { table: 'hours', agent: null, column: null, key: { weekday: 'Monday' } } as const
+    const monday = {
+      table: 'hours',
+      agent: null,
+      column: null,
+      key: { weekday: 'Monday' },
+    } as const
     expect((await readCountedConversations(context, { ...monday, ...both }, 0)).total).toBe(0)
   })
 }
 
 test('every column of a table is one of its view, and is explained there', () => {
   for (const [name, { view, columns, key }] of Object.entries<PeriodTable>(periodTables)) {
-    const unknown = Object.keys(columns).filter((column) => !key.includes(column) && !(column in view.columns))
+    const unknown = Object.keys(columns).filter(
+      (column) => !key.includes(column) && !(column in view.columns),
+    )
     expect([name, unknown]).toEqual([name, []])
   }
 })

@@ -1,4 +1,7 @@
-/** Ten questions of a support head: what docs/analytics.md answers with one statement, and what loops over the rows say. */
+/**
+ * Ten questions of a support head: what docs/analytics.md answers with one statement, and what
+ * loops over the rows say.
+ */
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -20,10 +23,17 @@ const text = readFileSync(new URL('../../../docs/analytics.md', import.meta.url)
 /** The first query of a section, for all rows. */
 function queryOf(question: string): string {
   const section = text.split('\n## ').find((part) => part.startsWith(`${question}?`)) ?? ''
-  return /```sql\n(.*?)```/s.exec(section)?.[1]?.replace(/limit \d+/, 'limit 10000') ?? `no query: ${question}`
+  return (
+    /```sql\n(.*?)```/s.exec(section)?.[1]?.replace(/limit \d+/, 'limit 10000') ??
+    `no query: ${question}`
+  )
 }
 
-type Call = { readonly id: string; readonly at: string; readonly fields: Readonly<Record<string, Json>> }
+type Call = {
+  readonly id: string
+  readonly at: string
+  readonly fields: Readonly<Record<string, Json>>
+}
 type World = {
   readonly rows: ProjectRows
   readonly calls: readonly Call[]
@@ -34,18 +44,29 @@ const seeds = Array.from({ length: 40 }, (_, n) => n + 1)
 
 function randomWorld(): World {
   const rows = mergedSteps(0, seeds, 0)[0]!.projects[0]!
-  const visitors = [...new Set(rows.conversations.map(({ visitor_id }) => visitor_id))].filter((id) => id !== null)
+  const visitors = [...new Set(rows.conversations.map(({ visitor_id }) => visitor_id))].filter(
+    (id) => id !== null,
+  )
   const plans = new Map(visitors.map((id, n) => [id, ['free', 'pro', 'business'][n % 3]!]))
   const calls = visitors.flatMap((visitorId, n) => {
     const at = rows.conversations[n]?.created_at ?? '2025-06-10T12:00:00Z'
-    const fields = { visitorId, direction: n % 2 ? 'inbound' : 'outbound', outcome: n % 3 ? 'completed' : 'missed' }
+    const fields = {
+      visitorId,
+      direction: n % 2 ? 'inbound' : 'outbound',
+      outcome: n % 3 ? 'completed' : 'missed',
+    }
     const second = { ...fields, agentId: `a${n % 4}`, durationSeconds: 7 * n }
-    return [{ id: `call ${n}`, at, fields }, ...(n % 4 ? [{ id: `another call ${n}`, at, fields: second }] : [])]
+    return [
+      { id: `call ${n}`, at, fields },
+      ...(n % 4 ? [{ id: `another call ${n}`, at, fields: second }] : []),
+    ]
   })
   return { rows, calls, plans }
 }
 
-/** By question, in the words of its heading. `today`: the local date of the last day of the backlog. */
+/**
+ * By question, in the words of its heading. `today`: the local date of the last day of the backlog.
+ */
 const answers: Readonly<Record<string, (world: World, today: string) => readonly ModelRow[]>> = {
   'How was the day': ({ rows }, today) => {
     const of = deriveModel(rows, today)
@@ -72,12 +93,18 @@ const answers: Readonly<Record<string, (world: World, today: string) => readonly
       .toSorted(latestFirst('week')),
   'How long does the first response take': ({ rows }, today) =>
     deriveModel(rows, today)
-      .report_duration_week.filter((row) => row['until'] === 'first human answer' && row['hours'] === 'business')
+      .report_duration_week.filter(
+        (row) => row['until'] === 'first human answer' && row['hours'] === 'business',
+      )
       .toSorted(latestFirst('week')),
   'How long does it take until a conversation is resolved': ({ rows }, today) =>
     deriveModel(rows, today)
-      .report_duration_month.filter((row) => String(row['until']).endsWith('handling') && row['hours'] === 'all')
-      .toSorted((a, b) => latestFirst('month')(a, b) || (String(a['until']) < String(b['until']) ? -1 : 1))
+      .report_duration_month.filter(
+        (row) => String(row['until']).endsWith('handling') && row['hours'] === 'all',
+      )
+      .toSorted(
+        (a, b) => latestFirst('month')(a, b) || (String(a['until']) < String(b['until']) ? -1 : 1),
+      )
       .map(({ median_seconds, p90_seconds, ...row }) => ({
         ...row,
         median_hours: Number(median_seconds) / 3600,
@@ -94,7 +121,9 @@ const answers: Readonly<Record<string, (world: World, today: string) => readonly
     const clock = createLocalClock(rows.settings)
     const contacts = [
       ...rows.conversations.flatMap(({ created_at: at, visitor_id: visitor, deleted_at }) =>
-        at === null || deleted_at !== null ? [] : [{ kind: 'conversation', at, visitor, length: 0 }],
+        at === null || deleted_at !== null
+          ? []
+          : [{ kind: 'conversation', at, visitor, length: 0 }],
       ),
       ...calls.map(({ at, fields }) => ({
         kind: 'call',
@@ -107,7 +136,9 @@ const answers: Readonly<Record<string, (world: World, today: string) => readonly
     const months = [...byMonth].map(([month, ofMonth]) => {
       const visitorsOf = (...kinds: readonly string[]) =>
         new Set(
-          ofMonth.filter(({ kind, visitor }) => visitor !== null && kinds.includes(kind)).map(({ visitor }) => visitor),
+          ofMonth
+            .filter(({ kind, visitor }) => visitor !== null && kinds.includes(kind))
+            .map(({ visitor }) => visitor),
         ).size
       return {
         month,
@@ -132,28 +163,41 @@ const answers: Readonly<Record<string, (world: World, today: string) => readonly
       const lengths = ofGroup.flatMap(({ fields }) =>
         'durationSeconds' in fields ? [Number(fields['durationSeconds'])] : [],
       )
-      return { direction, outcome, agent, calls: ofGroup.length, seconds: lengths.length === 0 ? null : sum(lengths) }
+      return {
+        direction,
+        outcome,
+        agent,
+        calls: ofGroup.length,
+        seconds: lengths.length === 0 ? null : sum(lengths),
+      }
     })
   },
   'Which customers write to us': ({ rows, plans }) => {
     const counts = new Map<string, { visitors: number; conversations: number }>()
     for (const [id, plan] of plans) {
-      const own = rows.conversations.filter(({ visitor_id, deleted_at }) => visitor_id === id && deleted_at === null)
+      const own = rows.conversations.filter(
+        ({ visitor_id, deleted_at }) => visitor_id === id && deleted_at === null,
+      )
       if (own.length === 0) continue
       const { visitors, conversations } = counts.get(plan) ?? { visitors: 0, conversations: 0 }
       counts.set(plan, { visitors: visitors + 1, conversations: conversations + own.length })
     }
     return [...counts].map(([plan, count]) => ({ plan, ...count }))
   },
-  'Is the backlog growing': ({ rows }, today) => deriveModel(rows, today).report_backlog_day.toReversed(),
-  'What does the AI do': ({ rows }, today) => deriveModel(rows, today).report_ai_month.toSorted(latestFirst('month')),
+  'Is the backlog growing': ({ rows }, today) =>
+    deriveModel(rows, today).report_backlog_day.toReversed(),
+  'What does the AI do': ({ rows }, today) =>
+    deriveModel(rows, today).report_ai_month.toSorted(latestFirst('month')),
 }
 
 const latestFirst = (column: string) => (a: ModelRow, b: ModelRow) =>
   String(a[column]) < String(b[column]) ? 1 : String(a[column]) > String(b[column]) ? -1 : 0
 
 /** Their order says nothing beyond the number of rows. */
-const unordered = new Set(['Which calls come in, and how do they end', 'Which customers write to us'])
+const unordered = new Set([
+  'Which calls come in, and how do they end',
+  'Which customers write to us',
+])
 
 for (const db of databases) {
   test(`ten questions of a support head have the answers of plain loops — ${db.name}`, async () => {
@@ -174,15 +218,19 @@ for (const db of databases) {
       ),
     )
     await factsOf(warehouse, world.rows).refresh()
-    const today = createLocalClock(world.rows.settings).localTime(Math.floor(Date.now() / 1000)).date
+    const today = createLocalClock(world.rows.settings).localTime(
+      Math.floor(Date.now() / 1000),
+    ).date
     expect(Object.keys(answers)).toHaveLength(10)
     for (const [question, answer] of Object.entries(answers)) {
       const found = (await warehouse.query(queryOf(question))) as readonly ModelRow[]
       const columns = Object.keys(found[0] ?? {})
-      const toLine = (row: ModelRow) => columns.map((column) => `${column} ${comparable(row[column])}`).join(', ')
+      const toLine = (row: ModelRow) =>
+        columns.map((column) => `${column} ${comparable(row[column])}`).join(', ')
       const [actual, expected] = [found, answer(world, today)].map((rows) => rows.map(toLine))
       expect(actual!.length, question).toBeGreaterThan(0)
-      if (unordered.has(question)) expect(actual!.toSorted(), question).toEqual(expected!.toSorted())
+      if (unordered.has(question))
+        expect(actual!.toSorted(), question).toEqual(expected!.toSorted())
       else expect(actual, question).toEqual(expected)
     }
   })

@@ -1,4 +1,7 @@
-/** Rebuilds the facts of the tests' project in a process of its own, to be killed: `node rebuild-process.ts DATABASE_URL`. */
+/**
+ * Rebuilds the facts of the tests' project in a process of its own, to be killed: `node
+ * rebuild-process.ts DATABASE_URL`.
+ */
 import { openWarehouse } from '../../../src/app/open.ts'
 import { factsOf } from './facts-settings.ts'
 

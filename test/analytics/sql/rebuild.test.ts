@@ -1,4 +1,7 @@
-/** A rebuild derives all facts anew: when the settings change, on request, and in spite of interruptions. */
+/**
+ * A rebuild derives all facts anew: when the settings change, on request, and in spite of
+ * interruptions.
+ */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +14,12 @@ import { usualPolicy } from '../../support/budget-policy.ts'
 import { databases } from '../../support/databases.ts'
 import { commit, conversation, timeAt } from '../../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
-import { mirrorSomeRows, openFactsWarehouse, readFacts, refreshAndRebuild } from './facts-fixtures.ts'
+import {
+  mirrorSomeRows,
+  openFactsWarehouse,
+  readFacts,
+  refreshAndRebuild,
+} from './facts-fixtures.ts'
 import { factsOf, settings } from './facts-settings.ts'
 
 const now = Date.UTC(2026, 10, 22)
@@ -61,17 +69,27 @@ for (const db of databases) {
         to: null,
       } as const
       const targets = [{ ...target, inBusinessHours: true }]
-      const calls = { visitor: 'visitorId', ended: null, outcome: null, duration: null, direction: null, agent: null }
+      const calls = {
+        visitor: 'visitorId',
+        ended: null,
+        outcome: null,
+        duration: null,
+        direction: null,
+        agent: null,
+      }
       const changed = factsOf(warehouse, { ...settings, targets, calls, personalData: false })
       expect(await changed.refresh()).toEqual({ conversations: 0, isComplete: true })
       expect(await list('select target_seconds from dim_sla')).toEqual([900])
       expect(await one('select visitor from call_fields')).toEqual({ visitor: 'visitorId' })
-      expect(Boolean((await one('select personal_data from facts_state')).personal_data)).toBe(false)
+      expect(Boolean((await one('select personal_data from facts_state')).personal_data)).toBe(
+        false,
+      )
     })
 
     test('that was stopped goes on where it stopped, and status says how many conversations are left', async () => {
       const { warehouse, mirror, facts } = await openFactsWarehouse(db)
-      const waiting = async () => (await readStatus(warehouse.projectDb('main'), now, usualPolicy)).facts
+      const waiting = async () =>
+        (await readStatus(warehouse.projectDb('main'), now, usualPolicy)).facts
       await mirrorSomeRows(mirror)
       expect(await waiting()).toEqual({ conversations: 3, isRebuild: false })
       await facts.refresh()
@@ -83,7 +101,9 @@ for (const db of databases) {
       expect(stopped).toEqual({ conversations: 2000, isComplete: false })
       expect(await waiting()).toEqual({ conversations: 503, isRebuild: true })
       await mirror.commit(
-        commit('conversations', [conversation('c1', { origin: 'changed', last_message_at: timeAt(9) })]),
+        commit('conversations', [
+          conversation('c1', { origin: 'changed', last_message_at: timeAt(9) }),
+        ]),
       )
       expect(await facts.refresh()).toEqual({ conversations: 504, isComplete: true })
       expect(await waiting()).toEqual({ conversations: 0, isRebuild: false })
@@ -121,14 +141,21 @@ for (const db of databases) {
 }
 
 async function storeConversations(mirror: Mirror, count: number): Promise<void> {
-  const rows = Array.from({ length: count }, (_, n) => conversation(`d${String(n).padStart(5, '0')}`))
+  const rows = Array.from({ length: count }, (_, n) =>
+    conversation(`d${String(n).padStart(5, '0')}`),
+  )
   await mirror.commit(commit('conversations', rows))
 }
 
-/** Begins a rebuild in another process, which prints a line after each step, and kills it at the first one. */
+/**
+ * Begins a rebuild in another process, which prints a line after each step, and kills it at the
+ * first one.
+ */
 async function killDuringRebuild(databaseUrl: string): Promise<void> {
   const script = fileURLToPath(new URL('./rebuild-process.ts', import.meta.url))
-  const child = spawn(process.execPath, [script, databaseUrl], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [script, databaseUrl], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const ended = once(child, 'exit')
   await once(child.stdout, 'data')
   child.kill('SIGKILL')

@@ -1,4 +1,7 @@
-/** Facts follow the mirror: whatever changes, a refresh of what is pending equals deriving everything anew. */
+/**
+ * Facts follow the mirror: whatever changes, a refresh of what is pending equals deriving
+ * everything anew.
+ */
 
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
@@ -21,32 +24,51 @@ const handled = { handled_at: timeAt(5000), last_message_at: timeAt(3720) }
 const changes: Readonly<Record<string, (mirror: Mirror) => Promise<unknown>>> = {
   'a message arrives late, between two others': (mirror) =>
     mirror.commit(
-      readMessages('c1', [message('c1', 9, { sender_type: 'agent', created_at: timeAt(70) })], 'unchanged'),
+      readMessages(
+        'c1',
+        [message('c1', 9, { sender_type: 'agent', created_at: timeAt(70) })],
+        'unchanged',
+      ),
     ),
   'a message is edited': (mirror) =>
-    mirror.commit(readMessages('c1', [message('c1', 4, { sender_display_name: 'Eve', created_at: timeAt(3720) })])),
+    mirror.commit(
+      readMessages('c1', [
+        message('c1', 4, { sender_display_name: 'Eve', created_at: timeAt(3720) }),
+      ]),
+    ),
   'a message has a sender whose role nobody knows': (mirror) =>
     mirror.commit(readMessages('c2', [message('c2', 9, { sender_type: 'zebra' })])),
-  'the service no longer lists all messages': (mirror) => mirror.commit(readMessages('c1', [], 'incomplete')),
+  'the service no longer lists all messages': (mirror) =>
+    mirror.commit(readMessages('c1', [], 'incomplete')),
   'a conversation is new, and its messages are not read yet': (mirror) =>
     mirror.commit(commit('conversations', [conversation('c9')])),
   'a message is stored before its conversation': async (mirror) => {
     await mirror.commit(readMessages('c8', [message('c8', 1)]))
     await mirror.commit(commit('conversations', [conversation('c8')]))
   },
-  'a conversation is handled': (mirror) => mirror.commit(commit('conversations', [conversation('c1', handled)])),
+  'a conversation is handled': (mirror) =>
+    mirror.commit(commit('conversations', [conversation('c1', handled)])),
   'a conversation is handled and comes back': async (mirror) => {
     await mirror.commit(commit('conversations', [conversation('c1', handled)]))
-    await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: timeAt(6000) })]))
     await mirror.commit(
-      readMessages('c1', [message('c1', 5, { sender_type: 'visitor', created_at: timeAt(6000) })], 'unchanged'),
+      commit('conversations', [conversation('c1', { last_message_at: timeAt(6000) })]),
+    )
+    await mirror.commit(
+      readMessages(
+        'c1',
+        [message('c1', 5, { sender_type: 'visitor', created_at: timeAt(6000) })],
+        'unchanged',
+      ),
     )
   },
   'a conversation is assigned to another agent': (mirror) =>
     mirror.commit(
-      commit('conversations', [conversation('c1', { assigned_agent_id: 'a7' })], { isAuthoritative: true }),
+      commit('conversations', [conversation('c1', { assigned_agent_id: 'a7' })], {
+        isAuthoritative: true,
+      }),
     ),
-  'a conversation is deleted': (mirror) => mirror.markDeleted('conversations', 'c1', Date.UTC(2026, 8, 1)),
+  'a conversation is deleted': (mirror) =>
+    mirror.markDeleted('conversations', 'c1', Date.UTC(2026, 8, 1)),
   'a deleted conversation is there again': async (mirror) => {
     await mirror.markDeleted('conversations', 'c3', Date.UTC(2026, 1, 1))
     await mirror.commit(commit('conversations', [conversation('c3')]))
@@ -54,11 +76,14 @@ const changes: Readonly<Record<string, (mirror: Mirror) => Promise<unknown>>> = 
   'a visitor does something again, hours later': (mirror) => {
     const entry = activity('v1', 'three')
     return mirror.commit(
-      commit('visitor_activity', [{ ...entry, columns: { ...entry.columns, occurred_at: timeAt(20_000) } }]),
+      commit('visitor_activity', [
+        { ...entry, columns: { ...entry.columns, occurred_at: timeAt(20_000) } },
+      ]),
     )
   },
   'a visitor is deleted': (mirror) => mirror.markDeleted('visitors', 'v1', Date.UTC(2026, 8, 1)),
-  'the availability is read in the next hour': (mirror) => mirror.commit(commit('availability', [snapshot(61, 0)])),
+  'the availability is read in the next hour': (mirror) =>
+    mirror.commit(commit('availability', [snapshot(61, 0)])),
   'the availability is read after a night without the mirror': (mirror) =>
     mirror.commit(commit('availability', [snapshot(700)])),
 }
@@ -79,7 +104,8 @@ async function expectFactsToFollow(db: TestDatabase, titles: readonly string[]):
 }
 
 describe('after a change, a refresh equals a rebuild', () => {
-  for (const title of Object.keys(changes)) test(title, () => expectFactsToFollow(sqlite as TestDatabase, [title]))
+  for (const title of Object.keys(changes))
+    test(title, () => expectFactsToFollow(sqlite as TestDatabase, [title]))
   for (const db of postgresDatabases)
     test(`all of these in turn — ${db.name}`, () => expectFactsToFollow(db, Object.keys(changes)))
 })
@@ -106,10 +132,21 @@ for (const db of databases) {
         history_complete: booleans.yes,
         is_one_touch: booleans.no,
       })
-      expect(await list('select ended_by from fct_wait order by wait_number')).toEqual(['ai', 'human'])
+      expect(await list('select ended_by from fct_wait order by wait_number')).toEqual([
+        'ai',
+        'human',
+      ])
       expect(await list('select began_by from fct_state')).toEqual(['created'])
-      expect(await list('select name from fct_contribution order by role, name')).toEqual(['Assistant', 'Ann', ''])
-      expect(await list('select role from dim_sender_type order by sender_type')).toEqual(['human', 'ai', 'visitor'])
+      expect(await list('select name from fct_contribution order by role, name')).toEqual([
+        'Assistant',
+        'Ann',
+        '',
+      ])
+      expect(await list('select role from dim_sender_type order by sender_type')).toEqual([
+        'human',
+        'ai',
+        'visitor',
+      ])
       expect(await list('select entries from fct_visit order by visitor_id')).toEqual([2, 2])
       expect(await one('select * from fct_availability_hour where hour = 1')).toMatchObject({
         snapshots: 3,
@@ -137,7 +174,11 @@ for (const db of databases) {
       await factsOf(warehouse, undefined, 'Asia/Kolkata', 'other').refresh()
       await other.markDeleted('conversations', 'c1', Date.UTC(2026, 8, 1))
       await factsOf(warehouse, undefined, 'Asia/Kolkata', 'other').refresh()
-      expect(await list('select conversation_id from fct_conversation order by 1')).toEqual(['c1', 'c2', 'c3'])
+      expect(await list('select conversation_id from fct_conversation order by 1')).toEqual([
+        'c1',
+        'c2',
+        'c3',
+      ])
       expect(await list('select distinct project_id from fct_wait')).toEqual(['main'])
       expect(await list('select time_zone from facts_state order by project_id')).toEqual([
         'Europe/Berlin',
@@ -154,7 +195,10 @@ for (const db of databases) {
         await mirror.commit(commit('conversations', [conversation(id)]))
         await mirror.commit(readMessages(id, [message(id, 7)]))
       })
-      await Promise.all([...stored, ...ids.map((_, n) => factsOf(others[n % 2] ?? warehouse).refresh())])
+      await Promise.all([
+        ...stored,
+        ...ids.map((_, n) => factsOf(others[n % 2] ?? warehouse).refresh()),
+      ])
       const { refreshed, rebuilt } = await refreshAndRebuild(warehouse, facts)
       expect(refreshed.fct_conversation).toHaveLength(30)
       expect(refreshed).toEqual(rebuilt)
@@ -166,7 +210,9 @@ for (const db of databases) {
       await facts.refresh()
       await warehouse.query('delete from sync_runs')
       await facts.rebuild()
-      expect(await one('select mirrored_since from facts_state')).toEqual({ mirrored_since: '2026-01-01T00:00:00Z' })
+      expect(await one('select mirrored_since from facts_state')).toEqual({
+        mirrored_since: '2026-01-01T00:00:00Z',
+      })
     })
 
     test('the calendar begins with the year of the earliest row, and has the days of the next year', async () => {
@@ -178,7 +224,9 @@ for (const db of databases) {
       // Midnight in UTC on New Year's Day is in the year before in some zones.
       expect((await years())[0]).toBe(2025)
       expect(await years()).toContain(nextYear)
-      await mirror.commit(readMessages('c1', [message('c1', 9, { created_at: '2019-06-01T00:00:00Z' })]))
+      await mirror.commit(
+        readMessages('c1', [message('c1', 9, { created_at: '2019-06-01T00:00:00Z' })]),
+      )
       await facts.refresh()
       expect((await years())[0]).toBe(2019)
     })

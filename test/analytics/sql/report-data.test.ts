@@ -15,7 +15,11 @@ import { openViewsWarehouse } from './view-fixtures.ts'
 
 const wednesday = Date.UTC(2025, 10, 5)
 
-async function read(warehouse: Warehouse, dates: Partial<DateRange> = {}, project = 'main'): Promise<ReportData> {
+async function read(
+  warehouse: Warehouse,
+  dates: Partial<DateRange> = {},
+  project = 'main',
+): Promise<ReportData> {
   const data = await readReportData(warehouse.db, warehouse.kind, project, wednesday, (today) =>
     chooseReportPeriod(dates, today),
   )
@@ -26,10 +30,15 @@ async function read(warehouse: Warehouse, dates: Partial<DateRange> = {}, projec
 for (const db of databases) {
   test(`a report counts what happened in its week, and in the week before, in which the clocks changed — ${db.name}`, async () => {
     const { warehouse } = await openViewsWarehouse(db)
-    const { period, today, firstDate, hasBusinessHours, current, before, project } = await read(warehouse)
+    const { period, today, firstDate, hasBusinessHours, current, before, project } =
+      await read(warehouse)
     expect({ period, today, firstDate, hasBusinessHours }).toEqual({
       period: {
-        ...{ from: '2025-10-27', to: '2025-11-02', whole: { from: '2025-10-27', to: '2025-11-02' } },
+        ...{
+          from: '2025-10-27',
+          to: '2025-11-02',
+          whole: { from: '2025-10-27', to: '2025-11-02' },
+        },
         before: { from: '2025-10-20', to: '2025-10-26' },
       },
       today: '2025-11-05',
@@ -37,7 +46,12 @@ for (const db of databases) {
       hasBusinessHours: true,
     })
     expect(project).toEqual({
-      ...{ timeZone: 'Europe/Berlin', mirroredSince: '2025-10-27T00:00:00Z', asOf: null, callsAsOf: null },
+      ...{
+        timeZone: 'Europe/Berlin',
+        mirroredSince: '2025-10-27T00:00:00Z',
+        asOf: null,
+        callsAsOf: null,
+      },
       ...{ factsDue: 0, isRebuilding: false },
     })
     expect(current.counts).toEqual({
@@ -63,7 +77,14 @@ for (const db of databases) {
       },
     ])
     expect(before.calls).toEqual({
-      ...{ calls: 4, callers: 2, withRecording: 1, withLength: 1, seconds: 1800, medianSeconds: 1800 },
+      ...{
+        calls: 4,
+        callers: 2,
+        withRecording: 1,
+        withLength: 1,
+        seconds: 1800,
+        medianSeconds: 1800,
+      },
     })
     expect(current.calls).toMatchObject({ calls: 0, seconds: 0, medianSeconds: null })
   })
@@ -80,9 +101,13 @@ for (const db of databases) {
     ]
     for (const handled_at of ['2025-10-27T09:00:00Z', null])
       await mirror.commit(
-        commit('conversations', [conversation('c1', { created_at: said[0]?.[1] ?? null, handled_at })]),
+        commit('conversations', [
+          conversation('c1', { created_at: said[0]?.[1] ?? null, handled_at }),
+        ]),
       )
-    const rows = said.map(([sender_type = '', created_at = ''], n) => message('c1', n + 1, { sender_type, created_at }))
+    const rows = said.map(([sender_type = '', created_at = ''], n) =>
+      message('c1', n + 1, { sender_type, created_at }),
+    )
     await mirror.commit(readMessages('c1', rows))
     const target = {
       name: 'first',
@@ -91,9 +116,14 @@ for (const db of databases) {
       withinSeconds: 900,
       inBusinessHours: false,
     } as const
-    await factsOf(warehouse, { ...settings, targets: [{ ...target, from: null, to: null }] }).refresh()
+    await factsOf(warehouse, {
+      ...settings,
+      targets: [{ ...target, from: null, to: null }],
+    }).refresh()
     const { responseTimes, targets } = (await read(warehouse)).current
-    for (const row of responseTimes.filter(({ which, hours }) => which === 'first' && hours === 'all'))
+    for (const row of responseTimes.filter(
+      ({ which, hours }) => which === 'first' && hours === 'all',
+    ))
       expect(row).toMatchObject({ answers: 1, medianSeconds: 300 })
     expect(targets).toEqual([
       {
@@ -106,7 +136,12 @@ for (const db of databases) {
   test(`response times are percentiles of all waits of the period — ${db.name}`, async () => {
     const { warehouse } = await openViewsWarehouse(db)
     const { current, before } = await read(warehouse)
-    const timesOf = ({ responseTimes }: ReportData['current'], which: string, clock: string, hours = 'all') =>
+    const timesOf = (
+      { responseTimes }: ReportData['current'],
+      which: string,
+      clock: string,
+      hours = 'all',
+    ) =>
       responseTimes
         .filter((row) => row.which === which && row.clock === clock && row.hours === hours)
         .map(({ answers, medianSeconds, p90Seconds }) => [answers, medianSeconds, p90Seconds])
@@ -118,10 +153,24 @@ for (const db of databases) {
     expect(timesOf(current, 'every', 'human')).toEqual([[0, null, null]])
     expect(timesOf(current, 'every', 'any')).toEqual([[1, 4, 4]])
     expect(current.agents).toEqual([
-      { name: 'Ann', messages: 1, conversations: 1, answers: 1, medianSeconds: 111_000, p90Seconds: 111_000 },
+      {
+        name: 'Ann',
+        messages: 1,
+        conversations: 1,
+        answers: 1,
+        medianSeconds: 111_000,
+        p90Seconds: 111_000,
+      },
     ])
     expect(before.agents).toEqual([
-      { name: 'Ann', messages: 2, conversations: 1, answers: 2, medianSeconds: 1500, p90Seconds: 2400 },
+      {
+        name: 'Ann',
+        messages: 2,
+        conversations: 1,
+        answers: 2,
+        medianSeconds: 1500,
+        p90Seconds: 2400,
+      },
     ])
   })
 
@@ -130,17 +179,25 @@ for (const db of databases) {
     await all("update fct_conversation set is_complete = false where conversation_id = 'by both'")
     const { current, before } = await read(warehouse)
     expect(before.counts).toMatchObject({ started: 2, incomplete: 1, waits: 4 })
-    const every = before.responseTimes.find(({ which, clock }) => which === 'every' && clock === 'human')
+    const every = before.responseTimes.find(
+      ({ which, clock }) => which === 'every' && clock === 'human',
+    )
     expect(every).toMatchObject({ answers: 2, medianSeconds: 1500, p90Seconds: 2400 })
-    expect(current.agents).toMatchObject([{ name: 'Ann', messages: 1, answers: 0, medianSeconds: null }])
+    expect(current.agents).toMatchObject([
+      { name: 'Ann', messages: 1, answers: 0, medianSeconds: null },
+    ])
   })
 
   test(`its medians are those of the view by week, where the period is a week — ${db.name}`, async () => {
     const { warehouse, all } = await openViewsWarehouse(db)
     const { responseTimes } = (await read(warehouse, { from: '2025-10-20' })).current
-    const weeks = await all("select * from report_answer_week where week = '2025-10-20' order by clock desc, hours")
+    const weeks = await all(
+      "select * from report_answer_week where week = '2025-10-20' order by clock desc, hours",
+    )
     const every = responseTimes.filter(({ which }) => which === 'every')
-    expect(every.map(({ clock, hours, ...row }) => [clock, hours, ...Object.values(row).slice(1)])).toEqual(
+    expect(
+      every.map(({ clock, hours, ...row }) => [clock, hours, ...Object.values(row).slice(1)]),
+    ).toEqual(
       weeks.map((row) => [row.clock, row.hours, row.answers, row.median_seconds, row.p90_seconds]),
     )
   })
@@ -150,7 +207,14 @@ for (const db of databases) {
     const { days, hours, queue } = await read(warehouse)
     const numbers = days
       .slice(-7)
-      .map((day) => [day.date, day.started, day.waits, day.handlings, day.openAtEnd, day.waitingAtEnd])
+      .map((day) => [
+        day.date,
+        day.started,
+        day.waits,
+        day.handlings,
+        day.openAtEnd,
+        day.waitingAtEnd,
+      ])
     expect(numbers).toEqual([
       ['2025-10-27', 0, 1, 0, 1, 1],
       ['2025-10-28', 1, 1, 1, 1, 1],
@@ -168,12 +232,24 @@ for (const db of databases) {
     expect(queue).toMatchObject({
       ...{ open: 3, waiting: 2 },
       longest: [
-        { conversationId: 'by both', visitorName: 'Bo', agent: 'Ann', waitingSince: '2025-10-27T08:05:00Z' },
-        { conversationId: 'unanswered', visitorName: 'Bo', agent: 'Ann', waitingSince: '2025-10-28T23:30:00Z' },
+        {
+          conversationId: 'by both',
+          visitorName: 'Bo',
+          agent: 'Ann',
+          waitingSince: '2025-10-27T08:05:00Z',
+        },
+        {
+          conversationId: 'unanswered',
+          visitorName: 'Bo',
+          agent: 'Ann',
+          waitingSince: '2025-10-28T23:30:00Z',
+        },
       ],
     })
     // The hour that the clock shows twice.
-    expect((await read(warehouse, { to: '2025-10-26' })).hours).toEqual([{ weekday: 7, hour: 2, waits: 4 }])
+    expect((await read(warehouse, { to: '2025-10-26' })).hours).toEqual([
+      { weekday: 7, hour: 2, waits: 4 },
+    ])
   })
 
   test(`a report names the assigned agent only where most conversations show that name, and a visitor without one by the address — ${db.name}`, async () => {
@@ -207,8 +283,12 @@ for (const db of databases) {
   test(`open round the clock, a project has no business hours, also on days on which the clocks change — ${db.name}`, async () => {
     const { warehouse } = await openViewsWarehouse(db)
     await factsOf(warehouse, { ...settings, hours: null }).refresh()
-    expect((await read(warehouse, { from: '2025-10-20', to: '2025-10-26' })).hasBusinessHours).toBe(false)
-    expect((await read(warehouse, { from: '2025-03-24', to: '2025-03-30' })).hasBusinessHours).toBe(false)
+    expect((await read(warehouse, { from: '2025-10-20', to: '2025-10-26' })).hasBusinessHours).toBe(
+      false,
+    )
+    expect((await read(warehouse, { from: '2025-03-24', to: '2025-03-30' })).hasBusinessHours).toBe(
+      false,
+    )
   })
 
   test(`another project changes nothing, and one without facts has no report — ${db.name}`, async () => {
@@ -216,11 +296,15 @@ for (const db of databases) {
     const alone = await read(warehouse)
     const other = openMirror(warehouse, 'other')
     await other.startRun('full', Date.UTC(2025, 9, 27))
-    await other.commit(commit('conversations', [conversation('by human', { created_at: '2025-10-28T09:00:00Z' })]))
+    await other.commit(
+      commit('conversations', [conversation('by human', { created_at: '2025-10-28T09:00:00Z' })]),
+    )
     const said = { sender_type: 'visitor', created_at: '2025-10-28T09:00:00Z' }
     await other.commit(readMessages('by human', [message('by human', 1, said)]))
     expect(
-      await readReportData(warehouse.db, warehouse.kind, 'other', wednesday, (today) => chooseReportPeriod({}, today)),
+      await readReportData(warehouse.db, warehouse.kind, 'other', wednesday, (today) =>
+        chooseReportPeriod({}, today),
+      ),
     ).toBeNull()
     await factsOf(warehouse, settings, 'Asia/Tokyo', 'other').refresh()
     const { current, before } = await read(warehouse)
@@ -233,7 +317,9 @@ for (const db of databases) {
   test(`an empty warehouse has no report — ${db.name}`, async () => {
     const { warehouse } = await openTestWarehouse(db)
     expect(
-      await readReportData(warehouse.db, warehouse.kind, 'main', wednesday, (today) => chooseReportPeriod({}, today)),
+      await readReportData(warehouse.db, warehouse.kind, 'main', wednesday, (today) =>
+        chooseReportPeriod({}, today),
+      ),
     ).toBeNull()
   })
 }

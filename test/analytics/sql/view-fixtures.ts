@@ -1,8 +1,19 @@
-/** Conversations, visits and calls around the nights when the clocks change in Berlin, for tests of the views. */
+/**
+ * Conversations, visits and calls around the nights when the clocks change in Berlin, for tests of
+ * the views.
+ */
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { TestDatabase } from '../../support/databases.ts'
-import { activity, call, commit, conversation, message, recording, visitor } from '../../warehouse/row-fixtures.ts'
+import {
+  activity,
+  call,
+  commit,
+  conversation,
+  message,
+  recording,
+  visitor,
+} from '../../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 import { readMessages, snapshot } from './facts-fixtures.ts'
 import { factsOf, settings } from './facts-settings.ts'
@@ -21,7 +32,10 @@ const targets = [
 
 type Said = readonly [senderType: string, at: string]
 
-/** Who wrote when in each conversation, and when it was handled. The clocks go back at 2025-10-26T01:00:00Z. */
+/**
+ * Who wrote when in each conversation, and when it was handled. The clocks go back at
+ * 2025-10-26T01:00:00Z.
+ */
 const conversations: readonly {
   readonly id: string
   readonly handledAt: string | null
@@ -58,7 +72,11 @@ const conversations: readonly {
   },
   { id: 'unanswered', handledAt: null, messages: [['visitor', '2025-10-28T23:30:00Z']] },
   { id: 'from an unknown sender', handledAt: null, messages: [['zebra', '2025-10-29T09:00:00Z']] },
-  { id: 'in spring', handledAt: '2025-03-30T02:00:00Z', messages: [['visitor', '2025-03-29T23:10:00Z']] },
+  {
+    id: 'in spring',
+    handledAt: '2025-03-30T02:00:00Z',
+    messages: [['visitor', '2025-03-29T23:10:00Z']],
+  },
 ]
 
 export async function openViewsWarehouse({ make }: TestDatabase, personalData = true) {
@@ -66,7 +84,9 @@ export async function openViewsWarehouse({ make }: TestDatabase, personalData = 
     await mirrorRows(warehouse)
     await factsOf(warehouse, { ...settings, targets, personalData }).refresh()
   }
-  return openTestWarehouse({ make: () => make({ name: personalData ? 'views' : 'impersonal_views', fill }) })
+  return openTestWarehouse({
+    make: () => make({ name: personalData ? 'views' : 'impersonal_views', fill }),
+  })
 }
 
 async function mirrorRows(warehouse: Warehouse): Promise<void> {
@@ -74,21 +94,43 @@ async function mirrorRows(warehouse: Warehouse): Promise<void> {
   await mirror.startRun('full', Date.UTC(2025, 9, 27))
   for (const { id, handledAt, messages } of conversations) {
     const [, createdAt = null] = messages[0] ?? []
-    const columns = { visitor_id: 'v1', created_at: createdAt, handled_at: handledAt, assigned_agent_id: 'agent 1' }
+    const columns = {
+      visitor_id: 'v1',
+      created_at: createdAt,
+      handled_at: handledAt,
+      assigned_agent_id: 'agent 1',
+    }
     await mirror.commit(commit('conversations', [conversation(id, columns)]))
-    const rows = messages.map(([sender_type, created_at], index) => message(id, index + 1, { sender_type, created_at }))
+    const rows = messages.map(([sender_type, created_at], index) =>
+      message(id, index + 1, { sender_type, created_at }),
+    )
     await mirror.commit(readMessages(id, rows))
   }
-  await mirror.commit(commit('visitors', [visitor('v1', { plan: 'pro' }, { email: 'bo@example.com' }), visitor('v2')]))
+  await mirror.commit(
+    commit('visitors', [
+      visitor('v1', { plan: 'pro' }, { email: 'bo@example.com' }),
+      visitor('v2'),
+    ]),
+  )
   await mirror.commit(
     commit('visitor_activity', [
       {
         ...activity('v1', 'one'),
-        columns: { visitor_id: 'v1', entry_hash: 'one', ordinal: 0, occurred_at: '2025-10-26T00:10:00Z' },
+        columns: {
+          visitor_id: 'v1',
+          entry_hash: 'one',
+          ordinal: 0,
+          occurred_at: '2025-10-26T00:10:00Z',
+        },
       },
       {
         ...activity('v1', 'two'),
-        columns: { visitor_id: 'v1', entry_hash: 'two', ordinal: 0, occurred_at: '2025-10-26T00:20:00Z' },
+        columns: {
+          visitor_id: 'v1',
+          entry_hash: 'two',
+          ordinal: 0,
+          occurred_at: '2025-10-26T00:20:00Z',
+        },
       },
     ]),
   )
@@ -99,7 +141,9 @@ async function mirrorRows(warehouse: Warehouse): Promise<void> {
 
 const at = { occurred_at: '2025-10-26T01:30:00Z' }
 
-/** With fields under likely names, under others, and with values that are not what their names say. */
+/**
+ * With fields under likely names, under others, and with values that are not what their names say.
+ */
 const calls = [
   call('usual', at, {
     visitorId: 'v1',
@@ -109,6 +153,11 @@ const calls = [
     agent: { id: 'a7', name: 'Ann' },
   }),
   call('other names', at, { who: { id: 'v2' }, tookSeconds: 61.7, way: { out: true } }),
-  call('malformed', at, { visitorId: 7, endedAt: '2025-02-30T00:00:00Z', durationSeconds: 'long', status: null }),
+  call('malformed', at, {
+    visitorId: 7,
+    endedAt: '2025-02-30T00:00:00Z',
+    durationSeconds: 'long',
+    status: null,
+  }),
   call('hostile', at, { endedAt: 'yesterday', durationSeconds: 1e300 }),
 ]

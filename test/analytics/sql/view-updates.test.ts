@@ -1,14 +1,27 @@
-/** The views for analysts are created with the schema, replaced when their SQL differs, and never get in the way. */
+/**
+ * The views for analysts are created with the schema, replaced when their SQL differs, and never
+ * get in the way.
+ */
 import { expect, test } from 'vitest'
 import { analyticsViews } from '../../../src/analytics/views/all-views.ts'
 import type { AnalyticsView } from '../../../src/analytics/views/view-spec.ts'
 import { databases } from '../../support/databases.ts'
-import { activity, call, commit, conversation, recording, visitor } from '../../warehouse/row-fixtures.ts'
+import {
+  activity,
+  call,
+  commit,
+  conversation,
+  recording,
+  visitor,
+} from '../../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 
 const names = Object.keys(analyticsViews)
 
-/** As an older version left them: `report_day` with other SQL and other columns, and a view that is no longer made. */
+/**
+ * As an older version left them: `report_day` with other SQL and other columns, and a view that is
+ * no longer made.
+ */
 const olderViews = [
   'drop view report_day',
   'create view report_day as select project_id, 1 as outdated from facts_state',
@@ -45,7 +58,9 @@ for (const db of databases) {
     const { database, all, columnsOf } = await open()
     await all('drop view report_sla_day')
     await database.open()
-    expect(await columnsOf('report_sla_day')).toEqual(Object.keys(analyticsViews.report_sla_day.columns))
+    expect(await columnsOf('report_sla_day')).toEqual(
+      Object.keys(analyticsViews.report_sla_day.columns),
+    )
   })
 
   test(`several processes may replace the views at once — ${db.name}`, async () => {
@@ -87,9 +102,9 @@ for (const db of databases) {
         table,
       ).toEqual(['score'])
     }
-    expect((await columnsOf('calls')).filter((name) => String(name).startsWith('duration'))).toEqual([
-      'duration_seconds',
-    ])
+    expect(
+      (await columnsOf('calls')).filter((name) => String(name).startsWith('duration')),
+    ).toEqual(['duration_seconds'])
     for (const name of names) expect(await columnsOf(name), name).not.toEqual([])
   })
 
@@ -97,7 +112,8 @@ for (const db of databases) {
     const { list } = await open()
     const described = new Set(await list('select keypath from _metabase_metadata'))
     for (const [name, { columns }] of Object.entries<AnalyticsView>(analyticsViews)) {
-      for (const column of Object.keys(columns)) expect(described).toContain(`${name}.${column}.description`)
+      for (const column of Object.keys(columns))
+        expect(described).toContain(`${name}.${column}.description`)
     }
     expect(described).toContain('fct_wait.answer_seconds.semantic_type')
   })
@@ -112,9 +128,9 @@ for (const db of databases.filter(({ name }) => name === 'postgres')) {
       `create or replace view sync_views as ${names.map((name) => `select '${name}' as name, 'x' as fingerprint`).join(' union all ')}`,
     )
     await database.open()
-    expect(await list("select relacl::text from pg_class where oid = 'report_open'::regclass")).toEqual([
-      expect.stringContaining('=r/'),
-    ])
+    expect(
+      await list("select relacl::text from pg_class where oid = 'report_open'::regclass"),
+    ).toEqual([expect.stringContaining('=r/')])
     expect(await all('select * from mine')).toEqual([])
     expect(await list('select distinct fingerprint from sync_views')).not.toEqual(['x'])
   })
@@ -122,7 +138,8 @@ for (const db of databases.filter(({ name }) => name === 'postgres')) {
   test(`a view of a user that reads columns which are gone must be dropped by the user — ${db.name}`, async () => {
     const { database, all } = await openTestWarehouse(db)
     for (const statement of olderViews) await all(statement)
-    for (const name of ['mine', 'yours']) await all(`create view ${name} as select outdated from report_day`)
+    for (const name of ['mine', 'yours'])
+      await all(`create view ${name} as select outdated from report_day`)
     await expect(database.open()).rejects.toMatchObject({
       what: 'cannot replace or drop what another view reads',
       why: 'view mine depends on view report_day; view yours depends on view report_day',

@@ -2,7 +2,11 @@
 
 import { expect, test } from 'vitest'
 import { columnTypes } from '../../../schema/column-types.ts'
-import { analystObjects, analyticsObjects, analyticsViews } from '../../../src/analytics/views/all-views.ts'
+import {
+  analystObjects,
+  analyticsObjects,
+  analyticsViews,
+} from '../../../src/analytics/views/all-views.ts'
 import { sqlDialects } from '../../../src/analytics/views/sql-dialect.ts'
 import type { AnalyticsView } from '../../../src/analytics/views/view-spec.ts'
 import { analyzeAllTables } from '../../../src/warehouse/statistics.ts'
@@ -28,8 +32,14 @@ for (const db of databases) {
         name,
       ).toEqual(Object.keys(columns))
       for (const { name: column, type } of database.kind === 'postgres' ? found : []) {
-        const described = columnTypes[columns[String(column)]?.type ?? 'text'].postgres.replace(/ collate.*/, '')
-        expect(String(type).replace('timestamp with time zone', 'timestamptz'), `${name}.${column}`).toBe(described)
+        const described = columnTypes[columns[String(column)]?.type ?? 'text'].postgres.replace(
+          / collate.*/,
+          '',
+        )
+        expect(
+          String(type).replace('timestamp with time zone', 'timestamptz'),
+          `${name}.${column}`,
+        ).toBe(described)
       }
       expect(await all(`select * from ${name}`), name).toHaveLength(name === 'dim_hour' ? 24 : 0)
     }
@@ -39,9 +49,13 @@ for (const db of databases) {
     const { all } = await openViewsWarehouse(db)
     for (const { name, key, columns } of analystObjects) {
       const rows = await all(`select * from ${name}`)
-      const required = Object.keys(columns).filter((column) => columns[column]?.isNullable === false)
+      const required = Object.keys(columns).filter(
+        (column) => columns[column]?.isNullable === false,
+      )
       const keyList = key.join(', ')
-      const duplicates = await all(`select ${keyList} from ${name} group by ${keyList} having count(*) > 1`)
+      const duplicates = await all(
+        `select ${keyList} from ${name} group by ${keyList} having count(*) > 1`,
+      )
       expect(
         rows.filter((row) => required.some((column) => row[column] === null)),
         name,
@@ -63,17 +77,24 @@ for (const db of databases) {
     const cohorts = await one(`select sum(started) as started,
       sum(unanswered_conversations + ai_only + human_and_ai + human_only) as parts, sum(incomplete) as incomplete
       from report_conversation_day`)
-    expect(toNumbers(cohorts)).toEqual({ started: Number(conversations), parts: Number(conversations), incomplete: 1 })
+    expect(toNumbers(cohorts)).toEqual({
+      started: Number(conversations),
+      parts: Number(conversations),
+      incomplete: 1,
+    })
     for (const backlog of ['report_backlog_day', 'report_backlog_hour', 'report_day']) {
       const order = backlog === 'report_backlog_hour' ? 'date desc, hour desc' : 'date desc'
-      const [last] = await all(`select open_at_end, waiting_at_end from ${backlog} order by ${order} limit 1`)
+      const [last] = await all(
+        `select open_at_end, waiting_at_end from ${backlog} order by ${order} limit 1`,
+      )
       expect(last, backlog).toEqual({ open_at_end: open, waiting_at_end: waiting })
     }
     const messages = await one(`select (select sum(messages) from report_message_hour) as by_hour,
       (select sum(messages) from fct_contribution) as by_contribution,
       (select sum(messages) from fct_conversation) as in_all`)
     expect(toNumbers(messages)).toEqual({ by_hour: 14, by_contribution: 14, in_all: 14 })
-    const [day] = await all(`select d.waits, w.waits as same, d.human_answer_median_seconds, a.median_seconds
+    const [day] =
+      await all(`select d.waits, w.waits as same, d.human_answer_median_seconds, a.median_seconds
       from report_day d join report_wait_day w on w.project_id = d.project_id and w.date = d.date
       join report_answer_day a on a.project_id = d.project_id and a.date = d.date and clock = 'human' and hours = 'all'
       where d.date = '2025-10-26'`)
@@ -84,7 +105,9 @@ for (const db of databases) {
   test(`as_of can be joined to every object — ${db.name}`, async () => {
     const { all } = await openViewsWarehouse(db)
     for (const { name } of analyticsObjects.filter(({ columns }) => 'project_id' in columns)) {
-      const rows = await all(`select p.as_of from ${name} o join dim_project p on p.project_id = o.project_id`)
+      const rows = await all(
+        `select p.as_of from ${name} o join dim_project p on p.project_id = o.project_id`,
+      )
       const [count] = await all(`select count(*) as n from ${name}`)
       expect(rows, name).toHaveLength(Number(count?.n))
     }
@@ -93,7 +116,9 @@ for (const db of databases) {
   test(`as_of is the oldest complete sync of what the facts rest on — ${db.name}`, async () => {
     const { one, all } = await openViewsWarehouse(db)
     const stored = (stream: string, at: string) =>
-      all(`insert into sync_streams (project_id, stream, synced_at) values ('main', '${stream}', '${at}')`)
+      all(
+        `insert into sync_streams (project_id, stream, synced_at) values ('main', '${stream}', '${at}')`,
+      )
     expect(await one('select as_of, is_rebuilding from dim_project')).toMatchObject({ as_of: null })
     await stored('conversations', '2025-11-02T00:00:00Z')
     expect(await one('select as_of from dim_project')).toEqual({ as_of: null })
@@ -110,7 +135,8 @@ for (const db of databases) {
 
   test(`the hour that the clock shows twice is one row, and the hour that it skips is none — ${db.name}`, async () => {
     const { all, list } = await openViewsWarehouse(db)
-    const hours = (date: string) => list(`select hour from report_backlog_hour where date = '${date}' order by hour`)
+    const hours = (date: string) =>
+      list(`select hour from report_backlog_hour where date = '${date}' order by hour`)
     const wholeDay = Array.from({ length: 24 }, (_, hour) => hour)
     expect(await hours('2025-10-26')).toEqual(wholeDay)
     expect(await hours('2025-10-27')).toEqual(wholeDay)
@@ -166,16 +192,20 @@ for (const db of databases) {
         },
       },
     ])
-    await all("update call_fields set visitor = 'who.id', duration = 'tookSeconds', direction = 'way.out'")
-    expect((await calls()).map(({ visitor_id, seconds, direction }) => [visitor_id, seconds, direction])).toEqual([
+    await all(
+      "update call_fields set visitor = 'who.id', duration = 'tookSeconds', direction = 'way.out'",
+    )
+    expect(
+      (await calls()).map(({ visitor_id, seconds, direction }) => [visitor_id, seconds, direction]),
+    ).toEqual([
       [null, null, null],
       [null, null, null],
       ['v2', 61, 'true'],
       [null, 1800, null],
     ])
-    expect(await all('select calls, callers, with_recording, with_length, seconds from report_call_day')).toEqual([
-      { calls: 4, callers: 1, with_recording: 1, with_length: 2, seconds: 1861 },
-    ])
+    expect(
+      await all('select calls, callers, with_recording, with_length, seconds from report_call_day'),
+    ).toEqual([{ calls: 4, callers: 1, with_recording: 1, with_length: 2, seconds: 1861 }])
   })
 
   test(`a conversation leads to the visit that it began in — ${db.name}`, async () => {
@@ -188,10 +218,14 @@ for (const db of databases) {
 
   test(`a typical week has each hour of each weekday, also without an event — ${db.name}`, async () => {
     const { all } = await openViewsWarehouse(db)
-    const hours = await all('select weekday, hour, waits_started, agents_online from report_week_hour')
+    const hours = await all(
+      'select weekday, hour, waits_started, agents_online from report_week_hour',
+    )
     expect(new Set(hours.map(({ weekday, hour }) => `${weekday} ${hour}`)).size).toBe(7 * 24)
     expect(hours).toHaveLength(7 * 24)
-    expect(hours.find(({ weekday, hour }) => Number(weekday) === 6 && Number(hour) === 4)).toMatchObject({
+    expect(
+      hours.find(({ weekday, hour }) => Number(weekday) === 6 && Number(hour) === 4),
+    ).toMatchObject({
       waits_started: 0,
       agents_online: null,
     })
@@ -214,7 +248,12 @@ for (const db of databases) {
     await mirror.startRun('full', Date.UTC(2025, 9, 27))
     const entry = activity('v1', 'one')
     const item = { url: 'https://shop.example/orders?mail=bo@example.com' }
-    const columns = { visitor_id: 'v1', entry_hash: 'one', ordinal: 0, occurred_at: '2025-10-26T00:10:00Z' }
+    const columns = {
+      visitor_id: 'v1',
+      entry_hash: 'one',
+      ordinal: 0,
+      occurred_at: '2025-10-26T00:10:00Z',
+    }
     await mirror.commit(commit('visitor_activity', [{ ...entry, columns, item }]))
     const fields = { activityKind: null, activityPage: 'url' }
     const pages = async (personalData: boolean) => {
@@ -228,7 +267,9 @@ for (const db of databases) {
   test(`names and addresses of visitors are shown — ${db.name}`, async () => {
     const { all } = await openViewsWarehouse(db)
     const bo = { name: 'Bo', email: 'bo@example.com' }
-    expect(await all("select name, email from dim_visitor where visitor_id = 'v1' and has_email")).toEqual([bo])
+    expect(
+      await all("select name, email from dim_visitor where visitor_id = 'v1' and has_email"),
+    ).toEqual([bo])
     expect(
       await all(`select visitor_name as name, visitor_email as email from report_open
         where conversation_id = 'unanswered'`),
@@ -239,7 +280,9 @@ for (const db of databases) {
     const { all, mirror } = await openViewsWarehouse(db)
     await mirror.commit(commit('visitors', [visitor('v3')]))
     await all("update visitors set deleted_at = '2025-11-01T00:00:00Z' where id = 'v3'")
-    const found = await all('select what, rows_all, rows_wrong from report_quality where rows_wrong > 0 order by what')
+    const found = await all(
+      'select what, rows_all, rows_wrong from report_quality where rows_wrong > 0 order by what',
+    )
     expect(found).toEqual([
       { what: 'deleted visitors', rows_all: 3, rows_wrong: 1 },
       { what: 'history before the mirror', rows_all: 6, rows_wrong: 3 },
@@ -269,7 +312,9 @@ test('waits are read once, however few hours of availability there were when SQL
   await analyzeAllTables(warehouse.db, warehouse.kind)
   await all("update sqlite_stat1 set stat = '70477 1001 7 1' where tbl = 'fct_wait'")
   await all('analyze sqlite_schema')
-  const plan = await all("explain query plan select * from report_workload_day where date >= '2025-10-01'")
+  const plan = await all(
+    "explain query plan select * from report_workload_day where date >= '2025-10-01'",
+  )
   expect(plan.map(({ detail }) => detail)).toContain('SCAN w')
 })
 

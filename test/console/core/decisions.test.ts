@@ -29,12 +29,17 @@ describe('a person may', () => {
   }
   test.each(Object.entries(table))('as %s', (role, allowed) => {
     const viewer = { name: 'zoe', role: role as Role }
-    expect(decisionNames.filter((name) => missingRole(viewer, name, others) === null)).toEqual(allowed)
+    expect(decisionNames.filter((name) => missingRole(viewer, name, others) === null)).toEqual(
+      allowed,
+    )
   })
 
   const olga = { name: 'olga', role: 'operator' } as const
-  const needed = (decision: DecisionName, statuses: readonly WritebackStatus[], over: object = {}) =>
-    missingRole(olga, decision, { createdBy: 'olga', statuses, isByIds: true, ...over })
+  const needed = (
+    decision: DecisionName,
+    statuses: readonly WritebackStatus[],
+    over: object = {},
+  ) => missingRole(olga, decision, { createdBy: 'olga', statuses, isByIds: true, ...over })
 
   test('cancel their own drafts as an operator, but nothing that is on its way', () => {
     expect(needed('cancel', ['draft'])).toBeNull()
@@ -42,7 +47,9 @@ describe('a person may', () => {
     expect(needed('cancel', ['draft', 'queued'])).toBe('approver')
     expect(needed('cancel', ['draft'], { createdBy: 'ann' })).toBe('approver')
     const viewer = { name: 'olga', role: 'viewer' } as const
-    expect(missingRole(viewer, 'cancel', { createdBy: 'olga', statuses: ['draft'], isByIds: true })).toBe('operator')
+    expect(
+      missingRole(viewer, 'cancel', { createdBy: 'olga', statuses: ['draft'], isByIds: true }),
+    ).toBe('operator')
   })
 
   test('send again as an operator what has failed, but not what was withheld: nobody may have approved it', () => {
@@ -60,7 +67,10 @@ test('a decision changes exactly the statuses that the state machine allows, and
     if (event === null || about !== 'writebacks') continue
     const changed = writebackStatuses.filter((status) => nextState(status, event) === to)
     // What is in flight is resolved by the command line alone.
-    expect([event, changed.filter((status) => status !== 'sending').toSorted()]).toEqual([event, from.toSorted()])
+    expect([event, changed.filter((status) => status !== 'sending').toSorted()]).toEqual([
+      event,
+      from.toSorted(),
+    ])
   }
 })
 
@@ -74,7 +84,12 @@ describe('a batch with', () => {
   }
   const offered = ({ counts, stoppedAt, undoUntil, approveOwn = true, revertible }: Facts) => {
     const { succeeded = 0 } = counts
-    const batch = { id: 'b', counts, stoppedAt: stoppedAt ?? null, createdBy: 'ann' } as BatchReport['batch']
+    const batch = {
+      id: 'b',
+      counts,
+      stoppedAt: stoppedAt ?? null,
+      createdBy: 'ann',
+    } as BatchReport['batch']
     return offeredForBatch({ batch, revertible: revertible ?? succeeded }, undoUntil ?? null, {
       ...{ viewer: { name: 'ann', role: 'approver' }, canDecide: true, approveOwn },
     })
@@ -82,10 +97,18 @@ describe('a batch with', () => {
   const cases: readonly (readonly [string, Facts, readonly DecisionName[]])[] = [
     ['drafts', { counts: { draft: 2 } }, ['approve', 'cancel']],
     ['drafts of one’s own', { counts: { draft: 2 }, approveOwn: false }, ['cancel']],
-    ['rows within the grace', { counts: { queued: 2 }, undoUntil: at(5) }, ['undo', 'stop', 'cancel']],
+    [
+      'rows within the grace',
+      { counts: { queued: 2 }, undoUntil: at(5) },
+      ['undo', 'stop', 'cancel'],
+    ],
     ['rows after the grace', { counts: { queued: 2 } }, ['stop', 'cancel']],
     ['rows in flight alone', { counts: { sending: 2 } }, []],
-    ['what was stopped', { counts: { draft: 2, succeeded: 1 }, stoppedAt: at(-9) }, ['resume', 'cancel', 'revert']],
+    [
+      'what was stopped',
+      { counts: { draft: 2, succeeded: 1 }, stoppedAt: at(-9) },
+      ['resume', 'cancel', 'revert'],
+    ],
     ['flags that arrived', { counts: { succeeded: 2 } }, ['revert']],
     ['replies that arrived', { counts: { succeeded: 2 }, revertible: 0 }, []],
     ['what is taken back', { counts: { succeeded: 2 }, revertible: 0 }, []],
@@ -97,13 +120,31 @@ describe('a batch with', () => {
 })
 
 test('who may not decide what people come for learns why, and what it takes', () => {
-  const batch = { id: 'b', counts: { draft: 2 }, stoppedAt: null, createdBy: 'ann' } as unknown as BatchReport['batch']
+  const batch = {
+    id: 'b',
+    counts: { draft: 2 },
+    stoppedAt: null,
+    createdBy: 'ann',
+  } as unknown as BatchReport['batch']
   const report = { batch, revertible: 0 }
-  const withheld = (name: string, role: Role, over: { canDecide?: boolean; approveOwn?: boolean } = {}) =>
-    withheldForBatch(report, null, { viewer: { name, role }, canDecide: true, approveOwn: true, ...over })
+  const withheld = (
+    name: string,
+    role: Role,
+    over: { canDecide?: boolean; approveOwn?: boolean } = {},
+  ) =>
+    withheldForBatch(report, null, {
+      viewer: { name, role },
+      canDecide: true,
+      approveOwn: true,
+      ...over,
+    })
   expect(withheld('bea', 'approver')).toBeNull()
   expect(withheld('vera', 'viewer')).toEqual({ decision: 'approve', why: 'role', role: 'approver' })
-  expect(withheld('ann', 'operator')).toEqual({ decision: 'approve', why: 'role', role: 'approver' })
+  expect(withheld('ann', 'operator')).toEqual({
+    decision: 'approve',
+    why: 'role',
+    role: 'approver',
+  })
   expect(withheld('ann', 'approver', { approveOwn: false })).toEqual({
     decision: 'approve',
     why: 'own',
@@ -113,7 +154,11 @@ test('who may not decide what people come for learns why, and what it takes', ()
 })
 
 test('a write-back allows what its status allows', () => {
-  const deciding = { viewer: { name: 'ann', role: 'approver' }, canDecide: true, approveOwn: true } as const
+  const deciding = {
+    viewer: { name: 'ann', role: 'approver' },
+    canDecide: true,
+    approveOwn: true,
+  } as const
   const offered = (status: WritebackStatus, undoUntil: string | null = null) =>
     offeredForWriteback({ status, stoppedBy: null, createdBy: null }, undoUntil, deciding)
   expect(offered('draft')).toEqual(['approve', 'cancel'])

@@ -12,7 +12,15 @@ import { createAttempts } from '../../../src/http/auth.ts'
 import { secret } from '../../../src/values/secret.ts'
 import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
 import { commit, conversation, message, visitor } from '../../warehouse/row-fixtures.ts'
-import { cookieOf, formBody, ownForm, people, person, startConsole, useConsole } from './console-server.ts'
+import {
+  cookieOf,
+  formBody,
+  ownForm,
+  people,
+  person,
+  startConsole,
+  useConsole,
+} from './console-server.ts'
 
 const fill = (warehouse: Warehouse) =>
   openMirror(warehouse, 'main').commit(commit('conversations', [conversation('c1')]))
@@ -32,7 +40,10 @@ describe('every page', () => {
   test('needs a person who is signed in, and leads to the page for it', async () => {
     for (const { path } of pages) {
       const { status, headers } = await shared.ask(path)
-      expect([status, headers.location], path).toEqual([303, `/console/sign-in?next=${encodeURIComponent(path)}`])
+      expect([status, headers.location], path).toEqual([
+        303,
+        `/console/sign-in?next=${encodeURIComponent(path)}`,
+      ])
     }
   })
 
@@ -60,7 +71,10 @@ describe('every page', () => {
   test('has an address without NUL, which Postgres does not store', async () => {
     const cookie = await shared.signIn('ann')
     for (const path of ['/conversations/%00', '/runs?before=%00'])
-      expect((await shared.ask(`/console/p/main${path}`, { headers: { cookie } })).status, path).toBe(403)
+      expect(
+        (await shared.ask(`/console/p/main${path}`, { headers: { cookie } })).status,
+        path,
+      ).toBe(403)
   })
 
   test('is not stored, loads nothing of another site, and has no script within', async () => {
@@ -77,7 +91,11 @@ describe('every page', () => {
 describe('a session', () => {
   test('is a cookie that no script can read and that no other site sends', async () => {
     const body = formBody({ name: 'ann', token: 'ann-token', next: '/console/log?x=1' })
-    const { headers } = await shared.ask('/console/sign-in', { method: 'POST', headers: ownForm, body })
+    const { headers } = await shared.ask('/console/sign-in', {
+      method: 'POST',
+      headers: ownForm,
+      body,
+    })
     expect(headers.location).toBe('/console/log?x=1')
     expect(String(headers['set-cookie'])).toMatch(
       /^deskmirror-\d+=[\w.%/+-]+; Max-Age=43200; Path=\/console; HttpOnly; SameSite=Lax$/,
@@ -93,7 +111,11 @@ describe('a session', () => {
     '/console/../queues',
   ])('leads nowhere else: %s', async (next) => {
     const body = formBody({ name: 'ann', token: 'ann-token', next })
-    const { headers } = await shared.ask('/console/sign-in', { method: 'POST', headers: ownForm, body })
+    const { headers } = await shared.ask('/console/sign-in', {
+      method: 'POST',
+      headers: ownForm,
+      body,
+    })
     expect(headers.location).toBe('/console')
   })
 
@@ -101,9 +123,20 @@ describe('a session', () => {
     const cookie = await shared.signIn('vera')
     const [name = '', value = ''] = cookie.split('=')
     const [payload = '', signature = ''] = decodeURIComponent(value).split('.')
-    const forged = Buffer.from(JSON.stringify(['person', 'ann', Date.now() + 1e9])).toString('base64url')
-    for (const changed of [`${forged}.${signature}`, `${payload}.`, payload, 'x', '', `${payload}.${signature}x`]) {
-      const { status } = await shared.ask('/console/projects', { headers: { cookie: `${name}=${changed}` } })
+    const forged = Buffer.from(JSON.stringify(['person', 'ann', Date.now() + 1e9])).toString(
+      'base64url',
+    )
+    for (const changed of [
+      `${forged}.${signature}`,
+      `${payload}.`,
+      payload,
+      'x',
+      '',
+      `${payload}.${signature}x`,
+    ]) {
+      const { status } = await shared.ask('/console/projects', {
+        headers: { cookie: `${name}=${changed}` },
+      })
       expect(status, changed).toBe(303)
     }
   })
@@ -111,9 +144,13 @@ describe('a session', () => {
   test('ends after twelve hours, and when the token of its person changes or the person leaves', async () => {
     let time = Date.now()
     let known = people
-    const console = await startConsole(fill, { now: () => time, access: { people: () => known, httpToken: null } })
+    const console = await startConsole(fill, {
+      now: () => time,
+      access: { people: () => known, httpToken: null },
+    })
     const cookie = await console.signIn('ann')
-    const status = async () => (await console.ask('/console/projects', { headers: { cookie } })).status
+    const status = async () =>
+      (await console.ask('/console/projects', { headers: { cookie } })).status
     time += 12 * 3_600_000 - 1
     expect(await status()).toBe(200)
     time += 1
@@ -134,7 +171,10 @@ describe('a session', () => {
       method: 'POST',
       headers: { cookie, ...ownForm },
     })
-    expect([status, String(headers['set-cookie'])]).toEqual([200, expect.stringContaining('Max-Age=0')])
+    expect([status, String(headers['set-cookie'])]).toEqual([
+      200,
+      expect.stringContaining('Max-Age=0'),
+    ])
     // A copy of the cookie, too.
     expect((await shared.ask('/console/projects', { headers: { cookie } })).status).toBe(303)
   })
@@ -144,7 +184,8 @@ describe('a session', () => {
     const cookie = await console.signIn('ann')
     const other = await startConsole(async () => {}, { beside: console })
     const there = cookie.replace(/^[^=]+/, `deskmirror-${new URL(other.address).port}`)
-    const status = async () => (await other.ask('/console/projects', { headers: { cookie: there } })).status
+    const status = async () =>
+      (await other.ask('/console/projects', { headers: { cookie: there } })).status
     expect(await status()).toBe(200)
     await console.ask('/console/sign-out', { method: 'POST', headers: { cookie, ...ownForm } })
     expect(await status()).toBe(303)
@@ -156,11 +197,17 @@ describe('a session', () => {
     const console = await startConsole(fill, { access })
     const signIn = async (name: string) => {
       const body = formBody({ name, token: 'http-token' })
-      return cookieOf(await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body }))
+      return cookieOf(
+        await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body }),
+      )
     }
     const cookies = [await signIn('bob'), await signIn('zoë')]
     const statuses = () =>
-      Promise.all(cookies.map(async (cookie) => (await console.ask('/console/log', { headers: { cookie } })).status))
+      Promise.all(
+        cookies.map(
+          async (cookie) => (await console.ask('/console/log', { headers: { cookie } })).status,
+        ),
+      )
     expect(await statuses()).toEqual([200, 200])
     known = [person('Bob', 'viewer')]
     expect(await statuses()).toEqual([303, 303])
@@ -172,7 +219,11 @@ describe('signing in', () => {
     let time = Date.now()
     const console = await startConsole(fill, { now: () => time })
     const post = (name: string, token: string) =>
-      console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body: formBody({ name, token }) })
+      console.ask('/console/sign-in', {
+        method: 'POST',
+        headers: ownForm,
+        body: formBody({ name, token }),
+      })
     for (const [name, token] of [
       ['ann', 'vera-token'],
       ['ann', ''],
@@ -191,14 +242,18 @@ describe('signing in', () => {
   test('is not tried more often as a bearer', async () => {
     const console = await startConsole(fill)
     const as = async (token: string) => {
-      const { status } = await console.ask('/console/projects', { headers: { authorization: `Bearer ${token}` } })
+      const { status } = await console.ask('/console/projects', {
+        headers: { authorization: `Bearer ${token}` },
+      })
       return status
     }
     expect(await as('ann-token')).toBe(200)
     for (let tries = 0; tries < 5; tries += 1) expect(await as('wrong')).toBe(401)
     expect([await as('wrong'), await as('ann-token')]).toEqual([429, 200])
     const body = formBody({ name: 'ann', token: 'wrong' })
-    expect((await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body })).status).toBe(429)
+    expect(
+      (await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body })).status,
+    ).toBe(429)
   })
 
   test.each([
@@ -214,7 +269,9 @@ describe('signing in', () => {
   })
 
   test('with the token of HTTP makes everybody an approver under a name of their own', async () => {
-    const console = await startConsole(fill, { access: { people: () => [], httpToken: secret('http-token') } })
+    const console = await startConsole(fill, {
+      access: { people: () => [], httpToken: secret('http-token') },
+    })
     const post = (name: string) =>
       console.ask('/console/sign-in', {
         method: 'POST',
@@ -224,7 +281,9 @@ describe('signing in', () => {
     for (const name of ['vera\u200b', '\u202evera', 've\nra', 'vera\u3164', 'vera\u034f'])
       expect((await post(name)).status, name).toBe(400)
     const response = await post('Zoë')
-    const { text } = await console.ask('/console/projects', { headers: { cookie: cookieOf(response) } })
+    const { text } = await console.ask('/console/projects', {
+      headers: { cookie: cookieOf(response) },
+    })
     expect(text).toContain('<bdi>Zoë</bdi> <span class="faint">approver</span>')
   })
 
@@ -232,7 +291,9 @@ describe('signing in', () => {
     const access = { people: () => people, httpToken: secret('http-token') }
     const console = await startConsole(fill, { access })
     const body = formBody({ name: 'Zoë', token: 'http-token' })
-    expect((await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body })).status).toBe(401)
+    expect(
+      (await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body })).status,
+    ).toBe(401)
     const headers = { authorization: 'Bearer http-token' }
     expect((await console.ask('/console/projects', { headers })).status).toBe(401)
   })
@@ -244,7 +305,11 @@ describe('signing in', () => {
     for (const name of ['ann', 'Vera', 'nobody', 'zoë']) {
       time += 60_000
       const body = formBody({ name, code: 'made-up' })
-      const { status, text } = await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body })
+      const { status, text } = await console.ask('/console/sign-in', {
+        method: 'POST',
+        headers: ownForm,
+        body,
+      })
       answers.push([status, text.replaceAll(name, 'NAME')])
     }
     expect(answers[0]?.[0]).toBe(401)
@@ -260,7 +325,8 @@ describe('signing in', () => {
       time += 60_000
       await createAuditLog(console.warehouse.db).storeLink(name, 1000, time)
       const body = formBody({ name, code: name })
-      return (await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body })).status
+      return (await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body }))
+        .status
     }
     for (const name of [
       'vera',
@@ -286,7 +352,9 @@ describe('signing in', () => {
     { name: 'another secret', token: 'ann' },
   ])('a token that is written where the name belongs is stored nowhere: %o', async (form) => {
     const people = form.name === 'http-token' ? () => [] : () => [person('ann', 'approver')]
-    const console = await startConsole(fill, { access: { people, httpToken: secret('http-token') } })
+    const console = await startConsole(fill, {
+      access: { people, httpToken: secret('http-token') },
+    })
     const post = { method: 'POST', headers: ownForm, body: formBody(form) }
     expect((await console.ask('/console/sign-in', post)).status).toBe(401)
     const events = await createAuditLog(console.warehouse.db).list(null, 10)
@@ -295,7 +363,9 @@ describe('signing in', () => {
   })
 
   test('says where the token is from', async () => {
-    expect((await shared.ask('/console/sign-in')).text).toContain('The token comes from whoever runs deskmirror')
+    expect((await shared.ask('/console/sign-in')).text).toContain(
+      'The token comes from whoever runs deskmirror',
+    )
   })
 
   test('with a link works once, however many try at the same time', async () => {
@@ -303,15 +373,24 @@ describe('signing in', () => {
     await createAuditLog(console.warehouse.db).storeLink('code', 60_000, Date.now())
     await createAuditLog(console.warehouse.db).storeLink('old', -1, Date.now())
     const post = (code: string) =>
-      console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body: formBody({ name: 'me', code }) })
+      console.ask('/console/sign-in', {
+        method: 'POST',
+        headers: ownForm,
+        body: formBody({ name: 'me', code }),
+      })
     expect((await console.ask('/console/sign-in?code=code')).text).toContain('value="code"')
-    const statuses = await Promise.all(Array.from({ length: 4 }, () => post('code').then(({ status }) => status)))
+    const statuses = await Promise.all(
+      Array.from({ length: 4 }, () => post('code').then(({ status }) => status)),
+    )
     expect(statuses.sort()).toEqual([303, 401, 401, 401])
     expect((await post('old')).status).toBe(401)
   })
 
   test('at a warehouse that is only looked at needs the link alone, and makes a viewer', async () => {
-    const console = await startConsole(fill, { access: { people: () => [], httpToken: null }, isReadOnly: true })
+    const console = await startConsole(fill, {
+      access: { people: () => [], httpToken: null },
+      isReadOnly: true,
+    })
     await createAuditLog(console.warehouse.db).storeLink('code', 60_000, Date.now())
     const open = (cookie = '') => console.ask('/console/sign-in?code=code', { headers: { cookie } })
     const first = await open()
@@ -346,7 +425,9 @@ describe('a request that changes something', () => {
   const sites = [undefined, 'same-origin', 'same-site', 'cross-site', 'none']
   const origins = [undefined, 'own', 'https://evil.example', 'null']
   const auth = ['cookie', 'bearer'] as const
-  const all = sites.flatMap((site) => origins.flatMap((origin) => auth.map((by) => ({ site, origin, by }))))
+  const all = sites.flatMap((site) =>
+    origins.flatMap((origin) => auth.map((by) => ({ site, origin, by }))),
+  )
 
   test.each(all)('from $site, $origin, with a $by', async ({ site, origin, by }) => {
     const headers: Record<string, string> = {
@@ -355,7 +436,11 @@ describe('a request that changes something', () => {
       ...(origin === undefined ? {} : { origin: origin === 'own' ? shared.address : origin }),
     }
     const isOwn =
-      site === undefined ? (origin === undefined ? by === 'bearer' : origin === 'own') : site === 'same-origin'
+      site === undefined
+        ? origin === undefined
+          ? by === 'bearer'
+          : origin === 'own'
+        : site === 'same-origin'
     const { status } = await shared.ask('/console/sign-out', { method: 'POST', headers })
     expect(status).toBe(isOwn ? (by === 'cookie' ? 401 : 200) : 403)
   })
@@ -365,7 +450,12 @@ describe('another page', () => {
   test('may link to the console, but neither embed nor read it', async () => {
     const cookie = await shared.signIn('ann')
     const get = async (mode: string, dest: string, site = 'cross-site') => {
-      const headers = { cookie, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest }
+      const headers = {
+        cookie,
+        'sec-fetch-site': site,
+        'sec-fetch-mode': mode,
+        'sec-fetch-dest': dest,
+      }
       return (await shared.ask('/console/projects', { headers })).status
     }
     expect(await get('navigate', 'document')).toBe(200)
@@ -376,10 +466,13 @@ describe('another page', () => {
 
   test('cannot reach it under a name of its own while there are no tokens', async () => {
     const console = await startConsole(fill, { access: { people: () => [], httpToken: null } })
-    const status = async (host: string) => (await console.ask('/console/sign-in', { headers: { host } })).status
-    expect([await status('localhost:1'), await status('[::1]:1'), await status('evil.example')]).toEqual([
-      200, 200, 403,
-    ])
+    const status = async (host: string) =>
+      (await console.ask('/console/sign-in', { headers: { host } })).status
+    expect([
+      await status('localhost:1'),
+      await status('[::1]:1'),
+      await status('evil.example'),
+    ]).toEqual([200, 200, 403])
   })
 })
 
@@ -390,7 +483,11 @@ test('a viewer to whom messages are hidden finds conversations by their ids, and
       const main = openMirror(warehouse, 'main')
       await main.commit(
         commit('visitors', [
-          visitor('v1', { plan: 'secret plan' }, { name: 'Secret Name', email: 'secret@x.example' }),
+          visitor(
+            'v1',
+            { plan: 'secret plan' },
+            { name: 'Secret Name', email: 'secret@x.example' },
+          ),
         ]),
       )
       await main.commit(commit('conversations', [conversation('c1', { visitor_id: 'v1' })]))
@@ -404,7 +501,9 @@ test('a viewer to whom messages are hidden finds conversations by their ids, and
   const paths = ['/waiting', '/conversations/c1', '/visitors/v1', '/search?q=secret', ...lists]
   const textFor = async (name: string) => {
     const cookie = await console.signIn(name)
-    const pages = await Promise.all(paths.map((path) => console.ask(`/console/p/main${path}`, { headers: { cookie } })))
+    const pages = await Promise.all(
+      paths.map((path) => console.ask(`/console/p/main${path}`, { headers: { cookie } })),
+    )
     return pages.map(({ text }) => text.replace(/value="secret"/, '')).join()
   }
   expect(await textFor('hal')).not.toMatch(/secret/i)

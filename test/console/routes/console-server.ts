@@ -26,7 +26,11 @@ export const person = (name: string, role: Role, hidesMessages = false): Console
   token: secret(`${name}-token`),
 })
 
-export const people = [person('vera', 'viewer'), person('olga', 'operator'), person('ann', 'approver')]
+export const people = [
+  person('vera', 'viewer'),
+  person('olga', 'operator'),
+  person('ann', 'approver'),
+]
 
 const projectWith = (settings: Partial<ProjectConfig>) =>
   defaultProject({
@@ -73,7 +77,11 @@ export function useConsole(fill: Fill): TestConsole {
   const shared: Partial<TestConsole> = {}
   const closers: (() => Promise<void>)[] = []
   beforeAll(
-    async () => void Object.assign(shared, await startConsole(fill, { end: (close) => void closers.push(close) })),
+    async () =>
+      void Object.assign(
+        shared,
+        await startConsole(fill, { end: (close) => void closers.push(close) }),
+      ),
   )
   afterAll(async () => {
     for (const close of closers) await close()
@@ -139,9 +147,13 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
 type Ask = (path: string, options?: TestRequest) => Promise<TestResponse>
 
 /** As a browser does. */
-export const ownForm = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' }
+export const ownForm = {
+  'sec-fetch-site': 'same-origin',
+  'content-type': 'application/x-www-form-urlencoded',
+}
 
-export const formBody = (fields: Record<string, string>): string => new URLSearchParams(fields).toString()
+export const formBody = (fields: Record<string, string>): string =>
+  new URLSearchParams(fields).toString()
 
 export function cookieOf({ headers }: TestResponse): string {
   const [cookie = ''] = [headers['set-cookie'] ?? ''].flat()

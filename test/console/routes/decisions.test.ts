@@ -1,4 +1,7 @@
-/** Decisions over HTTP: by whom, about what was seen, and what they leave behind. Real requests over loopback. */
+/**
+ * Decisions over HTTP: by whom, about what was seen, and what they leave behind. Real requests over
+ * loopback.
+ */
 
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
@@ -12,19 +15,35 @@ import { csv, fillTargets, importFile, targets } from './import-file.ts'
 const console = useConsole(fillTargets)
 
 const flag = (target = targets[57] ?? '') =>
-  ({ operation: 'handled', target, payload: { handled: true }, ref: null, expect: null, expiresAt: null }) as const
+  ({
+    operation: 'handled',
+    target,
+    payload: { handled: true },
+    ref: null,
+    expect: null,
+    expiresAt: null,
+  }) as const
 
 let imports = 0
 /** A draft batch of so many replies, each to a conversation of its own. */
 async function draftBatch(rows: number, at = console): Promise<string> {
   imports += 1
-  const { location } = await importFile(at, `replies${imports}.csv`, csv(targets.slice(0, rows), `Answer ${imports}.`))
+  const { location } = await importFile(
+    at,
+    `replies${imports}.csv`,
+    csv(targets.slice(0, rows), `Answer ${imports}.`),
+  )
   return location.split('/').at(-1) ?? ''
 }
 
-async function decide(person: string, fields: Record<string, string | readonly string[]>, at = console) {
+async function decide(
+  person: string,
+  fields: Record<string, string | readonly string[]>,
+  at = console,
+) {
   const body = new URLSearchParams()
-  for (const [name, values] of Object.entries(fields)) for (const value of [values].flat()) body.append(name, value)
+  for (const [name, values] of Object.entries(fields))
+    for (const value of [values].flat()) body.append(name, value)
   const headers = { cookie: await at.signIn(person), ...ownForm }
   return at.ask('/console/p/main/decide', { method: 'POST', headers, body: body.toString() })
 }
@@ -34,14 +53,26 @@ async function confirm(person: string, query: string, over: Record<string, strin
   const cookie = await console.signIn(person)
   const { text } = await console.ask(`/console/p/main/confirm?${query}`, { headers: { cookie } })
   const fields = Object.fromEntries(
-    [...text.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name, value ?? '']),
+    [...text.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [
+      name,
+      value ?? '',
+    ]),
   )
-  const ids = [...text.matchAll(/type="hidden" name="id" value="([^"]*)"/g)].map(([, id]) => id ?? '')
-  return { text, send: () => decide(person, { ...fields, ...(ids.length === 0 ? {} : { id: ids }), ...over }) }
+  const ids = [...text.matchAll(/type="hidden" name="id" value="([^"]*)"/g)].map(
+    ([, id]) => id ?? '',
+  )
+  return {
+    text,
+    send: () => decide(person, { ...fields, ...(ids.length === 0 ? {} : { id: ids }), ...over }),
+  }
 }
 
 const page = async (path: string, person = 'ann') =>
-  (await console.ask(`/console/p/main${path}`, { headers: { cookie: await console.signIn(person) } })).text
+  (
+    await console.ask(`/console/p/main${path}`, {
+      headers: { cookie: await console.signIn(person) },
+    })
+  ).text
 const admin = () => createOutbox(console.warehouse.projectDb('main'))
 const countsOf = async (batch: string) => (await admin().findBatch(batch))?.counts
 const lastEvents = async (count: number) =>
@@ -61,7 +92,9 @@ describe('the page before an approval', () => {
     await admin().enqueue([[...replies, flag()]], options)
     const rowsOf = (text: string) => [...text.matchAll(/data-label="What is sent"/g)].length
     const linkOf = (text: string, label: string) =>
-      new RegExp(`href="/console/p/main(/confirm[^"]*)"[^>]*>${label}`).exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
+      new RegExp(`href="/console/p/main(/confirm[^"]*)"[^>]*>${label}`)
+        .exec(text)?.[1]
+        ?.replaceAll('&amp;', '&') ?? ''
     const first = await page(`/confirm?decision=approve&batch=${batch}`)
     expect(first).toContain('will be sent: 52 replies')
     expect(rowsOf(first)).toBe(50)
@@ -70,7 +103,9 @@ describe('the page before an approval', () => {
     expect(rowsOf(flags)).toBe(1)
     // It is about all of them, whatever is shown.
     expect(flags).toContain('Approve 53 write-backs')
-    expect(/name="digest" value="(\w+)"/.exec(flags)?.[1]).toBe(/name="digest" value="(\w+)"/.exec(first)?.[1])
+    expect(/name="digest" value="(\w+)"/.exec(flags)?.[1]).toBe(
+      /name="digest" value="(\w+)"/.exec(first)?.[1],
+    )
   })
 })
 
@@ -87,7 +122,10 @@ describe('a batch', () => {
       /3 replies go to customers<\/b> and cannot be taken back[\s\S]*until then you can undo it/,
     )
     const approved = await approval.send()
-    expect([approved.status, approved.headers.location]).toEqual([303, `/console/p/main/batches/${batch}`])
+    expect([approved.status, approved.headers.location]).toEqual([
+      303,
+      `/console/p/main/batches/${batch}`,
+    ])
     expect(await countsOf(batch)).toEqual({ queued: 3 })
     expect(await page(`/batches/${batch}`)).toContain('Undo the approval')
     await decide('ann', { decision: 'undo', batch })
@@ -96,7 +134,9 @@ describe('a batch', () => {
     await decide('ann', { decision: 'stop', batch })
     const again = await decide('ann', { decision: 'stop', batch })
     expect([again.status, again.text.includes('was stopped by ann')]).toEqual([409, true])
-    expect(await page(`/batches/${batch}`)).toMatch(/Stopped<\/b>[\s\S]*by <bdi>ann[^:]*: nothing of it is sent unless/)
+    expect(await page(`/batches/${batch}`)).toMatch(
+      /Stopped<\/b>[\s\S]*by <bdi>ann[^:]*: nothing of it is sent unless/,
+    )
     await (await confirm('ann', `decision=resume&batch=${batch}`)).send()
     expect(await countsOf(batch)).toEqual({ queued: 3 })
     const cancelling = await confirm('ann', `decision=cancel&batch=${batch}`)
@@ -133,7 +173,10 @@ describe('a batch', () => {
   test('is approved in part: rows that were picked, and rows that would do the same', async () => {
     const batch = await draftBatch(4)
     const rows = await admin().list({ batch }, 10)
-    const picked = await confirm('ann', `decision=approve&batch=${batch}&id=${rows[0]?.id}&id=${rows[2]?.id}`)
+    const picked = await confirm(
+      'ann',
+      `decision=approve&batch=${batch}&id=${rows[0]?.id}&id=${rows[2]?.id}`,
+    )
     expect(picked.text).toContain('Approve 2 write-backs')
     await picked.send()
     expect((await admin().list({ batch, statuses: ['queued'] }, 10)).map(({ id }) => id)).toEqual([
@@ -159,14 +202,19 @@ describe('a batch', () => {
 
   test('of many rows needs their number', async () => {
     const batch = await draftBatch(60)
-    const wrong = await (await confirm('ann', `decision=approve&batch=${batch}`, { typed: '6' })).send()
+    const wrong = await (
+      await confirm('ann', `decision=approve&batch=${batch}`, { typed: '6' })
+    ).send()
     expect([wrong.status, await countsOf(batch)]).toEqual([400, { draft: 60 }])
     expect(wrong.text).toContain(`href="/console/p/main/batches/${batch}">Back`)
     await (await confirm('ann', `decision=approve&batch=${batch}`, { typed: ' 60 ' })).send()
     expect(await countsOf(batch)).toEqual({ queued: 60 })
     // The next one waits for these, whichever page says how long it takes.
     const query = `decision=approve&batch=${await draftBatch(1)}`
-    const texts = [await page(`/batches/${query.replace(/.*=/, '')}`), (await confirm('ann', query)).text]
+    const texts = [
+      await page(`/batches/${query.replace(/.*=/, '')}`),
+      (await confirm('ann', query)).text,
+    ]
     const [said, asked] = texts.map((text) => /it takes about ([^.]*)\./i.exec(text)?.[1])
     expect([asked, said === undefined]).toEqual([said, false])
   })
@@ -175,24 +223,43 @@ describe('a batch', () => {
 describe('a decision needs', () => {
   test('its role, whatever the page offers', async () => {
     const batch = await draftBatch(1)
-    for (const decision of ['approve', 'undo', 'stop', 'resume', 'retry', 'cancel', 'revert', 'arrived', 'lost'])
+    for (const decision of [
+      'approve',
+      'undo',
+      'stop',
+      'resume',
+      'retry',
+      'cancel',
+      'revert',
+      'arrived',
+      'lost',
+    ])
       expect((await decide('vera', { decision, batch })).status, decision).toBe(403)
     for (const decision of ['approve', 'undo', 'stop', 'resume', 'revert'])
       expect((await decide('olga', { decision, batch })).status, decision).toBe(403)
     // Her own draft.
-    expect((await (await confirm('olga', `decision=cancel&batch=${batch}`)).send()).status).toBe(303)
+    expect((await (await confirm('olga', `decision=cancel&batch=${batch}`)).send()).status).toBe(
+      303,
+    )
     expect(await countsOf(batch)).toEqual({ cancelled: 1 })
   })
 
   test('to be about the rows that the role was checked for, by their whole ids', async () => {
     const own = await draftBatch(1)
     const [mine] = await admin().list({ batch: own }, 1)
-    const options = { status: 'queued', batchId: `of-ann-${own}`, createdBy: 'ann', expiresAt: null } as const
+    const options = {
+      status: 'queued',
+      batchId: `of-ann-${own}`,
+      createdBy: 'ann',
+      expiresAt: null,
+    } as const
     await admin().enqueue([[flag()]], options)
     const [other] = await admin().list({ batch: options.batchId }, 1)
     const id = other?.id ?? ''
     expect((await decide('olga', { decision: 'cancel', batch: own, id })).status).toBe(403)
-    expect((await decide('olga', { decision: 'cancel', id: [mine?.id ?? '', id.slice(-14)] })).status).toBe(409)
+    expect(
+      (await decide('olga', { decision: 'cancel', id: [mine?.id ?? '', id.slice(-14)] })).status,
+    ).toBe(409)
     expect(await countsOf(options.batchId)).toEqual({ queued: 1 })
   })
 
@@ -212,7 +279,9 @@ describe('a decision needs', () => {
     for (const path of ['decide', 'import']) {
       const headers = { cookie, ...ownForm, 'sec-fetch-site': 'cross-site' }
       const body = formBody({ decision: 'stop', batch })
-      expect((await console.ask(`/console/p/main/${path}`, { method: 'POST', headers, body })).status).toBe(403)
+      expect(
+        (await console.ask(`/console/p/main/${path}`, { method: 'POST', headers, body })).status,
+      ).toBe(403)
     }
     for (const fields of [
       { decision: 'cancel' },
@@ -239,7 +308,11 @@ describe('a decision needs', () => {
       batch: 'own',
       statuses: ['draft'],
     })
-    const { status, text } = await decide('ann', { decision: 'approve', batch: 'own', digest }, strict)
+    const { status, text } = await decide(
+      'ann',
+      { decision: 'approve', batch: 'own', digest },
+      strict,
+    )
     expect([status, text.includes('someone else has to approve it')]).toEqual([200, true])
   })
 
@@ -247,8 +320,13 @@ describe('a decision needs', () => {
     const closed = await startConsole(fillTargets, { readOnly: true })
     const cookie = await closed.signIn('ann')
     const ask = (path: string) => closed.ask(`/console/p/main${path}`, { headers: { cookie } })
-    expect([(await ask('/import')).status, (await ask('/confirm?decision=stop&batch=b')).status]).toEqual([404, 404])
-    expect((await ask('/writebacks')).text).not.toMatch(/Import|<form method="post" action="\/console\/p/)
+    expect([
+      (await ask('/import')).status,
+      (await ask('/confirm?decision=stop&batch=b')).status,
+    ]).toEqual([404, 404])
+    expect((await ask('/writebacks')).text).not.toMatch(
+      /Import|<form method="post" action="\/console\/p/,
+    )
     expect((await decide('ann', { decision: 'stop', batch: 'b' }, closed)).status).toBe(403)
     expect((await importFile(closed, 'a.csv', csv(targets))).status).toBe(403)
   })
@@ -261,14 +339,20 @@ test('an uncertain reply is shown beside the thread, with what may be it, and it
   await openMirror(console.warehouse, 'main').commit(commit('messages', [reply]))
   await console.warehouse.query(`insert into writebacks (project_id, id, operation, conversation_id, payload, status)
     values ('main', 'u1', 'message', '${target}', '{"content":"Lost words.","sender_name":"Ann"}', 'draft')`)
-  await console.warehouse.query(`update writebacks set status = 'uncertain', sent_at = '${sent}' where id = 'u1'`)
+  await console.warehouse.query(
+    `update writebacks set status = 'uncertain', sent_at = '${sent}' where id = 'u1'`,
+  )
   const shown = await page('/writebacks/u1', 'olga')
   expect(shown).toMatch(/It may or may not have arrived[\s\S]*The same words/)
   expect(await page('/writebacks/u1', 'vera')).not.toContain('then say what you found')
   // Neither answer is the usual one.
-  expect(shown).toMatch(/<button type="submit" >It arrived<[\s\S]*<button type="submit" >It did not arrive</)
+  expect(shown).toMatch(
+    /<button type="submit" >It arrived<[\s\S]*<button type="submit" >It did not arrive</,
+  )
   const digest = /name="digest" value="(\w+)"/.exec(shown)?.[1] ?? ''
-  expect((await decide('olga', { decision: 'arrived', id: 'u1', digest: 'f'.repeat(64) })).status).toBe(409)
+  expect(
+    (await decide('olga', { decision: 'arrived', id: 'u1', digest: 'f'.repeat(64) })).status,
+  ).toBe(409)
   expect((await decide('olga', { decision: 'arrived', id: 'u1', digest })).headers.location).toBe(
     '/console/p/main/writebacks/u1',
   )
@@ -304,7 +388,9 @@ test('the message that decided stands on the page, or why it cannot be shown', a
   const closed = await startConsole(fillTargets, { readOnly: true, beside: console })
   const cookie = await closed.signIn('ann')
   const looked = await closed.ask('/console/p/main/writebacks/m2', { headers: { cookie } })
-  expect(looked.text).toMatch(/reads nothing from the service[\s\S]*150303[\s\S]*not in the mirror yet/)
+  expect(looked.text).toMatch(
+    /reads nothing from the service[\s\S]*150303[\s\S]*not in the mirror yet/,
+  )
 })
 
 test('a batch that arrived is taken back as drafts', async () => {
@@ -327,8 +413,13 @@ describe('the page before a decision', () => {
     const editing = (async () => {
       for (let n = 0; isOpen; n += 1) {
         const payload = JSON.stringify({ content: `Wording ${n}.`, sender_name: 'Ann' })
-        await console.warehouse.query(`update writebacks set payload = '${payload}' where batch_id = '${batch}'`)
-        digests.set(`Wording ${n}.`, (await admin().digestOf({ batch, statuses: ['draft'] })).digest)
+        await console.warehouse.query(
+          `update writebacks set payload = '${payload}' where batch_id = '${batch}'`,
+        )
+        digests.set(
+          `Wording ${n}.`,
+          (await admin().digestOf({ batch, statuses: ['draft'] })).digest,
+        )
         await new Promise(setImmediate)
       }
     })()
@@ -338,7 +429,10 @@ describe('the page before a decision', () => {
     const shown: (readonly [text: string, digest: string])[] = []
     for (let n = 0; n < 60; n += 1) {
       const { text } = await console.ask(`/console/p/main/${pages[n % 2]}`, { headers: { cookie } })
-      shown.push([/Wording \d+\./.exec(text)?.[0] ?? '', /name="digest" value="(\w+)"/.exec(text)?.[1] ?? ''])
+      shown.push([
+        /Wording \d+\./.exec(text)?.[0] ?? '',
+        /name="digest" value="(\w+)"/.exec(text)?.[1] ?? '',
+      ])
     }
     isOpen = false
     await editing
@@ -362,7 +456,9 @@ describe('the page before a decision', () => {
     const terms = `expect = '17', expires_at = '2030-01-01T00:00:00Z'`
     await console.warehouse.query(`update writebacks set ${terms} where batch_id = '${batch}'`)
     const { text } = await confirm('ann', `decision=approve&batch=${batch}`)
-    expect(text).toMatch(/only if no visitor wrote after message 17[\s\S]*not after[\s\S]*2030-01-01/)
+    expect(text).toMatch(
+      /only if no visitor wrote after message 17[\s\S]*not after[\s\S]*2030-01-01/,
+    )
   })
 })
 

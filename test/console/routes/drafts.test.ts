@@ -16,7 +16,10 @@ const handled = { handled_at: timeAt(9) }
 async function fill(warehouse: Warehouse) {
   const main = openMirror(warehouse, 'main')
   await main.commit(commit('visitors', [visitor(ada)]))
-  const columns = (n: number) => ({ visitor_id: n < 50 ? ada : idOf(1000 + n), ...(n === 40 ? handled : {}) })
+  const columns = (n: number) => ({
+    visitor_id: n < 50 ? ada : idOf(1000 + n),
+    ...(n === 40 ? handled : {}),
+  })
   const ids = Array.from({ length: 70 }, (_, n) => n)
   await main.commit(
     commit(
@@ -55,7 +58,13 @@ async function open(id: string, name = 'olga', at = console) {
 async function write(id: string, draft: Fields, name = 'olga', at = console) {
   const { headers, fields } = await open(id, name, at)
   const send = (more: Fields = {}) => {
-    const body = formBody({ kind: 'reply', content: 'It is on its way.', ...fields, ...draft, ...more })
+    const body = formBody({
+      kind: 'reply',
+      content: 'It is on its way.',
+      ...fields,
+      ...draft,
+      ...more,
+    })
     const options = { method: 'POST', headers: { ...headers, ...ownForm }, body } as const
     return at.ask(`/console/p/main/conversations/${id}`, options)
   }
@@ -74,23 +83,41 @@ describe('a draft', () => {
     const [first, second] = [newConversation(), newConversation()]
     const { send, again } = await write(first, { sender: 'Olga', andHandled: 'yes' })
     const sent = await send({ content: 'Dear Bo,\r\nit is on its way.' })
-    expect([sent.status, sent.headers.location]).toEqual([303, expect.stringMatching(/drafted=.*#write$/)])
-    expect((await again(String(sent.headers.location))).text).toMatch(/Added to <a [^>]*>olga’s drafts, \d+ \w+<\/a>/)
+    expect([sent.status, sent.headers.location]).toEqual([
+      303,
+      expect.stringMatching(/drafted=.*#write$/),
+    ])
+    expect((await again(String(sent.headers.location))).text).toMatch(
+      /Added to <a [^>]*>olga’s drafts, \d+ \w+<\/a>/,
+    )
     expect(await draftsOf(first)).toEqual([
       ['message', 'draft', '1', { content: 'Dear Bo,\nit is on its way.', sender_name: 'Olga' }],
       ['handled', 'draft', '1', { handled: true }],
     ])
     await (await write(second, {})).send()
     await (await write(second, {}, 'ann')).send({ content: 'Another one.' })
-    const of = async (target: string) => (await outbox().list({ target }, 10)).map(({ batchId }) => batchId)
+    const of = async (target: string) =>
+      (await outbox().list({ target }, 10)).map(({ batchId }) => batchId)
     // Each form would have a first row.
-    expect((await outbox().list({ target: second }, 10)).map(({ sourceRow }) => sourceRow)).toEqual([null, null])
-    const [batch, same] = [...(await of(first)), ...(await of(second))].filter((_, row) => row !== 1)
+    expect((await outbox().list({ target: second }, 10)).map(({ sourceRow }) => sourceRow)).toEqual(
+      [null, null],
+    )
+    const [batch, same] = [...(await of(first)), ...(await of(second))].filter(
+      (_, row) => row !== 1,
+    )
     expect(same).toBe(batch)
     expect(new Set(await of(second)).size).toBe(2)
-    expect(await outbox().findBatch(batch ?? '')).toMatchObject({ createdBy: 'olga', rows: 3, state: 'draft' })
-    const events = (await createAuditLog(console.warehouse.db).list(null, 20)).filter((it) => it.action === 'drafted')
-    expect(events.map((it) => [it.person, it.role, it.subject === batch, it.count, it.detail])).toEqual([
+    expect(await outbox().findBatch(batch ?? '')).toMatchObject({
+      createdBy: 'olga',
+      rows: 3,
+      state: 'draft',
+    })
+    const events = (await createAuditLog(console.warehouse.db).list(null, 20)).filter(
+      (it) => it.action === 'drafted',
+    )
+    expect(
+      events.map((it) => [it.person, it.role, it.subject === batch, it.count, it.detail]),
+    ).toEqual([
       ['ann', 'approver', false, 1, `reply · conversation ${second}`],
       ['olga', 'operator', true, 1, `reply · conversation ${second}`],
       ['olga', 'operator', true, 2, `reply · conversation ${first}`],
@@ -100,11 +127,20 @@ describe('a draft', () => {
   test.for([
     ['note', ada, 0, { kind: 'note' }, ['note', 'draft', '1', { content: 'It is on its way.' }]],
     ['flag', idOf(1), 1, { kind: 'handled' }, ['handled', 'draft', '1', { handled: true }]],
-    ['flag that reopens', idOf(40), 40, { kind: 'reopen' }, ['handled', 'draft', '1', { handled: false }]],
+    [
+      'flag that reopens',
+      idOf(40),
+      40,
+      { kind: 'reopen' },
+      ['handled', 'draft', '1', { handled: false }],
+    ],
   ] as const)('may be a %s, which waits once', async ([, target, n, draft, expected]) => {
     expect((await (await write(idOf(n), draft)).send()).status).toBe(303)
     const repeated = await (await write(idOf(n), draft, 'ann')).send()
-    expect([repeated.status, repeated.text.includes('The same is waiting already')]).toEqual([422, true])
+    expect([repeated.status, repeated.text.includes('The same is waiting already')]).toEqual([
+      422,
+      true,
+    ])
     expect(await draftsOf(target)).toEqual([expected])
   })
 
@@ -114,7 +150,10 @@ describe('a draft', () => {
     const sent = await Promise.all([send(), send(), send()])
     expect([...sent, await send()].map(({ status }) => status)).toEqual([303, 303, 303, 303])
     const other = await send({ content: 'Other words.' })
-    expect([other.status, other.text.includes('This form was sent before, with other words')]).toEqual([422, true])
+    expect([
+      other.status,
+      other.text.includes('This form was sent before, with other words'),
+    ]).toEqual([422, true])
     expect(await draftsOf(id)).toHaveLength(1)
     expect((await open(id)).text).toContain('It is on its way.')
   })
@@ -141,7 +180,9 @@ describe('a draft', () => {
       expect.stringContaining('Nothing was queued. <bdi>The text is empty.'),
     ])
     const long = await send({ sender: 'x'.repeat(301) })
-    expect(long.text).toMatch(/The name is longer than 300 characters[\s\S]*It is on its way\.<\/textarea>/)
+    expect(long.text).toMatch(
+      /The name is longer than 300 characters[\s\S]*It is on its way\.<\/textarea>/,
+    )
     expect((await send({ key: 'x' })).status).toBe(400)
     expect(await draftsOf(id)).toEqual([])
   })
@@ -155,12 +196,17 @@ describe('a draft', () => {
     }
     await say(7)
     const late = await send()
-    expect([late.status, late.text]).toEqual([422, expect.stringContaining('The visitor has written since')])
+    expect([late.status, late.text]).toEqual([
+      422,
+      expect.stringContaining('The visitor has written since'),
+    ])
     expect((await send(fieldsOf(late.text))).status).toBe(303)
     await say(8)
     const [{ batchId } = { batchId: '' }] = await outbox().list({ target: id }, 1)
     const { headers } = await open(id)
-    const { text } = await console.ask(`/console/p/main/batches/${batchId}?would=stands_against`, { headers })
+    const { text } = await console.ask(`/console/p/main/batches/${batchId}?would=stands_against`, {
+      headers,
+    })
     expect(text).toMatch(/a visitor has written|the visitor has written/i)
   })
 
@@ -174,8 +220,13 @@ describe('a draft', () => {
     expect((await send()).status).toBe(303)
     expect((await draftsOf(id)).map(([, , seen]) => seen)).toEqual([longest])
     const { headers } = await open(id)
-    const older = await console.ask(`/console/p/main/conversations/${id}?before=${longest}`, { headers })
-    expect([older.text.includes('message 7'), older.text.includes(`message ${longest}`)]).toEqual([true, false])
+    const older = await console.ask(`/console/p/main/conversations/${id}?before=${longest}`, {
+      headers,
+    })
+    expect([older.text.includes('message 7'), older.text.includes(`message ${longest}`)]).toEqual([
+      true,
+      false,
+    ])
   })
 
   test('joins no batch that was stopped', async () => {
@@ -185,7 +236,9 @@ describe('a draft', () => {
       return (await outbox().list({ target: id }, 1))[0]?.batchId
     }
     const first = await drafted()
-    await console.warehouse.query(`update writeback_batches set stopped_at = created_at where id = '${first}'`)
+    await console.warehouse.query(
+      `update writeback_batches set stopped_at = created_at where id = '${first}'`,
+    )
     const second = await drafted()
     expect([first === second, await drafted()]).toEqual([false, second])
   })
@@ -201,8 +254,12 @@ describe('a draft', () => {
 
 test('a message of the visitor that was deleted keeps nobody from writing', async () => {
   const id = newConversation()
-  await openMirror(console.warehouse, 'main').commit(commit('messages', [message(id, 3, { sender_type: 'visitor' })]))
-  await console.warehouse.query(`update messages set deleted_at = synced_at where conversation_id = '${id}' and id = 3`)
+  await openMirror(console.warehouse, 'main').commit(
+    commit('messages', [message(id, 3, { sender_type: 'visitor' })]),
+  )
+  await console.warehouse.query(
+    `update messages set deleted_at = synced_at where conversation_id = '${id}' and id = 3`,
+  )
   expect((await (await write(id, {})).send()).status).toBe(303)
   expect((await draftsOf(id)).map(([, , seen]) => seen)).toEqual(['1'])
 })
@@ -215,7 +272,9 @@ test('a reply to a conversation without messages is not sent if the visitor has 
   await main.commit(commit('messages', [message(id, 1, { sender_type: 'visitor' })]))
   const [{ batchId } = { batchId: '' }] = await outbox().list({ target: id }, 1)
   const { headers } = await open(id, 'ann')
-  const { text } = await console.ask(`/console/p/main/batches/${batchId}?would=stands_against`, { headers })
+  const { text } = await console.ask(`/console/p/main/batches/${batchId}?would=stands_against`, {
+    headers,
+  })
   expect(text).toMatch(/a visitor wrote/)
 })
 
@@ -224,7 +283,9 @@ describe('the form', () => {
   const hal = person('hal', 'operator', true)
 
   test('is for those who may draft and read; the others see why', async () => {
-    const all = await startConsole(fill, { access: { people: () => [...people, hal], httpToken: null } })
+    const all = await startConsole(fill, {
+      access: { people: () => [...people, hal], httpToken: null },
+    })
     for (const [name, why] of [
       ['vera', 'people with the role operator; yours is viewer'],
       ['hal', 'Who may not read messages cannot answer them'],
@@ -239,22 +300,33 @@ describe('the form', () => {
   test('is not there where nothing is written', async () => {
     const closed = await startConsole(fill, { readOnly: true })
     const { text } = await open(idOf(1), 'ann', closed)
-    expect([text.includes('Nothing can be written from here'), text.includes('data-write')]).toEqual([true, false])
+    expect([
+      text.includes('Nothing can be written from here'),
+      text.includes('data-write'),
+    ]).toEqual([true, false])
     expect((await (await write(idOf(1), post, 'ann', closed)).send()).status).toBe(403)
     const older = await console.ask(`/console/p/main/conversations/${idOf(1)}?before=1`, {
       headers: { cookie: await console.signIn('olga') },
     })
-    expect([older.text.includes('The newest messages, and writing'), older.text.includes('data-write')]).toEqual([
-      true,
-      false,
-    ])
+    expect([
+      older.text.includes('The newest messages, and writing'),
+      older.text.includes('data-write'),
+    ]).toEqual([true, false])
   })
 
   test('is accepted from a page of the console only, for a conversation that is there', async () => {
     const { send } = await write(idOf(2), post)
     const body = formBody(post)
-    const headers = { cookie: await console.signIn('olga'), ...ownForm, 'sec-fetch-site': 'cross-site' }
-    const foreign = await console.ask(`/console/p/main/conversations/${idOf(2)}`, { method: 'POST', headers, body })
+    const headers = {
+      cookie: await console.signIn('olga'),
+      ...ownForm,
+      'sec-fetch-site': 'cross-site',
+    }
+    const foreign = await console.ask(`/console/p/main/conversations/${idOf(2)}`, {
+      method: 'POST',
+      headers,
+      body,
+    })
     expect(foreign.status).toBe(403)
     expect((await (await write(idOf(999), post)).send()).status).toBe(404)
     expect(await draftsOf(idOf(2))).toEqual([])

@@ -4,7 +4,10 @@ import type { Warehouse } from '../../../src/app/open.ts'
 import { commit, conversation, message, visitor } from '../../warehouse/row-fixtures.ts'
 import type { TestConsole } from './console-server.ts'
 
-export const targets = Array.from({ length: 60 }, (_, n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`)
+export const targets = Array.from(
+  { length: 60 },
+  (_, n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+)
 
 export async function fillTargets(warehouse: Warehouse) {
   const main = openMirror(warehouse, 'main')
@@ -24,10 +27,18 @@ export async function fillTargets(warehouse: Warehouse) {
 }
 
 export const csv = (ids: readonly string[], words = 'We have found it.') =>
-  ['operation,conversation_id,content,sender_name', ...ids.map((id) => `message,${id},${words},Ann`)].join('\n')
+  [
+    'operation,conversation_id,content,sender_name',
+    ...ids.map((id) => `message,${id},${words},Ann`),
+  ].join('\n')
 
 /** Sends the form of the page, as a browser does. */
-export async function importFile(at: TestConsole, name: string, text: string, fields: Record<string, string> = {}) {
+export async function importFile(
+  at: TestConsole,
+  name: string,
+  text: string,
+  fields: Record<string, string> = {},
+) {
   const body = new FormData()
   for (const [field, value] of Object.entries(fields)) body.set(field, value)
   body.set('file', new Blob([text], { type: 'text/csv' }), name)
@@ -38,5 +49,9 @@ export async function importFile(at: TestConsole, name: string, text: string, fi
     body,
     redirect: 'manual',
   })
-  return { status: response.status, location: response.headers.get('location') ?? '', text: await response.text() }
+  return {
+    status: response.status,
+    location: response.headers.get('location') ?? '',
+    text: await response.text(),
+  }
 }

@@ -18,13 +18,17 @@ const rowOf = (length: number) => {
 
 /** What a browser sends of the form in the page: its own values, and those that a person chose. */
 async function submit(text: string, action: RegExp, chosen: Record<string, string>) {
-  const form = new RegExp(`<form[^>]*action="([^"]*${action.source}[^"]*)"[\\s\\S]*?</form>`).exec(text)
+  const form = new RegExp(`<form[^>]*action="([^"]*${action.source}[^"]*)"[\\s\\S]*?</form>`).exec(
+    text,
+  )
   const fields = new URLSearchParams()
   for (const [, name = '', value = ''] of (form?.[0] ?? '').matchAll(
     /<input type="hidden" name="([^"]*)" value="([^"]*)"/g,
   ))
     fields.set(name, value.replaceAll('&quot;', '"'))
-  const selects = (form?.[0] ?? '').matchAll(/<b><bdi>([^<]*)<\/bdi>[\s\S]*?<select name="(\w+)"[\s\S]*?<\/select>/g)
+  const selects = (form?.[0] ?? '').matchAll(
+    /<b><bdi>([^<]*)<\/bdi>[\s\S]*?<select name="(\w+)"[\s\S]*?<\/select>/g,
+  )
   for (const [select, title = '', name = ''] of selects)
     fields.set(name, chosen[title] ?? /<option value="(\w*)" selected>/.exec(select)?.[1] ?? '')
   const headers = {
@@ -39,7 +43,10 @@ describe('a sheet of replies', () => {
     `Chat,Wir sagen,Fertig\n${targets[n]},"${words}\nAnn",ja\n${targets[n + 1]},,\n`
 
   test('is imported after a person has said what its columns are, and the next one is read alike', async () => {
-    const asked = await importFile(console, 'sheet.csv', sheet(10, 'Hallo,'), { senderName: 'Ann', title: 'Montag' })
+    const asked = await importFile(console, 'sheet.csv', sheet(10, 'Hallo,'), {
+      senderName: 'Ann',
+      title: 'Montag',
+    })
     expect(asked.status).toBe(422)
     expect(asked.text).toMatch(/What its columns are[\s\S]*Wir sagen[\s\S]*such as[\s\S]*Hallo/)
     const chosen = { 'Wir sagen': 'content' }
@@ -49,25 +56,39 @@ describe('a sheet of replies', () => {
     const batch = decodeURIComponent(
       new URL(String(done.headers.location), 'http://x').pathname.split('/').at(-1) ?? '',
     )
-    expect(await outbox.findBatch(batch)).toMatchObject({ title: 'Montag', source: 'sheet.csv', counts: { draft: 2 } })
+    expect(await outbox.findBatch(batch)).toMatchObject({
+      title: 'Montag',
+      source: 'sheet.csv',
+      counts: { draft: 2 },
+    })
     expect(
-      (await outbox.list({ batch }, 9)).map(({ sourceRow, operation, payload }) => [sourceRow, operation, payload]),
+      (await outbox.list({ batch }, 9)).map(({ sourceRow, operation, payload }) => [
+        sourceRow,
+        operation,
+        payload,
+      ]),
     ).toEqual([
       [2, 'message', { content: 'Hallo,\nAnn', sender_name: 'Ann' }],
       [2, 'handled', { handled: true }],
     ])
-    const page = await console.ask(String(done.headers.location), { headers: { cookie: await console.signIn('olga') } })
+    const page = await console.ask(String(done.headers.location), {
+      headers: { cookie: await console.signIn('olga') },
+    })
     expect(page.text.match(/>2<\/a>/g)).toHaveLength(2)
 
-    const next = await importFile(console, 'next.csv', sheet(20, 'Guten Tag,'), { senderName: 'Ann' })
+    const next = await importFile(console, 'next.csv', sheet(20, 'Guten Tag,'), {
+      senderName: 'Ann',
+    })
     expect(next.status).toBe(303)
-    expect((await importFile(console, 'sheet.csv', sheet(10, 'Hallo,'), { senderName: 'Ann' })).text).toContain(
-      'the same file was imported before',
-    )
+    expect(
+      (await importFile(console, 'sheet.csv', sheet(10, 'Hallo,'), { senderName: 'Ann' })).text,
+    ).toContain('the same file was imported before')
   })
 
   test('whose columns are said wrongly is asked for again, with what was said', async () => {
-    const asked = await importFile(console, 'wrong.csv', `Chat,Dies,Das\n${targets[30]},a,b\n`, { senderName: 'Ann' })
+    const asked = await importFile(console, 'wrong.csv', `Chat,Dies,Das\n${targets[30]},a,b\n`, {
+      senderName: 'Ann',
+    })
     const again = await submit(asked.text, /import\/columns/, { Dies: 'content', Das: 'content' })
     expect([again.status, again.text.includes('appears twice')]).toEqual([422, true])
     expect((await submit(again.text, /import\/columns/, { Das: 'ignored' })).status).toBe(303)
@@ -77,14 +98,23 @@ describe('a sheet of replies', () => {
     const asked = await importFile(console, 'mine.csv', `Chat,Worte\n${targets[31]},a\n`)
     const address = /action="([^"]*import\/columns[^"]*)"/.exec(asked.text)?.[1] ?? ''
     const headers = { cookie: await console.signIn('ann'), 'sec-fetch-site': 'same-origin' }
-    expect((await console.ask(address, { method: 'POST', headers, body: '' })).text).toContain('no longer kept here')
+    expect((await console.ask(address, { method: 'POST', headers, body: '' })).text).toContain(
+      'no longer kept here',
+    )
   })
 
   test('without a reply queues nothing and says so', async () => {
-    const { text } = await importFile(console, 'empty.csv', `conversation_id,content\n${targets[32]},\n`)
+    const { text } = await importFile(
+      console,
+      'empty.csv',
+      `conversation_id,content\n${targets[32]},\n`,
+    )
     expect(text).toContain('no row has a reply or a flag; 1 row is empty')
     const nothing = await importFile(console, 'nothing.csv', 'conversation_id,content\n')
-    expect([nothing.status, nothing.text]).toEqual([422, expect.stringContaining('the file has no rows')])
+    expect([nothing.status, nothing.text]).toEqual([
+      422,
+      expect.stringContaining('the file has no rows'),
+    ])
   })
 
   test('that nobody signs says where that can be written', async () => {
@@ -98,13 +128,16 @@ describe('a sheet of replies', () => {
       expect.stringContaining('Who signs the replies of a sheet that name no sender'),
     ])
     const named = `conversation_id,content,sender_name\n${targets[35]},#N/A,Ann\n`
-    expect((await importFile(console, 'signed.csv', named)).text).not.toContain('name no sender can be')
+    expect((await importFile(console, 'signed.csv', named)).text).not.toContain(
+      'name no sender can be',
+    )
   })
 
   test('that was queued before says so, and which rows differ', async () => {
     const rows = (first: string, ...others: string[]) =>
       `conversation_id,content,ref\n${[`${targets[33]},${first},own-1`, ...others].join('\n')}\n`
-    const importRows = (name: string, text: string) => importFile(console, name, text, { senderName: 'Ann' })
+    const importRows = (name: string, text: string) =>
+      importFile(console, name, text, { senderName: 'Ann' })
     expect((await importRows('one.csv', rows('Hallo.'))).status).toBe(303)
     const same = await importRows('same.csv', rows('Hallo.', `${targets[34]},,`))
     expect([same.status, same.text]).toEqual([
@@ -119,7 +152,9 @@ describe('a sheet of replies', () => {
   })
 
   test('that names an address of several conversations shows which could be meant', async () => {
-    const { text } = await importFile(console, 'zoe.csv', 'Kunde,Antwort\nZoë,Hallo\n', { senderName: 'Ann' })
+    const { text } = await importFile(console, 'zoe.csv', 'Kunde,Antwort\nZoë,Hallo\n', {
+      senderName: 'Ann',
+    })
     expect(text).toContain('several conversations could be meant')
     expect(text).not.toContain('conversation_id: is missing')
     expect(text).toMatch(/00000000-0000-4000-8000-\d{12} Zoë, open, last /)
@@ -127,22 +162,38 @@ describe('a sheet of replies', () => {
 
   test('finds nobody by an address for a person who may not read messages', async () => {
     const people = [person('olga', 'operator', true)]
-    const all = await startConsole(fillTargets, { access: { people: () => people, httpToken: null } })
-    const { status, text } = await importFile(all, 'zoe.csv', 'Kunde,Antwort\nZoë,Hallo\n', { senderName: 'Ann' })
+    const all = await startConsole(fillTargets, {
+      access: { people: () => people, httpToken: null },
+    })
+    const { status, text } = await importFile(all, 'zoe.csv', 'Kunde,Antwort\nZoë,Hallo\n', {
+      senderName: 'Ann',
+    })
     expect([status, text.includes('finds nobody by an address or a name')]).toEqual([422, true])
     expect(text).not.toContain('several conversations could be meant')
   })
 
   test('that names an address of one conversation shows what it has found', async () => {
     const main = openMirror(console.warehouse, 'main')
-    await main.commit(commit('visitors', [visitor('v9', {}, { name: null, email: 'eva@example.org' })]))
+    await main.commit(
+      commit('visitors', [visitor('v9', {}, { name: null, email: 'eva@example.org' })]),
+    )
     const id = '00000000-0000-4000-8000-000000000999'
     await main.commit(commit('conversations', [conversation(id, { visitor_id: 'v9' })]))
-    const { status, text } = await importFile(console, 'eva.csv', 'E-Mail,Antwort\neva@example.org,Hallo\n', {
-      senderName: 'Ann',
-    })
-    expect([status, text]).toEqual([200, expect.stringMatching(/1 write-back queued as drafts\.<\/b><\/p>/)])
-    expect(text).toMatch(new RegExp(`found by the visitor[\\s\\S]*eva@example\\.org → ${id} eva@example\\.org, open`))
+    const { status, text } = await importFile(
+      console,
+      'eva.csv',
+      'E-Mail,Antwort\neva@example.org,Hallo\n',
+      {
+        senderName: 'Ann',
+      },
+    )
+    expect([status, text]).toEqual([
+      200,
+      expect.stringMatching(/1 write-back queued as drafts\.<\/b><\/p>/),
+    ])
+    expect(text).toMatch(
+      new RegExp(`found by the visitor[\\s\\S]*eva@example\\.org → ${id} eva@example\\.org, open`),
+    )
     const [, address = ''] = /href="([^"]*batches\/eva-[^"]*)"/.exec(text) ?? []
     const batch = await console.ask(address, { headers: { cookie: await console.signIn('ann') } })
     expect(batch.text).toContain(`<bdi>${id}</bdi>`)
@@ -154,7 +205,9 @@ describe('a sheet of replies', () => {
       console.ask(`/console/p/main/${path}`, { headers: { cookie: await console.signIn(person) } })
     expect((await get('visitors/v1')).text).toContain('/console/p/main/sheet?visitor=v1')
     const { text, headers } = await get('sheet?visitor=v1', 'vera')
-    expect(headers['content-disposition']).toMatch(/^attachment; filename="visitor-\d{4}-\d\d-\d\d\.csv"$/)
+    expect(headers['content-disposition']).toMatch(
+      /^attachment; filename="visitor-\d{4}-\d\d-\d\d\.csv"$/,
+    )
     expect(text.split('\r\n')).toHaveLength(62)
     const filled = text.replace(/(40,Zoë,[^\r]*?),,,,,sheet/, '$1,Hier.,,Ann,,sheet')
     const imported = await importFile(console, 'downloaded.csv', filled)
@@ -163,13 +216,21 @@ describe('a sheet of replies', () => {
       headers: { cookie: await console.signIn('ann') },
     })
     expect(batch.text).toContain('59 rows without a reply or a flag were left out.')
-    expect((await get('sheet?template=yes')).text).toContain('not sent if a visitor has written since')
+    expect((await get('sheet?template=yes')).text).toContain(
+      'not sent if a visitor has written since',
+    )
   })
 })
 
 test('the form says which columns each operation has', async () => {
-  const { text } = await console.ask('/console/p/main/import', { headers: { cookie: await console.signIn('olga') } })
-  for (const columns of ['conversation_id content sender_name', 'conversation_id handled', 'visitor_id name email'])
+  const { text } = await console.ask('/console/p/main/import', {
+    headers: { cookie: await console.signIn('olga') },
+  })
+  for (const columns of [
+    'conversation_id content sender_name',
+    'conversation_id handled',
+    'visitor_id name email',
+  ])
     expect(text.replaceAll(/<[^>]*>/g, '')).toContain(columns)
 })
 
@@ -181,9 +242,12 @@ describe('a file', () => {
       `${csv(targets.slice(0, 2), 'Fine words.')}\nmessage,nobody,Words,Ann\n`,
     )
     expect(wrong.status).toBe(422)
-    expect(wrong.text).toMatch(/1 of 3 filled rows has a mistake[\s\S]*conversation_id: is not a UUID/)
+    expect(wrong.text).toMatch(
+      /1 of 3 filled rows has a mistake[\s\S]*conversation_id: is not a UUID/,
+    )
     const address = /href="([^"]*\/import\/mistakes\/[^"]*)"/.exec(wrong.text)?.[1] ?? ''
-    const get = async (person: string) => console.ask(address, { headers: { cookie: await console.signIn(person) } })
+    const get = async (person: string) =>
+      console.ask(address, { headers: { cookie: await console.signIn(person) } })
     const { headers, text } = await get('olga')
     expect(headers['content-disposition']).toBe('attachment; filename="mistakes.csv"')
     expect(text).toContain('is not a UUID')
@@ -192,7 +256,11 @@ describe('a file', () => {
 
   test('names a mistake of many rows once', async () => {
     const rows = Array.from({ length: 20 }, () => 'message,nobody,Words,Ann').join('\n')
-    const { text } = await importFile(console, 'many.csv', `operation,conversation_id,content,sender_name\n${rows}\n`)
+    const { text } = await importFile(
+      console,
+      'many.csv',
+      `operation,conversation_id,content,sender_name\n${rows}\n`,
+    )
     expect(text).toContain('20 of 20 filled rows have mistakes')
     expect(text.match(/is not a UUID/g)).toHaveLength(1)
     expect(text).toContain('2–21')
@@ -205,7 +273,11 @@ describe('a file', () => {
       ...{ cookie: await console.signIn('olga'), 'sec-fetch-site': 'same-origin' },
       'content-type': 'multipart/form-data; boundary=x',
     }
-    const { status } = await console.ask('/console/p/main/import', { method: 'POST', headers, body })
+    const { status } = await console.ask('/console/p/main/import', {
+      method: 'POST',
+      headers,
+      body,
+    })
     expect(status).toBe(303)
     const [event] = await createAuditLog(console.warehouse.db).list(null, 1)
     expect(event?.detail).toBe('a b .csv')
@@ -213,17 +285,21 @@ describe('a file', () => {
 
   test('that repeats words is refused, and let through if the person says so', async () => {
     const twice = csv([targets[50] ?? '', targets[50] ?? ''], 'Twice.')
-    expect((await importFile(console, 'twice.csv', twice)).text).toContain('the same words to the same conversation')
+    expect((await importFile(console, 'twice.csv', twice)).text).toContain(
+      'the same words to the same conversation',
+    )
     const { status, location } = await importFile(console, 'twice.csv', twice, {
       title: 'Twice',
       allowDuplicates: 'yes',
     })
     expect(status).toBe(303)
-    const batch = await createOutbox(console.warehouse.projectDb('main')).findBatch(location.split('/').at(-1) ?? '')
-    expect([batch?.title, batch?.createdBy, batch?.counts]).toEqual(['Twice', 'olga', { draft: 2 }])
-    expect((await importFile(console, 'again.csv', twice, { allowDuplicates: 'yes' })).text).toContain(
-      'the same file was imported before',
+    const batch = await createOutbox(console.warehouse.projectDb('main')).findBatch(
+      location.split('/').at(-1) ?? '',
     )
+    expect([batch?.title, batch?.createdBy, batch?.counts]).toEqual(['Twice', 'olga', { draft: 2 }])
+    expect(
+      (await importFile(console, 'again.csv', twice, { allowDuplicates: 'yes' })).text,
+    ).toContain('the same file was imported before')
   })
 
   test('that is too large or did not arrive whole leaves nothing behind', async () => {
@@ -235,7 +311,9 @@ describe('a file', () => {
     // The limit is at the end of a row.
     const half = (20_000_000 - start.length) / 2
     const cut = start + rowOf(Math.floor(half)) + rowOf(Math.ceil(half))
-    const large = await importFile(console, 'large.csv', cut + rowOf(200), { allowDuplicates: 'yes' })
+    const large = await importFile(console, 'large.csv', cut + rowOf(200), {
+      allowDuplicates: 'yes',
+    })
     expect([large.status, large.text.includes('larger than 20 MB')]).toEqual([422, true])
     const headers = {
       ...{ cookie: await console.signIn('olga'), 'sec-fetch-site': 'same-origin' },
@@ -262,7 +340,11 @@ describe('a file', () => {
     }
     const head = 'Content-Disposition: form-data; name="file"; filename="a.csv"'
     const body = `--B\r\n${head}\r\n\r\n${csv(targets)}\r\n--B--\r\n`
-    const { status } = await console.ask('/console/p/main/import', { method: 'POST', headers, body })
+    const { status } = await console.ask('/console/p/main/import', {
+      method: 'POST',
+      headers,
+      body,
+    })
     expect([400, 415]).toContain(status)
   })
 

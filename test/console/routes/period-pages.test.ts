@@ -5,7 +5,14 @@ import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { ProjectConfig } from '../../../src/config/config.ts'
 import { readMessages } from '../../analytics/sql/facts-fixtures.ts'
-import { call, commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
+import {
+  call,
+  commit,
+  conversation,
+  message,
+  timeAt,
+  visitor,
+} from '../../warehouse/row-fixtures.ts'
 import { fillHostile, screens } from '../hostile-mirror.ts'
 import { person, startConsole, useConsole } from './console-server.ts'
 
@@ -15,7 +22,9 @@ const agents = ['=HYPERLINK("http://x","y")', 'Zoë; "Q"', 'Ann']
 async function fill(warehouse: Warehouse, project: ProjectConfig) {
   const main = openMirror(warehouse, 'main')
   const ids = agents.map((_, n) => `c${n}`)
-  await main.commit(commit('visitors', [visitor('v1', {}, { name: 'Secret Name', email: 'secret@example.com' })]))
+  await main.commit(
+    commit('visitors', [visitor('v1', {}, { name: 'Secret Name', email: 'secret@example.com' })]),
+  )
   await main.commit(
     commit(
       'conversations',
@@ -38,7 +47,9 @@ async function fill(warehouse: Warehouse, project: ProjectConfig) {
   ]
   const calling = { visitorId: 'v1', agent: { id: 'a7', name: 'Robin' }, ...answered }
   const at = { occurred_at: timeAt(60) }
-  await main.commit(commit('calls', [call('k1', at, calling), call('k2', at, missed), call('k3', at, missed)]))
+  await main.commit(
+    commit('calls', [call('k1', at, calling), call('k2', at, missed), call('k3', at, missed)]),
+  )
   await createProjectFacts(warehouse.projectDb('main'), project).refresh()
 }
 
@@ -52,7 +63,9 @@ const linksOf = (body: string) =>
 
 test('a table downloads in the order of the page, with exact numbers, and nothing in it runs in a spreadsheet', async () => {
   const { headers, text: body } = await get(`agents?${january}&sort=messages&format=csv`)
-  expect(headers['content-disposition']).toBe('attachment; filename="agents-2026-01-01-2026-01-31.csv"')
+  expect(headers['content-disposition']).toBe(
+    'attachment; filename="agents-2026-01-01-2026-01-31.csv"',
+  )
   expect(body.split('\r\n')).toEqual([
     '\uFEFFagent_name,messages,conversations,answers,answer_median_seconds,answer_p90_seconds',
     `"'=HYPERLINK(""http://x"",""y"")",1,1,1,7,7`,
@@ -66,7 +79,9 @@ test('the conversations behind a number download, all of them and without what t
   const address = `conversations?of=agents&${january}&agent=Ann`
   const link = linksOf((await get(address)).text).find((to) => to.includes('format=csv')) ?? ''
   const { headers, text } = await get(link.slice('/console/p/main/'.length))
-  expect(headers['content-disposition']).toBe('attachment; filename="conversations-2026-01-01-2026-01-31.csv"')
+  expect(headers['content-disposition']).toBe(
+    'attachment; filename="conversations-2026-01-01-2026-01-31.csv"',
+  )
   expect(text.split('\r\n')).toEqual([
     '\uFEFFconversation_id,visitor_name,visitor_email,last_utterance_at,handled_at,last_human_name,messages',
     `c2,Secret Name,secret@example.com,${timeAt(2007)},,Ann,6`,
@@ -88,13 +103,21 @@ test('titles sort, and the period and the agent go with every link to a page abo
   expect(behind.length).toBeGreaterThan(1)
   for (const to of behind) {
     const { status, text: list } = await get(to.slice('/console/p/main/'.length))
-    expect([status, list.includes('1 conversation<'), list.includes('/conversations/c2')]).toEqual([200, true, true])
+    expect([status, list.includes('1 conversation<'), list.includes('/conversations/c2')]).toEqual([
+      200,
+      true,
+      true,
+    ])
   }
 })
 
 test('the page of calls says how many were missed', async () => {
   const { text } = await get(`calls?${january}&format=csv`)
-  expect(text.split('\r\n').slice(1)).toEqual(['inbound,missed,2,0,0,0,0,,', ',completed,1,1,0,1,9,9,9', ''])
+  expect(text.split('\r\n').slice(1)).toEqual([
+    'inbound,missed,2,0,0,0,0,,',
+    ',completed,1,1,0,1,9,9,9',
+    '',
+  ])
 })
 
 test('the page of calls has the agents whom calls name, and their calls lead to the conversations of the callers', async () => {
@@ -105,7 +128,9 @@ test('the page of calls has the agents whom calls name, and their calls lead to 
   const { text: list } = await get(to.slice('/console/p/main/'.length))
   expect(list).toContain('3 conversations<')
   expect(list).toContain('All conversations of the visitors of these calls')
-  expect((await get(`calls?${january}&agent=Ann`)).text).toContain('Nothing of <bdi>Ann</bdi> was counted')
+  expect((await get(`calls?${january}&agent=Ann`)).text).toContain(
+    'Nothing of <bdi>Ann</bdi> was counted',
+  )
 })
 
 test('the report is the document that the command writes, of the period that the address names', async () => {
@@ -118,16 +143,27 @@ test('the report is the document that the command writes, of the period that the
 })
 
 test('who may not read messages sees no name of a visitor, neither in the list nor in the report', async () => {
-  const access = { people: () => [person('hugo', 'viewer', true), person('vera', 'viewer')], httpToken: null }
+  const access = {
+    people: () => [person('hugo', 'viewer', true), person('vera', 'viewer')],
+    httpToken: null,
+  }
   const hidden = await startConsole(fill, { access })
-  const pages = [`conversations?of=ai&${january}`, `report?${january}`, `report?${january}&format=html`]
-  for (const path of pages) expect((await get(path, 'hugo', hidden)).text).not.toMatch(/Secret|secret@/)
+  const pages = [
+    `conversations?of=ai&${january}`,
+    `report?${january}`,
+    `report?${january}&format=html`,
+  ]
+  for (const path of pages)
+    expect((await get(path, 'hugo', hidden)).text).not.toMatch(/Secret|secret@/)
   expect((await get(pages[0] ?? '', 'vera', hidden)).text).toContain('Secret Name')
 })
 
 test('… and on no screen what customers said, or who they are', async () => {
   const words = 'personal words'
-  const access = { people: () => [person('hugo', 'approver', true), person('ann', 'approver')], httpToken: null }
+  const access = {
+    people: () => [person('hugo', 'approver', true), person('ann', 'approver')],
+    httpToken: null,
+  }
   const hidden = await startConsole((...of) => fillHostile(...of, words), { access })
   const showing = async (name: string) => {
     const headers = { cookie: await hidden.signIn(name) }
@@ -144,20 +180,28 @@ test('what no table has is not found, and what no calendar has is the usual peri
   expect((await get('conversations?of=constructor')).status).toBe(404)
   expect((await get('conversations')).status).toBe(404)
   expect((await get("hours?from=2026-02-30&agent='--&sort=raw")).status).toBe(200)
-  expect((await get(`conversations?of=targets&${january}&sla='--&count=nothing&after=9`)).status).toBe(200)
+  expect(
+    (await get(`conversations?of=targets&${january}&sla='--&count=nothing&after=9`)).status,
+  ).toBe(200)
 })
 
 test('of a project of which nothing has been read yet, no page says that nobody waits or that nothing is missing', async () => {
   const empty = await startConsole(async () => {})
-  const texts = await Promise.all(['', 'waiting', 'streams', 'report'].map((path) => get(path, 'vera', empty)))
-  for (const { text } of texts) expect(text).not.toMatch(/Nobody waits|>0<\/span><\/p>|Every list could be read/)
-  const dates = [...(texts[3]?.text ?? '').matchAll(/type="date" name="\w+" value="([^"]+)"/g)].map(([, day]) => day)
+  const texts = await Promise.all(
+    ['', 'waiting', 'streams', 'report'].map((path) => get(path, 'vera', empty)),
+  )
+  for (const { text } of texts)
+    expect(text).not.toMatch(/Nobody waits|>0<\/span><\/p>|Every list could be read/)
+  const dates = [...(texts[3]?.text ?? '').matchAll(/type="date" name="\w+" value="([^"]+)"/g)].map(
+    ([, day]) => day,
+  )
   expect(Date.parse(dates[1] ?? '') - Date.parse(dates[0] ?? '')).toBe(6 * 86_400_000)
 })
 
 test('numbers that cannot be counted are not said to be counted still', async () => {
   const broken = await startConsole(fill)
-  for (const view of ['report_day', 'dim_project']) await broken.warehouse.query(`drop view ${view}`)
+  for (const view of ['report_day', 'dim_project'])
+    await broken.warehouse.query(`drop view ${view}`)
   expect((await get(`charts?${january}`, 'vera', broken)).status).toBe(503)
   const headers = { cookie: await broken.signIn('vera') }
   await vi.waitUntil(async () =>

@@ -15,7 +15,8 @@ const fill = (warehouse: Warehouse, project: ProjectConfig) => letWait(warehouse
 test('the address of the server leads to the console, and the console to its only project', async () => {
   const console = await startConsole(fill)
   const cookie = await console.signIn('vera')
-  const to = async (path: string) => (await console.ask(path, { headers: { cookie } })).headers.location
+  const to = async (path: string) =>
+    (await console.ask(path, { headers: { cookie } })).headers.location
   expect([await to('/'), await to('/console'), await to('/console/')]).toEqual([
     '/console',
     '/console/p/main',
@@ -27,11 +28,17 @@ test('the first page and all that it loads take less than 40 kB, and only the pa
   const console = await startConsole(fill)
   const cookie = await console.signIn('vera')
   const sizeOf = async (path: string) => {
-    const response = await fetch(console.address + path, { headers: { cookie, 'accept-encoding': 'br' } })
+    const response = await fetch(console.address + path, {
+      headers: { cookie, 'accept-encoding': 'br' },
+    })
     const head = [...response.headers].map(([name, value]) => `${name}: ${value}`).join('\r\n')
     const { headers } = await console.ask(path, { headers: { cookie, 'accept-encoding': 'br' } })
     const body = headers['content-length'] ?? (await compressedSize(console.address + path, cookie))
-    return { size: Number(body) + head.length, cache: String(headers['cache-control']), text: await response.text() }
+    return {
+      size: Number(body) + head.length,
+      cache: String(headers['cache-control']),
+      text: await response.text(),
+    }
   }
   const page = await sizeOf('/console/p/main')
   const [folder = ''] = /\/console\/assets\/\w+/.exec(page.text) ?? []
@@ -63,7 +70,17 @@ function compressedSize(url: string, cookie: string): Promise<number> {
   })
 }
 
-const oddNames = ['..', '.', 'x'.repeat(1001), 'ü'.repeat(600), 'a\0b', '~..', '~2e', '%2E%2E', 'a/../b']
+const oddNames = [
+  '..',
+  '.',
+  'x'.repeat(1001),
+  'ü'.repeat(600),
+  'a\0b',
+  '~..',
+  '~2e',
+  '%2E%2E',
+  'a/../b',
+]
 const controlNames = ['bell\u0007 \u001b[31mred', 'two\r\nlines', '\t', ' ']
 
 test.each([...oddNames, ...controlNames])(
@@ -81,18 +98,32 @@ test.each([...oddNames, ...controlNames])(
         expiresAt: null,
       } as const
       const batch = { title: 'Named by SQL', source: 'test', note: null, reverts: null }
-      const options = { status: 'draft', batchId: name, createdBy: 'olga', expiresAt: null, batch } as const
+      const options = {
+        status: 'draft',
+        batchId: name,
+        createdBy: 'olga',
+        expiresAt: null,
+        batch,
+      } as const
       await createOutbox(warehouse.projectDb('main')).enqueue([[flag]], options)
     })
     const headers = { cookie: await console.signIn('ann') }
     const { text } = await console.ask('/console/p/main/writebacks', { headers })
     const [, link = ''] = /href="([^"]*\/batches\/[^"]*)"/.exec(text) ?? []
-    const shown = await console.ask(new URL(link.replaceAll('&amp;', '&'), console.address).pathname, { headers })
+    const shown = await console.ask(
+      new URL(link.replaceAll('&amp;', '&'), console.address).pathname,
+      { headers },
+    )
     expect([shown.status, shown.text.includes('Named by SQL')], link).toEqual([200, true])
     const [, toConfirm = ''] = /href="([^"]*confirm[^"]*approve[^"]*)"/.exec(shown.text) ?? []
     const confirm = await console.ask(toConfirm.replaceAll('&amp;', '&'), { headers })
-    const hidden = [...confirm.text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)]
-    const type = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' }
+    const hidden = [
+      ...confirm.text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g),
+    ]
+    const type = {
+      'sec-fetch-site': 'same-origin',
+      'content-type': 'application/x-www-form-urlencoded',
+    }
     const made = await console.ask('/console/p/main/decide', {
       ...{ method: 'POST', headers: { ...headers, ...type } },
       body: new URLSearchParams(
@@ -100,13 +131,18 @@ test.each([...oddNames, ...controlNames])(
       ).toString(),
     })
     expect([confirm.status, made.status]).toEqual([200, 303])
-    expect(await createOutbox(console.warehouse.projectDb('main')).countByStatus({})).toEqual({ queued: 1 })
+    expect(await createOutbox(console.warehouse.projectDb('main')).countByStatus({})).toEqual({
+      queued: 1,
+    })
   },
 )
 
-test.each([null, 'Nowhere/Else', '5'])('a warehouse whose time zone is %s is shown in UTC', (timeZone) => {
-  expect(unconfiguredProject('p1', timeZone).timeZone).toBe('UTC')
-})
+test.each([null, 'Nowhere/Else', '5'])(
+  'a warehouse whose time zone is %s is shown in UTC',
+  (timeZone) => {
+    expect(unconfiguredProject('p1', timeZone).timeZone).toBe('UTC')
+  },
+)
 
 test('an address that leads nowhere is a page, too', async () => {
   const console = await startConsole(fill)
@@ -126,7 +162,9 @@ test('an address that leads nowhere is a page, too', async () => {
 test('batches before one that is not there are the newest, and no other names are looked through', async () => {
   const console = await startConsole(fill)
   const cookie = await console.signIn('vera')
-  const { status, text } = await console.ask('/console/p/main/writebacks?before=none', { headers: { cookie } })
+  const { status, text } = await console.ask('/console/p/main/writebacks?before=none', {
+    headers: { cookie },
+  })
   expect([status, text]).toEqual([200, expect.stringContaining('No batch has been queued yet.')])
 })
 

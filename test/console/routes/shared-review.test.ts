@@ -11,7 +11,10 @@ import { startConsole } from './console-server.ts'
 import { fillTargets } from './import-file.ts'
 
 const rows = 1200
-const targets = Array.from({ length: rows }, (_, n) => `00000000-0000-4000-9000-${String(n).padStart(12, '0')}`)
+const targets = Array.from(
+  { length: rows },
+  (_, n) => `00000000-0000-4000-9000-${String(n).padStart(12, '0')}`,
+)
 
 async function fill(warehouse: Warehouse) {
   await fillTargets(warehouse)
@@ -19,11 +22,27 @@ async function fill(warehouse: Warehouse) {
   await openMirror(warehouse, 'main').commit(commit('conversations', conversations))
   const replies = targets.map((target) => {
     const payload = { content: `About ${target}`, sender_name: 'Ann' }
-    return { operation: 'message', target, payload, ref: null, expect: null, expiresAt: null } as const
+    return {
+      operation: 'message',
+      target,
+      payload,
+      ref: null,
+      expect: null,
+      expiresAt: null,
+    } as const
   })
   const batch = { title: 'Big', source: 'test', note: null, reverts: null }
-  const options = { status: 'draft', batchId: 'big', createdBy: 'olga', expiresAt: null, batch } as const
-  await createOutbox(warehouse.projectDb('main')).enqueue([replies.slice(0, 600), replies.slice(600)], options)
+  const options = {
+    status: 'draft',
+    batchId: 'big',
+    createdBy: 'olga',
+    expiresAt: null,
+    batch,
+  } as const
+  await createOutbox(warehouse.projectDb('main')).enqueue(
+    [replies.slice(0, 600), replies.slice(600)],
+    options,
+  )
 }
 
 /** `onRead`: called before each page of the batch is read. */
@@ -82,7 +101,9 @@ test('reviews of two batches follow one another', async () => {
   await createOutbox(warehouse.projectDb('main')).enqueue([[reply]], options)
   await Promise.all([page('big'), page('small'), ask()])
   const all = 2 * alone.reads()
-  await vi.waitUntil(() => order.includes('small') && order.filter((batch) => batch === 'big').length === all)
+  await vi.waitUntil(
+    () => order.includes('small') && order.filter((batch) => batch === 'big').length === all,
+  )
   // Before, between or after the two of the other batch.
   expect([0, all / 2, all]).toContain(order.indexOf('small'))
 })

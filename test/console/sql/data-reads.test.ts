@@ -6,9 +6,19 @@ import { readPeriodTable } from '../../../src/analytics/sql/read-period-table.ts
 import { defaultProject } from '../../../src/config/config.ts'
 import { readOverview } from '../../../src/console/sql/overview.ts'
 import { listRuns, readRun } from '../../../src/console/sql/runs.ts'
-import { readFailingParents, readFields, readGaps, readStreams } from '../../../src/console/sql/streams.ts'
+import {
+  readFailingParents,
+  readFields,
+  readGaps,
+  readStreams,
+} from '../../../src/console/sql/streams.ts'
 import { readProjectState } from '../../../src/maintenance/sql/status.ts'
-import { addMinutes, deleteBudgetHistory, readBudget, recordPause } from '../../../src/service/sql/request-counts.ts'
+import {
+  addMinutes,
+  deleteBudgetHistory,
+  readBudget,
+  recordPause,
+} from '../../../src/service/sql/request-counts.ts'
 import { secret } from '../../../src/values/secret.ts'
 import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
 import { databases } from '../../support/databases.ts'
@@ -16,7 +26,12 @@ import { commit, conversation, message, timeAt, visitor } from '../../warehouse/
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 
 const { timeZone, analytics } = defaultProject({
-  ...{ name: 'main', projectId: 'main', baseUrl: new URL('https://x.example'), apiKey: secret('x') },
+  ...{
+    name: 'main',
+    projectId: 'main',
+    baseUrl: new URL('https://x.example'),
+    apiKey: secret('x'),
+  },
 })
 const now = Date.parse(timeAt(100_000))
 const minute = 60_000
@@ -26,7 +41,12 @@ for (const db of databases) {
     test('requests of all processes are added up by the minute and the priority', async () => {
       const { warehouse } = await openTestWarehouse(db)
       const at = Math.floor(now / minute) * minute
-      const count = (start: number, priority: 'fresh' | 'write', requests: number, throttled = 0) => ({
+      const count = (
+        start: number,
+        priority: 'fresh' | 'write',
+        requests: number,
+        throttled = 0,
+      ) => ({
         ...{ project: 'main', minute: start, priority, requests, throttled },
       })
       await addMinutes(warehouse.db, [count(at, 'fresh', 3), count(at, 'write', 1, 1)])
@@ -45,7 +65,8 @@ for (const db of databases) {
       expect(hours.bars.reduce((sum, { requests }) => sum + (requests.fresh ?? 0), 0)).toBe(66)
       for (const bar of hours.bars) expect(bar.at % (60 * minute)).toBe(0)
 
-      const pause = (from: number, to: number) => recordPause(warehouse.db, 'main', { kind: 'throttled', from, to })
+      const pause = (from: number, to: number) =>
+        recordPause(warehouse.db, 'main', { kind: 'throttled', from, to })
       await pause(at - 5 * minute, at - 4 * minute)
       await pause(at - 5 * minute + 10, at - 3 * minute)
       await pause(at - minute, at)
@@ -67,12 +88,25 @@ for (const db of databases) {
         )
         return all(`insert into ${table} (${Object.keys(row).join()}) values (${values.join()})`)
       }
-      const gap = { project_id: 'main', stream: 'calls', reason: 'unsorted', found_at: timeAt(1), seen_at: 1 }
+      const gap = {
+        project_id: 'main',
+        stream: 'calls',
+        reason: 'unsorted',
+        found_at: timeAt(1),
+        seen_at: 1,
+      }
       await insert('sync_gaps', { ...gap, id: 'g1', dedup_key: 's1', resolved_at: timeAt(2) })
       await insert('sync_gaps', { ...gap, id: 'g2', dedup_key: 's2' })
       for (const parent_id of ['p1', 'p2', 'p3'])
         await insert('sync_children', {
-          ...{ project_id: 'main', stream: 'messages', parent_id, requested_version: 1, read_version: 0, attempts: 1 },
+          ...{
+            project_id: 'main',
+            stream: 'messages',
+            parent_id,
+            requested_version: 1,
+            read_version: 0,
+            attempts: 1,
+          },
           error: parent_id === 'p3' ? 'timeout' : 'status 500',
         })
       await insert('sync_streams', {
@@ -92,7 +126,15 @@ for (const db of databases) {
         strings_escaped: 0,
         beat_at: 0,
       }
-      const report = { stream: 'calls', requests: 2, rows: 3, changed: 4, tookMs: 5, skipped: null, failed: null }
+      const report = {
+        stream: 'calls',
+        requests: 2,
+        rows: 3,
+        changed: 4,
+        tookMs: 5,
+        skipped: null,
+        failed: null,
+      }
       await insert('sync_runs', {
         ...run,
         id: 'r1',
@@ -103,7 +145,10 @@ for (const db of databases) {
       await insert('sync_runs', { ...run, id: 'r2' })
 
       const reads = warehouse.projectDb('main')
-      expect((await readGaps(reads, 'calls')).map(({ resolvedAt }) => resolvedAt)).toEqual([null, timeAt(2)])
+      expect((await readGaps(reads, 'calls')).map(({ resolvedAt }) => resolvedAt)).toEqual([
+        null,
+        timeAt(2),
+      ])
       expect(await readGaps(reads, null)).toHaveLength(1)
       expect(await readFailingParents(reads, null)).toEqual([
         { reason: 'status 500', count: 2, example: 'p1' },
@@ -123,7 +168,10 @@ for (const db of databases) {
       expect((await listRuns(reads, null, null, 5)).map(({ id }) => id)).toEqual(['r2', 'r1'])
       expect((await listRuns(reads, 'complete', 'r2', 5)).map(({ id }) => id)).toEqual(['r1'])
       expect((await readRun(reads, 'r1'))?.streams).toEqual([report])
-      expect([(await readRun(reads, 'r2'))?.streams, await readRun(reads, 'r3')]).toEqual([[], null])
+      expect([(await readRun(reads, 'r2'))?.streams, await readRun(reads, 'r3')]).toEqual([
+        [],
+        null,
+      ])
       expect(await readOverview(reads, now)).toMatchObject({
         gaps: 1,
         waiting: { count: 0, since: null },
@@ -145,9 +193,17 @@ for (const db of databases) {
       const january = { from: '2026-01-01', to: '2026-01-31', agent: null }
       const [day] = (await readPeriodTable(reads, 'charts', january)).days
       expect(day).toMatchObject({
-        ...{ date: '2026-01-01', visitor_messages: 1, answered_by_human: 1, open_at_end: 1, calls: 0 },
+        ...{
+          date: '2026-01-01',
+          visitor_messages: 1,
+          answered_by_human: 1,
+          open_at_end: 1,
+          calls: 0,
+        },
       })
-      expect(await readFields(reads)).toMatchObject([{ stream: 'visitors', path: 'plan', column: 'plan', filled: 0.5 }])
+      expect(await readFields(reads)).toMatchObject([
+        { stream: 'visitors', path: 'plan', column: 'plan', filled: 0.5 },
+      ])
     })
 
     test('the audit log is only ever added to, and a link is used once', async () => {
@@ -162,17 +218,22 @@ for (const db of databases) {
         count: null,
         detail: null,
       }
-      for (const second of [1, 2, 3]) await append({ ...event, person: `p${second}` }, Date.now() + second * 1000)
+      for (const second of [1, 2, 3])
+        await append({ ...event, person: `p${second}` }, Date.now() + second * 1000)
       const [newest, ...others] = await list(null, 10)
-      expect([newest?.person, (await list(newest?.id ?? null, 1))[0]?.person, others.length]).toEqual(['p3', 'p2', 2])
+      expect([
+        newest?.person,
+        (await list(newest?.id ?? null, 1))[0]?.person,
+        others.length,
+      ]).toEqual(['p3', 'p2', 2])
       await expect(all('delete from console_events')).rejects.toThrow()
       await expect(all("update console_events set person = 'x'")).rejects.toThrow()
       await storeLink('code', minute, now)
-      expect([await useLink('other', now), await useLink('code', now), await useLink('code', now)]).toEqual([
-        false,
-        true,
-        false,
-      ])
+      expect([
+        await useLink('other', now),
+        await useLink('code', now),
+        await useLink('code', now),
+      ]).toEqual([false, true, false])
     })
   })
 }

@@ -1,4 +1,6 @@
-/** What the pages for those who answer read, on each database: one mirror that all tests look at. */
+/**
+ * What the pages for those who answer read, on each database: one mirror that all tests look at.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chooseReportPeriod } from '../../../src/analytics/core/report-period.ts'
@@ -7,17 +9,33 @@ import { readReportData } from '../../../src/analytics/sql/report-data.ts'
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { defaultProject } from '../../../src/config/config.ts'
-import { readConversation, readVisitor, readWaiting } from '../../../src/console/sql/conversations.ts'
+import {
+  readConversation,
+  readVisitor,
+  readWaiting,
+} from '../../../src/console/sql/conversations.ts'
 import { readOverview } from '../../../src/console/sql/overview.ts'
 import { replySheet } from '../../../src/console/sql/reply-sheet.ts'
 import { search as searchMirror } from '../../../src/console/sql/search.ts'
 import { secret } from '../../../src/values/secret.ts'
 import type { ProjectDb } from '../../../src/warehouse/project-db.ts'
 import { databases } from '../../support/databases.ts'
-import { activity, commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
+import {
+  activity,
+  commit,
+  conversation,
+  message,
+  timeAt,
+  visitor,
+} from '../../warehouse/row-fixtures.ts'
 
 const settings = defaultProject({
-  ...{ name: 'main', projectId: 'main', baseUrl: new URL('https://x.example'), apiKey: secret('x') },
+  ...{
+    name: 'main',
+    projectId: 'main',
+    baseUrl: new URL('https://x.example'),
+    apiKey: secret('x'),
+  },
 })
 const now = Date.parse(timeAt(100_000))
 const talkedAt = (id: string, second: number, columns = {}) =>
@@ -33,7 +51,13 @@ const conversations = [
   talkedAt('c3', 99_990, { assigned_agent_id: 'a1' }),
   talkedAt('c4', 10, { handled_at: timeAt(20) }),
   talkedAt('answered', 60, { waiting_since: timeAt(50) }),
-  ...[talkedAt('thread', 5), talkedAt('old', 5), talkedAt('new', 9), talkedAt('other', 7), talkedAt('edited', 5)],
+  ...[
+    talkedAt('thread', 5),
+    talkedAt('old', 5),
+    talkedAt('new', 9),
+    talkedAt('other', 7),
+    talkedAt('edited', 5),
+  ],
   ...[talkedAt('long', 5), talkedAt('s1', 90), talkedAt('s2', 80, { visitor_id: 'v6' })],
   ...[talkedAt('3f2a9c10-a', 5), talkedAt('3f2a9c10-b', 5)],
   ...many.map((id) => talkedAt(id, 5)),
@@ -92,7 +116,9 @@ for (const db of databases) {
 
     const search = async (text: string, before: string | null = null) => {
       const found = await searchMirror(reads, text, before)
-      return found.kind === 'found' ? found : { ...found, conversations: [], ids: [], people: [], next: null }
+      return found.kind === 'found'
+        ? found
+        : { ...found, conversations: [], ids: [], people: [], next: null }
     }
     const ids = async (text: string) => (await search(text)).conversations.map(({ id }) => id)
 
@@ -111,7 +137,10 @@ for (const db of databases) {
       expect(await idsOf({ isUnassigned: true })).toEqual(['c2', 'c1'])
       expect(await idsOf({ after: `${timeAt(50)} c2` })).toEqual(['c1', 'c3'])
       for (const since of ['9999-99-99T99:99:99Z', '0000-01-01T00:00:00Z', '2026-02-31T00:00:00Z'])
-        expect((await readWaiting(reads, { ...all, after: `${since} c2` }, now)).rows, since).toBeInstanceOf(Array)
+        expect(
+          (await readWaiting(reads, { ...all, after: `${since} c2` }, now)).rows,
+          since,
+        ).toBeInstanceOf(Array)
     })
 
     test('who waits is derived from the messages, everywhere, and what the service says of it stands beside', async () => {
@@ -129,7 +158,11 @@ for (const db of databases) {
         "The service's own field waitingSince differs for 2 of these and has 1 more: when it changes is not documented.",
         0,
       ])
-      expect((await readOverview(reads, now)).waiting).toEqual({ count: 3, since: timeAt(50), isDerived: true })
+      expect((await readOverview(reads, now)).waiting).toEqual({
+        count: 3,
+        since: timeAt(50),
+        isDerived: true,
+      })
       expect(await readConversation(reads, 'c1', null)).toMatchObject({
         ...{ waitingSince: timeAt(5000), sinceByService: timeAt(6000) },
       })
@@ -139,14 +172,19 @@ for (const db of databases) {
       const report = await readReportData(warehouse.db, warehouse.kind, 'main', now, (today) =>
         chooseReportPeriod({}, today),
       )
-      expect(report?.queue.longest.map(({ conversationId, waitingSince }) => [conversationId, waitingSince])).toEqual(
-        rows.map(({ id, since }) => [id, since]),
-      )
+      expect(
+        report?.queue.longest.map(({ conversationId, waitingSince }) => [
+          conversationId,
+          waitingSince,
+        ]),
+      ).toEqual(rows.map(({ id, since }) => [id, since]))
       expect([report?.queue.waiting, report?.serviceDifference]).toEqual([3, difference])
       const exported = await warehouse.query(
         'select conversation_id, service_waiting_since from report_open where waiting_since is not null order by waiting_since',
       )
-      expect(exported.map(({ conversation_id }) => conversation_id)).toEqual(rows.map(({ id }) => id))
+      expect(exported.map(({ conversation_id }) => conversation_id)).toEqual(
+        rows.map(({ id }) => id),
+      )
       expect(exported.map(({ service_waiting_since }) => service_waiting_since)).toEqual(
         rows.map(({ sinceByService }) => sinceByService),
       )
@@ -160,9 +198,14 @@ for (const db of databases) {
         ['301', 'event'],
       ])
       expect([found?.messages.length, found?.older]).toEqual([200, '6'])
-      expect(found?.changes.map(({ field, after }) => [field, after])).toEqual([['handled_at', timeAt(9)]])
+      expect(found?.changes.map(({ field, after }) => [field, after])).toEqual([
+        ['handled_at', timeAt(9)],
+      ])
       const older = await readConversation(reads, 'thread', '6')
-      expect([older?.messages.map(({ id }) => id), older?.older]).toEqual([['1', '2', '3', '4', '5'], null])
+      expect([older?.messages.map(({ id }) => id), older?.older]).toEqual([
+        ['1', '2', '3', '4', '5'],
+        null,
+      ])
       expect(await readConversation(reads, 'none', null)).toBeNull()
     })
 
@@ -184,7 +227,9 @@ for (const db of databases) {
       expect(await ids('or')).toEqual([])
       expect(await ids('返金')).toEqual(['new'])
       expect(await ids('nothing')).toEqual([])
-      expect((await search('CAFÉ')).conversations[0]?.words).toBe('Where is the ORDER from the Café?')
+      expect((await search('CAFÉ')).conversations[0]?.words).toBe(
+        'Where is the ORDER from the Café?',
+      )
       // Only the beginning of a message is looked through for the place.
       expect((await search('latecomer')).conversations).toMatchObject([{ id: 'new', words: null }])
       expect((await search('much')).conversations[0]?.words).toMatch(/^much much /)
@@ -199,7 +244,10 @@ for (const db of databases) {
     })
 
     test('a visitor without a name is shown by the address, as in the other lists', async () => {
-      expect((await search('sorted')).conversations.map(({ name }) => name)).toEqual(['nameless@example.org', null])
+      expect((await search('sorted')).conversations.map(({ name }) => name)).toEqual([
+        'nameless@example.org',
+        null,
+      ])
     })
 
     test('results are in the order of the time that they show, whatever the service says of the conversation since', async () => {
@@ -220,7 +268,8 @@ for (const db of databases) {
       }
       expect([seen.length, new Set(seen).size]).toEqual([many.length, many.length])
       const lines: string[] = []
-      for await (const line of replySheet(reads, { kind: 'search', text: 'same' }, now)) lines.push(line)
+      for await (const line of replySheet(reads, { kind: 'search', text: 'same' }, now))
+        lines.push(line)
       expect(lines.slice(1).map((line) => line.split(',')[0])).toEqual(seen)
     })
 
@@ -232,11 +281,16 @@ for (const db of databases) {
       for (const text of ['visitor.1@', 'Visitor.1+', 'visitor.1@exam'])
         expect(await people(text), text).toEqual(['v4'])
       expect((await people('visitor.1')).sort()).toEqual(['v4', 'v5'])
-      expect([await people('100%_'), await people('%'), await people('0%')]).toEqual([['v3'], [], []])
+      expect([await people('100%_'), await people('%'), await people('0%')]).toEqual([
+        ['v3'],
+        [],
+        [],
+      ])
     })
 
     test('the beginning of an id, of six characters or more, finds what has it, in any case', async () => {
-      const begun = async (text: string) => (await search(text)).ids.map(({ folder, id }) => `${folder}/${id}`)
+      const begun = async (text: string) =>
+        (await search(text)).ids.map(({ folder, id }) => `${folder}/${id}`)
       const all = [
         'conversations/3f2a9c10-a',
         'conversations/3f2a9c10-b',
@@ -244,22 +298,32 @@ for (const db of databases) {
         'batches/3f2a9c-replies',
       ]
       expect((await begun('3f2a9c')).sort()).toEqual(all.sort())
-      expect(await begun('3F2A9C10')).toEqual(['conversations/3f2a9c10-a', 'conversations/3f2a9c10-b'])
-      for (const text of ['3f2a9', '3f2a9d', '3f2a9%', '3f2a9c1_']) expect(await begun(text), text).toEqual([])
+      expect(await begun('3F2A9C10')).toEqual([
+        'conversations/3f2a9c10-a',
+        'conversations/3f2a9c10-b',
+      ])
+      for (const text of ['3f2a9', '3f2a9d', '3f2a9%', '3f2a9c1_'])
+        expect(await begun(text), text).toEqual([])
     })
 
     test('whatever is asked, it is not a query of another language', async () => {
       const quotes = ['"', "'", "a' & 'b", '\\', '\0', '\ud800']
       const operators = ['*', 'x OR y', 'NEAR(a b)', 'words:x', '& | !', ':*', '-', '^a', ' ']
-      for (const text of [...quotes, ...operators]) expect((await search(text)).conversations, text).toEqual([])
+      for (const text of [...quotes, ...operators])
+        expect((await search(text)).conversations, text).toEqual([])
     })
 
     test('the index follows the mirror, and is thrown away without search', async () => {
-      await openMirror(warehouse, 'main').commit(commit('messages', [message('edited', 1, { content: 'beta' })]))
+      await openMirror(warehouse, 'main').commit(
+        commit('messages', [message('edited', 1, { content: 'beta' })]),
+      )
       expect(await ids('alpha')).toEqual(['edited'])
       await createProjectFacts(warehouse.projectDb('main'), settings).refresh()
       expect([await ids('alpha'), await ids('beta')]).toEqual([[], ['edited']])
-      await createProjectFacts(warehouse.projectDb('main'), { ...settings, search: false }).refresh()
+      await createProjectFacts(warehouse.projectDb('main'), {
+        ...settings,
+        search: false,
+      }).refresh()
       expect(await ids('beta')).toEqual([])
       const [row] = await warehouse.query('select count(*) as n from search_words')
       expect(Number(row?.n)).toBe(0)

@@ -12,7 +12,11 @@ const stream = (...days: DayDigest[]): StreamDigest => ({
   ...{ stream: 'messages', digest: '', days },
   rows: days.reduce((sum, { rows }) => sum + rows, 0),
 })
-const day = (rows: number, digest: string, date: string | null = '2026-01-31') => ({ day: date, rows, digest })
+const day = (rows: number, digest: string, date: string | null = '2026-01-31') => ({
+  day: date,
+  rows,
+  digest,
+})
 
 describe('a day', () => {
   test.for([
@@ -22,7 +26,9 @@ describe('a day', () => {
     ['has as many rows, and others', day(3, 'a'), day(3, 'b'), 'changed'],
   ] as const)('%s', ([, before, now, state]) => {
     const changes = compareDigests([stream(before)], [stream(now)])
-    expect(changes).toMatchObject([{ counts: { same: 0, more: 0, fewer: 0, changed: 0, [state]: 1 } }])
+    expect(changes).toMatchObject([
+      { counts: { same: 0, more: 0, fewer: 0, changed: 0, [state]: 1 } },
+    ])
     expect(changes[0]?.days.map((change) => change.state)).toEqual(state === 'same' ? [] : [state])
     expect(hasChanges(changes)).toBe(state !== 'same')
   })
@@ -39,7 +45,9 @@ describe('a day', () => {
 })
 
 test('a stream that is no longer there has fewer rows on all of its days', () => {
-  expect(compareDigests([stream(day(3, 'a'))], [])).toMatchObject([{ before: 3, now: 0, counts: { fewer: 1 } }])
+  expect(compareDigests([stream(day(3, 'a'))], [])).toMatchObject([
+    { before: 3, now: 0, counts: { fewer: 1 } },
+  ])
 })
 
 describe('the day of a row', () => {
@@ -59,6 +67,10 @@ test('a digest is the SHA-256 of one line for each row, as sha256sum prints it',
   digests.add('2026-01-31', ['c-1', 17n], '{"content":"hello","id":17}')
   // printf '["c-1","17"] {"content":"hello","id":17}\n' | sha256sum
   expect(digests.finish('messages').days).toEqual([
-    { day: '2026-01-31', rows: 1, digest: '0a0bb291856dda44ea6850b8f8cacf74429335259924bb8a60972a2a970f31f7' },
+    {
+      day: '2026-01-31',
+      rows: 1,
+      digest: '0a0bb291856dda44ea6850b8f8cacf74429335259924bb8a60972a2a970f31f7',
+    },
   ])
 })

@@ -1,6 +1,6 @@
 /**
- * Saves a sheet as spreadsheet programs do: their encodings, separators, quotes and line ends, and what they make of
- * numbers, times, errors and booleans in the language of their user.
+ * Saves a sheet as spreadsheet programs do: their encodings, separators, quotes and line ends, and
+ * what they make of numbers, times, errors and booleans in the language of their user.
  */
 import { byteOrderMark } from '../../../src/export/writers/csv-writer.ts'
 
@@ -29,19 +29,22 @@ type Language = {
 }
 
 const two = (n: number) => String(n).padStart(2, '0')
-const shorten = (digits: string, decimals: number) => Number(digits).toExponential(decimals).replace('e', 'E')
+const shorten = (digits: string, decimals: number) =>
+  Number(digits).toExponential(decimals).replace('e', 'E')
 const clock = (at: Date) => `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}`
 
 const german: Language = {
   ...{ yes: 'WAHR', no: 'FALSCH', notAvailable: '#NV' },
   number: (digits) => shorten(digits, 5).replace('.', ','),
-  time: (at) => `${two(at.getUTCDate())}.${two(at.getUTCMonth() + 1)}.${at.getUTCFullYear()} ${clock(at)}`,
+  time: (at) =>
+    `${two(at.getUTCDate())}.${two(at.getUTCMonth() + 1)}.${at.getUTCFullYear()} ${clock(at)}`,
 }
 
 const french: Language = {
   ...{ yes: 'VRAI', no: 'FAUX', notAvailable: '#N/D' },
   number: (digits) => shorten(digits, 14).replace('.', ','),
-  time: (at) => `${two(at.getUTCDate())}/${two(at.getUTCMonth() + 1)}/${at.getUTCFullYear()} ${clock(at)}:00`,
+  time: (at) =>
+    `${two(at.getUTCDate())}/${two(at.getUTCMonth() + 1)}/${at.getUTCFullYear()} ${clock(at)}:00`,
 }
 
 const english: Language = {
@@ -62,7 +65,11 @@ function showIn(language: Language): SpreadsheetProgram['show'] {
 
 const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
 
-function joinRows(rows: readonly (readonly string[])[], separator: string, lineEnd: string): string {
+function joinRows(
+  rows: readonly (readonly string[])[],
+  separator: string,
+  lineEnd: string,
+): string {
   return rows.map((cells) => cells.join(separator)).join(lineEnd)
 }
 
@@ -71,7 +78,9 @@ export const excelCsv: SpreadsheetProgram = {
   name: 'Excel, CSV UTF-8',
   show: showIn(german),
   save(rows) {
-    const cells = rows.map((row) => row.map(this.show).map((text) => (/[";\r\n]/.test(text) ? quote(text) : text)))
+    const cells = rows.map((row) =>
+      row.map(this.show).map((text) => (/[";\r\n]/.test(text) ? quote(text) : text)),
+    )
     return Buffer.from(`${byteOrderMark}${joinRows(cells, ';', '\r\n')}\r\n`)
   },
 }
@@ -81,7 +90,9 @@ export const excelUnicodeText: SpreadsheetProgram = {
   name: 'Excel, Unicode Text',
   show: showIn(english),
   save(rows) {
-    const cells = rows.map((row) => row.map(this.show).map((text) => (/[",\t\r\n]/.test(text) ? quote(text) : text)))
+    const cells = rows.map((row) =>
+      row.map(this.show).map((text) => (/[",\t\r\n]/.test(text) ? quote(text) : text)),
+    )
     return Buffer.from(`${byteOrderMark}${joinRows(cells, '\t', '\r\n')}\r\n`, 'utf16le')
   },
 }
@@ -109,7 +120,9 @@ export const googleSheets: SpreadsheetProgram = {
   name: 'Google Sheets, CSV',
   show: showIn(english),
   save(rows) {
-    const cells = rows.map((row) => row.map(this.show).map((text) => (/[",\r\n]/.test(text) ? quote(text) : text)))
+    const cells = rows.map((row) =>
+      row.map(this.show).map((text) => (/[",\r\n]/.test(text) ? quote(text) : text)),
+    )
     return Buffer.from(joinRows(cells, ',', '\r\n'))
   },
 }

@@ -1,4 +1,7 @@
-/** A sheet of 500 rows as a person makes it, with every mess: what is right in it, and what is wrong. */
+/**
+ * A sheet of 500 rows as a person makes it, with every mess: what is right in it, and what is
+ * wrong.
+ */
 import type { ProgramCell } from './programs.ts'
 
 export type SpreadsheetRow = {
@@ -17,26 +20,54 @@ export type SpreadsheetRow = {
 }
 
 /** The ids of the project's rows. */
-export type SheetWorld = { readonly conversation: (n: number) => string; readonly visitor: (n: number) => string }
+export type SheetWorld = {
+  readonly conversation: (n: number) => string
+  readonly visitor: (n: number) => string
+}
 
 /** With two columns that were cleared, and whose cells the program still writes. */
-const header = ['Operation', ' Conversation ID ', 'visitor-id', 'CONTENT', 'Sender\nName', 'Handled'].concat([
-  'Name',
-  'E-Mail',
-  'Ref',
-  'Expires At',
-  'Owner',
-  '',
-  '',
-])
+const header = [
+  'Operation',
+  ' Conversation ID ',
+  'visitor-id',
+  'CONTENT',
+  'Sender\nName',
+  'Handled',
+].concat(['Name', 'E-Mail', 'Ref', 'Expires At', 'Owner', '', ''])
 
 function toCells(row: SpreadsheetRow): readonly ProgramCell[] {
-  const { operation, conversation, visitor, content, sender, handled, name, email, ref, expires, owner } = row
-  const cells = [operation, conversation, visitor, content, sender, handled, name, email, ref, expires, owner]
+  const {
+    operation,
+    conversation,
+    visitor,
+    content,
+    sender,
+    handled,
+    name,
+    email,
+    ref,
+    expires,
+    owner,
+  } = row
+  const cells = [
+    operation,
+    conversation,
+    visitor,
+    content,
+    sender,
+    handled,
+    name,
+    email,
+    ref,
+    expires,
+    owner,
+  ]
   return [...cells.map((cell) => cell ?? null), null, null]
 }
 
-/** Rows with nothing in them, among the others and at the end, where a column of checkboxes goes on. */
+/**
+ * Rows with nothing in them, among the others and at the end, where a column of checkboxes goes on.
+ */
 export function toSheet(rows: readonly SpreadsheetRow[]): readonly (readonly ProgramCell[])[] {
   const blank = header.map(() => null)
   const unchecked = header.map((name) => (name === 'Handled' ? false : null))
@@ -67,7 +98,9 @@ const texts = [
   'null and void',
 ]
 
-/** A spreadsheet that would run a text as a formula gets an apostrophe before it, which is not sent. */
+/**
+ * A spreadsheet that would run a text as a formula gets an apostrophe before it, which is not sent.
+ */
 const typed = (text: string) => (/^[=+\-@]/.test(text) ? `'${text}` : text)
 
 export function validRows({ conversation, visitor }: SheetWorld): readonly SpreadsheetRow[] {
@@ -93,7 +126,10 @@ export function validRows({ conversation, visitor }: SheetWorld): readonly Sprea
     ...range(100).flatMap((n) => [reply(n), flag(n, words[n % words.length] ?? true)]),
     ...range(20, 100).map((n) => flag(n, n % 2 === 0 ? 'nein' : false)),
     ...range(77, 20).map((n) => reply(n, ' (2)')),
-    ...range(3).map((n) => ({ ...flag(n, true), conversation: `00000000-0000-4000-8000-00000000000${n}` })),
+    ...range(3).map((n) => ({
+      ...flag(n, true),
+      conversation: `00000000-0000-4000-8000-00000000000${n}`,
+    })),
     ...range(60).map((n): SpreadsheetRow => {
       const correction = { operation: 'visitor', visitor: visitor(n), ref: `V-${n}` }
       if (n % 3 === 0) return { ...correction, name: ` Zoë O’Brien ${n}\u00a0` }
@@ -114,10 +150,16 @@ export function validRows({ conversation, visitor }: SheetWorld): readonly Sprea
 
 /** The mistakes by kind, each with the value that the mistake is to show; null if it shows none. */
 export function mistakenRows({ conversation, visitor }: SheetWorld) {
-  const reply = { operation: 'message', conversation: conversation(118), content: 'Hi', sender: 'Ann' }
+  const reply = {
+    operation: 'message',
+    conversation: conversation(118),
+    content: 'Hi',
+    sender: 'Ann',
+  }
   const note = { operation: 'note', visitor: visitor(118), content: 'Hi' }
   const flag = { operation: 'handled', conversation: conversation(118), handled: true }
-  const many = (count: number, row: (n: number) => SpreadsheetRow) => Array.from({ length: count }, (_, n) => row(n))
+  const many = (count: number, row: (n: number) => SpreadsheetRow) =>
+    Array.from({ length: count }, (_, n) => row(n))
   const rows = [
     ...many(7, (n) => ({ ...note, visitor: 'n/a', ref: `M-${n}` })),
     ...many(5, (n) => ({ ...note, visitor: `471${n}` })),
@@ -130,7 +172,11 @@ export function mistakenRows({ conversation, visitor }: SheetWorld) {
     ...many(8, (n) => ({ ...reply, operation: 'Reply', content: `Hi ${n}` })),
     ...many(3, (n) => ({ ...note, ref: `R-${n}` })),
     // The same words as in an earlier row, typed on another machine.
-    ...many(4, (n) => ({ ...reply, conversation: conversation(n), content: `  ${texts[n]?.replaceAll('’', "'")} ` })),
+    ...many(4, (n) => ({
+      ...reply,
+      conversation: conversation(n),
+      content: `  ${texts[n]?.replaceAll('’', "'")} `,
+    })),
     ...many(5, () => ({ ...note, handled: true })),
     ...many(4, () => ({ ...note, expires: '2020-01-01T00:00:00Z' })),
     ...many(6, () => ({ operation: 'visitor', visitor: visitor(118) })),
@@ -139,12 +185,18 @@ export function mistakenRows({ conversation, visitor }: SheetWorld) {
   return rows.map((row): SpreadsheetRow => ({ ...row, isMistaken: true }))
 }
 
-/** All rows of the sheet: from the second hundred on, each fourth is a mistaken one until there are no more. */
+/**
+ * All rows of the sheet: from the second hundred on, each fourth is a mistaken one until there are
+ * no more.
+ */
 export function mixRows(
   valid: readonly SpreadsheetRow[],
   mistaken: readonly SpreadsheetRow[],
 ): readonly SpreadsheetRow[] {
   const start = 120
-  const mixed = mistaken.flatMap((row, n) => [...valid.slice(start + n * 3, start + n * 3 + 3), row])
+  const mixed = mistaken.flatMap((row, n) => [
+    ...valid.slice(start + n * 3, start + n * 3 + 3),
+    row,
+  ])
   return [...valid.slice(0, start), ...mixed, ...valid.slice(start + mistaken.length * 3)]
 }

@@ -1,4 +1,7 @@
-/** 500 rows with every mess, saved by three programs: what is read, what is refused, and what happens when it is sent. */
+/**
+ * 500 rows with every mess, saved by three programs: what is read, what is refused, and what
+ * happens when it is sent.
+ */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -15,7 +18,8 @@ import { chunks, emptyLookups, parseAllLines } from '../request-fixtures.ts'
 import { excelCsv, programs, type SpreadsheetProgram } from './programs.ts'
 import { mistakenRows, mixRows, type SheetWorld, toSheet, validRows } from './sheet.ts'
 
-const someId = (kind: number) => (n: number) => `${String(n).padStart(8, '0')}-0000-4000-8${kind}00-000000000000`
+const someId = (kind: number) => (n: number) =>
+  `${String(n).padStart(8, '0')}-0000-4000-8${kind}00-000000000000`
 const world: SheetWorld = { conversation: someId(1), visitor: someId(2) }
 const now = Date.parse('2026-02-01T12:00:00Z')
 const parse = { ignoreColumns: ['owner'] }
@@ -24,15 +28,22 @@ async function check(bytes: Uint8Array, mistakesPath: string | null = null) {
   const buffer = await openImportBuffer(chunks(bytes))
   const options = { now, allowDuplicates: false, project: 'shop', onProgress: () => {} }
   const file = { buffer, name: null, parse }
-  const mistakesTarget = mistakesPath === null ? null : { path: mistakesPath, overwrite: false, kept: [] }
+  const mistakesTarget =
+    mistakesPath === null ? null : { path: mistakesPath, overwrite: false, kept: [] }
   return checkFile(emptyLookups, file, { ...options, mistakesTarget }).finally(buffer.close)
 }
 
 /** As one line, with the values and the rows. */
 function summarizeKind({ count, found, foundOthers, rows, ...mistake }: MistakeKind): string {
-  const values = found.map(({ value, count: times }) => (times === 1 ? value : `${value} ×${times}`))
+  const values = found.map(({ value, count: times }) =>
+    times === 1 ? value : `${value} ×${times}`,
+  )
   const others = foundOthers === 0 ? [] : [`${foundOthers} others`]
-  return [`${count} ${mistakeText(mistake)}`, [...values, ...others].join(', '), formatRows(rows, count)].join(' | ')
+  return [
+    `${count} ${mistakeText(mistake)}`,
+    [...values, ...others].join(', '),
+    formatRows(rows, count),
+  ].join(' | ')
 }
 
 const expectedKinds = ({ show }: SpreadsheetProgram): readonly string[] => [
@@ -55,7 +66,10 @@ const expectedKinds = ({ show }: SpreadsheetProgram): readonly string[] => [
 /** Four ids that differ in their last digit, which is what gets lost. */
 function shortenedNumbers(show: SpreadsheetProgram['show']): string {
   const shown = [0, 1, 2, 3].map((n) => show({ number: `900719925474099${n}` }))
-  const counts = [...Map.groupBy(shown, (text) => text)].map(([text, { length }]) => ({ text, length }))
+  const counts = [...Map.groupBy(shown, (text) => text)].map(([text, { length }]) => ({
+    text,
+    length,
+  }))
   return counts.map(({ text, length }) => (length === 1 ? text : `${text} ×${length}`)).join(', ')
 }
 
@@ -74,14 +88,18 @@ describe.each(programs)('$name', (program) => {
     const path = join(createTempFolder(), 'mistakes.csv')
     expect(await check(bytes, path)).toMatchObject({ mistakesFile: path })
     const written = await readFile(path)
-    expect(written.subarray(0, 2)).toEqual(bytes[1] === 0xfe ? bytes.subarray(0, 2) : Buffer.of(0xef, 0xbb))
+    expect(written.subarray(0, 2)).toEqual(
+      bytes[1] === 0xfe ? bytes.subarray(0, 2) : Buffer.of(0xef, 0xbb),
+    )
     const lines = await parseAllLines(written, parse)
     expect(lines).toHaveLength(80)
     const again = await check(written)
     const { kinds } = again as { readonly kinds: readonly MistakeKind[] }
     // Only mistakes that concern other rows are gone with those.
     const lost = ['an earlier row sends', 'an earlier row has']
-    const expected = expectedKinds(program).filter((kind) => !lost.some((text) => kind.includes(text)))
+    const expected = expectedKinds(program).filter(
+      (kind) => !lost.some((text) => kind.includes(text)),
+    )
     const withoutRows = (kind: string) => kind.replace(/ \| [^|]*$/, '')
     expect(kinds.map(summarizeKind).map(withoutRows)).toEqual(expected.map(withoutRows))
   })
@@ -91,7 +109,10 @@ describe.each(programs)('$name', (program) => {
     const requests = lines.map(({ result }) => (result.ok ? result.request : result.mistakes))
     expect(requests).toEqual(await readByExcel(valid))
     expect(requests.slice(0, 4)).toMatchObject([
-      { operation: 'message', payload: { content: 'Your order left our warehouse this morning.', sender_name: 'Ann' } },
+      {
+        operation: 'message',
+        payload: { content: 'Your order left our warehouse this morning.', sender_name: 'Ann' },
+      },
       { operation: 'handled', payload: { handled: true } },
       { payload: { content: 'He said "tomorrow"; we said: today, or Friday.' } },
       { operation: 'handled', payload: { handled: true } },
@@ -128,10 +149,20 @@ async function readByExcel(rows: ReturnType<typeof validRows>) {
 
 describe('sent', () => {
   test('the review before is what happens, row by row, but where the service moved meanwhile', async () => {
-    const o = await createOutboxFixture({ size: { conversations: 120, visitors: 120, calls: 0 }, mirrored: false })
-    await syncOnce(o.instance.url!, o.sandbox, { streams: ['conversations', 'messages', 'visitors'] })
+    const o = await createOutboxFixture({
+      size: { conversations: 120, visitors: 120, calls: 0 },
+      mirrored: false,
+    })
+    await syncOnce(o.instance.url!, o.sandbox, {
+      streams: ['conversations', 'messages', 'visitors'],
+    })
     const { reviews, report } = await importSheet(o)
-    expect(report).toMatchObject({ outcome: 'queued', queued: 146, alreadyQueued: 0, ignoredColumns: ['Owner'] })
+    expect(report).toMatchObject({
+      outcome: 'queued',
+      queued: 146,
+      alreadyQueued: 0,
+      ignoredColumns: ['Owner'],
+    })
     // A visitor writes behind the flag of row 7, and an agent corrects the visitor of row 102.
     o.sandbox.mutate.visitorWrites(o.conversation(2), 'One more thing.')
     o.sandbox.mutate.renameVisitor(o.visitor(1), 'By hand', 'by-hand@example.com')
@@ -140,23 +171,33 @@ describe('sent', () => {
     expect(countBy(reviews.map(({ outcome }) => outcome))).toEqual({
       ...{ would_send: 57, would_change: 84, already_so: 2, not_known: 3 },
     })
-    expect(countBy(entries.map(({ status }) => status))).toEqual({ succeeded: 141, failed: 3, conflict: 2 })
+    expect(countBy(entries.map(({ status }) => status))).toEqual({
+      succeeded: 141,
+      failed: 3,
+      conflict: 2,
+    })
     const different = entries.flatMap(({ status, error }, index) => {
       const review = reviews[index]
-      return review === undefined || outcomes[review.outcome] === status ? [] : [[review.position, status, error]]
+      return review === undefined || outcomes[review.outcome] === status
+        ? []
+        : [[review.position, status, error]]
     })
     expect(different).toEqual([
       [7, 'conflict', expect.stringMatching(/^a visitor wrote at /)],
       [102, 'conflict', 'someone changed the email since it was queued'],
     ])
     const written = entries.flatMap(({ payload: { content } }) => content ?? [])
-    const sent = o.sandbox.ledger().flatMap(({ body }) => (body as { readonly content?: string }).content ?? [])
+    const sent = o.sandbox
+      .ledger()
+      .flatMap(({ body }) => (body as { readonly content?: string }).content ?? [])
     expect(sent.toSorted()).toEqual(written.toSorted())
   })
 })
 
 function countBy(words: readonly string[]): Readonly<Record<string, number>> {
-  return Object.fromEntries([...Map.groupBy(words, (word) => word)].map(([word, { length }]) => [word, length]))
+  return Object.fromEntries(
+    [...Map.groupBy(words, (word) => word)].map(([word, { length }]) => [word, length]),
+  )
 }
 
 /** What happens to a row. */
@@ -181,9 +222,20 @@ const isSent = (_: unknown, n: number) => sentRows.some(([from, to]) => from <= 
 async function importSheet(o: OutboxFixture) {
   const reviews: WritebackReview[] = []
   const project = projectConfigOf(o.sandbox)
-  const source = { source: chunks(excelCsv.save(toSheet(validRows(o).filter(isSent)))), name: 'Replies.csv', parse }
+  const source = {
+    source: chunks(excelCsv.save(toSheet(validRows(o).filter(isSent)))),
+    name: 'Replies.csv',
+    parse,
+  }
   const report = await importWritebacks(configOf(o.instance.url!, project), project, source, {
-    ...{ now: Date.now(), createdBy: 'ann', expiresAt: null, draft: false, title: 'Replies', note: null },
+    ...{
+      now: Date.now(),
+      createdBy: 'ann',
+      expiresAt: null,
+      draft: false,
+      title: 'Replies',
+      note: null,
+    },
     ...{ allowDuplicates: false, mistakesTarget: null, onProgress: () => {}, notify: () => {} },
     onReview: async () => {},
     onReviews: async (some) => {

@@ -17,15 +17,27 @@ test('an id of 12 characters is looked for, a shorter one is not', () => {
   expect(collector.result()).toEqual({ values: [{ kind: 'own', pieces: [visitor] }], left: 1 })
 })
 
-const cases: readonly (readonly [string, Readonly<Record<string, unknown>>, readonly (readonly string[])[]])[] = [
+const cases: readonly (readonly [
+  string,
+  Readonly<Record<string, unknown>>,
+  readonly (readonly string[])[],
+])[] = [
   ['an address', { email: 'a@bc.de' }, [['own', 'a@bc.de']]],
-  ['a number of a telephone within JSON', { raw: '{"phone":"+49 170 1234567"}' }, [['own', '+49 170 1234567']]],
+  [
+    'a number of a telephone within JSON',
+    { raw: '{"phone":"+49 170 1234567"}' },
+    [['own', '+49 170 1234567']],
+  ],
   ['a full name', { name: 'Jo Example' }, [['name', 'Jo Example']]],
   ['no short name', { name: 'Al' }, []],
   ['no first name alone', { name: 'Bartholomew' }, []],
   ['a text of several words', { note: 'Where is my order?' }, [['text', 'Where is my order?']]],
   ['no single word of a service', { raw: '{"origin":"visitor_initiated"}' }, []],
-  ['no time, no number, no project', { raw: `{"at":"2026-01-05T10:00:00Z","n":"12345678","p":"${project}"}` }, []],
+  [
+    'no time, no number, no project',
+    { raw: `{"at":"2026-01-05T10:00:00Z","n":"12345678","p":"${project}"}` },
+    [],
+  ],
   [
     'the parts of a text that no database writes in another way',
     { note: 'one "two" three and four\nand five six' },

@@ -13,5 +13,8 @@ test.for([
 })
 
 test('a failing audit has its stream and mode, so that it can be enqueued again', () => {
-  expect(failedSync({ job: 'sync', key: 'visitors/audit' })).toEqual({ stream: 'visitors', mode: 'audit' })
+  expect(failedSync({ job: 'sync', key: 'visitors/audit' })).toEqual({
+    stream: 'visitors',
+    mode: 'audit',
+  })
 })

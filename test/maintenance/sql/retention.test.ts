@@ -14,10 +14,17 @@ import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 
 const dayMs = 86_400_000
 const expire = (warehouse: Warehouse, now: number) =>
-  deleteExpired(warehouse.db, warehouse.kind, defaultRetention, { now, until: performance.now() + 60_000 })
+  deleteExpired(warehouse.db, warehouse.kind, defaultRetention, {
+    now,
+    until: performance.now() + 60_000,
+  })
 
 test('a setting names kinds and durations, or forever; the others keep their defaults', () => {
-  expect(parseRetention('runs=7d, events=forever')).toEqual({ ...defaultRetention, runs: 7 * dayMs, events: null })
+  expect(parseRetention('runs=7d, events=forever')).toEqual({
+    ...defaultRetention,
+    runs: 7 * dayMs,
+    events: null,
+  })
   for (const wrong of [
     'runs',
     'runs=',
@@ -58,12 +65,18 @@ for (const db of databases) {
     test('equal snapshots are joined, and the facts of each time zone stay the same, also after a rebuild', async () => {
       const { warehouse, mirror, facts, count } = await openFactsWarehouse(db)
       await mirror.startRun('full', Date.UTC(2026, 0, 1))
-      const agents = (minute: number) => (minute % 100 < 3 ? minute % 3 : Math.floor(minute / 97) % 2)
-      const minutes = Array.from({ length: 3000 }, (_, minute) => minute).filter((minute) => minute % 400 > 20)
+      const agents = (minute: number) =>
+        minute % 100 < 3 ? minute % 3 : Math.floor(minute / 97) % 2
+      const minutes = Array.from({ length: 3000 }, (_, minute) => minute).filter(
+        (minute) => minute % 400 > 20,
+      )
       await mirror.commit(
         commit(
           'availability',
-          minutes.map((minute) => ({ ...snapshot(minute, agents(minute)), item: { agentsOnline: agents(minute) } })),
+          minutes.map((minute) => ({
+            ...snapshot(minute, agents(minute)),
+            item: { agentsOnline: agents(minute) },
+          })),
         ),
       )
       await markSynced(warehouse.db, 'main', ['availability'], Date.UTC(2026, 0, 3))
@@ -81,33 +94,74 @@ for (const db of databases) {
     test('the audit log goes after its time, and can be changed by nothing else', async () => {
       const { warehouse, list } = await openTestWarehouse(db)
       const now = Date.now()
-      const event = { project: '', person: 'ann', role: 'viewer', action: 'signed_in', subject: null, count: null }
+      const event = {
+        project: '',
+        person: 'ann',
+        role: 'viewer',
+        action: 'signed_in',
+        subject: null,
+        count: null,
+      }
       for (const day of [401, 100, 1])
-        await createAuditLog(warehouse.db).append({ ...event, detail: String(day) }, now - day * dayMs)
+        await createAuditLog(warehouse.db).append(
+          { ...event, detail: String(day) },
+          now - day * dayMs,
+        )
       expect(await expire(warehouse, now)).toMatchObject({ events: 1 })
       expect(await list('select detail from console_events order by at')).toEqual(['100', '1'])
-      await expect(warehouse.query(`delete from console_events where detail = '1'`)).rejects.toThrow(
-        /only ever added to/,
-      )
+      await expect(
+        warehouse.query(`delete from console_events where detail = '1'`),
+      ).rejects.toThrow(/only ever added to/)
     })
 
     test('a settled write-back loses its words and its log; its ref is still known, and nothing sends it again', async () => {
       const database = db.name as 'sqlite' | 'postgres'
-      const { warehouse, sandbox, queue, push, visitor, conversation, all } = await createOutboxFixture({ database })
+      const { warehouse, sandbox, queue, push, visitor, conversation, all } =
+        await createOutboxFixture({ database })
       const lines = [
         { operation: 'note', visitor_id: visitor(0), content: 'Called.', ref: 'n1' },
         { operation: 'visitor', visitor_id: visitor(1), name: 'Ada', ref: 'v1' },
-        { operation: 'message', conversation_id: conversation(0), content: 'Hi.', sender_name: 'Ann', ref: 'm1' },
-        { operation: 'note', visitor_id: '00000000-0000-4000-8000-000000000000', content: 'Nobody.', ref: 'n2' },
+        {
+          operation: 'message',
+          conversation_id: conversation(0),
+          content: 'Hi.',
+          sender_name: 'Ann',
+          ref: 'm1',
+        },
+        {
+          operation: 'note',
+          visitor_id: '00000000-0000-4000-8000-000000000000',
+          content: 'Nobody.',
+          ref: 'n2',
+        },
       ]
       await queue(...lines)
       await push()
       const admin = createOutbox(warehouse.projectDb(sandbox.projectId))
-      const batch = { title: 'Secret title', source: 'secret.csv', note: 'Secret words', reverts: null }
-      const options = { status: 'draft', batchId: 'old', createdBy: 'ann', expiresAt: null, batch } as const
-      await admin.enqueue(singleItem([toRequest(lines[3]!)].map((line) => ({ ...line, ref: 'n4' }))), options)
+      const batch = {
+        title: 'Secret title',
+        source: 'secret.csv',
+        note: 'Secret words',
+        reverts: null,
+      }
+      const options = {
+        status: 'draft',
+        batchId: 'old',
+        createdBy: 'ann',
+        expiresAt: null,
+        batch,
+      } as const
+      await admin.enqueue(
+        singleItem([toRequest(lines[3]!)].map((line) => ({ ...line, ref: 'n4' }))),
+        options,
+      )
       await admin.decide('cancelled', { batch: 'old' }, { by: 'ann' })
-      await queue({ operation: 'note', visitor_id: visitor(0), content: 'Still to be sent.', ref: 'n3' })
+      await queue({
+        operation: 'note',
+        visitor_id: visitor(0),
+        content: 'Still to be sent.',
+        ref: 'n3',
+      })
       expect(await expire(warehouse, Date.now() + 399 * dayMs)).toMatchObject({ writebacks: 0 })
       await createOutbox(warehouse.projectDb(sandbox.projectId)).recordFinishedBatches()
       expect(await expire(warehouse, Date.now() + 401 * dayMs)).toMatchObject({ writebacks: 5 })
@@ -117,12 +171,14 @@ for (const db of databases) {
       const text = JSON.stringify(await warehouse.query('select * from writebacks order by seq'))
       expect(text).not.toMatch(/Called|Ada|Hi\.|Nobody/)
       expect(text).toContain('Still to be sent.')
-      expect((await warehouse.query('select distinct writeback_id from writeback_events')).length).toBe(1)
+      expect(
+        (await warehouse.query('select distinct writeback_id from writeback_events')).length,
+      ).toBe(1)
       expect(await queue(...lines)).toEqual([])
       expect(await admin.decide('retried', {}, { by: 'ann' })).toMatchObject({ count: 0 })
-      await expect(warehouse.query(`update writebacks set status = 'queued' where ref = 'n2'`)).rejects.toThrow(
-        /words were deleted/,
-      )
+      await expect(
+        warehouse.query(`update writebacks set status = 'queued' where ref = 'n2'`),
+      ).rejects.toThrow(/words were deleted/)
       expect((await all()).map(({ status }) => status)).toEqual([
         'succeeded',
         'succeeded',

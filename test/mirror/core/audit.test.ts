@@ -14,7 +14,13 @@ const now = Date.parse('2026-06-30T12:00:00Z')
 
 function audit(finishedAt: string, over: Partial<AuditResult> = {}): AuditResult {
   return {
-    ...{ id: finishedAt, stream: 'conversations', startedAt: finishedAt, finishedAt, population: 1_203_442 },
+    ...{
+      id: finishedAt,
+      stream: 'conversations',
+      startedAt: finishedAt,
+      finishedAt,
+      population: 1_203_442,
+    },
     ...{
       drawn: 500,
       compared: 500,
@@ -30,14 +36,18 @@ function audit(finishedAt: string, over: Partial<AuditResult> = {}): AuditResult
 }
 
 const nights = (count: number, over: Partial<AuditResult> = {}) =>
-  Array.from({ length: count }, (_, n) => audit(new Date(now - (count - n) * 86_400_000).toISOString(), over))
+  Array.from({ length: count }, (_, n) =>
+    audit(new Date(now - (count - n) * 86_400_000).toISOString(), over),
+  )
 
 describe('the audits of a month', () => {
   test('are counted together', () => {
     const [estimate] = estimateDifferences(nights(20), now)
     expect(estimate).toMatchObject({ audits: 20, sampled: 10_000, differing: 0, isExact: false })
     expect(estimate?.words).toBe('with 95 % confidence fewer than 3 in 10,000 conversations differ')
-    expect(describeEvidence(estimate!)).toBe('none of 10,000 read again in 20 audits differed; 1,203,442 are mirrored')
+    expect(describeEvidence(estimate!)).toBe(
+      'none of 10,000 read again in 20 audits differed; 1,203,442 are mirrored',
+    )
   })
 
   test('keep counting a difference that was corrected, although later nights found none', () => {
@@ -51,7 +61,9 @@ describe('the audits of a month', () => {
 
   test('without those that ended more than 30 days ago', () => {
     const old = audit('2026-05-31T11:00:00Z', { differing: 9 })
-    expect(estimateDifferences([old, ...nights(1)], now)).toMatchObject([{ audits: 1, differing: 0 }])
+    expect(estimateDifferences([old, ...nights(1)], now)).toMatchObject([
+      { audits: 1, differing: 0 },
+    ])
     expect(estimateDifferences([old], now)).toEqual([])
   })
 
@@ -59,17 +71,28 @@ describe('the audits of a month', () => {
     const visitors = nights(2, { stream: 'visitors', compared: 10 })
     expect(estimateDifferences([...visitors, ...nights(2)], now)).toMatchObject([
       { stream: 'conversations', sampled: 1000 },
-      { stream: 'visitors', sampled: 20, words: 'with 95 % confidence fewer than 14 in 100 visitors differ' },
+      {
+        stream: 'visitors',
+        sampled: 20,
+        words: 'with 95 % confidence fewer than 14 in 100 visitors differ',
+      },
     ])
   })
 
   test('say nothing if nothing could be read, and count rows that could not be read as nothing', () => {
     expect(estimateDifferences(nights(1, { compared: 0, unreadable: 500 }), now)).toEqual([])
-    expect(estimateDifferences(nights(1, { compared: 499, unreadable: 1 }), now)).toMatchObject([{ sampled: 499 }])
+    expect(estimateDifferences(nights(1, { compared: 499, unreadable: 1 }), now)).toMatchObject([
+      { sampled: 499 },
+    ])
   })
 
   test('of which the last compared every row: the share is known, and only that one counts', () => {
-    const whole = audit('2026-06-30T01:00:00Z', { population: 12, drawn: 12, compared: 12, differing: 1 })
+    const whole = audit('2026-06-30T01:00:00Z', {
+      population: 12,
+      drawn: 12,
+      compared: 12,
+      differing: 1,
+    })
     const [estimate] = estimateDifferences([...nights(3), whole], now)
     expect(estimate).toMatchObject({ isExact: true, sampled: 12, upperLimit: 1 / 12 })
     expect(estimate?.words).toBe('1 of the 12 conversations differed from the service')
@@ -81,14 +104,24 @@ describe('the audits of a month', () => {
 
 describe('a difference counts', () => {
   const difference = (storedHash: string | null, key = 'c/1'): SeenDifference => ({
-    ...{ stream: 'messages', key, kind: storedHash === null ? 'missing here' : 'different', fields: [] },
+    ...{
+      stream: 'messages',
+      key,
+      kind: storedHash === null ? 'missing here' : 'different',
+      fields: [],
+    },
     storedHash,
   })
 
   test.for([
     ['if the same row is stored before and after the sync', difference('a'), difference('a'), 1],
     ['if the row is missing before and after the sync', difference(null), difference(null), 1],
-    ['not if the sync has stored another row, which differs again', difference('a'), difference('b'), 0],
+    [
+      'not if the sync has stored another row, which differs again',
+      difference('a'),
+      difference('b'),
+      0,
+    ],
     ['not if it came only after the first comparison', difference('a', 'c/2'), difference('a'), 0],
   ] as const)('%s', ([, before, after, counted]) => {
     expect(confirmedDifferences([before], [after])).toHaveLength(counted)

@@ -13,16 +13,32 @@ import { daySeconds, hourSeconds, minuteSeconds } from '../../../src/values/time
 
 describe('documented fields become columns, all others are passed on by their paths', () => {
   test('a conversation', () => {
-    const fields = { visitorId: 'v1', handledAt: null, createdAt: '2026-01-02T03:04:05.678+01:00', mood: 'good' }
+    const fields = {
+      visitorId: 'v1',
+      handledAt: null,
+      createdAt: '2026-01-02T03:04:05.678+01:00',
+      mood: 'good',
+    }
     const item = { id: 'c1', projectId: 'p1', ...fields }
     const [row] = conversations.parseRows([item]).rows
-    expect(row!.columns).toEqual({ id: 'c1', visitor_id: 'v1', handled_at: null, created_at: '2026-01-02T02:04:05Z' })
+    expect(row!.columns).toEqual({
+      id: 'c1',
+      visitor_id: 'v1',
+      handled_at: null,
+      created_at: '2026-01-02T02:04:05Z',
+    })
     expect([...row!.extraFields]).toEqual([['mood', { value: 'good', isJsonText: false }]])
     expect(row!.item).toBe(item)
   })
 
   test('a visitor with nested objects, lists and empty objects', () => {
-    const item = { id: 'v1', name: null, email: 'a@b.c', custom: { plan: 'pro', seats: 3, more: {} }, tags: ['x'] }
+    const item = {
+      id: 'v1',
+      name: null,
+      email: 'a@b.c',
+      custom: { plan: 'pro', seats: 3, more: {} },
+      tags: ['x'],
+    }
     const [row] = visitors.parseRows([item]).rows
     expect(row!.columns).toEqual({ id: 'v1', name: null, email: 'a@b.c' })
     expect([...row!.extraFields]).toEqual([
@@ -34,14 +50,20 @@ describe('documented fields become columns, all others are passed on by their pa
   })
 
   test('a documented field of another type: JSON in a text column, null for an unreadable time', () => {
-    const [row] = conversations.parseRows([{ id: 'c1', status: { is: 'open' }, createdAt: 'yesterday' }]).rows
+    const [row] = conversations.parseRows([
+      { id: 'c1', status: { is: 'open' }, createdAt: 'yesterday' },
+    ]).rows
     expect(row!.columns).toMatchObject({ status: '{"is":"open"}', created_at: null })
   })
 
   test('a message belongs to the requested conversation, and its id may be beyond 2^53', () => {
     const item = parseJson('{"id":9007199254740993,"conversationId":"elsewhere","content":"hi"}')
     const [row] = messages.parseRows([item], 'c1').rows
-    expect(row!.columns).toEqual({ id: 9_007_199_254_740_993n, conversation_id: 'c1', content: 'hi' })
+    expect(row!.columns).toEqual({
+      id: 9_007_199_254_740_993n,
+      conversation_id: 'c1',
+      content: 'hi',
+    })
   })
 
   test('availability is stamped with the time of the request', () => {
@@ -58,11 +80,15 @@ describe('keys', () => {
     ['uuid', { uuid: 'k' }],
     ['a number', { id: 7 }],
   ])('are found in %s', (_, item) => {
-    expect(visitors.parseRows([item as Json]).rows[0]!.columns.id).toBe('id' in item && item.id === 7 ? '7' : 'k')
+    expect(visitors.parseRows([item as Json]).rows[0]!.columns.id).toBe(
+      'id' in item && item.id === 7 ? '7' : 'k',
+    )
   })
 
   test('rows without one are refused', () => {
-    expect(calls.parseRows([null, 7, [], { id: null }, { name: 'x' }, { id: 'k' }] as Json[])).toMatchObject({
+    expect(
+      calls.parseRows([null, 7, [], { id: null }, { name: 'x' }, { id: 'k' }] as Json[]),
+    ).toMatchObject({
       rejectedRows: Array(5).fill(expect.anything()),
     })
   })
@@ -70,20 +96,32 @@ describe('keys', () => {
 
 describe('the time of an event', () => {
   test.each([
-    [{ id: 'k', endedAt: '2026-01-01T00:09:00Z', startedAt: '2026-01-01T00:00:00Z' }, '2026-01-01T00:00:00Z'],
-    [{ id: 'k', started_at: '2026-01-01T00:00:00Z', created_at: '2026-01-01T00:09:00Z' }, '2026-01-01T00:00:00Z'],
+    [
+      { id: 'k', endedAt: '2026-01-01T00:09:00Z', startedAt: '2026-01-01T00:00:00Z' },
+      '2026-01-01T00:00:00Z',
+    ],
+    [
+      { id: 'k', started_at: '2026-01-01T00:00:00Z', created_at: '2026-01-01T00:09:00Z' },
+      '2026-01-01T00:00:00Z',
+    ],
     [
       { id: 'k', timing: { createdAt: '2026-01-01T00:00:00Z', endedAt: '2026-01-01T00:09:00Z' } },
       '2026-01-01T00:00:00Z',
     ],
-    [{ id: 'k', finished: '2026-01-01T00:09:00Z', begun: '2026-01-01T00:00:00Z' }, '2026-01-01T00:00:00Z'],
+    [
+      { id: 'k', finished: '2026-01-01T00:09:00Z', begun: '2026-01-01T00:00:00Z' },
+      '2026-01-01T00:00:00Z',
+    ],
     [{ id: 'k', note: 'never' }, null],
   ])('%j', (item, at) => {
     expect(calls.parseRows([item]).rows[0]!.columns.occurred_at).toBe(at)
   })
 
   test('a field named `occurredAt` creates no second column', () => {
-    const [row] = visitorActivity.parseRows([{ occurredAt: '2026-01-01T00:00:00Z', type: 'view' }], 'v1').rows
+    const [row] = visitorActivity.parseRows(
+      [{ occurredAt: '2026-01-01T00:00:00Z', type: 'view' }],
+      'v1',
+    ).rows
     expect([...row!.extraFields.keys()]).toEqual(['type'])
   })
 })
@@ -91,10 +129,15 @@ describe('the time of an event', () => {
 describe('activity entries', () => {
   const entry = { type: 'view', at: '2026-01-01T00:00:00Z' }
   const keys = (items: Json[]) =>
-    visitorActivity.parseRows(items, 'v1').rows.map(({ columns }) => [columns.entry_hash, columns.ordinal])
+    visitorActivity
+      .parseRows(items, 'v1')
+      .rows.map(({ columns }) => [columns.entry_hash, columns.ordinal])
 
   test('that are identical are numbered', () => {
-    const [[a, first], [b, second]] = keys([entry, { ...entry }]) as [[string, number], [string, number]]
+    const [[a, first], [b, second]] = keys([entry, { ...entry }]) as [
+      [string, number],
+      [string, number],
+    ]
     expect([a === b, first, second]).toEqual([true, 0, 1])
   })
 
@@ -103,7 +146,9 @@ describe('activity entries', () => {
   })
 
   test('with an id and a time stay one entry when they change', () => {
-    expect(keys([{ id: 5, at: entry.at, seconds: 10 }])).toEqual(keys([{ id: 5, at: entry.at, seconds: 90 }]))
+    expect(keys([{ id: 5, at: entry.at, seconds: 10 }])).toEqual(
+      keys([{ id: 5, at: entry.at, seconds: 90 }]),
+    )
   })
 
   test.each<[string, Json, Json]>([
@@ -114,7 +159,11 @@ describe('activity entries', () => {
     ],
     ['of different ids', { id: 5, at: entry.at }, { id: 6, at: entry.at }],
     ['without a time', { id: 5, text: 'a' }, { id: 5, text: 'b' }],
-    ['with an unreadable time', { id: 5, at: 'today', text: 'a' }, { id: 5, at: 'today', text: 'b' }],
+    [
+      'with an unreadable time',
+      { id: 5, at: 'today', text: 'a' },
+      { id: 5, at: 'today', text: 'b' },
+    ],
   ])('%s are different entries', (_, a, b) => {
     const [[first], [second]] = keys([a, b]) as [[string, number], [string, number]]
     expect(first).not.toBe(second)

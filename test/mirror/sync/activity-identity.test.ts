@@ -1,4 +1,7 @@
-/** Entries of activity are mirrored once each, whatever their ids are, and in whatever order a page shows them. */
+/**
+ * Entries of activity are mirrored once each, whatever their ids are, and in whatever order a page
+ * shows them.
+ */
 import { expect, test } from 'vitest'
 import { visitorActivity } from '../../../src/mirror/core/streams.ts'
 import type { Switches } from '../../../src/sandbox/switches.ts'
@@ -10,11 +13,19 @@ type Work = (context: SandboxContext, visitor: string) => Promise<void>
 
 /** A visitor with more than a page of entries, the last 20 of them in one second. */
 async function withActivity(switches: Partial<Switches>, work: Work): Promise<void> {
-  const size = { conversations: 0, visitors: 1, calls: 0, days: 1, activityPerVisitor: [75, 75] } as const
+  const size = {
+    conversations: 0,
+    visitors: 1,
+    calls: 0,
+    days: 1,
+    activityPerVisitor: [75, 75],
+  } as const
   const given = { 'pages.size': 60, 'storm.activity': 20, ...switches }
   const streams = ['visitors', 'visitor_activity'] as const
   const options = { seed: 1, speed: 0, size, switches: given, streams }
-  await withSandbox(options, (context) => work(context, [...context.sandbox.truth('visitors')][0]!.id!))
+  await withSandbox(options, (context) =>
+    work(context, [...context.sandbox.truth('visitors')][0]!.id!),
+  )
 }
 
 function addEntries({ sandbox }: SandboxContext, visitor: string, count: number): void {
@@ -27,7 +38,9 @@ function addEntries({ sandbox }: SandboxContext, visitor: string, count: number)
 /** How many entries are missing, extra or different. */
 async function differences({ sandbox, warehouse }: SandboxContext) {
   const found = await findDifferences(warehouse, sandbox, sandbox.projectId, ['visitor_activity'])
-  return Object.fromEntries([...Map.groupBy(found, ({ how }) => how)].map(([how, rows]) => [how, rows.length]))
+  return Object.fromEntries(
+    [...Map.groupBy(found, ({ how }) => how)].map(([how, rows]) => [how, rows.length]),
+  )
 }
 
 for (const ids of ['none', 'own', 'page'] as const) {
@@ -35,20 +48,23 @@ for (const ids of ['none', 'own', 'page'] as const) {
     for (const hasMore of ['exact', 'always'] as const) {
       const name = `ids: ${ids}, order: ${order}, \`hasMore\`: ${hasMore}`
       test(`a page of new entries that ends within a second read before loses and repeats none: ${name}`, async () => {
-        await withActivity({ 'activity.ids': ids, 'activity.order': order, hasMore }, async (context, visitor) => {
-          const { sandbox, sync } = context
-          await sync()
-          expect(await differences(context)).toEqual({})
-          sandbox.advance(3_600_000)
-          // The next read begins with this entry, after the second with many.
-          addEntries(context, visitor, 1)
-          await sync()
-          addEntries(context, visitor, 50)
-          await sync()
-          expect(await differences(context)).toEqual({})
-          await sync({ mode: 'reconcile' })
-          expect(await differences(context)).toEqual({})
-        })
+        await withActivity(
+          { 'activity.ids': ids, 'activity.order': order, hasMore },
+          async (context, visitor) => {
+            const { sandbox, sync } = context
+            await sync()
+            expect(await differences(context)).toEqual({})
+            sandbox.advance(3_600_000)
+            // The next read begins with this entry, after the second with many.
+            addEntries(context, visitor, 1)
+            await sync()
+            addEntries(context, visitor, 50)
+            await sync()
+            expect(await differences(context)).toEqual({})
+            await sync({ mode: 'reconcile' })
+            expect(await differences(context)).toEqual({})
+          },
+        )
       })
     }
   }
@@ -116,5 +132,7 @@ test.for<readonly [what: string, items: readonly Json[], ordinals: readonly numb
     [0, 1],
   ],
 ])('an entry that a page shows %s', ([, items, ordinals]) => {
-  expect(visitorActivity.parseRows(items, 'v').rows.map(({ columns }) => columns.ordinal)).toEqual(ordinals)
+  expect(visitorActivity.parseRows(items, 'v').rows.map(({ columns }) => columns.ordinal)).toEqual(
+    ordinals,
+  )
 })

@@ -1,4 +1,7 @@
-/** Every behaviour that the service's documentation leaves open, in combinations that contain every pair of values. */
+/**
+ * Every behaviour that the service's documentation leaves open, in combinations that contain every
+ * pair of values.
+ */
 import covertable from 'covertable'
 import type { Switches } from '../../../src/sandbox/switches.ts'
 
@@ -51,34 +54,47 @@ export const undocumentedBehaviours = {
   'errors.context': ['error', 'envelope'],
 } satisfies { [Name in keyof Switches]?: readonly Switches[Name][] }
 
-/** What is long is what takes a test's time, so one list at a time has more than one page, or many rows of one second. */
+/**
+ * What is long is what takes a test's time, so one list at a time has more than one page, or many
+ * rows of one second.
+ */
 const longLists = ['conversations', 'visitors', 'calls'] as const
 const storms = ['none', 'conversations', 'visitors', 'calls', 'messages', 'activity'] as const
 
-export type Combination = { readonly switches: Partial<Switches>; readonly long: (typeof longLists)[number] }
+export type Combination = {
+  readonly switches: Partial<Switches>
+  readonly long: (typeof longLists)[number]
+}
 
 const isStorm = (name: string) => name.startsWith('storm.')
 
 export const behaviourCombinations: readonly Combination[] = covertable
   .make({
-    ...Object.fromEntries(Object.entries(undocumentedBehaviours).filter(([name]) => !isStorm(name))),
+    ...Object.fromEntries(
+      Object.entries(undocumentedBehaviours).filter(([name]) => !isStorm(name)),
+    ),
     storm: [...storms],
     long: [...longLists],
   })
   .map(
-    ({ long, storm, ...switches }) => ({ long, switches: { ...switches, ...stormOf(String(storm)) } }) as Combination,
+    ({ long, storm, ...switches }) =>
+      ({ long, switches: { ...switches, ...stormOf(String(storm)) } }) as Combination,
   )
 
 function stormOf(list: string): Partial<Switches> {
-  const rows = Object.entries(undocumentedBehaviours).find(([name]) => name === `storm.${list}`)?.[1][1]
+  const rows = Object.entries(undocumentedBehaviours).find(
+    ([name]) => name === `storm.${list}`,
+  )?.[1][1]
   return rows === undefined ? {} : { [`storm.${list}`]: rows }
 }
 
 /**
- * The numbers of those that `npm test` has time for: every value is in one of them, and seven tenths of all pairs are. The
- * soak tests run all.
+ * The numbers of those that `npm test` has time for: every value is in one of them, and seven
+ * tenths of all pairs are. The soak tests run all.
  */
-export const sampledCombinations: readonly number[] = sampleWithEveryValue(behaviourCombinations.map(valuesOf))
+export const sampledCombinations: readonly number[] = sampleWithEveryValue(
+  behaviourCombinations.map(valuesOf),
+)
 
 function valuesOf({ switches, long }: Combination): readonly string[] {
   return Object.entries({ ...switches, long }).map(([name, value]) => `${name} ${value}`)

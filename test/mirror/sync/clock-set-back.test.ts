@@ -9,7 +9,10 @@ import { withSandbox } from './with-sandbox.ts'
 
 const day = 86_400_000
 const children = { messagesPerConversation: [1, 3], activityPerVisitor: [0, 2] } as const
-const options = { seed: 5, size: { conversations: 12, visitors: 9, calls: 6, days: 2, ...children } }
+const options = {
+  seed: 5,
+  size: { conversations: 12, visitors: 9, calls: 6, days: 2, ...children },
+}
 
 const setClockAhead = () => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + day })
 const setClockBack = () => vi.useRealTimers()
@@ -44,15 +47,24 @@ for (const db of databases) {
 }
 
 test('a reconcile that began then begins anew, and does not close the gaps that it finds', async () => {
-  const size = { conversations: 1, visitors: 450, calls: 0, messagesPerConversation: 1, activityPerVisitor: 0 } as const
-  await withSandbox({ seed: 5, size, switches: { 'storm.visitors': 450 } }, async ({ sandbox, warehouse, sync }) => {
-    const streams = ['visitors'] as const
-    await sync({ streams })
-    const mirror = openMirror(warehouse, sandbox.projectId)
-    await mirror.writeCursor('visitors:whole:since', String(Date.now() + day))
-    await mirror.writeCursor('visitors:whole', '1970-01-01T00:00:00Z/')
-    const { outcome, gaps } = await sync({ mode: 'reconcile', streams })
-    expect(gaps.map(({ reason }) => reason)).toContain(gapReasons.timestampCollision)
-    expect(outcome).toBe('gaps')
-  })
+  const size = {
+    conversations: 1,
+    visitors: 450,
+    calls: 0,
+    messagesPerConversation: 1,
+    activityPerVisitor: 0,
+  } as const
+  await withSandbox(
+    { seed: 5, size, switches: { 'storm.visitors': 450 } },
+    async ({ sandbox, warehouse, sync }) => {
+      const streams = ['visitors'] as const
+      await sync({ streams })
+      const mirror = openMirror(warehouse, sandbox.projectId)
+      await mirror.writeCursor('visitors:whole:since', String(Date.now() + day))
+      await mirror.writeCursor('visitors:whole', '1970-01-01T00:00:00Z/')
+      const { outcome, gaps } = await sync({ mode: 'reconcile', streams })
+      expect(gaps.map(({ reason }) => reason)).toContain(gapReasons.timestampCollision)
+      expect(outcome).toBe('gaps')
+    },
+  )
 })

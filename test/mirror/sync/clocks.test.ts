@@ -144,28 +144,37 @@ test('a stored cursor that is years ahead is not trusted', async () => {
     sandbox.applyRandomMutations(40, 1, everydayMutations)
     sandbox.advance(3_600_000)
     const { notices } = await sync()
-    expect(notices.filter((notice) => notice.includes('the whole stream is read again')).length).toBe(3)
+    expect(
+      notices.filter((notice) => notice.includes('the whole stream is read again')).length,
+    ).toBe(3)
     expect(await describeDifferences(warehouse, sandbox)).toEqual([])
   })
 })
 
-for (const [db, back] of [[sqlite!, 300] as const, [postgres!, 300] as const, [sqlite!, hour] as const]) {
+for (const [db, back] of [
+  [sqlite!, 300] as const,
+  [postgres!, 300] as const,
+  [sqlite!, hour] as const,
+]) {
   test(`a reply dated ${back} seconds back moves the last message time back, and the next run mirrors it — ${db.name}`, async () => {
-    await withSandbox(optionsOf({ 'reply.seconds': -back }, db), async ({ sandbox, warehouse, sync }) => {
-      const ids = [...sandbox.truth('conversations')].slice(0, 10).map(({ id }) => id!)
-      for (const id of ids) sandbox.mutate.visitorWrites(id)
-      sandbox.advance(20_000)
-      sandbox.mutate.addConversation()
-      await sync()
-      for (const id of ids) sandbox.mutate.replyArrives(id, 'It is on its way.', 'Support')
-      sandbox.advance(20_000)
-      sandbox.mutate.addConversation()
-      await sync()
-      expect(await describeDifferences(warehouse, sandbox)).toEqual([])
-      sandbox.resetLog()
-      await sync()
-      expect(sandbox.log().length).toBeLessThanOrEqual(8)
-    })
+    await withSandbox(
+      optionsOf({ 'reply.seconds': -back }, db),
+      async ({ sandbox, warehouse, sync }) => {
+        const ids = [...sandbox.truth('conversations')].slice(0, 10).map(({ id }) => id!)
+        for (const id of ids) sandbox.mutate.visitorWrites(id)
+        sandbox.advance(20_000)
+        sandbox.mutate.addConversation()
+        await sync()
+        for (const id of ids) sandbox.mutate.replyArrives(id, 'It is on its way.', 'Support')
+        sandbox.advance(20_000)
+        sandbox.mutate.addConversation()
+        await sync()
+        expect(await describeDifferences(warehouse, sandbox)).toEqual([])
+        sandbox.resetLog()
+        await sync()
+        expect(sandbox.log().length).toBeLessThanOrEqual(8)
+      },
+    )
   })
 }
 
@@ -190,7 +199,9 @@ test('a list that shows a stale copy changes no row, and costs one request per c
 /** Lets time pass for the service and for this machine. */
 async function advanceTime({ sandbox, warehouse }: SandboxContext, seconds: number) {
   sandbox.advance(seconds * 1000)
-  await warehouse.query(`update sync_children set due_at = due_at - ${seconds * 1000} where due_at is not null`)
+  await warehouse.query(
+    `update sync_children set due_at = due_at - ${seconds * 1000} where due_at is not null`,
+  )
 }
 
 test('activity that appears after the new time of its visitor is found long before the look-back ends', async () => {

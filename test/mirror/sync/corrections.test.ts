@@ -4,7 +4,13 @@ import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
 test('a reconcile finds corrected messages of conversations that have new ones each time', async () => {
-  const size = { conversations: 4, visitors: 2, calls: 2, days: 20, messagesPerConversation: 260 } as const
+  const size = {
+    conversations: 4,
+    visitors: 2,
+    calls: 2,
+    days: 20,
+    messagesPerConversation: 260,
+  } as const
   await withSandbox({ seed: 2, speed: 0, size }, async ({ sandbox, warehouse, sync }) => {
     const ids = [...sandbox.truth('conversations')].map(({ id }) => id!)
     await sync()

@@ -1,4 +1,7 @@
-/** Messages and entries of activity that the service no longer has are marked; what a cut list leaves out is not. */
+/**
+ * Messages and entries of activity that the service no longer has are marked; what a cut list
+ * leaves out is not.
+ */
 import { expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { databases, type TestDatabase } from '../../support/databases.ts'
@@ -8,11 +11,16 @@ import { type SandboxContext, withSandbox } from './with-sandbox.ts'
 const lists = { conversations: 8, visitors: 8, calls: 0, days: 2 } as const
 const size = { ...lists, messagesPerConversation: [4, 12], activityPerVisitor: [4, 9] } as const
 
-const withLists = (work: (context: SandboxContext) => Promise<void>, db: TestDatabase = databases[0]!) =>
-  withSandbox({ seed: 1, speed: 0, size, db }, work)
+const withLists = (
+  work: (context: SandboxContext) => Promise<void>,
+  db: TestDatabase = databases[0]!,
+) => withSandbox({ seed: 1, speed: 0, size, db }, work)
 
 const countDeleted = async (warehouse: Warehouse, table: 'messages' | 'visitor_activity') =>
-  Number((await warehouse.query(`select count(*) as n from ${table} where deleted_at is not null`))[0]!.n)
+  Number(
+    (await warehouse.query(`select count(*) as n from ${table} where deleted_at is not null`))[0]!
+      .n,
+  )
 
 for (const db of databases) {
   test(`a reconcile marks a deleted message and a deleted entry of activity, wherever they were — ${db.name}`, async () => {
@@ -28,7 +36,9 @@ for (const db of databases) {
       expect(await findDifferences(warehouse, sandbox)).toEqual([])
       expect(await countDeleted(warehouse, 'messages')).toBe(2)
       expect(await countDeleted(warehouse, 'visitor_activity')).toBe(1)
-      const whole = await warehouse.query('select id from conversations where not messages_complete')
+      const whole = await warehouse.query(
+        'select id from conversations where not messages_complete',
+      )
       expect(whole).toEqual([])
     }, db)
   })
@@ -41,7 +51,8 @@ test('a message that one reading misses, and the next one shows, is not marked',
     sandbox.mutate.deleteMessage(id!, 1)
     sandbox.advance(60_000)
     sandbox.resetLog()
-    const answered = () => sandbox.log().filter(({ path, status }) => path.endsWith('/messages') && status === 200)
+    const answered = () =>
+      sandbox.log().filter(({ path, status }) => path.endsWith('/messages') && status === 200)
     // Every list has been answered once.
     const onProgress = () => {
       if (answered().length === size.conversations) sandbox.mutate.restoreMessage(id!, 1)
@@ -79,7 +90,12 @@ test('lists that suddenly show only their last messages lose none, and say that 
 })
 
 test('if most messages are gone from amid their lists, none is marked until a full sync', async () => {
-  const many = { ...lists, conversations: 6, messagesPerConversation: [40, 40], activityPerVisitor: 0 } as const
+  const many = {
+    ...lists,
+    conversations: 6,
+    messagesPerConversation: [40, 40],
+    activityPerVisitor: 0,
+  } as const
   await withSandbox({ seed: 1, speed: 0, size: many }, async ({ sandbox, warehouse, sync }) => {
     await sync()
     for (const { id } of sandbox.truth('conversations'))

@@ -9,7 +9,8 @@ const options = { seed: 1, size, switches: { 'recordings.none': '404' } } as con
 test('if most visitors are gone, nothing is marked until a full sync, neither by the list nor by their activity', async () => {
   await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
     const extraVisitors = async () =>
-      (await findDifferences(warehouse, sandbox)).filter(({ stream }) => stream === 'visitors').length
+      (await findDifferences(warehouse, sandbox)).filter(({ stream }) => stream === 'visitors')
+        .length
     await sync()
     sandbox.applyRandomMutations(40, 1, ['deleteVisitor'])
     const deleted = 60 - [...sandbox.truth('visitors')].length
@@ -24,29 +25,41 @@ test('if most visitors are gone, nothing is marked until a full sync, neither by
 })
 
 test('a row that is answered 410 is deleted, and keeps no other row waiting', async () => {
-  await withSandbox({ ...options, switches: { 'missing.status': '410' } }, async ({ sandbox, warehouse, sync }) => {
-    await sync()
-    sandbox.applyRandomMutations(6, 1, ['deleteVisitor', 'deleteConversation', 'deleteCall'])
-    expect(await sync()).toMatchObject({ outcome: 'complete' })
-    expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete' })
-    expect(await findDifferences(warehouse, sandbox)).toEqual([])
-  })
+  await withSandbox(
+    { ...options, switches: { 'missing.status': '410' } },
+    async ({ sandbox, warehouse, sync }) => {
+      await sync()
+      sandbox.applyRandomMutations(6, 1, ['deleteVisitor', 'deleteConversation', 'deleteCall'])
+      expect(await sync()).toMatchObject({ outcome: 'complete' })
+      expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete' })
+      expect(await findDifferences(warehouse, sandbox)).toEqual([])
+    },
+  )
 })
 
 test('a row that is of another project is a gap, and keeps no other row waiting', async () => {
-  await withSandbox({ ...options, switches: { 'missing.status': '403' } }, async ({ sandbox, warehouse, sync }) => {
-    await sync()
-    sandbox.applyRandomMutations(6, 1, ['deleteConversation', 'deleteCall'])
-    sandbox.applyRandomMutations(20, 2, ['addConversation', 'addCall', 'agentReplies'])
-    await sync()
-    const { gaps } = await sync({ mode: 'reconcile' })
-    const different = await findDifferences(warehouse, sandbox)
-    expect(new Set(different.map(({ how }) => how))).toEqual(new Set(['extra']))
-    const rows = new Set(different.flatMap(({ stream, key }) => (/^(conversations|calls)$/.test(stream) ? [key] : [])))
-    expect(rows.size).toBeGreaterThan(3)
-    const reasons = gaps.map(({ reason }) => reason).filter((reason) => reason.includes('api_key_wrong_project'))
-    for (const id of rows) expect(reasons.join()).toContain(id)
-  })
+  await withSandbox(
+    { ...options, switches: { 'missing.status': '403' } },
+    async ({ sandbox, warehouse, sync }) => {
+      await sync()
+      sandbox.applyRandomMutations(6, 1, ['deleteConversation', 'deleteCall'])
+      sandbox.applyRandomMutations(20, 2, ['addConversation', 'addCall', 'agentReplies'])
+      await sync()
+      const { gaps } = await sync({ mode: 'reconcile' })
+      const different = await findDifferences(warehouse, sandbox)
+      expect(new Set(different.map(({ how }) => how))).toEqual(new Set(['extra']))
+      const rows = new Set(
+        different.flatMap(({ stream, key }) =>
+          /^(conversations|calls)$/.test(stream) ? [key] : [],
+        ),
+      )
+      expect(rows.size).toBeGreaterThan(3)
+      const reasons = gaps
+        .map(({ reason }) => reason)
+        .filter((reason) => reason.includes('api_key_wrong_project'))
+      for (const id of rows) expect(reasons.join()).toContain(id)
+    },
+  )
 })
 
 test('whether calls without a recording answer 404 is checked with one call only', async () => {

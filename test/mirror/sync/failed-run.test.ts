@@ -61,10 +61,21 @@ test('a 502 after good answers ends its stream, and the error does not blame the
     log,
   })
   expect([fatalFailure, outcome]).toEqual([null, 'failed'])
-  expect(reports).toMatchObject([{ stream: 'conversations', failed: expect.stringContaining('502') }])
-  const failure = { kind: 'transient', why: '502', mayHaveBeenSent: true, status: 502, requestId: null } as const
+  expect(reports).toMatchObject([
+    { stream: 'conversations', failed: expect.stringContaining('502') },
+  ])
+  const failure = {
+    kind: 'transient',
+    why: '502',
+    mayHaveBeenSent: true,
+    status: 502,
+    requestId: null,
+  } as const
   const project = projectConfigOf(sandbox)
-  for (const error of [fatalRunError(project, failure), fatalRunError(project, { ...failure, status: null }, true)]) {
+  for (const error of [
+    fatalRunError(project, failure),
+    fatalRunError(project, { ...failure, status: null }, true),
+  ]) {
     expect(error.what).toMatch(/^the service fails at http/)
     expect(error.next).not.toContain('DESKMIRROR_BASE_URL')
   }
@@ -77,7 +88,9 @@ test('where the key is denied, the last complete read stays when it was, and the
     sandbox.revokeKey(sandbox.key)
     await expect(sync({ streams: ['conversations'] })).rejects.toMatchObject({ exitCode: 2 })
     const { rows } = await sql`select synced_at, failed from sync_streams`.execute(warehouse.db)
-    expect(rows).toEqual([{ synced_at: '2026-01-01T00:00:00Z', failed: expect.stringContaining('api_key_invalid') }])
+    expect(rows).toEqual([
+      { synced_at: '2026-01-01T00:00:00Z', failed: expect.stringContaining('api_key_invalid') },
+    ])
   })
 })
 
@@ -85,7 +98,9 @@ test('if Redis is unreachable, the error names Redis and not the service', async
   const sandbox = await startTestSandbox()
   const { url } = await makeTestDatabase()
   const queueUrl = `redis://127.0.0.1:${await freePort()}`
-  await expect(syncOnce(url!, sandbox, { queueUrl, streams: ['availability'] })).rejects.toMatchObject({
+  await expect(
+    syncOnce(url!, sandbox, { queueUrl, streams: ['availability'] }),
+  ).rejects.toMatchObject({
     what: 'the request budget cannot be reached, so nothing is sent to the service',
     why: expect.stringContaining('ECONNREFUSED'),
     next: expect.stringContaining('DESKMIRROR_QUEUE_URL'),

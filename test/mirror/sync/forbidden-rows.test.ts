@@ -3,7 +3,13 @@ import { expect, test } from 'vitest'
 import { unexplainedDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
-const size = { conversations: 40, visitors: 10, calls: 5, days: 2, messagesPerConversation: 2 } as const
+const size = {
+  conversations: 40,
+  visitors: 10,
+  calls: 5,
+  days: 2,
+  messagesPerConversation: 2,
+} as const
 
 test('messages of a conversation that are answered 403 are a gap, and all others are read', async () => {
   const switches = { 'messages.forbidden': 0.2 } as const
@@ -13,12 +19,17 @@ test('messages of a conversation that are answered 403 are a gap, and all others
     expect(gaps.length).toBeGreaterThan(1)
     expect(gaps.length).toBeLessThan(20)
     for (const { stream, reason } of gaps)
-      expect([stream, reason]).toEqual(['messages', expect.stringContaining('403 conversation_restricted')])
+      expect([stream, reason]).toEqual([
+        'messages',
+        expect.stringContaining('403 conversation_restricted'),
+      ])
     expect(streams.find(({ stream }) => stream === 'messages')).toMatchObject({
       rows: 2 * (40 - gaps.length),
       failed: null,
     })
-    expect(await unexplainedDifferences(warehouse, sandbox, ['conversations', 'visitors', 'calls'])).toEqual([])
+    expect(
+      await unexplainedDifferences(warehouse, sandbox, ['conversations', 'visitors', 'calls']),
+    ).toEqual([])
     sandbox.setSwitches({ 'messages.forbidden': 0 })
     expect(await sync({ mode: 'full' })).toMatchObject({ outcome: 'complete', gaps: [] })
     expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
@@ -31,8 +42,12 @@ test('if every conversation is answered so, that is said once, and the other str
     const { outcome, streams } = await sync()
     expect(outcome).toBe('failed')
     expect(streams.flatMap(({ failed }) => failed ?? [])).toEqual([
-      expect.stringMatching(/^the service refused all 40 lists that were requested: .*403 conversation_restricted/),
+      expect.stringMatching(
+        /^the service refused all 40 lists that were requested: .*403 conversation_restricted/,
+      ),
     ])
-    expect(await unexplainedDifferences(warehouse, sandbox, ['conversations', 'visitors', 'calls'])).toEqual([])
+    expect(
+      await unexplainedDifferences(warehouse, sandbox, ['conversations', 'visitors', 'calls']),
+    ).toEqual([])
   })
 })

@@ -26,7 +26,9 @@ for (const db of databases) {
           const again = await sync({ mode: 'reconcile' })
           if (kind === 'odd') expect(await findDifferences(warehouse, sandbox)).toEqual([])
           expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
-          expect([first.outcome, again.outcome]).toEqual(kind === 'odd' ? ['complete', 'complete'] : ['gaps', 'gaps'])
+          expect([first.outcome, again.outcome]).toEqual(
+            kind === 'odd' ? ['complete', 'complete'] : ['gaps', 'gaps'],
+          )
           const found = again.gaps.map(({ reason }) => reason)
           if (kind === 'unfit') expect(found).toEqual(expect.arrayContaining(reasons))
         })

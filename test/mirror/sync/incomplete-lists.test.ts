@@ -1,4 +1,6 @@
-/** Rows that a list does not show stay reported as missing until the list has been read completely. */
+/**
+ * Rows that a list does not show stay reported as missing until the list has been read completely.
+ */
 import { expect, test } from 'vitest'
 import type { Switches } from '../../../src/sandbox/switches.ts'
 import { findDifferences, unexplainedDifferences } from './sync-sandbox.ts'
@@ -6,9 +8,17 @@ import { type SandboxContext, withSandbox } from './with-sandbox.ts'
 
 type Work = (context: SandboxContext, conversation: string) => Promise<void>
 
-/** One conversation of 60 messages, of which the service does not list all, depending on `switches`. */
+/**
+ * One conversation of 60 messages, of which the service does not list all, depending on `switches`.
+ */
 async function withHiddenMessages(switches: Partial<Switches>, work: Work): Promise<void> {
-  const size = { conversations: 1, visitors: 1, calls: 0, days: 1, activityPerVisitor: [0, 0] } as const
+  const size = {
+    conversations: 1,
+    visitors: 1,
+    calls: 0,
+    days: 1,
+    activityPerVisitor: [0, 0],
+  } as const
   const options = {
     seed: 1,
     speed: 0,
@@ -16,12 +26,17 @@ async function withHiddenMessages(switches: Partial<Switches>, work: Work): Prom
     switches: { 'messages.paging': 'since', 'messages.limit': 'ignored', ...switches },
     streams: ['conversations', 'messages'],
   } as const
-  await withSandbox(options, (context) => work(context, [...context.sandbox.truth('conversations')][0]!.id!))
+  await withSandbox(options, (context) =>
+    work(context, [...context.sandbox.truth('conversations')][0]!.id!),
+  )
 }
 
 const services: Record<string, Partial<Switches>> = {
   'shows only the newest 50': { 'messages.order': 'newest' },
-  'shows only the newest 50, and always sets `hasMore`': { 'messages.order': 'newest', hasMore: 'always' },
+  'shows only the newest 50, and always sets `hasMore`': {
+    'messages.order': 'newest',
+    hasMore: 'always',
+  },
   'cannot page through a timestamp collision': { 'messages.order': 'oldest', 'storm.messages': 55 },
 }
 
@@ -29,7 +44,10 @@ for (const [name, switches] of Object.entries(services)) {
   test(`a new message does not hide that others are missing: a service that ${name}`, async () => {
     await withHiddenMessages(switches, async ({ sandbox, warehouse, sync }, conversation) => {
       for (const mode of ['incremental', 'incremental', 'reconcile'] as const) {
-        expect(await sync({ mode })).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'messages' }] })
+        expect(await sync({ mode })).toMatchObject({
+          outcome: 'gaps',
+          gaps: [{ stream: 'messages' }],
+        })
         expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
         sandbox.advance(60_000)
         sandbox.mutate.visitorWrites(conversation)
@@ -39,10 +57,25 @@ for (const [name, switches] of Object.entries(services)) {
 }
 
 test('a page of messages that is smaller than usual, and that nothing continues, is not taken for all of them', async () => {
-  const size = { conversations: 12, visitors: 1, calls: 0, days: 1, activityPerVisitor: [0, 0] } as const
-  const paging = { 'messages.paging': 'before', 'messages.order': 'newest', 'messages.limit': 'ignored' } as const
+  const size = {
+    conversations: 12,
+    visitors: 1,
+    calls: 0,
+    days: 1,
+    activityPerVisitor: [0, 0],
+  } as const
+  const paging = {
+    'messages.paging': 'before',
+    'messages.order': 'newest',
+    'messages.limit': 'ignored',
+  } as const
   const switches = { ...paging, 'messages.page': 10, 'storm.messages': 12 } as const
-  const options = { seed: 1, speed: 0, size: { ...size, messagesPerConversation: [5, 40] }, switches } as const
+  const options = {
+    seed: 1,
+    speed: 0,
+    size: { ...size, messagesPerConversation: [5, 40] },
+    switches,
+  } as const
   await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
     for (const mode of ['incremental', 'incremental', 'reconcile'] as const) {
       expect(await sync({ mode })).toMatchObject({ outcome: 'gaps' })
@@ -52,7 +85,14 @@ test('a page of messages that is smaller than usual, and that nothing continues,
 })
 
 test('a reconcile asks again whether the list without `handled` leaves out conversations', async () => {
-  const size = { conversations: 60, visitors: 1, calls: 0, days: 9, messagesPerConversation: 1, activityPerVisitor: 0 }
+  const size = {
+    conversations: 60,
+    visitors: 1,
+    calls: 0,
+    days: 9,
+    messagesPerConversation: 1,
+    activityPerVisitor: 0,
+  }
   const switches = { 'conversations.handled': 'open' } as const
   await withSandbox({ seed: 1, speed: 0, size, switches }, async ({ sandbox, warehouse, sync }) => {
     const asksParts = async () => {
@@ -78,13 +118,27 @@ test('calls without a time are a gap at each reconcile if the service lists call
     expect(await sync({ streams })).toMatchObject({ outcome: 'complete' })
     sandbox.setSwitches({ 'calls.range': 'required' })
     for (let n = 0; n < 2; n++) {
-      const gaps = [{ stream: 'calls', from: null, to: null, reason: expect.stringContaining('without a time') }]
+      const gaps = [
+        {
+          stream: 'calls',
+          from: null,
+          to: null,
+          reason: expect.stringContaining('without a time'),
+        },
+      ]
       const notices = expect.arrayContaining([expect.stringContaining('only between two times')])
-      expect(await sync({ mode: 'reconcile', streams })).toMatchObject({ outcome: 'gaps', gaps, notices })
+      expect(await sync({ mode: 'reconcile', streams })).toMatchObject({
+        outcome: 'gaps',
+        gaps,
+        notices,
+      })
     }
     expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
     sandbox.setSwitches({ 'calls.range': 'optional' })
-    expect(await sync({ mode: 'reconcile', streams })).toMatchObject({ outcome: 'complete', gaps: [] })
+    expect(await sync({ mode: 'reconcile', streams })).toMatchObject({
+      outcome: 'complete',
+      gaps: [],
+    })
   })
 })
 
@@ -93,38 +147,58 @@ test('a reconcile closes the gap of a conversation whose messages can all be rea
     await sync()
     sandbox.setSwitches({ 'messages.limit': 'honoured' })
     expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
-    expect(await warehouse.query('select messages_complete as whole from conversations')).toEqual([{ whole: 1 }])
+    expect(await warehouse.query('select messages_complete as whole from conversations')).toEqual([
+      { whole: 1 },
+    ])
   })
 })
 
 for (const header of ['ahead', 'jumping', 'absent'] as const) {
   test(`rows that are added during the read do not hide missing ones, whatever the clock of the responses: ${header}`, async () => {
-    const busy = { 'move.every': 1, 'move.kinds': 'visitorWrites', 'messages.order': 'newest-ascending' } as const
-    await withHiddenMessages({ ...busy, 'date.header': header }, async ({ sandbox, warehouse, sync }) => {
-      expect(await sync()).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'messages' }] })
-      sandbox.setSwitches({ 'move.every': 0 })
-      sandbox.advance(60_000)
-      await sync()
-      expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
-    })
+    const busy = {
+      'move.every': 1,
+      'move.kinds': 'visitorWrites',
+      'messages.order': 'newest-ascending',
+    } as const
+    await withHiddenMessages(
+      { ...busy, 'date.header': header },
+      async ({ sandbox, warehouse, sync }) => {
+        expect(await sync()).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'messages' }] })
+        sandbox.setSwitches({ 'move.every': 0 })
+        sandbox.advance(60_000)
+        await sync()
+        expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
+      },
+    )
   })
 }
 
 test('messages that are newest first without a bound and oldest first with one are mirrored completely', async () => {
-  await withHiddenMessages({ 'messages.order': 'oldest-bounded' }, async ({ sandbox, warehouse, sync }) => {
-    expect(await sync()).toMatchObject({ outcome: 'complete' })
-    sandbox.advance(60_000)
-    sandbox.applyRandomMutations(5, 1, ['visitorWrites', 'addConversation'])
-    for (const mode of ['incremental', 'reconcile'] as const) {
-      expect(await sync({ mode })).toMatchObject({ outcome: 'complete', gaps: [] })
-      expect((await findDifferences(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
-    }
-  })
+  await withHiddenMessages(
+    { 'messages.order': 'oldest-bounded' },
+    async ({ sandbox, warehouse, sync }) => {
+      expect(await sync()).toMatchObject({ outcome: 'complete' })
+      sandbox.advance(60_000)
+      sandbox.applyRandomMutations(5, 1, ['visitorWrites', 'addConversation'])
+      for (const mode of ['incremental', 'reconcile'] as const) {
+        expect(await sync({ mode })).toMatchObject({ outcome: 'complete', gaps: [] })
+        expect(
+          (await findDifferences(warehouse, sandbox)).filter(({ stream }) => stream === 'messages'),
+        ).toEqual([])
+      }
+    },
+  )
 })
 
 for (const order of ['newest', 'newest-ascending'] as const) {
   test(`if \`since\` does not page through a list, the rest is a gap: ${order}`, async () => {
-    const size = { conversations: 230, visitors: 230, calls: 0, days: 1, messagesPerConversation: 1 } as const
+    const size = {
+      conversations: 230,
+      visitors: 230,
+      calls: 0,
+      days: 1,
+      messagesPerConversation: 1,
+    } as const
     const switches = { 'conversations.order': order, 'visitors.order': order } as const
     const busy = { 'date.header': 'ahead', 'move.every': 1 } as const
     await withSandbox({ seed: 1, size, switches: { ...switches, ...busy } }, async ({ sync }) => {
@@ -147,42 +221,65 @@ for (const header of ['right', 'ahead', 'absent'] as const) {
       sandbox.mutate.visitorWrites(conversation, 'Is anybody there?')
       expect(await countPending()).toBe(1)
       const isPending = 'where due_at is not null'
-      await warehouse.query(`update sync_children set due_at = 0, checked_at = checked_at - 5000 ${isPending}`)
+      await warehouse.query(
+        `update sync_children set due_at = 0, checked_at = checked_at - 5000 ${isPending}`,
+      )
       // After the look-back, the conversation is read once more without a change.
       sandbox.advance(605_000)
       await sync({ streams: ['conversations', 'messages'] })
-      expect((await findDifferences(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
+      expect(
+        (await findDifferences(warehouse, sandbox)).filter(({ stream }) => stream === 'messages'),
+      ).toEqual([])
       expect(await countPending()).toBe(0)
     })
   })
 }
 
 test('a full sync rereads pending and postponed conversations completely', async () => {
-  await withHiddenMessages({ 'messages.limit': 'honoured' }, async ({ sandbox, warehouse, sync }, conversation) => {
-    await sync()
-    for (const due of [0, Date.now() + 3_600_000]) {
-      await warehouse.query(`update sync_children set due_at = ${due}, attempts = 5 where stream = 'messages'`)
-      // Only a full read can show it.
-      sandbox.mutate.editMessage(conversation, 0, `As of ${due}`)
-      await sync({ mode: 'full' })
-      expect((await findDifferences(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
-    }
-  })
+  await withHiddenMessages(
+    { 'messages.limit': 'honoured' },
+    async ({ sandbox, warehouse, sync }, conversation) => {
+      await sync()
+      for (const due of [0, Date.now() + 3_600_000]) {
+        await warehouse.query(
+          `update sync_children set due_at = ${due}, attempts = 5 where stream = 'messages'`,
+        )
+        // Only a full read can show it.
+        sandbox.mutate.editMessage(conversation, 0, `As of ${due}`)
+        await sync({ mode: 'full' })
+        expect(
+          (await findDifferences(warehouse, sandbox)).filter(({ stream }) => stream === 'messages'),
+        ).toEqual([])
+      }
+    },
+  )
 })
 
 test('a list that ends before the last message that its conversation shows is not complete, however old that is', async () => {
-  await withHiddenMessages({ 'messages.limit': 'honoured', 'late.of': 'messages' }, async (context, conversation) => {
-    const { sandbox, warehouse, sync } = context
-    sandbox.advance(3 * 86_400_000)
-    sandbox.mutate.visitorWrites(conversation)
-    sandbox.advance(3_600_000)
-    sandbox.setSwitches({ 'late.share': 1, 'late.seconds': 7200 })
-    const reason = expect.stringContaining('the time of the last message that the conversation shows')
-    for (const mode of ['incremental', 'incremental', 'reconcile'] as const)
-      expect(await sync({ mode })).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'messages', reason }] })
-    expect(await warehouse.query('select messages_complete as whole from conversations')).toEqual([{ whole: 0 }])
-    sandbox.setSwitches({ 'late.share': 0 })
-    expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
-    expect(await warehouse.query('select messages_complete as whole from conversations')).toEqual([{ whole: 1 }])
-  })
+  await withHiddenMessages(
+    { 'messages.limit': 'honoured', 'late.of': 'messages' },
+    async (context, conversation) => {
+      const { sandbox, warehouse, sync } = context
+      sandbox.advance(3 * 86_400_000)
+      sandbox.mutate.visitorWrites(conversation)
+      sandbox.advance(3_600_000)
+      sandbox.setSwitches({ 'late.share': 1, 'late.seconds': 7200 })
+      const reason = expect.stringContaining(
+        'the time of the last message that the conversation shows',
+      )
+      for (const mode of ['incremental', 'incremental', 'reconcile'] as const)
+        expect(await sync({ mode })).toMatchObject({
+          outcome: 'gaps',
+          gaps: [{ stream: 'messages', reason }],
+        })
+      expect(await warehouse.query('select messages_complete as whole from conversations')).toEqual(
+        [{ whole: 0 }],
+      )
+      sandbox.setSwitches({ 'late.share': 0 })
+      expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
+      expect(await warehouse.query('select messages_complete as whole from conversations')).toEqual(
+        [{ whole: 1 }],
+      )
+    },
+  )
 })

@@ -1,6 +1,7 @@
 /**
- * Whatever a service does and wherever a run ends, no row is missing without a gap: each service below is read by runs that
- * end after each of their requests, then by quiet runs until nothing changes, and then by a reconcile.
+ * Whatever a service does and wherever a run ends, no row is missing without a gap: each service
+ * below is read by runs that end after each of their requests, then by quiet runs until nothing
+ * changes, and then by a reconcile.
  */
 import { expect, test } from 'vitest'
 import { sampled } from '../../support/sampled.ts'
@@ -80,8 +81,16 @@ const services: readonly TestedService[] = [
     switches: { 'conversations.handled': 'handled', 'conversations.order': 'newest' },
     isStoppedInSample: true,
   },
-  { what: 'visitors, oldest in no order', list: 'visitors', switches: { 'visitors.order': 'oldest-shuffled' } },
-  { what: 'calls, newest in no order', list: 'calls', switches: { 'calls.order': 'newest-shuffled' } },
+  {
+    what: 'visitors, oldest in no order',
+    list: 'visitors',
+    switches: { 'visitors.order': 'oldest-shuffled' },
+  },
+  {
+    what: 'calls, newest in no order',
+    list: 'calls',
+    switches: { 'calls.order': 'newest-shuffled' },
+  },
   {
     what: 'conversations, 200 of any time',
     list: 'conversations',
@@ -105,8 +114,17 @@ const services: readonly TestedService[] = [
     switches: { 'calls.order': 'newest', ...noMore },
     isLikeAnother: true,
   },
-  { what: 'conversations, oldest first, `hasMore` always', list: 'conversations', switches: { hasMore: 'always' } },
-  { what: 'calls, oldest first', list: 'calls', switches: { 'calls.order': 'oldest' }, isStoppedInSample: true },
+  {
+    what: 'conversations, oldest first, `hasMore` always',
+    list: 'conversations',
+    switches: { hasMore: 'always' },
+  },
+  {
+    what: 'calls, oldest first',
+    list: 'calls',
+    switches: { 'calls.order': 'oldest' },
+    isStoppedInSample: true,
+  },
   {
     what: 'messages, newest shown ascending, with `before`',
     list: 'messages',

@@ -1,6 +1,6 @@
 /**
- * Syncs of one list that are ended after any answer, and what must hold afterwards. A run is a function of what the
- * warehouse holds, so what follows two equal states is checked once.
+ * Syncs of one list that are ended after any answer, and what must hold afterwards. A run is a
+ * function of what the warehouse holds, so what follows two equal states is checked once.
  */
 import { randomUUID } from 'node:crypto'
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -40,9 +40,15 @@ export type TestedService = {
   readonly rows?: number
   /** No request with a bound shows all of its rows, so only a reconcile has to find out. */
   readonly hidesRows?: true
-  /** Another one of the sample behaves so, too: in another list, or with pages shown in the other direction. */
+  /**
+   * Another one of the sample behaves so, too: in another list, or with pages shown in the other
+   * direction.
+   */
   readonly isLikeAnother?: true
-  /** The sample ends its runs by Ctrl-C, too: one of each list, and where no request is without bounds. */
+  /**
+   * The sample ends its runs by Ctrl-C, too: one of each list, and where no request is without
+   * bounds.
+   */
   readonly isStoppedInSample?: true
 }
 
@@ -65,7 +71,13 @@ export async function runOnce(
   const abort = new AbortController()
   const budget = createRequestBudget(createMemoryStore(unlimitedPolicy))
   const baseUrl = new URL(sandbox.baseUrl)
-  const client = createClient({ baseUrl, key: sandbox.key, budget, signal: abort.signal, connections })
+  const client = createClient({
+    baseUrl,
+    key: sandbox.key,
+    budget,
+    signal: abort.signal,
+    connections,
+  })
   let [answers, isSliceOver] = [0, false]
   const result = await runSync({
     projectId: sandbox.projectId,
@@ -98,7 +110,10 @@ function streamsOf({ list }: TestedService): readonly StreamName[] {
   return list === 'messages' ? ['conversations', list] : [list]
 }
 
-/** Runs until nothing changes. Returns the outcome of the last run; null where `isKnown` has seen a state in between. */
+/**
+ * Runs until nothing changes. Returns the outcome of the last run; null where `isKnown` has seen a
+ * state in between.
+ */
 export async function runQuietly(
   scene: Scene,
   warehouse: Warehouse,
@@ -141,13 +156,24 @@ export async function findFaults(
       : await findUncoveredRows(warehouse, sandbox, list)
   const gaps = await openMirror(warehouse, sandbox.projectId).listOpenGaps(list)
   return [
-    ...(uncovered.length > 0 ? [`${uncovered.length} rows are missing without a gap (${outcome})`] : []),
-    ...(outcome === (gaps.length > 0 ? 'gaps' : 'complete') ? [] : [`it is ${outcome}, with ${gaps.length} gaps`]),
+    ...(uncovered.length > 0
+      ? [`${uncovered.length} rows are missing without a gap (${outcome})`]
+      : []),
+    ...(outcome === (gaps.length > 0 ? 'gaps' : 'complete')
+      ? []
+      : [`it is ${outcome}, with ${gaps.length} gaps`]),
   ]
 }
 
-/** The faults of what follows an ended run: of quiet runs, and of a reconcile, unless `checked` holds an equal state. */
-async function checkWarehouse(scene: Scene, warehouse: Warehouse, checked: Set<string>): Promise<string[]> {
+/**
+ * The faults of what follows an ended run: of quiet runs, and of a reconcile, unless `checked`
+ * holds an equal state.
+ */
+async function checkWarehouse(
+  scene: Scene,
+  warehouse: Warehouse,
+  checked: Set<string>,
+): Promise<string[]> {
   const outcome = await runQuietly(scene, warehouse, (state) => {
     const isKnown = checked.has(state)
     checked.add(state)
@@ -163,8 +189,8 @@ async function checkWarehouse(scene: Scene, warehouse: Warehouse, checked: Set<s
 type EndedRun = { readonly label: string; readonly warehouse: Warehouse }
 
 /**
- * After each answer of a run of the mode over a copy of `start`: what kill -9 leaves, and what Ctrl-C leaves, in the sample
- * for some services only. At the end, what the whole run leaves.
+ * After each answer of a run of the mode over a copy of `start`: what kill -9 leaves, and what
+ * Ctrl-C leaves, in the sample for some services only. At the end, what the whole run leaves.
  */
 async function* endedRuns(scene: Scene, start: string, mode: SyncMode): AsyncGenerator<EndedRun> {
   const whole = await openCopy(scene, start)
@@ -184,7 +210,10 @@ async function* endedRuns(scene: Scene, start: string, mode: SyncMode): AsyncGen
   yield { label: 'not ended', warehouse: whole.warehouse }
 }
 
-/** What runs leave that all end with their time slice, after so many answers, until one reaches its end. */
+/**
+ * What runs leave that all end with their time slice, after so many answers, until one reaches its
+ * end.
+ */
 async function* slicedRuns(scene: Scene, start: string, mode: SyncMode): AsyncGenerator<EndedRun> {
   for (let answers = 1; answers <= sampledCount(1, 3); answers += 1) {
     const { warehouse } = await openCopy(scene, start)
@@ -197,12 +226,16 @@ async function* slicedRuns(scene: Scene, start: string, mode: SyncMode): AsyncGe
   }
 }
 
-/** A warehouse without rows, and without the views for analysts: reading them takes most of the time of opening it. */
+/**
+ * A warehouse without rows, and without the views for analysts: reading them takes most of the time
+ * of opening it.
+ */
 function emptyWarehouse(): Promise<string> {
   return makeOnce(`${sourceVersion()}-without-views.db`, async (path) => {
     copyFileSync(await sqliteTemplateForSandbox(), path)
     const database = new Sqlite(path)
-    for (const view of ['sync_views', ...Object.keys(analyticsViews).reverse()]) database.exec(`drop view ${view}`)
+    for (const view of ['sync_views', ...Object.keys(analyticsViews).reverse()])
+      database.exec(`drop view ${view}`)
     database.close()
   })
 }
@@ -215,10 +248,15 @@ export async function openCopy(scene: Scene, of?: string) {
 
 /** As a reader, which does not look for the views, but with a connection that can write. */
 function open(path: string): Promise<Warehouse> {
-  return createWarehouse(openSqlitePool(path, { mustExist: true, synchronous: 'normal' }), { access: 'read' })
+  return createWarehouse(openSqlitePool(path, { mustExist: true, synchronous: 'normal' }), {
+    access: 'read',
+  })
 }
 
-/** What a process leaves on the disk that dies now: between two statements, as this one waits for nothing. */
+/**
+ * What a process leaves on the disk that dies now: between two statements, as this one waits for
+ * nothing.
+ */
 function copyDatabase({ folder }: Scene, source: string): string {
   const target = join(folder, `${randomUUID()}.db`)
   copyFileSync(source, target)
@@ -229,8 +267,14 @@ function copyDatabase({ folder }: Scene, source: string): string {
 /** At most so many answers into a run. */
 const maxAnswers = 10
 
-/** `mode`: of the runs that are ended. A reconcile follows quiet runs, and is continued by another. */
-export async function findFaultsOf(scene: Scene, mode: SyncMode, checked: Set<string>): Promise<string[]> {
+/**
+ * `mode`: of the runs that are ended. A reconcile follows quiet runs, and is continued by another.
+ */
+export async function findFaultsOf(
+  scene: Scene,
+  mode: SyncMode,
+  checked: Set<string>,
+): Promise<string[]> {
   const faults: string[] = []
   const continued = new Set<string>()
   const start = await openCopy(scene)
@@ -265,11 +309,24 @@ async function checkReconcile(scene: Scene, warehouse: Warehouse): Promise<strin
   return (await findFaults(scene, warehouse, outcome)).map((fault) => `continued, ${fault}`)
 }
 
-/** Where `hasMore` is not exact, whether there is more depends on a page's size: larger than the usual one, as it is with `limit`. */
+/**
+ * Where `hasMore` is not exact, whether there is more depends on a page's size: larger than the
+ * usual one, as it is with `limit`.
+ */
 const pageSizeOf = ({ switches }: TestedService) => (switches.hasMore === undefined ? 12 : 60)
 
-export async function withService(service: TestedService, work: (scene: Scene) => Promise<void>): Promise<void> {
-  const size = { conversations: 0, visitors: 1, calls: 0, days: 20, messagesPerConversation: 1, activityPerVisitor: 0 }
+export async function withService(
+  service: TestedService,
+  work: (scene: Scene) => Promise<void>,
+): Promise<void> {
+  const size = {
+    conversations: 0,
+    visitors: 1,
+    calls: 0,
+    days: 20,
+    messagesPerConversation: 1,
+    activityPerVisitor: 0,
+  }
   const pageSize = service.rows === undefined ? pageSizeOf(service) : 200
   const { list, rows = 2.25 * pageSize, switches } = service
   const sandbox = await startSandbox({
@@ -277,7 +334,9 @@ export async function withService(service: TestedService, work: (scene: Scene) =
     speed: 0,
     size: {
       ...size,
-      ...(list === 'messages' ? { conversations: 1, messagesPerConversation: rows } : { [list]: rows }),
+      ...(list === 'messages'
+        ? { conversations: 1, messagesPerConversation: rows }
+        : { [list]: rows }),
     },
     switches: { 'rate.kind': 'off', content: 'plain', 'pages.size': pageSize, ...switches },
   })

@@ -1,11 +1,24 @@
-/** Pages that are larger than any that is read: fewer rows are asked for, and nothing that fails is asked for unchanged. */
+/**
+ * Pages that are larger than any that is read: fewer rows are asked for, and nothing that fails is
+ * asked for unchanged.
+ */
 import { expect, test } from 'vitest'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
 test('messages of a megabyte each are read in smaller pages', async () => {
-  const size = { conversations: 2, visitors: 1, calls: 0, days: 1, messagesPerConversation: [50, 50] } as const
-  const switches = { 'messages.kilobytes': 1024, 'messages.paging': 'before', 'messages.order': 'newest' } as const
+  const size = {
+    conversations: 2,
+    visitors: 1,
+    calls: 0,
+    days: 1,
+    messagesPerConversation: [50, 50],
+  } as const
+  const switches = {
+    'messages.kilobytes': 1024,
+    'messages.paging': 'before',
+    'messages.order': 'newest',
+  } as const
   const options = { seed: 1, speed: 0, size: { ...size, activityPerVisitor: 0 }, switches } as const
   await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
     const streams = ['conversations', 'messages'] as const
@@ -13,7 +26,9 @@ test('messages of a megabyte each are read in smaller pages', async () => {
     const asked = sandbox.log().filter(({ path }) => path.endsWith('/messages'))
     expect(asked.length).toBeLessThanOrEqual(16)
     const [first] = asked
-    const unchanged = asked.filter(({ path, query }) => path === first!.path && query === first!.query)
+    const unchanged = asked.filter(
+      ({ path, query }) => path === first!.path && query === first!.query,
+    )
     expect(unchanged.length).toBe(1)
     expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
   })

@@ -1,4 +1,7 @@
-/** Lists of messages that end at a number of rows without saying so: no conversation is taken for complete that is not. */
+/**
+ * Lists of messages that end at a number of rows without saying so: no conversation is taken for
+ * complete that is not.
+ */
 import { expect, test } from 'vitest'
 import { suspectListCap } from '../../../src/mirror/core/list-cap.ts'
 import type { Switches } from '../../../src/sandbox/switches.ts'
@@ -17,26 +20,34 @@ const services: Record<string, Partial<Switches>> = {
     'messages.most': 20,
     'query.unknown': 'rejected',
   },
-  'shows those of the last 20 that a bound selects': { 'messages.paging': 'before', 'messages.most': 20 },
+  'shows those of the last 20 that a bound selects': {
+    'messages.paging': 'before',
+    'messages.most': 20,
+  },
 }
 
 for (const [name, switches] of Object.entries(services))
   for (const db of databases.slice(0, name.includes('last 20, whatever') ? 2 : 1))
     test(`no conversation counts as complete of which messages are missing: a service that ${name} — ${db.name}`, async () => {
-      await withSandbox({ seed: 1, speed: 0, size, switches, db, streams }, async ({ sandbox, warehouse, sync }) => {
-        for (const mode of ['incremental', 'incremental', 'reconcile'] as const) {
-          expect(await sync({ mode })).toMatchObject({ outcome: 'gaps' })
-          expect(await unexplainedDifferences(warehouse, sandbox, streams)).toEqual([])
-          sandbox.advance(60_000)
-          sandbox.applyRandomMutations(10, 1, ['visitorWrites'])
-        }
-        const [whole] = await warehouse.query('select count(*) as n from conversations where messages_complete')
-        expect(Number(whole!.n)).toBeGreaterThan(5)
-        sandbox.setSwitches({ 'messages.most': 0 })
-        await sync({ mode: 'reconcile' })
-        expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
-        expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
-      })
+      await withSandbox(
+        { seed: 1, speed: 0, size, switches, db, streams },
+        async ({ sandbox, warehouse, sync }) => {
+          for (const mode of ['incremental', 'incremental', 'reconcile'] as const) {
+            expect(await sync({ mode })).toMatchObject({ outcome: 'gaps' })
+            expect(await unexplainedDifferences(warehouse, sandbox, streams)).toEqual([])
+            sandbox.advance(60_000)
+            sandbox.applyRandomMutations(10, 1, ['visitorWrites'])
+          }
+          const [whole] = await warehouse.query(
+            'select count(*) as n from conversations where messages_complete',
+          )
+          expect(Number(whole!.n)).toBeGreaterThan(5)
+          sandbox.setSwitches({ 'messages.most': 0 })
+          await sync({ mode: 'reconcile' })
+          expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
+          expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
+        },
+      )
     })
 
 const reachable: Record<string, Partial<Switches>> = {
@@ -70,49 +81,62 @@ for (const [name, switches] of Object.entries(reachable))
             expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
             expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
             sandbox.advance(3_600_000)
-            sandbox.applyRandomMutations(30, n, ['visitorWrites', 'agentReplies', 'addConversation'])
+            sandbox.applyRandomMutations(30, n, [
+              'visitorWrites',
+              'agentReplies',
+              'addConversation',
+            ])
           }
         })
       })
 
 test('a limit that is lifted between two syncs hides nothing any longer, without a reconcile', async () => {
   const switches = { 'messages.paging': 'all', 'messages.most': 20 } as const
-  await withSandbox({ seed: 1, speed: 0, size, switches, streams }, async ({ sandbox, warehouse, sync }) => {
-    expect(await sync()).toMatchObject({ outcome: 'gaps' })
-    sandbox.setSwitches({ 'messages.most': 0 })
-    sandbox.advance(3_600_000)
-    const longest = [...sandbox.truth('conversations')].map(({ id }) => id!)
-    for (const id of longest) sandbox.mutate.visitorWrites(id)
-    await sync()
-    expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
-    expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
-  })
+  await withSandbox(
+    { seed: 1, speed: 0, size, switches, streams },
+    async ({ sandbox, warehouse, sync }) => {
+      expect(await sync()).toMatchObject({ outcome: 'gaps' })
+      sandbox.setSwitches({ 'messages.most': 0 })
+      sandbox.advance(3_600_000)
+      const longest = [...sandbox.truth('conversations')].map(({ id }) => id!)
+      for (const id of longest) sandbox.mutate.visitorWrites(id)
+      await sync()
+      expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
+      expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
+    },
+  )
 })
 
 test('a limit that another one replaces is noticed as well', async () => {
   const switches = { 'messages.paging': 'all', 'messages.most': 20 } as const
-  await withSandbox({ seed: 1, speed: 0, size, switches, streams }, async ({ sandbox, warehouse, sync }) => {
-    await sync()
-    for (const most of [30, 15, 12]) {
-      sandbox.setSwitches({ 'messages.most': most })
-      sandbox.advance(3_600_000)
-      sandbox.applyRandomMutations(10, most, ['visitorWrites'])
-      expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'gaps' })
-      expect(await unexplainedDifferences(warehouse, sandbox, streams)).toEqual([])
-    }
-  })
+  await withSandbox(
+    { seed: 1, speed: 0, size, switches, streams },
+    async ({ sandbox, warehouse, sync }) => {
+      await sync()
+      for (const most of [30, 15, 12]) {
+        sandbox.setSwitches({ 'messages.most': most })
+        sandbox.advance(3_600_000)
+        sandbox.applyRandomMutations(10, most, ['visitorWrites'])
+        expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'gaps' })
+        expect(await unexplainedDifferences(warehouse, sandbox, streams)).toEqual([])
+      }
+    },
+  )
 })
 
 test('more new messages than a limited list shows make the conversation incomplete', async () => {
   const short = { ...lists, conversations: 1, messagesPerConversation: [8, 8] } as const
   const switches = { 'messages.paging': 'all', 'messages.most': 20 } as const
-  await withSandbox({ seed: 1, speed: 0, size: short, switches, streams }, async ({ sandbox, warehouse, sync }) => {
-    await sync()
-    const id = [...sandbox.truth('conversations')][0]!.id!
-    for (let n = 0; n < 30; n++) sandbox.mutate.visitorWrites(id, `Message ${n}`)
-    expect(await sync()).toMatchObject({ outcome: 'gaps' })
-    expect(await unexplainedDifferences(warehouse, sandbox, streams)).toEqual([])
-  })
+  await withSandbox(
+    { seed: 1, speed: 0, size: short, switches, streams },
+    async ({ sandbox, warehouse, sync }) => {
+      await sync()
+      const id = [...sandbox.truth('conversations')][0]!.id!
+      for (let n = 0; n < 30; n++) sandbox.mutate.visitorWrites(id, `Message ${n}`)
+      expect(await sync()).toMatchObject({ outcome: 'gaps' })
+      expect(await unexplainedDifferences(warehouse, sandbox, streams)).toEqual([])
+    },
+  )
 })
 
 test('a conversation has as many messages as the longest list by chance: it counts as complete', () => {

@@ -5,7 +5,14 @@ import { databases } from '../../support/databases.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
-const size = { conversations: 1, visitors: 1, calls: 120, days: 100, messagesPerConversation: 1, activityPerVisitor: 0 }
+const size = {
+  conversations: 1,
+  visitors: 1,
+  calls: 120,
+  days: 100,
+  messagesPerConversation: 1,
+  activityPerVisitor: 0,
+}
 const streams = ['calls'] as const
 /** Both clocks agree. */
 const options = () => ({ seed: 1, speed: 0, size, streams, now: toTimestamp(Date.now()) }) as const

@@ -20,7 +20,8 @@ type Body = Iterable<string>
 async function startService(answers: Readonly<Record<string, () => Body>>): Promise<string> {
   const list = (rows: string) => [`{"data":{"items":[${rows}],"hasMore":false},"requestId":"r"}`]
   const defaults: Readonly<Record<string, () => Body>> = {
-    conversations: () => list(`{"id":"c1","projectId":"${project}","createdAt":"${at}","lastMessageAt":"${at}"}`),
+    conversations: () =>
+      list(`{"id":"c1","projectId":"${project}","createdAt":"${at}","lastMessageAt":"${at}"}`),
   }
   const server = createServer((request, response) => {
     const name = new URL(request.url ?? '/', 'http://x').pathname.split('/').at(-1) ?? ''
@@ -44,9 +45,18 @@ async function send(response: ServerResponse, body: Body): Promise<void> {
   gzip.end()
 }
 
-async function measureSync(database: DatabaseInstance, answers: Readonly<Record<string, () => Body>>, streams: string) {
+async function measureSync(
+  database: DatabaseInstance,
+  answers: Readonly<Record<string, () => Body>>,
+  streams: string,
+) {
   const url = await startService(answers)
-  const { stdout } = await promisify(execFile)(process.execPath, [script, database.url!, url, streams])
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    script,
+    database.url!,
+    url,
+    streams,
+  ])
   return JSON.parse(stdout) as SyncReport & { peakMb: number }
 }
 
@@ -67,13 +77,20 @@ function* equalRows(thousands: number, row: string): Generator<string> {
   yield '],"hasMore":false},"requestId":"r"}'
 }
 
-/** 290 to 355 are needed: it depends on when garbage is collected, and that on what else the machine does. */
+/**
+ * 290 to 355 are needed: it depends on when garbage is collected, and that on what else the machine
+ * does.
+ */
 const maxMb = 400
 const message = (i: number) =>
   `{"id":${i + 1},"conversationId":"c1","senderType":"agent","kind":"utterance","content":"Hello ${i}","senderDisplayName":"Bo","createdAt":"${at}"}`
 const visitor = (i: number, more: string) => `{"id":"v${i}","createdAt":"${at}",${more}}`
 
-async function measureIn(db: TestDatabase, answers: Readonly<Record<string, () => Body>>, streams: string) {
+async function measureIn(
+  db: TestDatabase,
+  answers: Readonly<Record<string, () => Body>>,
+  streams: string,
+) {
   const database = await db.make()
   try {
     const result = await measureSync(database, answers, streams)
@@ -81,7 +98,10 @@ async function measureIn(db: TestDatabase, answers: Readonly<Record<string, () =
     const [stored] = await warehouse.query(
       'select (select count(*) from messages) as messages, (select count(*) from visitors) as visitors',
     )
-    return { ...result, stored: { messages: Number(stored!.messages), visitors: Number(stored!.visitors) } }
+    return {
+      ...result,
+      stored: { messages: Number(stored!.messages), visitors: Number(stored!.visitors) },
+    }
   } finally {
     await database.drop()
   }
@@ -92,7 +112,11 @@ for (const db of databases) {
     // The sample has each of the two on one of the databases.
     const longAnswer = 'a conversation of 130,000 messages in one answer is stored completely'
     sampledTest(db.name === 'postgres', longAnswer, async () => {
-      const result = await measureIn(db, { messages: () => rows(130_000, message) }, 'conversations,messages')
+      const result = await measureIn(
+        db,
+        { messages: () => rows(130_000, message) },
+        'conversations,messages',
+      )
       expect(result.peakMb).toBeLessThan(maxMb)
       expect(result).toMatchObject({ outcome: 'complete', stored: { messages: 130_000 } })
     })
@@ -107,7 +131,11 @@ for (const db of databases) {
 }
 
 test(`twenty million empty rows, none of which reaches the database, take less than ${maxMb} MB`, async () => {
-  const bomb = await measureIn(databases[0]!, { visitors: () => equalRows(20_000, '{}') }, 'visitors')
+  const bomb = await measureIn(
+    databases[0]!,
+    { visitors: () => equalRows(20_000, '{}') },
+    'visitors',
+  )
   expect(bomb.peakMb).toBeLessThan(maxMb)
   expect(bomb.streams[0]!.failed).toMatch(/a list of more than 150000 rows/)
 })

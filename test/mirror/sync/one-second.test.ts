@@ -1,4 +1,7 @@
-/** More calls in one second than a page holds, all of one duration, so that two times may order the list. */
+/**
+ * More calls in one second than a page holds, all of one duration, so that two times may order the
+ * list.
+ */
 import { expect, test } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
 import { parseTime } from '../../../src/values/time.ts'
@@ -14,16 +17,22 @@ for (const by of ['startedAt', 'endedAt'] as const)
       test(`only what no request shows is missing, and the gap has the time of the list: ${by}, ${order} first, ${seconds} s`, async () => {
         const calls = { 'calls.by': by, 'calls.order': order, 'calls.seconds': seconds } as const
         const switches = { ...calls, 'storm.calls': 300 }
-        await withSandbox({ seed: 1, speed: 0, size, switches, streams }, async ({ sandbox, warehouse, sync }) => {
-          for (const mode of ['incremental', 'reconcile'] as const) {
-            expect(await sync({ mode })).toMatchObject({ outcome: 'gaps' })
-            const missing = await findDifferences(warehouse, sandbox, undefined, streams)
-            expect(missing.length).toBeLessThanOrEqual(100)
-            const gaps = await openMirror(warehouse, sandbox.projectId).listOpenGaps('calls')
-            const times = missing.map(({ there }) => parseTime((JSON.parse(there!) as Record<string, string>)[by])!)
-            const isCovered = (at: number) => gaps.some(({ from, to }) => (from ?? at) <= at && at <= (to ?? at))
-            expect(times.filter((at) => !isCovered(at))).toEqual([])
-            expect(gaps.length).toBe(1)
-          }
-        })
+        await withSandbox(
+          { seed: 1, speed: 0, size, switches, streams },
+          async ({ sandbox, warehouse, sync }) => {
+            for (const mode of ['incremental', 'reconcile'] as const) {
+              expect(await sync({ mode })).toMatchObject({ outcome: 'gaps' })
+              const missing = await findDifferences(warehouse, sandbox, undefined, streams)
+              expect(missing.length).toBeLessThanOrEqual(100)
+              const gaps = await openMirror(warehouse, sandbox.projectId).listOpenGaps('calls')
+              const times = missing.map(
+                ({ there }) => parseTime((JSON.parse(there!) as Record<string, string>)[by])!,
+              )
+              const isCovered = (at: number) =>
+                gaps.some(({ from, to }) => (from ?? at) <= at && at <= (to ?? at))
+              expect(times.filter((at) => !isCovered(at))).toEqual([])
+              expect(gaps.length).toBe(1)
+            }
+          },
+        )
       })

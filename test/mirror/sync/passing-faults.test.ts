@@ -19,30 +19,33 @@ for (const hidden of ['all', 'ids'] as const) {
   const where = hidden === 'all' ? 'lists are empty and ids are not found' : 'ids are not found'
   // The sample has each of the two on one of the databases.
   const chosen = sampled(databases, ({ name }) => (name === 'postgres') === (hidden === 'all'))
-  test.for(chosen)(`nothing is marked while ${where}, and a reconcile ends the doubt — $name`, async (db) => {
-    await withSandbox({ ...options, db }, async ({ sandbox, warehouse, sync }) => {
-      await sync()
-      // All children are due: what answers 404 for them asks for their parents.
-      await warehouse.query('update sync_children set due_at = 1')
-      sandbox.setSwitches({ 'missing.rows': hidden })
-      for (let run = 1; run <= 3; run += 1) {
-        const { outcome, notices } = await sync()
-        expect(outcome).not.toBe('complete')
-        if (run === 1)
-          expect(notices).toContainEqual(
-            expect.stringMatching(
-              /^Nothing was marked as deleted, although the service no longer lists 26 of 40 mirrored conversations\. If they are really deleted, run `deskmirror sync --mode full`\.$/,
-            ),
-          )
-        expect(await warehouse.query(deleted)).toEqual([])
-      }
-      sandbox.setSwitches({ 'missing.rows': 'none' })
-      await sync({ mode: 'reconcile' })
-      await warehouse.query('update sync_children set due_at = 1 where due_at is not null')
-      expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
-      expect(await findDifferences(warehouse, sandbox)).toEqual([])
-    })
-  })
+  test.for(chosen)(
+    `nothing is marked while ${where}, and a reconcile ends the doubt — $name`,
+    async (db) => {
+      await withSandbox({ ...options, db }, async ({ sandbox, warehouse, sync }) => {
+        await sync()
+        // All children are due: what answers 404 for them asks for their parents.
+        await warehouse.query('update sync_children set due_at = 1')
+        sandbox.setSwitches({ 'missing.rows': hidden })
+        for (let run = 1; run <= 3; run += 1) {
+          const { outcome, notices } = await sync()
+          expect(outcome).not.toBe('complete')
+          if (run === 1)
+            expect(notices).toContainEqual(
+              expect.stringMatching(
+                /^Nothing was marked as deleted, although the service no longer lists 26 of 40 mirrored conversations\. If they are really deleted, run `deskmirror sync --mode full`\.$/,
+              ),
+            )
+          expect(await warehouse.query(deleted)).toEqual([])
+        }
+        sandbox.setSwitches({ 'missing.rows': 'none' })
+        await sync({ mode: 'reconcile' })
+        await warehouse.query('update sync_children set due_at = 1 where due_at is not null')
+        expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
+        expect(await findDifferences(warehouse, sandbox)).toEqual([])
+      })
+    },
+  )
 }
 
 test('what a full sync has marked was meant so, and does not count later', async () => {

@@ -1,11 +1,15 @@
-/** The query plans of a sync without new rows: SQLite searches by index and scans no large table. */
+/**
+ * The query plans of a sync without new rows: SQLite searches by index and scans no large table.
+ */
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { withSandbox } from './with-sandbox.ts'
 
 /** The tables that grow with the project. */
-const largeTable = /(?:SCAN|SEARCH) (?:messages|conversations|sync_children|visitors|calls|visitor_activity)\b.*/
-const byProjectOnly = /^SEARCH \w+ USING (?:COVERING )?INDEX sqlite_autoindex_\w+ \(project_id=\?(?: AND stream=\?)?\)/
+const largeTable =
+  /(?:SCAN|SEARCH) (?:messages|conversations|sync_children|visitors|calls|visitor_activity)\b.*/
+const byProjectOnly =
+  /^SEARCH \w+ USING (?:COVERING )?INDEX sqlite_autoindex_\w+ \(project_id=\?(?: AND stream=\?)?\)/
 
 /** The texts of all statements that are prepared while `work` runs. */
 async function statementsOf(work: () => Promise<unknown>): Promise<ReadonlySet<string>> {
@@ -24,18 +28,28 @@ async function statementsOf(work: () => Promise<unknown>): Promise<ReadonlySet<s
 }
 
 test('a sync without new rows scans no large table', async () => {
-  const size = { conversations: 300, visitors: 60, calls: 60, messagesPerConversation: [40, 40], days: 2 } as const
+  const size = {
+    conversations: 300,
+    visitors: 60,
+    calls: 60,
+    messagesPerConversation: [40, 40],
+    days: 2,
+  } as const
   await withSandbox({ seed: 3, size }, async ({ url, sync }) => {
     await sync()
     const statements = await statementsOf(sync)
     const file = new Database(url.slice('sqlite:'.length), { readonly: true })
     try {
       file.function('machine_ms', () => 0)
-      const queries = [...statements].filter((text) => /^\s*(?:select|update|delete|with|insert)/i.test(text))
+      const queries = [...statements].filter((text) =>
+        /^\s*(?:select|update|delete|with|insert)/i.test(text),
+      )
       expect(queries.length).toBeGreaterThan(30)
       const scans = queries.flatMap((text) => {
         const plan = file.prepare(`explain query plan ${text}`)
-        const rows = plan.all(...Array.from({ length: text.split('?').length - 1 }, () => 'x')) as { detail: string }[]
+        const rows = plan.all(...Array.from({ length: text.split('?').length - 1 }, () => 'x')) as {
+          detail: string
+        }[]
         const isScan = (detail: string) => /^SCAN/.test(detail) || byProjectOnly.test(detail)
         const found = rows.filter(({ detail }) => largeTable.test(detail) && isScan(detail))
         return found.map(({ detail }) => `${detail} — ${text.replace(/\s+/g, ' ').trim()}`)

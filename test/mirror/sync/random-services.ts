@@ -23,7 +23,9 @@ const sizes = fc.record({
   conversations: mostly(fc.nat(25), fc.integer({ min: 190, max: 230 })),
   visitors: mostly(fc.integer({ min: 1, max: 20 }), fc.constant(205)),
   calls: mostly(fc.nat(15), fc.integer({ min: 195, max: 210 })),
-  messagesPerConversation: fc.constantFrom([0, 3], [1, 8], [40, 60], [1, 1]) as fc.Arbitrary<[number, number]>,
+  messagesPerConversation: fc.constantFrom([0, 3], [1, 8], [40, 60], [1, 1]) as fc.Arbitrary<
+    [number, number]
+  >,
   activityPerVisitor: fc.constantFrom([0, 0], [0, 5]) as fc.Arbitrary<[number, number]>,
   days: fc.integer({ min: 1, max: 5 }),
 })
@@ -36,19 +38,29 @@ export function testRandomServices(count: number): void {
     `${count} random services with random changes between the runs are mirrored correctly (seed ${seed})`,
     async () => {
       await fc.assert(
-        fc.asyncProperty(fc.nat(1e6), sizes, behaviours, fc.nat(40), async (sandboxSeed, size, switches, changes) => {
-          await withSandbox({ seed: sandboxSeed, size, switches }, async ({ sandbox, warehouse, sync }) => {
-            await sync()
-            sandbox.setSwitches({ 'move.every': 0, 'stale.ms': 0 })
-            sandbox.applyRandomMutations(changes, sandboxSeed)
-            await sync()
-            sandbox.setSwitches({ 'late.share': 0 })
-            const last = await sync({ mode: 'reconcile' })
-            expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
-            expect(last.outcome).toBe(last.gaps.length === 0 ? 'complete' : 'gaps')
-          })
-        }),
-        // Shrinking would exceed the timeout, and then not even the counterexample would be printed.
+        fc.asyncProperty(
+          fc.nat(1e6),
+          sizes,
+          behaviours,
+          fc.nat(40),
+          async (sandboxSeed, size, switches, changes) => {
+            await withSandbox(
+              { seed: sandboxSeed, size, switches },
+              async ({ sandbox, warehouse, sync }) => {
+                await sync()
+                sandbox.setSwitches({ 'move.every': 0, 'stale.ms': 0 })
+                sandbox.applyRandomMutations(changes, sandboxSeed)
+                await sync()
+                sandbox.setSwitches({ 'late.share': 0 })
+                const last = await sync({ mode: 'reconcile' })
+                expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
+                expect(last.outcome).toBe(last.gaps.length === 0 ? 'complete' : 'gaps')
+              },
+            )
+          },
+        ),
+        // Shrinking would exceed the timeout, and then not even the counterexample would be
+        // printed.
         { numRuns: count, seed, endOnFailure: true },
       )
     },

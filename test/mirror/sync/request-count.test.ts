@@ -4,10 +4,16 @@ import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
 const children = { messagesPerConversation: [1, 20], activityPerVisitor: [0, 5] } as const
-const optionsOf = (size: object, switches: object = {}) => ({ seed: 5, size: { ...children, ...size }, switches })
+const optionsOf = (size: object, switches: object = {}) => ({
+  seed: 5,
+  size: { ...children, ...size },
+  switches,
+})
 
 const countOpen = (sandbox: Sandbox) =>
-  [...sandbox.truth('conversations')].filter(({ row }) => (row as { handledAt: unknown }).handledAt === null).length
+  [...sandbox.truth('conversations')].filter(
+    ({ row }) => (row as { handledAt: unknown }).handledAt === null,
+  ).length
 
 const larger = { conversations: 410, visitors: 210, calls: 205, days: 12 }
 
@@ -25,20 +31,31 @@ for (const since of ['lastMessageAt', 'createdAt', 'updatedAt'] as const) {
   test(`a sync without new rows uses at most 8 requests and one per further page of open conversations — ordered by ${since}`, async () => {
     // More than two pages of open conversations where the order is the usual one.
     const conversations = since === 'lastMessageAt' ? larger.conversations : 90
-    const size = { conversations, visitors: 30, calls: 30, days: 5, messagesPerConversation: [1, 3] }
+    const size = {
+      conversations,
+      visitors: 30,
+      calls: 30,
+      days: 5,
+      messagesPerConversation: [1, 3],
+    }
     const options = optionsOf(size, { 'conversations.since': since, 'calls.order': 'newest' })
     await withSandbox(options, async ({ sandbox, sync }) => {
       await sync()
       sandbox.resetLog()
       const second = await sync()
       expect(second.changed).toBeLessThanOrEqual(2)
-      expect(sandbox.log().length).toBeLessThanOrEqual(8 + Math.max(0, Math.ceil(countOpen(sandbox) / 200) - 1))
+      expect(sandbox.log().length).toBeLessThanOrEqual(
+        8 + Math.max(0, Math.ceil(countOpen(sandbox) / 200) - 1),
+      )
     })
   })
 }
 
 test('a service that always sets `hasMore` costs a few requests once, and none afterwards', async () => {
-  const options = optionsOf({ conversations: 60, visitors: 30, calls: 20, days: 5 }, { hasMore: 'always' })
+  const options = optionsOf(
+    { conversations: 60, visitors: 30, calls: 20, days: 5 },
+    { hasMore: 'always' },
+  )
   await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
     expect((await sync()).outcome).toBe('complete')
     expect(await findDifferences(warehouse, sandbox)).toEqual([])
@@ -74,7 +91,9 @@ test('the next incremental sync finds handled flags that were changed elsewhere'
       sandbox.mutate.setHandled(id, false)
     await sync()
     expect(await findDifferences(warehouse, sandbox)).toEqual([])
-    const changes = await warehouse.query(`select count(*) as n from conversation_changes where field = 'handled_at'`)
+    const changes = await warehouse.query(
+      `select count(*) as n from conversation_changes where field = 'handled_at'`,
+    )
     expect(Number(changes[0]!.n)).toBe(10)
   })
 })

@@ -11,9 +11,17 @@ const hour = 3_600_000
 /** The sandbox's history begins and ends at noon, so it touches one more day. */
 const [size, days] = [12, 13]
 
-async function startSyncedSandbox(db: TestDatabase, options: Parameters<typeof startSandbox>[0] = {}) {
+async function startSyncedSandbox(
+  db: TestDatabase,
+  options: Parameters<typeof startSandbox>[0] = {},
+) {
   const database = await db.makeForSandbox()
-  const rows = { conversations: 40, visitors: 10, calls: 20, messagesPerConversation: [1, 3] } as const
+  const rows = {
+    conversations: 40,
+    visitors: 10,
+    calls: 20,
+    messagesPerConversation: [1, 3],
+  } as const
   const defaults = { seed: 7, speed: 0, now: '2026-06-15T12:00:00Z', size: { ...rows, days: size } }
   const sandbox = await startSandbox({ ...defaults, ...options, switches: { 'rate.kind': 'off' } })
   onTestFinished(async () => {
@@ -29,7 +37,13 @@ async function startSyncedSandbox(db: TestDatabase, options: Parameters<typeof s
 }
 
 /** The children of lists change no rollup. */
-const streams: readonly StreamName[] = ['availability', 'conversations', 'visitors', 'calls', 'analytics']
+const streams: readonly StreamName[] = [
+  'availability',
+  'conversations',
+  'visitors',
+  'calls',
+  'analytics',
+]
 /** The availability is requested first and shows the service's time. */
 const rollups: SyncOverrides = { streams: ['availability', 'analytics'] }
 const only = (...streams: StreamName[]): SyncOverrides => ({ streams })
@@ -41,11 +55,17 @@ function requestedDays(sandbox: Sandbox) {
 async function column(warehouse: Warehouse, sql: string): Promise<unknown[]> {
   return (await warehouse.query(sql)).map((row) => Object.values(row)[0])
 }
-const storedDays = (warehouse: Warehouse) => column(warehouse, 'select day from analytics_rollups order by window_from')
-const timeZones = ['rollups', 'metrics'].map((table) => `select time_zone from analytics_${table}`).join(' union ')
+const storedDays = (warehouse: Warehouse) =>
+  column(warehouse, 'select day from analytics_rollups order by window_from')
+const timeZones = ['rollups', 'metrics']
+  .map((table) => `select time_zone from analytics_${table}`)
+  .join(' union ')
 const zones = (warehouse: Warehouse) => column(warehouse, `${timeZones} order by time_zone`)
 const gaps = (warehouse: Warehouse) =>
-  column(warehouse, "select reason from sync_gaps where stream = 'analytics' and resolved_at is null")
+  column(
+    warehouse,
+    "select reason from sync_gaps where stream = 'analytics' and resolved_at is null",
+  )
 
 /** The sum over the metrics, and the actual number. */
 async function startedConversations(warehouse: Warehouse, sandbox: Sandbox) {
@@ -60,8 +80,17 @@ const overlapping = (warehouse: Warehouse) =>
     join analytics_rollups b on a.project_id = b.project_id and a.window_from < b.window_to and b.window_from < a.window_to
       and (a.window_from <> b.window_from or a.window_to <> b.window_to)`)
 
-/** A half-hour offset, a western zone, and the two extremes, in which a date has no second in common. */
-const testedZones = ['Asia/Kolkata', 'America/New_York', 'Pacific/Kiritimati', 'Pacific/Pago_Pago', 'UTC']
+/**
+ * A half-hour offset, a western zone, and the two extremes, in which a date has no second in
+ * common.
+ */
+const testedZones = [
+  'Asia/Kolkata',
+  'America/New_York',
+  'Pacific/Kiritimati',
+  'Pacific/Pago_Pago',
+  'UTC',
+]
 
 const [sqlite, postgres] = databases
 
@@ -70,9 +99,13 @@ describe('the history of the rollups', () => {
     const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     const first = await sync(rollups)
     expect(first).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'analytics' }] })
-    expect(first.gaps[0]?.reason).toMatch(/conversations, visitors, calls .* never been read to the end/)
+    expect(first.gaps[0]?.reason).toMatch(
+      /conversations, visitors, calls .* never been read to the end/,
+    )
     expect(requestedDays(sandbox)).toEqual([])
-    expect(await column(warehouse, "select synced_at from sync_streams where stream = 'analytics'")).toEqual([])
+    expect(
+      await column(warehouse, "select synced_at from sync_streams where stream = 'analytics'"),
+    ).toEqual([])
 
     expect((await sync(only('conversations', 'calls'))).outcome).toBe('complete')
     expect((await sync(rollups)).gaps[0]?.reason).toMatch(/, as visitors has never/)
@@ -85,15 +118,28 @@ describe('the history of the rollups', () => {
     const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     const startDate = Math.floor(sandbox.now() / 1000) - 3 * 86_400
     expect((await sync({ ...rollups, project: { startDate } })).outcome).toBe('complete')
-    expect(await storedDays(warehouse)).toEqual(['2026-06-12', '2026-06-13', '2026-06-14', '2026-06-15'])
+    expect(await storedDays(warehouse)).toEqual([
+      '2026-06-12',
+      '2026-06-13',
+      '2026-06-14',
+      '2026-06-15',
+    ])
     // An earlier start date adds the days between, and only those are requested besides today.
-    expect((await sync({ ...rollups, project: { startDate: startDate - 86_400 } })).outcome).toBe('complete')
-    expect(requestedDays(sandbox).map((from) => from.slice(0, 10))).toEqual(['2026-06-15', '2026-06-11'])
+    expect((await sync({ ...rollups, project: { startDate: startDate - 86_400 } })).outcome).toBe(
+      'complete',
+    )
+    expect(requestedDays(sandbox).map((from) => from.slice(0, 10))).toEqual([
+      '2026-06-15',
+      '2026-06-11',
+    ])
   })
 
   test('begins earlier when an earlier row appears, or a list that the key could not read before', async () => {
     const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
-    sandbox.addKey({ key: 'svc_live_few', scopes: ['calls:read', 'visitors:read', 'analytics:read'] })
+    sandbox.addKey({
+      key: 'svc_live_few',
+      scopes: ['calls:read', 'visitors:read', 'analytics:read'],
+    })
     await sync({ project: { apiKey: secret('svc_live_few') } })
     const few = (await storedDays(warehouse)).length
     expect(few).toBeGreaterThan(0)
@@ -107,7 +153,9 @@ describe('the history of the rollups', () => {
     const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     const project = { streams: ['availability', 'analytics'] as const }
     const first = await sync({ ...rollups, project })
-    expect(first.gaps).toMatchObject([{ stream: 'analytics', from: null, reason: /set DESKMIRROR_START_DATE/ }])
+    expect(first.gaps).toMatchObject([
+      { stream: 'analytics', from: null, reason: /set DESKMIRROR_START_DATE/ },
+    ])
     sandbox.advance(24 * hour)
     await sync({ ...rollups, project })
     expect(await storedDays(warehouse)).toEqual(['2026-06-15', '2026-06-16'])
@@ -117,7 +165,9 @@ describe('the history of the rollups', () => {
   test('ends where the rows end, whatever year the `Date` of a response names', async () => {
     const today = new Date().toISOString().slice(0, 10)
     for (const far of ['9998-12-31T00:00:00Z', '1970-01-02T00:00:00Z']) {
-      const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite, { now: `${today}T12:00:00Z` })
+      const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite, {
+        now: `${today}T12:00:00Z`,
+      })
       sandbox.setSwitches({ 'date.offset': Math.round((Date.parse(far) - sandbox.now()) / 1000) })
       await sync({ streams: streamNames })
       const dates = await storedDays(warehouse)
@@ -170,26 +220,35 @@ describe('a day whose rollup cannot be read', () => {
   const bad = '2026-06-10'
   const answers = ['400', '404', 'null', 'other-project', 'too-large'] as const
   const callsOn = async (warehouse: Warehouse, day: string) =>
-    column(warehouse, `select value from analytics_metrics where metric = 'calls.total' and day = '${day}'`)
+    column(
+      warehouse,
+      `select value from analytics_metrics where metric = 'calls.total' and day = '${day}'`,
+    )
 
-  test.each(answers)('is a gap of that day; all others are read, and read again (%s)', async (answer) => {
-    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
-    sandbox.setSwitches({ 'analytics.unreadable': bad, 'analytics.answer': answer })
-    const first = await sync()
-    expect(first).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'analytics', from: `${bad}T00:00:00Z` }] })
-    expect(await storedDays(warehouse)).toHaveLength(days - 1)
-    const before = await callsOn(warehouse, '2026-06-15')
-    sandbox.mutate.addCall(undefined, 0)
-    sandbox.advance(24 * hour)
-    expect(await sync({ ...rollups })).toMatchObject({ outcome: 'gaps' })
-    expect(await callsOn(warehouse, '2026-06-15')).toEqual([Number(before[0]) + 1])
-    expect(await storedDays(warehouse)).toHaveLength(days)
-    expect(await gaps(warehouse)).toHaveLength(1)
+  test.each(answers)(
+    'is a gap of that day; all others are read, and read again (%s)',
+    async (answer) => {
+      const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+      sandbox.setSwitches({ 'analytics.unreadable': bad, 'analytics.answer': answer })
+      const first = await sync()
+      expect(first).toMatchObject({
+        outcome: 'gaps',
+        gaps: [{ stream: 'analytics', from: `${bad}T00:00:00Z` }],
+      })
+      expect(await storedDays(warehouse)).toHaveLength(days - 1)
+      const before = await callsOn(warehouse, '2026-06-15')
+      sandbox.mutate.addCall(undefined, 0)
+      sandbox.advance(24 * hour)
+      expect(await sync({ ...rollups })).toMatchObject({ outcome: 'gaps' })
+      expect(await callsOn(warehouse, '2026-06-15')).toEqual([Number(before[0]) + 1])
+      expect(await storedDays(warehouse)).toHaveLength(days)
+      expect(await gaps(warehouse)).toHaveLength(1)
 
-    sandbox.setSwitches({ 'analytics.unreadable': '' })
-    expect(await sync({ ...rollups })).toMatchObject({ outcome: 'complete', gaps: [] })
-    expect(await storedDays(warehouse)).toHaveLength(days + 1)
-  })
+      sandbox.setSwitches({ 'analytics.unreadable': '' })
+      expect(await sync({ ...rollups })).toMatchObject({ outcome: 'complete', gaps: [] })
+      expect(await storedDays(warehouse)).toHaveLength(days + 1)
+    },
+  )
 
   test('keeps what was stored of it, and does not delay the others', async () => {
     const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
@@ -245,7 +304,9 @@ for (const db of [sqlite, postgres]) {
       expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
       let previous = 'UTC'
       for (const timeZone of db === sqlite ? testedZones : testedZones.slice(0, 2)) {
-        await expect(sync({ ...rollups, project: { timeZone } })).rejects.toMatchObject({ exitCode: 2 })
+        await expect(sync({ ...rollups, project: { timeZone } })).rejects.toMatchObject({
+          exitCode: 2,
+        })
         expect(await zones(warehouse)).toEqual([previous])
         const stop = new AbortController()
         const onProgress: SyncOverrides['onProgress'] = ({ rows }) => rows >= 4 && stop.abort()
@@ -258,7 +319,9 @@ for (const db of [sqlite, postgres]) {
         // Each pair is found twice.
         expect((await overlapping(warehouse)).length).toBeLessThanOrEqual(2)
         expect((await startedConversations(warehouse, sandbox)).sum).toBeGreaterThanOrEqual(40)
-        expect(await gaps(warehouse)).toEqual([`the rollups of these days are read again, as days of ${timeZone}`])
+        expect(await gaps(warehouse)).toEqual([
+          `the rollups of these days are read again, as days of ${timeZone}`,
+        ])
 
         expect((await sync({ ...rollups, project: { timeZone } })).outcome).toBe('complete')
         expect(await zones(warehouse)).toEqual([timeZone])
@@ -285,7 +348,9 @@ for (const db of [sqlite, postgres]) {
     })
 
     test('costs nothing if its days are the same: another name, or a winter', async () => {
-      const { sandbox, warehouse, sync } = await startSyncedSandbox(db, { now: '2026-02-15T12:00:00Z' })
+      const { sandbox, warehouse, sync } = await startSyncedSandbox(db, {
+        now: '2026-02-15T12:00:00Z',
+      })
       await sync()
       for (const timeZone of ['Etc/UTC', 'Europe/London', 'Africa/Accra']) {
         await sync({ ...rollups, project: { timeZone } })
@@ -339,7 +404,8 @@ describe('an old rollup', () => {
     sandbox.mutate.addCall(undefined, 200 * 24 * hour)
     await sync()
     expect(requestedDays(sandbox).length).toBeLessThan(5)
-    const calls = () => column(warehouse, "select sum(value) from analytics_metrics where metric = 'calls.total'")
+    const calls = () =>
+      column(warehouse, "select sum(value) from analytics_metrics where metric = 'calls.total'")
     expect(await calls()).toEqual([0])
 
     const dates = new Set<string>()

@@ -1,11 +1,24 @@
-/** Syncs a sandbox into a warehouse with the real program, and compares the mirror with the sandbox's rows. */
+/**
+ * Syncs a sandbox into a warehouse with the real program, and compares the mirror with the
+ * sandbox's rows.
+ */
 
 import { pino } from 'pino'
-import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
+import {
+  isChildStream,
+  type StreamName,
+  streamNames,
+  streamSpecs,
+} from '../../../schema/stream-specs.ts'
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { type SyncOptions, syncProject } from '../../../src/app/sync.ts'
-import { type Config, defaultConfig, defaultProject, type ProjectConfig } from '../../../src/config/config.ts'
+import {
+  type Config,
+  defaultConfig,
+  defaultProject,
+  type ProjectConfig,
+} from '../../../src/config/config.ts'
 import type { SyncReport } from '../../../src/mirror/core/reports.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Json } from '../../../src/values/json.ts'
@@ -32,17 +45,30 @@ export function projectConfigOf(
 }
 
 export function configOf(databaseUrl: string, project: ProjectConfig): Config {
-  return defaultConfig({ projects: [project], databaseUrl, http: null, concurrency: 1, logLevel: 'silent' })
+  return defaultConfig({
+    projects: [project],
+    databaseUrl,
+    http: null,
+    concurrency: 1,
+    logLevel: 'silent',
+  })
 }
 
 type ConfigOverrides = { readonly project?: Partial<ProjectConfig>; readonly queueUrl?: string }
 export type SyncOverrides = Partial<SyncOptions> & ConfigOverrides
 
 /** One run of `deskmirror sync`. */
-export function syncOnce(databaseUrl: string, sandbox: Sandbox, over: SyncOverrides = {}): Promise<SyncReport> {
+export function syncOnce(
+  databaseUrl: string,
+  sandbox: Sandbox,
+  over: SyncOverrides = {},
+): Promise<SyncReport> {
   const project = projectConfigOf(sandbox, over.project)
   const { queueUrl } = over
-  const config = { ...configOf(databaseUrl, project), ...(queueUrl === undefined ? {} : { queueUrl }) }
+  const config = {
+    ...configOf(databaseUrl, project),
+    ...(queueUrl === undefined ? {} : { queueUrl }),
+  }
   return syncProject(config, project, {
     mode: 'incremental',
     streams: streamNames,
@@ -63,7 +89,14 @@ export type RowDifference = {
   there?: string
 }
 
-const compared = ['conversations', 'messages', 'visitors', 'visitor_activity', 'calls', 'call_recordings'] as const
+const compared = [
+  'conversations',
+  'messages',
+  'visitors',
+  'visitor_activity',
+  'calls',
+  'call_recordings',
+] as const
 type Compared = (typeof compared)[number]
 
 /** What comparing needs of a sandbox, with or without a network. */
@@ -82,7 +115,11 @@ export async function findDifferences(
     const there = sandboxRows(sandbox, stream, projectId)
     const here = new Map<string, string>()
     for (let after: readonly string[] | null = null; ; ) {
-      const rows: Awaited<ReturnType<typeof mirror.readRows>> = await mirror.readRows(stream, after, 1000)
+      const rows: Awaited<ReturnType<typeof mirror.readRows>> = await mirror.readRows(
+        stream,
+        after,
+        1000,
+      )
       for (const { key, raw } of rows) {
         if (stream === 'call_recordings' && raw === '{}') continue
         const name = stream === 'visitor_activity' ? countedKey(here, key[0]!, raw) : key.join('/')
@@ -94,20 +131,27 @@ export async function findDifferences(
     for (const [key, row] of there) {
       const mirrored = here.get(key)
       if (mirrored === undefined) found.push({ stream, key, how: 'missing', there: row })
-      else if (mirrored !== row) found.push({ stream, key, how: 'different', here: mirrored, there: row })
+      else if (mirrored !== row)
+        found.push({ stream, key, how: 'different', here: mirrored, there: row })
     }
-    for (const [key, row] of here) if (!there.has(key)) found.push({ stream, key, how: 'extra', here: row })
+    for (const [key, row] of here)
+      if (!there.has(key)) found.push({ stream, key, how: 'extra', here: row })
   }
   return found
 }
 
-function sandboxRows(sandbox: SandboxRows, stream: Compared, projectId: string): Map<string, string> {
+function sandboxRows(
+  sandbox: SandboxRows,
+  stream: Compared,
+  projectId: string,
+): Map<string, string> {
   const rows = new Map<string, string>()
   for (const { id, parentId, row } of sandbox.truth(stream, projectId)) {
     // As JSON text, as the API sends it: that decides about lone surrogates and big integers.
     const json = canonical(parseJson(stringifyJson(row as Json)))
     if (stream === 'visitor_activity') rows.set(countedKey(rows, parentId!, json), json)
-    else if (stream === 'messages') rows.set(`${parentId}/${(parseJson(json) as { id: number | bigint }).id}`, json)
+    else if (stream === 'messages')
+      rows.set(`${parentId}/${(parseJson(json) as { id: number | bigint }).id}`, json)
     else rows.set([parentId, id].filter((part) => part !== null).join('/'), json)
   }
   return rows
@@ -138,18 +182,27 @@ export async function unexplainedDifferences(
   streams?: readonly Compared[],
 ): Promise<RowDifference[]> {
   const mirror = openMirror(warehouse, sandbox.projectId)
-  const incomplete = await warehouse.query(`select id from conversations where not messages_complete`)
+  const incomplete = await warehouse.query(
+    `select id from conversations where not messages_complete`,
+  )
   const flagged = new Set(incomplete.map((row) => String(row.id)))
   const found: RowDifference[] = []
   const all = await findDifferences(warehouse, sandbox, sandbox.projectId, streams)
   // The children of a missing row are missing, too.
-  const missing = new Set(all.filter(({ how }) => how === 'missing').map(({ stream, key }) => `${stream}/${key}`))
+  const missing = new Set(
+    all.filter(({ how }) => how === 'missing').map(({ stream, key }) => `${stream}/${key}`),
+  )
   for (const difference of all) {
     const { stream, key, how } = difference
     // If the service does not list all messages, some may be missing or changed, or deleted unseen.
     if (stream === 'messages' && flagged.has(key.split('/')[0]!)) continue
     const root = isChildStream(stream) ? streamSpecs[stream].parent : stream
-    if (how === 'missing' && (await mirror.listOpenGaps(stream)).length > 0 && stream !== 'messages') continue
+    if (
+      how === 'missing' &&
+      (await mirror.listOpenGaps(stream)).length > 0 &&
+      stream !== 'messages'
+    )
+      continue
     if (how === 'missing' && missing.has(`${root}/${key.split('/')[0]}`)) continue
     found.push(difference)
   }

@@ -1,6 +1,6 @@
 /**
- * The tests of combinations, for one database per file so that the files run concurrently. `chosen`: numbers from 0.
- * `size`: of the service.
+ * The tests of combinations, for one database per file so that the files run concurrently.
+ * `chosen`: numbers from 0. `size`: of the service.
  */
 import { describe, expect, test } from 'vitest'
 import type { TestDatabase } from '../../support/databases.ts'

@@ -1,15 +1,29 @@
-/** A worker reads in time slices. However short they are, each leaves less to the next one, so that they come to an end. */
+/**
+ * A worker reads in time slices. However short they are, each leaves less to the next one, so that
+ * they come to an end.
+ */
 import { expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { SyncMode } from '../../../src/mirror/core/reports.ts'
 import { daySeconds, type EpochSeconds } from '../../../src/values/time.ts'
-import { findFaults, openCopy, runOnce, type Scene, type TestedService, withService } from './interrupted-runs.ts'
+import {
+  findFaults,
+  openCopy,
+  runOnce,
+  type Scene,
+  type TestedService,
+  withService,
+} from './interrupted-runs.ts'
 
 /** Three pages each. */
 const services: readonly TestedService[] = [
   { what: 'visitors, oldest first', list: 'visitors', switches: {} },
   { what: 'visitors, newest first', list: 'visitors', switches: { 'visitors.order': 'newest' } },
-  { what: 'visitors, newest first with `since`', list: 'visitors', switches: { 'visitors.order': 'newest-bounded' } },
+  {
+    what: 'visitors, newest first with `since`',
+    list: 'visitors',
+    switches: { 'visitors.order': 'newest-bounded' },
+  },
   { what: 'calls, oldest first', list: 'calls', switches: { 'calls.order': 'oldest' } },
   { what: 'calls, newest first', list: 'calls', switches: { 'calls.order': 'newest' } },
   {
@@ -21,15 +35,24 @@ const services: readonly TestedService[] = [
 ]
 
 /** Each slice is over at its first answer. */
-async function readInSlices(scene: Scene, warehouse: Warehouse, mode: SyncMode, startDate?: EpochSeconds) {
+async function readInSlices(
+  scene: Scene,
+  warehouse: Warehouse,
+  mode: SyncMode,
+  startDate?: EpochSeconds,
+) {
   for (let slices = 1; slices <= 12; slices += 1) {
     const { outcome } = await runOnce(scene, warehouse, mode, () => 'end slice', startDate)
-    if (outcome !== 'interrupted') return expect(await findFaults(scene, warehouse, outcome)).toEqual([])
+    if (outcome !== 'interrupted')
+      return expect(await findFaults(scene, warehouse, outcome)).toEqual([])
   }
   throw new Error('the slices do not end')
 }
 
-const withWarehouse = (service: TestedService, work: (scene: Scene, warehouse: Warehouse) => Promise<void>) =>
+const withWarehouse = (
+  service: TestedService,
+  work: (scene: Scene, warehouse: Warehouse) => Promise<void>,
+) =>
   withService(service, async (scene) => {
     const { warehouse } = await openCopy(scene)
     await work(scene, warehouse)

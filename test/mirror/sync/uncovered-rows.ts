@@ -7,8 +7,15 @@ import type { Json } from '../../../src/values/json.ts'
 import { parseTime } from '../../../src/values/time.ts'
 import { findDifferences, type RowDifference } from './sync-sandbox.ts'
 
-/** The times by which the sandbox orders its lists by default. A row without one needs a gap without a beginning. */
-const listTimes = { conversations: 'lastMessageAt', visitors: 'lastSeenAt', calls: 'startedAt' } as const
+/**
+ * The times by which the sandbox orders its lists by default. A row without one needs a gap without
+ * a beginning.
+ */
+const listTimes = {
+  conversations: 'lastMessageAt',
+  visitors: 'lastSeenAt',
+  calls: 'startedAt',
+} as const
 
 export type ListName = keyof typeof listTimes
 export const listNames = Object.keys(listTimes) as ListName[]
@@ -20,8 +27,11 @@ export async function findUncoveredRows(
 ): Promise<RowDifference[]> {
   const gaps = await openMirror(warehouse, sandbox.projectId).listOpenGaps(list)
   const isCovered = ({ there }: RowDifference) => {
-    const at = parseTime((JSON.parse(there ?? '{}') as Record<string, Json>)[listTimes[list]]) ?? null
-    return gaps.some(({ from, to }) => (at === null ? from === null : (from ?? at) <= at && at <= (to ?? at)))
+    const at =
+      parseTime((JSON.parse(there ?? '{}') as Record<string, Json>)[listTimes[list]]) ?? null
+    return gaps.some(({ from, to }) =>
+      at === null ? from === null : (from ?? at) <= at && at <= (to ?? at),
+    )
   }
   const differences = await findDifferences(warehouse, sandbox, undefined, [list])
   return differences.filter((difference) => difference.how === 'missing' && !isCovered(difference))
@@ -29,5 +39,7 @@ export async function findUncoveredRows(
 
 /** The service shows the time by which it orders the list. */
 export function hasListTime(list: ListName, { there }: RowDifference): boolean {
-  return parseTime((JSON.parse(there ?? '{}') as Record<string, Json>)[listTimes[list]]) !== undefined
+  return (
+    parseTime((JSON.parse(there ?? '{}') as Record<string, Json>)[listTimes[list]]) !== undefined
+  )
 }

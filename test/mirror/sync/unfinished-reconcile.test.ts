@@ -28,20 +28,32 @@ test.for([
     await warehouse.query(`update visitors set name = 'wrong', raw = json_set(raw, '$.name', 'wrong')
       where id = (select min(id) from visitors)`)
     await sync({ mode: 'reconcile', streams })
-    expect(await findDifferences(warehouse, sandbox, undefined, ['visitors'])).toHaveLength(differing)
+    expect(await findDifferences(warehouse, sandbox, undefined, ['visitors'])).toHaveLength(
+      differing,
+    )
   })
 })
 
 test('what was learned against the service holds no longer than until a reconcile, also for one that continues it', async () => {
   const options = { seed: 1, speed: 0, size: { ...size, visitors: 130 } }
-  const ignored = { 'pages.size': 60, 'visitors.order': 'newest', 'visitors.bound': 'ignored' } as const
+  const ignored = {
+    'pages.size': 60,
+    'visitors.order': 'newest',
+    'visitors.bound': 'ignored',
+  } as const
   await withSandbox({ ...options, switches: ignored }, async ({ sandbox, warehouse, sync }) => {
-    const learned = async () => (await openMirror(warehouse, sandbox.projectId).readBehaviours()).get('visitors.since')
+    const learned = async () =>
+      (await openMirror(warehouse, sandbox.projectId).readBehaviours()).get('visitors.since')
     await sync({ streams })
     expect(await learned()).toBe('ignored')
     sandbox.setSwitches({ 'visitors.order': 'oldest', 'visitors.bound': 'inclusive' })
     const abort = new AbortController()
-    await sync({ mode: 'reconcile', streams, signal: abort.signal, onProgress: () => abort.abort() })
+    await sync({
+      mode: 'reconcile',
+      streams,
+      signal: abort.signal,
+      onProgress: () => abort.abort(),
+    })
     expect(await sync({ mode: 'reconcile', streams })).toMatchObject({ outcome: 'complete' })
     expect(await learned()).toBe('unknown')
     expect(await sync({ streams })).toMatchObject({ outcome: 'complete' })

@@ -12,16 +12,27 @@ import type { Json } from '../../../src/values/json.ts'
 import { databases } from '../../support/databases.ts'
 import { commit, message } from '../../warehouse/row-fixtures.ts'
 
-const conversation = (id: string, origin = 'visitor') => ({ id, createdAt: '2026-01-01T00:00:00Z', origin })
-const idsOf = (count: number) => Array.from({ length: count }, (_, n) => `c${String(n).padStart(3, '0')}`)
+const conversation = (id: string, origin = 'visitor') => ({
+  id,
+  createdAt: '2026-01-01T00:00:00Z',
+  origin,
+})
+const idsOf = (count: number) =>
+  Array.from({ length: count }, (_, n) => `c${String(n).padStart(3, '0')}`)
 
 /** A mirror of conversations, of which those in `wrong` are not as the service has them. */
-async function mirrorOf(ids: readonly string[], wrong: readonly string[] = [], db = databases[0]!): Promise<Warehouse> {
+async function mirrorOf(
+  ids: readonly string[],
+  wrong: readonly string[] = [],
+  db = databases[0]!,
+): Promise<Warehouse> {
   const database = await db.makeForSandbox()
   onTestFinished(database.drop)
   const warehouse = await database.open()
   const items = ids.map((id) => conversation(id, wrong.includes(id) ? 'wrong' : undefined))
-  await openMirror(warehouse, 'p').commit(commit('conversations', listStreams.conversations.parseRows(items).rows))
+  await openMirror(warehouse, 'p').commit(
+    commit('conversations', listStreams.conversations.parseRows(items).rows),
+  )
   return warehouse
 }
 
@@ -29,7 +40,13 @@ const idOf = (path: string) => path.split('/')[3] ?? ''
 
 /** A service that has all conversations, and no messages. */
 const serve = (answer: (id: string) => Json = (id) => conversation(id)): ApiGet => {
-  const response = { status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: Date.now() + 60_000 }
+  const response = {
+    status: 200,
+    requestId: null,
+    serverDate: null,
+    cursorLimit: 0,
+    requestedAt: Date.now() + 60_000,
+  }
   return async (path) => ({
     ...response,
     data: path.endsWith('/messages') ? { items: [], hasMore: false } : answer(idOf(path)),
@@ -37,11 +54,23 @@ const serve = (answer: (id: string) => Json = (id) => conversation(id)): ApiGet 
 }
 
 const failing = () => {
-  throw new ApiError({ kind: 'transient', why: 'HTTP 500', mayHaveBeenSent: true, status: 500, requestId: null })
+  throw new ApiError({
+    kind: 'transient',
+    why: 'HTTP 500',
+    mayHaveBeenSent: true,
+    status: 500,
+    requestId: null,
+  })
 }
 
 const notFound = () => {
-  const refused = { kind: 'refused', status: 404, code: 'NOT_FOUND', why: 'no such row', fields: [] } as const
+  const refused = {
+    kind: 'refused',
+    status: 404,
+    code: 'NOT_FOUND',
+    why: 'no such row',
+    fields: [],
+  } as const
   throw new ApiError({ ...refused, requestId: null })
 }
 
@@ -71,27 +100,42 @@ const counts = async (warehouse: Warehouse) =>
   )
 
 const isWrong = async (warehouse: Warehouse, id: string) =>
-  (await warehouse.query(`select origin from conversations where id = '${id}'`))[0]?.origin === 'wrong'
+  (await warehouse.query(`select origin from conversations where id = '${id}'`))[0]?.origin ===
+  'wrong'
 
-test.for(databases)('an audit that ends early has stored and corrected nothing — $name', async (db) => {
-  const warehouse = await mirrorOf(idsOf(3), ['c001'], db)
-  const catchUp = () => Promise.reject(new Error('killed'))
-  await expect(auditOf(warehouse, { catchUp })).rejects.toThrow('killed')
-  const stop = new AbortController()
-  const interrupted = auditOf(warehouse, { signal: stop.signal, catchUp: async () => stop.abort() })
-  await expect(interrupted).rejects.toMatchObject({ failure: { kind: 'aborted' } })
-  expect([await counts(warehouse), await isWrong(warehouse, 'c001')]).toEqual([[], true])
-  const { result, differences } = await auditOf(warehouse)
-  const difference = { stream: 'conversations', key: 'c001', kind: 'different', fields: ['origin'] }
-  expect(differences).toEqual([difference])
-  expect([await counts(warehouse), await isWrong(warehouse, 'c001')]).toEqual([[[3, 1, 0, 0]], false])
-  const store = createAuditStore(warehouse.projectDb('p'))
-  expect(await store.listFinished(0)).toEqual([result])
-  expect(result).toMatchObject({ drawn: 3, population: 3, corrected: 1 })
-  expect(await store.listDifferences('conversations', 9)).toEqual([
-    { ...difference, storedHash: expect.stringMatching(/^[0-9a-f]{16}$/) },
-  ])
-})
+test.for(databases)(
+  'an audit that ends early has stored and corrected nothing — $name',
+  async (db) => {
+    const warehouse = await mirrorOf(idsOf(3), ['c001'], db)
+    const catchUp = () => Promise.reject(new Error('killed'))
+    await expect(auditOf(warehouse, { catchUp })).rejects.toThrow('killed')
+    const stop = new AbortController()
+    const interrupted = auditOf(warehouse, {
+      signal: stop.signal,
+      catchUp: async () => stop.abort(),
+    })
+    await expect(interrupted).rejects.toMatchObject({ failure: { kind: 'aborted' } })
+    expect([await counts(warehouse), await isWrong(warehouse, 'c001')]).toEqual([[], true])
+    const { result, differences } = await auditOf(warehouse)
+    const difference = {
+      stream: 'conversations',
+      key: 'c001',
+      kind: 'different',
+      fields: ['origin'],
+    }
+    expect(differences).toEqual([difference])
+    expect([await counts(warehouse), await isWrong(warehouse, 'c001')]).toEqual([
+      [[3, 1, 0, 0]],
+      false,
+    ])
+    const store = createAuditStore(warehouse.projectDb('p'))
+    expect(await store.listFinished(0)).toEqual([result])
+    expect(result).toMatchObject({ drawn: 3, population: 3, corrected: 1 })
+    expect(await store.listDifferences('conversations', 9)).toEqual([
+      { ...difference, storedHash: expect.stringMatching(/^[0-9a-f]{16}$/) },
+    ])
+  },
+)
 
 test('an audit that takes too long ends with what it has read', async () => {
   const warehouse = await mirrorOf(idsOf(100))
@@ -134,7 +178,9 @@ test('a row that differed and cannot be read again counts as differing', async (
   const warehouse = await mirrorOf(idsOf(3), ['c001'])
   let reads = 0
   const get = serve((id) => (id === 'c001' && ++reads > 1 ? failing() : conversation(id)))
-  expect(await auditOf(warehouse, { get })).toMatchObject({ result: { compared: 3, differing: 1, unreadable: 0 } })
+  expect(await auditOf(warehouse, { get })).toMatchObject({
+    result: { compared: 3, differing: 1, unreadable: 0 },
+  })
 })
 
 test('a conversation whose messages could not all be read does not count as compared', async () => {
@@ -142,16 +188,23 @@ test('a conversation whose messages could not all be read does not count as comp
   const get: ApiGet = async (path, ...rest) => {
     const response = await serve()(path, ...rest)
     const isUnusable = idOf(path) === 'c001' && path.endsWith('/messages')
-    return isUnusable ? { ...response, data: { items: [{ content: 'without an id' }], hasMore: false } } : response
+    return isUnusable
+      ? { ...response, data: { items: [{ content: 'without an id' }], hasMore: false } }
+      : response
   }
-  const { result } = (await auditOf(warehouse, { get, streams: new Set(['conversations', 'messages']) })) as never
+  const { result } = (await auditOf(warehouse, {
+    get,
+    streams: new Set(['conversations', 'messages']),
+  })) as never
   expect(result).toMatchObject({ compared: 2, differing: 0, unreadable: 1 })
 })
 
 test('a row that the service never lets be read does not keep the audit from ending, wherever it was drawn', async () => {
   const warehouse = await mirrorOf(idsOf(41))
   const get = serve((id) => (id === 'c040' ? failing() : conversation(id)))
-  expect(await auditOf(warehouse, { get })).toMatchObject({ result: { compared: 40, unreadable: 1 } })
+  expect(await auditOf(warehouse, { get })).toMatchObject({
+    result: { compared: 40, unreadable: 1 },
+  })
 })
 
 test('an audit fails if the service fails for all rows', async () => {
@@ -162,7 +215,11 @@ test('an audit fails if the service fails for all rows', async () => {
 
 test('a service that suddenly finds none of its rows does not have them marked as deleted', async () => {
   const warehouse = await mirrorOf(idsOf(40))
-  expect(await auditOf(warehouse, { get: serve(notFound) })).toMatchObject({ result: { compared: 0, gone: 40 } })
-  const [deleted] = await warehouse.query('select count(*) as n from conversations where deleted_at is not null')
+  expect(await auditOf(warehouse, { get: serve(notFound) })).toMatchObject({
+    result: { compared: 0, gone: 40 },
+  })
+  const [deleted] = await warehouse.query(
+    'select count(*) as n from conversations where deleted_at is not null',
+  )
   expect(Number(deleted?.n)).toBe(0)
 })

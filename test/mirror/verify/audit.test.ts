@@ -1,4 +1,7 @@
-/** Audits over a real mirror, on both databases: what they find, what they do not count, and what they correct. */
+/**
+ * Audits over a real mirror, on both databases: what they find, what they do not count, and what
+ * they correct.
+ */
 
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
@@ -20,17 +23,38 @@ const size = { ...lists, messagesPerConversation: [1, 4], activityPerVisitor: [0
 const world = { seed: 3, size } as const
 
 /** `onWait`: another process holds the stream. */
-type Over = { readonly sampleSize?: number; readonly signal?: AbortSignal; readonly onWait?: () => void }
+type Over = {
+  readonly sampleSize?: number
+  readonly signal?: AbortSignal
+  readonly onWait?: () => void
+}
 
-function audit({ sandbox, url }: Pick<SandboxContext, 'sandbox' | 'url'>, over: Over = {}): Promise<AuditReport> {
+function audit(
+  { sandbox, url }: Pick<SandboxContext, 'sandbox' | 'url'>,
+  over: Over = {},
+): Promise<AuditReport> {
   const project = projectConfigOf(sandbox)
   const { onWait, sampleSize = 100, signal = new AbortController().signal } = over
-  const log = pino({ level: 'info' }, { write: (line) => void (line.includes('lock.awaited') && onWait?.()) })
-  return auditProject(configOf(url, project), project, { sampleSize, signal, onProgress: () => {}, log })
+  const log = pino(
+    { level: 'info' },
+    { write: (line) => void (line.includes('lock.awaited') && onWait?.()) },
+  )
+  return auditProject(configOf(url, project), project, {
+    sampleSize,
+    signal,
+    onProgress: () => {},
+    log,
+  })
 }
 
 const counts = ({ audits }: AuditReport) =>
-  audits.map(({ stream, compared, differing, gone, unreadable }) => [stream, compared, differing, gone, unreadable])
+  audits.map(({ stream, compared, differing, gone, unreadable }) => [
+    stream,
+    compared,
+    differing,
+    gone,
+    unreadable,
+  ])
 
 const conversationId = (sandbox: Sandbox, n: number) => [...sandbox.truth('conversations')][n]!.id!
 const visitorId = (sandbox: Sandbox, n: number) => [...sandbox.truth('visitors')][n]!.id!
@@ -57,23 +81,37 @@ describe('an audit', () => {
     })
   })
 
-  const title = 'finds rows of the mirror that are wrong or missing, corrects them, and keeps counting them'
+  const title =
+    'finds rows of the mirror that are wrong or missing, corrects them, and keeps counting them'
   test.for(databases)(`${title} — $name`, async (db) => {
     await withSandbox({ ...world, db }, async (context) => {
       const { sandbox, warehouse, sync } = context
       await sync()
       const [a, b, c] = handledLongAgo(sandbox)
       await corrupt(warehouse, 'conversations', `id = '${a}'`, 'origin')
-      await corrupt(warehouse, 'messages', `conversation_id = '${b}' and id = (${firstMessage(b!)})`, 'content')
-      await warehouse.query(`delete from messages where conversation_id = '${c}' and id = (${firstMessage(c!)})`)
-      const [entry] = await warehouse.query('select visitor_id from visitor_activity order by entry_hash limit 1')
-      await warehouse.query(`delete from visitor_activity where visitor_id = '${entry?.visitor_id}'`)
+      await corrupt(
+        warehouse,
+        'messages',
+        `conversation_id = '${b}' and id = (${firstMessage(b!)})`,
+        'content',
+      )
+      await warehouse.query(
+        `delete from messages where conversation_id = '${c}' and id = (${firstMessage(c!)})`,
+      )
+      const [entry] = await warehouse.query(
+        'select visitor_id from visitor_activity order by entry_hash limit 1',
+      )
+      await warehouse.query(
+        `delete from visitor_activity where visitor_id = '${entry?.visitor_id}'`,
+      )
       const report = await audit(context)
       expect(counts(report)).toEqual([
         ['conversations', 30, 3, 0, 0],
         ['visitors', 20, 1, 0, 0],
       ])
-      const found = report.differences.map(({ stream, kind, fields }) => `${stream}: ${kind} ${fields.join()}`)
+      const found = report.differences.map(
+        ({ stream, kind, fields }) => `${stream}: ${kind} ${fields.join()}`,
+      )
       expect(new Set(found)).toEqual(
         new Set([
           'conversations: different origin',
@@ -108,9 +146,13 @@ describe('an audit', () => {
       )
       const entry = '(select min(entry_hash) from visitor_activity)'
       await warehouse.query(`update conversations set origin = 'wrong' where id = '${old}'`)
-      await warehouse.query(`update visitor_activity set "${field!.name}" = 'wrong' where entry_hash = ${entry}`)
+      await warehouse.query(
+        `update visitor_activity set "${field!.name}" = 'wrong' where entry_hash = ${entry}`,
+      )
       const report = await audit(context)
-      expect(report.differences.map(({ stream, kind, fields }) => `${stream}: ${kind} ${fields.join()}`)).toEqual([
+      expect(
+        report.differences.map(({ stream, kind, fields }) => `${stream}: ${kind} ${fields.join()}`),
+      ).toEqual([
         'conversations: different column origin',
         `visitor_activity: different column ${field!.name}`,
       ])
@@ -139,8 +181,12 @@ describe('an audit', () => {
         ['conversations', 30, 1, 0, 0],
         ['visitors', 20, 0, 0, 0],
       ])
-      expect(report.differences).toMatchObject([{ stream: 'messages', kind: 'different', fields: ['content'] }])
-      expect(await findDifferences(warehouse, sandbox, undefined, ['conversations', 'messages'])).toEqual([])
+      expect(report.differences).toMatchObject([
+        { stream: 'messages', kind: 'different', fields: ['content'] },
+      ])
+      expect(
+        await findDifferences(warehouse, sandbox, undefined, ['conversations', 'messages']),
+      ).toEqual([])
     })
   })
 
@@ -152,8 +198,8 @@ describe('an audit', () => {
       const stop = new AbortController()
       const requests = sandbox.log().length
       const timer = setInterval(() => sandbox.log().length > requests + 60 && stop.abort(), 1)
-      const interrupted = await audit(context, { sampleSize: 90, signal: stop.signal }).finally(() =>
-        clearInterval(timer),
+      const interrupted = await audit(context, { sampleSize: 90, signal: stop.signal }).finally(
+        () => clearInterval(timer),
       )
       expect(interrupted).toMatchObject({ outcome: 'interrupted', audits: [], differences: [] })
       expect(await warehouse.query('select * from sync_audits')).toEqual([])
@@ -167,12 +213,22 @@ describe('an audit', () => {
       const { sandbox, warehouse, sync } = context
       await sync()
       sandbox.mutate.visitorWrites(conversationId(sandbox, 3))
-      const lock = await acquireStreamLocks(warehouse.projectDb(sandbox.projectId), ['messages'], Date.now())
+      const lock = await acquireStreamLocks(
+        warehouse.projectDb(sandbox.projectId),
+        ['messages'],
+        Date.now(),
+      )
       const stop = new AbortController()
       const interrupted = audit(context, { signal: stop.signal, onWait: () => stop.abort() })
       expect(await interrupted).toMatchObject({ outcome: 'interrupted', audits: [] })
       const release = () => void (lock.held && lock.release())
-      expect(counts(await audit(context, { onWait: release }))[0]).toEqual(['conversations', 30, 0, 0, 0])
+      expect(counts(await audit(context, { onWait: release }))[0]).toEqual([
+        'conversations',
+        30,
+        0,
+        0,
+        0,
+      ])
     })
   })
 })
@@ -183,9 +239,9 @@ test('rows that the service has deleted are marked, and do not count as differin
     await sync()
     sandbox.mutate.deleteConversation(conversationId(sandbox, 5))
     expect(counts(await audit(context))[0]).toEqual(['conversations', 29, 0, 1, 0])
-    expect(await warehouse.query('select count(*) as n from conversations where deleted_at is not null')).toMatchObject(
-      [{ n: 1 }],
-    )
+    expect(
+      await warehouse.query('select count(*) as n from conversations where deleted_at is not null'),
+    ).toMatchObject([{ n: 1 }])
   })
 })
 
@@ -198,7 +254,9 @@ test('rows that were marked as deleted are drawn, too, and restored if the servi
     const gone = '2026-01-01T00:00:00Z'
     const some =
       '(select id from conversations where deleted_at is null and handled_at is not null order by id limit 7)'
-    await warehouse.query(`update message_rows set deleted_at = '${gone}' where conversation_id in ${some}`)
+    await warehouse.query(
+      `update message_rows set deleted_at = '${gone}' where conversation_id in ${some}`,
+    )
     await warehouse.query(`update conversations set deleted_at = '${gone}' where id in ${some}`)
     const report = await audit(context)
     expect(counts(report)[0]).toEqual(['conversations', 30, 7, 0, 0])
@@ -212,7 +270,8 @@ test('rows that were marked as deleted are drawn, too, and restored if the servi
 test('fields that a read by id shows otherwise than the list are learned, and both copies no longer replace each other', async () => {
   await withSandbox({ ...world, switches: { 'single.shape': 'other' } }, async (context) => {
     const { sandbox, warehouse, sync } = context
-    const learned = () => warehouse.query(`select name, value from service_behaviours where name like '%.fields_by_id'`)
+    const learned = () =>
+      warehouse.query(`select name, value from service_behaviours where name like '%.fields_by_id'`)
     await sync()
     expect(counts(await audit(context)).map(([, , differing]) => differing)).toEqual([30, 20])
     await sync({ mode: 'reconcile' })
@@ -221,12 +280,16 @@ test('fields that a read by id shows otherwise than the list are learned, and bo
       { name: 'conversations.fields_by_id', value: '["status"]' },
       { name: 'visitors.fields_by_id', value: '["customFields","pageViews"]' },
     ])
-    const changes = () => warehouse.query('select field, old_value, new_value from conversation_changes')
+    const changes = () =>
+      warehouse.query('select field, old_value, new_value from conversation_changes')
     const before = (await changes()).length
     sandbox.mutate.setHandled(handledLongAgo(sandbox)[0]!, false)
     const { streams } = await sync({ mode: 'reconcile' })
     await audit(context)
-    expect(streams.map(({ stream, changed }) => [stream, changed])).toContainEqual(['conversations', 1])
+    expect(streams.map(({ stream, changed }) => [stream, changed])).toContainEqual([
+      'conversations',
+      1,
+    ])
     expect(streams.map(({ stream, changed }) => [stream, changed])).toContainEqual(['visitors', 0])
     expect((await changes()).length).toBe(before + 1)
     sandbox.setSwitches({ 'single.shape': 'same' })
@@ -247,14 +310,23 @@ test('a mirror that has never been read to its end is not audited', async () => 
 
 test('every request of a comparison has the lowest priority', async () => {
   const asked: string[] = []
-  const response = { status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: 0 }
+  const response = {
+    status: 200,
+    requestId: null,
+    serverDate: null,
+    cursorLimit: 0,
+    requestedAt: 0,
+  }
   const deps: CompareDeps = {
     projectId: 'p',
     streams: new Set(['conversations', 'messages']),
     startDate: null,
     get: async (path, _query, priority) => {
       asked.push(`${priority} ${path}`)
-      return { ...response, data: path.endsWith('/messages') ? { items: [], hasMore: false } : { id: 'c' } }
+      return {
+        ...response,
+        data: path.endsWith('/messages') ? { items: [], hasMore: false } : { id: 'c' },
+      }
     },
     mirror: {
       readRawById: async () => new Map([['c', '{"id":"c"}']]),
@@ -265,8 +337,14 @@ test('every request of a comparison has the lowest priority', async () => {
     now: () => 0,
     signal: new AbortController().signal,
   }
-  expect(await compareParent(deps, 'conversations', 'c')).toMatchObject({ kind: 'compared', differences: [] })
-  expect(asked).toEqual(['reconcile /public/conversations/c', 'reconcile /public/conversations/c/messages'])
+  expect(await compareParent(deps, 'conversations', 'c')).toMatchObject({
+    kind: 'compared',
+    differences: [],
+  })
+  expect(asked).toEqual([
+    'reconcile /public/conversations/c',
+    'reconcile /public/conversations/c/messages',
+  ])
 })
 
 test('nothing is written to the service', async () => {
@@ -283,15 +361,25 @@ test('nothing is written to the service', async () => {
 /** No incremental sync lists them again. */
 const handledLongAgo = (sandbox: Sandbox) =>
   [...sandbox.truth('conversations')]
-    .map(({ row }) => row as { readonly id: string; readonly handledAt: string | null; readonly lastMessageAt: string })
+    .map(
+      ({ row }) =>
+        row as {
+          readonly id: string
+          readonly handledAt: string | null
+          readonly lastMessageAt: string
+        },
+    )
     .filter(({ handledAt }) => handledAt !== null)
     .toSorted((x, y) => (x.lastMessageAt < y.lastMessageAt ? -1 : 1))
     .map(({ id }) => id)
 
-const firstMessage = (conversation: string) => `select min(id) from messages where conversation_id = '${conversation}'`
+const firstMessage = (conversation: string) =>
+  `select min(id) from messages where conversation_id = '${conversation}'`
 
 async function corrupt(warehouse: Warehouse, table: string, where: string, field: string) {
   const raw =
-    warehouse.kind === 'sqlite' ? `json_set(raw, '$.${field}', 'wrong')` : `jsonb_set(raw, '{${field}}', '"wrong"')`
+    warehouse.kind === 'sqlite'
+      ? `json_set(raw, '$.${field}', 'wrong')`
+      : `jsonb_set(raw, '{${field}}', '"wrong"')`
   await warehouse.query(`update ${table} set raw = ${raw}, ${field} = 'wrong' where ${where}`)
 }

@@ -8,7 +8,11 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type StreamName, streamNames } from '../../../schema/stream-specs.ts'
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { compareWithDocument, type VerifyDocument, verifyWithDigests } from '../../../src/app/verify.ts'
+import {
+  compareWithDocument,
+  type VerifyDocument,
+  verifyWithDigests,
+} from '../../../src/app/verify.ts'
 import { digestOfMirror } from '../../../src/export/core/day-digests.ts'
 import { countMirror } from '../../../src/export/mirror-count.ts'
 import { withSnapshot } from '../../../src/export/sql/snapshot.ts'
@@ -34,7 +38,11 @@ function verifications({ sandbox, url }: Pick<SandboxContext, 'sandbox' | 'url'>
   const now = Date.now
   const verify = async (over: { sampleSize?: number; streams?: readonly StreamName[] } = {}) => {
     const options = { streams: streamNames, limit: 10, signal, now, onProgress: () => {} }
-    const document = await verifyWithDigests(config, project, { ...options, log: pino({ level: 'silent' }), ...over })
+    const document = await verifyWithDigests(config, project, {
+      ...options,
+      log: pino({ level: 'silent' }),
+      ...over,
+    })
     writeFileSync(file, JSON.stringify({ projects: [document] }, null, 2))
     return document
   }
@@ -43,12 +51,20 @@ function verifications({ sandbox, url }: Pick<SandboxContext, 'sandbox' | 'url'>
   return { file, verify, compare }
 }
 
-/** The digests as anyone can make them from the rows of the service: one line for each row, in the order of the keys. */
+/**
+ * The digests as anyone can make them from the rows of the service: one line for each row, in the
+ * order of the keys.
+ */
 function expectedMessageDays(sandbox: Sandbox) {
   const rows = [...sandbox.truth('messages')].map(({ parentId, row }) => {
     const { id, createdAt } = row as { readonly id: number; readonly createdAt: string }
     const json = toCanonicalJson(stringifyJson(row as Json))
-    return { conversation: parentId!, id, day: createdAt.slice(0, 10), line: `["${parentId}","${id}"] ${json}\n` }
+    return {
+      conversation: parentId!,
+      id,
+      day: createdAt.slice(0, 10),
+      line: `["${parentId}","${id}"] ${json}\n`,
+    }
   })
   const ordered = rows.toSorted((a, b) =>
     a.conversation < b.conversation ? -1 : a.conversation > b.conversation ? 1 : a.id - b.id,
@@ -68,14 +84,19 @@ function withOtherCount(text: string): string {
   const { projects } = JSON.parse(text) as { projects: VerifyDocument[] }
   const changed = projects.map((project) => {
     const streams = project.mirror.streams.map((stream) => ({ ...stream, rows: stream.rows + 1 }))
-    return { ...project, mirror: { ...project.mirror, streams, digest: digestOfMirror(project.projectId, streams) } }
+    return {
+      ...project,
+      mirror: { ...project.mirror, streams, digest: digestOfMirror(project.projectId, streams) },
+    }
   })
   return JSON.stringify({ projects: changed })
 }
 
-const streamOf = ({ mirror }: VerifyDocument, name: StreamName) => mirror.streams.find(({ stream }) => stream === name)!
+const streamOf = ({ mirror }: VerifyDocument, name: StreamName) =>
+  mirror.streams.find(({ stream }) => stream === name)!
 
-const title = 'it has the digests that follow from the rows of the service, what was compared, and what could not be'
+const title =
+  'it has the digests that follow from the rows of the service, what was compared, and what could not be'
 test.for(databases)(`${title} — $name`, async (db) => {
   await withSandbox({ ...world, db }, async (context) => {
     await context.sync()
@@ -84,11 +105,19 @@ test.for(databases)(`${title} — $name`, async (db) => {
     expect(streamOf(document, 'messages').days).toEqual(expectedMessageDays(context.sandbox))
     expect(streamOf(document, 'visitors').days).toMatchObject([{ day: null, rows: 8 }])
     expect(document).toMatchObject({
-      ...{ project: 'shop', projectId: context.sandbox.projectId, sample: null, differences: [], truncated: false },
+      ...{
+        project: 'shop',
+        projectId: context.sandbox.projectId,
+        sample: null,
+        differences: [],
+        truncated: false,
+      },
       notCompared: [{ stream: 'availability', why: 'the service shows only the present state' }],
     })
     const compared = document.streams.map(({ stream }) => stream)
-    expect(new Set(compared)).toEqual(new Set(streamNames.filter((name) => name !== 'availability')))
+    expect(new Set(compared)).toEqual(
+      new Set(streamNames.filter((name) => name !== 'availability')),
+    )
     expect(document.mirror.streams.map(({ stream }) => stream)).toEqual(streamNames)
     expect(JSON.stringify(document)).not.toContain(context.sandbox.key)
   })
@@ -103,7 +132,9 @@ test('nothing has changed by what is only bookkeeping, and one changed character
     await sync({ mode: 'full' })
     const changes = async () =>
       // Each sync adds a snapshot.
-      (await compare()).streams.flatMap(({ stream, days }) => (stream === 'availability' ? [] : days))
+      (await compare()).streams.flatMap(({ stream, days }) =>
+        stream === 'availability' ? [] : days,
+      )
     expect(await changes()).toEqual([])
     const { parentId, id, row } = [...sandbox.truth('messages')][0]!
     await corruptMessage(warehouse, parentId!, id!, `${(row as { content: string }).content}.`)
@@ -126,7 +157,9 @@ test('more rows and fewer are different changes, and open gaps and deleted rows 
     await sync({ mode: 'reconcile' })
     const { streams } = await compare()
     const states = (name: StreamName) =>
-      streams.find(({ stream }) => stream === name)!.days.map(({ state, before, now }) => [state, now - before])
+      streams
+        .find(({ stream }) => stream === name)!
+        .days.map(({ state, before, now }) => [state, now - before])
     expect(states('conversations')).toEqual([['more', 1]])
     expect(states('visitors')).toEqual([['fewer', -1]])
     await warehouse.query(`insert into sync_gaps (project_id, id, stream, dedup_key, reason, found_at, seen_at)
@@ -141,13 +174,18 @@ test('the digests are the same on both databases, whatever the texts are, and in
   const digestsOf = async (db: (typeof databases)[number], reversed: boolean) => {
     const { warehouse } = await openWorld(db)
     const rows = [1, 2, 3, 4].map((n) => message('c3', n, { content: `${n}` }))
-    await openMirror(warehouse, 'main').commit(commit('messages', reversed ? rows.toReversed() : rows))
+    await openMirror(warehouse, 'main').commit(
+      commit('messages', reversed ? rows.toReversed() : rows),
+    )
     const { streams: counted } = await withSnapshot(warehouse.db, warehouse.pool, (snapshot) =>
       countMirror(snapshot, '', { projectId: 'main', streams }),
     )
     return counted
   }
-  const [sqlite, postgres] = [await digestsOf(databases[0]!, false), await digestsOf(databases[1]!, true)]
+  const [sqlite, postgres] = [
+    await digestsOf(databases[0]!, false),
+    await digestsOf(databases[1]!, true),
+  ]
   expect(postgres).toEqual(sqlite)
   expect(sqlite.map(({ rows }) => rows)).toEqual([2, 24, 2])
 })
@@ -160,23 +198,34 @@ test('a sample compares rows of the mirror with their children, and says that th
     const { verify } = verifications(context)
     const { sample, streams, notCompared } = await verify({ sampleSize: 12 })
     expect(sample).toBe(12)
-    expect(streams.map(({ stream, compared, differing }) => [stream, compared, differing])).toEqual([
-      ['conversations', 12, 0],
-      ['messages', [...sandbox.truth('messages')].length, 1],
-      ['visitors', 8, 0],
-      ['visitor_activity', [...sandbox.truth('visitor_activity')].length, 0],
-    ])
+    expect(streams.map(({ stream, compared, differing }) => [stream, compared, differing])).toEqual(
+      [
+        ['conversations', 12, 0],
+        ['messages', [...sandbox.truth('messages')].length, 1],
+        ['visitors', 8, 0],
+        ['visitor_activity', [...sandbox.truth('visitor_activity')].length, 0],
+      ],
+    )
     expect(notCompared.map(({ stream, why }) => `${stream}: ${why}`)).toEqual([
-      ...['calls', 'call_recordings', 'analytics'].map((stream) => `${stream}: a sample has none of it`),
+      ...['calls', 'call_recordings', 'analytics'].map(
+        (stream) => `${stream}: a sample has none of it`,
+      ),
       'availability: the service shows only the present state',
     ])
-    await expect(verify({ streams: ['calls'], sampleSize: 5 })).rejects.toMatchObject({ exitCode: 2 })
+    await expect(verify({ streams: ['calls'], sampleSize: 5 })).rejects.toMatchObject({
+      exitCode: 2,
+    })
   })
 })
 
 describe('a file is refused', () => {
   test.for([
-    ['of another project', (text: string) => text, 'another', /has the counts of .+, and not of another/],
+    [
+      'of another project',
+      (text: string) => text,
+      'another',
+      /has the counts of .+, and not of another/,
+    ],
     [
       'of a project that failed',
       () => '{"projects":[{"project":"shop","error":{}}]}',
@@ -189,16 +238,44 @@ describe('a file is refused', () => {
       undefined,
       /is not what `verify --json` pri/,
     ],
-    ['that is no JSON', (text: string) => text.slice(1), undefined, /is not what `verify --json` prints/],
-    ['without counts', (text: string) => text.replace('"mirror"', '"other"'), undefined, /is not what/],
-    ['whose counts were changed', (text: string) => text.replace(/"rows": 12/g, '"rows": 13'), undefined, /damaged/],
-    ['whose days have other counts than its streams', withOtherCount, undefined, /changed or damaged/],
+    [
+      'that is no JSON',
+      (text: string) => text.slice(1),
+      undefined,
+      /is not what `verify --json` prints/,
+    ],
+    [
+      'without counts',
+      (text: string) => text.replace('"mirror"', '"other"'),
+      undefined,
+      /is not what/,
+    ],
+    [
+      'whose counts were changed',
+      (text: string) => text.replace(/"rows": 12/g, '"rows": 13'),
+      undefined,
+      /damaged/,
+    ],
+    [
+      'whose days have other counts than its streams',
+      withOtherCount,
+      undefined,
+      /changed or damaged/,
+    ],
   ] as const)('%s', async ([, change, projectId, why]) => {
     await withSandbox(world, async (context) => {
       await context.sync({ streams: ['conversations'] })
       const { verify, compare, file } = verifications(context)
-      writeFileSync(file, change(JSON.stringify({ projects: [await verify({ streams: ['conversations'] })] }, null, 2)))
-      await expect(compare(projectId)).rejects.toMatchObject({ why: expect.stringMatching(why), exitCode: 2 })
+      writeFileSync(
+        file,
+        change(
+          JSON.stringify({ projects: [await verify({ streams: ['conversations'] })] }, null, 2),
+        ),
+      )
+      await expect(compare(projectId)).rejects.toMatchObject({
+        why: expect.stringMatching(why),
+        exitCode: 2,
+      })
     })
   })
 })
@@ -221,12 +298,20 @@ test('a stream that the file does not count is not called unchanged', async () =
     await context.sync({ streams: ['conversations'] })
     const { verify, compare } = verifications(context)
     await verify({ streams: ['conversations'] })
-    await expect(compare(undefined, ['calls'])).rejects.toMatchObject({ why: 'it does not count calls', exitCode: 2 })
+    await expect(compare(undefined, ['calls'])).rejects.toMatchObject({
+      why: 'it does not count calls',
+      exitCode: 2,
+    })
   })
 })
 
 /** As a fault of ours, or a person with access to the database would do it. */
-async function corruptMessage(warehouse: Warehouse, conversation: string, id: string, content: string) {
+async function corruptMessage(
+  warehouse: Warehouse,
+  conversation: string,
+  id: string,
+  content: string,
+) {
   const text = JSON.stringify(content).replaceAll("'", "''")
   const raw =
     warehouse.kind === 'sqlite'

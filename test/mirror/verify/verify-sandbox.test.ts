@@ -1,4 +1,7 @@
-/** `verify` over a sandbox: what should be mirrored is compared, and what cannot be compared is said. */
+/**
+ * `verify` over a sandbox: what should be mirrored is compared, and what cannot be compared is
+ * said.
+ */
 import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { streamNames } from '../../../schema/stream-specs.ts'
@@ -10,21 +13,40 @@ import { configOf, projectConfigOf, type SyncOverrides, syncOnce } from '../sync
 
 async function startMirror(db: TestDatabase) {
   const database = await db.makeForSandbox()
-  const size = { conversations: 6, visitors: 6, calls: 6, messagesPerConversation: [1, 2], days: 6 } as const
+  const size = {
+    conversations: 6,
+    visitors: 6,
+    calls: 6,
+    messagesPerConversation: [1, 2],
+    days: 6,
+  } as const
   const switches = { 'rate.kind': 'off' } as const
-  const sandbox = await startSandbox({ seed: 7, speed: 0, now: '2026-06-15T12:00:00Z', size, switches })
+  const sandbox = await startSandbox({
+    seed: 7,
+    speed: 0,
+    now: '2026-06-15T12:00:00Z',
+    size,
+    switches,
+  })
   onTestFinished(async () => {
     await sandbox.stop()
     await database.drop()
   })
   const sync = (over: SyncOverrides = {}) => syncOnce(database.url!, sandbox, over)
-  const verify = async (over: Partial<ProjectConfig> = {}, streams = streamNames, sampleSize?: number) => {
+  const verify = async (
+    over: Partial<ProjectConfig> = {},
+    streams = streamNames,
+    sampleSize?: number,
+  ) => {
     const project = projectConfigOf(sandbox, over)
     const log = pino({ level: 'silent' })
     const { signal } = new AbortController()
     const options = { streams, sampleSize, limit: 20, signal, onProgress: () => {}, log }
     const report = await verifyProject(configOf(database.url!, project), project, options)
-    return { ...report, of: (name: string) => report.streams.find(({ stream }) => stream === name)! }
+    return {
+      ...report,
+      of: (name: string) => report.streams.find(({ stream }) => stream === name)!,
+    }
   }
   return { sandbox, sync, verify, warehouse: await database.open() }
 }
@@ -34,7 +56,11 @@ describe.each(databases)('verify — $name', (db) => {
     const { sandbox, sync, verify } = await startMirror(db)
     await sync()
     const before = await verify()
-    expect(before.streams.every(({ differing, incomplete }) => differing === 0 && incomplete === undefined)).toBe(true)
+    expect(
+      before.streams.every(
+        ({ differing, incomplete }) => differing === 0 && incomplete === undefined,
+      ),
+    ).toBe(true)
     sandbox.setSwitches({ 'analytics.unreadable': '2026-06-12', 'fault.status': 400 })
     sandbox.scriptFault({ kind: 'status', operation: 'getRecording', times: 1 })
     sandbox.scriptFault({ kind: 'status', operation: 'listVisitors', times: 1000 })
@@ -43,8 +69,10 @@ describe.each(databases)('verify — $name', (db) => {
       compared: before.of('analytics').compared - 1,
       incomplete: expect.stringContaining('is a day without a rollup'),
     })
-    for (const name of ['visitors', 'call_recordings']) expect(after.of(name).incomplete).toContain('400')
-    for (const name of ['conversations', 'messages', 'calls']) expect(after.of(name)).toEqual(before.of(name))
+    for (const name of ['visitors', 'call_recordings'])
+      expect(after.of(name).incomplete).toContain('400')
+    for (const name of ['conversations', 'messages', 'calls'])
+      expect(after.of(name)).toEqual(before.of(name))
   })
 
   test('a day that should be mirrored and is not is missing, and a stream that no sync has read is not complete', async () => {
@@ -71,11 +99,18 @@ describe.each(databases)('verify — $name', (db) => {
       `select column_name as name from discovered_fields where stream = 'calls' and type = 'text' order by path limit 1`,
     )
     await warehouse.query(`update visitors set name = 'Nobody' where id = '${visitor!.id}'`)
-    await warehouse.query(`update calls set "${field!.name}" = 'nothing' where id = (select min(id) from calls)`)
+    await warehouse.query(
+      `update calls set "${field!.name}" = 'nothing' where id = (select min(id) from calls)`,
+    )
     const report = await verify()
     expect(report.differences).toEqual([
       { stream: 'visitors', key: visitor!.id, kind: 'different', fields: ['column name'] },
-      { stream: 'calls', key: expect.any(String), kind: 'different', fields: [`column ${field!.name}`] },
+      {
+        stream: 'calls',
+        key: expect.any(String),
+        kind: 'different',
+        fields: [`column ${field!.name}`],
+      },
     ])
     expect(report.of('visitors').differing).toBe(1)
     // Calls are not drawn.

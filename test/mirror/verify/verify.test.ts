@@ -14,28 +14,49 @@ const lists = {
 }
 
 test('a stream whose scope the key lacks is skipped, even if the message does not name the scope', async () => {
-  const denied = { kind: 'denied', status: 403, code: 'api_key_scope_missing', scope: null } as const
+  const denied = {
+    kind: 'denied',
+    status: 403,
+    code: 'api_key_scope_missing',
+    scope: null,
+  } as const
   const report = await runVerify({
     ...days,
     projectId: 'p',
     streams: new Set(streamNames),
     startDate: null,
     get: async (path) => {
-      if (path.endsWith('/calls')) throw new ApiError({ ...denied, why: 'missing permission', requestId: null })
+      if (path.endsWith('/calls'))
+        throw new ApiError({ ...denied, why: 'missing permission', requestId: null })
       const data = { items: [], hasMore: false }
-      return { data, status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: 0 }
+      return {
+        data,
+        status: 200,
+        requestId: null,
+        serverDate: null,
+        cursorLimit: 0,
+        requestedAt: 0,
+      }
     },
     mirror: { ...lists, readRows: async () => [], readRawById: async () => new Map() },
     limit: 10,
     signal: new AbortController().signal,
     onProgress: () => {},
   })
-  expect(report.streams.find(({ stream }) => stream === 'calls')).toMatchObject({ skipped: 'calls:read' })
-  expect(report.streams.find(({ stream }) => stream === 'visitors')).toMatchObject({ skipped: null })
+  expect(report.streams.find(({ stream }) => stream === 'calls')).toMatchObject({
+    skipped: 'calls:read',
+  })
+  expect(report.streams.find(({ stream }) => stream === 'visitors')).toMatchObject({
+    skipped: null,
+  })
 })
 
 test('a message is not called gone if the service did not list all of them, and the report says why', async () => {
-  const message = (id: number) => ({ id, conversationId: 'c', createdAt: rfc3339(1_767_225_600 + id) })
+  const message = (id: number) => ({
+    id,
+    conversationId: 'c',
+    createdAt: rfc3339(1_767_225_600 + id),
+  })
   const listed = Array.from({ length: 200 }, (_, n) => message(n + 1))
   const report = await runVerify({
     ...days,
@@ -63,7 +84,13 @@ test('a message is not called gone if the service did not list all of them, and 
   })
   expect(report.differences).toEqual([])
   expect(report.streams).toEqual([
-    { stream: 'messages', compared: 200, differing: 0, skipped: null, incomplete: expect.stringMatching(/more rows/) },
+    {
+      stream: 'messages',
+      compared: 200,
+      differing: 0,
+      skipped: null,
+      incomplete: expect.stringMatching(/more rows/),
+    },
   ])
 })
 
@@ -79,7 +106,8 @@ test('a row that is not readable is not silently left out of the comparison', as
     projectId: 'p',
     streams: new Set(['conversations', 'messages']),
     startDate: null,
-    get: async (path) => page(path.endsWith('/messages') ? [{ content: 'no id' }] : [{ id: 'c' }, { visitorId: 'v' }]),
+    get: async (path) =>
+      page(path.endsWith('/messages') ? [{ content: 'no id' }] : [{ id: 'c' }, { visitorId: 'v' }]),
     mirror: {
       ...lists,
       readRows: async (stream, after) => {
@@ -96,8 +124,18 @@ test('a row that is not readable is not silently left out of the comparison', as
   })
   expect(report.differences).toEqual([])
   expect(report.streams).toMatchObject([
-    { stream: 'conversations', compared: 1, differing: 0, incomplete: expect.stringContaining('it has no key') },
-    { stream: 'messages', compared: 0, differing: 0, incomplete: expect.stringContaining('it has no key') },
+    {
+      stream: 'conversations',
+      compared: 1,
+      differing: 0,
+      incomplete: expect.stringContaining('it has no key'),
+    },
+    {
+      stream: 'messages',
+      compared: 0,
+      differing: 0,
+      incomplete: expect.stringContaining('it has no key'),
+    },
   ])
 })
 
@@ -131,14 +169,17 @@ test('a sample calls nothing gone that the service has in another form, or that 
   for (const answer of [{}, { id: 'c', projectId: 'another' }, { id: 'another' }]) {
     const { differences, streams } = await sample(() => answer, here)
     expect(differences).toEqual([])
-    expect(streams).toMatchObject([{ compared: 0, incomplete: expect.stringContaining('is not a row') }])
+    expect(streams).toMatchObject([
+      { compared: 0, incomplete: expect.stringContaining('is not a row') },
+    ])
   }
   const meanwhile = await sample(() => page([]).data, new Map())
   expect(meanwhile.differences).toEqual([])
 })
 
 test('a sample says that not all messages could be read', async () => {
-  const answers = (path: string) => (path.endsWith('/messages') ? page([{ content: 'no id' }]).data : { id: 'c' })
+  const answers = (path: string) =>
+    path.endsWith('/messages') ? page([{ content: 'no id' }]).data : { id: 'c' }
   const report = await sample(answers, new Map([['c', '{"id":"c"}']]))
   expect(report.streams).toMatchObject([
     { stream: 'conversations', compared: 1, differing: 0 },
@@ -148,7 +189,11 @@ test('a sample says that not all messages could be read', async () => {
 
 test('a sample says which streams no sync has read to their end, as rows that are missing here are not drawn', async () => {
   const answers = (path: string) => (path.endsWith('/messages') ? page([]).data : { id: 'c' })
-  const report = await sample(answers, new Map([['c', '{"id":"c"}']]), new Map([['conversations', 'complete']]))
+  const report = await sample(
+    answers,
+    new Map([['c', '{"id":"c"}']]),
+    new Map([['conversations', 'complete']]),
+  )
   expect(report.streams).toMatchObject([
     { stream: 'conversations', compared: 1 },
     { stream: 'messages', incomplete: expect.stringContaining('no sync has read it') },

@@ -7,7 +7,10 @@ function answered404(body: string): ApiError {
   const redact = (text: string) => text
   const context = { request, requestedAt: 0, receivedAt: 0, defaultRetryAfterMs: 60_000, redact }
   const split = { rest: Buffer.from(body), batches: null }
-  const outcome = classifyExchange({ kind: 'complete', head: { status: 404, headers: {} }, body: split }, context)
+  const outcome = classifyExchange(
+    { kind: 'complete', head: { status: 404, headers: {} }, body: split },
+    context,
+  )
   if (outcome.ok) throw new Error('a 404 must be a failure')
   return new ApiError(outcome.failure)
 }

@@ -1,4 +1,7 @@
-/** Single decisions of the budget: which slots are taken and for how long, and what the budget reports. */
+/**
+ * Single decisions of the budget: which slots are taken and for how long, and what the budget
+ * reports.
+ */
 import { describe, expect, test } from 'vitest'
 import { acquireSlot, type PendingRequest } from '../../../src/service/core/acquire-slot.ts'
 import {
@@ -24,7 +27,13 @@ const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
 const write: PendingRequest = { priority: 'write', write: true, maxDurationMs }
 
 /** Takes as many slots as are granted at that time. */
-function takeAll(state: BudgetState, now: number, request: PendingRequest, max: number, by = policy) {
+function takeAll(
+  state: BudgetState,
+  now: number,
+  request: PendingRequest,
+  max: number,
+  by = policy,
+) {
   const slots: Slot[] = []
   let current = state
   while (slots.length < max) {
@@ -45,14 +54,21 @@ describe('a slot', () => {
     const { state, slots } = takeAll(initialBudgetState, 0, read, 1, single)
     const responded = releaseSlot(single, state, 20_000, slots[0]!, 'responded')
     expect(acquireSlot(single, responded, 79_999, 'me', [read]).decision).toHaveProperty('waitMs')
-    expect(acquireSlot(single, responded, 80_000, 'me', [read]).decision).toHaveProperty('granted', 0)
+    expect(acquireSlot(single, responded, 80_000, 'me', [read]).decision).toHaveProperty(
+      'granted',
+      0,
+    )
   })
 
   test('without a response is free again one window after the deadline', () => {
     const single: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs }, rateMargin: 0 }
     const { state } = takeAll(initialBudgetState, 0, read, 1, single)
-    expect(acquireSlot(single, state, maxDurationMs + windowMs - 1, 'me', [read]).decision).toHaveProperty('waitMs')
-    expect(acquireSlot(single, state, maxDurationMs + windowMs, 'me', [read]).decision).toHaveProperty('granted', 0)
+    expect(
+      acquireSlot(single, state, maxDurationMs + windowMs - 1, 'me', [read]).decision,
+    ).toHaveProperty('waitMs')
+    expect(
+      acquireSlot(single, state, maxDurationMs + windowMs, 'me', [read]).decision,
+    ).toHaveProperty('granted', 0)
   })
 
   test('of a request that was never sent is free at once', () => {
@@ -78,14 +94,22 @@ describe('a 429', () => {
   test('pauses all priorities of all processes for as long as the service says', () => {
     const after = recordThrottle(policy, state, 50, slots[0]!, 7000)
     for (const request of [read, write]) {
-      expect(acquireSlot(policy, after, 7049, 'other', [request]).decision).toHaveProperty('waitMs', 1)
-      expect(acquireSlot(policy, after, 7050, 'other', [request]).decision).toHaveProperty('granted')
+      expect(acquireSlot(policy, after, 7049, 'other', [request]).decision).toHaveProperty(
+        'waitMs',
+        1,
+      )
+      expect(acquireSlot(policy, after, 7050, 'other', [request]).decision).toHaveProperty(
+        'granted',
+      )
     }
     expect(budgetView(policy, after, 50)).toMatchObject({ pausedForMs: 7000, throttled: 1 })
   })
 
   test('takes a fifth of the slots, once for all requests that were under way', () => {
-    const after = slots.reduce((before, slot) => recordThrottle(policy, before, 50, slot, 1000), state)
+    const after = slots.reduce(
+      (before, slot) => recordThrottle(policy, before, 50, slot, 1000),
+      state,
+    )
     expect(budgetView(policy, after, 50)).toMatchObject({ slots: 470, throttled: 100 })
   })
 
@@ -99,7 +123,9 @@ describe('a 429', () => {
 
   test('that is not followed by another gives the slots back gradually', () => {
     const after = recordThrottle(policy, state, 0, slots[0]!, 1000)
-    const available = [0, 1, 4, 8, 20].map((windows) => budgetView(policy, after, windows * windowMs).slots)
+    const available = [0, 1, 4, 8, 20].map(
+      (windows) => budgetView(policy, after, windows * windowMs).slots,
+    )
     expect(available).toEqual([470, 485, 529, 588, 588])
   })
 })
@@ -115,7 +141,10 @@ describe('limits of any size', () => {
     let state = initialBudgetState
     for (let now = 0; now < 100_000; now += 10) {
       const taken = takeAll(state, now, read, 5, huge)
-      state = taken.slots.reduce((before, slot) => releaseSlot(huge, before, now + 5, slot, 'responded'), taken.state)
+      state = taken.slots.reduce(
+        (before, slot) => releaseSlot(huge, before, now + 5, slot, 'responded'),
+        taken.state,
+      )
     }
     expect(budgetView(huge, state, 100_000).inUse).toBeGreaterThan(29_000)
     expect(state.all.taken.batches.length).toBeLessThanOrEqual(614)
@@ -131,7 +160,9 @@ describe('limits of any size', () => {
     const hundred: BudgetPolicy = { ...policy, rate: { requests: 100, windowMs }, rateMargin: 0.1 }
     const full = withTakenSlots(0, windowMs, 90)
     const countGranted = (now: number) => takeAll(full, now, read, 100, hundred).slots.length
-    expect([windowMs - 1, windowMs, 1.1 * windowMs - 1, 1.1 * windowMs].map(countGranted)).toEqual([0, 10, 10, 18])
+    expect([windowMs - 1, windowMs, 1.1 * windowMs - 1, 1.1 * windowMs].map(countGranted)).toEqual([
+      0, 10, 10, 18,
+    ])
     expect(budgetView(hundred, full, windowMs).inUse).toBe(0)
   })
 
@@ -142,6 +173,9 @@ describe('limits of any size', () => {
 
 test('the state is plain data, so that any store can hold it', () => {
   const { state, slots } = takeAll(initialBudgetState, 0, read, 100)
-  const changed = acquireSlot(policy, answer(state, 50, slots.slice(50)), 60, 'me', [write, read]).state
+  const changed = acquireSlot(policy, answer(state, 50, slots.slice(50)), 60, 'me', [
+    write,
+    read,
+  ]).state
   expect(JSON.parse(JSON.stringify(changed))).toEqual(changed)
 })

@@ -7,7 +7,12 @@ test.for([
   ['both clocks ran alike', reading(1000, 50), reading(31_000, 30_050), 0],
   ["the store's clock was set forward", reading(1000, 50), reading(31_500, 30_050), 500],
   ["the store's clock ran behind", reading(1000, 50), reading(30_500, 30_050), -500],
-  ['the store was slow to answer, so it is less than it seems', reading(1000, 0, 200), reading(1700, 100, 600), 100],
+  [
+    'the store was slow to answer, so it is less than it seems',
+    reading(1000, 0, 200),
+    reading(1700, 100, 600),
+    100,
+  ],
 ] as const)('%s', ([, reference, later, gain]) => {
   expect(clockGainMs(reference, later)).toBe(gain)
 })

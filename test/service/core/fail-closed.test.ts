@@ -1,4 +1,6 @@
-/** How a budget closes when its record is lost or cannot be trusted, and how the record is encoded. */
+/**
+ * How a budget closes when its record is lost or cannot be trusted, and how the record is encoded.
+ */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { acquireSlot, type PendingRequest } from '../../../src/service/core/acquire-slot.ts'
@@ -36,7 +38,9 @@ describe('a budget whose record was lost', () => {
   test('keeps the pause that the service asked for, as far as it is known', () => {
     const slot = { grantedAt: 0, freeAt: 0, writeFreeAt: null }
     const paused = recordThrottle(policy, initialBudgetState, 5000, slot, 600_000)
-    expect(budgetView(policy, closeBudget(policy, paused, 1e12, maxDurationMs), 1e12)).toMatchObject({
+    expect(
+      budgetView(policy, closeBudget(policy, paused, 1e12, maxDurationMs), 1e12),
+    ).toMatchObject({
       pausedForMs: 600_000,
       slots: 470,
     })
@@ -84,14 +88,19 @@ describe('a budget whose record was lost', () => {
           random: seededRandom(seed),
         })
         expect(history.refused).toEqual([])
-        expect(maxInWindow(history.counted, windowMs)).toBeLessThanOrEqual(Math.max(1, Math.floor(0.98 * allowed)))
+        expect(maxInWindow(history.counted, windowMs)).toBeLessThanOrEqual(
+          Math.max(1, Math.floor(0.98 * allowed)),
+        )
       }),
       { numRuns: 100 },
     )
   })
 })
 
-type Readings = [found: Parameters<typeof invalidReason>[0], last: Parameters<typeof invalidReason>[1]]
+type Readings = [
+  found: Parameters<typeof invalidReason>[0],
+  last: Parameters<typeof invalidReason>[1],
+]
 
 describe('a record', () => {
   const at = 1_790_000_000_000
@@ -107,19 +116,45 @@ describe('a record', () => {
     ['that others have changed', [{ ...found, state: { ...state, at: at + 2000 } }, last]],
     ['that this process sees for the first time', [found, null]],
     ['of a store whose clock went back by less than a second', [foundAt(at - 900), seenAgo(0)]],
-    ['of a store whose clock drifts from ours as clocks do', [foundAt(at + 3_603_000), seenAgo(3_600_000, 3000)]],
-    ['that another process has closed since, at whatever time', [{ ...foundAt(at - 9e6), state: closedSince }, last]],
+    [
+      'of a store whose clock drifts from ours as clocks do',
+      [foundAt(at + 3_603_000), seenAgo(3_600_000, 3000)],
+    ],
+    [
+      'that another process has closed since, at whatever time',
+      [{ ...foundAt(at - 9e6), state: closedSince }, last],
+    ],
   ])('%s is trusted', ([, [now, before]]) => {
     expect(invalidReason(now, before, windowMs)).toBeNull()
   })
 
   test.for<[string, RegExp, Readings]>([
     ['of a store that restarted', /restarted/, [{ ...found, restarted: true }, null]],
-    ['of a store whose clock was set back', /set back by 5\.0 s/, [{ ...found, now: at - 5000 }, null]],
-    ['that is older than the last one seen', /older/, [{ ...found, state: { ...state, at: at - 1 } }, last]],
-    ['from before the budget was closed', /older/, [{ ...found, state: { ...state, generation: 6 } }, last]],
-    ['of a store whose clock ran ahead slowly', /ran ahead by 0\.5 s/, [found, { ...last, gainMs: 540 }]],
-    ['of a store whose clock was set forward', /set forward by 2\.0 s/, [{ ...found, now: at + 5050 }, last]],
+    [
+      'of a store whose clock was set back',
+      /set back by 5\.0 s/,
+      [{ ...found, now: at - 5000 }, null],
+    ],
+    [
+      'that is older than the last one seen',
+      /older/,
+      [{ ...found, state: { ...state, at: at - 1 } }, last],
+    ],
+    [
+      'from before the budget was closed',
+      /older/,
+      [{ ...found, state: { ...state, generation: 6 } }, last],
+    ],
+    [
+      'of a store whose clock ran ahead slowly',
+      /ran ahead by 0\.5 s/,
+      [found, { ...last, gainMs: 540 }],
+    ],
+    [
+      'of a store whose clock was set forward',
+      /set forward by 2\.0 s/,
+      [{ ...found, now: at + 5050 }, last],
+    ],
   ])('%s is not trusted', ([, why, [now, before]]) => {
     expect(invalidReason(now, before, windowMs)).toMatch(why)
   })
@@ -127,22 +162,32 @@ describe('a record', () => {
   test('that closes or starts a budget is newer than any before, even if the clock was set back', () => {
     const later = closeBudget(policy, state, at, maxDurationMs)
     expect(later.generation).toBeGreaterThan(state.generation)
-    expect(closeBudget(policy, later, 5, maxDurationMs).generation).toBeGreaterThan(later.generation)
+    expect(closeBudget(policy, later, 5, maxDurationMs).generation).toBeGreaterThan(
+      later.generation,
+    )
     expect(startBudget(later, 5).generation).toBeGreaterThan(later.generation)
   })
 })
 
 describe('the encoded state', () => {
   const slots = fc
-    .uniqueArray(fc.oneof(fc.integer({ min: 0, max: 1e10 }), fc.double({ min: 0, max: 1e13, noNaN: true })), {
-      maxLength: 700,
-    })
+    .uniqueArray(
+      fc.oneof(fc.integer({ min: 0, max: 1e10 }), fc.double({ min: 0, max: 1e13, noNaN: true })),
+      {
+        maxLength: 700,
+      },
+    )
     .chain((times) =>
       fc
-        .array(fc.integer({ min: 1, max: 5000 }), { minLength: times.length, maxLength: times.length })
+        .array(fc.integer({ min: 1, max: 5000 }), {
+          minLength: times.length,
+          maxLength: times.length,
+        })
         .map((counts) => ({
           total: counts.reduce((sum, count) => sum + count, 0),
-          batches: times.sort((a, b) => a - b).map((freeAt, index) => ({ freeAt, count: counts[index]! })),
+          batches: times
+            .sort((a, b) => a - b)
+            .map((freeAt, index) => ({ freeAt, count: counts[index]! })),
         })),
     )
   const time = fc.double({ min: -1e13, max: 1e13, noNaN: true }).map((value) => value + 0)
@@ -154,7 +199,10 @@ describe('the encoded state', () => {
     pausedUntil: time,
     closedUntil: time,
     generation: fc.nat(),
-    reduction: fc.record({ at: time, share: fc.double({ min: 0, max: 1, noNaN: true }).map((value) => value + 0) }),
+    reduction: fc.record({
+      at: time,
+      share: fc.double({ min: 0, max: 1, noNaN: true }).map((value) => value + 0),
+    }),
     throttled: fc.nat(),
     waiters: fc.array(fc.record({ id: fc.string(), rank: fc.nat(3), since: time, until: time }), {
       maxLength: 9,
@@ -171,26 +219,35 @@ describe('the encoded state', () => {
     )
   })
 
-  test.for([2000, 60_000])('of a saturated budget is short, and exact (a window of %d ms)', (window) => {
-    const rate = { requests: 600, windowMs: window }
-    const rated = { ...policy, rate, writeRate: rate }
-    let state = initialBudgetState
-    for (let step = 0; step < 1200; step += 1) {
-      const now = 1_790_000_000_000 + (step * window) / 600
-      const taken = acquireSlot(rated, state, now, 'me', [{ ...read, write: true }])
-      state =
-        'slot' in taken.decision ? releaseSlot(rated, taken.state, now, taken.decision.slot, 'responded') : taken.state
-    }
-    expect(budgetView(rated, state, state.at).inUse).toBeGreaterThan(550)
-    const text = encodeBudgetState(rated, state)
-    expect(text.length).toBeLessThan(4096)
-    expect(decodeBudgetState(text)).toEqual(state)
-  })
+  test.for([2000, 60_000])(
+    'of a saturated budget is short, and exact (a window of %d ms)',
+    (window) => {
+      const rate = { requests: 600, windowMs: window }
+      const rated = { ...policy, rate, writeRate: rate }
+      let state = initialBudgetState
+      for (let step = 0; step < 1200; step += 1) {
+        const now = 1_790_000_000_000 + (step * window) / 600
+        const taken = acquireSlot(rated, state, now, 'me', [{ ...read, write: true }])
+        state =
+          'slot' in taken.decision
+            ? releaseSlot(rated, taken.state, now, taken.decision.slot, 'responded')
+            : taken.state
+      }
+      expect(budgetView(rated, state, state.at).inUse).toBeGreaterThan(550)
+      const text = encodeBudgetState(rated, state)
+      expect(text.length).toBeLessThan(4096)
+      expect(decodeBudgetState(text)).toEqual(state)
+    },
+  )
 
   test('of another format counts as lost', () => {
     const { format, ...state } = JSON.parse(encodeBudgetState(policy, initialBudgetState))
     expect(decodeBudgetState(JSON.stringify({ format, ...state }))).toEqual(initialBudgetState)
-    for (const other of [state, { format: format + 1, ...state }, { format: String(format), ...state }])
+    for (const other of [
+      state,
+      { format: format + 1, ...state },
+      { format: String(format), ...state },
+    ])
       expect(decodeBudgetState(JSON.stringify(other))).toBeNull()
   })
 
@@ -210,6 +267,7 @@ describe('the encoded state', () => {
 
   test('truncated anywhere counts as lost', () => {
     const text = encodeBudgetState(policy, closeBudget(policy, initialBudgetState, 5, 5))
-    for (let length = 0; length < text.length; length += 1) expect(decodeBudgetState(text.slice(0, length))).toBeNull()
+    for (let length = 0; length < text.length; length += 1)
+      expect(decodeBudgetState(text.slice(0, length))).toBeNull()
   })
 })

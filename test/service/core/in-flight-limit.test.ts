@@ -9,15 +9,22 @@ import {
 } from '../../../src/service/core/in-flight-limit.ts'
 
 const minute = 60_000
-const answers = (limit: InFlightLimit, n: number) => Array.from({ length: n }).reduce<InFlightLimit>(countAnswer, limit)
+const answers = (limit: InFlightLimit, n: number) =>
+  Array.from({ length: n }).reduce<InFlightLimit>(countAnswer, limit)
 
 test('one 429 lowers nothing, as it may be about how many were sent', () => {
   expect(lowerLimit(noInFlightLimit, 0, 6, minute).most).toBe(Number.POSITIVE_INFINITY)
 })
 
 test('a second one after few answers leaves one less than were in flight, however their answers are ordered', () => {
-  const first = [3, 4, 5, 6].reduce((limit, beside) => lowerLimit(limit, 0, beside, minute), noInFlightLimit)
-  const second = [5, 3, 6, 4].reduce((limit, beside) => lowerLimit(limit, minute, beside, minute), answers(first, 3))
+  const first = [3, 4, 5, 6].reduce(
+    (limit, beside) => lowerLimit(limit, 0, beside, minute),
+    noInFlightLimit,
+  )
+  const second = [5, 3, 6, 4].reduce(
+    (limit, beside) => lowerLimit(limit, minute, beside, minute),
+    answers(first, 3),
+  )
   expect([first.most, second.most]).toEqual([Number.POSITIVE_INFINITY, 2])
 })
 
@@ -35,6 +42,7 @@ test('one more is tried after a while, later each time that it was wrong, and in
   const again = lowerLimit(answers(raised, 500), 3 * minute + 1, 3, minute)
   expect([again.most, again.holdMs]).toEqual([2, 2 * minute])
   let limit = again
-  for (let now = 5 * minute; Number.isFinite(limit.most); now += minute) limit = raiseLimit(limit, now)
+  for (let now = 5 * minute; Number.isFinite(limit.most); now += minute)
+    limit = raiseLimit(limit, now)
   expect(limit.most).toBe(Number.POSITIVE_INFINITY)
 })

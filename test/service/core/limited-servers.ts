@@ -1,4 +1,6 @@
-/** Services that limit a key in the common ways; each reports whether it would have answered 429. */
+/**
+ * Services that limit a key in the common ways; each reports whether it would have answered 429.
+ */
 import { limiters } from '../../../src/sandbox/rate-limit.ts'
 import type { BudgetPolicy } from '../../../src/service/core/budget-policy.ts'
 
@@ -19,7 +21,9 @@ export const policy: BudgetPolicy = {
   rateMargin: 0.02,
 }
 
-/** Windows that start at `phase` and every minute after; a request over the limit is not counted. */
+/**
+ * Windows that start at `phase` and every minute after; a request over the limit is not counted.
+ */
 export function fixedWindow(phase: number, allowed = limit): LimitedServer {
   const admit = counter(phase)
   return { name: `fixed window from ${phase} ms`, admit: (at) => admit(at).now <= allowed }
@@ -74,7 +78,10 @@ export function tokenBucket(allowed = limit): LimitedServer {
   return { name: 'token bucket', admit }
 }
 
-/** Estimates the sliding window from two fixed ones, as Cloudflare describes: before × (1 − elapsed share) + this. */
+/**
+ * Estimates the sliding window from two fixed ones, as Cloudflare describes: before × (1 − elapsed
+ * share) + this.
+ */
 export function approximateSliding(phase: number, allowed = limit): LimitedServer {
   const admit = counter(phase)
   return {
@@ -87,7 +94,11 @@ export function approximateSliding(phase: number, allowed = limit): LimitedServe
 }
 
 /** As the sandbox counts, with this value of its switch `rate.kind`. */
-export function sandboxServer(kind: keyof typeof limiters, allowed = limit, burst = allowed): LimitedServer {
+export function sandboxServer(
+  kind: keyof typeof limiters,
+  allowed = limit,
+  burst = allowed,
+): LimitedServer {
   const limiter = limiters[kind](allowed, windowMs, burst)
   const admit = (at: number) => {
     const isAdmitted = limiter.waitMs(at) === 0
@@ -111,8 +122,13 @@ export function everyServer(allowed = limit): readonly LimitedServer[] {
   return [...exactServers(allowed), ...phases.map((phase) => approximateSliding(phase, allowed))]
 }
 
-/** The servers that would have refused a request at these times, each with the first refused time. */
-export function refusals(servers: readonly LimitedServer[], times: readonly number[]): readonly string[] {
+/**
+ * The servers that would have refused a request at these times, each with the first refused time.
+ */
+export function refusals(
+  servers: readonly LimitedServer[],
+  times: readonly number[],
+): readonly string[] {
   return servers.flatMap((server) => {
     const first = times.find((at) => !server.admit(at))
     return first === undefined ? [] : [`${server.name} at ${first} ms`]

@@ -30,6 +30,8 @@ describe('an id that would change the path is refused', () => {
     '\ud800',
     'x'.repeat(5000),
   ])('%j', (id) => {
-    expect(() => conversations.rowPath('p', id)).toThrow(expect.objectContaining({ name: 'ApiError' }))
+    expect(() => conversations.rowPath('p', id)).toThrow(
+      expect.objectContaining({ name: 'ApiError' }),
+    )
   })
 })

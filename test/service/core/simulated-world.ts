@@ -1,4 +1,7 @@
-/** A simulation: processes that share one budget, a network with latency, and a service that counts requests. */
+/**
+ * A simulation: processes that share one budget, a network with latency, and a service that counts
+ * requests.
+ */
 import { acquireSlot, type PendingRequest } from '../../../src/service/core/acquire-slot.ts'
 import type { Priority } from '../../../src/service/core/api-request.ts'
 import {
@@ -47,7 +50,10 @@ export type SimulatedWorld = {
   readonly foreign?: readonly number[]
   /** Times at which the record is lost; the process that reads it next finds it missing. */
   readonly recordLosses?: readonly number[]
-  /** The share of our requests whose process dies before it records the response. The service counts them anyway. */
+  /**
+   * The share of our requests whose process dies before it records the response. The service counts
+   * them anyway.
+   */
   readonly unanswered?: number
   /** True: the service counts a request just before it answers, not at a random time until then. */
   readonly countsLate?: boolean
@@ -132,16 +138,27 @@ export function simulate(world: SimulatedWorld): SimulationResult {
     const waiting = new Map<string, { request: PendingRequest; left: number }>()
     let timer = 0
     const serve = (now: number): void => {
-      const kinds = [...waiting.entries()].filter(([, kind]) => kind.left > 0).sort(([a], [b]) => (a < b ? -1 : 1))
+      const kinds = [...waiting.entries()]
+        .filter(([, kind]) => kind.left > 0)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
       if (kinds.length === 0) return
       const pending = kinds.map(([, kind]) => kind.request)
       const at = storeTime(now)
-      const { state: next, decision } = acquireSlot(policy, currentState(now), at, `process ${process}`, pending)
+      const { state: next, decision } = acquireSlot(
+        policy,
+        currentState(now),
+        at,
+        `process ${process}`,
+        pending,
+      )
       state = next
       const timerId = ++timer
       if ('waitMs' in decision) {
         // A timer fires late, never early.
-        events.add(now + decision.waitMs + random() * 2, (later) => timerId === timer && serve(later))
+        events.add(
+          now + decision.waitMs + random() * 2,
+          (later) => timerId === timer && serve(later),
+        )
         return
       }
       const kind = kinds[decision.granted]![1]
@@ -152,7 +169,10 @@ export function simulate(world: SimulatedWorld): SimulationResult {
     for (const { at, priority, write, count } of bursts) {
       events.add(at, (now) => {
         const key = `${['write', 'fresh', 'backfill', 'reconcile'].indexOf(priority)} ${write ? 0 : 1}`
-        waiting.set(key, { request: { priority, write, maxDurationMs }, left: (waiting.get(key)?.left ?? 0) + count })
+        waiting.set(key, {
+          request: { priority, write, maxDurationMs },
+          left: (waiting.get(key)?.left ?? 0) + count,
+        })
         serve(now)
       })
     }
@@ -187,13 +207,21 @@ export function countBetween(times: readonly number[], from: number, to: number)
   return times.filter((at) => at >= from && at < to).length
 }
 
-type SimulatedEvent = { readonly at: number; readonly order: number; readonly run: (now: number) => void }
+type SimulatedEvent = {
+  readonly at: number
+  readonly order: number
+  readonly run: (now: number) => void
+}
 
-/** Future events in the order of their times; events of the same time in the order in which they were added. */
+/**
+ * Future events in the order of their times; events of the same time in the order in which they
+ * were added.
+ */
 function createEventQueue() {
   const heap: SimulatedEvent[] = []
   let order = 0
-  const before = (a: SimulatedEvent, b: SimulatedEvent) => a.at < b.at || (a.at === b.at && a.order < b.order)
+  const before = (a: SimulatedEvent, b: SimulatedEvent) =>
+    a.at < b.at || (a.at === b.at && a.order < b.order)
   const add = (at: number, run: (now: number) => void) => {
     let index = heap.push({ at, order: order++, run }) - 1
     while (index > 0) {
@@ -220,7 +248,8 @@ function createEventQueue() {
     }
   }
   const runUntil = (untilMs: number) => {
-    for (let event = next(); event !== undefined && event.at <= untilMs; event = next()) event.run(event.at)
+    for (let event = next(); event !== undefined && event.at <= untilMs; event = next())
+      event.run(event.at)
   }
   return { add, runUntil }
 }

@@ -1,4 +1,7 @@
-/** Real processes that share one budget, and a service on loopback that records when each request arrives. */
+/**
+ * Real processes that share one budget, and a service on loopback that records when each request
+ * arrives.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,7 +22,10 @@ export type CountingService = {
 }
 
 /** Counts a request when it arrives, answers a little later, and refuses none. */
-export async function startCountingService(random: WorldRandom, onFinished: OnTestFinished): Promise<CountingService> {
+export async function startCountingService(
+  random: WorldRandom,
+  onFinished: OnTestFinished,
+): Promise<CountingService> {
   const arrivals: number[] = []
   const waiting = new Set<() => void>()
   const server = createServer((_request, response) => {
@@ -64,7 +70,9 @@ export function startProcessGroup(
   const lost: string[] = []
   const start = (isKeyUnused: boolean): ChildProcess => {
     const argument = JSON.stringify({ ...task, isKeyUnused } satisfies SpendingTask)
-    const child = spawn(process.execPath, [program, argument], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, [program, argument], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     child.stdout.on('data', (text) => lost.push(...(String(text).match(/^lost: .*/gm) ?? [])))
     return child
   }

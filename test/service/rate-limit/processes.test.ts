@@ -1,6 +1,6 @@
 /**
- * Three real processes on a shared store never exceed the budget, whichever dies and whatever is lost. The soak has four of
- * them, and ten rounds.
+ * Three real processes on a shared store never exceed the budget, whichever dies and whatever is
+ * lost. The soak has four of them, and ten rounds.
  */
 import { describe, expect, test } from 'vitest'
 import type { BudgetPolicy } from '../../../src/service/core/budget-policy.ts'
@@ -21,14 +21,19 @@ const policy: BudgetPolicy = {
 const seed = Date.now() % 100_000
 
 describe.concurrent('three processes', () => {
-  const title = 'are killed and suspended, and no window ever holds more requests than there are slots'
+  const title =
+    'are killed and suspended, and no window ever holds more requests than there are slots'
   // The other Redis crashes and is flushed as well, and forgets at both.
   const sample = sampled(storeKinds, ({ name }) => name !== 'a Redis that keeps its data')
   test.for(sample)(`${title}: $name (seed ${seed})`, async ({ make }, { onTestFinished }) => {
     const random = seededRandom(seed)
     const { url, faults } = await make(onTestFinished)
     const counter = await startCountingService(random, onTestFinished)
-    const group = startProcessGroup({ store: url, service: counter.url, policy, timeoutMs: 1000 }, 3, onTestFinished)
+    const group = startProcessGroup(
+      { store: url, service: counter.url, policy, timeoutMs: 1000 },
+      3,
+      onTestFinished,
+    )
     await counter.next(2 * limit)
     expect(group.lost).toEqual([])
     await injectFaults(group, faults, random, 1)

@@ -1,4 +1,7 @@
-/** The stores in which processes can share a budget, with several connections, and with ways to break them. */
+/**
+ * The stores in which processes can share a budget, with several connections, and with ways to
+ * break them.
+ */
 
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
@@ -55,7 +58,8 @@ async function inWarehouse(kind: 'sqlite' | 'postgres'): Promise<TestRecord> {
   const warehouses = [await location.open(), await location.open()]
   let next = 0
   return {
-    connect: async () => createBudgetRecords(warehouses[next++ % warehouses.length]!.pool).record('key'),
+    connect: async () =>
+      createBudgetRecords(warehouses[next++ % warehouses.length]!.pool).record('key'),
     deleteRecord: async () => void (await warehouses[0]!.query('delete from sync_budgets')),
   }
 }
@@ -75,7 +79,12 @@ export function inMemoryRecord(clock: { now: number } = { now: 1e6 }) {
     if (state.down) throw new Error('connection refused')
     // No two readings have the same time.
     clock.now += 0.001
-    return { now: clock.now, version: stored?.version ?? null, text: stored?.text ?? null, restarted: state.restarted }
+    return {
+      now: clock.now,
+      version: stored?.version ?? null,
+      text: stored?.text ?? null,
+      restarted: state.restarted,
+    }
   }
   const record: BudgetRecord = {
     read: async () => readNow(),

@@ -65,7 +65,10 @@ test('a server that restarts is reconnected, and reported as restarted', async (
   await redis.crash()
   const reading = await eventually(() => record.read())
   expect(reading.restarted).toBe(true)
-  expect(await record.compareAndSet(reading, 'new')).toMatchObject({ swapped: true, reading: { restarted: false } })
+  expect(await record.compareAndSet(reading, 'new')).toMatchObject({
+    swapped: true,
+    reading: { restarted: false },
+  })
 })
 
 async function eventually<T>(attempt: () => Promise<T>): Promise<T> {

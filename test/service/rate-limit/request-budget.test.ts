@@ -1,12 +1,20 @@
-/** How the requests of one process queue for the budget. The clock is real, the windows are short. */
+/**
+ * How the requests of one process queue for the budget. The clock is real, the windows are short.
+ */
 import { describe, expect, test, vi } from 'vitest'
 import { ApiError } from '../../../src/service/core/api-failure.ts'
 import type { Priority } from '../../../src/service/core/api-request.ts'
 import type { Slot } from '../../../src/service/core/budget.ts'
 import type { BudgetPolicy } from '../../../src/service/core/budget-policy.ts'
 import type { BudgetRecord } from '../../../src/service/core/budget-record.ts'
-import { type BudgetStore, createMemoryStore } from '../../../src/service/rate-limit/budget-store.ts'
-import { createRequestBudget, type SlotRequest } from '../../../src/service/rate-limit/request-budget.ts'
+import {
+  type BudgetStore,
+  createMemoryStore,
+} from '../../../src/service/rate-limit/budget-store.ts'
+import {
+  createRequestBudget,
+  type SlotRequest,
+} from '../../../src/service/rate-limit/request-budget.ts'
 import { slidingLog } from '../core/limited-servers.ts'
 import {
   answersInOrder,
@@ -20,9 +28,18 @@ import {
 import { createTestStore, inMemoryRecord } from './record-stores.ts'
 
 function rate(requests: number, windowMs: number): BudgetPolicy {
-  return { rate: { requests, windowMs }, writeRate: { requests, windowMs }, reserve: 0, rateMargin: 0.02 }
+  return {
+    rate: { requests, windowMs },
+    writeRate: { requests, windowMs },
+    reserve: 0,
+    rateMargin: 0.02,
+  }
 }
-const slotRequest = (priority: Priority, write = false): SlotRequest => ({ priority, write, maxDurationMs: 1000 })
+const slotRequest = (priority: Priority, write = false): SlotRequest => ({
+  priority,
+  write,
+  maxDurationMs: 1000,
+})
 const earlierSlot: Slot = { grantedAt: 0, freeAt: 0, writeFreeAt: null }
 
 /** A budget that is paused for a short time, so that requests can queue. */
@@ -46,7 +63,15 @@ test('the most urgent priority goes first, writes before its reads, and each que
     queue('guard', 'write'),
     queue('write', 'write', true),
   ])
-  expect(order).toEqual(['write', 'guard', 'fresh 1', 'fresh 2', 'backfill 1', 'backfill 2', 'reconcile'])
+  expect(order).toEqual([
+    'write',
+    'guard',
+    'fresh 1',
+    'fresh 2',
+    'backfill 1',
+    'backfill 2',
+    'reconcile',
+  ])
 })
 
 test('an aborted request makes way for the next, and takes no slot', async () => {
@@ -69,14 +94,19 @@ test('a slot that is granted after its request was aborted is released', async (
     return decision
   }
   const budget = createRequestBudget({ ...memory, acquire })
-  await expect(budget.acquire({ ...slotRequest('fresh'), signal: stop.signal })).rejects.toThrow('stopped on request')
+  await expect(budget.acquire({ ...slotRequest('fresh'), signal: stop.signal })).rejects.toThrow(
+    'stopped on request',
+  )
   expect(await budget.view()).toMatchObject({ inUse: 0 })
 })
 
 test('a request whose connection broke is not in flight any more, so the next one need not wait', async () => {
   const budget = memoryBudget()
   for (let n = 0; n < 2; n += 1) {
-    const beside = [await budget.acquire(slotRequest('fresh')), await budget.acquire(slotRequest('fresh'))]
+    const beside = [
+      await budget.acquire(slotRequest('fresh')),
+      await budget.acquire(slotRequest('fresh')),
+    ]
     for (const slot of beside.toReversed()) await budget.recordThrottle(slot, 20)
     for (const slot of beside) budget.releaseResponded(slot)
   }
@@ -87,7 +117,9 @@ test('a request whose connection broke is not in flight any more, so the next on
 })
 
 test('a read does not wait for writes that have no write slot', async () => {
-  const budget = createRequestBudget(createMemoryStore({ ...rate(600, 3_600_000), writeRate: rate(1, 3_600_000).rate }))
+  const budget = createRequestBudget(
+    createMemoryStore({ ...rate(600, 3_600_000), writeRate: rate(1, 3_600_000).rate }),
+  )
   await budget.acquire(slotRequest('write', true))
   const stop = new AbortController()
   const waiting = budget.acquire({ ...slotRequest('write', true), signal: stop.signal })
@@ -125,12 +157,17 @@ describe('updates of the store', () => {
       return record.compareAndSet(...args)
     }
     const options = { policy: rate(600, 60_000) }
-    return { counted, budget: createRequestBudget(createTestStore({ ...record, compareAndSet }, options).store) }
+    return {
+      counted,
+      budget: createRequestBudget(createTestStore({ ...record, compareAndSet }, options).store),
+    }
   }
 
   test('slots of answered requests are released together with the next request, or soon', async () => {
     const { budget, counted } = countedBudget()
-    const slots = await Promise.all(Array.from({ length: 3 }, () => budget.acquire(slotRequest('backfill'))))
+    const slots = await Promise.all(
+      Array.from({ length: 3 }, () => budget.acquire(slotRequest('backfill'))),
+    )
     const before = counted.swaps
     for (const slot of slots.slice(0, 2)) budget.releaseResponded(slot)
     await budget.acquire(slotRequest('backfill'))
@@ -161,7 +198,11 @@ describe('a store that cannot be reached', () => {
       retries: { attempts: 1, baseMs: 1, capMs: 1, maxRequestedWaitMs: 1 },
     })
     await expect(client.get('/thing', {}, 'fresh')).rejects.toMatchObject({
-      failure: { kind: 'transient', mayHaveBeenSent: false, why: expect.stringContaining('connection refused') },
+      failure: {
+        kind: 'transient',
+        mayHaveBeenSent: false,
+        why: expect.stringContaining('connection refused'),
+      },
     })
     expect(service.requestCount()).toBe(0)
   })
@@ -169,7 +210,10 @@ describe('a store that cannot be reached', () => {
   test('grants slots again when it is back', async () => {
     const memory = createMemoryStore(rate(600, 60_000))
     let down = true
-    const store: BudgetStore = { ...memory, acquire: (...args) => (down ? broken : memory).acquire(...args) }
+    const store: BudgetStore = {
+      ...memory,
+      acquire: (...args) => (down ? broken : memory).acquire(...args),
+    }
     const budget = createRequestBudget(store)
     await expect(budget.acquire(slotRequest('fresh'))).rejects.toThrow('connection refused')
     down = false
@@ -197,11 +241,16 @@ test('a request whose process was suspended beyond its deadline is not sent; a r
   const service = await startTestService(emptyListAnswer)
   const client = createTestClient(service.url, { budget: { ...budget, acquire } })
   expect((await client.get('/thing', {}, 'fresh')).status).toBe(200)
-  expect({ arrived: service.requestCount(), counted: client.requestCount() }).toEqual({ arrived: 1, counted: 1 })
+  expect({ arrived: service.requestCount(), counted: client.requestCount() }).toEqual({
+    arrived: 1,
+    counted: 1,
+  })
   expect(await budget.view()).toMatchObject({ inUse: 1 })
   suspensions = 1
   const write = client.send({ method: 'POST', path: '/thing', priority: 'write', body: {} })
-  await expect(write).rejects.toMatchObject({ failure: { kind: 'transient', mayHaveBeenSent: false } })
+  await expect(write).rejects.toMatchObject({
+    failure: { kind: 'transient', mayHaveBeenSent: false },
+  })
   expect(service.requestCount()).toBe(1)
 })
 
@@ -210,10 +259,15 @@ test('two processes that share a store stay within the limit of a server that co
   const server = slidingLog(60)
   const service = await startTestService((request, response) => {
     const admitted = server.admit(performance.now() * 60)
-    setTimeout(() => (admitted ? emptyListAnswer : jsonAnswer(429, ''))(request, response), Math.random() * 50)
+    setTimeout(
+      () => (admitted ? emptyListAnswer : jsonAnswer(429, ''))(request, response),
+      Math.random() * 50,
+    )
   })
   const store = createMemoryStore(rate(60, 1000))
-  const clients = [1, 2].map(() => createTestClient(service.url, { budget: createRequestBudget(store) }))
+  const clients = [1, 2].map(() =>
+    createTestClient(service.url, { budget: createRequestBudget(store) }),
+  )
   let left = 180
   const worker = async (client: (typeof clients)[number]) => {
     while (left-- > 0) await client.get('/thing', {}, 'backfill')
@@ -225,6 +279,7 @@ test('two processes that share a store stay within the limit of a server that co
 
 test('a budget with a huge rate delays no request', async () => {
   const budget = memoryBudget()
-  for (let count = 0; count < 20_000; count += 1) budget.releaseResponded(await budget.acquire(slotRequest('backfill')))
+  for (let count = 0; count < 20_000; count += 1)
+    budget.releaseResponded(await budget.acquire(slotRequest('backfill')))
   expect(await budget.view()).toMatchObject({ inUse: 20_000 })
 })

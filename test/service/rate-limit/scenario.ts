@@ -6,7 +6,10 @@ import { startPrivateRedis } from '../../support/redis-server.ts'
 import type { OnTestFinished, ProcessGroup } from './process-group.ts'
 
 /** A shared store: its URL, and its possible faults. */
-export type SharedLocation = { readonly url: string; readonly faults: readonly (() => Promise<unknown>)[] }
+export type SharedLocation = {
+  readonly url: string
+  readonly faults: readonly (() => Promise<unknown>)[]
+}
 export type StoreKind = {
   readonly name: string
   readonly make: (onFinished: OnTestFinished) => Promise<SharedLocation>
@@ -18,13 +21,19 @@ async function inRedis(durable: boolean, onFinished: OnTestFinished): Promise<Sh
   return { url: redis.url, faults: [redis.crash, redis.flush] }
 }
 
-async function inWarehouse(kind: 'sqlite' | 'postgres', onFinished: OnTestFinished): Promise<SharedLocation> {
+async function inWarehouse(
+  kind: 'sqlite' | 'postgres',
+  onFinished: OnTestFinished,
+): Promise<SharedLocation> {
   const location = await databases.find(({ name }) => name === kind)!.make()
   onFinished(() => location.drop())
   const warehouse = await location.open()
   const url = location.url!
   const deleteRecord = () => warehouse.query('delete from sync_budgets')
-  return { url, faults: kind === 'sqlite' ? [deleteRecord] : [deleteRecord, () => endConnections(url)] }
+  return {
+    url,
+    faults: kind === 'sqlite' ? [deleteRecord] : [deleteRecord, () => endConnections(url)],
+  }
 }
 
 /** Closes every Postgres connection of the processes. */
@@ -45,8 +54,8 @@ export const storeKinds: readonly StoreKind[] = [
 ]
 
 /**
- * For a few seconds, kills and suspends processes at random times, and injects each fault of the store once. `kills`: for
- * each fault.
+ * For a few seconds, kills and suspends processes at random times, and injects each fault of the
+ * store once. `kills`: for each fault.
  */
 export async function injectFaults(
   group: ProcessGroup,

@@ -1,6 +1,7 @@
 /**
- * A process that uses as much of a shared budget as it gets, for the tests to start, suspend and kill. Its one argument is
- * a `SpendingTask` as JSON. It prints a line for each response and each loss of the record.
+ * A process that uses as much of a shared budget as it gets, for the tests to start, suspend and
+ * kill. Its one argument is a `SpendingTask` as JSON. It prints a line for each response and each
+ * loss of the record.
  */
 
 import { flushCompileCache } from 'node:module'
@@ -53,7 +54,9 @@ async function openRecord(url: string): Promise<BudgetRecord> {
 
 async function spend(): Promise<never> {
   for (;;) {
-    const answer = await client.send({ method: 'GET', path: '/thing', priority: 'backfill' }).catch(() => null)
+    const answer = await client
+      .send({ method: 'GET', path: '/thing', priority: 'backfill' })
+      .catch(() => null)
     if (answer !== null) process.stdout.write('answered\n')
     // The store may be away, so do not retry at once.
     else await new Promise((resolve) => setTimeout(resolve, 50))

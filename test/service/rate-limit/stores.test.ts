@@ -1,7 +1,14 @@
-/** One specification for all stores of budgets: each decides as the pure budget does, and fails closed. */
+/**
+ * One specification for all stores of budgets: each decides as the pure budget does, and fails
+ * closed.
+ */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { acquireSlot, type PendingRequest, type SlotDecision } from '../../../src/service/core/acquire-slot.ts'
+import {
+  acquireSlot,
+  type PendingRequest,
+  type SlotDecision,
+} from '../../../src/service/core/acquire-slot.ts'
 import { priorities } from '../../../src/service/core/api-request.ts'
 import {
   budgetView,
@@ -11,7 +18,10 @@ import {
   type Slot,
 } from '../../../src/service/core/budget.ts'
 import type { BudgetRecord } from '../../../src/service/core/budget-record.ts'
-import { type BudgetStore, createMemoryStore } from '../../../src/service/rate-limit/budget-store.ts'
+import {
+  type BudgetStore,
+  createMemoryStore,
+} from '../../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../../src/service/rate-limit/request-budget.ts'
 import {
   createTestStore,
@@ -34,7 +44,11 @@ async function granted(store: BudgetStore, processId = 'me'): Promise<Slot> {
 }
 
 type Operation =
-  | { readonly do: 'acquire'; readonly processId: string; readonly pending: readonly PendingRequest[] }
+  | {
+      readonly do: 'acquire'
+      readonly processId: string
+      readonly pending: readonly PendingRequest[]
+    }
   | { readonly do: 'release' | 'unsent' | 'throttle'; readonly which: number }
 
 const pendingRequest = fc.record({
@@ -60,8 +74,15 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   },
 )
 
-/** Applies the same operations to the store and to the pure budget, at the times of the store's clock. */
-async function compare(stores: readonly BudgetStore[], now: () => number, operations: readonly Operation[]) {
+/**
+ * Applies the same operations to the store and to the pure budget, at the times of the store's
+ * clock.
+ */
+async function compare(
+  stores: readonly BudgetStore[],
+  now: () => number,
+  operations: readonly Operation[],
+) {
   let state = initialBudgetState
   const slots: Slot[] = []
   for (const [index, operation] of operations.entries()) {
@@ -118,21 +139,28 @@ for (const recordStore of recordStores) {
   describe(`kept in ${recordStore.name}`, () => {
     test('two processes get the decisions of the pure budget', async () => {
       await fc.assert(
-        fc.asyncProperty(fc.array(operation, { minLength: 10, maxLength: 30 }), async (operations) => {
-          const location = await recordStore.make()
-          const { record, observations } = observed(await location.connect())
-          await location.deleteRecord()
-          const stores = [createTestStore(record).store, createTestStore(record).store]
-          await compare(stores, () => observations.now, operations)
-        }),
+        fc.asyncProperty(
+          fc.array(operation, { minLength: 10, maxLength: 30 }),
+          async (operations) => {
+            const location = await recordStore.make()
+            const { record, observations } = observed(await location.connect())
+            await location.deleteRecord()
+            const stores = [createTestStore(record).store, createTestStore(record).store]
+            await compare(stores, () => observations.now, operations)
+          },
+        ),
         { numRuns: 5 },
       )
     })
 
     test('concurrent processes never get more slots than there are, and none is lost', async () => {
       const location = await recordStore.make()
-      const stores = await Promise.all([1, 2, 3].map(async () => createTestStore(await location.connect()).store))
-      const ample = Array.from({ length: 40 }, () => stores.map((store) => store.acquire('all', [read])))
+      const stores = await Promise.all(
+        [1, 2, 3].map(async () => createTestStore(await location.connect()).store),
+      )
+      const ample = Array.from({ length: 40 }, () =>
+        stores.map((store) => store.acquire('all', [read])),
+      )
       const decisions = await Promise.all(ample.flat())
       const slots = decisions.flatMap((decision) => ('slot' in decision ? decision.slot : []))
       // 98 slots, a fifth of them without a pace.
@@ -164,7 +192,9 @@ for (const recordStore of recordStores) {
 
     test('a lost record closes the budget for all, and one process reports it', async () => {
       const location = await recordStore.make()
-      const processes = await Promise.all([1, 2, 3].map(async () => createTestStore(await location.connect())))
+      const processes = await Promise.all(
+        [1, 2, 3].map(async () => createTestStore(await location.connect())),
+      )
       for (const { store } of processes) await granted(store)
       await location.deleteRecord()
       const decisions = await Promise.all(processes.map(({ store }) => store.acquire('me', [read])))
@@ -227,21 +257,32 @@ for (const recordStore of recordStores) {
       expect(await store.acquire('me', [read])).toHaveProperty('waitMs')
       await overwriteRecord(record, 'not a record')
       expect(await store.acquire('me', [read])).toHaveProperty('waitMs')
-      expect(lost).toEqual([expect.stringContaining('older'), expect.stringContaining('unreadable')])
+      expect(lost).toEqual([
+        expect.stringContaining('older'),
+        expect.stringContaining('unreadable'),
+      ])
     })
 
     test('a swap that is late, or repeated, changes nothing', async () => {
       const location = await recordStore.make()
       const record = await location.connect()
       const empty = await record.read()
-      expect(await record.compareAndSet({ ...empty, now: empty.now - 1500 }, 'late')).toMatchObject({ swapped: false })
+      expect(await record.compareAndSet({ ...empty, now: empty.now - 1500 }, 'late')).toMatchObject(
+        { swapped: false },
+      )
       const first = await record.compareAndSet(empty, 'first')
       expect(first).toMatchObject({ swapped: true, reading: { text: 'first', restarted: false } })
-      expect(await record.compareAndSet(empty, 'again')).toMatchObject({ swapped: false, reading: { text: 'first' } })
+      expect(await record.compareAndSet(empty, 'again')).toMatchObject({
+        swapped: false,
+        reading: { text: 'first' },
+      })
       const stale = { ...first.reading, now: first.reading.now - 1500 }
       expect(await record.compareAndSet(stale, 'late')).toMatchObject({ swapped: false })
       expect(await record.compareAndSet(first.reading, 'second')).toMatchObject({ swapped: true })
-      expect(await (await location.connect()).read()).toMatchObject({ text: 'second', restarted: false })
+      expect(await (await location.connect()).read()).toMatchObject({
+        text: 'second',
+        restarted: false,
+      })
     })
   })
 }
@@ -288,7 +329,8 @@ describe('the clock of the store', () => {
     advance(closedMs - 10)
     expect(await other.store.acquire('me', [read])).toHaveProperty('waitMs')
     advance(10)
-    for (const { store } of [one, other]) expect(await store.acquire('me', [read])).toHaveProperty('slot')
+    for (const { store } of [one, other])
+      expect(await store.acquire('me', [read])).toHaveProperty('slot')
     expect([...one.lost, ...other.lost]).toEqual([expect.stringContaining('set forward')])
   })
 

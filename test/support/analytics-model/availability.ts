@@ -16,7 +16,10 @@ type AvailabilityRow = {
   agents_max: number | null
 }
 
-export function availabilityRows(snapshots: readonly SnapshotRow[], clock: LocalClock): AvailabilityRow[] {
+export function availabilityRows(
+  snapshots: readonly SnapshotRow[],
+  clock: LocalClock,
+): AvailabilityRow[] {
   const rows: AvailabilityRow[] = []
   const rowAt = (at: number): AvailabilityRow => {
     const { date, hour } = clock.localTime(at)
@@ -31,7 +34,8 @@ export function availabilityRows(snapshots: readonly SnapshotRow[], clock: Local
   ordered.forEach((snapshot, index) => {
     const takenAt = seconds(snapshot.taken_at)
     const next = ordered[index + 1]
-    const until = next === undefined ? takenAt : Math.min(seconds(next.taken_at), takenAt + holdsAtMostSeconds)
+    const until =
+      next === undefined ? takenAt : Math.min(seconds(next.taken_at), takenAt + holdsAtMostSeconds)
     rowAt(takenAt).snapshots++
     noteAgents(rowAt(takenAt), snapshot)
     for (let at = takenAt; at < until; at++) addSecond(rowAt(at), snapshot)

@@ -1,6 +1,7 @@
 /**
- * Brings the rows of a project into a mirror by the mirror's own commits: conversations as they looked each time, their
- * messages in two reads, of which the first shows some as they were before an edit. Deletions are found at the end.
+ * Brings the rows of a project into a mirror by the mirror's own commits: conversations as they
+ * looked each time, their messages in two reads, of which the first shows some as they were before
+ * an edit. Deletions are found at the end.
  */
 
 import type { MirrorRow } from '../../../schema/row.ts'
@@ -8,16 +9,27 @@ import type { MirrorCommit } from '../../../src/mirror/core/mirror.ts'
 import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import type { Scalar } from '../../../src/values/json.ts'
 import type { RandomChoices } from './random-choices.ts'
-import { type ChangeRow, type MessageRow, type ProjectRows, type RawConversation, seconds } from './raw-rows.ts'
+import {
+  type ChangeRow,
+  type MessageRow,
+  type ProjectRows,
+  type RawConversation,
+  seconds,
+} from './raw-rows.ts'
 
 /** One thing that a sync stores. They may run in any order, if those of one list stay in theirs. */
 export type Arrival = () => Promise<unknown>
 
 type Writes = Pick<Mirror, 'commit'>
 
-/** What the service no longer lists is never read, so messages that were deleted alone are left out of `rows`. */
+/**
+ * What the service no longer lists is never read, so messages that were deleted alone are left out
+ * of `rows`.
+ */
 export function withoutDeletedRows(rows: ProjectRows): ProjectRows {
-  const deleted = new Set(rows.conversations.filter(({ deleted_at }) => deleted_at !== null).map(({ id }) => id))
+  const deleted = new Set(
+    rows.conversations.filter(({ deleted_at }) => deleted_at !== null).map(({ id }) => id),
+  )
   return {
     ...rows,
     messages: rows.messages.filter(
@@ -30,12 +42,17 @@ export function withoutDeletedRows(rows: ProjectRows): ProjectRows {
 /** In random order, but for what one conversation or visitor, or the availability, brings. */
 export function arrivalsOf(rows: ProjectRows, mirror: Writes, random: RandomChoices): Arrival[] {
   const lists = [
-    ...rows.conversations.map((conversation) => conversationArrivals(conversation, rows, mirror, random)),
+    ...rows.conversations.map((conversation) =>
+      conversationArrivals(conversation, rows, mirror, random),
+    ),
     ...rows.activity.map((entry) => [() => mirror.commit(activityCommit(entry))]),
     rows.snapshots.map((snapshot) => () => mirror.commit(availabilityCommit(snapshot))),
     rows.messages
       .filter(({ conversation_id }) => !rows.conversations.some(({ id }) => id === conversation_id))
-      .map((message) => () => mirror.commit({ stream: 'messages', rows: [toMessage(message)], requestedAt: 1 })),
+      .map(
+        (message) => () =>
+          mirror.commit({ stream: 'messages', rows: [toMessage(message)], requestedAt: 1 }),
+      ),
   ]
   const arrivals: Arrival[] = []
   for (;;) {
@@ -46,7 +63,10 @@ export function arrivalsOf(rows: ProjectRows, mirror: Writes, random: RandomChoi
 }
 
 /** Later than all arrivals. */
-export function deletionsOf(rows: ProjectRows, { markDeleted }: Pick<Mirror, 'markDeleted'>): Arrival[] {
+export function deletionsOf(
+  rows: ProjectRows,
+  { markDeleted }: Pick<Mirror, 'markDeleted'>,
+): Arrival[] {
   const at = Date.UTC(2026, 0, 1)
   const deleted = rows.conversations.filter(({ deleted_at }) => deleted_at !== null)
   return deleted.map(
@@ -117,7 +137,11 @@ const toLook = (columns: Columns, requestedAt: number): MirrorCommit => ({
 })
 
 /** Null: the list has not been read to its end. */
-function lastRead(parentId: string, messages: readonly MessageRow[], complete: boolean | null): MirrorCommit {
+function lastRead(
+  parentId: string,
+  messages: readonly MessageRow[],
+  complete: boolean | null,
+): MirrorCommit {
   const commit = { stream: 'messages', rows: messages.map(toMessage), requestedAt: 2 } as const
   if (complete === null) return commit
   const end = {
@@ -139,14 +163,24 @@ const beforeEdit = (message: MessageRow): MessageRow => ({
 type Columns = Readonly<Record<string, Scalar>>
 
 function toRow(columns: Columns, extra: Columns = {}): MirrorRow {
-  const extraFields = new Map(Object.entries(extra).map(([name, value]) => [name, { value, isJsonText: false }]))
+  const extraFields = new Map(
+    Object.entries(extra).map(([name, value]) => [name, { value, isJsonText: false }]),
+  )
   return { columns, extraFields, item: { ...columns, ...extra } }
 }
 
 const toMessage = ({ deleted_at: _, ...columns }: MessageRow): MirrorRow => toRow(columns)
 
-function activityCommit({ deleted_at: _, page, ...columns }: ProjectRows['activity'][number]): MirrorCommit {
-  return { stream: 'visitor_activity', rows: [toRow(columns, page === null ? {} : { url: page })], requestedAt: 1 }
+function activityCommit({
+  deleted_at: _,
+  page,
+  ...columns
+}: ProjectRows['activity'][number]): MirrorCommit {
+  return {
+    stream: 'visitor_activity',
+    rows: [toRow(columns, page === null ? {} : { url: page })],
+    requestedAt: 1,
+  }
 }
 
 const availabilityCommit = (snapshot: ProjectRows['snapshots'][number]): MirrorCommit => ({

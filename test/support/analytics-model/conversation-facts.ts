@@ -13,7 +13,11 @@ export type ConversationParts = {
   readonly states: readonly StateRow[]
 }
 
-export function toConversationRow(parts: ConversationParts, settings: ModelSettings, clock: LocalClock) {
+export function toConversationRow(
+  parts: ConversationParts,
+  settings: ModelSettings,
+  clock: LocalClock,
+) {
   const { conversation } = parts
   const { row, createdAt } = conversation
   const mirroredSince = seconds(settings.mirroredSince)
@@ -56,7 +60,8 @@ function countMessages({ row, messages, timed }: ModelConversation) {
     ai_messages: ai,
     other_messages: other,
     system_events: countRole(messages, 'event'),
-    human_names: new Set(messages.filter(({ role }) => role === 'human').map(({ name }) => name)).size,
+    human_names: new Set(messages.filter(({ role }) => role === 'human').map(({ name }) => name))
+      .size,
   }
 }
 
@@ -71,7 +76,8 @@ function describeSpeakers(conversation: ModelConversation) {
     opened_by: utterances[0]?.role ?? null,
     human_turns: countTurns(conversation, 'human'),
     first_visitor_at: firstVisitor === undefined ? null : toTime(firstVisitor.at),
-    human_span_seconds: firstHuman === undefined || lastHuman === undefined ? null : lastHuman.at - firstHuman.at,
+    human_span_seconds:
+      firstHuman === undefined || lastHuman === undefined ? null : lastHuman.at - firstHuman.at,
     last_human_name: lastHuman?.name ?? null,
     last_utterance_at: last === undefined ? null : toTime(last.at),
     last_utterance_by: last?.role ?? null,
@@ -82,8 +88,12 @@ function summariseWaits(waits: readonly ModelWait[], isOpen: boolean) {
   const [first] = waits.filter(({ answer_seconds }) => answer_seconds !== null)
   const [firstByHuman] = waits.filter(({ human_answered_at }) => human_answered_at !== null)
   const last = waits.at(-1)
-  const answers = waits.map(({ answer_seconds }) => answer_seconds).filter((value) => value !== null)
-  const humanAnswers = waits.map(({ human_seconds }) => human_seconds).filter((value) => value !== null)
+  const answers = waits
+    .map(({ answer_seconds }) => answer_seconds)
+    .filter((value) => value !== null)
+  const humanAnswers = waits
+    .map(({ human_seconds }) => human_seconds)
+    .filter((value) => value !== null)
   return {
     waits: waits.length,
     first_answer_seconds: first?.answer_seconds ?? null,
@@ -102,7 +112,9 @@ function summariseWaits(waits: readonly ModelWait[], isOpen: boolean) {
 function summariseHandling({ conversation, states }: ConversationParts, clock: LocalClock) {
   const { row, createdAt, handledAt } = conversation
   const firstHandled = states.find(({ state }) => state === 'handled')
-  const reopens = states.filter(({ state, state_number }) => state === 'open' && state_number > 1).length
+  const reopens = states.filter(
+    ({ state, state_number }) => state === 'open' && state_number > 1,
+  ).length
   const humanTurns = countTurns(conversation, 'human')
   return {
     is_open: row.handled_at === null,
@@ -112,7 +124,9 @@ function summariseHandling({ conversation, states }: ConversationParts, clock: L
     handled_business_seconds: clock.businessSeconds(createdAt, handledAt),
     first_handled_at: firstHandled?.from_at ?? null,
     first_handled_seconds:
-      firstHandled === undefined || createdAt === null ? null : seconds(firstHandled.from_at) - createdAt,
+      firstHandled === undefined || createdAt === null
+        ? null
+        : seconds(firstHandled.from_at) - createdAt,
     reopens_seen: reopens,
     is_one_touch: row.handled_at !== null && humanTurns === 1 && reopens === 0,
   }
@@ -124,9 +138,19 @@ export function contributionRows({ row, timed }: ModelConversation, clock: Local
   for (const { at, role, name } of timed) {
     const { date } = clock.localTime(at)
     const shownName = role === 'human' || role === 'ai' ? name : ''
-    const found = rows.find((other) => other.date === date && other.role === role && other.name === shownName)
+    const found = rows.find(
+      (other) => other.date === date && other.role === role && other.name === shownName,
+    )
     if (found !== undefined) found.messages++
-    else rows.push({ conversation_id: row.id, date, role, name: shownName, messages: 1, first_at: toTime(at) })
+    else
+      rows.push({
+        conversation_id: row.id,
+        date,
+        role,
+        name: shownName,
+        messages: 1,
+        first_at: toTime(at),
+      })
   }
   return rows
 }

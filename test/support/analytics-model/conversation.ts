@@ -1,4 +1,7 @@
-/** One living conversation with its living messages in the order in which they were written, and who wrote each. */
+/**
+ * One living conversation with its living messages in the order in which they were written, and who
+ * wrote each.
+ */
 import {
   type ChangeRow,
   type MessageRow,
@@ -32,10 +35,15 @@ export type ModelConversation = {
   readonly handledChanges: readonly HandledChange[]
 }
 
-type HandledChange = ChangeRow & { readonly lastMessageBefore: number | null; readonly lastMessageAfter: number | null }
+type HandledChange = ChangeRow & {
+  readonly lastMessageBefore: number | null
+  readonly lastMessageAfter: number | null
+}
 
 export function livingConversations(rows: ProjectRows): ModelConversation[] {
-  return rows.conversations.filter(({ deleted_at }) => deleted_at === null).map((row) => assemble(row, rows))
+  return rows.conversations
+    .filter(({ deleted_at }) => deleted_at === null)
+    .map((row) => assemble(row, rows))
 }
 
 function assemble(row: RawConversation, rows: ProjectRows): ModelConversation {
@@ -55,7 +63,10 @@ function assemble(row: RawConversation, rows: ProjectRows): ModelConversation {
   }
 }
 
-/** From the copy as it is now back to the first one: each change says what the copy before it showed. */
+/**
+ * From the copy as it is now back to the first one: each change says what the copy before it
+ * showed.
+ */
 function handledChangesOf(row: RawConversation, changes: readonly ChangeRow[]): HandledChange[] {
   const timeOf = (time: string | null) => (time === null ? null : seconds(time))
   const found: HandledChange[] = []

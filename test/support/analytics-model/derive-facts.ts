@@ -24,7 +24,9 @@ export function deriveFacts(rows: ProjectRows) {
   const calendar = createCalendar({ ...settings, timeZone: rows.settings.timeZone })
   const facts = rows.conversations
     .filter(({ deleted_at }) => deleted_at === null)
-    .map((row) => deriveConversationFacts(toHistory(row, rows), calendar, seconds(rows.settings.mirroredSince)))
+    .map((row) =>
+      deriveConversationFacts(toHistory(row, rows), calendar, seconds(rows.settings.mirroredSince)),
+    )
   const snapshots = rows.snapshots.map((row) => ({
     at: seconds(row.taken_at),
     available: row.available,
@@ -35,12 +37,19 @@ export function deriveFacts(rows: ProjectRows) {
     fct_state: facts.flatMap(({ states }) => states),
     fct_contribution: facts.flatMap(({ contributions }) => contributions),
     fct_conversation: facts.map(({ conversation }) => conversation),
-    fct_availability_hour: deriveAvailabilityHours(snapshots, settings.availabilityHoldSeconds, calendar),
+    fct_availability_hour: deriveAvailabilityHours(
+      snapshots,
+      settings.availabilityHoldSeconds,
+      calendar,
+    ),
     fct_visit: deriveVisits(toEntries(rows.activity), settings.visitGapSeconds, calendar),
   }
 }
 
-function toHistory(row: RawConversation, { messages, changes, settings }: ProjectRows): ConversationHistory {
+function toHistory(
+  row: RawConversation,
+  { messages, changes, settings }: ProjectRows,
+): ConversationHistory {
   return {
     id: row.id,
     visitorId: row.visitor_id,
@@ -50,11 +59,16 @@ function toHistory(row: RawConversation, { messages, changes, settings }: Projec
     handledAt: secondsOrNull(row.handled_at),
     isMessagesComplete: row.messages_complete === true,
     messages: messages
-      .filter(({ conversation_id, deleted_at }) => conversation_id === row.id && deleted_at === null)
+      .filter(
+        ({ conversation_id, deleted_at }) => conversation_id === row.id && deleted_at === null,
+      )
       .map((message) => ({
         id: message.id,
         at: secondsOrNull(message.created_at),
-        role: message.kind === 'utterance' ? (settings.roles[message.sender_type ?? ''] ?? 'other') : 'event',
+        role:
+          message.kind === 'utterance'
+            ? (settings.roles[message.sender_type ?? ''] ?? 'other')
+            : 'event',
         name: message.sender_display_name ?? '',
       })),
     handledChanges: toHandledChanges(row, changes),
@@ -64,11 +78,13 @@ function toHistory(row: RawConversation, { messages, changes, settings }: Projec
 function toHandledChanges(row: RawConversation, changes: readonly ChangeRow[]) {
   const own = changes.filter(({ conversation_id }) => conversation_id === row.id)
   const firstLastMessage = own.find(({ field }) => field === 'last_message_at')
-  let lastMessageAt = firstLastMessage === undefined ? row.last_message_at : firstLastMessage.old_value
+  let lastMessageAt =
+    firstLastMessage === undefined ? row.last_message_at : firstLastMessage.old_value
   const found: HandledChange[] = []
   for (const [seenAt, ofOneCopy] of Map.groupBy(own, ({ seen_at }) => seen_at)) {
     const before = lastMessageAt
-    for (const { field, new_value } of ofOneCopy) if (field === 'last_message_at') lastMessageAt = new_value
+    for (const { field, new_value } of ofOneCopy)
+      if (field === 'last_message_at') lastMessageAt = new_value
     for (const { field, old_value, new_value, old_read_at } of ofOneCopy)
       if (field === 'handled_at')
         found.push({
@@ -92,7 +108,12 @@ function toEntries(activity: readonly ActivityRow[]) {
   return entries.toSorted((a, b) => (a.entry_hash < b.entry_hash ? -1 : 1))
 }
 
-export function toAnalyticsSettings({ roles, weekly, holidays, targets }: ModelSettings): AnalyticsSettings {
+export function toAnalyticsSettings({
+  roles,
+  weekly,
+  holidays,
+  targets,
+}: ModelSettings): AnalyticsSettings {
   return {
     roles,
     hours: weekly === null ? null : mapValues(weekly, toOpeningHours),
@@ -108,13 +129,23 @@ export function toAnalyticsSettings({ roles, weekly, holidays, targets }: ModelS
       from,
       to: null,
     })),
-    calls: { visitor: null, ended: null, outcome: null, duration: null, direction: null, agent: null },
+    calls: {
+      visitor: null,
+      ended: null,
+      outcome: null,
+      duration: null,
+      direction: null,
+      agent: null,
+    },
     fields: { activityKind: null, activityPage: 'url' },
     personalData: true,
   }
 }
 
-function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To): Record<string, To> {
+function mapValues<From, To>(
+  record: Readonly<Record<string, From>>,
+  map: (value: From) => To,
+): Record<string, To> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
 }
 

@@ -14,7 +14,9 @@ export function deriveModelFacts(rows: ProjectRows) {
   const parts = livingConversations(rows).map((conversation) => ({
     conversation,
     waits: waitsOf(conversation, mirroredSince).map((wait) => toWaitRow(wait, clock)),
-    states: statesOf(conversation, mirroredSince).map((span, index) => toStateRow(span, index + 1, clock)),
+    states: statesOf(conversation, mirroredSince).map((span, index) =>
+      toStateRow(span, index + 1, clock),
+    ),
   }))
   return {
     waits: parts.flatMap(({ conversation, waits }) =>

@@ -27,11 +27,18 @@ export function median(values: readonly number[]): number | null {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2
 }
 
-/** The smallest value that at least nine tenths of all values do not exceed; null without values. */
+/**
+ * The smallest value that at least nine tenths of all values do not exceed; null without values.
+ */
 export function p90(values: readonly number[]): number | null {
   const sorted = values.toSorted((a, b) => a - b)
-  return sorted.find((value) => 10 * countWhere(sorted, (other) => other <= value) >= 9 * sorted.length) ?? null
+  return (
+    sorted.find(
+      (value) => 10 * countWhere(sorted, (other) => other <= value) >= 9 * sorted.length,
+    ) ?? null
+  )
 }
 
 /** Null instead of a division by zero. */
-export const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)
+export const share = (part: number, whole: number): number | null =>
+  whole === 0 ? null : part / whole

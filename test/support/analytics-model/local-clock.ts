@@ -1,4 +1,7 @@
-/** The model's clock: local times by luxon, business time by asking every minute whether business is open. */
+/**
+ * The model's clock: local times by luxon, business time by asking every minute whether business is
+ * open.
+ */
 import { DateTime } from 'luxon'
 import type { ModelSettings, OpenHours } from './raw-rows.ts'
 
@@ -66,10 +69,15 @@ function countOpenSeconds(from: number, to: number, isOpen: (minute: number) => 
   return sum
 }
 
-function isOpenAt({ date, weekday, minuteOfDay }: LocalTime, { weekly, holidays }: ModelSettings): boolean {
+function isOpenAt(
+  { date, weekday, minuteOfDay }: LocalTime,
+  { weekly, holidays }: ModelSettings,
+): boolean {
   const roundTheClock: readonly OpenHours[] = [['0:00', '24:00']]
   const hours = holidays[date] ?? (weekly === null ? roundTheClock : (weekly[weekday] ?? []))
-  return hours.some(([opens, closes]) => minuteOfDay >= toMinutes(opens) && minuteOfDay < toMinutes(closes))
+  return hours.some(
+    ([opens, closes]) => minuteOfDay >= toMinutes(opens) && minuteOfDay < toMinutes(closes),
+  )
 }
 
 export function toMinutes(clockTime: string): number {
@@ -93,7 +101,11 @@ export function startOfDay(date: string, zone: string): number {
 /** The days from one local date to another, both included. */
 export function daysBetween(from: string, to: string): string[] {
   const days: string[] = []
-  for (let day = DateTime.fromISO(from, { zone: 'UTC' }); day.toFormat('yyyy-MM-dd') <= to; day = day.plus({ days: 1 }))
+  for (
+    let day = DateTime.fromISO(from, { zone: 'UTC' });
+    day.toFormat('yyyy-MM-dd') <= to;
+    day = day.plus({ days: 1 })
+  )
     days.push(day.toFormat('yyyy-MM-dd'))
   return days
 }

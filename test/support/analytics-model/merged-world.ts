@@ -1,13 +1,17 @@
 /**
- * Many random worlds as two projects of one warehouse: the calendar of a project takes thousands of rows, and reports say
- * more about many conversations. The ids of each world are prefixed with its seed.
+ * Many random worlds as two projects of one warehouse: the calendar of a project takes thousands of
+ * rows, and reports say more about many conversations. The ids of each world are prefixed with its
+ * seed.
  */
 import { mutateWorld, type Touched } from './mutations.ts'
 import { type ModelWorld, randomWorld, zones } from './random-world.ts'
 import type { ModelSettings, ProjectRows } from './raw-rows.ts'
 
 /** Projects at one time. `touched`: what changed since the step before. */
-export type MergedStep = { readonly projects: readonly ProjectRows[]; readonly touched: readonly Touched[] }
+export type MergedStep = {
+  readonly projects: readonly ProjectRows[]
+  readonly touched: readonly Touched[]
+}
 
 /** Nothing happens later in any world. */
 export const lastDay = '2025-11-20'
@@ -15,8 +19,15 @@ export const lastDay = '2025-11-20'
 /** In the middle of the worlds that are in June. */
 const mirroredSince = '2025-06-10T03:00:00Z'
 
-/** How the projects look first, and after each of some mutations. `group`: makes the names, and chooses the time zones. */
-export function mergedSteps(group: number, seeds: readonly number[], mutations: number): MergedStep[] {
+/**
+ * How the projects look first, and after each of some mutations. `group`: makes the names, and
+ * chooses the time zones.
+ */
+export function mergedSteps(
+  group: number,
+  seeds: readonly number[],
+  mutations: number,
+): MergedStep[] {
   let worlds = seeds.map(randomWorld)
   const settings = mergeSettings(group, worlds)
   const steps: MergedStep[] = [{ projects: mergeProjects(group, worlds, settings), touched: [] }]
@@ -35,7 +46,10 @@ const nameOf = (group: number, index: number) => `project-${group}-${index}`
 function mergeSettings(group: number, worlds: readonly ModelWorld[]): ModelSettings[] {
   return [0, 1].flatMap((index) => {
     const all = worlds.flatMap(({ projects }) => projects[index]?.settings ?? [])
-    const holidays = Object.assign({}, ...all.map((settings) => settings.holidays)) as ModelSettings['holidays']
+    const holidays = Object.assign(
+      {},
+      ...all.map((settings) => settings.holidays),
+    ) as ModelSettings['holidays']
     const timeZone = zones[(2 * group + index) % zones.length] ?? 'UTC'
     return all.slice(0, 1).map((settings) => ({ ...settings, holidays, timeZone, mirroredSince }))
   })
@@ -55,7 +69,11 @@ function mergeProjects(
       messages: parts.flatMap(({ messages }) => messages),
       changes: parts.flatMap(({ changes }) => changes),
       // Two worlds may have asked in the same second.
-      snapshots: [...new Map(parts.flatMap(({ snapshots }) => snapshots).map((row) => [row.taken_at, row])).values()],
+      snapshots: [
+        ...new Map(
+          parts.flatMap(({ snapshots }) => snapshots).map((row) => [row.taken_at, row]),
+        ).values(),
+      ],
       activity: parts.flatMap(({ activity }) => activity),
     }
   })
@@ -90,7 +108,11 @@ function mergeTouched(
 ): Touched {
   const parts = mutated.map(({ world: { seed }, touched }) => ({ seed, touched: touched[index] }))
   const idsOf = (kind: 'conversations' | 'visitors') =>
-    new Set(parts.flatMap(({ seed, touched }) => [...(touched?.[kind] ?? [])].map((id) => `${seed}-${id}`)))
+    new Set(
+      parts.flatMap(({ seed, touched }) =>
+        [...(touched?.[kind] ?? [])].map((id) => `${seed}-${id}`),
+      ),
+    )
   const snapshots = parts.flatMap(({ touched }) => touched?.snapshots ?? [])
   return { project, conversations: idsOf('conversations'), visitors: idsOf('visitors'), snapshots }
 }

@@ -1,6 +1,6 @@
 /**
- * The naive model of the analyst's layer: every row that its tables and views have to show for a project, by loops over
- * the mirrored rows. It shares nothing with the program but the definitions.
+ * The naive model of the analyst's layer: every row that its tables and views have to show for a
+ * project, by loops over the mirrored rows. It shares nothing with the program but the definitions.
  */
 import { deriveModelFacts, type ModelFacts } from './facts.ts'
 import type { ModelRow, ProjectRows } from './raw-rows.ts'

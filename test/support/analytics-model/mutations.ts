@@ -24,8 +24,18 @@ export function mutateWorld(
   return { world: changed, touched }
 }
 
-function mutateProject(rows: ProjectRows, around: number, step: number, random: RandomChoices): Touched {
-  const touched: Touched = { project: rows.project, conversations: new Set(), visitors: new Set(), snapshots: [] }
+function mutateProject(
+  rows: ProjectRows,
+  around: number,
+  step: number,
+  random: RandomChoices,
+): Touched {
+  const touched: Touched = {
+    project: rows.project,
+    conversations: new Set(),
+    visitors: new Set(),
+    snapshots: [],
+  }
   if (rows.conversations.length > 0) {
     for (let count = random.int(0, 3); count > 0; count--) {
       const conversation = random.pick(rows.conversations)
@@ -58,7 +68,13 @@ const conversationMutations: readonly ConversationMutation[] = [
   },
   (conversation, rows, { pick }, around) => {
     const agent = pick(['agent-1', 'agent-2', null])
-    recordChange(conversation, 'assigned_agent_id', agent, around + 600_000 + rows.changes.length, rows)
+    recordChange(
+      conversation,
+      'assigned_agent_id',
+      agent,
+      around + 600_000 + rows.changes.length,
+      rows,
+    )
     conversation.assigned_agent_id = agent
   },
 ]
@@ -86,7 +102,11 @@ function addMessage(
   })
 }
 
-function editMessage(conversation: RawConversation, rows: ProjectRows, { pick }: RandomChoices): void {
+function editMessage(
+  conversation: RawConversation,
+  rows: ProjectRows,
+  { pick }: RandomChoices,
+): void {
   const messages = messagesOf(conversation, rows)
   if (messages.length === 0) return
   const message = pick(messages)
@@ -94,7 +114,11 @@ function editMessage(conversation: RawConversation, rows: ProjectRows, { pick }:
   message.sender_display_name = pick(['Anna', 'Chloe'])
 }
 
-function deleteOrRestoreMessage(conversation: RawConversation, rows: ProjectRows, { pick }: RandomChoices): void {
+function deleteOrRestoreMessage(
+  conversation: RawConversation,
+  rows: ProjectRows,
+  { pick }: RandomChoices,
+): void {
   const messages = messagesOf(conversation, rows)
   if (messages.length === 0 || conversation.deleted_at !== null) return
   const message = pick(messages)
@@ -107,15 +131,28 @@ function deleteOrRestore(conversation: RawConversation, rows: ProjectRows): void
 }
 
 /** Returns the visitor. */
-function addActivity(rows: ProjectRows, around: number, step: number, { int, pick }: RandomChoices): string {
+function addActivity(
+  rows: ProjectRows,
+  around: number,
+  step: number,
+  { int, pick }: RandomChoices,
+): string {
   const visitor = pick(['visitor-1', 'visitor-2', 'visitor-3'])
   const occurred_at = toTime(around + int(-90_000, 90_000))
-  const entry = { visitor_id: visitor, entry_hash: `late-${step}`, ordinal: 0, occurred_at, deleted_at: null }
+  const entry = {
+    visitor_id: visitor,
+    entry_hash: `late-${step}`,
+    ordinal: 0,
+    occurred_at,
+    deleted_at: null,
+  }
   rows.activity.push({ ...entry, page: pick([null, '/late']) })
   return visitor
 }
 
-/** Snapshots are only ever newer than all others. Returns the time of the new one, if there is one. */
+/**
+ * Snapshots are only ever newer than all others. Returns the time of the new one, if there is one.
+ */
 function addSnapshot(rows: ProjectRows, { int, pick }: RandomChoices): string[] {
   const last = rows.snapshots.at(-1)
   if (last === undefined) return []

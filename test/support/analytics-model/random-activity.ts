@@ -2,7 +2,11 @@
 import type { RandomChoices } from './random-choices.ts'
 import { type ActivityRow, type SnapshotRow, toTime } from './raw-rows.ts'
 
-export function randomActivity(visitor: string, around: number, { chance, int, pick }: RandomChoices): ActivityRow[] {
+export function randomActivity(
+  visitor: string,
+  around: number,
+  { chance, int, pick }: RandomChoices,
+): ActivityRow[] {
   let at = around + int(-90_000, 90_000)
   return Array.from({ length: int(0, 7) }, (_, n) => {
     at += pick([0, 1, 60, 1799, 1800, 1801, 5000, 40_000])

@@ -1,6 +1,12 @@
 /** A random conversation with its messages, and how it was handled, reopened and looked at. */
 import type { RandomChoices } from './random-choices.ts'
-import { type MessageRow, type ProjectRows, type RawConversation, seconds, toTime } from './raw-rows.ts'
+import {
+  type MessageRow,
+  type ProjectRows,
+  type RawConversation,
+  seconds,
+  toTime,
+} from './raw-rows.ts'
 
 const deletedAt = '2025-12-01T00:00:00Z'
 
@@ -64,7 +70,10 @@ function randomName(sender: string | null, { pick }: RandomChoices): string | nu
   return sender === 'visitor' ? 'Visitor' : pick(['Assistant', ''])
 }
 
-/** Handled and reopened some times. A sync looks after some of these, and always at the end: only then it is seen. */
+/**
+ * Handled and reopened some times. A sync looks after some of these, and always at the end: only
+ * then it is seen.
+ */
 export function handleAndReopen(
   conversation: RawConversation,
   around: number,
@@ -72,9 +81,13 @@ export function handleAndReopen(
   random: RandomChoices,
 ): void {
   const { chance, int } = random
-  const seenBefore = rows.changes.filter(({ conversation_id }) => conversation_id === conversation.id)
+  const seenBefore = rows.changes.filter(
+    ({ conversation_id }) => conversation_id === conversation.id,
+  )
   let lastSeen = Math.max(0, ...seenBefore.map(({ seen_at }) => seconds(seen_at)))
-  let at = (conversation.created_at === null ? around : seconds(conversation.created_at)) + int(-2000, 40_000)
+  let at =
+    (conversation.created_at === null ? around : seconds(conversation.created_at)) +
+    int(-2000, 40_000)
   let handledAt = conversation.handled_at
   // The first look has nothing to compare with.
   let isMirrored = seenBefore.length > 0 || chance(0.7)
@@ -116,7 +129,8 @@ export function recordChange(
 ): void {
   if (conversation[field] === value) return
   const previous = rows.changes.findLast(
-    ({ conversation_id, seen_at }) => conversation_id === conversation.id && seen_at !== toTime(seenAt),
+    ({ conversation_id, seen_at }) =>
+      conversation_id === conversation.id && seen_at !== toTime(seenAt),
   )
   rows.changes.push({
     id: `change-${String(rows.changes.length).padStart(4, '0')}`,

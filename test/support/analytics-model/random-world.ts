@@ -1,14 +1,21 @@
 /**
- * Random worlds: the rows of two projects that share conversation ids, around nights of change or the new year, with what
- * a service may send: equal seconds, ids out of order, times that run backwards or are missing, unknown senders, notes,
- * deleted rows, conversations handled before their last message, or handled and reopened between two looks.
+ * Random worlds: the rows of two projects that share conversation ids, around nights of change or
+ * the new year, with what a service may send: equal seconds, ids out of order, times that run
+ * backwards or are missing, unknown senders, notes, deleted rows, conversations handled before
+ * their last message, or handled and reopened between two looks.
  */
 
 import { toMinutes } from './local-clock.ts'
 import { randomActivity, randomSnapshots } from './random-activity.ts'
 import { type RandomChoices, seededChoices } from './random-choices.ts'
 import { handleAndReopen, randomConversation } from './random-conversation.ts'
-import { type ModelSettings, type OpenHours, type ProjectRows, seconds, toTime } from './raw-rows.ts'
+import {
+  type ModelSettings,
+  type OpenHours,
+  type ProjectRows,
+  seconds,
+  toTime,
+} from './raw-rows.ts'
 
 export type ModelWorld = {
   readonly seed: number
@@ -54,7 +61,9 @@ function randomProject(project: string, around: number, random: RandomChoices): 
     messages: [],
     changes: [],
     snapshots: randomSnapshots(around, random),
-    activity: ['visitor-1', 'visitor-2'].flatMap((visitor) => randomActivity(visitor, around, random)),
+    activity: ['visitor-1', 'visitor-2'].flatMap((visitor) =>
+      randomActivity(visitor, around, random),
+    ),
   }
   const count = random.int(0, 7)
   for (let n = 0; n < count; n++) {
@@ -75,13 +84,46 @@ function randomSettings(around: number, random: RandomChoices): ModelSettings {
     timeZone: random.pick(zones),
     weekly: random.chance(0.15) ? null : weekly,
     holidays: random.chance(0.5) ? { [dayAfter(0)]: [], [dayAfter(1)]: randomHours(random) } : {},
-    roles: { visitor: 'visitor', agent: 'human', ai: 'ai', ...(random.chance(0.3) ? { helper: 'ai' as const } : {}) },
+    roles: {
+      visitor: 'visitor',
+      agent: 'human',
+      ai: 'ai',
+      ...(random.chance(0.3) ? { helper: 'ai' as const } : {}),
+    },
     mirroredSince: toTime(around - random.int(-86_400, 86_400)),
     targets: [
-      { name: 'first answer', clock: 'any', which: 'first', seconds: 600, hours: 'business', from: '2024-01-01' },
-      { name: 'first answer', clock: 'any', which: 'first', seconds: 60, hours: 'all', from: dayAfter(1) },
-      { name: 'human answer', clock: 'human', which: 'first', seconds: 4000, hours: 'all', from: '2024-01-01' },
-      { name: 'every answer', clock: 'any', which: 'every', seconds: 61, hours: 'business', from: dayAfter(0) },
+      {
+        name: 'first answer',
+        clock: 'any',
+        which: 'first',
+        seconds: 600,
+        hours: 'business',
+        from: '2024-01-01',
+      },
+      {
+        name: 'first answer',
+        clock: 'any',
+        which: 'first',
+        seconds: 60,
+        hours: 'all',
+        from: dayAfter(1),
+      },
+      {
+        name: 'human answer',
+        clock: 'human',
+        which: 'first',
+        seconds: 4000,
+        hours: 'all',
+        from: '2024-01-01',
+      },
+      {
+        name: 'every answer',
+        clock: 'any',
+        which: 'every',
+        seconds: 61,
+        hours: 'business',
+        from: dayAfter(0),
+      },
     ],
   }
 }

@@ -1,4 +1,7 @@
-/** What the naive model is given: the mirrored rows of a project, named as in the warehouse, and its analytics settings. */
+/**
+ * What the naive model is given: the mirrored rows of a project, named as in the warehouse, and its
+ * analytics settings.
+ */
 
 /** RFC 3339 in UTC, whole seconds. */
 export type Time = string
@@ -38,7 +41,11 @@ export type ChangeRow = {
   old_read_at: Time
 }
 
-export type SnapshotRow = { taken_at: Time; available: boolean | null; agents_online: number | null }
+export type SnapshotRow = {
+  taken_at: Time
+  available: boolean | null
+  agents_online: number | null
+}
 
 export type ActivityRow = {
   visitor_id: string
@@ -59,7 +66,9 @@ export type ModelTarget = {
   readonly which: 'first' | 'every'
   readonly seconds: number
   readonly hours: 'all' | 'business'
-  /** It applies to waits that begin from this day on, until a later target of the same name begins. */
+  /**
+   * It applies to waits that begin from this day on, until a later target of the same name begins.
+   */
   readonly from: ModelDate
 }
 

@@ -1,4 +1,7 @@
-/** The model of fct_state: the spans in which a conversation was open or handled, as far as anybody saw. */
+/**
+ * The model of fct_state: the spans in which a conversation was open or handled, as far as anybody
+ * saw.
+ */
 import type { ModelConversation } from './conversation.ts'
 import type { LocalClock } from './local-clock.ts'
 import { seconds, toTime } from './raw-rows.ts'
@@ -10,14 +13,22 @@ export type StateSpan = {
   readonly to: number | null
 }
 
-/** Alternates between open and handled, beginning with open. Empty if nobody knows when the conversation began. */
+/**
+ * Alternates between open and handled, beginning with open. Empty if nobody knows when the
+ * conversation began.
+ */
 export function statesOf(conversation: ModelConversation, mirroredSince: number): StateSpan[] {
   const { createdAt } = conversation
   if (createdAt === null) return []
   const turns = flagTurns(conversation, mirroredSince).filter(({ isRepeated }) => !isRepeated)
   const from = Math.min(createdAt, turns[0]?.at ?? createdAt)
   const began = [{ state: 'open', by: 'created', at: from } as const, ...turns]
-  return began.map(({ state, by, at }, index) => ({ state, beganBy: by, from: at, to: began[index + 1]?.at ?? null }))
+  return began.map(({ state, by, at }, index) => ({
+    state,
+    beganBy: by,
+    from: at,
+    to: began[index + 1]?.at ?? null,
+  }))
 }
 
 /** Every handling that anybody can know of, also those of handled conversations. */
@@ -26,7 +37,10 @@ export function handlingsOf(conversation: ModelConversation, mirroredSince: numb
   return [...new Set(handled.map(({ at }) => at))].sort((a, b) => a - b)
 }
 
-/** When the flag alone was taken back, as a reading saw it, and when it was set again after that (null: never). */
+/**
+ * When the flag alone was taken back, as a reading saw it, and when it was set again after that
+ * (null: never).
+ */
 export function seenReopenings(conversation: ModelConversation, mirroredSince: number) {
   const turns = flagTurns(conversation, mirroredSince).filter(({ isRepeated }) => !isRepeated)
   return turns.flatMap(({ state, by, at }, index) =>
@@ -43,9 +57,9 @@ type FlagTurn = {
 }
 
 /**
- * What the mirror read of the flag, and the last moment at which it may have read what was there before; and the last
- * messages that it read of then and before, if the service names them. These are times of the service, like those of
- * messages, and the others are our own.
+ * What the mirror read of the flag, and the last moment at which it may have read what was there
+ * before; and the last messages that it read of then and before, if the service names them. These
+ * are times of the service, like those of messages, and the others are our own.
  */
 type Reading = {
   readonly handledAt: number | null
@@ -64,15 +78,20 @@ function isWrittenBetween(at: number, reading: Reading): boolean {
 }
 
 /** What must have happened to the flag from each reading to the next. */
-function flagTurns({ timed, handledAt, handledChanges }: ModelConversation, mirroredSince: number): FlagTurn[] {
-  const times = handledChanges.map(({ old_value, new_value, old_read_at, seen_at, ...lastMessages }) => ({
-    lastMessageBefore: lastMessages.lastMessageBefore,
-    lastMessageAfter: lastMessages.lastMessageAfter,
-    old: old_value === null ? null : seconds(old_value),
-    handledAt: new_value === null ? null : seconds(new_value),
-    after: seconds(old_read_at),
-    at: seconds(seen_at),
-  }))
+function flagTurns(
+  { timed, handledAt, handledChanges }: ModelConversation,
+  mirroredSince: number,
+): FlagTurn[] {
+  const times = handledChanges.map(
+    ({ old_value, new_value, old_read_at, seen_at, ...lastMessages }) => ({
+      lastMessageBefore: lastMessages.lastMessageBefore,
+      lastMessageAfter: lastMessages.lastMessageAfter,
+      old: old_value === null ? null : seconds(old_value),
+      handledAt: new_value === null ? null : seconds(new_value),
+      after: seconds(old_read_at),
+      at: seconds(seen_at),
+    }),
+  )
   const begin = Math.min(mirroredSince, times[0]?.at ?? mirroredSince)
   const first = times[0] === undefined ? handledAt : times[0].old
   const readings: Reading[] = [
@@ -96,19 +115,30 @@ function flagTurns({ timed, handledAt, handledChanges }: ModelConversation, mirr
 const latestHandling = (turns: readonly FlagTurn[]) =>
   Math.max(...turns.filter(({ state }) => state === 'handled').map(({ at }) => at))
 
-/** Whoever spoke first within the readings reopened it (a system event did not); if it was seen open, it was reopened in any case. */
-function reopening(turns: readonly FlagTurn[], reading: Reading, timed: ModelConversation['timed']): FlagTurn[] {
+/**
+ * Whoever spoke first within the readings reopened it (a system event did not); if it was seen
+ * open, it was reopened in any case.
+ */
+function reopening(
+  turns: readonly FlagTurn[],
+  reading: Reading,
+  timed: ModelConversation['timed'],
+): FlagTurn[] {
   const handled = latestHandling(turns)
   const nextHandling = reading.handledAt ?? Number.POSITIVE_INFINITY
   const [first] = timed.filter(
-    ({ at, role }) => role !== 'event' && at > handled && at <= nextHandling && isWrittenBetween(at, reading),
+    ({ at, role }) =>
+      role !== 'event' && at > handled && at <= nextHandling && isWrittenBetween(at, reading),
   )
-  if (first !== undefined) return [{ state: 'open', by: 'message', at: first.at, isRepeated: false }]
+  if (first !== undefined)
+    return [{ state: 'open', by: 'message', at: first.at, isRepeated: false }]
   if (reading.handledAt !== null) return []
   return [{ state: 'open', by: 'seen', at: Math.max(reading.at, handled), isRepeated: false }]
 }
 
-/** A time that is not later than handlings before the reopening cannot be that of the new handling. */
+/**
+ * A time that is not later than handlings before the reopening cannot be that of the new handling.
+ */
 function handle(turns: readonly FlagTurn[], handledAt: number, seenAt: number): FlagTurn[] {
   const opened = turns.at(-1)
   const isRepeated = opened?.state === 'handled'
@@ -116,8 +146,13 @@ function handle(turns: readonly FlagTurn[], handledAt: number, seenAt: number): 
     return [...turns, { state: 'handled', by: 'service', at: handledAt, isRepeated }]
   if (handledAt <= latestHandling(turns))
     return [...turns, { state: 'handled', by: 'seen', at: Math.max(seenAt, opened.at), isRepeated }]
-  const reopened: FlagTurn = opened.at > handledAt ? { ...opened, by: 'seen', at: handledAt } : opened
-  return [...turns.slice(0, -1), reopened, { state: 'handled', by: 'service', at: handledAt, isRepeated }]
+  const reopened: FlagTurn =
+    opened.at > handledAt ? { ...opened, by: 'seen', at: handledAt } : opened
+  return [
+    ...turns.slice(0, -1),
+    reopened,
+    { state: 'handled', by: 'service', at: handledAt, isRepeated },
+  ]
 }
 
 export function toStateRow(span: StateSpan, number: number, clock: LocalClock) {

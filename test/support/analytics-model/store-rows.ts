@@ -1,4 +1,7 @@
-/** Writes the rows of a world into the mirrored tables of a warehouse, as syncs would leave them there. */
+/**
+ * Writes the rows of a world into the mirrored tables of a warehouse, as syncs would leave them
+ * there.
+ */
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { Touched } from './mutations.ts'
 import type { ProjectRows } from './raw-rows.ts'
@@ -10,7 +13,10 @@ const rowsPerStatement = 500
 const mirrored = { raw: '{}', synced_at: '2025-12-01T00:00:00Z', asked_at: 1 }
 
 /** Every row of the projects, and a sync run that says since when they are mirrored. */
-export async function storeProjects(warehouse: Warehouse, projects: readonly ProjectRows[]): Promise<void> {
+export async function storeProjects(
+  warehouse: Warehouse,
+  projects: readonly ProjectRows[],
+): Promise<void> {
   const each = <T>(rowsOf: (rows: ProjectRows) => readonly T[]) =>
     projects.flatMap((rows) => rowsOf(rows).map((row) => ({ project_id: rows.project, ...row })))
   await storeFirstRun(warehouse, projects)
@@ -21,7 +27,11 @@ export async function storeProjects(warehouse: Warehouse, projects: readonly Pro
     'conversation_changes',
     each((rows) => rows.changes),
   )
-  await insertRows(warehouse, 'availability_snapshots', each((rows) => rows.snapshots).map(withMirrored))
+  await insertRows(
+    warehouse,
+    'availability_snapshots',
+    each((rows) => rows.snapshots).map(withMirrored),
+  )
   await insertRows(warehouse, 'visitor_activity', each((rows) => rows.activity).map(withPage))
 }
 
@@ -32,14 +42,19 @@ export async function storeTouched(
   touched: readonly Touched[],
 ): Promise<void> {
   for (const [table, column] of conversationTables) {
-    const keys = touched.flatMap(({ project, conversations }) => [...conversations].map((id) => [project, id] as const))
+    const keys = touched.flatMap(({ project, conversations }) =>
+      [...conversations].map((id) => [project, id] as const),
+    )
     await deleteRows(warehouse, table, column, keys)
   }
-  const visitors = touched.flatMap(({ project, visitors }) => [...visitors].map((id) => [project, id] as const))
+  const visitors = touched.flatMap(({ project, visitors }) =>
+    [...visitors].map((id) => [project, id] as const),
+  )
   await deleteRows(warehouse, 'visitor_activity', 'visitor_id', visitors)
   await deleteSnapshots(warehouse, touched)
   const changed = projects.map((rows) => {
-    const { conversations, visitors, snapshots } = touched.find(({ project }) => project === rows.project) ?? nothing
+    const { conversations, visitors, snapshots } =
+      touched.find(({ project }) => project === rows.project) ?? nothing
     return {
       ...rows,
       conversations: rows.conversations.filter(({ id }) => conversations.has(id)),
@@ -59,11 +74,16 @@ export async function storeTouched(
 }
 
 /** As commits of the changed rows mark them. */
-export async function markTouched(warehouse: Warehouse, touched: readonly Touched[]): Promise<void> {
+export async function markTouched(
+  warehouse: Warehouse,
+  touched: readonly Touched[],
+): Promise<void> {
   const due = touched.flatMap(({ project, conversations, visitors, snapshots }) => {
     const hours = new Set(snapshots.map((time) => `${time.slice(0, 13)}:00:00Z`))
     const ids = { conversation: conversations, visitor: visitors, availability_hour: hours }
-    return Object.entries(ids).flatMap(([kind, found]) => [...found].map((id) => ({ project_id: project, kind, id })))
+    return Object.entries(ids).flatMap(([kind, found]) =>
+      [...found].map((id) => ({ project_id: project, kind, id })),
+    )
   })
   await insertRows(warehouse, 'facts_due', due)
 }
@@ -74,7 +94,12 @@ const conversationTables = [
   ['conversation_changes', 'conversation_id'],
 ] as const
 
-const nothing: Touched = { project: '', conversations: new Set(), visitors: new Set(), snapshots: [] }
+const nothing: Touched = {
+  project: '',
+  conversations: new Set(),
+  visitors: new Set(),
+  snapshots: [],
+}
 
 const withMirrored = <T>(row: T) => ({ ...row, ...mirrored })
 
@@ -84,23 +109,38 @@ function withPage<T extends { readonly page: string | null }>({ page, ...row }: 
 }
 
 /** Says since when the projects are mirrored. */
-export async function storeFirstRun(warehouse: Warehouse, projects: readonly ProjectRows[]): Promise<void> {
+export async function storeFirstRun(
+  warehouse: Warehouse,
+  projects: readonly ProjectRows[],
+): Promise<void> {
   await insertRows(warehouse, 'sync_runs', projects.map(toSyncRun))
 }
 
 function toSyncRun({ project, settings }: ProjectRows): Row {
   const counts = { requests: 0, rows_read: 0, rows_changed: 0, strings_escaped: 0, beat_at: 0 }
-  return { project_id: project, id: 'first', mode: 'full', started_at: settings.mirroredSince, ...counts }
+  return {
+    project_id: project,
+    id: 'first',
+    mode: 'full',
+    started_at: settings.mirroredSince,
+    ...counts,
+  }
 }
 
 /** All rows must have the same columns. */
-export async function insertRows(warehouse: Warehouse, table: string, rows: readonly Row[]): Promise<void> {
+export async function insertRows(
+  warehouse: Warehouse,
+  table: string,
+  rows: readonly Row[],
+): Promise<void> {
   const columns = Object.keys(rows[0] ?? {})
   for (let from = 0; from < rows.length; from += rowsPerStatement) {
     const values = rows
       .slice(from, from + rowsPerStatement)
       .map((row) => `(${columns.map((column) => literal(row[column] ?? null)).join(', ')})`)
-    await warehouse.query(`insert into ${table} (${columns.join(', ')}) values ${values.join(', ')}`)
+    await warehouse.query(
+      `insert into ${table} (${columns.join(', ')}) values ${values.join(', ')}`,
+    )
   }
 }
 
@@ -111,8 +151,12 @@ async function deleteRows(
   keys: readonly (readonly [project: string, id: string])[],
 ): Promise<void> {
   for (let from = 0; from < keys.length; from += rowsPerStatement) {
-    const listed = keys.slice(from, from + rowsPerStatement).map((key) => `(${key.map(literal).join(', ')})`)
-    await warehouse.query(`delete from ${table} where (project_id, ${column}) in (values ${listed.join(', ')})`)
+    const listed = keys
+      .slice(from, from + rowsPerStatement)
+      .map((key) => `(${key.map(literal).join(', ')})`)
+    await warehouse.query(
+      `delete from ${table} where (project_id, ${column}) in (values ${listed.join(', ')})`,
+    )
   }
 }
 

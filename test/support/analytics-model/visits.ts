@@ -1,4 +1,7 @@
-/** The model of fct_visit: a visitor's entries in order of time; a pause of more than half an hour begins a new visit. */
+/**
+ * The model of fct_visit: a visitor's entries in order of time; a pause of more than half an hour
+ * begins a new visit.
+ */
 import type { LocalClock } from './local-clock.ts'
 import { type ActivityRow, seconds, toTime } from './raw-rows.ts'
 
@@ -11,14 +14,21 @@ export function visitRows(activity: readonly ActivityRow[], clock: LocalClock) {
 
 function visitsOf(visitor: string, activity: readonly ActivityRow[], clock: LocalClock) {
   const entries = activity
-    .filter((entry) => entry.visitor_id === visitor && entry.deleted_at === null && entry.occurred_at !== null)
+    .filter(
+      (entry) =>
+        entry.visitor_id === visitor && entry.deleted_at === null && entry.occurred_at !== null,
+    )
     .map((entry) => ({ ...entry, at: seconds(entry.occurred_at ?? '') }))
     .sort((a, b) => a.at - b.at || compareText(a.entry_hash, b.entry_hash) || a.ordinal - b.ordinal)
   const visits: (typeof entries)[] = []
   for (const entry of entries) {
     const current = visits.at(-1)
     const previous = current?.at(-1)
-    if (current === undefined || previous === undefined || entry.at - previous.at > longestPauseSeconds)
+    if (
+      current === undefined ||
+      previous === undefined ||
+      entry.at - previous.at > longestPauseSeconds
+    )
       visits.push([entry])
     else current.push(entry)
   }

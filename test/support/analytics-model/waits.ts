@@ -1,6 +1,7 @@
 /**
- * The model of fct_wait: which messages of the visitor belong together, and for each such run which utterance or handling
- * came first after it, with one clock for any answer and one for human answers.
+ * The model of fct_wait: which messages of the visitor belong together, and for each such run which
+ * utterance or handling came first after it, with one clock for any answer and one for human
+ * answers.
  */
 import type { ModelConversation, TimedModelMessage } from './conversation.ts'
 import type { LocalClock } from './local-clock.ts'
@@ -25,18 +26,26 @@ type HumanAnswer = {
   readonly at: number
   readonly name: string
   readonly aiAnswers: number
-  /** When the visitor was last left without an answer of a human by the AI; null = the AI said nothing. */
+  /**
+   * When the visitor was last left without an answer of a human by the AI; null = the AI said
+   * nothing.
+   */
   readonly afterAiFrom: number | null
 }
 
 /** How many runs of messages there are of that role. */
-export function countTurns({ utterances }: ModelConversation, role: TimedModelMessage['role']): number {
-  return utterances.filter((message, index) => message.role === role && utterances[index - 1]?.role !== role).length
+export function countTurns(
+  { utterances }: ModelConversation,
+  role: TimedModelMessage['role'],
+): number {
+  return utterances.filter(
+    (message, index) => message.role === role && utterances[index - 1]?.role !== role,
+  ).length
 }
 
 /**
- * Messages of the visitor, by their places among the utterances. One that begins with a reopening may have none: `to` is
- * then the place before `from`.
+ * Messages of the visitor, by their places among the utterances. One that begins with a reopening
+ * may have none: `to` is then the place before `from`.
  */
 type Run = {
   readonly from: number
@@ -93,7 +102,8 @@ function runsOf(conversation: ModelConversation, mirroredSince: number): Run[] {
   for (const { at: reopenedAt, closedAt } of seenReopenings(conversation, mirroredSince)) {
     const next = utterances.filter((utterance) => utterance.at <= reopenedAt).length
     const asked = handlingFrom(at(next - 1))
-    const isUnanswered = utterances[next - 1]?.role === 'visitor' && asked !== undefined && asked <= reopenedAt
+    const isUnanswered =
+      utterances[next - 1]?.role === 'visitor' && asked !== undefined && asked <= reopenedAt
     if (!isUnanswered || closedAt === reopenedAt) continue
     const reopened = { from: next, startedAt: reopenedAt, isReopened: true }
     const goesOn = closedAt === null || closedAt >= at(next)
@@ -108,15 +118,30 @@ function runsOf(conversation: ModelConversation, mirroredSince: number): Run[] {
 }
 
 function endOfWait(next: TimedModelMessage | undefined, handledAt: number | undefined) {
-  if (next !== undefined && next.role !== 'visitor' && !(handledAt !== undefined && handledAt < next.at))
-    return { endedBy: next.role === 'ai' ? 'ai' : 'human', endedAt: next.at, endedByName: next.name } as const
-  if (handledAt !== undefined) return { endedBy: 'handled', endedAt: handledAt, endedByName: null } as const
+  if (
+    next !== undefined &&
+    next.role !== 'visitor' &&
+    !(handledAt !== undefined && handledAt < next.at)
+  )
+    return {
+      endedBy: next.role === 'ai' ? 'ai' : 'human',
+      endedAt: next.at,
+      endedByName: next.name,
+    } as const
+  if (handledAt !== undefined)
+    return { endedBy: 'handled', endedAt: handledAt, endedByName: null } as const
   return { endedBy: 'nobody', endedAt: null, endedByName: null } as const
 }
 
 /** Second by second would be simpler, but conversations may be open for months. */
-function openFrom(conversation: ModelConversation, mirroredSince: number, from: number, end: number | null) {
-  // It began before the handling of its second, so it was open if the conversation was open at all in that second.
+function openFrom(
+  conversation: ModelConversation,
+  mirroredSince: number,
+  from: number,
+  end: number | null,
+) {
+  // It began before the handling of its second, so it was open if the conversation was open at all
+  // in that second.
   if (end === from) {
     const isOpenThen = statesOf(conversation, mirroredSince).some(
       (span) => span.state === 'open' && span.from <= from && (span.to ?? from) >= from,
@@ -126,19 +151,30 @@ function openFrom(conversation: ModelConversation, mirroredSince: number, from: 
   const to = end ?? Number.POSITIVE_INFINITY
   const moments = statesOf(conversation, mirroredSince)
     .filter(({ state }) => state === 'open')
-    .map((open) => ({ from: Math.max(open.from, from), to: Math.min(open.to ?? Number.POSITIVE_INFINITY, to) }))
+    .map((open) => ({
+      from: Math.max(open.from, from),
+      to: Math.min(open.to ?? Number.POSITIVE_INFINITY, to),
+    }))
     .filter((shared) => shared.from < shared.to)
     .map((shared) => shared.from)
   return moments.length === 0 ? null : Math.min(...moments)
 }
 
-function describeAnswer(utterances: readonly TimedModelMessage[], run: Run, human: number): HumanAnswer {
+function describeAnswer(
+  utterances: readonly TimedModelMessage[],
+  run: Run,
+  human: number,
+): HumanAnswer {
   const { at = 0, name = '' } = utterances[human] ?? {}
   const between = utterances.slice(run.to, human)
   const before = between.at(-1)
-  const aiAnswers = between.filter(({ role }, index) => role === 'ai' && between[index - 1]?.role !== 'ai').length
+  const aiAnswers = between.filter(
+    ({ role }, index) => role === 'ai' && between[index - 1]?.role !== 'ai',
+  ).length
   // The messages of one role that end just before the answer.
-  const lastOther = utterances.findLastIndex(({ role }, index) => index < human && role !== before?.role)
+  const lastOther = utterances.findLastIndex(
+    ({ role }, index) => index < human && role !== before?.role,
+  )
   const beganAt = utterances[Math.max(lastOther + 1, run.from)]?.at ?? 0
   const heardFrom = before?.role === 'ai' ? before.at : beganAt
   return { at, name, aiAnswers, afterAiFrom: aiAnswers === 0 ? null : heardFrom }

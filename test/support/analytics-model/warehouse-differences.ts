@@ -12,18 +12,26 @@ export function expectedOf(projects: readonly ProjectRows[]): ExpectedObjects {
   for (const rows of projects) {
     for (const [object, ofProject] of Object.entries(deriveModel(rows, lastDay))) {
       const withProject = ofProject.map((row) => ({ project_id: rows.project, ...row }))
-      expected.set(object as ModelObject, [...(expected.get(object as ModelObject) ?? []), ...withProject])
+      expected.set(object as ModelObject, [
+        ...(expected.get(object as ModelObject) ?? []),
+        ...withProject,
+      ])
     }
   }
   return expected
 }
 
 /** Differences of all tables and views; empty if there are none. */
-export async function findWarehouseDifferences(warehouse: Warehouse, expected: ExpectedObjects): Promise<string[]> {
+export async function findWarehouseDifferences(
+  warehouse: Warehouse,
+  expected: ExpectedObjects,
+): Promise<string[]> {
   const found: string[] = []
   for (const [object, rows] of expected) {
     const columns = Object.keys(rows[0] ?? {})
-    const actual = await warehouse.query(`select ${columns.join(', ')} from ${object} ${comparedPart(object)}`)
+    const actual = await warehouse.query(
+      `select ${columns.join(', ')} from ${object} ${comparedPart(object)}`,
+    )
     found.push(...findDifferences(object, rows, actual as readonly ModelRow[]))
   }
   return found

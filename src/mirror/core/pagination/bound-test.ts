@@ -1,6 +1,7 @@
 /**
- * What no page shows, and is asked once, by the first page of a reading that knows no order yet: whether a page without bounds
- * leaves out old rows, and whether bounds compare the time that sorts the list.
+ * What no page shows, and is asked once, by the first page of a reading that knows no order yet:
+ * whether a page without bounds leaves out old rows, and whether bounds compare the time that sorts
+ * the list.
  */
 import { allTime, boundsOf, mayWork, type TimeRange } from './list-cursor.ts'
 import { isCut, repeatsRow } from './page-evidence.ts'
@@ -17,18 +18,27 @@ import {
 } from './sort-order.ts'
 
 /** Returns the range before the page if a lower bound shows rows there. */
-export function* testBounds(reading: Reading, { move }: RangeQuery, page: ScanPage): Requests<TimeRange | null> {
+export function* testBounds(
+  reading: Reading,
+  { move }: RangeQuery,
+  page: ScanPage,
+): Requests<TimeRange | null> {
   if (!reading.isUntested) return null
   const { order } = reading.profile
   const older = move === 'unbounded' ? yield* findOlder(reading, page, order) : null
   if (order !== null && isCut(reading, page))
-    for (const way of ['forward', 'backward'] as const) yield* compareBound(reading, way, page, order)
+    for (const way of ['forward', 'backward'] as const)
+      yield* compareBound(reading, way, page, order)
   reading.isUntested = false
   return older
 }
 
 /** A service may answer a request without a lower bound with the rows of the last days. */
-function* findOlder(reading: Reading, page: ScanPage, order: SortOrder | null): Requests<TimeRange | null> {
+function* findOlder(
+  reading: Reading,
+  page: ScanPage,
+  order: SortOrder | null,
+): Requests<TimeRange | null> {
   const { list, profile } = reading
   const oldest = order === null ? undefined : completeTo('backward', order, page.times)
   const isKnown = page.ids.length === 0 || oldest !== undefined
@@ -37,7 +47,8 @@ function* findOlder(reading: Reading, page: ScanPage, order: SortOrder | null): 
   const older = { lo: 1, hi: oldest ?? null }
   const reply = yield* request(reading, boundsOf('forward', older, profile))
   if (reply.kind === 'refused') return null
-  const isOlder = (row: RowTimes) => row.size > 0 && sortTimesOf(row, order).every((at) => at < (oldest ?? at + 1))
+  const isOlder = (row: RowTimes) =>
+    row.size > 0 && sortTimesOf(row, order).every((at) => at < (oldest ?? at + 1))
   return reply.page.times.some(isOlder) ? older : null
 }
 
@@ -53,14 +64,22 @@ export function addOlder(reading: Reading, older: TimeRange): void {
 }
 
 /**
- * A list may be sorted by one time while its bounds compare another. Calls in the order of their ends then lack those that
- * began before a bound. A row that its own time should show, and another time hides, tells. It counts if a bound beyond all of
- * its times shows it, and the first one again does not.
+ * A list may be sorted by one time while its bounds compare another. Calls in the order of their
+ * ends then lack those that began before a bound. A row that its own time should show, and another
+ * time hides, tells. It counts if a bound beyond all of its times shows it, and the first one again
+ * does not.
  */
-function* compareBound(reading: Reading, way: ScanDirection, page: ScanPage, order: SortOrder): Requests<void> {
+function* compareBound(
+  reading: Reading,
+  way: ScanDirection,
+  page: ScanPage,
+  order: SortOrder,
+): Requests<void> {
   if (!mayWork(reading.profile.support[way === 'forward' ? 'lower' : 'upper'])) return
   const edgeOf = (times: Iterable<number>) => (way === 'forward' ? minOf(times) : maxOf(times)) ?? 0
-  const distances = page.times.map((row) => Math.abs(edgeOf(sortTimesOf(row, order)) - edgeOf(row.values())))
+  const distances = page.times.map((row) =>
+    Math.abs(edgeOf(sortTimesOf(row, order)) - edgeOf(row.values())),
+  )
   const i = distances.indexOf(maxOf(distances) ?? 0)
   const [id = '', row = new Map()] = [page.ids[i], page.times[i]]
   // Requests overlap by a second.
@@ -72,7 +91,9 @@ function* compareBound(reading: Reading, way: ScanDirection, page: ScanPage, ord
     const reply = yield* request(reading, bounds)
     if (reply.kind === 'refused') return
     const isShown =
-      bounds === near ? reply.page.ids.includes(id) : repeatsRow(reply.page, { ...page, ids: [id], times: [row] })
+      bounds === near
+        ? reply.page.ids.includes(id)
+        : repeatsRow(reply.page, { ...page, ids: [id], times: [row] })
     if (isShown === (bounds === near)) return
   }
   addGap(reading, allTime, 'otherBound')

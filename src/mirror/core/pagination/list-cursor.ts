@@ -1,15 +1,16 @@
 /**
- * The cursor of a list: the time ranges still to be read, and the ways to request one. It is all that a reading remembers from page to page, so whatever
- * is not proven yet is a range here, and is committed with the rows. One open range is left after a complete run (from the
- * last second seen), more after an interrupted one.
+ * The cursor of a list: the time ranges still to be read, and the ways to request one. It is all
+ * that a reading remembers from page to page, so whatever is not proven yet is a range here, and is
+ * committed with the rows. One open range is left after a complete run (from the last second seen),
+ * more after an interrupted one.
  */
 import { type EpochSeconds, parseTime, rfc3339, type Seconds } from '../../../values/time.ts'
 import type { Bound, Move, PagingProfile, Support } from './paging-profile.ts'
 import type { ScanDirection, TimeBounds } from './sort-order.ts'
 
 /**
- * Seconds from `lo` to `hi`, both included; null = no end. `seenLo`, `seenHi`: a row of that second was read, and so was
- * everything beyond it.
+ * Seconds from `lo` to `hi`, both included; null = no end. `seenLo`, `seenHi`: a row of that second
+ * was read, and so was everything beyond it.
  */
 export type TimeRange = {
   readonly lo: EpochSeconds
@@ -42,7 +43,9 @@ function formatTimeRange({ lo, hi, seenLo = false, seenHi = false }: TimeRange):
 /** The ranges of a stored cursor; `start` if there is none, or it is unreadable. */
 export function parsePendingRanges(text: string | null, start: TimeRange): PendingRanges {
   const ranges = (text ?? '').split(' ').map(parseTimeRange)
-  return ranges.some((range) => range === undefined) ? [start] : ranges.filter((range) => range !== undefined)
+  return ranges.some((range) => range === undefined)
+    ? [start]
+    : ranges.filter((range) => range !== undefined)
 }
 
 function parseTimeRange(text: string): TimeRange | undefined {
@@ -59,8 +62,8 @@ export function isReadToEnd([range, ...others]: PendingRanges): boolean {
 }
 
 /**
- * Runs that all end after so much reach the end. That the open range was read does not count beside others, because new
- * rows open it again.
+ * Runs that all end after so much reach the end. That the open range was read does not count beside
+ * others, because new rows open it again.
  */
 export function isLessLeft(before: PendingRanges, left: PendingRanges): boolean {
   const isOpenInHand = before.length === 1 || left.some(({ hi, seenLo }) => hi === null && seenLo)
@@ -77,25 +80,35 @@ type LookBackOptions = {
   readonly start: EpochSeconds
 }
 
-/** Extends the open range backwards, because rows may appear late. Ranges with an end are read for the first time. */
+/**
+ * Extends the open range backwards, because rows may appear late. Ranges with an end are read for
+ * the first time.
+ */
 export function applyLookBack(ranges: PendingRanges, options: LookBackOptions): PendingRanges {
   const { lookBackSeconds, now, start } = options
   return ranges.map(({ lo, hi, ...seen }) => {
     if (hi !== null) return { lo, hi, ...seen }
-    const from = isImplausibleCursor(lo, options) ? start : Math.max(start, Math.min(lo, now) - lookBackSeconds)
+    const from = isImplausibleCursor(lo, options)
+      ? start
+      : Math.max(start, Math.min(lo, now) - lookBackSeconds)
     return { lo: Math.min(lo, from), hi }
   })
 }
 
 /** The cursor is ahead of any plausible clock, so rows since then may be dated before it. */
-export function isImplausibleCursor(cursor: EpochSeconds, { lookBackSeconds, now }: LookBackOptions): boolean {
+export function isImplausibleCursor(
+  cursor: EpochSeconds,
+  { lookBackSeconds, now }: LookBackOptions,
+): boolean {
   return cursor > now + Math.max(lookBackSeconds, maxClockSetbackSeconds)
 }
 
 /** How far a clock may have been set back. */
 const maxClockSetbackSeconds: Seconds = 600
 
-/** Beyond all rows: the upper bound of an open range if one has to be sent. 2100-01-01T00:00:00Z. */
+/**
+ * Beyond all rows: the upper bound of an open range if one has to be sent. 2100-01-01T00:00:00Z.
+ */
 export const farFuture: EpochSeconds = 4_102_444_800
 
 /** Those that may show rows of the range, best first. */
@@ -110,7 +123,8 @@ export function movesFor(range: TimeRange, profile: PagingProfile): readonly Mov
   const best = ((): readonly Move[] => {
     // Rows without a time are shown only where no bound is sent.
     if (isOpen && range.lo === 0 && !range.seenLo) return ['unbounded', 'forward', 'backward']
-    if (isOpen && (support.lower === 'honoured' || range.seenLo)) return ['forward', 'backward', 'unbounded']
+    if (isOpen && (support.lower === 'honoured' || range.seenLo))
+      return ['forward', 'backward', 'unbounded']
     if (isOpen) return ['unbounded', 'forward', 'backward']
     const isSeenBelow = range.seenLo === true && !range.seenHi
     const isForward = ways.forward === 'forward' || (ways.backward !== 'backward' && isSeenBelow)
@@ -120,7 +134,10 @@ export function movesFor(range: TimeRange, profile: PagingProfile): readonly Mov
 }
 
 /** A page without bounds has left this range, unless such pages come from its other end. */
-function mayShowUnbounded({ seenLo = false, seenHi = false }: TimeRange, way: ScanDirection | null): boolean {
+function mayShowUnbounded(
+  { seenLo = false, seenHi = false }: TimeRange,
+  way: ScanDirection | null,
+): boolean {
   return seenLo === seenHi ? !seenLo : way === (seenHi ? 'forward' : 'backward')
 }
 
@@ -138,6 +155,7 @@ export function boundsOf(move: Move, range: TimeRange, profile: PagingProfile): 
   const upper = widestWindow === null ? latest : Math.min(latest, lower + widestWindow)
   const sendsOther = (bound: Bound, isLimiting: boolean) =>
     requiresBothBounds || (isLimiting && support[bound] === 'honoured')
-  if (move === 'forward') return { lower, upper: sendsOther('upper', hi !== null) ? upper : undefined }
+  if (move === 'forward')
+    return { lower, upper: sendsOther('upper', hi !== null) ? upper : undefined }
   return { lower: sendsOther('lower', lo > 0) ? lower : undefined, upper }
 }

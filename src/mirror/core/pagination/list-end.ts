@@ -1,4 +1,7 @@
-/** What a page shows only beside another one: from which end of the list it was taken, and whether `hasMore` is exact. */
+/**
+ * What a page shows only beside another one: from which end of the list it was taken, and whether
+ * `hasMore` is exact.
+ */
 import type { EpochSeconds } from '../../../values/time.ts'
 import { farFuture, mayWork, type TimeRange } from './list-cursor.ts'
 import { edgeSecond, isCut, isOutside, middleSecond, showsNewRows } from './page-evidence.ts'
@@ -18,25 +21,39 @@ import {
   timesOf,
 } from './sort-order.ts'
 
-/** `way`: where the page leads; null = it does not show. `page`: the last response to its request, which may be repeated. */
+/**
+ * `way`: where the page leads; null = it does not show. `page`: the last response to its request,
+ * which may be repeated.
+ */
 export type PageWay = { readonly page: ScanPage; readonly way: ScanDirection | null }
 
 /** How often a page is requested again because the list changed meanwhile. */
 const maxAttempts = 3
 
 /** `way` null: no request can show it. Stores what it finds. */
-export function* findEnd(reading: Reading, move: Move, bounds: TimeBounds, first: ScanPage): Requests<PageWay> {
+export function* findEnd(
+  reading: Reading,
+  move: Move,
+  bounds: TimeBounds,
+  first: ScanPage,
+): Requests<PageWay> {
   const found = yield* compareWithSingleRow(reading, bounds, first)
-  const isOpen = found.way === null && (bounds.upper === undefined || bounds.upper > reading.newestSeen)
+  const isOpen =
+    found.way === null && (bounds.upper === undefined || bounds.upper > reading.newestSeen)
   const isUndecided = isOpen && isCut(reading, found.page)
   const witnessed = isUndecided ? yield* findByWitness(reading, found.page) : found.way
-  const way = witnessed === null && isUndecided ? yield* findByHalf(reading, bounds, found.page) : witnessed
+  const way =
+    witnessed === null && isUndecided ? yield* findByHalf(reading, bounds, found.page) : witnessed
   const { profile } = reading
   if (way !== null) reading.profile = { ...profile, ways: { ...profile.ways, [move]: way } }
   return { ...found, way }
 }
 
-function* compareWithSingleRow(reading: Reading, bounds: TimeBounds, first: ScanPage): Requests<PageWay> {
+function* compareWithSingleRow(
+  reading: Reading,
+  bounds: TimeBounds,
+  first: ScanPage,
+): Requests<PageWay> {
   let page = first
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { limit } = reading.profile.support
@@ -47,11 +64,17 @@ function* compareWithSingleRow(reading: Reading, bounds: TimeBounds, first: Scan
     if (!isDirected && page.hasMore) break
     const single = yield* request(reading, bounds, { limit: 1 })
     if (single.kind === 'refused' || single.page.ids.length > 1) {
-      const support = { ...reading.profile.support, limit: single.kind === 'refused' ? limit : ('ignored' as const) }
+      const support = {
+        ...reading.profile.support,
+        limit: single.kind === 'refused' ? limit : ('ignored' as const),
+      }
       reading.profile = { ...reading.profile, support }
       break
     }
-    reading.profile = { ...reading.profile, setsHasMore: reading.profile.setsHasMore || single.page.hasMore }
+    reading.profile = {
+      ...reading.profile,
+      setsHasMore: reading.profile.setsHasMore || single.page.hasMore,
+    }
     const way = wayOf(page, order, single.page, null)
     if (way !== null || !isDirected || !isCut(reading, page)) return { way, page }
     const again = yield* request(reading, bounds)
@@ -65,14 +88,15 @@ function* compareWithSingleRow(reading: Reading, bounds: TimeBounds, first: Scan
 }
 
 /**
- * If `limit` does not work: a row that is newer than the page was there before it and is there after it, so the page would
- * show it if it came from the new end.
+ * If `limit` does not work: a row that is newer than the page was there before it and is there
+ * after it, so the page would show it if it came from the new end.
  */
 function* findByWitness(reading: Reading, page: ScanPage): Requests<ScanDirection | null> {
   const { profile, newestSeen } = reading
   const fields = orderOf(reading, page)?.fields ?? []
   const newestShown = maxOf(fields.flatMap((field) => timesOf(page.times, field)))
-  if (newestShown === undefined || newestSeen <= newestShown || !mayWork(profile.support.lower)) return null
+  if (newestShown === undefined || newestSeen <= newestShown || !mayWork(profile.support.lower))
+    return null
   const reply = yield* request(reading, { lower: newestSeen })
   if (reply.kind === 'refused') return null
   const isWitness = (row: RowTimes) => fields.some((field) => (row.get(field) ?? 0) >= newestSeen)
@@ -80,10 +104,15 @@ function* findByWitness(reading: Reading, page: ScanPage): Requests<ScanDirectio
 }
 
 /**
- * The same with an upper bound amid the page: it hides the newer half, and if the page came from the new end, all rows that
- * take their place are older than the page. Several, as a row that was added meanwhile may be dated back.
+ * The same with an upper bound amid the page: it hides the newer half, and if the page came from
+ * the new end, all rows that take their place are older than the page. Several, as a row that was
+ * added meanwhile may be dated back.
  */
-function* findByHalf(reading: Reading, { upper }: TimeBounds, page: ScanPage): Requests<ScanDirection | null> {
+function* findByHalf(
+  reading: Reading,
+  { upper }: TimeBounds,
+  page: ScanPage,
+): Requests<ScanDirection | null> {
   const order = orderOf(reading, page)
   const middle = order === null ? undefined : middleSecond('forward', order, page.times)
   const oldest = order === null ? undefined : completeTo('backward', order, page.times)
@@ -93,14 +122,18 @@ function* findByHalf(reading: Reading, { upper }: TimeBounds, page: ScanPage): R
   if (reply.kind === 'refused') return null
   const { ids, times } = reply.page
   const added = times.filter((_, i) => !page.ids.includes(ids[i] ?? ''))
-  const isOlder = (row: RowTimes) => order?.fields.every((field) => (row.get(field) ?? oldest + 1) <= oldest) === true
+  const isOlder = (row: RowTimes) =>
+    order?.fields.every((field) => (row.get(field) ?? oldest + 1) <= oldest) === true
   const isKept = ids.length > added.length
   return added.length > 1 && isKept && added.every(isOlder) ? 'backward' : null
 }
 
-/** The page ends among rows without a time, so more of them may follow, and no bound leads there. */
+/**
+ * The page ends among rows without a time, so more of them may follow, and no bound leads there.
+ */
 export function hidesTimelessRows({ page, way }: PageWay, order: SortOrder | null): boolean {
-  const isTimeless = (row: RowTimes | undefined) => order === null || !order.fields.some((field) => row?.has(field))
+  const isTimeless = (row: RowTimes | undefined) =>
+    order === null || !order.fields.some((field) => row?.has(field))
   if (!page.times.some(isTimeless)) return false
   const direction = order === null ? null : pageDirection(page, order)
   if (way === null || direction === null) return true
@@ -109,37 +142,54 @@ export function hidesTimelessRows({ page, way }: PageWay, order: SortOrder | nul
 }
 
 /**
- * By its times, the page begins at or before the edge of the range, up to which an earlier run has read. If it is not known
- * where it leads, only an earlier second does: the edge itself may have more rows than it shows.
+ * By its times, the page begins at or before the edge of the range, up to which an earlier run has
+ * read. If it is not known where it leads, only an earlier second does: the edge itself may have
+ * more rows than it shows.
  */
-export function joinsEdge(asked: ScanDirection, range: TimeRange, { page, way }: PageWay, order: SortOrder): boolean {
+export function joinsEdge(
+  asked: ScanDirection,
+  range: TimeRange,
+  { page, way }: PageWay,
+  order: SortOrder,
+): boolean {
   const edge = edgeSecond(asked, range)
-  const isBeyond = (at: EpochSeconds) => (asked === 'forward' ? at < edge : at > edge) || (at === edge && way !== null)
+  const isBeyond = (at: EpochSeconds) =>
+    (asked === 'forward' ? at < edge : at > edge) || (at === edge && way !== null)
   // By each time that may order the list: another one may lie beyond the edge in any row.
-  return order.fields.every((field) => page.times.some((row) => isBeyond(row.get(field) ?? Number.NaN)))
+  return order.fields.every((field) =>
+    page.times.some((row) => isBeyond(row.get(field) ?? Number.NaN)),
+  )
 }
 
 /**
- * `one`: the response with a single row. `again`: the page after it. Null: it does not show, or the row has changed since
- * the page, so that it may have come from elsewhere in the list.
+ * `one`: the response with a single row. `again`: the page after it. Null: it does not show, or the
+ * row has changed since the page, so that it may have come from elsewhere in the list.
  */
-function wayOf(page: ScanPage, order: SortOrder, one: ScanPage, again: ScanPage | null): ScanDirection | null {
+function wayOf(
+  page: ScanPage,
+  order: SortOrder,
+  one: ScanPage,
+  again: ScanPage | null,
+): ScanDirection | null {
   const row = one.times[0]
   const index = page.ids.indexOf(one.ids[0] ?? '')
   if (index === -1) {
     // The single row came from the new end if an older one was there before and after it.
     const isOlderLeft = again !== null && page.ids.some((id) => again.ids.includes(id))
-    return isOlderLeft && order.fields.every((field) => isNewer(page, field, row)) ? 'backward' : null
+    return isOlderLeft && order.fields.every((field) => isNewer(page, field, row))
+      ? 'backward'
+      : null
   }
   if (order.fields.some((field) => page.times[index]?.get(field) !== row?.get(field))) return null
   const direction = pageDirection(page, order)
   const fromEnd = page.ids.length - 1 - index
   const nearest = Math.min(index, fromEnd)
-  // No single row that was added, moved or removed between two requests may make it look like the other end, and of many
-  // only so many as leave the page one or two rows.
+  // No single row that was added, moved or removed between two requests may make it look like the
+  // other end, and of many only so many as leave the page one or two rows.
   const isClear = nearest < Math.min(page.ids.length / 4, 2) && Math.abs(index - fromEnd) >= 2
   const isUnchanged = again?.ids.join() === page.ids.join()
-  if (direction === null || (again === null ? !isClear : !isUnchanged || index === fromEnd)) return null
+  if (direction === null || (again === null ? !isClear : !isUnchanged || index === fromEnd))
+    return null
   return index < fromEnd === (direction === 'ascending') ? 'forward' : 'backward'
 }
 
@@ -151,10 +201,13 @@ function isNewer({ times }: ScanPage, field: string, row: RowTimes | undefined):
 }
 
 /**
- * The direction in which this page shows its rows; null if the candidates for the sort field contradict each other. Counts
- * single steps, because a few rows may be far out of order.
+ * The direction in which this page shows its rows; null if the candidates for the sort field
+ * contradict each other. Counts single steps, because a few rows may be far out of order.
  */
-function pageDirection({ times }: ScanPage, { fields }: SortOrder): 'ascending' | 'descending' | null {
+function pageDirection(
+  { times }: ScanPage,
+  { fields }: SortOrder,
+): 'ascending' | 'descending' | null {
   const directions = fields.map((field) => {
     const { rises, falls } = countSteps(timesOf(times, field))
     return Math.sign(rises - falls)
@@ -166,9 +219,10 @@ function pageDirection({ times }: ScanPage, { fields }: SortOrder): 'ascending' 
 }
 
 /**
- * Whether the service sets `hasMore` always. `page`: a short one. A page smaller than any that it should cut says that more rows follow: a
- * request beyond its rows tells. An empty page with `hasMore` set proves it, as no change of the list can; but only beyond
- * all times, because a service may cut a page and then leave out all of its rows (deleted ones, spam).
+ * Whether the service sets `hasMore` always. `page`: a short one. A page smaller than any that it
+ * should cut says that more rows follow: a request beyond its rows tells. An empty page with
+ * `hasMore` set proves it, as no change of the list can; but only beyond all times, because a
+ * service may cut a page and then leave out all of its rows (deleted ones, spam).
  */
 export function* testHasMore(reading: Reading, page: ScanPage, move: Move): Requests<void> {
   const { profile, isHasMoreTested, lastPage } = reading
@@ -185,7 +239,10 @@ export function* testHasMore(reading: Reading, page: ScanPage, move: Move): Requ
     if (ids.length > 0 && hasMore) continue
     if (hasMore) {
       // In the direction of these bounds, where no row can be.
-      const last = yield* request(reading, bounds.lower === undefined ? { upper: 0 } : { lower: farFuture })
+      const last = yield* request(
+        reading,
+        bounds.lower === undefined ? { upper: 0 } : { lower: farFuture },
+      )
       if (last.kind !== 'page' || last.page.ids.length > 0 || !last.page.hasMore) continue
     }
     reading.profile = { ...reading.profile, isHasMoreReliableIfShort: !hasMore }
@@ -200,5 +257,8 @@ function boundsBeyond(reading: Reading, page: ScanPage): TimeBounds[] {
   const [first, last] = [minOf(all), maxOf(all)]
   if (first === undefined || last === undefined || requiresBothBounds) return []
   const [beyond, before] = [{ lower: last + 1 }, { upper: first - 1 }]
-  return [...(mayWork(support.lower) ? [beyond] : []), ...(mayWork(support.upper) && first > 0 ? [before] : [])]
+  return [
+    ...(mayWork(support.lower) ? [beyond] : []),
+    ...(mayWork(support.upper) && first > 0 ? [before] : []),
+  ]
 }

@@ -1,4 +1,7 @@
-/** What a single page proves: whether it is cut, what it shows about the service, and what it leaves of a range. */
+/**
+ * What a single page proves: whether it is cut, what it shows about the service, and what it leaves
+ * of a range.
+ */
 
 import type { EpochSeconds } from '../../../values/time.ts'
 import { clockToleranceSeconds } from '../../../values/time.ts'
@@ -45,14 +48,25 @@ export function isCut(reading: KnownList, page: ScanPage): boolean {
 }
 
 /** Most rows are outside the bounds: the service ignores a bound. */
-export function isBoundIgnored(page: ScanPage, bounds: TimeBounds, order: SortOrder | null): boolean {
+export function isBoundIgnored(
+  page: ScanPage,
+  bounds: TimeBounds,
+  order: SortOrder | null,
+): boolean {
   return page.times.filter((row) => isOutside(row, bounds, order)).length > page.times.length / 2
 }
 
 /** By every time that may be the sort field. */
-export function isOutside(row: RowTimes, { lower, upper }: TimeBounds, order: SortOrder | null): boolean {
+export function isOutside(
+  row: RowTimes,
+  { lower, upper }: TimeBounds,
+  order: SortOrder | null,
+): boolean {
   const all = sortTimesOf(row, order)
-  return all.length > 0 && (all.every((at) => at < (lower ?? at)) || all.every((at) => at > (upper ?? at)))
+  return (
+    all.length > 0 &&
+    (all.every((at) => at < (lower ?? at)) || all.every((at) => at > (upper ?? at)))
+  )
 }
 
 export function showsNewRows({ ids }: ScanPage, before: ScanPage): boolean {
@@ -82,13 +96,20 @@ export function learnFromPage(
   const [field, ...others] = order?.fields ?? []
   const isInclusive = (bound: Bound) => {
     const at = bounds[bound]
-    // Bounds may compare with hidden fractions and show a part of their second, so `false` is final.
-    if (at === undefined || field === undefined || others.length > 0 || inclusiveBounds[bound] === false)
+    // Bounds may compare with hidden fractions and show a part of their second, so `false` is
+    // final.
+    if (
+      at === undefined ||
+      field === undefined ||
+      others.length > 0 ||
+      inclusiveBounds[bound] === false
+    )
       return inclusiveBounds[bound]
     return page.times.some((row) => row.get(field) === at) || inclusiveBounds[bound]
   }
   const size = page.ids.length
-  const limit = support.limit === 'unknown' && size > pageSizesOf(list).usual ? 'honoured' : support.limit
+  const limit =
+    support.limit === 'unknown' && size > pageSizesOf(list).usual ? 'honoured' : support.limit
   return {
     ...profile,
     order,
@@ -102,17 +123,24 @@ export function learnFromPage(
   }
 }
 
-/** The same sort fields in the other direction: pages may run one side with a bound and the other side without. */
+/**
+ * The same sort fields in the other direction: pages may run one side with a bound and the other
+ * side without.
+ */
 function isOrderReversed(before: SortOrder | null, now: SortOrder | null): boolean {
-  if (before?.direction == null || now?.direction == null || before.direction === now.direction) return false
+  if (before?.direction == null || now?.direction == null || before.direction === now.direction)
+    return false
   return now.fields.every((field) => before.fields.includes(field))
 }
 
 /**
- * Ids of the rows that are dated in the future by every time that may be the sort field; by all of their times if the
- * order of the list is not known yet.
+ * Ids of the rows that are dated in the future by every time that may be the sort field; by all of
+ * their times if the order of the list is not known yet.
  */
-export function findFutureDated(order: SortOrder | null, { ids, times, cursorLimit }: ScanPage): readonly string[] {
+export function findFutureDated(
+  order: SortOrder | null,
+  { ids, times, cursorLimit }: ScanPage,
+): readonly string[] {
   return ids.filter((_, i) => {
     const shown = sortTimesOf(times[i] ?? new Map(), order)
     return shown.length > 0 && shown.every((at) => at > cursorLimit + clockToleranceSeconds)
@@ -122,11 +150,16 @@ export function findFutureDated(order: SortOrder | null, { ids, times, cursorLim
 type Times = readonly RowTimes[]
 
 /**
- * The rest of the range behind a page that was read in this direction; null if the edge of the page did not advance. `rest`
- * null: nothing is left. A candidate that stays behind while another one advances may order the list all the same, if more
- * rows share its second than a page holds.
+ * The rest of the range behind a page that was read in this direction; null if the edge of the page
+ * did not advance. `rest` null: nothing is left. A candidate that stays behind while another one
+ * advances may order the list all the same, if more rows share its second than a page holds.
  */
-export function restAfterPage(way: ScanDirection, range: TimeRange, order: SortOrder, times: Times) {
+export function restAfterPage(
+  way: ScanDirection,
+  range: TimeRange,
+  order: SortOrder,
+  times: Times,
+) {
   const isForward = way === 'forward'
   const edge = completeTo(way, order, times)
   if (edge === undefined) return null
@@ -134,7 +167,9 @@ export function restAfterPage(way: ScanDirection, range: TimeRange, order: SortO
     ? edge > range.lo || (edge === range.lo && !range.seenLo)
     : range.hi === null || edge < range.hi || (edge === range.hi && !range.seenHi)
   if (!hasMoved) return null
-  const rest: TimeRange = isForward ? { ...range, lo: edge, seenLo: true } : { ...range, hi: edge, seenHi: true }
+  const rest: TimeRange = isForward
+    ? { ...range, lo: edge, seenLo: true }
+    : { ...range, hi: edge, seenHi: true }
   return { rest: rest.hi !== null && rest.hi < rest.lo ? null : rest }
 }
 
@@ -155,16 +190,29 @@ export function rangeBeyondEdge(way: ScanDirection, range: TimeRange): TimeRange
 }
 
 /** The time in the middle of a page, by the field that is safest in this direction. */
-export function middleSecond(way: ScanDirection, { fields }: SortOrder, times: Times): EpochSeconds | undefined {
+export function middleSecond(
+  way: ScanDirection,
+  { fields }: SortOrder,
+  times: Times,
+): EpochSeconds | undefined {
   const middles = fields.flatMap((field) => {
     const sorted = timesOf(times, field).sort((a, b) => a - b)
     return sorted[sorted.length >> 1] ?? []
   })
-  return middles.length === 0 ? undefined : way === 'forward' ? Math.min(...middles) : Math.max(...middles)
+  return middles.length === 0
+    ? undefined
+    : way === 'forward'
+      ? Math.min(...middles)
+      : Math.max(...middles)
 }
 
-/** All times that every row shows, if none orders the rows: the edge is then safe under each of them. */
+/**
+ * All times that every row shows, if none orders the rows: the edge is then safe under each of
+ * them.
+ */
 export function conservativeOrder(times: Times): SortOrder | null {
-  const fields = [...(times[0]?.keys() ?? [])].filter((field) => times.every((row) => row.has(field)))
+  const fields = [...(times[0]?.keys() ?? [])].filter((field) =>
+    times.every((row) => row.has(field)),
+  )
   return fields.length === 0 ? null : { fields, direction: null }
 }

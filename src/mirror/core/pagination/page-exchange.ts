@@ -1,6 +1,6 @@
 /**
- * How a page of a list is asked for, and what its answer or its refusal says: the only place that knows parameters and members
- * of paging. Pure.
+ * How a page of a list is asked for, and what its answer or its refusal says: the only place that
+ * knows parameters and members of paging. Pure.
  */
 import { ApiError } from '../../../service/core/api-failure.ts'
 import type { ApiResponse, ListItems, QueryParams } from '../../../service/core/api-request.ts'
@@ -21,7 +21,9 @@ export type ScanPage = {
   readonly ids: readonly string[]
   readonly times: readonly RowTimes[]
   readonly hasMore: boolean
-  /** The earlier of the two clocks when the page was requested. No row of it moves a cursor beyond. */
+  /**
+   * The earlier of the two clocks when the page was requested. No row of it moves a cursor beyond.
+   */
   readonly cursorLimit: EpochSeconds
 }
 
@@ -30,16 +32,27 @@ export type RefusedParameter = 'limit' | 'bound' | 'missing bound' | 'window'
 
 type Parameters = Readonly<Record<string, string | number>>
 
-export function toParameters(list: ListEndpoint, { bounds, limit }: PageQuery, { support }: PagingProfile): Parameters {
+export function toParameters(
+  list: ListEndpoint,
+  { bounds, limit }: PageQuery,
+  { support }: PagingProfile,
+): Parameters {
   const sent: Record<string, string | number> = {}
-  if (list.lowerParam !== null && bounds.lower !== undefined) sent[list.lowerParam] = rfc3339(bounds.lower)
-  if (list.upperParam !== null && bounds.upper !== undefined) sent[list.upperParam] = rfc3339(bounds.upper)
+  if (list.lowerParam !== null && bounds.lower !== undefined)
+    sent[list.lowerParam] = rfc3339(bounds.lower)
+  if (list.upperParam !== null && bounds.upper !== undefined)
+    sent[list.upperParam] = rfc3339(bounds.upper)
   if (support.limit !== 'refused') sent.limit = limit ?? pageSizesOf(list).most
   return sent
 }
 
 /** The parameter that a 400 is about; null if it is about something else. */
-export function refusedParameter(error: unknown, list: ListEndpoint, profile: PagingProfile, sent: Parameters) {
+export function refusedParameter(
+  error: unknown,
+  list: ListEndpoint,
+  profile: PagingProfile,
+  sent: Parameters,
+) {
   const failure = error instanceof ApiError ? error.failure : null
   if (failure?.kind !== 'refused' || failure.status !== 400) return null
   const wasSent = (name: string | null) => name === null || sent[name] !== undefined
@@ -77,11 +90,22 @@ export function requirePage(
   }
   if (list.isDocumented && items.count > maxPageFactor * pageSizesOf(list).most) {
     const why = `${list.path} answered ${items.count} rows, where ${pageSizesOf(list).most} at most were asked for`
-    throw new ApiError({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
+    throw new ApiError({
+      kind: 'refused',
+      status,
+      code: `http_${status}`,
+      why,
+      fields: [],
+      requestId,
+    })
   }
 }
 
-export function toScanPage(list: ListEndpoint, { data, cursorLimit }: ApiResponse, items: ListItems): ScanPage {
+export function toScanPage(
+  list: ListEndpoint,
+  { data, cursorLimit }: ApiResponse,
+  items: ListItems,
+): ScanPage {
   return { ...collectRows(list, items), hasMore: hasMoreIn(data), cursorLimit }
 }
 
@@ -105,6 +129,7 @@ function collectRows(list: ListEndpoint, items: ListItems): Pick<ScanPage, 'ids'
       page.rows.push(null)
     }
   }
-  const isUnreadableTime = (row: number, field: string) => asJsonObject(page.rows[row])?.[field] != null
+  const isUnreadableTime = (row: number, field: string) =>
+    asJsonObject(page.rows[row])?.[field] != null
   return { ids: page.ids, times: fillMissingTimes(page.times, isUnreadableTime) }
 }

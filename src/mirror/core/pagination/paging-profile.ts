@@ -1,6 +1,6 @@
 /**
- * The observed paging behaviour of one list, and its stored form in `service_behaviours`. Any part may be unknown: a scan
- * is correct without it, and needs fewer requests with it.
+ * The observed paging behaviour of one list, and its stored form in `service_behaviours`. Any part
+ * may be unknown: a scan is correct without it, and needs fewer requests with it.
  */
 import type { ServiceBehaviour } from '../../../../schema/row.ts'
 import type { QueryParams } from '../../../service/core/api-request.ts'
@@ -8,7 +8,10 @@ import type { Json } from '../../../values/json.ts'
 import type { Seconds } from '../../../values/time.ts'
 import type { RowTimes, ScanDirection, SortOrder } from './sort-order.ts'
 
-/** `forward`: a request from the lower end of a range, `backward`: from its upper end, `unbounded`: without bounds. */
+/**
+ * `forward`: a request from the lower end of a range, `backward`: from its upper end, `unbounded`:
+ * without bounds.
+ */
 export type Move = ScanDirection | 'unbounded'
 
 export type Bound = 'lower' | 'upper'
@@ -23,19 +26,24 @@ export type Support = 'honoured' | 'ignored' | 'refused' | 'absent' | 'unknown'
 
 export type PagingProfile = {
   readonly order: SortOrder | null
-  /** Pages have shown their rows in both directions, so the direction of a page says nothing about the next one. */
+  /**
+   * Pages have shown their rows in both directions, so the direction of a page says nothing about
+   * the next one.
+   */
   readonly hasMixedOrder: boolean
   /**
-   * Where pages lead, by the end of the list from which one is taken if more rows match than it holds; null = not proven. A
-   * service may begin at another end with each move: the newest rows without bounds, the oldest ones with `since`.
+   * Where pages lead, by the end of the list from which one is taken if more rows match than it
+   * holds; null = not proven. A service may begin at another end with each move: the newest rows
+   * without bounds, the oldest ones with `since`.
    */
   readonly ways: Readonly<Record<Move, ScanDirection | null>>
   /** Whether a bound includes its own second; null = unknown. */
   readonly inclusiveBounds: { readonly lower: boolean | null; readonly upper: boolean | null }
   readonly support: { readonly lower: Support; readonly upper: Support; readonly limit: Support }
   /**
-   * Whether `hasMore` of a short page is reliable: true once a page with rows came without it, false if nothing followed a
-   * short page that had it, null = unknown. Every reconcile resets false.
+   * Whether `hasMore` of a short page is reliable: true once a page with rows came without it,
+   * false if nothing followed a short page that had it, null = unknown. Every reconcile resets
+   * false.
    */
   readonly isHasMoreReliableIfShort: boolean | null
   /** A page had `hasMore` set, so the service sets it at all. */
@@ -45,11 +53,14 @@ export type PagingProfile = {
   /** The largest page seen: the size of a full page if the service ignores `limit`. */
   readonly largestPage: number
   /**
-   * The lists end at so many rows without setting `hasMore`, so a page of so many is cut; null = not suspected, 0 = a longer
-   * page has refuted it.
+   * The lists end at so many rows without setting `hasMore`, so a page of so many is cut; null =
+   * not suspected, 0 = a longer page has refuted it.
    */
   readonly listedAtMost: number | null
-  /** The bounds of a request may be so many seconds apart, as more was refused; null = not known to be limited. */
+  /**
+   * The bounds of a request may be so many seconds apart, as more was refused; null = not known to
+   * be limited.
+   */
   readonly widestWindow: Seconds | null
 }
 
@@ -79,26 +90,47 @@ const bothBoundsText = 'both required'
 const noLimitText = 'any number'
 
 /** The facts that differ from `before`, as rows for `service_behaviours`. */
-export function toObservations(list: ListEndpoint, before: PagingProfile, now: PagingProfile, evidence: string) {
+export function toObservations(
+  list: ListEndpoint,
+  before: PagingProfile,
+  now: PagingProfile,
+  evidence: string,
+) {
   const previous = new Map(encodeProfile(list, before))
   const changed = encodeProfile(list, now).filter(([name, value]) => previous.get(name) !== value)
-  return changed.map(([name, value]): ServiceBehaviour => ({ name: `${list.name}.${name}`, value, evidence }))
+  return changed.map(
+    ([name, value]): ServiceBehaviour => ({ name: `${list.name}.${name}`, value, evidence }),
+  )
 }
 
 /** The facts that are to be learned again, as rows whose value is unknown. */
-export function toForgotten(list: ListEndpoint, before: PagingProfile, now: PagingProfile): ServiceBehaviour[] {
+export function toForgotten(
+  list: ListEndpoint,
+  before: PagingProfile,
+  now: PagingProfile,
+): ServiceBehaviour[] {
   const kept = new Map(encodeProfile(list, now))
   const forgotten = encodeProfile(list, before).filter(([name]) => !kept.has(name))
   const evidence = 'a reconcile learns it again'
-  return forgotten.map(([name]) => ({ name: `${list.name}.${name}`, value: unknownValue, evidence }))
+  return forgotten.map(([name]) => ({
+    name: `${list.name}.${name}`,
+    value: unknownValue,
+    evidence,
+  }))
 }
 
 /** Decoded as any other unreadable value. */
 export const unknownValue = 'unknown'
 
 /** The values of a fact, and in the same order the texts that stand for them. */
-type Coding<Value> = { readonly values: readonly (Value | null)[]; readonly texts: readonly string[] }
-const ways: Coding<ScanDirection> = { values: ['forward', 'backward'], texts: ['oldest first', 'newest first'] }
+type Coding<Value> = {
+  readonly values: readonly (Value | null)[]
+  readonly texts: readonly string[]
+}
+const ways: Coding<ScanDirection> = {
+  values: ['forward', 'backward'],
+  texts: ['oldest first', 'newest first'],
+}
 const hasMore: Coding<boolean> = { values: [true, false], texts: ['exact', 'not exact'] }
 const inclusive: Coding<boolean> = { values: [true, false], texts: ['true', 'false'] }
 const knownSupport = ['honoured', 'ignored', 'refused'] as const
@@ -141,9 +173,13 @@ export function listedAtMostText(most: PagingProfile['listedAtMost']): string | 
 }
 
 /** The stored profile of earlier runs. An unreadable value counts as unknown. */
-export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string, string>): PagingProfile {
+export function decodeProfile(
+  list: ListEndpoint,
+  behaviours: ReadonlyMap<string, string>,
+): PagingProfile {
   const empty = emptyProfile(list)
-  const stored = (name: string | null) => (name === null ? undefined : behaviours.get(`${list.name}.${name}`))
+  const stored = (name: string | null) =>
+    name === null ? undefined : behaviours.get(`${list.name}.${name}`)
   const ofLower = (fact: string) => stored(list.lowerParam && `${list.lowerParam}${fact}`)
   const ofUpper = (fact: string) => stored(list.upperParam && `${list.upperParam}${fact}`)
   const supportOf = (text: string | undefined) => knownSupport.find((value) => value === text)
@@ -156,7 +192,10 @@ export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string
       forward: decode(ways, ofLower('_pages')),
       backward: decode(ways, ofUpper('_pages')),
     },
-    inclusiveBounds: { lower: decode(inclusive, ofLower('_includes')), upper: decode(inclusive, ofUpper('_includes')) },
+    inclusiveBounds: {
+      lower: decode(inclusive, ofLower('_includes')),
+      upper: decode(inclusive, ofUpper('_includes')),
+    },
     support: {
       lower: supportOf(ofLower('')) ?? empty.support.lower,
       upper: supportOf(ofUpper('')) ?? empty.support.upper,
@@ -166,7 +205,8 @@ export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string
     setsHasMore: stored('has_more_set') === 'true',
     requiresBothBounds: stored('bounds') === bothBoundsText,
     largestPage: Number.isInteger(size) && size > 0 ? size : empty.largestPage,
-    listedAtMost: stored('listed_at_most') === noLimitText ? 0 : decodeCount(stored('listed_at_most')),
+    listedAtMost:
+      stored('listed_at_most') === noLimitText ? 0 : decodeCount(stored('listed_at_most')),
     widestWindow: decodeCount(stored('window')),
   }
 }
@@ -178,18 +218,24 @@ function decodeCount(text: string | undefined): number | null {
 
 /** Some list of the service is known to set `hasMore` on its last page. */
 export function isHasMoreKnownUnreliable(behaviours: ReadonlyMap<string, string>): boolean {
-  return [...behaviours].some(([name, value]) => name.endsWith('.has_more') && decode(hasMore, value) === false)
+  return [...behaviours].some(
+    ([name, value]) => name.endsWith('.has_more') && decode(hasMore, value) === false,
+  )
 }
 
 function parseOrder(text: string | undefined): SortOrder | null {
-  const [, way, fields] = /^(ascending|descending|unknown way|both ways) by (.+)$/.exec(text ?? '') ?? []
+  const [, way, fields] =
+    /^(ascending|descending|unknown way|both ways) by (.+)$/.exec(text ?? '') ?? []
   if (way === undefined || fields === undefined) return null
-  return { direction: way === 'ascending' || way === 'descending' ? way : null, fields: fields.split(' or ') }
+  return {
+    direction: way === 'ascending' || way === 'descending' ? way : null,
+    fields: fields.split(' or '),
+  }
 }
 
 /**
- * A stored fact was replaced by a contradicting one, not only refined: the service changed, or the earlier observation was
- * wrong.
+ * A stored fact was replaced by a contradicting one, not only refined: the service changed, or the
+ * earlier observation was wrong.
  */
 export function isBehaviourChange(before: string, now: string): boolean {
   const [was, is] = [parseOrder(before), parseOrder(now)]
@@ -225,12 +271,15 @@ export function mergeProfiles(shared: PagingProfile, later: PagingProfile): Pagi
     inclusiveBounds: merge(shared.inclusiveBounds, later.inclusiveBounds),
     support: merge(shared.support, later.support),
     isHasMoreReliableIfShort:
-      shared.isHasMoreReliableIfShort || (later.isHasMoreReliableIfShort ?? shared.isHasMoreReliableIfShort),
+      shared.isHasMoreReliableIfShort ||
+      (later.isHasMoreReliableIfShort ?? shared.isHasMoreReliableIfShort),
     setsHasMore: later.setsHasMore || shared.setsHasMore,
     requiresBothBounds: later.requiresBothBounds || shared.requiresBothBounds,
     largestPage: Math.max(later.largestPage, shared.largestPage),
     listedAtMost:
-      shared.listedAtMost === 0 || later.listedAtMost === 0 ? 0 : (later.listedAtMost ?? shared.listedAtMost),
+      shared.listedAtMost === 0 || later.listedAtMost === 0
+        ? 0
+        : (later.listedAtMost ?? shared.listedAtMost),
     widestWindow: later.widestWindow ?? shared.widestWindow,
   }
 }
@@ -245,7 +294,10 @@ export type ListEndpoint = {
   readonly lowerParam: string | null
   /** The parameter of the upper time bound: `to`, `before`; null = none. */
   readonly upperParam: string | null
-  /** Whether the bounds and `limit` are documented. Undocumented ones are tried, and dropped if refused or ignored. */
+  /**
+   * Whether the bounds and `limit` are documented. Undocumented ones are tried, and dropped if
+   * refused or ignored.
+   */
   readonly isDocumented: boolean
   /** Parameters that split the list into parts, to read a second with more rows than a page. */
   readonly partitions: readonly QueryParams[]
@@ -256,7 +308,10 @@ export type ListEndpoint = {
   readonly times: (item: Json) => RowTimes
 }
 
-/** `most`: the largest page, which is requested. `usual`: the size of a page if `limit` is not sent or ignored. */
+/**
+ * `most`: the largest page, which is requested. `usual`: the size of a page if `limit` is not sent
+ * or ignored.
+ */
 type PageSizes = { readonly most: number; readonly usual: number }
 
 /** The service's documentation: "1 to 200, default 50". */

@@ -1,4 +1,7 @@
-/** Moves past a second with more rows than a page: reads its parts, reports what they do not show, and goes on behind it. */
+/**
+ * Moves past a second with more rows than a page: reads its parts, reports what they do not show,
+ * and goes on behind it.
+ */
 
 import type { EpochSeconds } from '../../../values/time.ts'
 import type { TimeRange } from './list-cursor.ts'
@@ -27,7 +30,10 @@ import {
 } from './reading-state.ts'
 import { maxOf, minOf, type ScanDirection, sortTimesOf, type TimeBounds } from './sort-order.ts'
 
-/** An edge of a range, and the bounds of a request from there, which overlaps what was read by a second. */
+/**
+ * An edge of a range, and the bounds of a request from there, which overlaps what was read by a
+ * second.
+ */
 type Edge = { readonly range: TimeRange; readonly way: ScanDirection; readonly bounds: TimeBounds }
 
 /** `stuck`: a page that fills the edge. */
@@ -37,7 +43,8 @@ export function* passCollision(reading: Reading, edge: Edge, stuck: ScanPage): R
   const second = edgeSecond(way, range)
   if (yield* leaveByOtherTime(reading, edge, stuck)) return
   // With fewer candidates, the edge is where the others see it.
-  if ((yield* refuteCandidates(reading, edge, stuck)) && leaveEdge(reading, range, way, stuck)) return
+  if ((yield* refuteCandidates(reading, edge, stuck)) && leaveEdge(reading, range, way, stuck))
+    return
   const exact = { ...bounds, [bound]: second }
   if (reading.profile.inclusiveBounds[bound] !== false && bounds[bound] !== second) {
     const reply = yield* request(reading, exact)
@@ -48,7 +55,10 @@ export function* passCollision(reading: Reading, edge: Edge, stuck: ScanPage): R
     observe(reading, page, exact)
     if (!repeatsSecond(reading, stuck, page, second)) {
       const { profile } = reading
-      reading.profile = { ...profile, inclusiveBounds: { ...profile.inclusiveBounds, [bound]: false } }
+      reading.profile = {
+        ...profile,
+        inclusiveBounds: { ...profile.inclusiveBounds, [bound]: false },
+      }
       yield* readSecond(reading, second, edge, stuck)
     }
     if (!isCut(reading, page)) return finishRange(reading, range, page)
@@ -58,12 +68,17 @@ export function* passCollision(reading: Reading, edge: Edge, stuck: ScanPage): R
 }
 
 /**
- * Another time may order the rows that share this second. A bound amid those times then shows the later rows and not the
- * earlier ones, which no bound does that compares the shared second.
+ * Another time may order the rows that share this second. A bound amid those times then shows the
+ * later rows and not the earlier ones, which no bound does that compares the shared second.
  */
-function* leaveByOtherTime(reading: Reading, { range, way, bounds }: Edge, stuck: ScanPage): Requests<boolean> {
+function* leaveByOtherTime(
+  reading: Reading,
+  { range, way, bounds }: Edge,
+  stuck: ScanPage,
+): Requests<boolean> {
   const order = orderOf(reading, stuck)
-  const middle = order && middleSecond(way === 'forward' ? 'backward' : 'forward', order, stuck.times)
+  const middle =
+    order && middleSecond(way === 'forward' ? 'backward' : 'forward', order, stuck.times)
   if (order === null || order.fields.length < 2 || middle == null) return false
   const isPast = (at: EpochSeconds) => (way === 'forward' ? at > middle : at < middle)
   const [before, past] = [new Set<string>(), new Set<string>()]
@@ -83,10 +98,15 @@ function* leaveByOtherTime(reading: Reading, { range, way, bounds }: Edge, stuck
 }
 
 /**
- * If the rows of a second also share their other times, as calls of one duration do, nothing on the page shows which of them
- * orders the list. A bound beyond the nearest one does: it hides these rows if it compares that time, and else shows them.
+ * If the rows of a second also share their other times, as calls of one duration do, nothing on the
+ * page shows which of them orders the list. A bound beyond the nearest one does: it hides these
+ * rows if it compares that time, and else shows them.
  */
-function* refuteCandidates(reading: Reading, { range, way, bounds }: Edge, stuck: ScanPage): Requests<boolean> {
+function* refuteCandidates(
+  reading: Reading,
+  { range, way, bounds }: Edge,
+  stuck: ScanPage,
+): Requests<boolean> {
   const order = orderOf(reading, stuck)
   if (order === null || order.fields.length < 2) return false
   const bound = boundOf(way)
@@ -102,7 +122,9 @@ function* refuteCandidates(reading: Reading, { range, way, bounds }: Edge, stuck
   // The bound itself may be excluded.
   const inside = isShown ? beyond : { ...beyond, [bound]: edgeSecond(way, range) + 2 * step }
   const fits = (field: string) => {
-    const isInside = stuck.times.map((row) => !isOutside(row, inside, { ...order, fields: [field] }))
+    const isInside = stuck.times.map(
+      (row) => !isOutside(row, inside, { ...order, fields: [field] }),
+    )
     return isShown ? isInside.every(Boolean) : !isInside.some(Boolean)
   }
   const fields = order.fields.filter(fits)
@@ -128,7 +150,8 @@ function* readBeyond(reading: Reading, edge: Edge, stuck: ScanPage): Requests<vo
     replaceRange(reading, [rest], null)
     // The bound has no effect, so no request leads beyond this second.
     const isIgnored = page.times.some((row) => isOutside(row, next, reading.profile.order))
-    if (isIgnored || (page.ids.length > 0 && !showsNewRows(page, stuck))) return giveUpRange(reading, rest, page)
+    if (isIgnored || (page.ids.length > 0 && !showsNewRows(page, stuck)))
+      return giveUpRange(reading, rest, page)
     observe(reading, page, next)
     if (!isCut(reading, page)) return finishRange(reading, rest, page)
     const order = orderOf(reading, page)
@@ -141,7 +164,12 @@ function* readBeyond(reading: Reading, edge: Edge, stuck: ScanPage): Requests<vo
 }
 
 /** True if the page leads on. */
-function leaveEdge(reading: Reading, range: TimeRange, way: ScanDirection, page: ScanPage): boolean {
+function leaveEdge(
+  reading: Reading,
+  range: TimeRange,
+  way: ScanDirection,
+  page: ScanPage,
+): boolean {
   const order = orderOf(reading, page)
   const left = order === null ? null : restAfterPage(way, range, order, page.times)
   if (left === null) return false
@@ -149,8 +177,16 @@ function leaveEdge(reading: Reading, range: TimeRange, way: ScanDirection, page:
   return true
 }
 
-/** The page repeats a row of that second, so it begins with all rows of it that the page before did not show. */
-function repeatsSecond(reading: Reading, before: ScanPage, page: ScanPage, second: EpochSeconds): boolean {
+/**
+ * The page repeats a row of that second, so it begins with all rows of it that the page before did
+ * not show.
+ */
+function repeatsSecond(
+  reading: Reading,
+  before: ScanPage,
+  page: ScanPage,
+  second: EpochSeconds,
+): boolean {
   const fields = orderOf(reading, before)?.fields ?? []
   const idsAt = ({ ids, times }: ScanPage) =>
     ids.filter((_, i) => fields.some((field) => times[i]?.get(field) === second))
@@ -160,8 +196,15 @@ function repeatsSecond(reading: Reading, before: ScanPage, page: ScanPage, secon
   return known.length === 0 || known.some((id) => shown.has(id))
 }
 
-/** Reads the parts of the list at a second that fills a page. A gap unless they show all rows of it. */
-function* readSecond(reading: Reading, second: EpochSeconds, edge: Edge, stuck: ScanPage): Requests<void> {
+/**
+ * Reads the parts of the list at a second that fills a page. A gap unless they show all rows of it.
+ */
+function* readSecond(
+  reading: Reading,
+  second: EpochSeconds,
+  edge: Edge,
+  stuck: ScanPage,
+): Requests<void> {
   const { way, bounds: around } = edge
   const { partitions } = reading.list
   const isExclusive = reading.profile.inclusiveBounds[boundOf(way)] === false

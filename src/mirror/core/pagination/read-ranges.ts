@@ -1,10 +1,11 @@
 /**
- * Reads the pending ranges of a list: decides which page to request next, and what a page proves. Pure: a generator that
- * yields requests and is given the replies.
+ * Reads the pending ranges of a list: decides which page to request next, and what a page proves.
+ * Pure: a generator that yields requests and is given the replies.
  *
- * It assumes nothing about the service: which time orders the list, from which end a page is taken, whether bounds work or
- * include their own second, whether `hasMore` is exact. A page takes from a range only what it proves to be read. What is
- * not proven stays pending, and is committed as such, so a reading may end after any response.
+ * It assumes nothing about the service: which time orders the list, from which end a page is taken,
+ * whether bounds work or include their own second, whether `hasMore` is exact. A page takes from a
+ * range only what it proves to be read. What is not proven stays pending, and is committed as such,
+ * so a reading may end after any response.
  */
 
 import { addOlder, testBounds } from './bound-test.ts'
@@ -58,10 +59,12 @@ export function* readRanges(options: RangesToRead): Generator<PageRequest, Progr
   const tried = new Set<Move>()
   for (let range = nextRange(reading); range !== undefined; range = nextRange(reading)) {
     if (splitIntoWindows(reading, range)) continue
-    const isUsable = (move: Move) => move !== 'unbounded' || (reading.unproven === null && reading.misleading === null)
+    const isUsable = (move: Move) =>
+      move !== 'unbounded' || (reading.unproven === null && reading.misleading === null)
     const move = movesFor(range, reading.profile).find((way) => !tried.has(way) && isUsable(way))
     if (move === undefined) {
-      if (reading.unreadable !== null) yield* passUnreadable(reading, range, reading.unreadable.error)
+      if (reading.unreadable !== null)
+        yield* passUnreadable(reading, range, reading.unreadable.error)
       else giveUpRange(reading, range, null)
     } else {
       tried.add(move)
@@ -90,11 +93,14 @@ function* readPage(reading: Reading, query: RangeQuery): Requests<void> {
   }
   const { page } = reply
   if (move !== 'unbounded' && !isProvenBy(reading, page, bounds)) return
-  if (reading.misleading && isSamePage(page, reading.misleading)) return setSupport(reading, move, 'ignored')
-  if (isBoundIgnored(page, bounds, reading.profile.order)) return setSupport(reading, move, 'ignored')
+  if (reading.misleading && isSamePage(page, reading.misleading))
+    return setSupport(reading, move, 'ignored')
+  if (isBoundIgnored(page, bounds, reading.profile.order))
+    return setSupport(reading, move, 'ignored')
   const isFirstOrder = reading.profile.order === null
   const { fit } = observe(reading, page, bounds)
-  if (move === 'unbounded' && isFirstOrder && reading.profile.order !== null) awaitProof(reading, page)
+  if (move === 'unbounded' && isFirstOrder && reading.profile.order !== null)
+    awaitProof(reading, page)
   if (isShortPage(reading, page)) yield* testHasMore(reading, page, move)
   const older = yield* testBounds(reading, query, page)
   // If only a bound shows any rows, nothing is taken.
@@ -103,7 +109,12 @@ function* readPage(reading: Reading, query: RangeQuery): Requests<void> {
 }
 
 /** Takes from the range what the page proves. */
-function* takePage(reading: Reading, query: RangeQuery, page: ScanPage, fit: OrderObservation['fit']): Requests<void> {
+function* takePage(
+  reading: Reading,
+  query: RangeQuery,
+  page: ScanPage,
+  fit: OrderObservation['fit'],
+): Requests<void> {
   const { range, move } = query
   if (!isCut(reading, page)) {
     if (move === 'unbounded') reading.unproven = null
@@ -111,14 +122,20 @@ function* takePage(reading: Reading, query: RangeQuery, page: ScanPage, fit: Ord
   }
   // Rows without times show no way on. A request with a bound may list the rows that have one.
   if (orderOf(reading, page) === null)
-    return move === 'unbounded' ? addGap(reading, range, 'timeless') : giveUpRange(reading, range, page)
+    return move === 'unbounded'
+      ? addGap(reading, range, 'timeless')
+      : giveUpRange(reading, range, page)
   if (fit === 'unordered') return yield* readUnordered(reading, range, page)
   yield* readCutPage(reading, query, page)
   if (move === 'unbounded') setTaken(reading, range)
 }
 
 /** A 400: the service does not know a parameter, or requires another one. */
-function applyRefusal(reading: Reading, { move, bounds }: RangeQuery, parameter: RefusedParameter): void {
+function applyRefusal(
+  reading: Reading,
+  { move, bounds }: RangeQuery,
+  parameter: RefusedParameter,
+): void {
   const { profile, pending } = reading
   if (parameter === 'bound') setSupport(reading, move, 'refused')
   else if (parameter === 'missing bound') reading.profile = { ...profile, requiresBothBounds: true }
@@ -132,7 +149,8 @@ function* readCutPage(reading: Reading, query: RangeQuery, first: ScanPage): Req
   const { range, move, bounds } = query
   const found = yield* findWay(reading, query, first)
   const { page, way } = found
-  // The search for the end may have shown that the service sets `hasMore`, and that this page has no more.
+  // The search for the end may have shown that the service sets `hasMore`, and that this page has
+  // no more.
   if (!isCut(reading, page)) return finishRange(reading, range, page)
   if (leavePage(reading, query, found)) return
   if (page.times.some((row) => isOutside(row, bounds, reading.profile.order)))
@@ -145,8 +163,9 @@ function* readCutPage(reading: Reading, query: RangeQuery, first: ScanPage): Req
 }
 
 /**
- * A page that repeats a row of the page before leads on, whichever end pages are taken from. Otherwise that end decides; and
- * if the row at the edge has moved, or the edge is not the sort time, half a page of overlap.
+ * A page that repeats a row of the page before leads on, whichever end pages are taken from.
+ * Otherwise that end decides; and if the row at the edge has moved, or the edge is not the sort
+ * time, half a page of overlap.
  */
 function* findWay(reading: Reading, query: RangeQuery, first: ScanPage): Requests<PageWay> {
   const { range, move, bounds } = query
@@ -154,27 +173,42 @@ function* findWay(reading: Reading, query: RangeQuery, first: ScanPage): Request
   const isEdgeSeen = asked === 'forward' ? range.seenLo : asked === 'backward' && range.seenHi
   const { lastPage } = reading
   // Null: an earlier run read up to the edge.
-  const before = isEdgeSeen && lastPage?.range === range && lastPage.way === asked ? lastPage.page : null
+  const before =
+    isEdgeSeen && lastPage?.range === range && lastPage.way === asked ? lastPage.page : null
   if (before !== null && repeatsRow(first, before)) return { page: first, way: asked }
   const known = reading.profile.ways[move]
-  const found = known === null ? yield* findEnd(reading, move, bounds, first) : { page: first, way: known }
+  const found =
+    known === null ? yield* findEnd(reading, move, bounds, first) : { page: first, way: known }
   const { page, way } = found
   const order = orderOf(reading, page)
-  if (asked === null && isCut(reading, page) && hidesTimelessRows(found, order)) addGap(reading, range, 'timeless')
-  if (!isEdgeSeen || asked === null || order === null || (way !== null && way !== asked)) return found
-  if (before === null ? joinsEdge(asked, range, found, order) : repeatsRow(page, before)) return { page, way: asked }
+  if (asked === null && isCut(reading, page) && hidesTimelessRows(found, order))
+    addGap(reading, range, 'timeless')
+  if (!isEdgeSeen || asked === null || order === null || (way !== null && way !== asked))
+    return found
+  if (before === null ? joinsEdge(asked, range, found, order) : repeatsRow(page, before))
+    return { page, way: asked }
   if (before !== null) return yield* widenOverlap(reading, asked, range, before, found)
   // Whether the pages still begin at the edge is asked anew, if it was not just asked.
   return known === null ? found : yield* findEnd(reading, move, bounds, page)
 }
 
-/** Repeats the request with half of the page before it. `found`: the page that does not overlap it. */
-function* widenOverlap(reading: Reading, way: ScanDirection, { lo, hi }: TimeRange, before: ScanPage, found: PageWay) {
+/**
+ * Repeats the request with half of the page before it. `found`: the page that does not overlap it.
+ */
+function* widenOverlap(
+  reading: Reading,
+  way: ScanDirection,
+  { lo, hi }: TimeRange,
+  before: ScanPage,
+  found: PageWay,
+) {
   const order = orderOf(reading, found.page)
   if (order === null) return found
   const middle = middleSecond(way, order, before.times) ?? lo
   const wider =
-    way === 'forward' ? { lo: Math.min(lo, middle), hi } : { lo, hi: hi === null ? null : Math.max(hi, middle) }
+    way === 'forward'
+      ? { lo: Math.min(lo, middle), hi }
+      : { lo, hi: hi === null ? null : Math.max(hi, middle) }
   const bounds = boundsOf(way, wider, reading.profile)
   const reply = yield* request(reading, bounds)
   if (reply.kind === 'refused') return found
@@ -186,26 +220,29 @@ function* widenOverlap(reading: Reading, way: ScanDirection, { lo, hi }: TimeRan
 
 /** Takes from the range what the page proves to be read. False: nothing. */
 function leavePage(reading: Reading, { range, move }: RangeQuery, { page, way }: PageWay): boolean {
-  const before = move !== 'unbounded' && reading.lastPage?.range === range ? reading.lastPage.page : null
+  const before =
+    move !== 'unbounded' && reading.lastPage?.range === range ? reading.lastPage.page : null
   // The same rows again lead nowhere, whatever their times say.
   if (before !== null && !showsNewRows(page, before)) return false
   const order = orderOf(reading, page)
   if (order === null) return false
-  // Without a way, the rows of the page are all there are between its first and last, and both sides are left.
+  // Without a way, the rows of the page are all there are between its first and last, and both
+  // sides are left.
   const ways = way === null ? (['forward', 'backward'] as const) : [way]
   const rests = ways.map((each) => restAfterPage(each, range, order, page.times))
   const [first] = rests
   if (first == null || rests.includes(null)) return false
   const { profile } = reading
-  if (way !== null && way === move && profile.support[boundOf(way)] === 'unknown') setSupport(reading, way, 'honoured')
+  if (way !== null && way === move && profile.support[boundOf(way)] === 'unknown')
+    setSupport(reading, way, 'honoured')
   const left = rests.flatMap((it) => it?.rest ?? [])
   replaceRange(reading, left, page, way ?? 'forward')
   return true
 }
 
 /**
- * Rows that are sorted by none of their times may be sorted by one that they do not show. Then the next page has to repeat
- * the last row; otherwise rows between the two may be missing.
+ * Rows that are sorted by none of their times may be sorted by one that they do not show. Then the
+ * next page has to repeat the last row; otherwise rows between the two may be missing.
  */
 function* readUnordered(reading: Reading, start: TimeRange, first: ScanPage): Requests<void> {
   let [range, page] = [start, first]
@@ -216,7 +253,9 @@ function* readUnordered(reading: Reading, start: TimeRange, first: ScanPage): Re
     const bounds = rest ? boundsOf('forward', rest, reading.profile) : {}
     const reply = rest && isUsable ? yield* request(reading, bounds) : null
     const next =
-      reply?.kind === 'page' && !isBoundIgnored(reply.page, bounds, reading.profile.order) ? reply.page : null
+      reply?.kind === 'page' && !isBoundIgnored(reply.page, bounds, reading.profile.order)
+        ? reply.page
+        : null
     if (!isReported && !next?.ids.includes(page.ids.at(-1) ?? '')) {
       addGap(reading, start, 'unordered')
       isReported = true

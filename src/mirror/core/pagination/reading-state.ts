@@ -1,7 +1,16 @@
-/** The state of a reading: what is pending, which is committed with each page, and what only saves requests. */
+/**
+ * The state of a reading: what is pending, which is committed with each page, and what only saves
+ * requests.
+ */
 import type { EpochSeconds } from '../../../values/time.ts'
 import type { PendingRanges, TimeRange } from './list-cursor.ts'
-import { conservativeOrder, isCut, isOutside, learnFromPage, showsNewRows } from './page-evidence.ts'
+import {
+  conservativeOrder,
+  isCut,
+  isOutside,
+  learnFromPage,
+  showsNewRows,
+} from './page-evidence.ts'
 import type { PageQuery, RefusedParameter, ScanPage } from './page-exchange.ts'
 import {
   boundOf,
@@ -40,26 +49,38 @@ type SettledReply =
   | { readonly kind: 'refused'; readonly parameter: 'unreadable'; readonly error: unknown }
 
 /** The first pending range, how a page of it is asked for, and with which bounds. */
-export type RangeQuery = { readonly range: TimeRange; readonly move: Move; readonly bounds: TimeBounds }
+export type RangeQuery = {
+  readonly range: TimeRange
+  readonly move: Move
+  readonly bounds: TimeBounds
+}
 
 export type MissedRange = { readonly range: TimeRange; readonly reason: string }
 
-/** Stored in `sync_gaps`: a changed text needs a migration like `0012_gap_reasons`, or an open gap is opened again. */
+/**
+ * Stored in `sync_gaps`: a changed text needs a migration like `0012_gap_reasons`, or an open gap
+ * is opened again.
+ */
 export const gapReasons = {
   timestampCollision: 'more rows share this second than one page holds',
   unreachable: 'the service reports more rows, but no request parameter reaches them',
   unordered: 'the rows are not sorted by any of their times, so rows between pages may be missing',
   emptyWithMore: 'the service reports more rows, but the page is empty',
-  timeless: 'rows without a time are listed, and no request parameter reaches those that a page does not show',
+  timeless:
+    'rows without a time are listed, and no request parameter reaches those that a page does not show',
   bounded: 'there are rows without a time, and the service lists rows only between two times',
-  otherBound: 'the bounds compare another time than the one that sorts the rows, so rows may be missing',
+  otherBound:
+    'the bounds compare another time than the one that sorts the rows, so rows may be missing',
   windows:
     'the service lists only a limited time at once, and many of those showed no row: set DESKMIRROR_START_DATE to read earlier ones',
   unreadable: 'a row is too large, or cannot be parsed',
   discontiguous: 'a page does not overlap the previous one, so rows between them may be missing',
 } as const
 
-/** What a reading has come to: everything that a later run needs, to be committed with the rows of the last response. */
+/**
+ * What a reading has come to: everything that a later run needs, to be committed with the rows of
+ * the last response.
+ */
 export type Progress = {
   /** The ranges that this run or the next must still read. */
   readonly pendingRanges: PendingRanges
@@ -77,23 +98,33 @@ export type Reading = {
   /** Where the next run begins, once the open end has been read. */
   nextRunAt: EpochSeconds | null
   /**
-   * The cursor limit when a page first showed future-dated rows. The next run begins there at the latest, because rows
-   * added meanwhile are dated before the future-dated ones.
+   * The cursor limit when a page first showed future-dated rows. The next run begins there at the
+   * latest, because rows added meanwhile are dated before the future-dated ones.
    */
   frozenLimit: EpochSeconds | null
   /** Since the last request. */
   missedRanges: MissedRange[]
   /** The page that left this range behind it, read in this direction. */
-  lastPage: { readonly range: TimeRange; readonly way: ScanDirection; readonly page: ScanPage } | null
+  lastPage: {
+    readonly range: TimeRange
+    readonly way: ScanDirection
+    readonly page: ScanPage
+  } | null
   /** The newest time that a row has shown, as far as an order is known. */
   newestSeen: EpochSeconds
-  /** A page without bounds that no page with one has proved yet, what was pending at it, and what it has taken of that. */
+  /**
+   * A page without bounds that no page with one has proved yet, what was pending at it, and what it
+   * has taken of that.
+   */
   unproven: {
     readonly page: ScanPage
     readonly pending: readonly TimeRange[]
     readonly taken: readonly TimeRange[]
   } | null
-  /** Fewer rows are asked for since a page was unreadable; null = a full page. `pages`: how many were read since. */
+  /**
+   * Fewer rows are asked for since a page was unreadable; null = a full page. `pages`: how many
+   * were read since.
+   */
   smallerPage: { readonly rows: number; readonly pages: number; readonly error: unknown } | null
   /** Why the last request for the first pending range failed, if not even one row could be read. */
   unreadable: { readonly error: unknown } | null
@@ -105,7 +136,10 @@ export type Reading = {
   misleading: ScanPage | null
   /** It was asked whether the service sets `hasMore` always. */
   isHasMoreTested: boolean
-  /** The bounds have not been tested yet. The order is not stored before, so that a reading that is interrupted tests them. */
+  /**
+   * The bounds have not been tested yet. The order is not stored before, so that a reading that is
+   * interrupted tests them.
+   */
   isUntested: boolean
   /** Whether `hasMore` of an empty page is reliable; null = not known yet. */
   readonly isHasMoreReliableIfEmpty: boolean | null
@@ -134,7 +168,8 @@ export function createReading({
   return {
     list,
     // If the pages of a list run in both directions, an earlier direction says nothing.
-    profile: hasMixedOrder && order ? { ...profile, order: { ...order, direction: null } } : profile,
+    profile:
+      hasMixedOrder && order ? { ...profile, order: { ...order, direction: null } } : profile,
     // The range without an end comes first, so that new rows are read before old ones.
     pending: [...ranges].sort((a, b) => Number(b.hi === null) - Number(a.hi === null)),
     nextRunAt: null,
@@ -161,14 +196,24 @@ export function takeProgress(reading: Reading): Progress {
   const isKnown = unproven === null && !reading.isUntested
   const profile = isKnown ? reading.profile : { ...reading.profile, order: null }
   const limited = pending.map((range) =>
-    range.hi === null && frozenLimit !== null && range.lo > frozenLimit ? { lo: frozenLimit, hi: null } : range,
+    range.hi === null && frozenLimit !== null && range.lo > frozenLimit
+      ? { lo: frozenLimit, hi: null }
+      : range,
   )
   const isOpenEndRead = nextRunAt !== null && !pending.some(({ hi }) => hi === null)
   reading.missedRanges = []
-  return { pendingRanges: isOpenEndRead ? [...limited, { lo: nextRunAt, hi: null }] : limited, missedRanges, profile }
+  return {
+    pendingRanges: isOpenEndRead ? [...limited, { lo: nextRunAt, hi: null }] : limited,
+    missedRanges,
+    profile,
+  }
 }
 
-export function* request(reading: Reading, bounds: TimeBounds, more: Partial<PageQuery> = {}): Requests<SettledReply> {
+export function* request(
+  reading: Reading,
+  bounds: TimeBounds,
+  more: Partial<PageQuery> = {},
+): Requests<SettledReply> {
   for (;;) {
     // Before the request, as the size of its page says whether it is cut.
     if (more.limit == null) growPage(reading)
@@ -202,7 +247,8 @@ export function observe(reading: Reading, page: ScanPage, bounds: TimeBounds): O
   reading.emptyPages = page.ids.length === 0 ? reading.emptyPages + 1 : 0
   const newest = newestTime(reading, page)
   reading.newestSeen = Math.max(reading.newestSeen, newest)
-  if (reading.pending[0]?.hi === null && newest > page.cursorLimit) reading.frozenLimit ??= page.cursorLimit
+  if (reading.pending[0]?.hi === null && newest > page.cursorLimit)
+    reading.frozenLimit ??= page.cursorLimit
   return observation
 }
 
@@ -213,17 +259,27 @@ export function setSupport(reading: Reading, move: Move, support: Support): void
   const bound = boundOf(move)
   const inclusiveBounds =
     support === 'honoured' ? profile.inclusiveBounds : { ...profile.inclusiveBounds, [bound]: null }
-  reading.profile = { ...profile, inclusiveBounds, support: { ...profile.support, [bound]: support } }
+  reading.profile = {
+    ...profile,
+    inclusiveBounds,
+    support: { ...profile.support, [bound]: support },
+  }
 }
 
 /** Replaces the range in hand by what is left of it after a page. */
-export function replaceRange(reading: Reading, rests: PendingRanges, page: ScanPage | null, way?: ScanDirection): void {
+export function replaceRange(
+  reading: Reading,
+  rests: PendingRanges,
+  page: ScanPage | null,
+  way?: ScanDirection,
+): void {
   const [range, ...others] = reading.pending
   const [first] = rests
   reading.pending = [...rests, ...others]
   reading.lastPage = page && first && way ? { range: first, way, page } : null
   if (range?.hi !== null || rests.some(({ hi }) => hi === null)) return
-  // The open range has ended: the next run begins with the newest second seen, but not beyond the cursor limit.
+  // The open range has ended: the next run begins with the newest second seen, but not beyond the
+  // cursor limit.
   const seen = page === null ? range.lo : Math.max(range.lo, newestTime(reading, page))
   reading.nextRunAt = Math.min(seen, page?.cursorLimit ?? seen, reading.frozenLimit ?? seen)
 }
@@ -233,7 +289,8 @@ export function finishRange(reading: Reading, range: TimeRange, page: ScanPage):
   const { isHasMoreReliableIfEmpty: isReliable, profile } = reading
   const mayBeReliable = profile.isHasMoreReliableIfShort !== false && (isReliable ?? range.lo !== 0)
   // No parameter leads to the rows after an empty page with `hasMore` set.
-  if (page.ids.length === 0 && page.hasMore && mayBeReliable) addGap(reading, range, 'emptyWithMore')
+  if (page.ids.length === 0 && page.hasMore && mayBeReliable)
+    addGap(reading, range, 'emptyWithMore')
   replaceRange(reading, [], page)
 }
 
@@ -243,7 +300,11 @@ export function giveUpRange(reading: Reading, range: TimeRange, page: ScanPage |
   replaceRange(reading, [], page)
 }
 
-export function addGap(reading: Reading, { lo, hi }: TimeRange, reason: keyof typeof gapReasons): void {
+export function addGap(
+  reading: Reading,
+  { lo, hi }: TimeRange,
+  reason: keyof typeof gapReasons,
+): void {
   reading.missedRanges.push({ range: { lo, hi }, reason: gapReasons[reason] })
 }
 
@@ -258,9 +319,10 @@ function newestTime(reading: Reading, page: ScanPage): EpochSeconds {
 }
 
 /**
- * The rows of a page without bounds may all lack the time by which the service sorts, and be in order of another one. So
- * what such a page takes from a range stays pending until a page with a bound, which has only rows with the sort time,
- * shows no time that it lacks. Called after a page without bounds, the first that shows an order.
+ * The rows of a page without bounds may all lack the time by which the service sorts, and be in
+ * order of another one. So what such a page takes from a range stays pending until a page with a
+ * bound, which has only rows with the sort time, shows no time that it lacks. Called after a page
+ * without bounds, the first that shows an order.
  */
 export function awaitProof(reading: Reading, page: ScanPage): void {
   reading.unproven = { page, pending: reading.pending, taken: [] }
@@ -302,7 +364,10 @@ export function isSamePage(page: ScanPage, other: ScanPage): boolean {
   return page.ids.length === other.ids.length && !showsNewRows(page, other)
 }
 
-/** At the end of a reading: no page with a bound has decided, so only the number of its rows speaks for the page. */
+/**
+ * At the end of a reading: no page with a bound has decided, so only the number of its rows speaks
+ * for the page.
+ */
 export function settleUnproven(reading: Reading): void {
   const { unproven } = reading
   if (unproven !== null && unproven.page.ids.length < minConclusiveRows) readAnew(reading, unproven)

@@ -1,6 +1,7 @@
 /**
- * Infers from its pages which time field orders a list. The documentation does not say, and a wrong guess loses rows. So
- * every field that no page contradicts stays a candidate, and cursors are safe under all of them.
+ * Infers from its pages which time field orders a list. The documentation does not say, and a wrong
+ * guess loses rows. So every field that no page contradicts stays a candidate, and cursors are safe
+ * under all of them.
  */
 import type { EpochSeconds } from '../../../values/time.ts'
 
@@ -20,48 +21,86 @@ export type SortOrder = {
 }
 
 /** The time bounds of a request; undefined = not sent. */
-export type TimeBounds = { readonly lower?: EpochSeconds | undefined; readonly upper?: EpochSeconds | undefined }
+export type TimeBounds = {
+  readonly lower?: EpochSeconds | undefined
+  readonly upper?: EpochSeconds | undefined
+}
 
 export type OrderObservation = {
   readonly order: SortOrder | null
-  /** `contradicts`: the page clearly has another order than the assumed one; `unordered`: by none of its times. */
+  /**
+   * `contradicts`: the page clearly has another order than the assumed one; `unordered`: by none of
+   * its times.
+   */
   readonly fit: 'agrees' | 'contradicts' | 'unordered'
 }
 
-/** Fewer rows may be in order by chance, or out of order by a stale copy, so they do not change the assumed order. */
+/**
+ * Fewer rows may be in order by chance, or out of order by a stale copy, so they do not change the
+ * assumed order.
+ */
 export const minConclusiveRows = 10
 
 /** The assumed order after another page. One row in fifty may be a stale copy. */
-export function inferOrder(assumed: SortOrder | null, rows: readonly RowTimes[], bounds: TimeBounds): OrderObservation {
+export function inferOrder(
+  assumed: SortOrder | null,
+  rows: readonly RowTimes[],
+  bounds: TimeBounds,
+): OrderObservation {
   const unchanged = { order: assumed, fit: 'agrees' } as const
   if (rows.length === 0) return unchanged
   const names = new Set([...(rows[0]?.keys() ?? []), ...(rows.at(-1)?.keys() ?? [])])
   const trends = [...names].flatMap((field) => toFieldTrend(field, rows, bounds) ?? [])
   const direction = commonDirection(trends)
-  const consistent = trends.filter((field) => direction === null || field[direction]).map((field) => field.name)
+  const consistent = trends
+    .filter((field) => direction === null || field[direction])
+    .map((field) => field.name)
   const remaining = assumed?.fields.filter((field) => consistent.includes(field)) ?? consistent
-  const isReversed = assumed?.direction != null && direction !== null && direction !== assumed.direction
+  const isReversed =
+    assumed?.direction != null && direction !== null && direction !== assumed.direction
   const known = assumed?.direction ?? direction
-  if (remaining.length > 0 && !isReversed) return { order: { fields: remaining, direction: known }, fit: 'agrees' }
+  if (remaining.length > 0 && !isReversed)
+    return { order: { fields: remaining, direction: known }, fit: 'agrees' }
   if (rows.length < minConclusiveRows) return unchanged
   if (consistent.length > 0 && direction !== null)
-    return { order: { fields: consistent, direction }, fit: assumed === null ? 'agrees' : 'contradicts' }
+    return {
+      order: { fields: consistent, direction },
+      fit: assumed === null ? 'agrees' : 'contradicts',
+    }
   // No field orders so many rows, so a cursor by the assumed order could skip some.
   return { order: null, fit: 'unordered' }
 }
 
-type FieldTrend = { readonly name: string; readonly ascending: boolean; readonly descending: boolean }
+type FieldTrend = {
+  readonly name: string
+  readonly ascending: boolean
+  readonly descending: boolean
+}
 
-/** The trend of one field in a page; undefined if rows between others lack it, or are outside the requested bounds. */
-function toFieldTrend(name: string, rows: readonly RowTimes[], bounds: TimeBounds): FieldTrend | undefined {
+/**
+ * The trend of one field in a page; undefined if rows between others lack it, or are outside the
+ * requested bounds.
+ */
+function toFieldTrend(
+  name: string,
+  rows: readonly RowTimes[],
+  bounds: TimeBounds,
+): FieldTrend | undefined {
   const tolerance = Math.floor(rows.length / 50)
   const times = timesOf(rows, name)
   // Rows without the time come before or after all others, or it orders nothing.
   const first = rows.findIndex((row) => row.has(name))
   const isDivided = rows.findLastIndex((row) => row.has(name)) - first >= times.length
-  const outside = times.filter((at) => at < (bounds.lower ?? at) || at > (bounds.upper ?? at)).length
+  const outside = times.filter(
+    (at) => at < (bounds.lower ?? at) || at > (bounds.upper ?? at),
+  ).length
   const { rises, falls } = countSteps(times)
-  if (times.length === 0 || isDivided || outside > tolerance || (falls > tolerance && rises > tolerance))
+  if (
+    times.length === 0 ||
+    isDivided ||
+    outside > tolerance ||
+    (falls > tolerance && rises > tolerance)
+  )
     return undefined
   return { name, ascending: falls <= tolerance, descending: rises <= tolerance }
 }
@@ -77,7 +116,10 @@ export function sortTimesOf(row: RowTimes, order: SortOrder | null): EpochSecond
 }
 
 /** How many times are later, and how many earlier, than the one before. */
-export function countSteps(times: readonly EpochSeconds[]): { readonly rises: number; readonly falls: number } {
+export function countSteps(times: readonly EpochSeconds[]): {
+  readonly rises: number
+  readonly falls: number
+} {
   let [rises, falls] = [0, 0]
   let before = times[0]
   for (const at of times) {
@@ -95,16 +137,28 @@ function commonDirection(fields: readonly FieldTrend[]): SortDirection | null {
   return isAscending === isDescending ? null : isAscending ? 'ascending' : 'descending'
 }
 
-/** The time up to which a page that leads in this direction misses no row, whichever candidate orders the list. */
+/**
+ * The time up to which a page that leads in this direction misses no row, whichever candidate
+ * orders the list.
+ */
 export function completeTo(way: ScanDirection, { fields }: SortOrder, rows: readonly RowTimes[]) {
   const [nearest, farthest] = way === 'forward' ? [minOf, maxOf] : [maxOf, minOf]
-  return nearest(fields.map((field) => fieldExtreme(field, rows, farthest)).filter((edge) => edge !== undefined))
+  return nearest(
+    fields.map((field) => fieldExtreme(field, rows, farthest)).filter((edge) => edge !== undefined),
+  )
 }
 
 type ExtremeOf = typeof minOf
 
-/** In a page that is not quite in order, some of the most extreme times belong to stale copies, or to rows that moved. */
-function fieldExtreme(field: string, rows: readonly RowTimes[], pick: ExtremeOf): EpochSeconds | undefined {
+/**
+ * In a page that is not quite in order, some of the most extreme times belong to stale copies, or
+ * to rows that moved.
+ */
+function fieldExtreme(
+  field: string,
+  rows: readonly RowTimes[],
+  pick: ExtremeOf,
+): EpochSeconds | undefined {
   const times = timesOf(rows, field)
   const { rises, falls } = countSteps(times)
   const outliers = rises === 0 || falls === 0 ? 0 : Math.floor(rows.length / 50)
@@ -129,11 +183,17 @@ export function maxOf(values: Iterable<number>): number | undefined {
 const minShare = 0.9
 
 /** `isUnreadable`: the row has a value in that field that is not a time. */
-export function fillMissingTimes(times: readonly RowTimes[], isUnreadable: (row: number, field: string) => boolean) {
+export function fillMissingTimes(
+  times: readonly RowTimes[],
+  isUnreadable: (row: number, field: string) => boolean,
+) {
   if (times.every(({ size }) => size === times[0]?.size && size > 0)) return times
   const shown = new Map<string, number>()
-  for (const row of times) for (const field of row.keys()) shown.set(field, (shown.get(field) ?? 0) + 1)
-  const common = [...shown].filter(([, rows]) => rows < times.length && rows >= times.length * minShare)
+  for (const row of times)
+    for (const field of row.keys()) shown.set(field, (shown.get(field) ?? 0) + 1)
+  const common = [...shown].filter(
+    ([, rows]) => rows < times.length && rows >= times.length * minShare,
+  )
   const filled = times.map((row) => new Map(row))
   for (const [field] of common) {
     for (const [i, row] of times.entries()) {

@@ -1,6 +1,6 @@
 /**
- * A service may limit how far the bounds of a request are apart. Ranges are then read in windows, from the newest to the oldest:
- * without a start date, until a long time showed no row.
+ * A service may limit how far the bounds of a request are apart. Ranges are then read in windows,
+ * from the newest to the oldest: without a start date, until a long time showed no row.
  */
 import { daySeconds, hourSeconds, type Seconds } from '../../../values/time.ts'
 import type { TimeRange } from './list-cursor.ts'
@@ -22,7 +22,10 @@ const maxEmptyWindows = 60
 /** A request with both bounds was refused: they may be too far apart. */
 export function narrowWindow(reading: Reading, move: Move, { lower, upper }: TimeBounds): void {
   const { profile } = reading
-  const asked = Math.min((upper ?? 0) - (lower ?? 0), profile.widestWindow ?? Number.POSITIVE_INFINITY)
+  const asked = Math.min(
+    (upper ?? 0) - (lower ?? 0),
+    profile.widestWindow ?? Number.POSITIVE_INFINITY,
+  )
   const widestWindow = windows.find((seconds) => seconds < asked)
   if (widestWindow === undefined) setSupport(reading, move, 'refused')
   else reading.profile = { ...profile, widestWindow, requiresBothBounds: true }

@@ -1,6 +1,7 @@
 /**
- * A row may be so large that no answer with it is read, or may not parse. Where not even one row can be read, a bound beyond
- * it shows the others: it is looked for in steps that double, then halve. What lies between is a gap.
+ * A row may be so large that no answer with it is read, or may not parse. Where not even one row
+ * can be read, a bound beyond it shows the others: it is looked for in steps that double, then
+ * halve. What lies between is a gap.
  */
 import type { EpochSeconds } from '../../../values/time.ts'
 import { boundsOf, farFuture, mayWork, type TimeRange } from './list-cursor.ts'
@@ -10,11 +11,15 @@ import { addGap, type Reading, type Requests, replaceRange, request } from './re
 import type { ScanDirection } from './sort-order.ts'
 
 /** A bound whose page can be read, while the page of the bound a second before it cannot. */
-type Readable = { readonly way: ScanDirection; readonly bound: EpochSeconds; readonly page: ScanPage }
+type Readable = {
+  readonly way: ScanDirection
+  readonly bound: EpochSeconds
+  readonly page: ScanPage
+}
 
 /**
- * `error`: thrown if nothing can be read, wherever it is: then it is not about a row. `ways`: in which no page can be read
- * that begins at the edge of the range.
+ * `error`: thrown if nothing can be read, wherever it is: then it is not about a row. `ways`: in
+ * which no page can be read that begins at the edge of the range.
  */
 export function* passUnreadable(
   reading: Reading,
@@ -42,10 +47,16 @@ export function* passUnreadable(
   replaceRange(reading, rest.hi !== null && rest.hi < rest.lo ? [] : [rest], page)
 }
 
-function* findReadable(reading: Reading, range: TimeRange, way: ScanDirection): Requests<Readable | null> {
+function* findReadable(
+  reading: Reading,
+  range: TimeRange,
+  way: ScanDirection,
+): Requests<Readable | null> {
   const isForward = way === 'forward'
   const open = Math.max(reading.now, reading.newestSeen, range.lo)
-  const [near, far] = isForward ? [range.lo, range.hi ?? farFuture] : [range.hi ?? open, Math.max(1, range.lo)]
+  const [near, far] = isForward
+    ? [range.lo, range.hi ?? farFuture]
+    : [range.hi ?? open, Math.max(1, range.lo)]
   const sign = isForward ? 1 : -1
   const distance = Math.abs(far - near)
   /** Null: it cannot be read. */

@@ -17,7 +17,9 @@ import type { ProjectContext } from '../sync-runs.ts'
 import { type FormerColumn, formerColumnsReader } from './field-records.ts'
 import { canHold, fieldTypeOf, fittingValue, toFieldType, widerType } from './field-types.ts'
 
-/** Rows per transaction: other writers can run in between, and a crash repeats one batch at most. */
+/**
+ * Rows per transaction: other writers can run in between, and a crash repeats one batch at most.
+ */
 const batchRows = 500
 
 type StoredField = {
@@ -33,8 +35,9 @@ type UnfilledField = Pick<StoredField, 'path' | 'column_name' | 'type'> & {
 }
 
 /**
- * Adds the columns that earlier runs could not add, and fills all unfilled ones, of every project. What is filled from `raw`
- * may show values that need a still wider column: at most twice, to a number and to text.
+ * Adds the columns that earlier runs could not add, and fills all unfilled ones, of every project.
+ * What is filled from `raw` may show values that need a still wider column: at most twice, to a
+ * number and to text.
  */
 export async function completeColumns(context: ProjectContext, now: EpochMs): Promise<void> {
   for (let round = 0; round < 3; round++) {
@@ -45,16 +48,22 @@ export async function completeColumns(context: ProjectContext, now: EpochMs): Pr
 }
 
 async function backfillColumns(context: ProjectDb): Promise<void> {
-  const nextBatch = () => context.db.transaction().execute((db) => backfillBatch({ ...context, db }))
+  const nextBatch = () =>
+    context.db.transaction().execute((db) => backfillBatch({ ...context, db }))
   while (await nextBatch());
 }
 
-/** One batch of rows, for all columns that are filled up to the same key; false when nothing is left. */
+/**
+ * One batch of rows, for all columns that are filled up to the same key; false when nothing is
+ * left.
+ */
 async function backfillBatch(trx: ProjectDb): Promise<boolean> {
   const { db, kind } = trx
   const { rows } = await sql<Pick<StoredField, 'stream' | 'fill_after'>>`
     select stream, fill_after from discovered_fields
-    where fill_after is not null and column_name is not null order by stream, fill_after limit 1`.execute(db)
+    where fill_after is not null and column_name is not null order by stream, fill_after limit 1`.execute(
+    db,
+  )
   const position = rows[0]
   if (position === undefined) return false
   const stream = position.stream as StreamName
@@ -62,7 +71,9 @@ async function backfillBatch(trx: ProjectDb): Promise<boolean> {
   // Without duplicates, as several projects may have the same field.
   const { rows: unfilled } = await sql<StoredField>`
     select distinct stream, path, column_name, type, former_columns as former, fill_after from discovered_fields
-    where stream = ${position.stream} and fill_after = ${position.fill_after} and column_name is not null`.execute(db)
+    where stream = ${position.stream} and fill_after = ${position.fill_after} and column_name is not null`.execute(
+    db,
+  )
   const readFormer = await formerColumnsReader(db, kind, stream, unfilled)
   const fields = [...new Map(unfilled.map((field) => [field.column_name, field])).values()].map(
     ({ former, ...field }) => ({ ...field, formerColumns: readFormer(former) }),
@@ -116,6 +127,8 @@ async function backfillRow(
     const assignments = batch.map(({ name, value }) => sql`${name} = ${value}`)
     const differences = batch.map(({ name, value }) => sql`${name} is distinct from ${value}`)
     await sql`update ${sql.table(streamTables[stream].stored)} set ${sql.join(assignments)}
-      where ${sql.join(keyConditions, sql` and `)} and (${sql.join(differences, sql` or `)})`.execute(db)
+      where ${sql.join(keyConditions, sql` and `)} and (${sql.join(differences, sql` or `)})`.execute(
+      db,
+    )
   }
 }

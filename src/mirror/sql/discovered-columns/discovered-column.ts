@@ -1,24 +1,46 @@
 /**
- * The column of an undocumented field: its name; and widening it if the field changed type: in place, or, if something else
- * uses it, by adding a wider column.
+ * The column of an undocumented field: its name; and widening it if the field changed type: in
+ * place, or, if something else uses it, by adding a wider column.
  */
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
-import { columnTypeOf, columnTypes, type DatabaseKind, type FieldType } from '../../../../schema/column-types.ts'
+import {
+  columnTypeOf,
+  columnTypes,
+  type DatabaseKind,
+  type FieldType,
+} from '../../../../schema/column-types.ts'
 import { runOn } from '../../../../schema/create-missing.ts'
 import { createMessagesView } from '../../../../schema/messages-view.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
 
-/** Postgres truncates identifiers to 63 bytes. Source: its documentation, "Identifiers and Key Words". */
+/**
+ * Postgres truncates identifiers to 63 bytes. Source: its documentation, "Identifiers and Key
+ * Words".
+ */
 const maxIdentifierBytes = 63
 
 /** System columns that every table of one of the databases has. */
-const systemColumns = ['oid', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid', 'rowid', '_rowid_']
+const systemColumns = [
+  'oid',
+  'ctid',
+  'xmin',
+  'xmax',
+  'cmin',
+  'cmax',
+  'tableoid',
+  'rowid',
+  '_rowid_',
+]
 
-/** `customFields.plan` → `custom_fields__plan`. A name that is taken, or too long, ends in a hash of the path. */
+/**
+ * `customFields.plan` → `custom_fields__plan`. A name that is taken, or too long, ends in a hash of
+ * the path.
+ */
 export function columnName(path: string, taken: ReadonlySet<string>): string {
   const plain = path.split('.').map(toSnakeCase).join('__')
-  if (plain.length <= maxIdentifierBytes && !taken.has(plain) && !systemColumns.includes(plain)) return plain
+  if (plain.length <= maxIdentifierBytes && !taken.has(plain) && !systemColumns.includes(plain))
+    return plain
   for (let n = 0; ; n++) {
     const suffix = hash('sha256', n === 0 ? path : `${path} ${n}`).slice(0, 8)
     const name = `${plain.slice(0, maxIdentifierBytes - suffix.length - 1)}_${suffix}`
@@ -36,8 +58,16 @@ function toSnakeCase(segment: string): string {
   return name === '' ? 'field' : /^\d/.test(name) ? `f_${name}` : name
 }
 
-/** Makes the views of a table's columns anew. `without`: a column that is about to be replaced. Fails if another view reads it. */
-export type ShowColumns = (trx: Db, kind: DatabaseKind, table: string, without?: string) => Promise<void>
+/**
+ * Makes the views of a table's columns anew. `without`: a column that is about to be replaced.
+ * Fails if another view reads it.
+ */
+export type ShowColumns = (
+  trx: Db,
+  kind: DatabaseKind,
+  table: string,
+  without?: string,
+) => Promise<void>
 
 export function showColumnsWith(showDiscovered: ShowColumns): ShowColumns {
   return (trx, kind, table, without) => {
@@ -56,10 +86,14 @@ type ColumnWidening = {
 }
 
 /**
- * Returns the column that now has the field: the same one, or a new, still empty one if a view, an index or a trigger uses it,
- * which keep working.
+ * Returns the column that now has the field: the same one, or a new, still empty one if a view, an
+ * index or a trigger uses it, which keep working.
  */
-export async function widenColumn(trx: Db, kind: DatabaseKind, widening: ColumnWidening): Promise<string> {
+export async function widenColumn(
+  trx: Db,
+  kind: DatabaseKind,
+  widening: ColumnWidening,
+): Promise<string> {
   const { table, column, to, taken, showColumns } = widening
   const type = sqlTypeOf(kind, to)
   await sql`savepoint widening`.execute(trx)
@@ -81,14 +115,17 @@ export async function widenColumn(trx: Db, kind: DatabaseKind, widening: ColumnW
 }
 
 /**
- * Postgres: a view, a trigger, a policy or a function (feature_not_supported, dependent_objects_still_exist,
- * invalid_table_definition, syntax_error for a generated column); an index or a constraint that the other type does not
- * suit (undefined_function, undefined_object, datatype_mismatch).
- * Source: postgresql.org/docs/current/errcodes-appendix.html, read 2026-11-28.
+ * Postgres: a view, a trigger, a policy or a function (feature_not_supported,
+ * dependent_objects_still_exist, invalid_table_definition, syntax_error for a generated column); an
+ * index or a constraint that the other type does not suit (undefined_function, undefined_object,
+ * datatype_mismatch). Source: postgresql.org/docs/current/errcodes-appendix.html, read 2026-11-28.
  */
 const dependencyCodes = ['0A000', '2BP01', '42P16', '42601', '42883', '42704', '42804']
 
-/** The column cannot be changed because of what people made from it; in SQLite, also because any of their views is broken. */
+/**
+ * The column cannot be changed because of what people made from it; in SQLite, also because any of
+ * their views is broken.
+ */
 function isUsedElsewhere(kind: DatabaseKind, error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (kind === 'sqlite') return /^error in (view|trigger|index|table) /.test(error.message)
@@ -105,14 +142,19 @@ async function alterColumn(trx: Db, { table, column, from, to }: ColumnWidening)
     to === 'text' && from === 'timestamp'
       ? sql`to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
       : sql`${name}::${type}`
-  await sql`alter table ${sql.table(table)} alter column ${name} type ${type} using ${value}`.execute(trx)
+  await sql`alter table ${sql.table(table)} alter column ${name} type ${type} using ${value}`.execute(
+    trx,
+  )
 }
 
 /** SQLite cannot change a column's type, and an integer column would convert the text 007 to 7. */
 async function replaceColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
   const [old, wide] = [sql.ref(column), sql.ref('widened column')]
-  await sql`alter table ${sql.table(table)} add column ${wide} ${sqlTypeOf('sqlite', to)}`.execute(trx)
-  // The declared type of the new column converts numbers to text. Booleans are numbers in SQLite, so they need a case.
+  await sql`alter table ${sql.table(table)} add column ${wide} ${sqlTypeOf('sqlite', to)}`.execute(
+    trx,
+  )
+  // The declared type of the new column converts numbers to text. Booleans are numbers in SQLite,
+  // so they need a case.
   const value = from === 'boolean' ? sql`case ${old} when 0 then 'false' else 'true' end` : old
   await sql`update ${sql.table(table)} set ${wide} = ${value} where ${old} is not null`.execute(trx)
   await sql`alter table ${sql.table(table)} drop column ${old}`.execute(trx)

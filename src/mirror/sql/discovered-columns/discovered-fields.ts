@@ -1,4 +1,7 @@
-/** Undocumented fields become columns when they first appear; a column is widened when its values change type. */
+/**
+ * Undocumented fields become columns when they first appear; a column is widened when its values
+ * change type.
+ */
 import { sql } from 'kysely'
 import type { FieldType } from '../../../../schema/column-types.ts'
 import type { MirrorRow } from '../../../../schema/row.ts'
@@ -11,7 +14,13 @@ import { acquireLock, readColumns } from '../../../warehouse/dialect.ts'
 import { decodeText } from '../../../warehouse/escape.ts'
 import type { ProjectDb } from '../../../warehouse/project-db.ts'
 import { streamTables } from '../stream-tables.ts'
-import { columnName, type ShowColumns, showColumnsWith, sqlTypeOf, widenColumn } from './discovered-column.ts'
+import {
+  columnName,
+  type ShowColumns,
+  showColumnsWith,
+  sqlTypeOf,
+  widenColumn,
+} from './discovered-column.ts'
 import {
   type DiscoveredField,
   type FieldRecord,
@@ -40,10 +49,18 @@ const maxPathLength = 300
 export function createDiscoveredFields(options: DiscoveryOptions) {
   const known = new Map<StreamName, StreamFields>()
   return {
-    /** The fields of a stream, after adding or widening columns for these rows. Call it before storing them. */
-    ensureColumns: async (stream: StreamName, rows: readonly MirrorRow[], at: EpochMs): Promise<StreamFields> => {
+    /**
+     * The fields of a stream, after adding or widening columns for these rows. Call it before
+     * storing them.
+     */
+    ensureColumns: async (
+      stream: StreamName,
+      rows: readonly MirrorRow[],
+      at: EpochMs,
+    ): Promise<StreamFields> => {
       const current =
-        known.get(stream) ?? (await readDiscoveredFields(options.db, options.kind, options.project, stream))
+        known.get(stream) ??
+        (await readDiscoveredFields(options.db, options.kind, options.project, stream))
       known.set(stream, current)
       const neededTypes = findNeededTypes(current, rows, options.schema)
       if (neededTypes.size === 0) return current
@@ -51,7 +68,10 @@ export function createDiscoveredFields(options: DiscoveryOptions) {
       known.set(stream, updated)
       return updated
     },
-    /** Adds and widens the columns that earlier values needed; false = none. Then they are to be filled. */
+    /**
+     * Adds and widens the columns that earlier values needed; false = none. Then they are to be
+     * filled.
+     */
     widenRemembered: async (at: EpochMs): Promise<boolean> => {
       const { rows } = await sql<{ stream: StreamName; path: string; type: FieldType }>`
         select distinct stream, path, needed_type as type from discovered_fields
@@ -68,8 +88,8 @@ export function createDiscoveredFields(options: DiscoveryOptions) {
 }
 
 /**
- * Where a long query has the table locked, waiting for it would also block all later readers; and a table can be full. Then
- * the types are only remembered, and later runs try again.
+ * Where a long query has the table locked, waiting for it would also block all later readers; and a
+ * table can be full. Then the types are only remembered, and later runs try again.
  */
 function applyNeededTypes(
   options: DiscoveryOptions,
@@ -78,15 +98,23 @@ function applyNeededTypes(
   at: EpochMs,
 ): Promise<StreamFields> {
   const apply = (withOptions: DiscoveryOptions) =>
-    options.db.transaction().execute((trx) => addOrWidenColumns(trx, withOptions, stream, neededTypes, at))
+    options.db
+      .transaction()
+      .execute((trx) => addOrWidenColumns(trx, withOptions, stream, neededTypes, at))
   return apply(options).catch((error: unknown) => {
     if (!isTableFull(error) && !isLockTimeout(error)) throw error
     return apply({ ...options, schema: 'freeze' })
   })
 }
 
-/** Fields of the rows that are new, or that do not fit their column, with the type that they need. */
-function findNeededTypes(known: StreamFields, rows: readonly MirrorRow[], schema: DiscoveryOptions['schema']) {
+/**
+ * Fields of the rows that are new, or that do not fit their column, with the type that they need.
+ */
+function findNeededTypes(
+  known: StreamFields,
+  rows: readonly MirrorRow[],
+  schema: DiscoveryOptions['schema'],
+) {
   const neededTypes = new Map<string, ValueType>()
   for (const row of rows) {
     for (const [path, extra] of row.extraFields) {
@@ -94,22 +122,32 @@ function findNeededTypes(known: StreamFields, rows: readonly MirrorRow[], schema
       const isBeyondLimit = earlierType === undefined && neededTypes.size >= maxFields
       if (path.length > maxPathLength || isBeyondLimit) continue
       const type = neededType(known, path, extra, schema)
-      if (type !== null) neededTypes.set(path, earlierType === undefined ? type : widerType(earlierType, type))
+      if (type !== null)
+        neededTypes.set(path, earlierType === undefined ? type : widerType(earlierType, type))
     }
   }
   return neededTypes
 }
 
-function neededType(known: StreamFields, path: string, extra: ExtraField, schema: DiscoveryOptions['schema']) {
+function neededType(
+  known: StreamFields,
+  path: string,
+  extra: ExtraField,
+  schema: DiscoveryOptions['schema'],
+) {
   const field = known.byPath.get(path)
   if (field === undefined) return known.byPath.size < maxFields ? fieldTypeOf(extra) : null
-  const canAddColumn = field.column === null && schema === 'discover' && known.columns.length < maxColumns
+  const canAddColumn =
+    field.column === null && schema === 'discover' && known.columns.length < maxColumns
   const heldType = schema === 'freeze' ? (field.neededType ?? field.type) : field.type
   const isTooNarrow = field.column !== null && !canHold(heldType, extra)
   return isTooNarrow || canAddColumn || !known.recordedPaths.has(path) ? fieldTypeOf(extra) : null
 }
 
-/** Adds and widens columns in one transaction, one process at a time; uses what another process has added meanwhile. */
+/**
+ * Adds and widens columns in one transaction, one process at a time; uses what another process has
+ * added meanwhile.
+ */
 async function addOrWidenColumns(
   trx: Db,
   { kind, project, schema, showDiscovered }: DiscoveryOptions,
@@ -123,7 +161,10 @@ async function addOrWidenColumns(
   const showColumns = showColumnsWith(showDiscovered)
   const known = await readDiscoveredFields(trx, kind, project, stream)
   const existing = await readColumns(trx, kind, table)
-  const taken = new Set<string>([...Object.keys(tables[table].columns), ...existing.map(({ name }) => name)])
+  const taken = new Set<string>([
+    ...Object.keys(tables[table].columns),
+    ...existing.map(({ name }) => name),
+  ])
   const records: FieldRecord[] = []
   const added: { readonly column: string; readonly type: FieldType }[] = []
   for (const [path, type] of [...neededTypes].sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -131,12 +172,28 @@ async function addOrWidenColumns(
     const column = field?.column ?? null
     const formerColumns = field?.formerColumns ?? []
     const newType = await typeForAll(trx, table, field, type)
-    if (column === null && schema === 'discover' && known.columns.length + added.length < maxColumns) {
+    if (
+      column === null &&
+      schema === 'discover' &&
+      known.columns.length + added.length < maxColumns
+    ) {
       const name = columnName(path, taken)
       added.push({ column: name, type: newType })
-      records.push({ path, column: name, type: newType, neededType: null, formerColumns, needsBackfill: true })
+      records.push({
+        path,
+        column: name,
+        type: newType,
+        neededType: null,
+        formerColumns,
+        needsBackfill: true,
+      })
       taken.add(name)
-    } else if (field !== undefined && column !== null && newType !== field.type && schema === 'discover') {
+    } else if (
+      field !== undefined &&
+      column !== null &&
+      newType !== field.type &&
+      schema === 'discover'
+    ) {
       const widening = { table, column, from: field.type, to: newType, taken, showColumns }
       const widenedColumn = await widenColumn(trx, kind, widening)
       const kept = widenedColumn === column ? [] : [{ name: column, type: field.type }]
@@ -158,11 +215,17 @@ async function addOrWidenColumns(
   }
   // Rows stored before a column existed may have the field.
   const stored =
-    added.length === 0 || (await sql`select 1 from ${sql.table(table)} limit 1`.execute(trx)).rows.length > 0
+    added.length === 0 ||
+    (await sql`select 1 from ${sql.table(table)} limit 1`.execute(trx)).rows.length > 0
   for (const { column, type } of added)
-    await sql`alter table ${sql.table(table)} add column ${sql.ref(column)} ${sqlTypeOf(kind, type)}`.execute(trx)
+    await sql`alter table ${sql.table(table)} add column ${sql.ref(column)} ${sqlTypeOf(kind, type)}`.execute(
+      trx,
+    )
   if (added.length > 0) await showColumns(trx, kind, table)
-  const toRecord = records.map((record) => ({ ...record, needsBackfill: record.needsBackfill && stored }))
+  const toRecord = records.map((record) => ({
+    ...record,
+    needsBackfill: record.needsBackfill && stored,
+  }))
   await recordFields(trx, kind, project, stream, toRecord, at)
   return readDiscoveredFields(trx, kind, project, stream)
 }
@@ -175,16 +238,24 @@ function isLockTimeout(error: unknown): boolean {
 /** Postgres also counts dropped columns. Codes: too_many_columns and its class; SQLite has none. */
 function isTableFull(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
-  const isFullInSqlite = error.code === 'SQLITE_ERROR' && error.message.startsWith('too many columns')
+  const isFullInSqlite =
+    error.code === 'SQLITE_ERROR' && error.message.startsWith('too many columns')
   return isFullInSqlite || /^54/.test(String(error.code))
 }
 
 /** The type for the values of the column, those that did not fit it, and new ones. */
-async function typeForAll(trx: Db, table: string, field: DiscoveredField | undefined, type: ValueType) {
+async function typeForAll(
+  trx: Db,
+  table: string,
+  field: DiscoveredField | undefined,
+  type: ValueType,
+) {
   if (field === undefined) return toFieldType(type)
   const wanted = toFieldType(widerType(widerType(field.type, field.neededType ?? field.type), type))
   if (field.column === null || field.type !== 'integer' || wanted !== 'number') return wanted
   const isInexact = sql`abs(${sql.ref(field.column)}) > ${Number.MAX_SAFE_INTEGER}`
-  const { rows } = await sql`select 1 from ${sql.table(table)} where ${isInexact} limit 1`.execute(trx)
+  const { rows } = await sql`select 1 from ${sql.table(table)} where ${isInexact} limit 1`.execute(
+    trx,
+  )
   return rows.length > 0 ? 'text' : wanted
 }

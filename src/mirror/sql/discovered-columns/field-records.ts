@@ -20,11 +20,15 @@ export type DiscoveredField = {
   readonly formerColumns: readonly FormerColumn[]
 }
 
-/** A column that something else uses, so that it kept its type when the field got another, wider column. */
+/**
+ * A column that something else uses, so that it kept its type when the field got another, wider
+ * column.
+ */
 export type FormerColumn = { readonly name: string; readonly type: FieldType }
 
 /** Null: there is none. */
-const encodeFormer = (columns: readonly FormerColumn[]) => (columns.length === 0 ? null : JSON.stringify(columns))
+const encodeFormer = (columns: readonly FormerColumn[]) =>
+  columns.length === 0 ? null : JSON.stringify(columns)
 
 /** Reads what `former_columns` has, without the columns that a person has dropped since. */
 export async function formerColumnsReader(
@@ -34,7 +38,9 @@ export async function formerColumnsReader(
   stored: readonly { readonly former: string | null }[],
 ): Promise<(former: string | null) => readonly FormerColumn[]> {
   if (stored.every(({ former }) => former === null)) return () => []
-  const existing = new Set((await readColumns(db, kind, streamTables[stream].stored)).map(({ name }) => name))
+  const existing = new Set(
+    (await readColumns(db, kind, streamTables[stream].stored)).map(({ name }) => name),
+  )
   return (former) => {
     const columns: readonly FormerColumn[] = JSON.parse(former ?? '[]')
     return columns.filter(({ name }) => existing.has(name))
@@ -44,10 +50,15 @@ export async function formerColumnsReader(
 export type StreamFields = Awaited<ReturnType<typeof readDiscoveredFields>>
 
 /**
- * The projects of a warehouse share columns, so a field of one project is known to all. `columns`: in a fixed order.
- * `recordedPaths`: of this project; others may have further fields.
+ * The projects of a warehouse share columns, so a field of one project is known to all. `columns`:
+ * in a fixed order. `recordedPaths`: of this project; others may have further fields.
  */
-export async function readDiscoveredFields(db: Db, kind: DatabaseKind, project: ProjectId, stream: StreamName) {
+export async function readDiscoveredFields(
+  db: Db,
+  kind: DatabaseKind,
+  project: ProjectId,
+  stream: StreamName,
+) {
   const { rows } = await sql<StoredField>`
     select project_id as owner, path, column_name as "column", type, needed_type as "neededType",
       former_columns as former from discovered_fields
@@ -63,10 +74,18 @@ export async function readDiscoveredFields(db: Db, kind: DatabaseKind, project: 
   return { byPath, columns: [...byPath.values()].flatMap(columnsOf), recordedPaths }
 }
 
-type StoredField = Omit<DiscoveredField, 'formerColumns'> & { readonly owner: string; readonly former: string | null }
+type StoredField = Omit<DiscoveredField, 'formerColumns'> & {
+  readonly owner: string
+  readonly former: string | null
+}
 
 /** All columns that have the field: its own, and the former ones. */
-function columnsOf({ path, column, type, formerColumns }: DiscoveredField): readonly InsertedColumn[] {
+function columnsOf({
+  path,
+  column,
+  type,
+  formerColumns,
+}: DiscoveredField): readonly InsertedColumn[] {
   const own = column === null ? [] : [{ name: column, type }]
   return [...own, ...formerColumns].map((one) => {
     return { name: one.name, type: columnTypeOf(one.type), field: { path, type: one.type } }
@@ -76,7 +95,10 @@ function columnsOf({ path, column, type, formerColumns }: DiscoveredField): read
 /** `needsBackfill`: stored rows may have the field too. */
 export type FieldRecord = DiscoveredField & { readonly needsBackfill: boolean }
 
-/** Records the fields for this project, and updates their column and type for other projects that have them. */
+/**
+ * Records the fields for this project, and updates their column and type for other projects that
+ * have them.
+ */
 export async function recordFields(
   trx: Db,
   kind: DatabaseKind,
@@ -107,7 +129,9 @@ export async function recordFields(
           type: eb.ref('excluded.type'),
           needed_type: eb.ref('excluded.needed_type'),
           former_columns: eb.ref('excluded.former_columns'),
-          fill_after: sql<string | null>`coalesce(excluded.fill_after, discovered_fields.fill_after)`,
+          fill_after: sql<
+            string | null
+          >`coalesce(excluded.fill_after, discovered_fields.fill_after)`,
         })),
       )
       .execute()

@@ -1,13 +1,22 @@
-/** The types of undocumented fields: that of a value, the narrowest one for several, and which values a column of one holds. */
+/**
+ * The types of undocumented fields: that of a value, the narrowest one for several, and which
+ * values a column of one holds.
+ */
 import type { FieldType } from '../../../../schema/column-types.ts'
 import type { ExtraField } from '../../../values/field-path.ts'
 import type { Scalar } from '../../../values/json.ts'
 import { isInt64, toTime } from '../encode-value.ts'
 
-/** The type of a value. `int64`: an integer beyond 2^53, which a column of integers holds and one of numbers does not. */
+/**
+ * The type of a value. `int64`: an integer beyond 2^53, which a column of integers holds and one of
+ * numbers does not.
+ */
 export type ValueType = FieldType | 'int64'
 
-/** Null for a null value, which has no type. An integer that does not fit into 64 bits is text, as is a time beyond years. */
+/**
+ * Null for a null value, which has no type. An integer that does not fit into 64 bits is text, as
+ * is a time beyond years.
+ */
 export function fieldTypeOf({ value, isJsonText }: ExtraField): ValueType | null {
   if (value === null) return null
   if (isJsonText) return 'json'
@@ -38,8 +47,8 @@ export function canHold(type: FieldType, extra: ExtraField): boolean {
 }
 
 /**
- * What a column of the type has of a row's field: its value, or null if the row has none or the column cannot hold it. So no
- * column ever says what the row does not.
+ * What a column of the type has of a row's field: its value, or null if the row has none or the
+ * column cannot hold it. So no column ever says what the row does not.
  */
 export function fittingValue(type: FieldType, extra: ExtraField | undefined): Scalar {
   return extra !== undefined && canHold(type, extra) ? extra.value : null

@@ -13,8 +13,15 @@ import { type InsertedColumn, streamTables, valueColumns } from '../stream-table
 import { readDiscoveredFields } from './field-records.ts'
 import { fittingValue } from './field-types.ts'
 
-/** In key order; `after` null = from the first row on. `firstKey`: only rows whose key begins with it. */
-export type StoredRange = { readonly after: RowKey | null; readonly limit: number; readonly firstKey: string | null }
+/**
+ * In key order; `after` null = from the first row on. `firstKey`: only rows whose key begins with
+ * it.
+ */
+export type StoredRange = {
+  readonly after: RowKey | null
+  readonly limit: number
+  readonly firstKey: string | null
+}
 
 /** Undefined: the item is no row. */
 export type ParseStored = (item: Json, key: RowKey) => MirrorRow | undefined
@@ -25,7 +32,10 @@ export type WrongColumns = {
   readonly wrong: readonly { readonly key: RowKey; readonly columns: readonly string[] }[]
 }
 
-/** A column that is still to be filled is left out. Rows that are marked as deleted are not compared. */
+/**
+ * A column that is still to be filled is left out. Rows that are marked as deleted are not
+ * compared.
+ */
 export async function findWrongColumns(
   context: ProjectDb,
   stream: StreamName,
@@ -40,10 +50,15 @@ export async function findWrongColumns(
   const columns = valueColumns(streamTables[stream], [...documented, ...discovered])
   const compared = columns.filter(({ name }) => !unfilled.has(name))
   const keys = sql.join(keyColumns.map((name) => sql.ref(name)))
-  const values = sql.join(compared.map(({ name }, n) => sql`${sql.ref(name)} as ${sql.ref(`value ${n}`)}`))
+  const values = sql.join(
+    compared.map(({ name }, n) => sql`${sql.ref(name)} as ${sql.ref(`value ${n}`)}`),
+  )
   const from =
-    after === null ? sql`true` : sql`(${keys}) > (${sql.join(keyParameters(kind, table, keyColumns, after))})`
-  const within = firstKey === null ? sql`` : sql`and ${sql.ref(streamTables[stream].firstKey)} = ${firstKey}`
+    after === null
+      ? sql`true`
+      : sql`(${keys}) > (${sql.join(keyParameters(kind, table, keyColumns, after))})`
+  const within =
+    firstKey === null ? sql`` : sql`and ${sql.ref(streamTables[stream].firstKey)} = ${firstKey}`
   const { rows } = await sql<Record<string, unknown>>`
     select ${keys}, cast(raw as text) as "raw text", ${values} from ${sql.table(table)}
     where project_id = ${project} and raw is not null ${notDeleted(stream)} and ${from} ${within}
@@ -52,10 +67,15 @@ export async function findWrongColumns(
     const key = keyColumns.map((name) => String(row[name]))
     const parsed = parse(parseJson(decodeJson(kind, String(row['raw text']))), key)
     const isWrong = ({ name, type, field }: InsertedColumn, n: number) => {
-      if (parsed === undefined || (field === undefined && !Object.hasOwn(parsed.columns, name))) return false
+      if (parsed === undefined || (field === undefined && !Object.hasOwn(parsed.columns, name)))
+        return false
       const value =
-        field === undefined ? parsed.columns[name] : fittingValue(field.type, parsed.extraFields.get(field.path))
-      return comparable(type, row[`value ${n}`]) !== comparable(type, encodeValue(kind, type, value))
+        field === undefined
+          ? parsed.columns[name]
+          : fittingValue(field.type, parsed.extraFields.get(field.path))
+      return (
+        comparable(type, row[`value ${n}`]) !== comparable(type, encodeValue(kind, type, value))
+      )
     }
     return { key, columns: compared.filter(isWrong).map(({ name }) => name) }
   })
@@ -66,7 +86,9 @@ export async function findWrongColumns(
 }
 
 async function readUnfilled({ db }: ProjectDb, stream: StreamName): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ name: string }>`select distinct column_name as name from discovered_fields
+  const { rows } = await sql<{
+    name: string
+  }>`select distinct column_name as name from discovered_fields
     where stream = ${stream} and fill_after is not null and column_name is not null`.execute(db)
   return new Set(rows.map(({ name }) => name))
 }
@@ -78,7 +100,11 @@ function comparable(type: ColumnType, value: unknown): string | null {
 }
 
 /** `visitors.score`, the column that has all values, and the type that it kept. */
-export type NarrowColumn = { readonly column: string; readonly replacedBy: string; readonly type: FieldType }
+export type NarrowColumn = {
+  readonly column: string
+  readonly replacedBy: string
+  readonly type: FieldType
+}
 
 /** The former columns that still exist: of a project's fields, in these streams. */
 export async function listFormerColumns(

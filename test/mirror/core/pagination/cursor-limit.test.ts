@@ -1,6 +1,10 @@
 /** Cursors and clocks, and pages of any size. */
 import { expect, test } from 'vitest'
-import { allTime, applyLookBack, type PendingRanges } from '../../../../src/mirror/core/pagination/list-cursor.ts'
+import {
+  allTime,
+  applyLookBack,
+  type PendingRanges,
+} from '../../../../src/mirror/core/pagination/list-cursor.ts'
 import { readList } from '../../../../src/mirror/sync/pages.ts'
 import { toCursorLimit } from '../../../../src/service/classify.ts'
 import type { ApiGet } from '../../../../src/service/core/api-request.ts'
@@ -12,17 +16,35 @@ const unknown = listEndpoint({ lower: 'since', upper: 'before', documented: fals
 const start = 1_700_000_000
 
 const rows = (n: number, at: (i: number) => number): ListItem[] =>
-  Array.from({ length: n }, (_, i) => ({ id: `i${i}`, at: start + at(i), other: start + at(i), part: true }))
+  Array.from({ length: n }, (_, i) => ({
+    id: `i${i}`,
+    at: start + at(i),
+    other: start + at(i),
+    part: true,
+  }))
 
 /** The cursor after a scan of the whole list. `clock`: the cursor limit of the n-th answer. */
 type Clock = (n: number) => number
 
-async function cursorAfter(list: typeof since, items: readonly ListItem[], from: 'oldest' | 'newest', clock: Clock) {
+async function cursorAfter(
+  list: typeof since,
+  items: readonly ListItem[],
+  from: 'oldest' | 'newest',
+  clock: Clock,
+) {
   const { get, requests } = serveList(items, { ...plainBehaviour, from }, list)
-  const dated: ApiGet = async (...args) => ({ ...(await get(...args)), cursorLimit: clock(requests()) })
+  const dated: ApiGet = async (...args) => ({
+    ...(await get(...args)),
+    cursorLimit: clock(requests()),
+  })
   let pendingRanges: PendingRanges = []
   const futureDated = new Set<string>()
-  for await (const batch of readList(dated, { list, profile: null, ranges: [allTime], priority: 'fresh' })) {
+  for await (const batch of readList(dated, {
+    list,
+    profile: null,
+    ranges: [allTime],
+    priority: 'fresh',
+  })) {
     pendingRanges = batch.pendingRanges
     for (const id of batch.futureDatedIds) futureDated.add(id)
   }
@@ -39,13 +61,22 @@ for (const [list, from] of [
     const listed = rows(450, (i) => i * 10)
     const ahead = { id: 'ahead', at: start + 31_536_000, other: start + 31_536_000, part: true }
     const now = () => start + 4500
-    expect(await cursorAfter(list, [...listed, ahead], from, now)).toMatchObject({ cursor: 4500, futureDated: 1 })
-    expect(await cursorAfter(list, listed, from, now)).toMatchObject({ cursor: 4490, futureDated: 0 })
+    expect(await cursorAfter(list, [...listed, ahead], from, now)).toMatchObject({
+      cursor: 4500,
+      futureDated: 1,
+    })
+    expect(await cursorAfter(list, listed, from, now)).toMatchObject({
+      cursor: 4490,
+      futureDated: 0,
+    })
   })
 }
 
 test('a scan of thousands of future-dated rows ends, and the cursor stays at the clock of the first of them', async () => {
-  const items = [...rows(100, (i) => i), ...rows(3000, (i) => 100_000 + i).map((row) => ({ ...row, id: `a${row.id}` }))]
+  const items = [
+    ...rows(100, (i) => i),
+    ...rows(3000, (i) => 100_000 + i).map((row) => ({ ...row, id: `a${row.id}` })),
+  ]
   const clock = (request: number) => start + 200 + request * 60
   const { cursor, futureDated, requests } = await cursorAfter(since, items, 'oldest', clock)
   expect([cursor, futureDated, requests < 25]).toEqual([260, 3000, true])
@@ -77,9 +108,18 @@ test('a run begins one look-back before its cursor, but not before the start, an
 
 test('a conversation of 130,000 messages in one answer is read', async () => {
   const items = rows(130_000, (i) => i)
-  const { get } = serveList(items, { ...plainBehaviour, everything: true, limit: 'ignored' }, unknown)
+  const { get } = serveList(
+    items,
+    { ...plainBehaviour, everything: true, limit: 'ignored' },
+    unknown,
+  )
   let read = 0
-  for await (const { items } of readList(get, { list: unknown, profile: null, ranges: [allTime], priority: 'fresh' })) {
+  for await (const { items } of readList(get, {
+    list: unknown,
+    profile: null,
+    ranges: [allTime],
+    priority: 'fresh',
+  })) {
     read += items.length
   }
   expect(read).toBe(130_000)

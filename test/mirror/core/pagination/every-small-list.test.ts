@@ -1,9 +1,11 @@
 /**
- * Not sampled, but enumerated: small lists with every behaviour of a service, and a reading that ends before any of its
- * requests, or meets a change there. Whatever happens, each row is mirrored, or a gap covers it.
+ * Not sampled, but enumerated: small lists with every behaviour of a service, and a reading that
+ * ends before any of its requests, or meets a change there. Whatever happens, each row is mirrored,
+ * or a gap covers it.
  *
- * Tried breaks, each of which fails here: a pending range is left out of the progress of a page (`takeProgress`), and a
- * single row that is missing from its page proves the new end although no row of the page was there again (`endOf`).
+ * Tried breaks, each of which fails here: a pending range is left out of the progress of a page
+ * (`takeProgress`), and a single row that is missing from its page proves the new end although no
+ * row of the page was there again (`endOf`).
  */
 import { expect, test } from 'vitest'
 import {
@@ -21,7 +23,11 @@ import {
 type Runs = ReturnType<typeof createRuns>
 
 /** `runs`: together, they must have mirrored these rows, or cover them by gaps. */
-type World = { readonly happens: string; readonly rows: readonly Row[]; readonly runs: readonly Committed[] }
+type World = {
+  readonly happens: string
+  readonly rows: readonly Row[]
+  readonly runs: readonly Committed[]
+}
 
 /** `worldsOf`: all that can happen to a reading of these rows from such a service. */
 function expectNothingMissing(
@@ -40,11 +46,14 @@ function expectNothingMissing(
       // Where rows without a time are sorted says nothing if there are none.
       if (behaviour.nulls === 'newest' && rows[0]?.at !== null) continue
       // Without a bound that works, two rows do not show by which of their times they are sorted.
-      if (rows[0]?.other !== undefined && [behaviour.lower, behaviour.upper].includes('ignored')) continue
+      if (rows[0]?.other !== undefined && [behaviour.lower, behaviour.upper].includes('ignored'))
+        continue
       for (const world of worldsOf(rows, behaviour, run)) {
         worlds++
         const missing = missingRows(world.rows, world.runs)
-        const lost = missing.filter(({ at }) => at !== null || !isInvisible(server, world.rows, behaviour))
+        const lost = missing.filter(
+          ({ at }) => at !== null || !isInvisible(server, world.rows, behaviour),
+        )
         if (lost.length === 0) continue
         const what = `${rows.map(({ at }) => at ?? 'null').join()}: ${world.happens}`
         failures.push({ behaviour, what, lost: lost.map(({ id }) => id).join() })
@@ -55,7 +64,10 @@ function expectNothingMissing(
   expect({ failed: failures.length, first: failures.slice(0, 3) }).toEqual({ failed: 0, first: [] })
 }
 
-/** No page without bounds ends among rows without a time, so nothing shows that there are more of them. */
+/**
+ * No page without bounds ends among rows without a time, so nothing shows that there are more of
+ * them.
+ */
 function isInvisible(server: ListServer, rows: readonly Row[], behaviour: Behaviour): boolean {
   const reply = server(rows, behaviour, { bounds: {}, limit: null })
   const shown = reply.kind === 'page' ? reply.page.times : []
@@ -63,28 +75,38 @@ function isInvisible(server: ListServer, rows: readonly Row[], behaviour: Behavi
 }
 
 /** The first `nulls` rows have no time. */
-function* withNulls(lists: Iterable<readonly Row[]>, nulls: readonly number[]): Generator<readonly Row[]> {
+function* withNulls(
+  lists: Iterable<readonly Row[]>,
+  nulls: readonly number[],
+): Generator<readonly Row[]> {
   for (const rows of lists)
     for (const count of nulls)
       if (count <= rows.length) yield rows.map((row, i) => (i < count ? { ...row, at: null } : row))
 }
 
-/** Of each row, a second time: before, among or after those by which the list is sorted, and in order by chance. */
+/**
+ * Of each row, a second time: before, among or after those by which the list is sorted, and in
+ * order by chance.
+ */
 const otherTimes = [
-  ...[500, 1005, 2000].flatMap((first) => [10, -10].map((step) => [0, 1, 2, 3, 4].map((i) => first + step * i))),
+  ...[500, 1005, 2000].flatMap((first) =>
+    [10, -10].map((step) => [0, 1, 2, 3, 4].map((i) => first + step * i)),
+  ),
   // In order on most pages.
   [985, 1015, 975, 1005, 1025],
 ]
 
 function* withOtherTimes(lists: Iterable<readonly Row[]>): Generator<readonly Row[]> {
   for (const rows of lists)
-    if (rows.length > 0) for (const times of otherTimes) yield rows.map((row, i) => ({ ...row, other: times[i]! }))
+    if (rows.length > 0)
+      for (const times of otherTimes) yield rows.map((row, i) => ({ ...row, other: times[i]! }))
 }
 
 /** Rows of one duration, several of which may share both times. */
 function* withDuration(lists: Iterable<readonly Row[]>): Generator<readonly Row[]> {
   for (const rows of lists)
-    if (rows.length > 0) for (const span of [5, -500]) yield rows.map((row) => ({ ...row, other: row.at! + span }))
+    if (rows.length > 0)
+      for (const span of [5, -500]) yield rows.map((row) => ({ ...row, other: row.at! + span }))
 }
 
 const behaviours = [...everyBehaviour()]
@@ -112,7 +134,11 @@ test('a reading that ends before any of its requests, and is continued', () => {
   ]
   expectNothingMissing(lists, shownAsTaken, function* (rows, behaviour, run) {
     const rowsAt = () => rows
-    for (let ended: Committed | null = run(behaviour, { rowsAt }); ended !== null; ended = ended.before) {
+    for (
+      let ended: Committed | null = run(behaviour, { rowsAt });
+      ended !== null;
+      ended = ended.before
+    ) {
       const happens = `ended after request ${ended.requests}`
       yield { happens, rows, runs: [ended, run(behaviour, { rowsAt, after: ended })] }
     }
@@ -121,14 +147,20 @@ test('a reading that ends before any of its requests, and is continued', () => {
 
 type Change = { readonly name: string; readonly apply: (rows: readonly Row[]) => readonly Row[] }
 
-/** What can happen to a list between two requests: a new row, a row that moves to the new end, a row that is removed. */
+/**
+ * What can happen to a list between two requests: a new row, a row that moves to the new end, a row
+ * that is removed.
+ */
 function changesOf(rows: readonly Row[]): Change[] {
   const newest = rows.at(-1)?.at ?? 1000
   const added = [newest, newest + 10].map(
     (at): Change => ({ name: `added at ${at}`, apply: (all) => [...all, { id: 'x', at }] }),
   )
   const others = rows.flatMap(({ id }): Change[] => [
-    { name: `${id} moved`, apply: (all) => all.map((row) => (row.id === id ? { id, at: newest + 10 } : row)) },
+    {
+      name: `${id} moved`,
+      apply: (all) => all.map((row) => (row.id === id ? { id, at: newest + 10 } : row)),
+    },
     { name: `${id} removed`, apply: (all) => all.filter((row) => row.id !== id) },
   ])
   // So that a page shows none of its rows again.
@@ -144,10 +176,16 @@ test('a list that changes before any of the requests, which the next run sees', 
     for (const { name, apply } of changesOf(rows)) {
       const changed = apply(rows)
       for (let [changedAt, requests] = [2, 2]; changedAt <= requests; changedAt++) {
-        const after = run(behaviour, { rowsAt: (request) => (request < changedAt ? rows : changed) })
+        const after = run(behaviour, {
+          rowsAt: (request) => (request < changedAt ? rows : changed),
+        })
         requests = after.requests
         const happens = `${name} before request ${changedAt}`
-        yield { happens, rows: changed, runs: [after, run(behaviour, { rowsAt: () => changed, after })] }
+        yield {
+          happens,
+          rows: changed,
+          runs: [after, run(behaviour, { rowsAt: () => changed, after })],
+        }
         // What it learned meanwhile holds for the rows that were there before, too.
         const whole = run(behaviour, { rowsAt: () => rows, after, isWhole: true })
         yield { happens: `${happens}, and back`, rows, runs: [whole] }
@@ -160,7 +198,9 @@ test('a service that does as its documentation says has no gaps, and costs a req
   for (const behaviour of behaviours) {
     const { list, lower, upper, from, unbounded, hasMore, limit } = behaviour
     const isPlain =
-      hasMore === 'exact' && limit === 'honoured' && ![lower, upper].some((it) => /ignored|refused/.test(it))
+      hasMore === 'exact' &&
+      limit === 'honoured' &&
+      ![lower, upper].some((it) => /ignored|refused/.test(it))
     const ends = {
       since: ['oldest'],
       before: ['newest'],
@@ -171,7 +211,8 @@ test('a service that does as its documentation says has no gaps, and costs a req
     for (const rows of everyList(7, [10])) {
       const last = createRuns(createServer())(behaviour, { rowsAt: () => rows })
       expect([last.ids.size, last.gaps]).toEqual([rows.length, []])
-      // Pages of two overlap by one row; the first one is asked for again, for its end, and for what is older.
+      // Pages of two overlap by one row; the first one is asked for again, for its end, and for
+      // what is older.
       const isDated = list === 'since' || list === 'from and to'
       expect(last.requests).toBeLessThanOrEqual(
         Math.max(1, rows.length - 1) + (rows.length > 1 ? 3 : 0) + Number(isDated),

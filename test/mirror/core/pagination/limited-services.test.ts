@@ -1,6 +1,7 @@
 /**
- * Services that limit what a request may ask for, enumerated as small lists: how far its bounds are apart, how many rows a
- * list has without saying that there are more, how large a page is. Whatever happens, each row is mirrored, or a gap covers it.
+ * Services that limit what a request may ask for, enumerated as small lists: how far its bounds are
+ * apart, how many rows a list has without saying that there are more, how large a page is. Whatever
+ * happens, each row is mirrored, or a gap covers it.
  */
 import { expect, test } from 'vitest'
 import {
@@ -16,7 +17,11 @@ import {
   type PagingProfile,
 } from '../../../../src/mirror/core/pagination/paging-profile.ts'
 import { readRanges } from '../../../../src/mirror/core/pagination/read-ranges.ts'
-import type { MissedRange, PageReply, PageRequest } from '../../../../src/mirror/core/pagination/reading-state.ts'
+import type {
+  MissedRange,
+  PageReply,
+  PageRequest,
+} from '../../../../src/mirror/core/pagination/reading-state.ts'
 
 const day = 86_400
 const now = 1000 * day
@@ -36,7 +41,11 @@ type Service = {
   readonly bad?: string
 }
 
-const endpoint = (lowerParam: string | null, upperParam: string | null, usual: number): ListEndpoint => ({
+const endpoint = (
+  lowerParam: string | null,
+  upperParam: string | null,
+  usual: number,
+): ListEndpoint => ({
   name: 'things',
   path: '/things',
   query: {},
@@ -52,10 +61,12 @@ const endpoint = (lowerParam: string | null, upperParam: string | null, usual: n
 function answer(rows: readonly Row[], service: Service, { bounds, limit }: PageRequest): PageReply {
   const { lower, upper } = bounds
   if (service.window !== undefined) {
-    if (lower === undefined || upper === undefined) return { kind: 'refused', parameter: 'missing bound' }
+    if (lower === undefined || upper === undefined)
+      return { kind: 'refused', parameter: 'missing bound' }
     if (upper - lower > service.window) return { kind: 'refused', parameter: 'window' }
   }
-  const isIn = ({ at }: Row) => service.ignoresBounds || (at >= (lower ?? at) && at <= (upper ?? at))
+  const isIn = ({ at }: Row) =>
+    service.ignoresBounds || (at >= (lower ?? at) && at <= (upper ?? at))
   const matching = rows.filter(isIn).sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))
   if (service.from === 'newest') matching.reverse()
   const size = Math.min(
@@ -64,7 +75,8 @@ function answer(rows: readonly Row[], service: Service, { bounds, limit }: PageR
   )
   const taken = matching.slice(0, size)
   const isBad = taken.some(({ id }) => id === service.bad)
-  if (isBad || taken.length > (service.readable ?? taken.length)) return { kind: 'unreadable', error: unreadable }
+  if (isBad || taken.length > (service.readable ?? taken.length))
+    return { kind: 'unreadable', error: unreadable }
   const hasMore = service.hasMore === 'exact' && matching.length > size
   const times = taken.map(({ at }) => new Map([['at', at]]))
   const page: ScanPage = { ids: taken.map(({ id }) => id), times, hasMore, cursorLimit: now }
@@ -91,7 +103,13 @@ function read(
 ): Outcome {
   const start: TimeRange = { lo: 0, hi: null }
   const ranges = parsePendingRanges(formatPendingRanges(from.pending), start)
-  const reading = readRanges({ list: service.list, profile: from.profile, ranges, isHasMoreReliableIfEmpty: true, now })
+  const reading = readRanges({
+    list: service.list,
+    profile: from.profile,
+    ranges,
+    isHasMoreReliableIfEmpty: true,
+    now,
+  })
   const ids = new Set<string>()
   const gaps: MissedRange[] = []
   let step = reading.next()
@@ -113,21 +131,32 @@ function read(
   return { ids, gaps, ...committed, requests, isDone: step.done === true }
 }
 
-function* everyList(most: number, steps: readonly number[], rows: readonly Row[] = []): Generator<readonly Row[]> {
+function* everyList(
+  most: number,
+  steps: readonly number[],
+  rows: readonly Row[] = [],
+): Generator<readonly Row[]> {
   yield rows
   if (rows.length === most) return
   const last = rows.at(-1)?.at ?? now - 90 * day
-  for (const step of steps) yield* everyList(most, steps, [...rows, { id: `r${rows.length}`, at: last + step }])
+  for (const step of steps)
+    yield* everyList(most, steps, [...rows, { id: `r${rows.length}`, at: last + step }])
 }
 
 function missing(rows: readonly Row[], outcomes: readonly Outcome[]): string[] {
   const isCovered = (at: number) =>
     outcomes.some(({ gaps }) => gaps.some(({ range: { lo, hi } }) => at >= lo && at <= (hi ?? at)))
-  return rows.flatMap(({ id, at }) => (outcomes.some(({ ids }) => ids.has(id)) || isCovered(at) ? [] : [id]))
+  return rows.flatMap(({ id, at }) =>
+    outcomes.some(({ ids }) => ids.has(id)) || isCovered(at) ? [] : [id],
+  )
 }
 
 /** Ends a reading before each of its requests, and continues it. */
-function expectNothingMissing(lists: Iterable<readonly Row[]>, service: Service, profile: PagingProfile): void {
+function expectNothingMissing(
+  lists: Iterable<readonly Row[]>,
+  service: Service,
+  profile: PagingProfile,
+): void {
   for (const rows of lists) {
     const start = { pending: [{ lo: 0, hi: null }], profile }
     const whole = read(rows, service, start, Number.POSITIVE_INFINITY)
@@ -135,7 +164,11 @@ function expectNothingMissing(lists: Iterable<readonly Row[]>, service: Service,
     for (let most = 1; most < whole.requests; most++) {
       const ended = read(rows, service, start, most)
       const after = read(rows, service, ended, Number.POSITIVE_INFINITY)
-      expect({ rows, most, missing: missing(rows, [ended, after]) }).toEqual({ rows, most, missing: [] })
+      expect({ rows, most, missing: missing(rows, [ended, after]) }).toEqual({
+        rows,
+        most,
+        missing: [],
+      })
     }
   }
 }
@@ -161,7 +194,11 @@ for (const from of ['oldest', 'newest'] as const) {
     const list = endpoint('from', 'to', 8)
     for (const readable of [1, 2, 5])
       for (const hasMore of ['exact', 'never'] as const)
-        expectNothingMissing(everyList(5, [0, 1, day]), { list, from, hasMore, readable }, emptyProfile(list))
+        expectNothingMissing(
+          everyList(5, [0, 1, day]),
+          { list, from, hasMore, readable },
+          emptyProfile(list),
+        )
   })
 
   test(`a row with which no page can be read is a gap, ${from} first`, () => {
@@ -176,15 +213,20 @@ for (const from of ['oldest', 'newest'] as const) {
       for (const bad of ['r0', 'r1', 'r2', 'r3'])
         for (const hasMore of ['exact', 'never'] as const) {
           const service: Service = { list, from, hasMore, readable: 8, bad }
-          const lists = [...everyList(4, [1, day])].filter((rows) => rows.some(({ id }) => id === bad))
+          const lists = [...everyList(4, [1, day])].filter((rows) =>
+            rows.some(({ id }) => id === bad),
+          )
           expectNothingMissing(lists, service, emptyProfile(list))
           for (const rows of lists) {
             const start = { pending: [{ lo: 0, hi: null }], profile: emptyProfile(list) }
             const { ids, requests } = read(rows, service, start, Number.POSITIVE_INFINITY)
-            // A neighbour within a second leaves no bound that passes the row alone: then the rest is in the gap.
-            const isNear = (row: Row) => rows.some(({ id, at }) => id === bad && Math.abs(at - row.at) <= 1)
+            // A neighbour within a second leaves no bound that passes the row alone: then the rest
+            // is in the gap.
+            const isNear = (row: Row) =>
+              rows.some(({ id, at }) => id === bad && Math.abs(at - row.at) <= 1)
             const left = rows.filter((row) => row.id !== bad && !ids.has(row.id))
-            // Newest first, a page of one row repeats the one before, so what is older is in the gap.
+            // Newest first, a page of one row repeats the one before, so what is older is in the
+            // gap.
             if (from === 'oldest' && rows.filter(isNear).length === 1)
               expect({ rows, left }).toEqual({ rows, left: [] })
             expect(requests).toBeLessThanOrEqual(130)

@@ -1,6 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { allTime, type PendingRanges, type TimeRange } from '../../../../src/mirror/core/pagination/list-cursor.ts'
+import {
+  allTime,
+  type PendingRanges,
+  type TimeRange,
+} from '../../../../src/mirror/core/pagination/list-cursor.ts'
 import {
   emptyProfile,
   type ListEndpoint,
@@ -40,7 +44,12 @@ async function scanList(
   const missed: ScanOutcome['missed'] = []
   let profile: PagingProfile | null = previous?.profile ?? null
   let pendingRanges: PendingRanges = previous?.pendingRanges ?? [allTime]
-  for await (const batch of readList(get, { list, profile, ranges: pendingRanges, priority: 'backfill' })) {
+  for await (const batch of readList(get, {
+    list,
+    profile,
+    ranges: pendingRanges,
+    priority: 'backfill',
+  })) {
     for (const item of batch.items) ids.add(list.identify(item))
     missed.push(...batch.missedRanges)
     profile = batch.profile
@@ -49,16 +58,26 @@ async function scanList(
   return { ids, missed, requests: requests(), profile, pendingRanges }
 }
 
-function unexplained(items: readonly ListItem[], { ids, missed }: Pick<ScanOutcome, 'ids' | 'missed'>): ListItem[] {
+function unexplained(
+  items: readonly ListItem[],
+  { ids, missed }: Pick<ScanOutcome, 'ids' | 'missed'>,
+): ListItem[] {
   const isInside = ({ lo, hi }: TimeRange, at: number) => at >= lo && (hi === null || at <= hi)
-  return items.filter(({ id, at }) => !ids.has(id) && !missed.some(({ range }) => isInside(range, at)))
+  return items.filter(
+    ({ id, at }) => !ids.has(id) && !missed.some(({ range }) => isInside(range, at)),
+  )
 }
 
 /** n items; `seconds` chooses each one's time. `other` is a second time that orders nothing. */
 const items = (n: number, seconds: (i: number) => number): ListItem[] =>
   Array.from({ length: n }, (_, i) => {
     const at = 1_700_000_000 + seconds(i)
-    return { id: `i${String(i).padStart(6, '0')}`, at, other: at - ((i * 7919) % 5000), part: i % 2 === 0 }
+    return {
+      id: `i${String(i).padStart(6, '0')}`,
+      at,
+      other: at - ((i * 7919) % 5000),
+      part: i % 2 === 0,
+    }
   })
 
 const spaced = (n: number) => items(n, (i) => i * 37)
@@ -90,32 +109,50 @@ describe('every combination of behaviours that a service may have', () => {
     hasMore: fc.constantFrom('exact', 'page is full', 'always'),
     fraction: fc.boolean(),
   }
-  const check = async (list: ListEndpoint, n: number, seconds: (i: number) => number, behaviour: ListBehaviour) => {
+  const check = async (
+    list: ListEndpoint,
+    n: number,
+    seconds: (i: number) => number,
+    behaviour: ListBehaviour,
+  ) => {
     const truth = items(n, seconds)
     const first = await scanList(truth, behaviour, list)
     expect(unexplained(truth, first).length).toBe(0)
     expect(first.requests).toBeLessThan(30 + n / 20)
-    // Only a second with more rows than a page is a gap. A list of exactly one page, shown in reverse with `hasMore` set,
-    // looks like the wrong end of a longer list.
-    const isAmbiguous = n > 49 && n <= 200 && behaviour.shown === 'reversed' && behaviour.hasMore !== 'exact'
+    // Only a second with more rows than a page is a gap. A list of exactly one page, shown in
+    // reverse with `hasMore` set, looks like the wrong end of a longer list.
+    const isAmbiguous =
+      n > 49 && n <= 200 && behaviour.shown === 'reversed' && behaviour.hasMore !== 'exact'
     const page = behaviour.hasMore === 'always' ? 50 : 90
     if (mostInOneSecond(truth) < page && !isAmbiguous) expect(first.missed).toEqual([])
     // A second run over an unchanged list, and one after new rows.
     const again = await scanList(truth, behaviour, list, first)
     expect(again.requests).toBeLessThanOrEqual(8)
     const added = items(n + 260, (i) => seconds(i) + 3).slice(n)
-    const more = [...truth, ...added.map((item) => ({ ...item, id: `n${item.id}`, at: item.at + 100_000 }))]
+    const more = [
+      ...truth,
+      ...added.map((item) => ({ ...item, id: `n${item.id}`, at: item.at + 100_000 })),
+    ]
     const next = await scanList(more, behaviour, list, again)
-    const all = { ...next, ids: new Set([...first.ids, ...next.ids]), missed: [...first.missed, ...next.missed] }
+    const all = {
+      ...next,
+      ids: new Set([...first.ids, ...next.ids]),
+      missed: [...first.missed, ...next.missed],
+    }
     expect(unexplained(more, all).length).toBe(0)
     return first
   }
 
   test('a list with a lower bound loses no row and reports what it cannot read', async () => {
     await fc.assert(
-      fc.asyncProperty(size, spread, fc.record({ ...common, lower: side }), async (n, seconds, behaviour) => {
-        await check(sinceList, n, seconds, { ...plainBehaviour, ...behaviour })
-      }),
+      fc.asyncProperty(
+        size,
+        spread,
+        fc.record({ ...common, lower: side }),
+        async (n, seconds, behaviour) => {
+          await check(sinceList, n, seconds, { ...plainBehaviour, ...behaviour })
+        },
+      ),
       { numRuns: sampledCount(100, 300) },
     )
   })
@@ -162,7 +199,11 @@ describe('every combination of behaviours that a service may have', () => {
   })
 
   test('a list with an upper bound loses no row', async () => {
-    const behaviour = fc.record({ ...common, shown: fc.constantFrom('as taken', 'reversed'), upper: side })
+    const behaviour = fc.record({
+      ...common,
+      shown: fc.constantFrom('as taken', 'reversed'),
+      upper: side,
+    })
     await fc.assert(
       fc.asyncProperty(size, spread, behaviour, async (n, seconds, chosen) => {
         await check(beforeList, n, seconds, { ...plainBehaviour, from: 'newest', ...chosen })
@@ -198,7 +239,10 @@ test('1 000 rows, 37 seconds apart, cost 6 pages, one request to check the start
   const truth = spaced(1000)
   const first = await scanList(truth, plainBehaviour, sinceList)
   expect(first).toMatchObject({ requests: 9, missed: [] })
-  expect(await scanList(truth, plainBehaviour, sinceList, first)).toMatchObject({ requests: 1, missed: [] })
+  expect(await scanList(truth, plainBehaviour, sinceList, first)).toMatchObject({
+    requests: 1,
+    missed: [],
+  })
 })
 
 test('a timestamp collision that the partitions show completely is not a gap', async () => {
@@ -222,7 +266,10 @@ test('a timestamp collision without partitions is one gap of one second', async 
   const truth = items(700, (i) => (i < 200 ? i : i < 500 ? 200 : i))
   const outcome = await scanList(truth, plainBehaviour, listEndpoint({ lower: 'since' }))
   expect(outcome.missed).toEqual([
-    { range: { lo: 1_700_000_200, hi: 1_700_000_200 }, reason: 'more rows share this second than one page holds' },
+    {
+      range: { lo: 1_700_000_200, hi: 1_700_000_200 },
+      reason: 'more rows share this second than one page holds',
+    },
   ])
   expect(outcome.ids.size).toBe(600)
 })
@@ -230,33 +277,52 @@ test('a timestamp collision without partitions is one gap of one second', async 
 test('a list that comes in one answer, however long, is not a gap and costs one request', async () => {
   const ignored = { lower: 'ignored', upper: 'ignored', limit: 'ignored' } as const
   for (const n of [201, 900]) {
-    const outcome = await scanList(spaced(n), { ...plainBehaviour, everything: true, ...ignored }, unknownList)
+    const outcome = await scanList(
+      spaced(n),
+      { ...plainBehaviour, everything: true, ...ignored },
+      unknownList,
+    )
     expect(outcome).toMatchObject({ requests: 1, missed: [] })
     expect(outcome.ids.size).toBe(n)
   }
 })
 
 test('pages ordered by a time that no row shows are complete if each shows the last row of the previous one', async () => {
-  const shown: ListEndpoint = { ...sinceList, times: (item) => new Map([...sinceList.times(item)].slice(1)) }
+  const shown: ListEndpoint = {
+    ...sinceList,
+    times: (item) => new Map([...sinceList.times(item)].slice(1)),
+  }
   const overlapping = await scanList(spaced(1000), plainBehaviour, shown)
   expect(overlapping.missed).toEqual([])
   expect(overlapping.ids.size).toBe(1000)
 })
 
 test('pages ordered by a time that no row shows are a gap if they do not overlap', async () => {
-  // The visible time is ahead of the one that orders the rows, so a bound taken from it leaves rows out.
-  const ahead = spaced(1000).map((item, i) => ({ ...item, other: item.at + 20_000 + ((i * 7919) % 5000) }))
-  const shown: ListEndpoint = { ...sinceList, times: (item) => new Map([...sinceList.times(item)].slice(1)) }
+  // The visible time is ahead of the one that orders the rows, so a bound taken from it leaves rows
+  // out.
+  const ahead = spaced(1000).map((item, i) => ({
+    ...item,
+    other: item.at + 20_000 + ((i * 7919) % 5000),
+  }))
+  const shown: ListEndpoint = {
+    ...sinceList,
+    times: (item) => new Map([...sinceList.times(item)].slice(1)),
+  }
   const discontiguous = await scanList(ahead, plainBehaviour, shown)
   expect(discontiguous.ids.size).toBeLessThan(1000)
-  const reason = 'the rows are not sorted by any of their times, so rows between pages may be missing'
+  const reason =
+    'the rows are not sorted by any of their times, so rows between pages may be missing'
   expect(discontiguous.missed).toMatchObject([{ reason }])
 })
 
 test('bounds that compare another time than the one that sorts the list are a gap', async () => {
   const byEnd = { ...plainBehaviour, boundsCompareOther: true }
-  // Calls, one a minute, of which every third took an hour: sorted by their ends, selected by their beginnings.
-  const calls = items(1000, (i) => i * 60).map((item, i) => ({ ...item, other: item.at - (i % 3 === 0 ? 3600 : 0) }))
+  // Calls, one a minute, of which every third took an hour: sorted by their ends, selected by their
+  // beginnings.
+  const calls = items(1000, (i) => i * 60).map((item, i) => ({
+    ...item,
+    other: item.at - (i % 3 === 0 ? 3600 : 0),
+  }))
   for (const list of [sinceList, callList]) {
     const outcome = await scanList(calls, byEnd, list)
     expect(outcome.ids.size).toBeLessThan(1000)
@@ -276,7 +342,10 @@ test('a service that shows only recent rows where no bound asks for others is re
       }
 })
 
-/** A page and a half, 400 rows that share a second, 400 that share another one, and others. Another time: `other`. */
+/**
+ * A page and a half, 400 rows that share a second, 400 that share another one, and others. Another
+ * time: `other`.
+ */
 const imported = (other: (i: number) => number) =>
   items(1300, (i) => (i < 300 ? i : i < 700 ? 400 : i < 1100 ? 500 : i)).map((row, i) => ({
     ...row,
@@ -301,12 +370,19 @@ test('a time that all rows share holds up no reading', async () => {
   for (const list of [listEndpoint({ lower: 'since' }), callList])
     for (const other of [0, 1_700_000_000, 1_600_000_000]) {
       const rows = spaced(1000).map((row) => ({ ...row, other }))
-      expect(await scanList(rows, plainBehaviour, list)).toMatchObject({ ids: { size: 1000 }, missed: [] })
+      expect(await scanList(rows, plainBehaviour, list)).toMatchObject({
+        ids: { size: 1000 },
+        missed: [],
+      })
     }
 })
 
 test('a single row with `hasMore` always set is not a gap', async () => {
-  const outcome = await scanList(spaced(1), { ...plainBehaviour, hasMore: 'always', from: 'newest' }, beforeList)
+  const outcome = await scanList(
+    spaced(1),
+    { ...plainBehaviour, hasMore: 'always', from: 'newest' },
+    beforeList,
+  )
   expect(outcome.missed).toEqual([])
 })
 
@@ -336,7 +412,9 @@ test('rows of most of a page that are removed before the next request do not mak
     readList(get, { list: beforeList, profile: null, ranges: [allTime], priority: 'backfill' }),
   )
   const ids = new Set(batches.flatMap(({ items: shown }) => shown.map(beforeList.identify)))
-  expect(unexplained(rows, { ids, missed: batches.flatMap(({ missedRanges }) => missedRanges) })).toEqual([])
+  expect(
+    unexplained(rows, { ids, missed: batches.flatMap(({ missedRanges }) => missedRanges) }),
+  ).toEqual([])
 })
 
 test('a gap that is known before the first request is committed, and its range is not pending any more', async () => {
@@ -357,8 +435,15 @@ test('a gap that is known before the first request is committed, and its range i
 test('a service that always sets `hasMore` is recognized, and its `hasMore` is then not trusted', async () => {
   const behaviour = { ...plainBehaviour, hasMore: 'always' } as const
   const first = await scanList(spaced(30), behaviour, sinceList)
-  expect(first).toMatchObject({ requests: 4, missed: [], profile: { isHasMoreReliableIfShort: false } })
-  expect(await scanList(spaced(30), behaviour, sinceList, first)).toMatchObject({ requests: 1, missed: [] })
+  expect(first).toMatchObject({
+    requests: 4,
+    missed: [],
+    profile: { isHasMoreReliableIfShort: false },
+  })
+  expect(await scanList(spaced(30), behaviour, sinceList, first)).toMatchObject({
+    requests: 1,
+    missed: [],
+  })
   const longer = await scanList(spaced(437), behaviour, sinceList, { profile: first.profile })
   expect([longer.ids.size, longer.missed]).toEqual([437, []])
 })
@@ -379,7 +464,12 @@ test('small pages of rows that are added meanwhile do not hide that a full page 
     return { ...(await get(path, query, priority)), serverDate: truth.at(-1)!.at }
   }
   const missed = []
-  const options = { list: unknownList, profile: null, ranges: [allTime], priority: 'backfill' } as const
+  const options = {
+    list: unknownList,
+    profile: null,
+    ranges: [allTime],
+    priority: 'backfill',
+  } as const
   for await (const batch of readList(busy, options)) missed.push(...batch.missedRanges)
   expect(missed).toMatchObject([{ range: { lo: 0 } }])
 })
@@ -400,7 +490,12 @@ test('a bound that is refused after a full second hides no row of the next range
     }
     const ids = new Set<string>()
     const missed: ScanOutcome['missed'] = []
-    for await (const batch of readList(refusing, { list, profile: null, ranges, priority: 'fresh' })) {
+    for await (const batch of readList(refusing, {
+      list,
+      profile: null,
+      ranges,
+      priority: 'fresh',
+    })) {
       for (const item of batch.items) ids.add(list.identify(item))
       missed.push(...batch.missedRanges)
     }
@@ -415,7 +510,10 @@ describe('a service that hides rows after it has cut a page', () => {
     return async (path, query, priority) => {
       const answer = await get(path, query, priority)
       const { items: all, hasMore } = answer.data as { items: Json[]; hasMore: boolean }
-      return { ...answer, data: { items: all.filter((_, i) => i % 10 === 0 || i === all.length - 1), hasMore } }
+      return {
+        ...answer,
+        data: { items: all.filter((_, i) => i % 10 === 0 || i === all.length - 1), hasMore },
+      }
     }
   }
 
@@ -425,13 +523,22 @@ describe('a service that hides rows after it has cut a page', () => {
     const hidingMiddle: ApiGet = async (path, query, priority) => {
       const answer = await get(path, query, priority)
       const { items: all, hasMore } = answer.data as { items: Json[]; hasMore: boolean }
-      const isShown = (item: Json) => !truth.slice(30, 280).some(({ id }) => id === (item as { id: string }).id)
+      const isShown = (item: Json) =>
+        !truth.slice(30, 280).some(({ id }) => id === (item as { id: string }).id)
       return { ...answer, data: { items: all.filter(isShown), hasMore } }
     }
     const missed = []
-    const options = { list: sinceList, profile: null, ranges: [allTime], priority: 'backfill' } as const
+    const options = {
+      list: sinceList,
+      profile: null,
+      ranges: [allTime],
+      priority: 'backfill',
+    } as const
     for await (const batch of readList(hidingMiddle, options)) missed.push(...batch.missedRanges)
-    expect(missed).toContainEqual({ range: { lo: truth[29]!.at + 1, hi: null }, reason: gapReasons.emptyWithMore })
+    expect(missed).toContainEqual({
+      range: { lo: truth[29]!.at + 1, hi: null },
+      reason: gapReasons.emptyWithMore,
+    })
   })
 
   test('is read to its end, even if its short pages once looked like the last one', async () => {
@@ -440,7 +547,12 @@ describe('a service that hides rows after it has cut a page', () => {
     const ends = []
     for (const profile of [null, resetUnsupported(sinceList, misled)]) {
       let last: PageBatch | null = null
-      const options = { list: sinceList, profile, ranges: [allTime], priority: 'reconcile' } as const
+      const options = {
+        list: sinceList,
+        profile,
+        ranges: [allTime],
+        priority: 'reconcile',
+      } as const
       for await (const batch of readList(hiding(truth), options)) last = batch
       ends.push([last?.pendingRanges[0]?.lo, last?.profile.isHasMoreReliableIfShort])
     }

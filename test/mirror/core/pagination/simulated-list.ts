@@ -6,7 +6,12 @@ import type { ApiGet, ApiResponse, QueryParams } from '../../../../src/service/c
 import type { Json } from '../../../../src/values/json.ts'
 import { parseTime, rfc3339 } from '../../../../src/values/time.ts'
 
-export type ListItem = { readonly id: string; readonly at: number; readonly other: number; readonly part: boolean }
+export type ListItem = {
+  readonly id: string
+  readonly at: number
+  readonly other: number
+  readonly part: boolean
+}
 
 export type ListBehaviour = {
   readonly lower: 'inclusive' | 'exclusive' | 'ignored' | 'refused'
@@ -22,8 +27,8 @@ export type ListBehaviour = {
   /** The most rows in a page, whatever `limit` says. */
   readonly pageSize?: number
   /**
-   * Rows have hidden fractions of a second, and bounds compare with them. With an exclusive lower bound no fraction is 0,
-   * because no request could reach such a row after a timestamp collision.
+   * Rows have hidden fractions of a second, and bounds compare with them. With an exclusive lower
+   * bound no fraction is 0, because no request could reach such a row after a timestamp collision.
    */
   readonly fraction: boolean
   readonly everything: boolean
@@ -64,7 +69,10 @@ export const listEndpoint = (bounds: {
   },
 })
 
-/** The list as an `ApiGet`, and the number of requests so far. `meanwhile` is called after each request. */
+/**
+ * The list as an `ApiGet`, and the number of requests so far. `meanwhile` is called after each
+ * request.
+ */
 export function serveList(
   items: readonly ListItem[],
   behaviour: ListBehaviour,
@@ -92,30 +100,49 @@ function servePage(
   const upper = boundOf(query, endpoint.upperParam, behaviour.upper)
   if (query.limit !== undefined && behaviour.limit === 'refused') throw parameterRefused('limit')
   const least = behaviour.lower === 'exclusive' ? 0.1 : 0
-  const time = ({ at, id }: ListItem) => at + (behaviour.fraction ? least + (Number(id.slice(-6)) % 4) / 5 : 0)
+  const time = ({ at, id }: ListItem) =>
+    at + (behaviour.fraction ? least + (Number(id.slice(-6)) % 4) / 5 : 0)
   const compared = (item: ListItem) => (behaviour.boundsCompareOther ? item.other : time(item))
   const matching = items.filter(
     (item) =>
       (lower !== null || time(item) >= (behaviour.since ?? 0)) &&
-      (lower === null || (behaviour.lower === 'exclusive' ? compared(item) > lower : compared(item) >= lower)) &&
-      (upper === null || (behaviour.upper === 'exclusive' ? compared(item) < upper : compared(item) <= upper)) &&
+      (lower === null ||
+        (behaviour.lower === 'exclusive' ? compared(item) > lower : compared(item) >= lower)) &&
+      (upper === null ||
+        (behaviour.upper === 'exclusive' ? compared(item) < upper : compared(item) <= upper)) &&
       (query.part === undefined || item.part === query.part),
   )
   matching.sort((a, b) => time(a) - time(b) || a.id.localeCompare(b.id))
-  const end = lower === null && upper === null ? (behaviour.unbounded ?? behaviour.from) : behaviour.from
+  const end =
+    lower === null && upper === null ? (behaviour.unbounded ?? behaviour.from) : behaviour.from
   if (end === 'newest') matching.reverse()
   const honoured = behaviour.limit === 'honoured' ? Number(query.limit ?? 50) : 50
-  const size = behaviour.everything ? matching.length : Math.min(honoured, behaviour.pageSize ?? honoured)
+  const size = behaviour.everything
+    ? matching.length
+    : Math.min(honoured, behaviour.pageSize ?? honoured)
   const taken = matching.slice(0, size)
   if (behaviour.shown === 'reversed') taken.reverse()
-  const hasMoreBy = { exact: matching.length > size, 'page is full': taken.length === size, always: true, never: false }
+  const hasMoreBy = {
+    exact: matching.length > size,
+    'page is full': taken.length === size,
+    always: true,
+    never: false,
+  }
   return {
-    items: taken.map(({ at, other, ...rest }) => ({ ...rest, at: rfc3339(at), other: rfc3339(other) })),
+    items: taken.map(({ at, other, ...rest }) => ({
+      ...rest,
+      at: rfc3339(at),
+      other: rfc3339(other),
+    })),
     hasMore: hasMoreBy[behaviour.hasMore],
   }
 }
 
-function boundOf(query: QueryParams, name: string | null, support: ListBehaviour['lower']): number | null {
+function boundOf(
+  query: QueryParams,
+  name: string | null,
+  support: ListBehaviour['lower'],
+): number | null {
   const value = name === null ? undefined : query[name]
   if (value === undefined || name === null || support === 'ignored') return null
   if (support === 'refused') throw parameterRefused(name)
@@ -131,5 +158,12 @@ export function parameterRefused(field: string): ApiError {
 const farAhead = 9_999_999_999
 
 function toResponse(data: Json): ApiResponse {
-  return { data, status: 200, requestId: null, serverDate: null, cursorLimit: farAhead, requestedAt: 0 }
+  return {
+    data,
+    status: 200,
+    requestId: null,
+    serverDate: null,
+    cursorLimit: farAhead,
+    requestedAt: 0,
+  }
 }

@@ -1,4 +1,7 @@
-/** Lists of a few rows in pages of two, with every paging behaviour that the documentation leaves open, without I/O. */
+/**
+ * Lists of a few rows in pages of two, with every paging behaviour that the documentation leaves
+ * open, without I/O.
+ */
 
 import {
   allTime,
@@ -7,9 +10,16 @@ import {
   parsePendingRanges,
 } from '../../../../src/mirror/core/pagination/list-cursor.ts'
 import type { ScanPage } from '../../../../src/mirror/core/pagination/page-exchange.ts'
-import type { ListEndpoint, PagingProfile } from '../../../../src/mirror/core/pagination/paging-profile.ts'
+import type {
+  ListEndpoint,
+  PagingProfile,
+} from '../../../../src/mirror/core/pagination/paging-profile.ts'
 import { readRanges } from '../../../../src/mirror/core/pagination/read-ranges.ts'
-import type { MissedRange, PageReply, PageRequest } from '../../../../src/mirror/core/pagination/reading-state.ts'
+import type {
+  MissedRange,
+  PageReply,
+  PageRequest,
+} from '../../../../src/mirror/core/pagination/reading-state.ts'
 import type { RowTimes } from '../../../../src/mirror/core/pagination/sort-order.ts'
 
 /** `other`: a second time, which does not sort the list. */
@@ -31,7 +41,11 @@ export type Behaviour = {
 
 const pageSize = 2
 
-const endpoint = (lowerParam: string | null, upperParam: string | null, isDocumented: boolean): ListEndpoint => ({
+const endpoint = (
+  lowerParam: string | null,
+  upperParam: string | null,
+  isDocumented: boolean,
+): ListEndpoint => ({
   name: 'things',
   path: '/things',
   query: {},
@@ -71,9 +85,13 @@ type Asked = Pick<PageRequest, 'bounds' | 'limit'>
 function toPageQuery(behaviour: Behaviour, { bounds: { lower, upper }, limit }: Asked) {
   const isUnbounded = lower === undefined && upper === undefined
   const from =
-    lower === undefined || behaviour.lower === 'ignored' ? null : lower + Number(behaviour.lower === 'exclusive')
+    lower === undefined || behaviour.lower === 'ignored'
+      ? null
+      : lower + Number(behaviour.lower === 'exclusive')
   const to =
-    upper === undefined || behaviour.upper === 'ignored' ? null : upper - Number(behaviour.upper === 'exclusive')
+    upper === undefined || behaviour.upper === 'ignored'
+      ? null
+      : upper - Number(behaviour.upper === 'exclusive')
   const isFromNewest = (isUnbounded ? behaviour.unbounded : behaviour.from) === 'newest'
   const size = behaviour.limit === 'honoured' ? (limit ?? pageSize) : pageSize
   return { from, to: to === null ? null : Math.max(0, Math.min(to, latest)), isFromNewest, size }
@@ -82,7 +100,11 @@ function toPageQuery(behaviour: Behaviour, { bounds: { lower, upper }, limit }: 
 /** After all rows. */
 const latest = 4000
 
-function selectPage(rows: readonly Row[], behaviour: Behaviour, query: ReturnType<typeof toPageQuery>): ScanPage {
+function selectPage(
+  rows: readonly Row[],
+  behaviour: Behaviour,
+  query: ReturnType<typeof toPageQuery>,
+): ScanPage {
   const { from, to, isFromNewest, size } = query
   const matching = rows.filter(({ at }) =>
     at === null ? from === null && to === null : at >= (from ?? at) && at <= (to ?? at),
@@ -95,7 +117,8 @@ function selectPage(rows: readonly Row[], behaviour: Behaviour, query: ReturnTyp
   return {
     ids: taken.map(({ id }) => id),
     times: taken.map(toTimes),
-    hasMore: behaviour.hasMore === 'exact' ? matching.length > size : behaviour.hasMore === 'always',
+    hasMore:
+      behaviour.hasMore === 'exact' ? matching.length > size : behaviour.hasMore === 'always',
     cursorLimit,
   }
 }
@@ -114,7 +137,8 @@ export function createServer(): ListServer {
   return (rows, behaviour, request) => {
     const { lower, upper } = request.bounds
     const isRefused =
-      (lower !== undefined && behaviour.lower === 'refused') || (upper !== undefined && behaviour.upper === 'refused')
+      (lower !== undefined && behaviour.lower === 'refused') ||
+      (upper !== undefined && behaviour.upper === 'refused')
     if (isRefused) return lists[behaviour.list].isDocumented ? refusals.missing : refusals.unknown
     const replies = memoized(repliesByRows, rows, () => new Map<number, PageReply>())
     const query = toPageQuery(behaviour, request)
@@ -128,14 +152,21 @@ export function createServer(): ListServer {
 
 const hasMoreKinds = ['exact', 'always', 'never'] as const
 
-function encodeQuery(behaviour: Behaviour, { from, to, isFromNewest, size }: ReturnType<typeof toPageQuery>): number {
+function encodeQuery(
+  behaviour: Behaviour,
+  { from, to, isFromNewest, size }: ReturnType<typeof toPageQuery>,
+): number {
   const times = ((from ?? -1) + 1) * (latest + 2) + (to ?? -1) + 1
   const ends = times * 4 + Number(isFromNewest) * 2 + Number(behaviour.nulls === 'newest')
   const shown = ends * 2 + Number(behaviour.shown === 'reversed')
   return (shown * (pageSize + 1) + size) * 3 + hasMoreKinds.indexOf(behaviour.hasMore)
 }
 
-function memoized<Key, Value>(values: Pick<Map<Key, Value>, 'get' | 'set'>, key: Key, compute: () => Value): Value {
+function memoized<Key, Value>(
+  values: Pick<Map<Key, Value>, 'get' | 'set'>,
+  key: Key,
+  compute: () => Value,
+): Value {
   const known = values.get(key)
   if (known !== undefined) return known
   const value = compute()
@@ -143,7 +174,10 @@ function memoized<Key, Value>(values: Pick<Map<Key, Value>, 'get' | 'set'>, key:
   return value
 }
 
-/** After a response of a run: what its responses have shown so far, and what the next run depends on. */
+/**
+ * After a response of a run: what its responses have shown so far, and what the next run depends
+ * on.
+ */
 export type Committed = {
   readonly ids: ReadonlySet<string>
   readonly gaps: readonly MissedRange[]
@@ -169,8 +203,8 @@ type State = {
 }
 
 /**
- * `rowsAt`: the rows when a request arrives. `after`: the run continues from there, or, `isWhole`, reads the list anew with
- * what was learned.
+ * `rowsAt`: the rows when a request arrives. `after`: the run continues from there, or, `isWhole`,
+ * reads the list anew with what was learned.
  */
 type Run = {
   readonly rowsAt: (request: number) => readonly Row[]
@@ -192,11 +226,21 @@ export function createRuns(server: ListServer): (behaviour: Behaviour, run: Run)
       const cursor = after === undefined || isWhole ? '' : formatPendingRanges(after.pending)
       const ranges = parsePendingRanges(cursor, allTime)
       const profile = after?.profile ?? null
-      return { cursor, reading: readRanges({ list: lists[behaviour.list], profile, ranges, isHasMoreReliableIfEmpty }) }
+      return {
+        cursor,
+        reading: readRanges({
+          list: lists[behaviour.list],
+          profile,
+          ranges,
+          isHasMoreReliableIfEmpty,
+        }),
+      }
     }
     let state = memoized(continued, isWhole ? after?.profile : after, () => {
       const { cursor, reading } = begin()
-      return memoized(fromText, `${kind} ${cursor} ${JSON.stringify(after?.profile)}`, () => firstState(reading))
+      return memoized(fromText, `${kind} ${cursor} ${JSON.stringify(after?.profile)}`, () =>
+        firstState(reading),
+      )
     })
     while (state.request !== null) {
       const { requests } = state.committed
@@ -218,15 +262,31 @@ function replay(reading: Reading, { previous, reply }: State): Reading {
   return reading
 }
 
-const nothing: Committed = { ids: new Set(), gaps: [], profile: null, pending: [], requests: 0, before: null }
+const nothing: Committed = {
+  ids: new Set(),
+  gaps: [],
+  profile: null,
+  pending: [],
+  requests: 0,
+  before: null,
+}
 
 function firstState(reading: Reading): State {
   const { done, value } = reading.next()
   const { missedRanges, pendingRanges, profile } = done ? value : value.progress
   // A gap that is known before the first request is committed before it.
   const isCommitted = done === true || missedRanges.length > 0
-  const committed = isCommitted ? { ...nothing, gaps: missedRanges, pending: pendingRanges, profile } : nothing
-  return { committed, request: done ? null : value, reply: null, previous: null, next: new Map(), reading }
+  const committed = isCommitted
+    ? { ...nothing, gaps: missedRanges, pending: pendingRanges, profile }
+    : nothing
+  return {
+    committed,
+    request: done ? null : value,
+    reply: null,
+    previous: null,
+    next: new Map(),
+    reading,
+  }
 }
 
 function goOn(previous: State, reply: PageReply, repeat: () => Reading): State {
@@ -259,13 +319,22 @@ function goOn(previous: State, reply: PageReply, repeat: () => Reading): State {
 export function missingRows(rows: readonly Row[], runs: readonly Committed[]): readonly Row[] {
   const isCovered = (at: number | null) =>
     runs.some(({ gaps }) =>
-      gaps.some(({ range: { lo, hi } }) => (at === null ? lo === 0 && hi === null : at >= lo && at <= (hi ?? at))),
+      gaps.some(({ range: { lo, hi } }) =>
+        at === null ? lo === 0 && hi === null : at >= lo && at <= (hi ?? at),
+      ),
     )
   return rows.filter(({ id, at }) => !runs.some(({ ids }) => ids.has(id)) && !isCovered(at))
 }
 
-/** Every list of so many rows: each row in the same second as the one before, in the next one, or later. */
-export function* everyList(most: number, steps: readonly number[], least = 0): Generator<readonly Row[]> {
+/**
+ * Every list of so many rows: each row in the same second as the one before, in the next one, or
+ * later.
+ */
+export function* everyList(
+  most: number,
+  steps: readonly number[],
+  least = 0,
+): Generator<readonly Row[]> {
   const extend = function* (rows: readonly Row[]): Generator<readonly Row[]> {
     if (rows.length >= least) yield rows
     if (rows.length === most) return
@@ -290,6 +359,7 @@ export function* everyBehaviour(): Generator<Behaviour> {
             for (const shown of ['as taken', 'reversed'] as const)
               for (const hasMore of ['exact', 'always', 'never'] as const)
                 for (const limit of ['honoured', 'ignored'] as const)
-                  for (const nulls of ends) yield { list, lower, upper, from, unbounded, shown, hasMore, limit, nulls }
+                  for (const nulls of ends)
+                    yield { list, lower, upper, from, unbounded, shown, hasMore, limit, nulls }
   }
 }

@@ -1,4 +1,7 @@
-/** The rows alone show from which end of a list its pages come, whatever the clocks and whatever is added meanwhile. */
+/**
+ * The rows alone show from which end of a list its pages come, whatever the clocks and whatever is
+ * added meanwhile.
+ */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { allTime, type PendingRanges } from '../../../../src/mirror/core/pagination/list-cursor.ts'
@@ -9,7 +12,13 @@ import {
 } from '../../../../src/mirror/core/pagination/paging-profile.ts'
 import { readList } from '../../../../src/mirror/sync/pages.ts'
 import type { ApiGet } from '../../../../src/service/core/api-request.ts'
-import { type ListBehaviour, type ListItem, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'
+import {
+  type ListBehaviour,
+  type ListItem,
+  listEndpoint,
+  plainBehaviour,
+  serveList,
+} from './simulated-list.ts'
 
 const lists = {
   since: listEndpoint({ lower: 'since' }),
@@ -45,7 +54,10 @@ const scenarios = fc.record({
 })
 type Scenario = typeof scenarios extends fc.Arbitrary<infer S> ? S : never
 
-function behaviourOf({ kind, behaviour: { ignores, limit, ...behaviour } }: Scenario): ListBehaviour {
+function behaviourOf({
+  kind,
+  behaviour: { ignores, limit, ...behaviour },
+}: Scenario): ListBehaviour {
   const all = { ...plainBehaviour, ...behaviour }
   if (kind === 'before') return { ...all, from: 'newest', unbounded: 'newest' }
   if (kind !== 'unknown') return all
@@ -61,7 +73,10 @@ function createChangingList(list: ListEndpoint, scenario: Scenario) {
   const item = (at: number): ListItem => ({ id: nextId(), at, other: at - 500, part: true })
   const items: ListItem[] = []
   for (let i = 0; i < n; i++)
-    items.push({ ...item(1_700_000_000 + i * apart), other: 1_700_000_000 + i * apart - ((i * 7919) % 500) })
+    items.push({
+      ...item(1_700_000_000 + i * apart),
+      other: 1_700_000_000 + i * apart - ((i * 7919) % 500),
+    })
   const { get } = serveList(items, behaviourOf(scenario), list, (request) => {
     clock += takes
     if (isQuiet || request > 25) return
@@ -78,13 +93,19 @@ function createChangingList(list: ListEndpoint, scenario: Scenario) {
 }
 
 /**
- * `since` is ignored, so its page begins at the newest end, not at the edge of the range. That one time of its rows is
- * behind the edge does not show that the list is ordered by the other.
+ * `since` is ignored, so its page begins at the newest end, not at the edge of the range. That one
+ * time of its rows is behind the edge does not show that the list is ordered by the other.
  */
 const ignoredBound: Scenario = {
   ...{ kind: 'unknown', n: 200, apart: 4000, written: 60, moved: 1, takes: 1, ahead: 0 },
   behaviour: {
-    ...{ lower: 'inclusive', upper: 'inclusive', from: 'oldest', unbounded: 'newest', shown: 'as taken' },
+    ...{
+      lower: 'inclusive',
+      upper: 'inclusive',
+      from: 'oldest',
+      unbounded: 'newest',
+      shown: 'as taken',
+    },
     ...{ hasMore: 'page is full', ignores: 'lower', limit: 'honoured' },
   },
 }
@@ -115,7 +136,8 @@ test('no row is lost without a reported gap, whichever end comes first, whatever
       if (profile !== null) profile = resetUnsupported(list, profile)
       ranges = [allTime]
       const whole = await scan()
-      if (whole.missed.length === 0) expect(items.filter(({ id }) => !whole.ids.has(id))).toEqual([])
+      if (whole.missed.length === 0)
+        expect(items.filter(({ id }) => !whole.ids.has(id))).toEqual([])
     }),
     { numRuns: 300, examples: [[ignoredBound]] },
   )
@@ -128,10 +150,20 @@ test('messages that are newest first without a bound and oldest first with one a
       const at = 1_700_000_000 + i * 37
       return { id: `i${i}`, at, other: at - ((i * 7919) % 5000), part: true }
     })
-    const behaviour = { ...plainBehaviour, unbounded: 'newest', upper: 'ignored', limit: 'ignored' } as const
+    const behaviour = {
+      ...plainBehaviour,
+      unbounded: 'newest',
+      upper: 'ignored',
+      limit: 'ignored',
+    } as const
     const { get } = serveList(items, behaviour, list)
     const [ids, missed] = [new Set<string>(), [] as unknown[]]
-    for await (const batch of readList(get, { list, profile: null, ranges: [allTime], priority: 'fresh' })) {
+    for await (const batch of readList(get, {
+      list,
+      profile: null,
+      ranges: [allTime],
+      priority: 'fresh',
+    })) {
       for (const row of batch.items) ids.add(list.identify(row))
       missed.push(...batch.missedRanges)
     }

@@ -23,7 +23,9 @@ export function waitDays({ waits }: ModelFacts): ModelRow[] {
 /** Only they are counted where a missing message would change a time. */
 function waitsOfCompleteConversations({ waits, conversations }: ModelFacts): Wait[] {
   const complete = new Set(
-    conversations.filter(({ is_complete }) => is_complete).map(({ conversation_id }) => conversation_id),
+    conversations
+      .filter(({ is_complete }) => is_complete)
+      .map(({ conversation_id }) => conversation_id),
   )
   return waits.filter(({ conversation_id }) => complete.has(conversation_id))
 }
@@ -38,11 +40,20 @@ const answerColumns = [
 type Spans = readonly [span: string, spanOf: (date: string) => string]
 type Timed = { readonly date: string | null; readonly seconds: number | null | undefined }
 
-function durationsBy([span, spanOf]: Spans, labels: ModelRow, counted: string, timed: readonly Timed[]): ModelRow[] {
+function durationsBy(
+  [span, spanOf]: Spans,
+  labels: ModelRow,
+  counted: string,
+  timed: readonly Timed[],
+): ModelRow[] {
   const known = timed.filter(({ date, seconds }) => date !== null && typeof seconds === 'number')
   return [...groupBy(known, ({ date }) => spanOf(String(date)))].map(([day, ofSpan]) => {
     const values = ofSpan.map(({ seconds }) => Number(seconds))
-    const statistics = { median_seconds: median(values), p90_seconds: p90(values), mean_seconds: mean(values) }
+    const statistics = {
+      median_seconds: median(values),
+      p90_seconds: p90(values),
+      mean_seconds: mean(values),
+    }
     return { [span]: day, ...labels, [counted]: values.length, ...statistics }
   })
 }
@@ -58,45 +69,68 @@ function answersBy(facts: ModelFacts, spans: Spans): ModelRow[] {
 /** Of each conversation, by its creation. */
 function conversationDurations({ conversations, states }: ModelFacts, spans: Spans): ModelRow[] {
   const complete = conversations.filter(({ is_complete }) => is_complete)
-  const opened = states.filter(({ state_number, to_date }) => state_number === 1 && to_date !== null)
+  const opened = states.filter(
+    ({ state_number, to_date }) => state_number === 1 && to_date !== null,
+  )
   const kinds: readonly (readonly [until: string, hours: string, timed: readonly Timed[]])[] = [
     ['first answer', 'all', timesOf(complete, 'created_date', 'first_answer_seconds')],
-    ['first answer', 'business', timesOf(complete, 'created_date', 'first_answer_business_seconds')],
+    [
+      'first answer',
+      'business',
+      timesOf(complete, 'created_date', 'first_answer_business_seconds'),
+    ],
     ['first human answer', 'all', timesOf(complete, 'created_date', 'first_human_seconds')],
-    ['first human answer', 'business', timesOf(complete, 'created_date', 'first_human_business_seconds')],
+    [
+      'first human answer',
+      'business',
+      timesOf(complete, 'created_date', 'first_human_business_seconds'),
+    ],
     ['first handling', 'all', timesOf(opened, 'from_date', 'seconds')],
     ['first handling', 'business', timesOf(opened, 'from_date', 'business_seconds')],
     ['last handling', 'all', timesOf(conversations, 'created_date', 'handled_seconds')],
-    ['last handling', 'business', timesOf(conversations, 'created_date', 'handled_business_seconds')],
+    [
+      'last handling',
+      'business',
+      timesOf(conversations, 'created_date', 'handled_business_seconds'),
+    ],
   ]
-  return kinds.flatMap(([until, hours, timed]) => durationsBy(spans, { until, hours }, 'conversations', timed))
+  return kinds.flatMap(([until, hours, timed]) =>
+    durationsBy(spans, { until, hours }, 'conversations', timed),
+  )
 }
 
 function timesOf(rows: readonly ModelRow[], date: string, seconds: string): Timed[] {
-  return rows.map((row) => ({ date: row[date] as string | null, seconds: row[seconds] as number | null }))
+  return rows.map((row) => ({
+    date: row[date] as string | null,
+    seconds: row[seconds] as number | null,
+  }))
 }
 
 /** What people wrote in a span, and the answers that they gave in it. */
 function agentsBy(facts: ModelFacts, [span, spanOf]: Spans): ModelRow[] {
   const waits = waitsOfCompleteConversations(facts)
   const written = facts.contributions.filter(({ role }) => role === 'human')
-  return [...groupBy(written, ({ date, name }) => JSON.stringify([spanOf(date), name]))].map(([key, contributions]) => {
-    const [day, name] = JSON.parse(key) as [string, string]
-    const seconds = waits
-      .filter((wait) => wait.human_answered_date !== null && spanOf(wait.human_answered_date) === day)
-      .filter((wait) => wait.human_name === name)
-      .map(({ human_seconds }) => human_seconds)
-      .filter((value) => value !== null)
-    return {
-      [span]: day,
-      agent_name: name,
-      messages: sum(contributions.map(({ messages }) => messages)),
-      conversations: new Set(contributions.map(({ conversation_id }) => conversation_id)).size,
-      answers: seconds.length,
-      answer_median_seconds: median(seconds),
-      answer_p90_seconds: p90(seconds),
-    }
-  })
+  return [...groupBy(written, ({ date, name }) => JSON.stringify([spanOf(date), name]))].map(
+    ([key, contributions]) => {
+      const [day, name] = JSON.parse(key) as [string, string]
+      const seconds = waits
+        .filter(
+          (wait) => wait.human_answered_date !== null && spanOf(wait.human_answered_date) === day,
+        )
+        .filter((wait) => wait.human_name === name)
+        .map(({ human_seconds }) => human_seconds)
+        .filter((value) => value !== null)
+      return {
+        [span]: day,
+        agent_name: name,
+        messages: sum(contributions.map(({ messages }) => messages)),
+        conversations: new Set(contributions.map(({ conversation_id }) => conversation_id)).size,
+        answers: seconds.length,
+        answer_median_seconds: median(seconds),
+        answer_p90_seconds: p90(seconds),
+      }
+    },
+  )
 }
 
 const days: Spans = ['date', (date) => date]
@@ -130,8 +164,14 @@ export function slaDays(facts: ModelFacts, targets: readonly ModelTarget[]): Mod
         waits: ofDay.length,
         met,
         missed,
-        open: countWhere(took, ({ seconds, wait }) => seconds === null && wait.ended_by === 'nobody'),
-        without: countWhere(took, ({ seconds, wait }) => seconds === null && wait.ended_by !== 'nobody'),
+        open: countWhere(
+          took,
+          ({ seconds, wait }) => seconds === null && wait.ended_by === 'nobody',
+        ),
+        without: countWhere(
+          took,
+          ({ seconds, wait }) => seconds === null && wait.ended_by !== 'nobody',
+        ),
         met_share: share(met, met + missed),
       }
     })
@@ -140,12 +180,19 @@ export function slaDays(facts: ModelFacts, targets: readonly ModelTarget[]): Mod
 
 function appliesTo(target: ModelTarget, wait: Wait, targets: readonly ModelTarget[]): boolean {
   const isReplaced = targets.some(
-    (other) => other.name === target.name && other.from > target.from && other.from <= wait.started_date,
+    (other) =>
+      other.name === target.name && other.from > target.from && other.from <= wait.started_date,
   )
-  return wait.started_date >= target.from && !isReplaced && (target.which === 'every' || wait.wait_number === 1)
+  return (
+    wait.started_date >= target.from &&
+    !isReplaced &&
+    (target.which === 'every' || wait.wait_number === 1)
+  )
 }
 
 function secondsFor(target: ModelTarget, wait: Wait): number | null {
-  const found = answerColumns.find(({ clock, hours }) => clock === target.clock && hours === target.hours)
+  const found = answerColumns.find(
+    ({ clock, hours }) => clock === target.clock && hours === target.hours,
+  )
   return found === undefined ? null : wait[found.column]
 }

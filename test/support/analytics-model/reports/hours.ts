@@ -7,9 +7,13 @@ import type { ModelRow } from '../raw-rows.ts'
 /** Hours in which anything happened or was observed. */
 export function hourRows({ conversations, waits, availabilityHours }: ModelFacts): ModelRow[] {
   const keyOf = (date: string | null, hour: number | null) => JSON.stringify([date, hour])
-  const started = conversations.map(({ created_date, created_hour }) => keyOf(created_date, created_hour))
+  const started = conversations.map(({ created_date, created_hour }) =>
+    keyOf(created_date, created_hour),
+  )
   const asked = waits.map(({ started_date, started_hour }) => keyOf(started_date, started_hour))
-  const humanAnswers = waits.map((wait) => keyOf(wait.human_answered_date, wait.human_answered_hour))
+  const humanAnswers = waits.map((wait) =>
+    keyOf(wait.human_answered_date, wait.human_answered_hour),
+  )
   const aiAnswers = waits
     .filter(({ ended_by }) => ended_by === 'ai')
     .map(({ ended_date, ended_hour }) => keyOf(ended_date, ended_hour))

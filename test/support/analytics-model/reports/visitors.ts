@@ -1,10 +1,15 @@
-/** The model of report_visitor_day: visits by the day on which they began, and who began conversations on that day. */
+/**
+ * The model of report_visitor_day: visits by the day on which they began, and who began
+ * conversations on that day.
+ */
 import type { ModelFacts } from '../facts.ts'
 import { countWhere, sum } from '../grouping.ts'
 import { type ModelRow, seconds } from '../raw-rows.ts'
 
 export function visitorDays({ visits, conversations }: ModelFacts): ModelRow[] {
-  const contacts = conversations.filter(({ visitor_id, created_date }) => visitor_id !== null && created_date !== null)
+  const contacts = conversations.filter(
+    ({ visitor_id, created_date }) => visitor_id !== null && created_date !== null,
+  )
   const days = new Set([
     ...visits.map((visit) => visit.started_date),
     ...contacts.map((contact) => contact.created_date),
@@ -25,7 +30,10 @@ export function visitorDays({ visits, conversations }: ModelFacts): ModelRow[] {
       entries: sum(ofDay.map(({ entries }) => entries)),
       visit_seconds: sum(ofDay.map((visit) => visit.seconds)),
       contacting_visitors: new Set(contactsOfDay.map(({ visitor_id }) => visitor_id)).size,
-      first_contacts: countWhere(contactsOfDay, (contact) => contact === firstContact(contact.visitor_id, contacts)),
+      first_contacts: countWhere(
+        contactsOfDay,
+        (contact) => contact === firstContact(contact.visitor_id, contacts),
+      ),
     }
   })
 }
@@ -37,5 +45,7 @@ function firstContact(visitor: string | null, contacts: readonly Contact[]): Con
   const createdAt = (contact: Contact) => seconds(contact.created_at ?? '')
   return contacts
     .filter(({ visitor_id }) => visitor_id === visitor)
-    .sort((a, b) => createdAt(a) - createdAt(b) || (a.conversation_id < b.conversation_id ? -1 : 1))[0]
+    .sort(
+      (a, b) => createdAt(a) - createdAt(b) || (a.conversation_id < b.conversation_id ? -1 : 1),
+    )[0]
 }
