@@ -154,10 +154,32 @@ async function countRows(context: ProjectDb, ids: Ids, erasure: Erasure): Promis
     if (found > 0) counted[table] = found
   }
   if (Object.keys(counted).length > 0) return counted
-  throw new UserError({
+  throw await nothingStored(context, ids)
+}
+
+async function nothingStored(
+  { db, kind, project }: ProjectDb,
+  { visitors }: Ids,
+): Promise<UserError> {
+  const lowered = visitors.map((id) => id.toLowerCase())
+  const { rows: erased } = await sql`
+    select 1 as one from erased_ids where project_id = ${project} and id ${inList(kind, lowered)}`.execute(
+    db,
+  )
+  const why = `nothing is stored of the visitor ${visitors[0]}`
+  if (erased.length === 0)
+    return new UserError({
+      what: 'nothing was erased',
+      why,
+      next: 'check the id: `deskmirror export visitors` lists all, and a visitor may be in another project',
+      exitCode: 2,
+    })
+  const clean =
+    kind === 'sqlite' ? 'vacuum; pragma wal_checkpoint(truncate)' : 'vacuum full; analyze'
+  return new UserError({
     what: 'nothing was erased',
-    why: `nothing is stored of the visitor ${ids.visitors[0]}`,
-    next: 'check the id: `deskmirror export visitors` lists all, and a visitor may be in another project',
+    why: `${why}: they were erased before. If that run did not end, files and statistics may still have its values`,
+    next: `if you did not see its report, run \`${clean}\` in the warehouse`,
     exitCode: 2,
   })
 }
