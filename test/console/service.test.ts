@@ -15,7 +15,7 @@ test.each([
   ['messages.has_more', 'not exact', 'hasMore may be set on the last page, too.'],
   ['messages.before', 'ignored', 'The parameter before is ignored.'],
   ['messages.limit', 'refused', 'The parameter limit is refused.'],
-  ['visitors.page_size', '75', 'The largest page had 75 rows.'],
+  ['visitors.page_size', '75', 'A page of 75 rows was all of its list.'],
   ['visitors.order', 'unknown', 'Not known at present: order.'],
   ['writebacks.note_field', 'content', 'The text of a note is in the field content.'],
   ['calls.of_tomorrow', 'x', 'of tomorrow: x'],

@@ -36,7 +36,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
       : 'hasMore may be set on the last page, too.',
   has_more_set: () => 'hasMore says that more rows follow.',
   bounds: () => 'Every request needs both bounds.',
-  page_size: (size) => `The largest page had ${size} rows.`,
+  page_size: (size) => `A page of ${size} rows was all of its list.`,
   without_handled: (value) =>
     value === 'not all'
       ? 'Without a filter, handled conversations are left out.'

@@ -41,13 +41,13 @@ export function isWhole(list: ListLength): boolean {
   return showsBeginning(list) && (lastAt === null || (newest !== null && newest >= lastAt))
 }
 
-/** A list that is long enough for others to have the same length only because all are cut there. */
-export const mayBeCut = (list: ListLength): boolean => list.rows >= minLength && !isWhole(list)
+/** Lists of so many rows are long enough to be of one length only because all are cut there. */
+export const mayBeLimit = (rows: number): boolean => rows >= minLength
 
 /** `lists`: the longest ones. Returns the number of rows that no list exceeds, or null. */
 export function suspectListCap(lists: readonly ListLength[]): number | null {
   const longest = lists.reduce((most, { rows }) => Math.max(most, rows), 0)
-  if (longest < minLength) return null
+  if (!mayBeLimit(longest)) return null
   const ofLongest = lists.filter(({ rows }) => rows === longest)
   const isCut = (list: ListLength) => !isWhole(list)
   const cut = ofLongest.filter(isCut)

@@ -112,9 +112,9 @@ export type ChildReadResult = {
   readonly listedRows?: number | null
   /**
    * The reading began before the newest stored row, and no page before the last one showed a stored
-   * row.
+   * row: how many rows of the last one no earlier page showed. Null: it need not show one.
    */
-  readonly hasToJoin?: boolean
+  readonly toJoin?: number | null
   readonly why?: string
   /** When they are due again although the parent has not changed; null = only when it changes. */
   readonly dueAt: EpochMs | null

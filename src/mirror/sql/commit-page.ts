@@ -121,11 +121,7 @@ async function commitPages(
       const encoded = encodePage(trx, page, fields.get(page.stream) as StreamFields)
       const { changed, rejectedRows: unstorable } = await store(trx, page, encoded)
       const rejectedRows = [...(page.rejectedRows ?? []), ...encoded.rejectedRows, ...unstorable]
-      const isAllNew = changed === encoded.rows.length
-      const unlisted = await storeSyncState(trx, page, rejectedRows, {
-        hasChanges: changed > 0,
-        isAllNew,
-      })
+      const unlisted = await storeSyncState(trx, page, rejectedRows, changed)
       escaped += encoded.escaped
       results.push({
         changed: changed + (unlisted?.marked ?? 0),
@@ -223,7 +219,7 @@ async function storeSyncState(
   trx: ProjectContext,
   page: MirrorCommit,
   rejectedRows: readonly RejectedRow[],
-  { hasChanges, isAllNew }: { readonly hasChanges: boolean; readonly isAllNew: boolean },
+  changed: number,
 ): Promise<UnlistedOutcome | null> {
   const { stream, childRead, listed, requestedAt } = page
   const read = childRead && addRejectedRows(childRead, rejectedRows)
@@ -234,8 +230,9 @@ async function storeSyncState(
       ? await settleUnlistedRows(trx, stream, listed, requestedAt)
       : null
   if (read !== undefined)
-    await recordChildRead(trx, withUnlisted(read, unlisted), requestedAt, hasChanges)
-  const isUnjoined = read?.hasToJoin === true && page.rows.length > 0 && isAllNew
+    await recordChildRead(trx, withUnlisted(read, unlisted), requestedAt, changed > 0)
+  const toJoin = read?.toJoin ?? null
+  const isUnjoined = toJoin !== null && changed >= toJoin
   if (read !== undefined && (unlisted?.isToReread || isUnjoined))
     await requestReread(trx, stream, read.parentId, requestedAt)
   for (const gap of page.gaps ?? []) await openGap(trx, gap)

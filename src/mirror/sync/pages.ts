@@ -62,7 +62,17 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
   const isHasMoreReliableIfEmpty = isHasMoreUnreliable(run) ? false : ifNotKnown
   const { localTime, serviceTime } = run.clocks()
   const now = Math.max(localTime, serviceTime)
-  const options = { list, profile, ranges, priority, isHasMoreReliableIfEmpty, now }
+  const testedPages = run.testedPages.get(list.name) ?? { rows: profile.largestPage, count: 0 }
+  run.testedPages.set(list.name, testedPages)
+  const options = {
+    list,
+    profile,
+    ranges,
+    priority,
+    isHasMoreReliableIfEmpty,
+    testedPages,
+    now,
+  }
   for await (const batch of readList(run.get, options)) {
     if (batch.observations.length > 0) {
       run.profiles.set(

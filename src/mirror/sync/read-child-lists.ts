@@ -13,11 +13,9 @@ import type { ChildListStream } from '../core/stream-kinds.ts'
 import { childKeyOf } from '../sql/encode-rows.ts'
 import { type ChildReader, readPending, syncChildren } from './children.ts'
 import {
-  findLimitedLists,
   isReachable,
-  type LongestLists,
   limitBehaviour,
-  rememberLongest,
+  markLimitedLists,
   rereadLimitedLists,
   uncomparedCursor,
 } from './list-cap.ts'
@@ -30,26 +28,16 @@ export async function syncChildLists(run: SyncRun, stream: ChildListStream): Pro
   const isExtended = (await newlyCoveredRanges(run, stream.name)).length > 0
   if (isExtended) await run.mirror.requestFullRereads(stream.name, 'all', run.now())
   await storeStartDate(run, stream.name)
-  const doubtful: DoubtfulLists = {
-    inferredEnds: [],
-    toReread: [],
-    longest: { rows: 0, parents: [] },
-  }
+  const doubtful: DoubtfulLists = { inferredEnds: [], toReread: [], longest: 0 }
   const read = childListReader(run, stream, doubtful)
   const known = run.behaviours.get(limitBehaviour) ?? null
-  let longestRows = 0
   await syncChildren(run, stream.name, read, async () => {
-    longestRows = doubtful.longest.rows
-    const limited = stream.parentShowsNewest
-      ? await findLimitedLists(run, { ...doubtful.longest })
-      : []
-    const lists = [...disprovedEnds(run, stream, doubtful), ...doubtful.toReread, ...limited]
+    if (stream.parentShowsNewest) await markLimitedLists(run, doubtful.longest)
+    const lists = [...disprovedEnds(run, stream, doubtful), ...doubtful.toReread]
     const again = new Map(lists.map((parent) => [parent.parentId, parent]))
     return [...again.values()].map((parent) => ({ ...parent, rereadWhole: true }))
   })
-  if (!stream.parentShowsNewest) return
-  const before = { known, rows: longestRows }
-  if (await rereadLimitedLists(run, doubtful.longest, before))
+  if (stream.parentShowsNewest && (await rereadLimitedLists(run, known)))
     await readPending(run, stream.name, read)
 }
 
@@ -60,7 +48,8 @@ export async function syncChildLists(run: SyncRun, stream: ChildListStream): Pro
 type DoubtfulLists = {
   readonly inferredEnds: PendingParent[]
   readonly toReread: PendingParent[]
-  readonly longest: LongestLists
+  /** The rows of the longest list of this run that was read whole. */
+  longest: number
 }
 
 /** If the ends of so many lists had `hasMore` set, the service always sets it. */
@@ -89,11 +78,13 @@ function childListReader(
     const list = stream.list(run.projectId, parent.parentId)
     const incompleteReasons = new Set<string>()
     const since = run.now()
+    /** Of the rows that this reading has shown. */
     const keys = new Set<string>()
     let newestRow = ''
     let oldestRow: string | null = null
     let hasShownStored = false
-    const resultAt = (pendingRanges: PendingRanges) => {
+    const mayJoin = stream.parentShowsNewest && !isFullRead && readFrom > start.lo
+    const resultAt = (pendingRanges: PendingRanges, added: number) => {
       const cursor = formatPendingRanges(pendingRanges)
       const delayMs = rereadDelayMs(run, stream, parent, {
         ranges: pendingRanges,
@@ -122,8 +113,7 @@ function childListReader(
         cursor: position,
         dueAt,
         listedRows,
-        hasToJoin:
-          stream.parentShowsNewest && !isFullRead && readFrom > start.lo && !hasShownStored,
+        toJoin: mayJoin && !hasShownStored && keys.size > 0 ? added : null,
         ...completeness,
       }
       const isConfirmed = run.mode === 'full'
@@ -151,29 +141,31 @@ function childListReader(
         duplicateCounts,
       })
       if (batch.isLastOfResponse) duplicateCounts = new Map()
-      if (isFullRead) for (const row of parsed.rows) keys.add(childKeyOf(stream.name, row))
       const listed = isPartial
         ? parsed.rows.filter((row) => isMirrored(run, stream.name, row))
         : parsed.rows
       const rows = stream.isNumbered ? withoutCutSecond(listed, readFrom) : listed
+      const keyOf = (row: MirrorRow) => childKeyOf(stream.name, row)
+      const added = rows.filter((row) => !keys.has(keyOf(row))).length
+      for (const row of parsed.rows) keys.add(keyOf(row))
       for (const { columns } of rows) {
         const at = String(columns[timeColumn] ?? '')
         if (at > newestRow) newestRow = at
         if (at !== '' && (oldestRow === null || at < oldestRow)) oldestRow = at
       }
       for (const { reason } of batch.missedRanges) incompleteReasons.add(reason)
-      const more = batch.isComplete ? resultAt(batch.pendingRanges) : {}
+      const more = batch.isComplete ? resultAt(batch.pendingRanges, added) : {}
       const result = await commitPage(run, stream.name, batch, { ...parsed, rows }, more)
       const { rejectedRows = [], unlisted } = result
-      if (result.changed < rows.length) hasShownStored = true
-      if (batch.isComplete && isFullRead) rememberLongest(doubtful.longest, keys.size, parent)
+      if (result.changed < added) hasShownStored = true
+      if (batch.isComplete && isFullRead) doubtful.longest = Math.max(doubtful.longest, keys.size)
       for (const row of rejectedRows) incompleteReasons.add(describeRejectedRow(row))
       if (unlisted?.isToReread) doubtful.toReread.push(parent)
       if (unlisted?.doubt) run.notices.add(unlisted.doubt)
       // Further back, only rows that appeared late could be new.
       if (!isFullRead && hasShownStored && isPastKnown(batch, parent) && stream.parentShowsNewest) {
         const left = batch.pendingRanges.filter(({ hi }) => hi === null)
-        await commitWithoutRows(run, stream.name, resultAt(left))
+        await commitWithoutRows(run, stream.name, resultAt(left, 0))
         return
       }
       // What follows a page that reaches further back than was asked for is older.
@@ -311,8 +303,8 @@ function mayLastSecondGrow(
 }
 
 /**
- * Why rows are missing, once lists are known to be limited: a list that shows its beginning is
- * whole for all that.
+ * Why rows are missing, if lists are known to be limited, or `hasMore` does not say whether this
+ * one is: a list that shows its beginning is whole for all that.
  */
 function explainEnd(
   run: SyncRun,
@@ -321,12 +313,15 @@ function explainEnd(
   list: Pick<ListLength, 'rows' | 'began' | 'oldest'>,
 ): ReadonlySet<string> {
   const profile = run.profiles.get(name)
-  const most = profile?.listedAtMost ?? 0
-  if (profile === undefined || most === 0 || list.rows !== most) return reasons
+  if (profile === undefined) return reasons
+  const { listedAtMost, setsHasMore } = profile
+  const isOfLimit = listedAtMost === list.rows && list.rows > 0
   const isUnreachable = reasons.has(gapReasons.unreachable)
+  if (!isOfLimit && (setsHasMore || !isUnreachable)) return reasons
   const others = [...reasons].filter((reason) => reason !== gapReasons.unreachable)
   if (showsBeginning(list)) return new Set(others)
-  return isUnreachable || !isReachable(profile) ? new Set([...others, capReason(most)]) : reasons
+  const isCut = isOfLimit && (isUnreachable || !isReachable(profile))
+  return isCut ? new Set([...others, capReason(list.rows)]) : reasons
 }
 
 /** Only a full read can show that nothing is missing. */

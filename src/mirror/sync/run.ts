@@ -15,6 +15,7 @@ import {
 import { type CommitResult, clockOffsetCursor } from '../core/mirror.ts'
 import type { RangeSettings } from '../core/mirrored-range.ts'
 import type { PagingProfile } from '../core/pagination/paging-profile.ts'
+import type { TestedPages } from '../core/pagination/reading-state.ts'
 import type { StreamReport, SyncMode, SyncProgress } from '../core/reports.ts'
 import type { Mirror } from '../sql/mirror.ts'
 
@@ -70,6 +71,7 @@ export async function startRun(deps: SyncDeps) {
     behaviours: await deps.mirror.readBehaviours(),
     /** Paging profiles by the name of the list. */
     profiles: new Map<string, PagingProfile>(),
+    testedPages: new Map<string, TestedPages>(),
     /** Behaviours that this run learns again, with what was known of them. */
     forgotten: new Map<string, string>(),
     /** Streams that cannot begin before others have been read. */

@@ -52,7 +52,7 @@ test('a message that one reading misses, and the next one shows, is not marked',
     sandbox.advance(60_000)
     sandbox.resetLog()
     const answered = () =>
-      sandbox.log().filter(({ path, status }) => path.endsWith('/messages') && status === 200)
+      sandbox.log().filter(({ path, query }) => path.endsWith('/messages') && query === 'limit=200')
     // Every list has been answered once.
     const onProgress = () => {
       if (answered().length === size.conversations) sandbox.mutate.restoreMessage(id!, 1)

@@ -1,10 +1,7 @@
-/**
- * What a page shows only beside another one: from which end of the list it was taken, and whether
- * `hasMore` is exact.
- */
+/** What a page shows only beside another one: from which end of the list it was taken. */
 import type { EpochSeconds } from '../../../values/time.ts'
-import { farFuture, mayWork, type TimeRange } from './list-cursor.ts'
-import { edgeSecond, isCut, isOutside, middleSecond, showsNewRows } from './page-evidence.ts'
+import { mayWork, type TimeRange } from './list-cursor.ts'
+import { edgeSecond, isCut, middleSecond } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
 import type { Move } from './paging-profile.ts'
 import { observe, orderOf, type Reading, type Requests, request } from './reading-state.ts'
@@ -216,49 +213,4 @@ function pageDirection(
   // In a few rows of one second, another time may rise or fall by chance.
   if (times.length < minConclusiveRows && directions.includes(0)) return null
   return rises === falls ? null : rises ? 'ascending' : 'descending'
-}
-
-/**
- * Whether the service sets `hasMore` always. `page`: a short one. A page smaller than any that it
- * should cut says that more rows follow: a request beyond its rows tells. An empty page with
- * `hasMore` set proves it, as no change of the list can; but only beyond all times, because a
- * service may cut a page and then leave out all of its rows (deleted ones, spam).
- */
-export function* testHasMore(reading: Reading, page: ScanPage, move: Move): Requests<void> {
-  const { profile, isHasMoreTested, lastPage } = reading
-  if (profile.isHasMoreReliableIfShort !== null) return
-  // Once, and where nothing new follows.
-  if (isHasMoreTested && (lastPage === null || showsNewRows(page, lastPage.page))) return
-  reading.isHasMoreTested = true
-  const beyond = boundsBeyond(reading, page)
-  for (const bounds of move === 'backward' ? beyond.reverse() : beyond) {
-    const reply = yield* request(reading, bounds)
-    if (reply.kind === 'refused') continue
-    const { ids, hasMore, times } = reply.page
-    if (ids.length > 0 && times.some((row) => isOutside(row, bounds, profile.order))) continue
-    if (ids.length > 0 && hasMore) continue
-    if (hasMore) {
-      // In the direction of these bounds, where no row can be.
-      const last = yield* request(
-        reading,
-        bounds.lower === undefined ? { upper: 0 } : { lower: farFuture },
-      )
-      if (last.kind !== 'page' || last.page.ids.length > 0 || !last.page.hasMore) continue
-    }
-    reading.profile = { ...reading.profile, isHasMoreReliableIfShort: !hasMore }
-    return
-  }
-}
-
-/** Behind the newest row of the page, and before its oldest one. */
-function boundsBeyond(reading: Reading, page: ScanPage): TimeBounds[] {
-  const { support, requiresBothBounds } = reading.profile
-  const all = (orderOf(reading, page)?.fields ?? []).flatMap((field) => timesOf(page.times, field))
-  const [first, last] = [minOf(all), maxOf(all)]
-  if (first === undefined || last === undefined || requiresBothBounds) return []
-  const [beyond, before] = [{ lower: last + 1 }, { upper: first - 1 }]
-  return [
-    ...(mayWork(support.lower) ? [beyond] : []),
-    ...(mayWork(support.upper) && first > 0 ? [before] : []),
-  ]
 }

@@ -30,21 +30,18 @@ export function fullSizes({ list, smallerPage }: KnownList) {
   return { most, usual: Math.min(usual, smallerPage?.rows ?? usual) }
 }
 
-/** `hasMore` is set on a page so small that the page size cannot have limited it. */
-export function isShortPage(reading: KnownList, { ids, hasMore }: ScanPage): boolean {
-  return hasMore && ids.length < fullSizes(reading).usual
-}
-
 /** More rows may match than the page shows. */
 export function isCut(reading: KnownList, page: ScanPage): boolean {
   const { profile } = reading
   const { most, usual } = fullSizes(reading)
   const size = page.ids.length
   if (size === 0) return false
-  if (page.hasMore) return profile.isHasMoreReliableIfShort !== false || size >= usual
+  if (page.hasMore && profile.isHasMoreReliableIfShort !== false) return true
   if (size === profile.listedAtMost) return true
-  // A service may never set `hasMore`. More rows than `most` are no page.
-  return !profile.setsHasMore && size >= usual && size <= most
+  if (page.hasMore) return size >= usual
+  if (profile.setsHasMore || size > most) return false
+  // A service that never sets `hasMore` cuts at a round number, or at one that `testEnd` finds.
+  return size >= usual && (size % usual === 0 || size === most)
 }
 
 /** Most rows are outside the bounds: the service ignores a bound. */
@@ -92,7 +89,7 @@ export function learnFromPage(
   page: ScanPage,
   bounds: TimeBounds,
 ) {
-  const { support, largestPage, listedAtMost, inclusiveBounds } = profile
+  const { support, listedAtMost, inclusiveBounds } = profile
   const [field, ...others] = order?.fields ?? []
   const isInclusive = (bound: Bound) => {
     const at = bounds[bound]
@@ -118,7 +115,6 @@ export function learnFromPage(
     isHasMoreReliableIfShort: size > 0 && !page.hasMore ? true : profile.isHasMoreReliableIfShort,
     setsHasMore: profile.setsHasMore || page.hasMore,
     support: { ...support, limit },
-    largestPage: page.hasMore ? Math.max(largestPage, size) : largestPage,
     listedAtMost: listedAtMost !== null && size > listedAtMost ? 0 : listedAtMost,
   }
 }

@@ -50,11 +50,14 @@ export type PagingProfile = {
   readonly setsHasMore: boolean
   /** The service requires both bounds in every request. */
   readonly requiresBothBounds: boolean
-  /** The largest page seen: the size of a full page if the service ignores `limit`. */
+  /**
+   * The largest page that was tested and behind which nothing followed, although `hasMore` did not
+   * say so: smaller ones are not tested. Every reconcile resets it.
+   */
   readonly largestPage: number
   /**
-   * The lists end at so many rows without setting `hasMore`, so a page of so many is cut; null =
-   * not suspected, 0 = a longer page has refuted it.
+   * Pages or lists end at so many rows without `hasMore` telling, so a page of so many is cut;
+   * null = not suspected, 0 = a longer page has refuted it.
    */
   readonly listedAtMost: number | null
   /**
@@ -77,7 +80,7 @@ export function emptyProfile(list: ListEndpoint): PagingProfile {
     isHasMoreReliableIfShort: null,
     setsHasMore: false,
     requiresBothBounds: false,
-    largestPage: pageSizesOf(list).usual,
+    largestPage: 0,
     listedAtMost: null,
     widestWindow: null,
   }
@@ -158,7 +161,7 @@ function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, str
     ['has_more', encode(hasMore, profile.isHasMoreReliableIfShort)],
     ['has_more_set', profile.setsHasMore ? 'true' : null],
     ['bounds', profile.requiresBothBounds ? bothBoundsText : null],
-    ['page_size', largestPage === pageSizesOf(list).usual ? null : String(largestPage)],
+    ['page_size', largestPage === 0 ? null : String(largestPage)],
     ['listed_at_most', listedAtMostText(listedAtMost)],
     ['window', widestWindow === null ? null : String(widestWindow)],
     [list.lowerParam, supportText(support.lower)],
@@ -183,7 +186,6 @@ export function decodeProfile(
   const ofLower = (fact: string) => stored(list.lowerParam && `${list.lowerParam}${fact}`)
   const ofUpper = (fact: string) => stored(list.upperParam && `${list.upperParam}${fact}`)
   const supportOf = (text: string | undefined) => knownSupport.find((value) => value === text)
-  const size = Number(stored('page_size'))
   return {
     order: parseOrder(stored('order')),
     hasMixedOrder: stored('order')?.startsWith(mixedOrderText) ?? false,
@@ -204,7 +206,7 @@ export function decodeProfile(
     isHasMoreReliableIfShort: decode(hasMore, stored('has_more')),
     setsHasMore: stored('has_more_set') === 'true',
     requiresBothBounds: stored('bounds') === bothBoundsText,
-    largestPage: Number.isInteger(size) && size > 0 ? size : empty.largestPage,
+    largestPage: decodeCount(stored('page_size')) ?? 0,
     listedAtMost:
       stored('listed_at_most') === noLimitText ? 0 : decodeCount(stored('listed_at_most')),
     widestWindow: decodeCount(stored('window')),
@@ -254,6 +256,7 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
     support: emptyProfile(list).support,
     requiresBothBounds: false,
     widestWindow: null,
+    largestPage: 0,
     isHasMoreReliableIfShort: profile.isHasMoreReliableIfShort || null,
   }
 }

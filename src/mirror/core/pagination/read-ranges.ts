@@ -9,14 +9,14 @@
  */
 
 import { addOlder, testBounds } from './bound-test.ts'
+import { testEnd } from './end-test.ts'
 import { boundsOf, movesFor, type TimeRange } from './list-cursor.ts'
-import { findEnd, hidesTimelessRows, joinsEdge, type PageWay, testHasMore } from './list-end.ts'
+import { findEnd, hidesTimelessRows, joinsEdge, type PageWay } from './list-end.ts'
 import {
   conservativeOrder,
   isBoundIgnored,
   isCut,
   isOutside,
-  isShortPage,
   middleSecond,
   repeatsRow,
   restAfterPage,
@@ -101,7 +101,7 @@ function* readPage(reading: Reading, query: RangeQuery): Requests<void> {
   const { fit } = observe(reading, page, bounds)
   if (move === 'unbounded' && isFirstOrder && reading.profile.order !== null)
     awaitProof(reading, page)
-  if (isShortPage(reading, page)) yield* testHasMore(reading, page, move)
+  yield* testEnd(reading, query, page)
   const older = yield* testBounds(reading, query, page)
   // If only a bound shows any rows, nothing is taken.
   if (older?.hi !== null) yield* takePage(reading, query, page, fit)

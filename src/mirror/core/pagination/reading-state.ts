@@ -136,6 +136,8 @@ export type Reading = {
   misleading: ScanPage | null
   /** It was asked whether the service sets `hasMore` always. */
   isHasMoreTested: boolean
+  /** Shared with other readings of the list. */
+  readonly testedPages: TestedPages
   /**
    * The bounds have not been tested yet. The order is not stored before, so that a reading that is
    * interrupted tests them.
@@ -145,6 +147,9 @@ export type Reading = {
   readonly isHasMoreReliableIfEmpty: boolean | null
 }
 
+/** The size of the largest pages that were tested in a run, and how many of that size were. */
+export type TestedPages = { rows: number; count: number }
+
 export type RangesToRead = {
   readonly list: ListEndpoint
   /** What earlier runs learned; null = nothing. */
@@ -152,6 +157,7 @@ export type RangesToRead = {
   readonly ranges: PendingRanges
   /** False: the service sets `hasMore` on an empty page, too; null = not known yet. */
   readonly isHasMoreReliableIfEmpty?: boolean | null
+  readonly testedPages?: TestedPages
   /** By the clocks. Needed if the service limits how far the bounds may be apart. */
   readonly now?: EpochSeconds
 }
@@ -161,6 +167,7 @@ export function createReading({
   profile: known,
   ranges,
   isHasMoreReliableIfEmpty = null,
+  testedPages = { rows: known?.largestPage ?? 0, count: 0 },
   now = 0,
 }: RangesToRead): Reading {
   const profile = known ?? emptyProfile(list)
@@ -180,6 +187,7 @@ export function createReading({
     misleading: null,
     newestSeen: ranges.find(({ hi }) => hi === null)?.lo ?? 0,
     isHasMoreTested: false,
+    testedPages,
     smallerPage: null,
     unreadable: null,
     now,

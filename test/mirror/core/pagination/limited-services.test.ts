@@ -31,7 +31,7 @@ type Row = { readonly id: string; readonly at: number }
 type Service = {
   readonly list: ListEndpoint
   readonly from: 'oldest' | 'newest'
-  readonly hasMore: 'exact' | 'never'
+  readonly hasMore: 'exact' | 'never' | 'always'
   readonly ignoresBounds?: boolean
   /** Seconds between the bounds, both of which are required. */
   readonly window?: number
@@ -77,7 +77,8 @@ function answer(rows: readonly Row[], service: Service, { bounds, limit }: PageR
   const isBad = taken.some(({ id }) => id === service.bad)
   if (isBad || taken.length > (service.readable ?? taken.length))
     return { kind: 'unreadable', error: unreadable }
-  const hasMore = service.hasMore === 'exact' && matching.length > size
+  const isMore = matching.length > size
+  const hasMore = service.hasMore === 'always' || (service.hasMore === 'exact' && isMore)
   const times = taken.map(({ at }) => new Map([['at', at]]))
   const page: ScanPage = { ids: taken.map(({ id }) => id), times, hasMore, cursorLimit: now }
   return { kind: 'page', page }
@@ -188,6 +189,26 @@ for (const from of ['oldest', 'newest'] as const) {
       const service: Service = { list, from, hasMore: 'never', ignoresBounds }
       const profile = { ...emptyProfile(list), listedAtMost: pageSize }
       expectNothingMissing(everyList(4, [0, 1, day]), service, profile)
+    })
+
+  for (const hasMore of ['always', 'never', 'exact'] as const)
+    test(`pages of fewer rows than documented, ${from} first, and \`hasMore\` is ${hasMore}`, () => {
+      for (const [lower, upper] of [
+        ['from', 'to'],
+        ['since', null],
+        [null, 'before'],
+        ['since', 'before'],
+      ] as const) {
+        // Nothing else leads beyond a page.
+        if ((from === 'oldest' ? lower : upper) === null) continue
+        const list = endpoint(lower, upper, 3 * pageSize)
+        const service: Service = { list, from, hasMore }
+        // Within a second, no bound leads beyond a page.
+        const isReachable = (rows: readonly Row[]) =>
+          rows.every(({ at }) => rows.filter((row) => row.at === at).length <= pageSize)
+        const rows = [...everyList(5, [0, 1, day])].filter(isReachable)
+        expectNothingMissing(rows, service, emptyProfile(list))
+      }
     })
 
   test(`pages of which only some rows can be read, ${from} first`, () => {

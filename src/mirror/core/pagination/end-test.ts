@@ -1,0 +1,142 @@
+/**
+ * Whether rows follow a page, where `hasMore` does not tell: a service may set it always or never,
+ * and its pages may be smaller than documented. A request beyond the rows of the page shows it.
+ */
+import { clockToleranceSeconds } from '../../../values/time.ts'
+import { farFuture, mayWork } from './list-cursor.ts'
+import { fullSizes, isBoundIgnored, isCut, isOutside, showsNewRows } from './page-evidence.ts'
+import type { ScanPage } from './page-exchange.ts'
+import {
+  orderOf,
+  type RangeQuery,
+  type Reading,
+  type Requests,
+  request,
+  setSupport,
+} from './reading-state.ts'
+import { maxOf, minOf, type ScanDirection, type TimeBounds, timesOf } from './sort-order.ts'
+
+/** No service has pages of less than this share of the documented size. */
+const smallestShare = 1 / 5
+/** A list may by chance have as many rows as a page holds, but not so many lists. */
+const testsOfSize = 3
+
+/** Learns whether `hasMore` is set always, and whether pages of this size are cut. */
+export function* testEnd(reading: Reading, query: RangeQuery, page: ScanPage): Requests<void> {
+  if (mayHasMoreBeWrong(reading, page)) yield* testHasMore(reading, query, page)
+  if (mayBeCutSilently(reading, page)) yield* testSize(reading, query, page)
+}
+
+/**
+ * An empty page with `hasMore` set proves that it is set always, as no change of the list can; but
+ * only beyond all times, because a service may cut a page and then leave out all of its rows
+ * (deleted ones, spam).
+ */
+function* testHasMore(reading: Reading, query: RangeQuery, page: ScanPage): Requests<void> {
+  reading.isHasMoreTested = true
+  for (const { way, bounds } of waysBeyond(reading, query, page)) {
+    const beyond = yield* requestBeyond(reading, way, bounds)
+    if (beyond === null || (beyond.ids.length > 0 && beyond.hasMore)) continue
+    if (beyond.hasMore) {
+      const at = way === 'forward' ? farFuture : 0
+      const { requiresBothBounds } = reading.profile
+      const last = yield* request(reading, {
+        lower: way === 'forward' || requiresBothBounds ? at : undefined,
+        upper: way === 'backward' || requiresBothBounds ? at : undefined,
+      })
+      if (last.kind !== 'page' || last.page.ids.length > 0 || !last.page.hasMore) continue
+    }
+    reading.profile = { ...reading.profile, isHasMoreReliableIfShort: !beyond.hasMore }
+    return
+  }
+}
+
+function* testSize(reading: Reading, query: RangeQuery, page: ScanPage): Requests<void> {
+  const { testedPages } = reading
+  const size = page.ids.length
+  const count = size > testedPages.rows ? 0 : testedPages.count
+  Object.assign(testedPages, { rows: size, count: count + 1 })
+  for (const { way, bounds } of waysBeyond(reading, query, page, 0)) {
+    const beyond = yield* requestBeyond(reading, way, bounds)
+    if (beyond === null || !showsEarlierRows(reading, beyond, page)) continue
+    reading.profile = { ...reading.profile, listedAtMost: size }
+    return
+  }
+  const { profile } = reading
+  reading.profile = { ...profile, largestPage: Math.max(profile.largestPage, size) }
+}
+
+/** Null: it is not such a page. */
+function* requestBeyond(
+  reading: Reading,
+  way: ScanDirection,
+  bounds: TimeBounds,
+): Requests<ScanPage | null> {
+  const reply = yield* request(reading, bounds)
+  if (reply.kind === 'refused') {
+    if (reply.parameter === 'bound') setSupport(reading, way, 'refused')
+    return null
+  }
+  const { order } = reading.profile
+  if (isBoundIgnored(reply.page, bounds, order)) setSupport(reading, way, 'ignored')
+  return reply.page.times.some((row) => isOutside(row, bounds, order)) ? null : reply.page
+}
+
+/**
+ * `hasMore` is set on a page so small that the page size cannot have limited it. Asked once, and
+ * where nothing new follows.
+ */
+function mayHasMoreBeWrong(reading: Reading, page: ScanPage): boolean {
+  const { profile, isHasMoreTested, lastPage } = reading
+  const isShort = page.hasMore && page.ids.length < fullSizes(reading).usual
+  if (!isShort || profile.isHasMoreReliableIfShort !== null) return false
+  return !isHasMoreTested || (lastPage !== null && !showsNewRows(page, lastPage.page))
+}
+
+/** It is the largest page, and `hasMore` says nothing. */
+function mayBeCutSilently(reading: Reading, page: ScanPage): boolean {
+  const { profile, smallerPage, testedPages } = reading
+  const size = page.ids.length
+  const isTelling = page.hasMore ? profile.isHasMoreReliableIfShort : profile.setsHasMore
+  if (isTelling || smallerPage !== null || isCut(reading, page)) return false
+  const { most, usual } = fullSizes(reading)
+  if (size === 0 || size > most || size < usual * smallestShare) return false
+  return size > testedPages.rows || (size === testedPages.rows && testedPages.count < testsOfSize)
+}
+
+/** Rows that were there when the page was requested, and are not on it. */
+function showsEarlierRows({ profile }: Reading, beyond: ScanPage, page: ScanPage): boolean {
+  const latest = page.cursorLimit - clockToleranceSeconds
+  return beyond.times.some(
+    (row, i) =>
+      !page.ids.includes(beyond.ids[i] ?? '') &&
+      (profile.order?.fields ?? [...row.keys()]).every((field) => (row.get(field) ?? 0) <= latest),
+  )
+}
+
+/**
+ * Behind the newest row of the page, and before its oldest one, as far as was asked for. `step`:
+ * seconds beyond; 0 if rows may follow within their second.
+ */
+function waysBeyond(
+  reading: Reading,
+  { move, bounds }: RangeQuery,
+  page: ScanPage,
+  step: 0 | 1 = 1,
+) {
+  const { support, ways } = reading.profile
+  const all = (orderOf(reading, page)?.fields ?? []).flatMap((field) => timesOf(page.times, field))
+  const [first, last] = [minOf(all), maxOf(all)]
+  if (first === undefined || last === undefined) return []
+  // A page within one second would only be shown again.
+  const distance = first === last ? 1 : step
+  const isOpen = (way: ScanDirection) => ways[move] === null || ways[move] === way
+  const [oldest, newest] = [bounds.lower ?? 0, bounds.upper ?? farFuture]
+  const forward = { way: 'forward' as const, bounds: { ...bounds, lower: last + distance } }
+  const backward = { way: 'backward' as const, bounds: { ...bounds, upper: first - distance } }
+  const beyond = [
+    ...(mayWork(support.lower) && isOpen('forward') && last < newest ? [forward] : []),
+    ...(mayWork(support.upper) && isOpen('backward') && first > oldest ? [backward] : []),
+  ]
+  return move === 'backward' ? beyond.reverse() : beyond
+}
