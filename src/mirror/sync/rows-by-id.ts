@@ -60,15 +60,35 @@ export async function resolveUnseenRows(
   }
   await commitWithoutRows(run, name, { resolvedGapKeys: [massDeletionGapKey] })
   run.stats.setRemaining(name, unseen)
+  const isSettled = wasListable(run, stream)
+  let unlisted = 0
   for (let after: string | null = null; ; ) {
     const ids = await run.mirror.listUnseenRows(name, seenRowsKey, 'all', after, batchSize)
-    if (ids.length === 0) return
+    if (ids.length === 0) break
     const rows = await rereadByIds(run, stream, ids, priorityFor(run, false))
+    unlisted += rows.filter((row) => row !== null && isSettled(row)).length
     if (rows.some((row) => row !== null && isOutsideAllBounds(run, stream, row)))
       await commitWithoutRows(run, name, {
         gaps: [{ stream: name, from: null, to: null, reason: gapReasons.bounded }],
       })
     after = ids.at(-1) ?? null
+  }
+  if (unlisted < minUnlisted) return
+  const reason = `the service does not list all ${name}: ${unlisted} that exist were missing`
+  await commitWithoutRows(run, name, { gaps: [{ stream: name, from: null, to: null, reason }] })
+}
+
+/** So many do not change places while a list is read. */
+const minUnlisted = 3
+
+/** Whether a list should have shown the row: it has the times, and has not changed lately. */
+function wasListable(run: SyncRun, { name, list }: ListStream) {
+  const { times } = list(run.projectId)
+  const fields = run.profiles.get(name)?.order?.fields ?? []
+  const latest = run.cursorLimit() - run.lookBackSeconds
+  return ({ item }: MirrorRow): boolean => {
+    const shown = times(item)
+    return fields.length > 0 && fields.every((field) => (shown.get(field) ?? latest) < latest)
   }
 }
 

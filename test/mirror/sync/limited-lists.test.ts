@@ -1,6 +1,5 @@
 /**
- * Lists of messages that end at a number of rows without saying so: no conversation is taken for
- * complete that is not.
+ * Lists that end at a number of rows without saying so: nothing is taken for complete that is not.
  */
 import { expect, test } from 'vitest'
 import { suspectListCap } from '../../../src/mirror/core/list-cap.ts'
@@ -149,4 +148,42 @@ test('a conversation has as many messages as the longest list by chance: it coun
   expect(suspectListCap([20, 20, 20, 20, 19, 12, 5].map((rows) => list(rows, 2000)))).toBe(20)
   expect(suspectListCap([list(20, 2000), list(12, 1000), list(9, 1000), list(4, 1000)])).toBe(20)
   expect(suspectListCap([3, 3, 3, 3].map((rows) => list(rows, 2000)))).toBeNull()
+})
+
+const tables = ['conversations', 'visitors', 'calls'] as const
+const listed = { conversations: 70, visitors: 47, calls: 45, days: 30 } as const
+const small = { messagesPerConversation: [1, 2], activityPerVisitor: [0, 0] } as const
+
+for (const hasMore of ['always', 'never', 'absent'] as const)
+  for (const order of ['oldest', 'newest'] as const)
+    test(`pages of 20 lose no row, whatever \`hasMore\` says: ${hasMore}, calls ${order} first`, async () => {
+      const switches = { hasMore, 'pages.size': 20, 'calls.order': order } as const
+      const options = { seed: 1, speed: 0, size: { ...listed, ...small }, switches } as const
+      await withSandbox({ ...options, streams: tables }, async ({ sandbox, warehouse, sync }) => {
+        for (const mode of ['incremental', 'incremental', 'reconcile'] as const) {
+          expect(await sync({ mode })).toMatchObject({ outcome: 'complete', gaps: [] })
+          expect(await findDifferences(warehouse, sandbox, undefined, tables)).toEqual([])
+          sandbox.advance(3_600_000)
+          sandbox.applyRandomMutations(12, 3, ['addConversation', 'visitorWrites'])
+        }
+      })
+    })
+
+test('a list is a gap if rows exist that it does not show any longer, and nothing reaches them', async () => {
+  const switches = { hasMore: 'never', 'pages.size': 20, 'visitors.order': 'newest' } as const
+  const visitors = { ...listed, conversations: 0, calls: 0 } as const
+  const options = { seed: 1, speed: 0, size: { ...visitors, ...small }, switches } as const
+  await withSandbox({ ...options, streams: ['visitors'] }, async ({ sandbox, sync }) => {
+    await sync()
+    sandbox.advance(86_400_000)
+    for (let n = 0; n < 4; n++) sandbox.mutate.addVisitor()
+    await sync()
+    sandbox.advance(86_400_000)
+    const { gaps } = await sync({ mode: 'reconcile' })
+    expect(gaps).toMatchObject([
+      { stream: 'visitors', reason: expect.stringContaining('does not list all visitors') },
+    ])
+    sandbox.setSwitches({ 'pages.size': 0 })
+    expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
+  })
 })

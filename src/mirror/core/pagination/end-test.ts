@@ -6,6 +6,7 @@ import { clockToleranceSeconds } from '../../../values/time.ts'
 import { farFuture, mayWork } from './list-cursor.ts'
 import { fullSizes, isBoundIgnored, isCut, isOutside, showsNewRows } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
+import { pageSizesOf } from './paging-profile.ts'
 import {
   orderOf,
   type RangeQuery,
@@ -56,14 +57,20 @@ function* testSize(reading: Reading, query: RangeQuery, page: ScanPage): Request
   const size = page.ids.length
   const count = size > testedPages.rows ? 0 : testedPages.count
   Object.assign(testedPages, { rows: size, count: count + 1 })
+  let [isFollowed, isTested] = [false, false]
   for (const { way, bounds } of waysBeyond(reading, query, page, 0)) {
     const beyond = yield* requestBeyond(reading, way, bounds)
-    if (beyond === null || !showsEarlierRows(reading, beyond, page)) continue
-    reading.profile = { ...reading.profile, listedAtMost: size }
-    return
+    isFollowed = beyond !== null && showsEarlierRows(reading, beyond, page)
+    if (isFollowed) break
+    isTested ||= beyond !== null
   }
-  const { profile } = reading
-  reading.profile = { ...profile, largestPage: Math.max(profile.largestPage, size) }
+  const { profile, list } = reading
+  // Where documented bounds do not work, only the number speaks.
+  const isRound = size % (pageSizesOf(list).usual * smallestShare) === 0
+  const isCutThere = isFollowed || (!isTested && list.isDocumented && isRound)
+  reading.profile = isCutThere
+    ? { ...profile, listedAtMost: size }
+    : { ...profile, largestPage: Math.max(profile.largestPage, size) }
 }
 
 /** Null: it is not such a page. */
@@ -84,13 +91,15 @@ function* requestBeyond(
 
 /**
  * `hasMore` is set on a page so small that the page size cannot have limited it. Asked once, and
- * where nothing new follows.
+ * where the page leads nowhere.
  */
 function mayHasMoreBeWrong(reading: Reading, page: ScanPage): boolean {
   const { profile, isHasMoreTested, lastPage } = reading
   const isShort = page.hasMore && page.ids.length < fullSizes(reading).usual
   if (!isShort || profile.isHasMoreReliableIfShort !== null) return false
-  return !isHasMoreTested || (lastPage !== null && !showsNewRows(page, lastPage.page))
+  if (!isHasMoreTested) return true
+  const { first, last } = spanOf(reading, page)
+  return lastPage !== null && (first === last || !showsNewRows(page, lastPage.page))
 }
 
 /** It is the largest page, and `hasMore` says nothing. */
@@ -125,8 +134,7 @@ function waysBeyond(
   step: 0 | 1 = 1,
 ) {
   const { support, ways } = reading.profile
-  const all = (orderOf(reading, page)?.fields ?? []).flatMap((field) => timesOf(page.times, field))
-  const [first, last] = [minOf(all), maxOf(all)]
+  const { first, last } = spanOf(reading, page)
   if (first === undefined || last === undefined) return []
   // A page within one second would only be shown again.
   const distance = first === last ? 1 : step
@@ -139,4 +147,10 @@ function waysBeyond(
     ...(mayWork(support.upper) && isOpen('backward') && first > oldest ? [backward] : []),
   ]
   return move === 'backward' ? beyond.reverse() : beyond
+}
+
+/** By all times that may order the list. */
+function spanOf(reading: Reading, page: ScanPage) {
+  const all = (orderOf(reading, page)?.fields ?? []).flatMap((field) => timesOf(page.times, field))
+  return { first: minOf(all), last: maxOf(all) }
 }

@@ -436,7 +436,7 @@ test('a service that always sets `hasMore` is recognized, and its `hasMore` is t
   const behaviour = { ...plainBehaviour, hasMore: 'always' } as const
   const first = await scanList(spaced(30), behaviour, sinceList)
   expect(first).toMatchObject({
-    requests: 4,
+    requests: 5,
     missed: [],
     profile: { isHasMoreReliableIfShort: false },
   })
