@@ -57,17 +57,17 @@ function* testSize(reading: Reading, query: RangeQuery, page: ScanPage): Request
   const size = page.ids.length
   const count = size > testedPages.rows ? 0 : testedPages.count
   Object.assign(testedPages, { rows: size, count: count + 1 })
-  let [isFollowed, isTested] = [false, false]
   for (const { way, bounds } of waysBeyond(reading, query, page, 0)) {
     const beyond = yield* requestBeyond(reading, way, bounds)
-    isFollowed = beyond !== null && showsEarlierRows(reading, beyond, page)
-    if (isFollowed) break
-    isTested ||= beyond !== null
+    if (beyond === null || !showsEarlierRows(reading, beyond, page)) continue
+    reading.profile = { ...reading.profile, listedAtMost: size }
+    return
   }
   const { profile, list } = reading
-  // Where documented bounds do not work, only the number speaks.
+  const { lower, upper } = profile.support
+  // Where no documented bound works, only the number speaks.
   const isRound = size % (pageSizesOf(list).usual * smallestShare) === 0
-  const isCutThere = isFollowed || (!isTested && list.isDocumented && isRound)
+  const isCutThere = list.isDocumented && isRound && !mayWork(lower) && !mayWork(upper)
   reading.profile = isCutThere
     ? { ...profile, listedAtMost: size }
     : { ...profile, largestPage: Math.max(profile.largestPage, size) }
