@@ -68,13 +68,12 @@ async function measure(messages: number): Promise<Measured> {
         readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0) / 1e6
       const again = await runSync(service, url)
       return {
-        ...{
-          seconds: first.cpuMs / 1000,
-          peakMb: first.peakMb,
-          requests: first.report.requests,
-          fileMb,
-        },
-        ...{ againSeconds: again.cpuMs / 1000, againRequests: again.report.requests },
+        seconds: first.cpuMs / 1000,
+        peakMb: first.peakMb,
+        requests: first.report.requests,
+        fileMb,
+        againSeconds: again.cpuMs / 1000,
+        againRequests: again.report.requests,
       }
     })
   } finally {

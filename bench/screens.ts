@@ -46,14 +46,20 @@ const databaseUrl = `sqlite:${path}`
 const token = secret('token')
 const projectOf = (name: string, id: string) =>
   defaultProject({
-    ...{ name, projectId: id, apiKey: token },
+    name,
+    projectId: id,
+    apiKey: token,
     baseUrl: new URL('https://api.example.com/v1'),
   })
 const projects = [projectOf('demo', projectId), projectOf('empty', 'nothing')]
 const reads = openConsoleReads({ databaseUrl }, Date.now)
 const auditLog = createAuditLog((await reads.warehouse()).db)
 const plugin = consolePlugin({
-  ...{ reads, attempts: createAttempts(), isReadOnly: false, log, now: Date.now },
+  reads,
+  attempts: createAttempts(),
+  isReadOnly: false,
+  log,
+  now: Date.now,
   config: () => defaultConfig({ projects, databaseUrl }),
   projects: async () => projects,
   access: {

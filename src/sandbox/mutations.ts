@@ -50,14 +50,17 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
       const [index, now] = [conversations.nextIndex(), clock()]
       const id = seedData.conversations.ids.idAt(index)
       conversations.add({
-        ...{ index, id, visitorId, assignedAgentId: null, origin: 'visitor_initiated' },
-        ...{
-          createdAt: now,
-          updatedAt: now,
-          lastMessageAt: now,
-          waitingSince: now,
-          handledAt: null,
-        },
+        index,
+        id,
+        visitorId,
+        assignedAgentId: null,
+        origin: 'visitor_initiated',
+
+        createdAt: now,
+        updatedAt: now,
+        lastMessageAt: now,
+        waitingSince: now,
+        handledAt: null,
         lastMessageSenderType: 'visitor',
       })
       visitorWrites(id, content)

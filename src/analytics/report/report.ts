@@ -113,7 +113,9 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
     generatedAt: toTimestamp(now),
     asOf: project.asOf,
     period: {
-      ...{ from: period.from, to: period.to, days },
+      from: period.from,
+      to: period.to,
+      days,
       isoWeek: days === 7 && week === period.from ? iso_week : null,
       isOver: period.to < data.today,
       whole: period.whole,

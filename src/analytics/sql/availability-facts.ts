@@ -83,7 +83,9 @@ async function readSnapshots({ db, kind, project, typed }: FactSource, span: Tim
       select min(taken_at) from availability_snapshots where project_id = ${project} and taken_at >= ${to}), ${to})
     order by taken_at`.execute(db)
   return rows.map(({ at, available, agents, until, count }) => ({
-    ...{ at, until: until ?? at, count: Number(count) },
+    at,
+    until: until ?? at,
+    count: Number(count),
     available: available === null ? null : Boolean(available),
     agentsOnline: agents !== null && agents >= 0 && agents <= maxAgents ? Number(agents) : null,
   }))

@@ -113,11 +113,9 @@ const dayQuery = mergeByKey(
       human_and_ai: countIf('of these, those in which both wrote', "answered_by = 'human and ai'"),
     }),
     columnsByDay('fct_contribution', 'date', {
-      ...{
-        visitor_messages: messagesOf('visitor'),
-        human_messages: messagesOf('human'),
-        ai_messages: messagesOf('ai'),
-      },
+      visitor_messages: messagesOf('visitor'),
+      human_messages: messagesOf('human'),
+      ai_messages: messagesOf('ai'),
     }),
     ...[waits, answers, backlog],
   ],

@@ -186,11 +186,9 @@ async function writeViewComments(trx: Db): Promise<void> {
       return { type: 'view' as const, name, note: text, columns: Object.fromEntries(notes) }
     })
   const registry = {
-    ...{
-      type: 'view' as const,
-      name: registryName,
-      note: 'Which views deskmirror created, and from what.',
-    },
+    type: 'view' as const,
+    name: registryName,
+    note: 'Which views deskmirror created, and from what.',
     columns: { name: 'name of the view', fingerprint: 'changes with the definitions of the views' },
   }
   await writeComments(trx, [...objects, registry])

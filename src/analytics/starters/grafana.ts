@@ -30,9 +30,15 @@ export function grafanaDashboard(kind: DatabaseKind): unknown {
   const query = 'select project_id from dim_project order by project_id'
   // One project at a time: medians of several cannot be combined.
   const variable = {
-    ...{ name: 'project', label: 'Project', type: 'query', datasource: dataSources[kind] },
+    name: 'project',
+    label: 'Project',
+    type: 'query',
+    datasource: dataSources[kind],
     query: kind === 'sqlite' ? { rawQueryText: query, queryText: query, timeColumns: [] } : query,
-    ...{ multi: false, includeAll: false, refresh: 1, sort: 0 },
+    multi: false,
+    includeAll: false,
+    refresh: 1,
+    sort: 0,
   }
   return {
     uid: `deskmirror-${kind}`,

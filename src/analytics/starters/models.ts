@@ -65,9 +65,18 @@ function relationTests(object: string, column: string): readonly unknown[] {
 }
 
 const cubeTypes: Readonly<Record<ColumnType, string>> = {
-  ...{ key: 'string', text: 'string', json: 'string', uuid: 'string', boolean: 'boolean' },
-  ...{ integer: 'number', int32: 'number', number: 'number' },
-  ...{ time: 'time', utc_time: 'time', date: 'time', local_date: 'time' },
+  key: 'string',
+  text: 'string',
+  json: 'string',
+  uuid: 'string',
+  boolean: 'boolean',
+  integer: 'number',
+  int32: 'number',
+  number: 'number',
+  time: 'time',
+  utc_time: 'time',
+  date: 'time',
+  local_date: 'time',
 }
 
 /** Dimensions, measures as their columns combine, and joins. */

@@ -49,14 +49,16 @@ export function agentSources(keys: AgentKeys, rows: AgentRows): MergedSource[] {
   const { join = '', and = '' } = rows.written
   return [
     {
-      ...{ key: written, columns: agentColumns.written },
+      key: written,
+      columns: agentColumns.written,
       from: `fct_contribution w ${join}
         where w.role = 'human' ${and}
         group by ${written.join(', ')}`,
     },
     percentileSource({
       groups: { project_id: 'w.project_id', ...keys.answered },
-      ...{ value: 'w.human_seconds', columns: agentColumns.answered },
+      value: 'w.human_seconds',
+      columns: agentColumns.answered,
       from: `${completeWaits} ${rows.answered.join ?? ''}
         where w.human_seconds is not null ${rows.answered.and ?? ''}`,
     }),

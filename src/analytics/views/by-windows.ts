@@ -107,7 +107,9 @@ type MergedView = Pick<AnalyticsView, 'note' | 'caveat'> & {
 export function mergedView({ note, caveat, key, sources }: MergedView): AnalyticsView {
   const names = Object.keys(key)
   return {
-    ...{ note, caveat, key: names },
+    note,
+    caveat,
+    key: names,
     columns: { ...key, ...mergedColumns(sources) },
     select: () => mergeByKey(names, sources),
   }

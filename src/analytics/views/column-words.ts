@@ -13,9 +13,18 @@ export const readingRules: readonly string[] = [
 
 /** The types in plain words, as `readingRules` explain them. */
 const typeWords: Readonly<Record<ColumnType, string>> = {
-  ...{ key: 'text', text: 'text', uuid: 'text', json: 'JSON', boolean: 'boolean' },
-  ...{ integer: 'integer', int32: 'integer', number: 'number' },
-  ...{ time: 'time', utc_time: 'time', date: 'date', local_date: 'date' },
+  key: 'text',
+  text: 'text',
+  uuid: 'text',
+  json: 'JSON',
+  boolean: 'boolean',
+  integer: 'integer',
+  int32: 'integer',
+  number: 'number',
+  time: 'time',
+  utc_time: 'time',
+  date: 'date',
+  local_date: 'date',
 }
 
 export const typeWordOf = (type: ColumnType, isNullable: boolean) =>

@@ -84,7 +84,8 @@ function durationsOf({ from, dated, value }: DurationKind, period: Period): stri
 function kindsOf(label: string, from: string, dated: string, value: string): DurationKind[] {
   return ['all', 'business'].map((hours) => ({
     labels: [label, hours],
-    ...{ from, dated },
+    from,
+    dated,
     value: hours === 'all' ? value : value.replace('seconds', 'business_seconds'),
   }))
 }

@@ -89,7 +89,12 @@ export async function readProjectState(context: ProjectDb, now: number) {
       return { syncedAt, skipped, failed: failed ?? jobFailure?.reason ?? null, failedSince }
     },
     failures: failures.map(({ key: subject, since, lastAt, job, failures, reason }) => ({
-      ...{ job, subject, since: toTimestamp(since), lastAt: toTimestamp(lastAt), failures, reason },
+      job,
+      subject,
+      since: toTimestamp(since),
+      lastAt: toTimestamp(lastAt),
+      failures,
+      reason,
     })),
     workers: await listLiveWorkers(db, now),
     ...(await readProjectIncidents(db, project, now)),

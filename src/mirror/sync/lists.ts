@@ -246,7 +246,8 @@ async function readWholePart(
   })
   await readRanges(run, stream, scan, ranges, (cursor, isComplete) => ({
     cursors: isComplete ? endCursors(cursor) : { [cursorName]: cursor },
-    ...{ seenRowsKey: `${stream.name}:whole`, isAuthoritative: true },
+    seenRowsKey: `${stream.name}:whole`,
+    isAuthoritative: true,
   }))
 }
 
