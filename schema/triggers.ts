@@ -62,7 +62,8 @@ function triggersInSqlite(): SqliteTriggers {
 
 async function replaceInPostgres(run: Run): Promise<void> {
   const schema = await schemaOf(run)
-  const [ofWritebacks, others] = [writebackTriggersInPostgres(schema), otherTriggers(schema)]
+  const ofWritebacks = writebackTriggersInPostgres(schema)
+  const others = otherTriggers(schema)
   for (const [name, body] of Object.entries({ ...ofWritebacks.functions, ...others.functions })) {
     const text = body.startsWith('declare') ? body : `begin ${body} end`
     // Inserting requires no other right, whatever the search path of the inserter is.

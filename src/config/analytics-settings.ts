@@ -167,7 +167,8 @@ function parseDayRange(text: string): readonly Weekday[] | undefined {
   const [first = '', last = first, ...more] = text
     .split('-')
     .map((name) => name.trim().toLowerCase())
-  const [from, to] = [indexOfDay(first), indexOfDay(last)]
+  const from = indexOfDay(first)
+  const to = indexOfDay(last)
   if (from < 0 || to < 0 || more.length > 0) return undefined
   return to < from
     ? [...weekdays.slice(from), ...weekdays.slice(0, to + 1)]

@@ -113,7 +113,8 @@ const latinOf = new Map(pairs.split(' ').map(([letter = '', latin = '']) => [let
  * so beside people it is refused as well.
  */
 export function looksLike(name: string, person: string): boolean {
-  const [shown, other] = [skeleton(name), skeleton(person)]
+  const shown = skeleton(name)
+  const other = skeleton(person)
   return shown === other || shown === '' || /[^\x20-\x7e]/.test(shown)
 }
 

@@ -88,10 +88,8 @@ function duplicateProblems(
   const earlier = (key: 'name' | 'projectId', { [key]: text }: ProjectSettings, index: number) =>
     projects.slice(0, index).find((other) => other[key].toLowerCase() === text.toLowerCase())
   return projects.flatMap((project, index): ConfigProblem[] => {
-    const [sameName, sameId] = [
-      earlier('name', project, index),
-      earlier('projectId', project, index),
-    ]
+    const sameName = earlier('name', project, index)
+    const sameId = earlier('projectId', project, index)
     const locate = (...key: string[]) => locationOf(sources, ['projects', project.name, ...key])
     const sameNameWhy = `differs from ${sameName?.name} only in upper and lower case`
     const sameIdWhy = `is also the project of ${sameId?.name}: a warehouse mirrors each project once`
@@ -128,7 +126,8 @@ function readNamedProject(
 /** The single project that variables describe. */
 function readVariableProject(reading: Reading): ProjectSettings | null {
   const { variables } = reading.sources
-  const [key, file] = [variables[variableName('api_key')], variables[variableName('api_key_file')]]
+  const key = variables[variableName('api_key')]
+  const file = variables[variableName('api_key_file')]
   const locate = (name: string) =>
     variableName(name === 'api_key' && file !== undefined ? 'api_key_file' : name)
   const references = readVariables(variables, allProjectSettings, 'secret')
@@ -147,7 +146,8 @@ function readProject(
   lines: RawSettings,
   ownLocation: LocateSetting,
 ): ProjectSettings | null {
-  const [defaultLines, ownLines] = [flattenMaps(defaults), flattenMaps(lines)]
+  const defaultLines = flattenMaps(defaults)
+  const ownLines = flattenMaps(lines)
   const fromVariables = readVariables(sources.variables, allProjectSettings, 'value')
   const needsSecrets = sources.needs === 'service'
   const keyReference = needsSecrets ? {} : { api_key: { env: variableName('api_key') } }

@@ -75,11 +75,14 @@ function keptBecause(path: string, kept: KeptFiles): string | undefined {
  * its name in its folder.
  */
 function isSameFile(a: string, b: string): boolean {
-  const [first, second] = [fileAt(a), fileAt(b)]
+  const first = fileAt(a)
+  const second = fileAt(b)
   if (first !== null && second !== null) return isSame(first, second)
-  const [target, other] = [resolveLinks(a), resolveLinks(b)]
+  const target = resolveLinks(a)
+  const other = resolveLinks(b)
   if (foldedName(target) !== foldedName(other)) return false
-  const [folder, otherFolder] = [statOf(dirname(target)), statOf(dirname(other))]
+  const folder = statOf(dirname(target))
+  const otherFolder = statOf(dirname(other))
   if (folder === null || otherFolder === null) return dirname(target) === dirname(other)
   return isSame(folder, otherFolder)
 }

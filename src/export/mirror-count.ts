@@ -59,7 +59,8 @@ async function countStream(
   const hasDeletedAt = object.columns.some(({ name }) => name === 'deleted_at')
   const existing = hasDeletedAt ? [ofProject, equals(object, 'deleted_at', null)] : [ofProject]
   const identity = identityColumns(stream).map((name) => column(object, name))
-  const [raw, day] = [column(object, 'raw'), dayColumn(stream)]
+  const raw = column(object, 'raw')
+  const day = dayColumn(stream)
   const columns = [raw, ...identity, ...(day === null ? [] : [column(object, day)])]
   const digests = createDayDigests()
   let rows = 0

@@ -156,7 +156,8 @@ function networkOf(address: string): string {
   const version = isIP(plain)
   if (version !== 6) return version === 4 ? plain : ''
   const [head = '', tail = ''] = plain.split('::')
-  const [first, last] = [head.split(':').filter(Boolean), tail.split(':').filter(Boolean)]
+  const first = head.split(':').filter(Boolean)
+  const last = tail.split(':').filter(Boolean)
   const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0')
   return [...first, ...zeros, ...last].slice(0, 4).join(':')
 }

@@ -173,7 +173,8 @@ const month = 30 * dayMs
 const getAnalytics: Run = ({ project, query, switches: s, now }) => {
   const reader = createQueryReader(query, s)
   const need = s['analytics.range']
-  const [from, to] = [reader.time('from', need), reader.time('to', need)]
+  const from = reader.time('from', need)
+  const to = reader.time('to', need)
   reader.throwIssues()
   const window = { from: from ?? now - month, to: to ?? now }
   const isUnreadable = s['analytics.unreadable'].includes(toTimestamp(window.from).slice(0, 10))

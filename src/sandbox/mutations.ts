@@ -47,7 +47,8 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
   return {
     /** A conversation starts with its visitor's first message. */
     addConversation(visitorId = anyVisitorId(), content = 'Hello, is anybody there?') {
-      const [index, now] = [conversations.nextIndex(), clock()]
+      const index = conversations.nextIndex()
+      const now = clock()
       const id = seedData.conversations.ids.idAt(index)
       conversations.add({
         index,
@@ -117,7 +118,8 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
       name?: string | null
       email?: string | null
     } = {}) {
-      const [index, now] = [visitors.nextIndex(), clock()]
+      const index = visitors.nextIndex()
+      const now = clock()
       const id = seedData.visitors.ids.idAt(index)
       return visitors.add({
         index,
@@ -157,8 +159,10 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
      * `agoMs`: how long ago it ended; a call that is recorded late appears with an earlier time.
      */
     addCall(visitorId = anyVisitorId(), agoMs = 0) {
-      const [index, endedAt] = [calls.nextIndex(), clock() - agoMs]
-      const [id, startedAt] = [seedData.calls.ids.idAt(index), endedAt - 90_000]
+      const index = calls.nextIndex()
+      const endedAt = clock() - agoMs
+      const id = seedData.calls.ids.idAt(index)
+      const startedAt = endedAt - 90_000
       return calls.add({
         index,
         id,
@@ -270,10 +274,8 @@ export function applyRandomMutations(
   return Array.from({ length: n }, (_, step) => {
     const kind = pick(kinds, random(purposes.mutation, step))
     const draw = random(purposes.mutation, step, 1)
-    const [conversation, visitor] = [
-      state.conversations.pickNear(draw),
-      state.visitors.pickNear(draw),
-    ]
+    const conversation = state.conversations.pickNear(draw)
+    const visitor = state.visitors.pickNear(draw)
     const call = state.calls.pickNear(draw)
     const text = state.seedData.sampleText.sentence(draw >>> 8, step)
     if (!Object.hasOwn(randomMutations, kind)) throw new RangeError(`there is no change ${kind}`)

@@ -35,7 +35,8 @@ const nextMultiple = (now: EpochMs, step: Ms): EpochMs => (Math.floor(now / step
 
 /** `startOf`: where the window starts whose first request arrives now. */
 function separateWindows(limit: number, windowMs: Ms, startOf: (now: EpochMs) => EpochMs): Limiter {
-  let [start, counted] = [Number.NEGATIVE_INFINITY, 0]
+  let start = Number.NEGATIVE_INFINITY
+  let counted = 0
   return {
     waitMs(now) {
       const [from, seen] = now >= start + windowMs ? [startOf(now), 0] : [start, counted]
@@ -63,7 +64,8 @@ function slidingWindow(limit: number, windowMs: Ms, timeOf: (now: EpochMs) => Ep
 
 /** A token bucket that refills evenly with a window's requests. */
 function tokenBucket(limit: number, windowMs: Ms, burst = limit): Limiter {
-  let [level, at] = [burst, 0]
+  let level = burst
+  let at = 0
   const perMs = limit / windowMs
   const refill = (now: EpochMs) => {
     level = Math.min(burst, level + Math.max(0, now - at) * perMs)
@@ -86,7 +88,9 @@ function tokenBucket(limit: number, windowMs: Ms, burst = limit): Limiter {
  * cover.
  */
 function estimatedWindow(limit: number, windowMs: Ms): Limiter {
-  let [start, before, current] = [0, 0, 0]
+  let start = 0
+  let before = 0
+  let current = 0
   const rollWindow = (now: EpochMs) => {
     const window = Math.floor(now / windowMs) * windowMs
     if (window !== start)

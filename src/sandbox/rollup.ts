@@ -43,7 +43,8 @@ export function computeRollup({ state }: Project, asked: Window, s: Switches): J
 /** Of the date that has most of the window: from the midnight of the zone that the switch names. */
 function countedWindow({ from, to }: Window, s: Switches): Window {
   if (s['analytics.day'] === 'asked') return { from, to }
-  const [utc, zone] = [createTimeZone('UTC'), createTimeZone(s['analytics.day'])]
+  const utc = createTimeZone('UTC')
+  const zone = createTimeZone(s['analytics.day'])
   const midnight = (at: EpochMs) =>
     startOfDay(zone, localDayOf(utc, Math.floor(at / 1000) + 12 * 3600)) * 1000
   return { from: midnight(from), to: midnight(to) }
@@ -102,10 +103,8 @@ function firstAnswerSeconds(
 const shown = ({ createdAt }: Message): EpochSeconds => Math.floor(createdAt / 1000)
 
 function median(sorted: readonly number[]): number | null {
-  const [low, high] = [
-    sorted[Math.floor((sorted.length - 1) / 2)],
-    sorted[Math.ceil((sorted.length - 1) / 2)],
-  ]
+  const low = sorted[Math.floor((sorted.length - 1) / 2)]
+  const high = sorted[Math.ceil((sorted.length - 1) / 2)]
   return low === undefined || high === undefined ? null : Math.round((low + high) / 2)
 }
 

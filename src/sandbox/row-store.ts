@@ -158,7 +158,8 @@ function createTimeOrder(indexes: readonly number[], timeOf: (index: number) => 
  * `size` if there is none.
  */
 export function findFirstPosition(size: number, isMatch: (position: number) => boolean): number {
-  let [low, high] = [0, size]
+  let low = 0
+  let high = size
   while (low < high) {
     const middle = (low + high) >>> 1
     if (isMatch(middle)) high = middle

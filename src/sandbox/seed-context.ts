@@ -45,10 +45,12 @@ export type SeedContext = ReturnType<typeof createSeedContext>
 
 export function createSeedContext({ seed, size, end }: SeedOptions, switches: Switches) {
   const random = createRandom(seed)
-  const [from, to] = [end - size.days * dayMs, end - 5000]
+  const from = end - size.days * dayMs
+  const to = end - 5000
   const isWeekly = switches['rows.rhythm'] === 'weekly'
   const createLine = (kind: 'conversation' | 'visitor' | 'call') => {
-    const [count, storm] = [size[`${kind}s`], switches[`storm.${kind}s`]]
+    const count = size[`${kind}s`]
+    const storm = switches[`storm.${kind}s`]
     return createTimeline({ from, to, count, storm, isWeekly }, random, purposes[kind])
   }
   const createIds = (kind: 'conversation' | 'visitor' | 'call') =>
@@ -82,11 +84,9 @@ export type RowIds = ReturnType<typeof createRowIds>
 export function createRowIds(random: SeededRandom, purpose: Purpose, inCapitals = false) {
   const key = random(purpose, 0xffff_ffff)
   const idAt = (index: number) => {
-    const [b, c, d] = [
-      random(purpose, index, 1),
-      random(purpose, index, 2),
-      random(purpose, index, 3),
-    ]
+    const b = random(purpose, index, 1)
+    const c = random(purpose, index, 2)
+    const d = random(purpose, index, 3)
     const id = formatUuid(scramble(index, key), b, c, d)
     return inCapitals ? id.toUpperCase() : id
   }
@@ -99,7 +99,10 @@ export function createRowIds(random: SeededRandom, purpose: Purpose, inCapitals 
 }
 
 function formatUuid(a: number, b: number, c: number, d: number): string {
-  const [one, two, three, four] = [toHex(a), toHex(b), toHex(c), toHex(d)]
+  const one = toHex(a)
+  const two = toHex(b)
+  const three = toHex(c)
+  const four = toHex(d)
   const variant = '89ab'[d & 3]
   return `${one}-${two.slice(0, 4)}-4${two.slice(4, 7)}-${variant}${three.slice(0, 3)}-${three.slice(3, 7)}${four}`
 }
@@ -108,7 +111,8 @@ const toHex = (n: number) => (n >>> 0).toString(16).padStart(8, '0')
 
 // Multiplying by an odd number is one-to-one modulo 2^32, and so is xor: indexes are scattered
 // reversibly.
-const [factor, inverse] = [0x9e3779b1, 0x0e8b2f51]
+const factor = 0x9e3779b1
+const inverse = 0x0e8b2f51
 
 function scramble(index: number, key: number): number {
   const y = Math.imul(index, factor) ^ key

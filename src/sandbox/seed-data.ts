@@ -48,7 +48,8 @@ const minuteMs = 60_000
 
 function createConversations(seed: SeedContext) {
   const { random, size, createIds, createLine } = seed
-  const [ids, time] = [createIds('conversation'), createLine('conversation')]
+  const ids = createIds('conversation')
+  const time = createLine('conversation')
   const [low, high] = toRange(size.messagesPerConversation)
   const shortShare = size.shortConversations ?? 0
   const lengthOf = (index: number) => {
@@ -243,7 +244,8 @@ function createActivities({ random, size, switches }: SeedContext) {
 const callOutcomes = ['completed', 'completed', 'completed', 'missed', 'voicemail', 'failed']
 
 function createCalls({ random, size, switches, visitorOf, createIds, createLine }: SeedContext) {
-  const [ids, time] = [createIds('call'), createLine('call')]
+  const ids = createIds('call')
+  const time = createLine('call')
   const outcome = (index: number) => pick(callOutcomes, random(purposes.outcome, index))
   const takesMs = switches['calls.seconds'] * 1000
   const usualEnd = (index: number) =>

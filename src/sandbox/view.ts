@@ -169,18 +169,17 @@ function createTimeChanges({ seedData: { random } }: ProjectState, s: Switches) 
    * A pseudo-random share of the rows of some kinds. `a` and `b` identify the row within its kind.
    */
   const createSample = (name: 'misdated' | 'undated' | 'late') => {
-    const [share, kinds] = [s[`${name}.share`], parseRowKinds(s[`${name}.of`])]
+    const share = s[`${name}.share`]
+    const kinds = parseRowKinds(s[`${name}.of`])
     const affects = (kind: RowKind) => share > 0 && kinds.includes(kind)
     const has = (kind: RowKind, a: number, b = 0) =>
       affects(kind) &&
       toUnitInterval(random(purposes[name], a, rowKinds.indexOf(kind) + 8 * b)) < share
     return { affects, has }
   }
-  const [misdated, undated, late] = [
-    createSample('misdated'),
-    createSample('undated'),
-    createSample('late'),
-  ]
+  const misdated = createSample('misdated')
+  const undated = createSample('undated')
+  const late = createSample('late')
   const zone: Ms = s['rows.zone'] * 3_600_000
   const common: Ms = s['rows.offset'] * 1000 + zone
   const delay: Ms = s['late.seconds'] * 1000

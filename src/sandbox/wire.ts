@@ -311,7 +311,8 @@ const unfitRows: readonly ((row: JsonObject, project: string) => Json)[] = [
  * One row in so many is hostile, cycling through the kinds; messages, of which there are many, more
  * rarely.
  */
-const [every, everyMessage] = [11, 31]
+const every = 11
+const everyMessage = 31
 
 /** Both select the same rows on every read. */
 function createHostility(project: string, { 'rows.hostile': kind }: Switches) {

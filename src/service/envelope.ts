@@ -236,7 +236,8 @@ function findRowId(head: Buffer): string | null {
 /** Indexes at which the first members of the outer object end, at most twenty. */
 function memberEnds(text: string): number[] {
   const found: number[] = []
-  let [level, inString] = [0, false]
+  let level = 0
+  let inString = false
   for (let i = 0; i < text.length && found.length < 20; i++) {
     const letter = text[i] ?? ''
     if (letter === '\\') i += 1

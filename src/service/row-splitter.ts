@@ -52,7 +52,8 @@ export function tooLarge(maxBytes: number): UnreadableReason {
 }
 
 /** A batch is parsed at once: about this many bytes and rows at most, or a single row. */
-const [batchBytes, batchRows] = [2 * mebibyte, 1000]
+const batchBytes = 2 * mebibyte
+const batchRows = 1000
 export const droppedHeadBytes = 4096
 
 /**
@@ -62,16 +63,19 @@ type Part = { segments: Buffer[]; size: number; values: number; droppedWhy: stri
 
 const emptyPart = (): Part => ({ segments: [], size: 0, values: 0, droppedWhy: null })
 const emptyBatch = () => {
-  const [segments, rowEnds, dropped] = [
-    [] as Buffer[],
-    [] as number[],
-    new Map<number, DroppedRow>(),
-  ]
+  const segments = [] as Buffer[]
+  const rowEnds = [] as number[]
+  const dropped = new Map<number, DroppedRow>()
   return { segments, rowEnds, dropped, size: 0, count: 0 }
 }
 
-const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
-const [listStart, listEnd, objectStart, objectEnd] = [0x5b, 0x5d, 0x7b, 0x7d]
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const listStart = 0x5b
+const listEnd = 0x5d
+const objectStart = 0x7b
+const objectEnd = 0x7d
 const pieces = {
   start: Buffer.from('['),
   comma: Buffer.from(','),
@@ -86,9 +90,12 @@ export function createRowSplitter(limits = defaultResponseLimits) {
   let batch = emptyBatch()
   let batches: RowBatch[] | null = null
   let unreadable: UnreadableReason | null = null
-  let [totalBytes, droppedBytes, rowCount] = [0, 0, 0]
+  let totalBytes = 0
+  let droppedBytes = 0
+  let rowCount = 0
   /** `listLevel`: the level of the rows while within the list, else 0. */
-  let [level, listLevel] = [0, 0]
+  let level = 0
+  let listLevel = 0
   let stringState: 'none' | 'inside' | 'escaped' = 'none'
   /**
    * The first bytes of the last string outside of rows: the value that follows may be the list of

@@ -89,7 +89,8 @@ function spansOfChunk(start: EpochSeconds, offsetAt: OffsetReader): OffsetSpan[]
   for (let at = start; at < start + chunkSeconds; at += probeSeconds) {
     const offset = offsetAt(at)
     if (offsetAt(at + probeSeconds) === offset) continue
-    let [low, high] = [at, at + probeSeconds]
+    let low = at
+    let high = at + probeSeconds
     while (high - low > 1) {
       const middle = Math.floor((low + high) / 2)
       if (offsetAt(middle) === offset) low = middle

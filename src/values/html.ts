@@ -162,7 +162,8 @@ const tokens = {
 }
 
 function afterPart(part: string, before: State): State {
-  let [state, at] = [before, 0]
+  let state = before
+  let at = 0
   const take = (token: RegExp): RegExpExecArray | null => {
     token.lastIndex = at
     const found = token.exec(part)

@@ -82,7 +82,8 @@ export function cleanKey(text: string): string {
 /** Without blanks, and characters that nobody sees, around it; those within it stay. */
 export function trimInvisible(text: string): string {
   const isSeen = (at: number) => !/[\s\p{Cf}]/u.test(text.charAt(at))
-  let [start, end] = [0, text.length]
+  let start = 0
+  let end = text.length
   // A regular expression would take quadratic time on long runs.
   while (start < end && !isSeen(start)) start += 1
   while (end > start && !isSeen(end - 1)) end -= 1

@@ -47,10 +47,8 @@ function isCalendarDay(text: string): boolean {
 export function rfc3339(at: EpochSeconds): string {
   const day = Math.floor(at / daySeconds)
   const second = Math.floor(at) - day * daySeconds
-  const [hours, minutes] = [
-    Math.floor(second / hourSeconds),
-    Math.floor(second / minuteSeconds) % 60,
-  ]
+  const hours = Math.floor(second / hourSeconds)
+  const minutes = Math.floor(second / minuteSeconds) % 60
   return `${dateOf(day)}T${twoDigits(hours)}:${twoDigits(minutes)}:${twoDigits(second % 60)}Z`
 }
 

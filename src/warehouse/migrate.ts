@@ -54,7 +54,8 @@ export function migrate(
 
 async function createMigrationTable(trx: Db, kind: DatabaseKind): Promise<void> {
   const now = kind === 'sqlite' ? "(strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))" : 'now()'
-  const [text, time] = [columnTypes.text[kind], columnTypes.time[kind]]
+  const text = columnTypes.text[kind]
+  const time = columnTypes.time[kind]
   await runOn(trx)(
     `create table if not exists sync_schema (name ${text} primary key, applied_at ${time} not null default ${now})`,
   )

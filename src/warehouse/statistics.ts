@@ -43,7 +43,8 @@ async function findStaleTables(db: Db, among: Tables): Promise<string[]> {
 }
 
 /** Stored rows after which statistics are updated during a run, and at its end. */
-const [analyzeEveryRows, analyzeAtEndRows] = [50_000, 500]
+const analyzeEveryRows = 50_000
+const analyzeAtEndRows = 500
 
 /**
  * Updates the statistics of these tables while a run stores rows. A failure does not fail the run.

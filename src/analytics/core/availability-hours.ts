@@ -29,7 +29,8 @@ export function deriveAvailabilityHours(
 ): HourRow[] {
   const rows = new Map<string, HourRow>()
   const rowAt = (at: EpochSeconds) => {
-    const [date, hour] = [calendar.dateOf(at), calendar.hourOf(at)]
+    const date = calendar.dateOf(at)
+    const hour = calendar.hourOf(at)
     const key = `${date} ${hour}`
     const row = rows.get(key) ?? emptyRow(date, hour)
     rows.set(key, row)

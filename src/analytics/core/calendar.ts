@@ -155,7 +155,8 @@ function createBusinessHours(
 
 /** The index of the last span that opens at `at` or before; -1 if there is none. */
 function lastOpenedBy(spans: readonly BusinessSpan[], at: EpochSeconds): number {
-  let [low, high] = [0, spans.length]
+  let low = 0
+  let high = spans.length
   while (low < high) {
     const middle = (low + high) >>> 1
     if ((spans[middle]?.opens_s ?? at) <= at) low = middle + 1
@@ -198,8 +199,10 @@ export function calendarRows(
   const business = createBusinessHours(zone, hours, holidays)
   const firstDay = localDayOf(zone, from)
   const days = Array.from({ length: localDayOf(zone, to - 1) - firstDay + 1 }, (_, n) => {
-    const [day, date] = [firstDay + n, dateText(firstDay + n)]
-    const [starts_at, ends_at] = [startOfDay(zone, day), startOfDay(zone, day + 1)]
+    const day = firstDay + n
+    const date = dateText(firstDay + n)
+    const starts_at = startOfDay(zone, day)
+    const ends_at = startOfDay(zone, day + 1)
     const parts = datePartsOf(day)
     const kinds = { is_weekend: parts.weekday > 5, is_holiday: date in holidays }
     const business_seconds = business.secondsBetween(starts_at, ends_at)

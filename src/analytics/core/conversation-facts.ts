@@ -25,14 +25,13 @@ export function deriveConversationFacts(
   const waitingTurns = turnsOf(messages, handlings, reopeningsByFlag(flagChanges))
   const waits = deriveWaits({ id, turns: waitingTurns, states }, calendar)
 
-  const [created, handled] = [localTime(calendar, createdAt), localTime(calendar, handledAt)]
+  const created = localTime(calendar, createdAt)
+  const handled = localTime(calendar, handledAt)
   const humanTurns = turns.filter(({ role }) => role === 'human')
-  const [lastTurn, firstHuman, lastHuman, lastWait] = [
-    turns.at(-1),
-    humanTurns[0],
-    humanTurns.at(-1),
-    waits.at(-1),
-  ]
+  const lastTurn = turns.at(-1)
+  const firstHuman = humanTurns[0]
+  const lastHuman = humanTurns.at(-1)
+  const lastWait = waits.at(-1)
   const answered = waits.find(({ answer_seconds }) => answer_seconds !== null)
   const answeredByHuman = waits.find(({ human_seconds }) => human_seconds !== null)
   const reopenings = states.filter(

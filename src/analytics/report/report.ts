@@ -102,7 +102,8 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
   const hasBefore = data.firstDate !== null && data.firstDate <= period.before.to
   const before = hasBefore && period.whole !== null ? data.before : null
   const begins = (date: LocalDate | null) => date !== null && date <= period.before.from
-  const [isWhole, isWatched] = [begins(data.firstDate), begins(data.mirroredFrom)]
+  const isWhole = begins(data.firstDate)
+  const isWatched = begins(data.mirroredFrom)
   const { volume, opened, watched } = numbersOf(current)
   const earlier = before && numbersOf(before)
   const days = dayNumber(period.to) - dayNumber(period.from) + 1

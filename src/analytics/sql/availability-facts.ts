@@ -47,7 +47,8 @@ async function replaceFacts(source: FactSource, ids: readonly string[]): Promise
 /** Replaces the local days from that of `from` to the one before that of `to`. */
 async function replaceDays(source: FactSource, { from, to }: TimeSpan): Promise<void> {
   const { db, project, calendar, settings } = source
-  const [first, end] = [calendar.dateOf(from), calendar.dateOf(to)]
+  const first = calendar.dateOf(from)
+  const end = calendar.dateOf(to)
   const margin = 2 * daySeconds + settings.availabilityHoldSeconds
   const snapshots = await readSnapshots(source, { from: from - margin, to: to + margin })
   const rows = deriveAvailabilityHours(snapshots, settings.availabilityHoldSeconds, calendar)

@@ -27,7 +27,9 @@ export const conversationFacts: FactDerivation = {
 
 async function replaceFacts(source: FactSource, ids: readonly string[]): Promise<number> {
   const senderTypes = createSenderTypes(source.settings)
-  let [replaced, messages, size] = [0, 0, firstGroupSize]
+  let replaced = 0
+  let messages = 0
+  let size = firstGroupSize
   while (replaced < ids.length && messages < messagesPerTransaction) {
     const group = ids.slice(replaced, replaced + size)
     const histories = await readHistories(source, group, senderTypes.roleOf)

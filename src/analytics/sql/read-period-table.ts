@@ -36,7 +36,8 @@ export function readPeriodTable(
 ): Promise<TableNumbers> {
   const { db, kind } = context
   const table: PeriodTable = periodTables[name]
-  const [within, dialect] = [quoted(context.project, filter), sqlDialects[kind]]
+  const within = quoted(context.project, filter)
+  const dialect = sqlDialects[kind]
   const { split, counted } = table
   const groups = ['date', ...(split === undefined ? [] : [split])].join(', ')
   const counts = Object.entries(counted).map(

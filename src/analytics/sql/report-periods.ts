@@ -200,10 +200,8 @@ async function readResponseTimes(
     return `select part, ${kind} as kind, ${value} as seconds, ${value.replace('_', '_business_')} as business_seconds
       from waits w where ${value} is not null ${which === 'first' ? isFirst : ''}`
   })
-  const [isCurrent, isBefore] = [
-    where(current, 'w.', 'started_date', null),
-    where(before, 'w.', 'started_date', null),
-  ]
+  const isCurrent = where(current, 'w.', 'started_date', null)
+  const isBefore = where(before, 'w.', 'started_date', null)
   const seconds = `(select part, kind, seconds from answers union all
       select part, kind + ${answerKinds.length}, business_seconds from answers where business_seconds is not null) w`
   const query = percentilesOf({

@@ -80,18 +80,14 @@ const columnOf =
     ...nullable,
   })
 const orNull = { isNullable: true } as const
-const [day, category, series, text] = [
-  columnOf('day'),
-  columnOf('category'),
-  columnOf('series'),
-  columnOf('text'),
-]
-const [count, mean, seconds, share] = [
-  columnOf('count'),
-  columnOf('mean'),
-  columnOf('seconds'),
-  columnOf('share'),
-]
+const day = columnOf('day')
+const category = columnOf('category')
+const series = columnOf('series')
+const text = columnOf('text')
+const count = columnOf('count')
+const mean = columnOf('mean')
+const seconds = columnOf('seconds')
+const share = columnOf('share')
 
 /** By the names that the tools know them by: a chart keeps its name. */
 export const charts = {

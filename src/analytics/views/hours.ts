@@ -60,11 +60,9 @@ const role = "case when m.kind = 'utterance' then coalesce(r.role, 'other') else
 
 /** Seconds since midnight show the hour, except on the days on which the clocks change. */
 function hourOf(sql: SqlDialect): string {
-  const [start, end, at] = [
-    sql.epoch('d.starts_at'),
-    sql.epoch('d.ends_at'),
-    sql.epoch('m.created_at'),
-  ]
+  const start = sql.epoch('d.starts_at')
+  const end = sql.epoch('d.ends_at')
+  const at = sql.epoch('m.created_at')
   const changed = `(${localSeconds(sql, 'm.project_id', 'm.created_at')}) % 86400 / 3600`
   return `cast(case when ${end} - ${start} = 86400 then (${at} - ${start}) / 3600 else ${changed} end as integer)`
 }

@@ -172,7 +172,8 @@ function compareDay(
   before?: DayDigest,
   now?: DayDigest,
 ): DayChange {
-  const [was, is] = [before?.rows ?? 0, now?.rows ?? 0]
+  const was = before?.rows ?? 0
+  const is = now?.rows ?? 0
   const sameCount = before?.digest === now?.digest ? 'same' : 'changed'
   return {
     stream,

@@ -35,7 +35,8 @@ export type SourceObject = Omit<ExportObject, 'columns'> & {
 }
 
 export function listObjects(run: RunQuery, kind: DatabaseKind): Promise<readonly ObjectName[]> {
-  const [views, hidden] = [sql.join(storedViews), sql.join([searchIndexTable, ...storingTables])]
+  const views = sql.join(storedViews)
+  const hidden = sql.join([searchIndexTable, ...storingTables])
   return run(
     kind === 'postgres'
       ? sql<ObjectName>`

@@ -29,7 +29,9 @@ const operators = '=+-@＝＋－＠'
  */
 function changeInnerFormulas(text: string, change: (found: string) => string): string {
   const parts: string[] = []
-  let [end, from, isStart] = [0, -1, false]
+  let end = 0
+  let from = -1
+  let isStart = false
   for (let at = 0; at < text.length; at += 1) {
     const character = text.charAt(at)
     if (/[,;\t\r\n]/.test(character)) [isStart, from] = [true, -1]

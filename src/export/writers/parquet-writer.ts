@@ -30,7 +30,8 @@ export function createParquetWriter(
   const parquet = new ParquetWriter({ writer: buffer, schema: [root, ...elements] })
   const startGroup = () => columns.map((column) => ({ column, data: [] as ParquetValue[] }))
   let group = startGroup()
-  let [rows, size] = [0, 0]
+  let rows = 0
+  let size = 0
   const flush = async () => {
     // A copy, as the buffer is filled again while the output may still keep the bytes.
     await output.write(buffer.getBytes().slice())

@@ -152,7 +152,8 @@ export function upperLimit({ sampled, differing }: SampleCounts, level = confide
   if (sampled <= differing) return 1
   if (differing === 0) return -Math.expm1(Math.log1p(-level) / sampled)
   const target = Math.log1p(-level)
-  let [low, high] = [differing / sampled, 1]
+  let low = differing / sampled
+  let high = 1
   // The probability falls as the share grows. Ends where no number lies between the two.
   for (;;) {
     const middle = (low + high) / 2

@@ -74,7 +74,8 @@ export function planRollups(
     rereadShare.atLeast,
     Math.ceil((settled.length - recentDays) / rereadShare.oneIn),
   )
-  const [recent, older] = [settled.slice(0, recentDays), settled.slice(recentDays)]
+  const recent = settled.slice(0, recentDays)
+  const older = settled.slice(recentDays)
   const rereads = {
     incremental: [],
     reconcile: [...notReadYet(recent, recentDays), ...notReadYet(older, share)],

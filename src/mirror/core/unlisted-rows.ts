@@ -43,7 +43,8 @@ export function findUnlistedRows(stored: readonly StoredChild[], listed: ListedR
   const last = maxOf(times) ?? Number.POSITIVE_INFINITY
   // A list that is cut may end within a second.
   const isBeyond = ({ at }: StoredChild) => at !== null && (at <= first || at >= last)
-  const [beyond, inside] = [missing.filter(isBeyond), missing.filter((row) => !isBeyond(row))]
+  const beyond = missing.filter(isBeyond)
+  const inside = missing.filter((row) => !isBeyond(row))
   const isFew = isConfirmed || beyond.length <= Math.max(1, stored.length * maxShareBeyond)
   return {
     inside: keysOf(inside),

@@ -74,10 +74,8 @@ function toBoolean(kind: DatabaseKind, value: Value): SqlValue {
 }
 
 /** The times that both databases can store and RFC 3339 can express. */
-const [minTime, maxTime] = [
-  parseTime('0001-01-01T00:00:00Z') ?? 0,
-  parseTime('9999-12-31T23:59:59Z') ?? 0,
-]
+const minTime = parseTime('0001-01-01T00:00:00Z') ?? 0
+const maxTime = parseTime('9999-12-31T23:59:59Z') ?? 0
 
 /** Null: not a time, or one that the databases do not store. */
 export function toTime(value: Value): SqlValue {

@@ -173,11 +173,9 @@ export async function markFutureDatedPending(
   limit: number,
   now: EpochMs,
 ): Promise<void> {
-  const [project, after, at] = [
-    typed('text', id),
-    typed('time', rfc3339(cursorLimit)),
-    typed('integer', now),
-  ]
+  const project = typed('text', id)
+  const after = typed('time', rfc3339(cursorLimit))
+  const at = typed('integer', now)
   await sql`
     update sync_children set due_at = ${at}
     where project_id = ${project} and stream = 'messages' and parent_id in (

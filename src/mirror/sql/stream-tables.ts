@@ -73,7 +73,8 @@ function describeTable(stream: StreamName): StreamTable {
     .filter(([name]) => !warehouseOnlyColumns.includes(name))
     .map(([name, [type]]) => ({ name, type: plainType[type] }))
   const newerBy = 'newerBy' in spec ? spec.newerBy : null
-  const [list, children] = [isListStream(stream) ? stream : null, childStreamsOf(stream)]
+  const list = isListStream(stream) ? stream : null
+  const children = childStreamsOf(stream)
   return {
     stored,
     key,

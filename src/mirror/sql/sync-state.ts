@@ -50,7 +50,8 @@ export async function recordBehaviours(
 ): Promise<void> {
   const { db, kind, project, clock } = trx
   for (const { name, value: newValue, evidence: newEvidence } of behaviours) {
-    const [value, evidence] = [encodeText(kind, newValue), encodeText(kind, newEvidence)]
+    const value = encodeText(kind, newValue)
+    const evidence = encodeText(kind, newEvidence)
     const fact = { value, evidence, learned_at: toTimestamp(clock()) }
     await db
       .insertInto('service_behaviours')

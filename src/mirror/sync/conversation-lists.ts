@@ -214,7 +214,8 @@ async function findUnlistedOpen(run: SyncRun, stream: ListStream): Promise<boole
     const rows = await rereadByIds(run, stream, ids, 'fresh')
     return ids.filter((_, i) => rows[i] != null && (rows[i]?.columns.handled_at ?? null) === null)
   }
-  let [requested, open] = [0, [] as string[]]
+  let requested = 0
+  let open = [] as string[]
   for (let after: string | null = null; ; ) {
     const ids = await run.mirror.listUnseenRows(
       'conversations',

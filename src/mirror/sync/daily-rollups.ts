@@ -178,7 +178,8 @@ async function noticeTimeZoneChange(
   stored: readonly StoredRollup[],
 ) {
   const outdated = outdatedRollups(stored, run.timeZone)
-  const [newest, oldest] = [outdated[0], outdated.at(-1)]
+  const newest = outdated[0]
+  const oldest = outdated.at(-1)
   if (newest === undefined || oldest === undefined) return
   run.notices.add(
     `The rollups were days of ${newest.timeZone}; they are read again as days of ${run.timeZone}, one request per day.`,

@@ -69,7 +69,8 @@ function childListReader(
   stream: ChildListStream,
   doubtful: DoubtfulLists,
 ): ChildReader {
-  const [start, isPartial] = [streamRange(run, stream.name), isLimited(run, stream.name)]
+  const start = streamRange(run, stream.name)
+  const isPartial = isLimited(run, stream.name)
   const { timeColumn } = streamSpecs[stream.name]
   return async (parent, priority, lowWatermark) => {
     const isFullRead = parent.rereadWhole || parent.cursor === null

@@ -69,7 +69,9 @@ async function readPages(
   const list = messages.list(deps.projectId, conversation)
   let profile = knownProfile ?? decodeProfile(list, await deps.readBehaviours())
   const rows = new Map<string, MirrorRow>()
-  let [pages, isComplete, isInOrder] = [0, true, true]
+  let pages = 0
+  let isComplete = true
+  let isInOrder = true
   /** The time of the middle row of the first page. */
   let middleTime: EpochSeconds | null = null
   let clockOffset: Seconds | null = null

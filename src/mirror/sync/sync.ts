@@ -131,7 +131,8 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
     if (!(error instanceof ApiError)) throw error
     const { failure } = error
     run.failures.set(stream.name, failure)
-    const [why, scope] = [describeFailure(failure), missingScope(error, stream.scope)]
+    const why = describeFailure(failure)
+    const scope = missingScope(error, stream.scope)
     if (isListRefused(stream, failure)) return await recordRefusedList(run, stream.name, why)
     if (scope === null) run.stats.fail(stream.name, why)
     else run.stats.skip(stream.name, scope)

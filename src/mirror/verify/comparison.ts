@@ -114,8 +114,10 @@ export function differingFields(
   of: 'any' | 'both' = 'any',
 ): readonly string[] {
   if (here === there) return []
-  const [a, b] = [parseJson(here), parseJson(there)]
-  const [mirrored, served] = [asJsonObject(a), asJsonObject(b)]
+  const a = parseJson(here)
+  const b = parseJson(there)
+  const mirrored = asJsonObject(a)
+  const served = asJsonObject(b)
   if (mirrored === null || served === null) return isDeepStrictEqual(a, b) ? [] : ['(all)']
   const names = [...new Set([...Object.keys(mirrored), ...Object.keys(served)])]
   const isInBoth = (name: string) => Object.hasOwn(mirrored, name) && Object.hasOwn(served, name)

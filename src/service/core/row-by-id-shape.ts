@@ -36,7 +36,8 @@ export function toListShape(
 }
 
 function projectFields(stored: Json, read: Json, listOnly: ReadonlySet<string> = new Set()): Json {
-  const [before, now] = [asJsonObject(stored), asJsonObject(read)]
+  const before = asJsonObject(stored)
+  const now = asJsonObject(read)
   // The same id in other letters is no change.
   if (before === null || now === null) return isSameId(stored, read) ? stored : read
   // Not by assignment: a field may be called `__proto__`.

@@ -244,7 +244,8 @@ function missingReason({ text }: RecordReading, wasSeen: boolean): string {
 
 /** The newest state known, if the stored one is not valid. */
 function newestState(lastSeen: BudgetState | undefined, found: BudgetState | null): BudgetState {
-  const [seen, stored] = [lastSeen ?? initialBudgetState, found ?? initialBudgetState]
+  const seen = lastSeen ?? initialBudgetState
+  const stored = found ?? initialBudgetState
   return stored.generation > seen.generation ? stored : seen
 }
 

@@ -79,7 +79,8 @@ export function addSample(
   samples: readonly RequestSample[],
   sample: RequestSample,
 ): RequestSample[] {
-  const [last, before] = [samples.at(-1), samples.at(-2)]
+  const last = samples.at(-1)
+  const before = samples.at(-2)
   const isTooClose =
     last !== undefined && before !== undefined && last[0] - before[0] < sampleIntervalMs
   const kept = isTooClose ? samples.slice(0, -1) : samples

@@ -139,7 +139,8 @@ function waysBeyond(
   // A page within one second would only be shown again.
   const distance = first === last ? 1 : step
   const isOpen = (way: ScanDirection) => ways[move] === null || ways[move] === way
-  const [oldest, newest] = [bounds.lower ?? 0, bounds.upper ?? farFuture]
+  const oldest = bounds.lower ?? 0
+  const newest = bounds.upper ?? farFuture
   const forward = { way: 'forward' as const, bounds: { ...bounds, lower: last + distance } }
   const backward = { way: 'backward' as const, bounds: { ...bounds, upper: first - distance } }
   const beyond = [

@@ -209,7 +209,8 @@ function pageDirection(
     const { rises, falls } = countSteps(timesOf(times, field))
     return Math.sign(rises - falls)
   })
-  const [rises, falls] = [directions.includes(1), directions.includes(-1)]
+  const rises = directions.includes(1)
+  const falls = directions.includes(-1)
   // In a few rows of one second, another time may rise or fall by chance.
   if (times.length < minConclusiveRows && directions.includes(0)) return null
   return rises === falls ? null : rises ? 'ascending' : 'descending'

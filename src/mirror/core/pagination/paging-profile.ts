@@ -240,7 +240,8 @@ function parseOrder(text: string | undefined): SortOrder | null {
  * earlier observation was wrong.
  */
 export function isBehaviourChange(before: string, now: string): boolean {
-  const [was, is] = [parseOrder(before), parseOrder(now)]
+  const was = parseOrder(before)
+  const is = parseOrder(now)
   if (was === null || is === null) return before !== now && !/^(\d+|any number)$/.test(before)
   const isOtherDirection = is.direction !== null && was.direction !== is.direction
   if (was.direction !== null && (now.startsWith(mixedOrderText) || isOtherDirection)) return true

@@ -81,7 +81,8 @@ function* leaveByOtherTime(
     order && middleSecond(way === 'forward' ? 'backward' : 'forward', order, stuck.times)
   if (order === null || order.fields.length < 2 || middle == null) return false
   const isPast = (at: EpochSeconds) => (way === 'forward' ? at > middle : at < middle)
-  const [before, past] = [new Set<string>(), new Set<string>()]
+  const before = new Set<string>()
+  const past = new Set<string>()
   for (const [i, id] of stuck.ids.entries()) {
     const times = sortTimesOf(stuck.times[i] ?? new Map(), order)
     if (times.some(isPast)) past.add(id)

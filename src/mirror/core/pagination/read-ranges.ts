@@ -245,7 +245,8 @@ function leavePage(reading: Reading, { range, move }: RangeQuery, { page, way }:
  * next page has to repeat the last row; otherwise rows between the two may be missing.
  */
 function* readUnordered(reading: Reading, start: TimeRange, first: ScanPage): Requests<void> {
-  let [range, page] = [start, first]
+  let range = start
+  let page = first
   for (let isReported = false; ; ) {
     const order = conservativeOrder(page.times)
     const rest = order && restAfterPage('forward', range, order, page.times)?.rest

@@ -120,7 +120,8 @@ export function countSteps(times: readonly EpochSeconds[]): {
   readonly rises: number
   readonly falls: number
 } {
-  let [rises, falls] = [0, 0]
+  let rises = 0
+  let falls = 0
   let before = times[0]
   for (const at of times) {
     if (before !== undefined && at > before) rises++

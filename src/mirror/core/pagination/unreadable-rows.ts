@@ -66,7 +66,8 @@ function* findReadable(
     const reply = yield* request(reading, boundsOf(way, beyond, reading.profile), { limit: 1 })
     return reply.kind === 'page' ? reply.page : null
   }
-  let [tooNear, readable] = [0, distance]
+  let tooNear = 0
+  let readable = distance
   let page = yield* pageAt(far)
   if (page === null) return null
   const attempt = function* (steps: number): Requests<boolean> {

@@ -137,7 +137,8 @@ export function sqlTypeOf(kind: DatabaseKind, type: FieldType) {
 }
 
 async function alterColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
-  const [name, type] = [sql.ref(column), sqlTypeOf('postgres', to)]
+  const name = sql.ref(column)
+  const type = sqlTypeOf('postgres', to)
   const value =
     to === 'text' && from === 'timestamp'
       ? sql`to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
@@ -149,7 +150,8 @@ async function alterColumn(trx: Db, { table, column, from, to }: ColumnWidening)
 
 /** SQLite cannot change a column's type, and an integer column would convert the text 007 to 7. */
 async function replaceColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
-  const [old, wide] = [sql.ref(column), sql.ref('widened column')]
+  const old = sql.ref(column)
+  const wide = sql.ref('widened column')
   await sql`alter table ${sql.table(table)} add column ${wide} ${sqlTypeOf('sqlite', to)}`.execute(
     trx,
   )
