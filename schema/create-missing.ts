@@ -64,8 +64,10 @@ function storedIn(stream: ChildStreamName): string {
  */
 function addPending(stream: ChildStreamName): string {
   const parents = streamSpecs[streamSpecs[stream].parent].table
-  return `insert into sync_children (project_id, stream, parent_id, requested_version, read_version, due_at, attempts)
-    select project_id, '${stream}', id, 1, 0, ${Date.now()}, 0 from ${parents} where deleted_at is null
+  return `insert into sync_children (project_id, stream, parent_id, requested_version, read_version,
+    due_at, attempts)
+    select project_id, '${stream}', id, 1, 0, ${Date.now()}, 0 from ${parents}
+    where deleted_at is null
     on conflict do nothing`
 }
 
@@ -76,11 +78,13 @@ export async function readTables(
 ): Promise<ReadonlyMap<unknown, ReadonlySet<unknown>>> {
   const columns = await run(
     kind === 'sqlite'
-      ? `select m.name as "table", c.name as "column" from sqlite_master m join pragma_table_info(m.name) c
+      ? `select m.name as "table", c.name as "column" from sqlite_master m
+        join pragma_table_info(m.name) c
           where m.type = 'table' and m.sql not like 'create virtual %'`
       : `select relname as "table", attname as "column" from pg_class
           join pg_namespace on pg_namespace.oid = relnamespace and nspname = current_schema()
-          join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped where relkind = 'r'`,
+          join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped
+          where relkind = 'r'`,
   )
   const byTable = Map.groupBy(columns, ({ table }) => table)
   return new Map(
@@ -159,7 +163,8 @@ const firstRows: Readonly<Record<string, () => readonly string[]>> = {
 /** Without the texts themselves and, in SQLite, without positions of words: a third of the size. */
 const searchIndex: Readonly<Record<DatabaseKind, readonly string[]>> = {
   sqlite: [
-    `create virtual table if not exists search_words using fts5(words, content='', contentless_delete=1, detail=none,
+    `create virtual table if not exists search_words using fts5(words, content='',
+      contentless_delete=1, detail=none,
       tokenize="unicode61 remove_diacritics 2")`,
   ],
   postgres: [

@@ -38,7 +38,8 @@ export async function createMessagesView(
     kind === 'sqlite'
       ? `select name from pragma_table_info('message_rows') order by cid`
       : `select attname as name from pg_attribute
-          where attrelid = to_regclass('message_rows') and attnum > 0 and not attisdropped order by attnum`,
+          where attrelid = to_regclass('message_rows') and attnum > 0 and not attisdropped
+          order by attnum`,
   )
   const names = found.map(({ name }) => String(name)).filter((name) => name !== without)
   const list = [...new Set([...columns.split(' '), ...names])].map((name) => `"${name}"`)
@@ -74,7 +75,8 @@ const rebuiltRow: Readonly<Record<DatabaseKind, string>> = {
 }
 
 function textUnlessKept(field: string, column: string): string {
-  return `case when ${column} is null or raw -> '${field}' is not null then '' else ',"${field}":' || json_quote(${column}) end`
+  return `case when ${column} is null or raw -> '${field}' is not null then ''
+    else ',"${field}":' || json_quote(${column}) end`
 }
 
 function fromColumns(): string {
@@ -115,18 +117,21 @@ const statements: Readonly<Record<DatabaseKind, (parts: Parts) => readonly strin
       insert into message_rows (${list.join(', ')}) values (${values.join(', ')}); end`,
     `create trigger messages_updated instead of update on messages begin
       update message_rows set ${assignments(list, values, 'is')} ${ofOldKey}; end`,
-    `create trigger messages_deleted instead of delete on messages begin delete from message_rows ${ofOldKey}; end`,
+    `create trigger messages_deleted instead of delete on messages begin delete
+      from message_rows ${ofOldKey}; end`,
   ],
   // Deleting needs no trigger.
   postgres: ({ list, values, schema }) => [
-    `create or replace view ${schema}.messages as select ${select(list, 'postgres')} from ${schema}.message_rows`,
+    `create or replace view ${schema}.messages as select ${select(list, 'postgres')}
+      from ${schema}.message_rows`,
     // The rights that count are those on the view, as for deleting.
     `create or replace function ${schema}.messages_written() returns trigger language plpgsql
       security definer set search_path = pg_catalog, pg_temp as '${`begin
         if tg_op = 'INSERT' then
           insert into ${schema}.message_rows (${list.join(', ')}) values (${values.join(', ')});
         else
-          update ${schema}.message_rows set ${assignments(list, values, 'is not distinct from')} ${ofOldKey};
+          update ${schema}.message_rows set ${assignments(list, values, 'is not distinct from')}
+          ${ofOldKey};
         end if;
         return new; end`.replaceAll("'", "''")}'`,
     `revoke all on function ${schema}.messages_written() from public`,

@@ -52,7 +52,8 @@ export function namesErased(
   const isNamed = `exists (select 1 ${ofProject} and e.id in (${single.join(', ')}))`
   if (!ids.some(({ field }) => field === 'any')) return isNamed
   const uuids = `(select id from ${uuidsIn[kind](`${source.row}.raw`)})`
-  return `exists (select 1 ${ofProject}) and (${isNamed} or exists (select 1 ${ofProject} and e.id in ${uuids}))`
+  return `exists (select 1 ${ofProject}) and (${isNamed} or exists (select 1 ${ofProject}
+    and e.id in ${uuids}))`
 }
 
 function idOf(
@@ -74,9 +75,11 @@ function idOf(
  */
 const uuidsIn: Readonly<Record<DatabaseKind, (json: string) => string>> = {
   sqlite: (json) =>
-    `(select lower(atom) as id from json_tree(${json}) where type = 'text' and length(atom) >= 32) as found`,
+    `(select lower(atom) as id from json_tree(${json}) where type = 'text' and length(atom) >= 32)
+      as found`,
   postgres: (
     json,
-  ) => `(select lower(value #>> '{}') collate "C" as id from jsonb_path_query(${json}, 'strict $.**') as value
+  ) => `(select lower(value #>> '{}') collate "C" as id from jsonb_path_query(${json},
+    'strict $.**') as value
     where jsonb_typeof(value) = 'string' and length(value #>> '{}') >= 32) as found`,
 }

@@ -52,7 +52,8 @@ export const laneOf = (lower: string) => `case when ${isOnConversation}
  * A cancellation by plain SQL of a write-back that is being sent; deskmirror itself sets
  * `revoked_as`.
  */
-export const isRevoked = `old.status = 'sending' and new.status in ('cancelled','expired') and old.revoked_as is null`
+export const isRevoked = `old.status = 'sending' and new.status in ('cancelled','expired')
+  and old.revoked_as is null`
 
 /** A retry changes `expect` and `expires_at`, too, but of a row that is not queued. */
 export const isDisapproved = (

@@ -45,7 +45,8 @@ function triggersInSqlite(): SqliteTriggers {
       `select raise(abort, '${auditLogKept}')`,
     ],
     console_events_never_deleted: [
-      `before delete on console_events when old.at > strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-90 days')`,
+      `before delete on console_events when old.at > strftime('%Y-%m-%dT%H:%M:%SZ', 'now',
+        '-90 days')`,
       `select raise(abort, '${auditLogKept}')`,
     ],
     ...Object.fromEntries(
@@ -67,7 +68,8 @@ async function replaceInPostgres(run: Run): Promise<void> {
   for (const [name, body] of Object.entries({ ...ofWritebacks.functions, ...others.functions })) {
     const text = body.startsWith('declare') ? body : `begin ${body} end`
     // Inserting requires no other right, whatever the search path of the inserter is.
-    await run(`create or replace function ${schema}.${name}() returns trigger language plpgsql security definer
+    await run(`create or replace function ${schema}.${name}() returns trigger language plpgsql
+      security definer
       set search_path = pg_catalog, pg_temp as '${text.replaceAll("'", "''")}'`)
     // A user who may execute a function could make it a trigger of their own table, and so write to
     // the log as its owner.
@@ -79,7 +81,8 @@ async function replaceInPostgres(run: Run): Promise<void> {
   })) {
     await run(`drop trigger if exists ${name} on ${on}`)
     await run(
-      `create trigger ${name} ${event} on ${on} ${each} execute function ${schema}.${calls ?? name}()`,
+      `create trigger ${name} ${event} on ${on} ${each} execute function
+        ${schema}.${calls ?? name}()`,
     )
   }
   // They double the time of an insert, so they are enabled when a person is first erased.

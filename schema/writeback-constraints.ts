@@ -63,7 +63,8 @@ export function tableClauses(kind: DatabaseKind): Clauses<readonly string[]> {
   const [string, flag] = sqlite ? ["'text'", "('true','false')"] : ["'string'", "('boolean')"]
   const blank = sqlite ? 'char(9,10,13,32)' : "E' \\t\\n\\r'"
   const filled = (field: string, most: number) =>
-    `${type(field)} = ${string} and length(${value(field)}) <= ${most} and ${sqlite ? 'trim' : 'btrim'}(${value(field)}, ${blank}) <> ''`
+    `${type(field)} = ${string} and length(${value(field)}) <= ${most}
+      and ${sqlite ? 'trim' : 'btrim'}(${value(field)}, ${blank}) <> ''`
   const orNull = (field: string, most: number) =>
     `(${type(field)} is null or ${type(field)} = 'null' or (${filled(field, most)}))`
   const only = (fields: readonly string[]) =>

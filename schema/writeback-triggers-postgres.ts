@@ -40,11 +40,13 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
     rows: string,
   ) => `insert into ${batches} as known (project_id, id, rows, created_at, created_by) ${rows}
     on conflict (project_id, id) do update set ${rules.addRows('excluded.rows', 'known.')};`
-  const leaveBatch = `update ${batches} set rows = rows - 1 where project_id = old.project_id and id = old.batch_id;`
+  const leaveBatch = `update ${batches} set rows = rows - 1 where project_id = old.project_id
+    and id = old.batch_id;`
   const one = 'values (new.project_id, new.batch_id, 1, new.created_at, new.created_by)'
   // In the order of the key, so that two statements that add to the same batches cannot wait for
   // each other.
-  const all = `select project_id, batch_id, pg_catalog.count(*), pg_catalog.min(created_at), pg_catalog.min(created_by)
+  const all = `select project_id, batch_id, pg_catalog.count(*), pg_catalog.min(created_at),
+    pg_catalog.min(created_by)
     from added where batch_id is not null group by 1, 2 order by 1, 2`
   const of = (event: string, condition = '') => eachRow(event, writebacks, condition)
   const added = {
@@ -56,19 +58,23 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
       writebacks_begin: begin(schema),
       writebacks_reserved: `${rules.decisions.map((column) => `new.${column} := null;`).join(' ')} return new;`,
       writebacks_named: `new.target_snapshot := ${snapshotIn(schema)}; return new;`,
-      writebacks_begun: `insert into ${events} (project_id, writeback_id, from_status, to_status, detail)
+      writebacks_begun: `insert into ${events} (project_id, writeback_id, from_status, to_status,
+        detail)
         select project_id, id, null, status, reason from added order by seq; return null;`,
       writebacks_logged: `insert into ${events}
           (project_id, writeback_id, from_status, to_status, detail, request_id, person)
-        values (new.project_id, new.id, old.status, new.status, new.reason, new.request_id, ${rules.person('postgres')});
+        values (new.project_id, new.id, old.status, new.status, new.reason, new.request_id,
+        ${rules.person('postgres')});
         return null;`,
       writebacks_arrived: refuse(rules.refusals.arrived),
       // A new token: a process that has read the row before must not send the changed one.
       writebacks_changed: `new.lane := ${rules.laneOf('pg_catalog.lower')}; new.fencing_token := old.fencing_token + 1; return new;`,
       writebacks_revoked: `if new.reason is not distinct from old.reason then
           new.reason := pg_catalog.concat(new.status, ' while it was on its way'); end if;
-        new.revoked_as := new.status; new.status := old.status; new.finished_at := null; new.error := null;
-        new.owner := old.owner; new.lease_until := old.lease_until; new.due_at := old.due_at; return new;`,
+        new.revoked_as := new.status; new.status := old.status; new.finished_at := null; new.error
+        := null;
+        new.owner := old.owner; new.lease_until := old.lease_until; new.due_at := old.due_at; return
+        new;`,
       writebacks_batched: `${joinBatch(all)} return null;`,
       writebacks_rebatched: `if old.batch_id is not null then ${leaveBatch} end if;
         if new.batch_id is not null then ${joinBatch(one)} end if; return null;`,
@@ -77,15 +83,18 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
       writebacks_left: refuse(rules.refusals.left),
       writebacks_open_kept: refuse(rules.refusals.open),
       // The trigger that writes the log sees only what the statement of the user names.
-      writebacks_disapproved: `new.approved_by := null; new.undo_until := null; new.fencing_token := new.fencing_token + 1;
+      writebacks_disapproved: `new.approved_by := null; new.undo_until := null; new.fencing_token :=
+        new.fencing_token + 1;
         if new.status = 'queued' then
           new.status := 'draft'; new.due_at := null; new.reason := '${rules.disapproval}';
           insert into ${events} (project_id, writeback_id, from_status, to_status, detail)
             values (new.project_id, new.id, old.status, new.status, new.reason);
         end if; return new;`,
       writeback_events_kept: refuse(rules.refusals.log),
-      writeback_events_expired: `if exists (select 1 from ${writebacks} where project_id = old.project_id
-        and id = old.writeback_id and erased_at is not null) then return old; end if; ${refuse(rules.refusals.log)}`,
+      writeback_events_expired: `if exists (select 1 from ${writebacks}
+        where project_id = old.project_id
+        and id = old.writeback_id and erased_at is not null) then return old;
+        end if; ${refuse(rules.refusals.log)}`,
     },
     triggers: {
       writebacks_begin: of('before insert'),
@@ -156,7 +165,8 @@ function begin(schema: string): string {
       new.created_by := pg_catalog.concat(new.created_by || ' via ', inserter); end if;
     ${resets.join(' ')}
     new.seq := pg_catalog.nextval(${sequence}); new.ref := coalesce(new.ref, new.id);
-    new.lane := ${rules.laneOf('pg_catalog.lower')}; new.target_snapshot := ${snapshotIn(schema)}; return new; end;`
+    new.lane := ${rules.laneOf('pg_catalog.lower')}; new.target_snapshot := ${snapshotIn(schema)};
+    return new; end;`
 }
 
 /**
@@ -170,9 +180,13 @@ function snapshotIn(schema: string): string {
     target: TargetKind,
   ) => `(select ${snapshotSql('postgres', target, 'mirrored.')} from
     (select case when new.project_id <> '' then new.project_id
-      else (select project_id from ${schema}.${target}s order by project_id, id limit 1) end) own (project)
-    cross join lateral (select * from ${schema}.${target}s where (project_id, id) >= (own.project, new.${target}_id)
+      else (select project_id from ${schema}.${target}s order by project_id, id limit 1)
+      end) own (project)
+    cross join lateral (select * from ${schema}.${target}s where (project_id, id) >= (own.project,
+    new.${target}_id)
       order by project_id, id limit 1) mirrored
-    where mirrored.project_id = own.project and mirrored.id = new.${target}_id and mirrored.deleted_at is null)`
-  return `case when ${rules.isOnConversation} then ${shown('conversation')} else ${shown('visitor')} end`
+    where mirrored.project_id = own.project and mirrored.id = new.${target}_id
+    and mirrored.deleted_at is null)`
+  return `case when ${rules.isOnConversation} then ${shown('conversation')} else ${shown('visitor')}
+    end`
 }

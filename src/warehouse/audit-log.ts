@@ -26,17 +26,15 @@ export function createAuditLog(db: Db) {
     },
     hasLink: async (code: string, now: EpochMs): Promise<boolean> => {
       const { rows } = await sql`
-        select 1 from console_links where code_hash = ${hashOf(code)} and expires_at >= ${now}`.execute(
-        db,
-      )
+        select 1 from console_links where code_hash = ${hashOf(code)}
+        and expires_at >= ${now}`.execute(db)
       return rows.length > 0
     },
     /** Whether the code was valid. It no longer is. */
     useLink: async (code: string, now: EpochMs): Promise<boolean> => {
       const { numAffectedRows } = await sql`
-        delete from console_links where code_hash = ${hashOf(code)} and expires_at >= ${now}`.execute(
-        db,
-      )
+        delete from console_links where code_hash = ${hashOf(code)}
+        and expires_at >= ${now}`.execute(db)
       return numAffectedRows === 1n
     },
     endSession: async (cookie: string, expiresAt: EpochMs, now: EpochMs): Promise<void> => {
@@ -67,10 +65,10 @@ export async function appendEvent(
 
 async function list(db: Db, before: string | null, limit: number): Promise<readonly AuditEvent[]> {
   const { rows } = await sql<AuditEvent>`
-    select id, at, project_id as project, person, role, action, subject, count, detail from console_events
-    where ${before === null ? sql`true` : sql`id < ${before}`} order by id desc limit ${limit}`.execute(
-    db,
-  )
+    select id, at, project_id as project, person, role, action, subject, count, detail
+    from console_events
+    where ${before === null ? sql`true` : sql`id < ${before}`}
+    order by id desc limit ${limit}`.execute(db)
   return rows
 }
 

@@ -86,8 +86,10 @@ const tooLarge = refusedStatement(
 /** In the transaction, as a pooler accepts none for a connection. */
 function settingsOf(schema: string | null, limitMs: Ms): string {
   return `begin transaction isolation level repeatable read read only;
-    set local statement_timeout = ${limitMs}; set local lock_timeout = ${limitMs}; set local idle_in_transaction_session_timeout = ${limitMs};
-    set local timezone = 'UTC'; set local datestyle = 'ISO'; set local standard_conforming_strings = on;
+    set local statement_timeout = ${limitMs}; set local lock_timeout = ${limitMs};
+    set local idle_in_transaction_session_timeout = ${limitMs};
+    set local timezone = 'UTC'; set local datestyle = 'ISO'; set local standard_conforming_strings =
+    on;
     ${schema === null ? '' : `set local search_path = ${pg.escapeIdentifier(schema)}`}`
 }
 
@@ -96,19 +98,26 @@ function settingsOf(schema: string | null, limitMs: Ms): string {
  * to all), which are read at once.
  */
 const mayWrite = `
-  with member as (select oid, rolname, rolsuper from pg_roles where pg_has_role(current_user, oid, 'member')),
-    relation as (select oid, relowner, relacl from pg_class where relkind in ('r', 'v', 'm', 'f', 'p')
+  with member as (select oid, rolname, rolsuper from pg_roles
+  where pg_has_role(current_user, oid, 'member')),
+    relation as (select oid, relowner, relacl from pg_class where relkind in ('r', 'v', 'm', 'f',
+    'p')
       and relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)),
     granted as (select relacl as acl from relation
-      union all select attacl from pg_attribute where attacl is not null and attrelid in (select oid from relation)),
+      union all select attacl from pg_attribute where attacl is not null and attrelid in (select oid
+      from relation)),
     writer as (select relowner as role from relation
-      union all select grantee from granted, aclexplode(acl) where privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'))
+      union all select grantee from granted, aclexplode(acl) where privilege_type in ('INSERT',
+      'UPDATE', 'DELETE', 'TRUNCATE'))
   select case
     when bool_or(rolsuper) then 'is or can become a superuser'
-    when bool_or(rolname in ('pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program'))
+    when bool_or(rolname in ('pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files',
+    'pg_execute_server_program'))
       then 'has a role of the server that writes, reads files or runs programs'
-    when bool_or(has_schema_privilege(oid, current_schema(), 'create')) then 'may create objects in its schema'
-    when bool_or(exists (select 1 from writer where writer.role in (member.oid, 0))) then 'may write to tables'
+    when bool_or(has_schema_privilege(oid, current_schema(), 'create'))
+    then 'may create objects in its schema'
+    when bool_or(exists (select 1 from writer where writer.role in (member.oid, 0)))
+    then 'may write to tables'
   end as why, current_user as role from member`
 
 async function refuseWriter(client: pg.Client, setting: string): Promise<void> {
@@ -117,7 +126,8 @@ async function refuseWriter(client: pg.Client, setting: string): Promise<void> {
   if (why === null) return
   throw new UserError({
     what: 'there is no query here yet',
-    why: `the role ${role} of ${setting} ${why}, and a statement of an assistant runs only under one that reads`,
+    why: `the role ${role} of ${setting} ${why}, and a statement of an assistant runs only under one
+      that reads`,
     next: "as a person: create role assistant login password '…'; deskmirror migrate --grant assistant; and name it in DESKMIRROR_ANALYST_DATABASE_URL",
     exitCode: 2,
   })

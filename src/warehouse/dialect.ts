@@ -125,7 +125,8 @@ export async function readColumns(
 ): Promise<readonly TableColumn[]> {
   const { rows } = await (kind === 'sqlite'
     ? sql<TableColumn>`select name, type as declared from pragma_table_info(${table}) order by cid`
-    : sql<TableColumn>`select attname as name, format_type(atttypid, null) as declared from pg_attribute
+    : sql<TableColumn>`select attname as name, format_type(atttypid, null) as declared
+      from pg_attribute
         where attrelid = to_regclass(${table}) and attnum > 0 and not attisdropped order by attnum`
   ).execute(db)
   return rows

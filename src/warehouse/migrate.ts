@@ -57,7 +57,8 @@ async function createMigrationTable(trx: Db, kind: DatabaseKind): Promise<void> 
   const text = columnTypes.text[kind]
   const time = columnTypes.time[kind]
   await runOn(trx)(
-    `create table if not exists sync_schema (name ${text} primary key, applied_at ${time} not null default ${now})`,
+    `create table if not exists sync_schema (name ${text} primary key, applied_at ${time} not null
+      default ${now})`,
   )
 }
 

@@ -104,7 +104,8 @@ async function findDoubled(run: Run, kind: DatabaseKind): Promise<string | null>
   if (kind === 'sqlite') return null
   const names = Object.keys(queriesForDoubledRows).map((name) => `'${name}'`)
   const readable = await run(
-    `select name from unnest(array[${names.join(', ')}]) as name where has_table_privilege(name, 'select')`,
+    `select name from unnest(array[${names.join(', ')}]) as name
+      where has_table_privilege(name, 'select')`,
   )
   const queries = readable.map(({ name }) => queriesForDoubledRows[String(name)])
   const doubled = queries.length === 0 ? [] : await run(queries.join(' union all '))
@@ -133,11 +134,13 @@ const listObjects: Readonly<Record<DatabaseKind, string>> = {
   with here as (select coalesce(
     (select relnamespace from pg_class where oid = to_regclass('sync_schema')),
     (select oid from pg_namespace where nspname = current_schema())) as id)
-  select case relkind when 'r' then 'table' when 'i' then 'index' else 'view' end as type, relname as name
+  select case relkind when 'r' then 'table' when 'i' then 'index' else 'view' end as type, relname
+  as name
     from pg_class join here on relnamespace = here.id where relkind in ('r', 'i', 'v')
   union all select 'key', relname from pg_class join here on relnamespace = here.id
     join pg_constraint on conrelid = pg_class.oid and contype = 'p'
-  union all select 'index on', indexed.relname || ': ' || pg_class.relname from pg_class join here on relnamespace = here.id
+  union all select 'index on', indexed.relname || ': ' || pg_class.relname from pg_class join here
+  on relnamespace = here.id
     join pg_index on indexrelid = pg_class.oid join pg_class indexed on indexed.oid = indrelid
   union all select 'trigger', tgname from pg_class join here on relnamespace = here.id
     join pg_trigger on tgrelid = pg_class.oid and not tgisinternal`,
@@ -151,7 +154,8 @@ const queriesForDoubledRows = Object.fromEntries(
   specs.flatMap(([name, { key, postgresIndex }]) => {
     if (postgresIndex === undefined) return []
     const same = key.map((column) => `other.${column} = one.${column}`).join(' and ')
-    const query = `select '${name}' as name where exists (select 1 from (select * from ${name} limit 20) one
+    const query = `select '${name}' as name where exists (select 1 from (select *
+      from ${name} limit 20) one
       where (select count(*) from ${name} other where ${same}) > 1)`
     return [[name, query]]
   }),

@@ -12,7 +12,8 @@ import { quoteName } from './dialect.ts'
 /**
  * Schemas with the tables of a warehouse, and the role's search path. For a query that reads more.
  */
-export const schemaColumns = `current_schema() as schema, current_schemas(false)::text[] as "searchPath",
+export const schemaColumns = `current_schema() as schema, current_schemas(false)::text[]
+  as "searchPath",
   array(select nspname::text from pg_class join pg_namespace on pg_namespace.oid = relnamespace
     where relname = 'sync_schema' and relkind = 'r' order by nspname) as warehouses`
 
@@ -77,11 +78,13 @@ function mirroredElsewhere(
 ): UserError {
   const instead =
     chosen === null ? '' : `, and the search path of this role leads to the schema ${chosen}`
-  const anew = `, or ?schema=${chosen} for a mirror that begins anew and does not know what was sent`
+  const anew = `, or ?schema=${chosen} for a mirror that begins anew
+    and does not know what was sent`
   const other = chosen === null ? '' : isInBoth ? `, or ?schema=${chosen}` : anew
   return new UserError({
     what: 'cannot tell which schema of the database is the warehouse',
-    why: `the project ${project} is mirrored in the schema ${schema}${isInBoth ? ` and in ${chosen}` : instead}`,
+    why: `the project ${project} is mirrored in the schema
+      ${schema}${isInBoth ? ` and in ${chosen}` : instead}`,
     next: `add ?schema=${schema} to the address of the warehouse${other}`,
     exitCode: 2,
   })

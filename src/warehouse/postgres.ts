@@ -280,7 +280,8 @@ async function rejectClosedSchema(
   const parts = [...path.matchAll(/"((?:[^"]|"")*)"|([^,\s"]+)/g)]
   const names = parts.map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '')
   const { rows } = await client.query<{ name: string }>(
-    `select nspname as name from pg_namespace where nspname = any ($1) and not has_schema_privilege(oid, 'usage')`,
+    `select nspname as name from pg_namespace where nspname = any ($1)
+      and not has_schema_privilege(oid, 'usage')`,
     [names.map((name) => (name === '$user' ? user : name))],
   )
   const [closed] = rows
@@ -289,7 +290,8 @@ async function rejectClosedSchema(
   throw new UserError({
     what: 'cannot use this database as the warehouse',
     why: `the user ${user} may not use the schema ${closed.name}`,
-    next: `let its owner run: grant usage, create on schema ${write(closed.name)} to ${write(user)}`,
+    next: `let its owner run: grant usage, create on schema ${write(closed.name)} to
+      ${write(user)}`,
     exitCode: 2,
   })
 }

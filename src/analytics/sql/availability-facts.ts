@@ -53,9 +53,8 @@ async function replaceDays(source: FactSource, { from, to }: TimeSpan): Promise<
   const snapshots = await readSnapshots(source, { from: from - margin, to: to + margin })
   const rows = deriveAvailabilityHours(snapshots, settings.availabilityHoldSeconds, calendar)
   await sql`
-    delete from fct_availability_hour where project_id = ${project} and date >= ${first} and date < ${end}`.execute(
-    db,
-  )
+    delete from fct_availability_hour where project_id = ${project} and date >= ${first}
+    and date < ${end}`.execute(db)
   const replaced = rows.filter(({ date }) => date >= first && date < end)
   await insertRows(source, 'fct_availability_hour', replaced)
 }
@@ -79,9 +78,11 @@ async function readSnapshots({ db, kind, project, typed }: FactSource, span: Tim
   type Row = Record<'at' | 'count', number> & Record<'until' | 'agents', number | null>
   const { rows } = await sql<Row & { available: boolean | number | null }>`
     select ${epochSeconds(kind, 'taken_at')} as at, available, agents_online as agents,
-      ${epochSeconds(kind, 'same_until')} as until, coalesce(same_count, 1) as count from availability_snapshots
+      ${epochSeconds(kind, 'same_until')} as until, coalesce(same_count, 1) as count
+      from availability_snapshots
     where project_id = ${project} and taken_at >= ${from} and taken_at <= coalesce((
-      select min(taken_at) from availability_snapshots where project_id = ${project} and taken_at >= ${to}), ${to})
+      select min(taken_at) from availability_snapshots where project_id = ${project}
+      and taken_at >= ${to}), ${to})
     order by taken_at`.execute(db)
   return rows.map(({ at, available, agents, until, count }) => ({
     at,

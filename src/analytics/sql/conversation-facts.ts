@@ -60,7 +60,8 @@ async function replaceGroup(
   // nothing else to delete for a new one, and Postgres would read the whole table to find that out
   // while it grows.
   const { rows } = await sql<{ id: string }>`
-    delete from fct_conversation where project_id = ${project} and conversation_id ${inList(kind, ids)}
+    delete from fct_conversation where project_id = ${project}
+    and conversation_id ${inList(kind, ids)}
     returning conversation_id as id`.execute(db)
   const known = rows.map(({ id }) => id)
   if (known.length > 0)
@@ -108,7 +109,8 @@ async function readHistories(
   const messages = await read(sql<
     Texts<'sender' | 'kind' | 'name' | 'content'> & Pick<HistoryMessage, 'id' | 'at'>
   >`
-    select conversation_id as conversation, id, ${epochSeconds(kind, 'created_at')} as at, sender_type as sender, kind,
+    select conversation_id as conversation, id, ${epochSeconds(kind, 'created_at')}
+    as at, sender_type as sender, kind,
       sender_display_name as name, ${hasSearch ? sql`content` : sql`null`} as content from messages
     where project_id = ${project} and deleted_at is null and conversation_id ${inList(kind, ids)}
     order by conversation_id, id ${limit}`)
@@ -117,16 +119,21 @@ async function readHistories(
     isMessagesComplete: boolean | number | null
   }
   const conversations = await read(sql<Texts<'visitorId' | 'origin' | 'assignedAgentId'> & Stored>`
-    select id as conversation, visitor_id as "visitorId", origin, assigned_agent_id as "assignedAgentId",
-      ${epochSeconds(kind, 'created_at')} as "createdAt", ${epochSeconds(kind, 'handled_at')} as "handledAt",
-      ${epochSeconds(kind, 'last_message_at')} as "lastMessageAt", messages_complete as "isMessagesComplete"
+    select id as conversation, visitor_id as "visitorId", origin, assigned_agent_id
+    as "assignedAgentId",
+      ${epochSeconds(kind, 'created_at')} as "createdAt", ${epochSeconds(kind, 'handled_at')}
+      as "handledAt",
+      ${epochSeconds(kind, 'last_message_at')} as "lastMessageAt", messages_complete
+      as "isMessagesComplete"
     from conversations
     where project_id = ${project} and id ${inList(kind, ids)} and deleted_at is null`)
   const readChanges = async (field: 'handled_at' | 'last_message_at', of: readonly string[]) => {
     const rows = await read(sql<StoredChange>`
-      select conversation_id as conversation, id, old_value as old, new_value as new, old_read_at as read,
+      select conversation_id as conversation, id, old_value as old, new_value as new, old_read_at
+      as read,
         seen_at as seen from conversation_changes
-      where project_id = ${project} and field = ${field} and conversation_id ${inList(kind, of)} order by id`)
+      where project_id = ${project} and field = ${field} and conversation_id ${inList(kind, of)}
+      order by id`)
     return Map.groupBy(rows, ({ conversation }) => conversation)
   }
   const changesOf = await readChanges('handled_at', ids)

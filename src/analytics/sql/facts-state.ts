@@ -74,7 +74,8 @@ export async function writeRebuildPosition(
  */
 export async function createFactsState({ db, project, clock, typed }: ProjectDb): Promise<void> {
   await sql`
-    insert into facts_state (project_id, mirrored_since, version, fingerprint, time_zone, personal_data)
+    insert into facts_state (project_id, mirrored_since, version, fingerprint, time_zone,
+    personal_data)
     select ${typed('text', project)},
       coalesce(min(started_at), ${typed('time', toTimestamp(clock()))}), 0, '', '', true
     from sync_runs where project_id = ${project}

@@ -45,7 +45,8 @@ export async function grantToAnalyst(
     }
     const [schema] = (
       await sql<{ name: string; may_use: boolean }>`
-        select current_schema() as name, has_schema_privilege(cast(${role} as name), current_schema(), 'usage') as may_use
+        select current_schema() as name, has_schema_privilege(cast(${role}
+        as name), current_schema(), 'usage') as may_use
       `.execute(trx)
     ).rows
     if (schema?.may_use === false)
@@ -76,7 +77,8 @@ async function listOtherReadable(trx: Db, role: string): Promise<readonly string
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c
     join pg_namespace n on n.oid = c.relnamespace and n.nspname = current_schema()
-    where c.relkind in ('r', 'v', 'm', 'f', 'p') and has_any_column_privilege(cast(${role} as name), c.oid, 'select')
+    where c.relkind in ('r', 'v', 'm', 'f', 'p') and has_any_column_privilege(cast(${role}
+    as name), c.oid, 'select')
     order by c.relname
   `.execute(trx)
   const granted = new Set<string>(grantedNames)

@@ -43,7 +43,8 @@ export function readPeriodTable(
   const counts = Object.entries(counted).map(
     ([column, condition]) => `count(case when ${condition ?? '1 = 1'} then 1 end) as ${column}`,
   )
-  const countedDays = `select ${[groups, ...counts].join(', ')} from (${table.facts(within)}) facts group by ${groups}`
+  const countedDays = `select ${[groups, ...counts].join(', ')} from (${table.facts(within)}) facts
+    group by ${groups}`
   return inSnapshot(db, kind, async (read) => {
     const all = (query: string) => read(sql<PeriodRow>`${sql.raw(query)}`)
     const [total = null] = table.total === undefined ? [] : await all(table.total(within, dialect))
@@ -63,10 +64,13 @@ export async function readAgentNames(
   { from, to }: DateRange,
   table: PeriodTableName,
 ) {
-  const ofCalls = sql`select project_id, agent as name, started_date as date, 1 as messages from fct_call`
-  const written = sql`select project_id, name, date, messages from fct_contribution where role = 'human'`
+  const ofCalls = sql`select project_id, agent as name, started_date as date, 1 as messages
+    from fct_call`
+  const written = sql`select project_id, name, date, messages from fct_contribution
+    where role = 'human'`
   const { rows } = await sql<{ name: string }>`
-    select name from (${table === 'calls' ? ofCalls : written}) named where project_id = ${project} and name <> ''
+    select name from (${table === 'calls' ? ofCalls : written}) named where project_id = ${project}
+    and name <> ''
       and date between ${typed('date', from)} and ${typed('date', to)}
     group by name order by sum(messages) desc, name limit ${maxAgents}`.execute(db)
   return rows.map(({ name }) => name)

@@ -60,7 +60,8 @@ export function readReportData(
     }>`
       select (select min(created_date) from fct_conversation where ${ofProject}) as "firstDate",
         (select min(occurred_at) from calls where ${ofProject}) as "firstCall",
-        (select count(*) from dim_date where ${ofProject} and date between ${period.before.from} and ${period.to}
+        (select count(*) from dim_date where ${ofProject} and date between ${period.before.from}
+        and ${period.to}
           and business_seconds < ${dayLength}) as "limitedDays"`)
     return {
       period,
@@ -88,7 +89,8 @@ export function readReportData(
         select what, meaning, rows_all as "all", rows_wrong as wrong from report_quality
         where ${ofProject} and rows_wrong > 0 order by what`),
       streams: await read(sql<StreamRow>`
-        select ${columns('stream', 'syncedAt', 'skipped', 'failed', 'openGaps', 'neverRead')} from report_freshness
+        select ${columns('stream', 'syncedAt', 'skipped', 'failed', 'openGaps', 'neverRead')}
+        from report_freshness
         where ${ofProject} order by stream`),
     }
   })

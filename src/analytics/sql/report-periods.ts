@@ -127,7 +127,8 @@ function readDays(read: SnapshotReader, within: Within, today: LocalDate) {
     select date, ${columns(...countNames, 'humanAnswerMedianSeconds')},
       case when date <= ${today} then open_at_end end as "openAtEnd",
       case when date <= ${today} then waiting_at_end end as "waitingAtEnd"
-    from (${sql.raw(dayQuery)}) days where ${sql.raw(where(within, '', 'date', null))} order by date`)
+    from (${sql.raw(dayQuery)}) days where ${sql.raw(where(within, '', 'date', null))}
+    order by date`)
 }
 
 /**
@@ -138,9 +139,11 @@ function readAgents(read: SnapshotReader, within: Within) {
   return read(sql<
     { readonly name: string; readonly messages: number; readonly conversations: number } & Durations
   >`
-    select agent_name as name, messages, conversations, answers, answer_median_seconds as "medianSeconds",
+    select agent_name as name, messages, conversations, answers, answer_median_seconds
+    as "medianSeconds",
       answer_p90_seconds as "p90Seconds"
-    from (${sql.raw(periodTables.agents.rows(within))}) agents where messages > 0 order by messages desc, agent_name`)
+    from (${sql.raw(periodTables.agents.rows(within))}) agents where messages > 0
+    order by messages desc, agent_name`)
 }
 
 const noCalls = {
@@ -156,7 +159,8 @@ async function readCalls(read: SnapshotReader, within: Within) {
   const [total] = await read(sql<
     Record<keyof typeof noCalls, number> & { medianSeconds: Seconds | null }
   >`
-    select ${columns(...Object.keys(noCalls))} from (${sql.raw(periodTables.calls.total(within))}) total`)
+    select ${columns(...Object.keys(noCalls))} from (${sql.raw(periodTables.calls.total(within))})
+    total`)
   return total ?? noCalls
 }
 
@@ -171,7 +175,8 @@ export type TargetRow = Readonly<
 function readTargets(read: SnapshotReader, database: DatabaseKind, within: Within) {
   return read(sql<TargetRow>`
     select sla as name, ${columns('targetSeconds', 'hours', 'waits', 'met', 'missed', 'open', 'without', 'metShare')}
-    from (${sql.raw(periodTables.targets.rows(within, sqlDialects[database]))}) targets order by sla`)
+    from (${sql.raw(periodTables.targets.rows(within, sqlDialects[database]))}) targets
+    order by sla`)
 }
 
 const parts = ['current', 'before'] as const
@@ -196,14 +201,17 @@ async function readResponseTimes(
   const arms = answerKinds.map(({ which, clock }, kind) => {
     const value = clock === 'human' ? 'human_seconds' : 'answer_seconds'
     const isFirst = `and not exists (select 1 from fct_wait e where e.project_id = w.project_id
-        and e.conversation_id = w.conversation_id and e.wait_number < w.wait_number and e.${value} is not null)`
-    return `select part, ${kind} as kind, ${value} as seconds, ${value.replace('_', '_business_')} as business_seconds
+        and e.conversation_id = w.conversation_id and e.wait_number < w.wait_number
+        and e.${value} is not null)`
+    return `select part, ${kind} as kind, ${value} as seconds, ${value.replace('_', '_business_')}
+      as business_seconds
       from waits w where ${value} is not null ${which === 'first' ? isFirst : ''}`
   })
   const isCurrent = where(current, 'w.', 'started_date', null)
   const isBefore = where(before, 'w.', 'started_date', null)
   const seconds = `(select part, kind, seconds from answers union all
-      select part, kind + ${answerKinds.length}, business_seconds from answers where business_seconds is not null) w`
+      select part, kind + ${answerKinds.length}, business_seconds from answers
+      where business_seconds is not null) w`
   const query = percentilesOf({
     groups: { part: 'w.part', kind: 'w.kind' },
     value: 'w.seconds',
@@ -211,11 +219,13 @@ async function readResponseTimes(
   })
   const rows = await read(sql<Durations & { readonly part: number; readonly kind: number }>`
     with waits as materialized (
-      select w.project_id, w.conversation_id, w.wait_number, case when ${sql.raw(isCurrent)} then 0 else 1 end as part,
+      select w.project_id, w.conversation_id, w.wait_number, case when ${sql.raw(isCurrent)} then 0
+      else 1 end as part,
         w.human_seconds, w.human_business_seconds, w.answer_seconds, w.answer_business_seconds
       from ${sql.raw(completeWaits)} where ${sql.raw(`(${isCurrent} or ${isBefore})`)}
     ), answers as materialized (${sql.raw(arms.join(' union all '))})
-    select part, kind, values_counted as answers, median_value as "medianSeconds", p90_value as "p90Seconds"
+    select part, kind, values_counted as answers, median_value as "medianSeconds", p90_value
+    as "p90Seconds"
     from (${sql.raw(query)}) counted`)
   return (part: Part): ResponseTimeRow[] =>
     answerKinds.flatMap((kind, n) =>

@@ -35,9 +35,8 @@ export async function insertSearchEntries(
   for (const { id, number, words } of entries) {
     const entry = { project_id: project, conversation_id: id, id: number }
     await db.insertInto('search_conversations').values(entry).execute()
-    await sql`insert into search_words (rowid, words) values (${number}, ${words.join(' ')})`.execute(
-      db,
-    )
+    await sql`insert into search_words (rowid, words) values (${number},
+      ${words.join(' ')})`.execute(db)
   }
 }
 
@@ -46,7 +45,8 @@ export async function removeSearchEntries(
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return
-  const entries = sql`from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`
+  const entries = sql`from search_conversations where project_id = ${project}
+    and conversation_id ${inList(kind, ids)}`
   const key = sql.ref(kind === 'sqlite' ? 'rowid' : 'id')
   await sql`delete from search_words where ${key} in (select id ${entries})`.execute(db)
   await sql`delete ${entries}`.execute(db)
@@ -63,7 +63,8 @@ async function insertAll({ db, kind, project }: Context, entries: readonly Entry
       insert into search_conversations (project_id, conversation_id, id)
       select cast(${project} as text), id, number from listed)
     insert into search_words (id, words)
-    select number, array_to_tsvector(array(select jsonb_array_elements_text(cast(words as jsonb)))) from listed`
+    select number, array_to_tsvector(array(select jsonb_array_elements_text(cast(words as jsonb))))
+    from listed`
   await insert.execute(db)
 }
 

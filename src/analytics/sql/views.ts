@@ -116,9 +116,8 @@ async function createViews(
   without?: string,
 ): Promise<void> {
   for (const [name, view] of list)
-    await sql`${sql.raw(create)} ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view, without))}`.execute(
-      trx,
-    )
+    await sql`${sql.raw(create)} ${sql.table(name)} as
+      ${sql.raw(await viewSql(trx, kind, view, without))}`.execute(trx)
 }
 
 /**

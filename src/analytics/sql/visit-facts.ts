@@ -39,7 +39,8 @@ async function readActivity(
   const path = pageFieldOf(settings)
   const raw = path === null ? sql`null` : kind === 'sqlite' ? sql`raw` : sql`raw::text`
   const { rows } = await sql<{ visitorId: string; at: EpochSeconds; raw: string | null }>`
-    select visitor_id as "visitorId", ${epochSeconds(kind, 'occurred_at')} as at, ${raw} as raw from visitor_activity
+    select visitor_id as "visitorId", ${epochSeconds(kind, 'occurred_at')} as at, ${raw} as raw
+    from visitor_activity
     where project_id = ${project} and deleted_at is null and occurred_at is not null
       and visitor_id ${inList(kind, visitorIds)}
     order by visitor_id, entry_hash, ordinal`.execute(db)

@@ -39,12 +39,16 @@ const maxWaiting = 10
 /** For `report`, which shows the open ones, too. */
 export async function readOpenQueue(read: SnapshotReader, project: ProjectId): Promise<OpenQueue> {
   const [counts] = await read(sql<Pick<OpenQueue, 'open' | 'waiting'>>`
-    select count(*) as open, count(waiting_since) as waiting from report_open where project_id = ${project}`)
+    select count(*) as open, count(waiting_since) as waiting from report_open
+    where project_id = ${project}`)
   const longest = await read(sql<OpenQueue['longest'][number]>`
-    select conversation_id as "conversationId", coalesce(visitor_name, visitor_email) as "visitorName",
-      coalesce((select likely_name from dim_agent a where a.project_id = ${project} and a.agent_id = assigned_agent_id
+    select conversation_id as "conversationId", coalesce(visitor_name, visitor_email)
+    as "visitorName",
+      coalesce((select likely_name from dim_agent a where a.project_id = ${project}
+      and a.agent_id = assigned_agent_id
         and a.name_share > 0.5), assigned_agent_id) as agent,
-      waiting_since as "waitingSince", waiting_seconds as "waitingSeconds", service_waiting_since as "serviceWaitingSince"
+      waiting_since as "waitingSince", waiting_seconds as "waitingSeconds", service_waiting_since
+      as "serviceWaitingSince"
     from ${waitingNow} and project_id = ${project}
     order by waiting_since, conversation_id limit ${sql.lit(maxWaiting)}`)
   return { ...(counts ?? { open: 0, waiting: 0 }), longest }
@@ -67,7 +71,8 @@ export function serviceDifference(project: ProjectId) {
 
 export function countOnlyService(project: ProjectId) {
   return sql<{ readonly count: number }>`
-    select count(*) as count from conversations where project_id = ${project} and waiting_since is not null
+    select count(*) as count from conversations where project_id = ${project}
+    and waiting_since is not null
       and handled_at is null and deleted_at is null
       and id not in (select conversation_id from ${waitingCounted} and project_id = ${project})`
 }

@@ -65,7 +65,8 @@ const answersOfAgents = ({ project, days }: ChartFilters) =>
     groups: { agent_name: 'w.human_name' },
     value: 'w.human_seconds',
     from: `${completeWaits}
-        where w.human_seconds is not null and ${project('w.project_id')} and ${days('w.human_answered_date')}`,
+        where w.human_seconds is not null and ${project('w.project_id')}
+        and ${days('w.human_answered_date')}`,
   })
 
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'].map(
@@ -185,7 +186,8 @@ order by w.weekday, h.hour`,
       p90_seconds: seconds('p90 of waits', orNull),
     },
     select: (_, filters) => `
-select m.agent_name, m.messages, coalesce(a.values_counted, 0) as answers, a.median_value as median_seconds,
+select m.agent_name, m.messages, coalesce(a.values_counted, 0) as answers, a.median_value
+as median_seconds,
   a.p90_value as p90_seconds
 from (
   select name as agent_name, cast(sum(messages) as bigint) as messages

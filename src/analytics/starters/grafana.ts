@@ -139,5 +139,6 @@ function grafanaQuery(kind: DatabaseKind, chart: StarterChart): string {
   const isLine = chart.visualisation === 'line'
   const time = kind === 'sqlite' ? `${first} || 'T00:00:00Z'` : `cast(${first} as timestamp)`
   const day = isLine ? time : `cast(${first} as text)`
-  return `select ${[`${day} as ${isLine ? 'time' : first}`, ...rest].join(', ')}\nfrom (\n${query}\n) chart\norder by 1`
+  return `select ${[`${day} as ${isLine ? 'time' : first}`, ...rest].join(', ')}\nfrom
+    (\n${query}\n) chart\norder by 1`
 }

@@ -142,7 +142,8 @@ function describeMeasures(
     return [{ name: `sum_of_${name}`, sql: sum, type: isPlain ? 'sum' : 'number', description }]
   }
   const weight = aggregation.weightedBy.map((column) => `{CUBE}.${column}`).join(' + ')
-  const mean = `sum(${value} * (${weight})) / nullif(sum(case when ${value} is not null then ${weight} end), 0)`
+  const mean = `sum(${value} * (${weight})) / nullif(sum(case when ${value} is not null
+    then ${weight} end), 0)`
   return [
     { name: `mean_of_${name}`, sql: ofOneAlternative(object, mean), type: 'number', description },
   ]

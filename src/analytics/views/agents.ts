@@ -137,7 +137,8 @@ const observed: readonly MergedSource[] = [
     // all waits for each.
     from: `fct_wait w
         cross join fct_availability_hour a
-        where a.project_id = w.project_id and a.date = w.human_answered_date and a.hour = w.human_answered_hour
+        where a.project_id = w.project_id and a.date = w.human_answered_date
+        and a.hour = w.human_answered_hour
           and w.human_answered_date is not null and a.agent_seconds > 0
         group by w.project_id, w.human_answered_date`,
   },

@@ -16,7 +16,8 @@ const createdWithin = (within: Within) => {
     within.agent === null
       ? ''
       : ` and exists (select 1 from fct_contribution p where p.project_id = c.project_id
-        and p.conversation_id = c.conversation_id and p.role = 'human' and p.name = ${within.agent})`
+        and p.conversation_id = c.conversation_id and p.role = 'human'
+        and p.name = ${within.agent})`
   return `fct_conversation c where ${where(within, 'c.', 'created_date', null)}${wrote}`
 }
 
@@ -101,16 +102,18 @@ export const periodTables = {
       { title: 'Calls', unit: 'calls', series: { calls: 'calls' } },
     ],
     days: dayRows,
-    facts: (
-      within,
-    ) => `select conversation_id, ended_by as what from fct_wait where ${where(within, '', 'started_date', null)}
-      union all select conversation_id, 'created' from fct_conversation where ${where(within, '', 'created_date', null)}
+    facts: (within) => `select conversation_id, ended_by as what from fct_wait
+      where ${where(within, '', 'started_date', null)}
+      union all select conversation_id, 'created' from fct_conversation
+      where ${where(within, '', 'created_date', null)}
       union all select conversation_id, 'message' from fct_contribution
         where role = 'visitor' and ${where(within, '', 'date', null)}
       union all select conversation_id, 'handling' from fct_state
         where state = 'handled' and ${where(within, '', 'from_date', null)}
-      union all select conversation_id, 'open' from fct_state where state = 'open' and ${atEnd(within, 'from_date', 'to_date')}
-      union all select conversation_id, 'waiting' from fct_wait where ${atEnd(within, 'open_from_date', 'ended_date')}`,
+      union all select conversation_id, 'open' from fct_state where state = 'open'
+      and ${atEnd(within, 'from_date', 'to_date')}
+      union all select conversation_id, 'waiting' from fct_wait
+      where ${atEnd(within, 'open_from_date', 'ended_date')}`,
     counted: {
       started: "what = 'created'",
       visitor_messages: "what = 'message'",
@@ -181,7 +184,8 @@ export const periodTables = {
     key: ['sla'],
     sort: 'sla',
     rows: (within, sql) => `select name as sla, ${columnList(targetColumns, sql)}
-      from ${judgedWaits(`and ${where(within, 'w.', 'started_date', 'human_name')}`)} group by name`,
+      from ${judgedWaits(`and ${where(within, 'w.', 'started_date', 'human_name')}`)}
+      group by name`,
     facts: (within) => `select conversation_id, date, name as sla, target_seconds, waited, ended_by
       from ${judgedWaits(`and ${where(within, 'w.', 'started_date', 'human_name')}`)}`,
     counted: { waits: null, ...targetOutcomes },
@@ -214,10 +218,12 @@ export const periodTables = {
     key: ['date'],
     sort: '-date',
     rows: (within, sql) =>
-      `select c.created_date as date, ${columnList(aiColumns, sql)} from ${createdWithin(within)} group by c.created_date`,
+      `select c.created_date as date, ${columnList(aiColumns, sql)} from ${createdWithin(within)}
+        group by c.created_date`,
     total: (within, sql) => `select ${columnList(aiColumns, sql)} from ${createdWithin(within)}`,
     facts: (within) =>
-      `select c.conversation_id, c.created_date as date, c.answered_by from ${createdWithin(within)}`,
+      `select c.conversation_id, c.created_date as date, c.answered_by
+        from ${createdWithin(within)}`,
     counted: {
       conversations: null,
       ai_only: "answered_by = 'ai'",
@@ -265,12 +271,15 @@ export const periodTables = {
     )}
       select d.weekday, h.hour, coalesce(sum(e.waits_started), 0) as waits_started,
         coalesce(sum(e.human_answers), 0) as human_answers,
-        cast(sum(e.agent_seconds) as double precision) / nullif(sum(e.observed_seconds), 0) as agents_online,
-        cast(sum(e.available_seconds) as double precision) / nullif(sum(e.observed_seconds), 0) as available_share
+        cast(sum(e.agent_seconds) as double precision) / nullif(sum(e.observed_seconds), 0)
+        as agents_online,
+        cast(sum(e.available_seconds) as double precision) / nullif(sum(e.observed_seconds), 0)
+        as available_share
       from dim_date d
       cross join dim_hour h
       left join events e on e.date = d.date and e.hour = h.hour
-      where ${where(within, 'd.', 'date', null)} and d.starts_at <= ${sql.now} and exists (select 1 from events)
+      where ${where(within, 'd.', 'date', null)} and d.starts_at <= ${sql.now} and exists (select 1
+      from events)
       group by d.weekday, h.hour`,
     facts: (
       within,

@@ -34,13 +34,16 @@ function beforeTheCalendar(parts: readonly ('date' | 'hour')[]): string {
         from (
           select e.project_id, e.first_date,
             sum((
-              select coalesce(sum(case when t.state = 'open' then 1 else -1 end), 0) from fct_state t
-              where t.project_id = e.project_id and t.conversation_id = e.conversation_id and t.from_date < e.first_date
+              select coalesce(sum(case when t.state = 'open' then 1 else -1 end), 0)
+              from fct_state t
+              where t.project_id = e.project_id and t.conversation_id = e.conversation_id
+              and t.from_date < e.first_date
             )) as open,
             sum((
               select count(*) from fct_wait w
               where w.project_id = e.project_id and w.conversation_id = e.conversation_id
-                and w.open_from_date < e.first_date and (w.ended_date is null or w.ended_date >= e.first_date)
+                and w.open_from_date < e.first_date and (w.ended_date is null
+                or w.ended_date >= e.first_date)
             )) as waiting
           from (
             select y.project_id, y.conversation_id, f.first_date
@@ -50,7 +53,8 @@ function beforeTheCalendar(parts: readonly ('date' | 'hour')[]): string {
               from dim_date d
               where d.date = (select min(x.date) from dim_date x where x.project_id = d.project_id)
             ) f on f.project_id = y.project_id
-            where y.created_at < f.starts_at or y.first_visitor_at < f.starts_at or y.first_handled_at < f.starts_at
+            where y.created_at < f.starts_at or y.first_visitor_at < f.starts_at
+            or y.first_handled_at < f.starts_at
           ) e
           group by e.project_id, e.first_date
         ) earlier`
@@ -106,7 +110,8 @@ function measuresBy(periods: string, ...parts: readonly ('date' | 'hour')[]): st
       cast(coalesce(c.opened, 0) as bigint) as opened,
       cast(coalesce(c.reopenings, 0) as bigint) as reopenings,
       cast(coalesce(c.handlings, 0) as bigint) as handlings,
-      ${total(`${sumOf('open_before', 'opened', 'reopenings')} - coalesce(c.handlings, 0)`)} as open_at_end,
+      ${total(`${sumOf('open_before', 'opened', 'reopenings')} - coalesce(c.handlings, 0)`)}
+      as open_at_end,
       ${total(sumOf('net_waits'))} as waiting_at_end,
       p.starts_at >= s.mirrored_since as reopens_known
     from (${periods}
@@ -148,7 +153,8 @@ function daysSoFar(sql: SqlDialect): string {
         from fct_conversation
         group by project_id
       ) f on f.project_id = d.project_id
-        and (d.ends_at > f.created_at or d.ends_at > f.first_visitor_at or d.ends_at > f.first_handled_at)
+        and (d.ends_at > f.created_at or d.ends_at > f.first_visitor_at
+        or d.ends_at > f.first_handled_at)
         and d.starts_at <= ${sql.now}`
 }
 
@@ -161,7 +167,8 @@ function hoursOfDays(sql: SqlDialect): string {
   const hourStart = `${sql.epoch('d.starts_at')} + 3600 * n.hour`
   const offset = `
           select z.offset_s from zone_offsets z
-          where z.project_id = d.project_id and z.from_s <= ${hourStart} order by z.from_s desc limit 1`
+          where z.project_id = d.project_id and z.from_s <= ${hourStart}
+          order by z.from_s desc limit 1`
   return `
       select distinct d.project_id, d.date, d.starts_at,
         cast(case when ${sql.epoch('d.ends_at')} - ${sql.epoch('d.starts_at')} = 86400 then n.hour

@@ -187,7 +187,8 @@ export function percentilesOf({ groups, value, from }: PercentileSource): string
       select ${names}, values_counted, mean_value,
         avg(case when place in ${middlePlaces} then cast(counted_value as double precision) end)
           over (partition by ${names}) as median_value,
-        max(case when place = ${p90Place} then counted_value end) over (partition by ${names}) as p90_value,
+        max(case when place = ${p90Place} then counted_value end) over (partition by ${names})
+        as p90_value,
         row_number() over (partition by ${names} order by place) as row_of_group
       from (
         select ${columns.join(', ')}, ${value} as counted_value,

@@ -48,7 +48,8 @@ const parsedCalls = (sql: SqlDialect) => `
         ${fieldOf('agent', sql.jsonText)} as agent
       from calls c
       left join call_fields f on f.project_id = c.project_id
-      left join call_recordings r on r.project_id = c.project_id and r.call_id = c.id and r.deleted_at is null
+      left join call_recordings r on r.project_id = c.project_id and r.call_id = c.id
+      and r.deleted_at is null
       where c.deleted_at is null`
 
 /** Negative if the service shows a negative length, or an end before the beginning. */
@@ -127,7 +128,8 @@ export const callViews = {
     },
     from: (sql) => `(${parsedCalls(sql)}
     ) p
-    left join dim_date d on d.project_id = p.project_id and d.date = ${sql.dateOf('p.local_seconds')}`,
+    left join dim_date d on d.project_id = p.project_id and d.date =
+    ${sql.dateOf('p.local_seconds')}`,
   }),
   report_call_day: mergedView({
     note: 'Calls by the day on which they started.',

@@ -128,7 +128,8 @@ export const conversationViews = {
     from: `fct_conversation c
     left join facts_state s on s.project_id = c.project_id
     left join conversations m on m.project_id = c.project_id and m.id = c.conversation_id
-    left join visitors v on v.project_id = c.project_id and v.id = c.visitor_id and v.deleted_at is null
+    left join visitors v on v.project_id = c.project_id and v.id = c.visitor_id
+    and v.deleted_at is null
     where c.is_open`,
   }),
 } satisfies Record<string, AnalyticsView>

@@ -8,7 +8,8 @@ const partsOfDay = ['night', 'morning', 'afternoon', 'evening']
 const hours = Array.from({ length: 24 }, (_, hour) => {
   const label = `${String(hour).padStart(2, '0')}:00`
   return `
-    select ${hour} as hour, '${label}' as label, '${partsOfDay[Math.floor(hour / 6)]}' as part_of_day`
+    select ${hour} as hour, '${label}' as label, '${partsOfDay[Math.floor(hour / 6)]}'
+    as part_of_day`
 })
 
 const personalData = 'null = not known, or the settings leave out personal data'
@@ -102,11 +103,14 @@ export const dimensions = {
     from: `(
       select project_id, agent_id, name, conversations_with_name,
         sum(conversations_with_name) over (partition by project_id, agent_id) as conversations,
-        row_number() over (partition by project_id, agent_id order by conversations_with_name desc, name) as place
+        row_number() over (partition by project_id, agent_id order by conversations_with_name desc,
+        name) as place
       from (
-        select project_id, assigned_agent_id as agent_id, last_human_name as name, count(*) as conversations_with_name
+        select project_id, assigned_agent_id as agent_id, last_human_name as name, count(*)
+        as conversations_with_name
         from fct_conversation
-        where assigned_agent_id is not null and last_human_name is not null and last_human_name <> ''
+        where assigned_agent_id is not null and last_human_name is not null
+        and last_human_name <> ''
         group by project_id, assigned_agent_id, last_human_name
       ) names
     ) ranked

@@ -64,7 +64,8 @@ function hourOf(sql: SqlDialect): string {
   const end = sql.epoch('d.ends_at')
   const at = sql.epoch('m.created_at')
   const changed = `(${localSeconds(sql, 'm.project_id', 'm.created_at')}) % 86400 / 3600`
-  return `cast(case when ${end} - ${start} = 86400 then (${at} - ${start}) / 3600 else ${changed} end as integer)`
+  return `cast(case when ${end} - ${start} = 86400 then (${at} - ${start}) / 3600 else ${changed}
+    end as integer)`
 }
 
 /** Waits, answers and availability of each hour; the arguments are more conditions on each. */
@@ -156,7 +157,8 @@ export const hourViews = {
     from: (sql) => `(
       select d.project_id, d.weekday, count(*) as days
       from dim_date d
-      join (select project_id, min(created_date) as first_date from fct_conversation group by project_id) f
+      join (select project_id, min(created_date) as first_date from fct_conversation
+      group by project_id) f
         on f.project_id = d.project_id and d.date >= f.first_date
       where d.starts_at <= ${sql.now}
       group by d.project_id, d.weekday
@@ -192,7 +194,8 @@ export const hourViews = {
     columns: { messages: [kind.count('messages'), 'count(*)'] },
     from: (sql) => `dim_date d
     join messages m on m.project_id = d.project_id
-      and m.created_at >= ${sql.asMirroredTime('d.starts_at')} and m.created_at < ${sql.asMirroredTime('d.ends_at')}
+      and m.created_at >= ${sql.asMirroredTime('d.starts_at')}
+      and m.created_at < ${sql.asMirroredTime('d.ends_at')}
     left join dim_sender_type r on r.project_id = m.project_id and r.sender_type = m.sender_type
     where m.deleted_at is null
     group by d.project_id, d.date, ${hourOf(sql)}, ${role}`,

@@ -60,5 +60,6 @@ export function where(
   name: string | null,
 ): string {
   const ofAgent = agent === null || name === null ? '' : ` and ${alias}${name} = ${agent}`
-  return `${alias}project_id = ${project} and ${alias}${date} between '${from}' and '${to}'${ofAgent}`
+  return `${alias}project_id = ${project} and ${alias}${date} between '${from}'
+    and '${to}'${ofAgent}`
 }

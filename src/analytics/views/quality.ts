@@ -8,7 +8,8 @@ type Check = readonly [what: string, meaning: string, all: string, wrong: string
 const rowsOf = (table: string, condition: string) =>
   `(select count(*) from ${table} m where m.project_id = p.project_id and ${condition})`
 const sumOf = (expression: string) =>
-  `(select coalesce(sum(${expression}), 0) from fct_conversation c where c.project_id = p.project_id)`
+  `(select coalesce(sum(${expression}), 0) from fct_conversation c
+    where c.project_id = p.project_id)`
 const isOutsideOfCalendar = `m.created_date is not null and not exists (
         select 1 from dim_date d where d.project_id = m.project_id and d.date = m.created_date)`
 
@@ -103,7 +104,8 @@ export const qualityViews = {
           'conversations, visitors or calls whose rows of this stream have never been read',
         ),
         `(select count(*) from sync_children n
-        where n.project_id = s.project_id and n.stream = s.stream and n.due_at is not null and n.read_version = 0)`,
+        where n.project_id = s.project_id and n.stream = s.stream and n.due_at is not null
+        and n.read_version = 0)`,
       ],
     },
     from: 'sync_streams s',

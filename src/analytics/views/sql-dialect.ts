@@ -37,20 +37,24 @@ const sqlite: SqlDialect = {
     const type = `json_type(${json}, '$.' || ${path})`
     // json_extract() makes numbers of true and false.
     return `case when ${type} in ('true', 'false') then ${type}
-      when ${type} not in ('object', 'array') then cast(json_extract(${json}, '$.' || ${path}) as text) end`
+      when ${type} not in ('object', 'array') then cast(json_extract(${json}, '$.' || ${path})
+      as text) end`
   },
   jsonInteger: (json, path) => {
     const value = `json_extract(${json}, '$.' || ${path})`
     const isNumber = `json_type(${json}, '$.' || ${path}) in ('integer', 'real')`
-    return `case when ${isNumber} and abs(${value}) < ${largestInteger} then cast(${value} as integer) end`
+    return `case when ${isNumber} and abs(${value}) < ${largestInteger} then cast(${value}
+      as integer) end`
   },
   jsonTime: (json, path) => {
     const text = `json_extract(${json}, '$.' || ${path})`
     // strftime() accepts more than RFC 3339, and turns 30 February into 2 March.
     const isTime = `${text} glob '[12][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]*'`
     const hasZone = `(${text} glob '*Z' or ${text} glob '*[+-][01][0-9]:[0-5][0-9]')`
-    const exists = `date(substr(${text}, 1, 10)) = substr(${text}, 1, 10) and substr(${text}, 12, 2) < '24'`
-    return `case when ${isTime} and ${hasZone} and ${exists} then strftime('%Y-%m-%dT%H:%M:%SZ', ${text}) end`
+    const exists = `date(substr(${text}, 1, 10)) = substr(${text}, 1, 10)
+      and substr(${text}, 12, 2) < '24'`
+    return `case when ${isTime} and ${hasZone} and ${exists} then strftime('%Y-%m-%dT%H:%M:%SZ',
+      ${text}) end`
   },
 }
 
@@ -74,12 +78,14 @@ const postgres: SqlDialect = {
   asMirroredTime: (time) => time,
   jsonText: (json, path) => {
     const keys = `string_to_array(${path}, '.')`
-    return `case when jsonb_typeof(${json} #> ${keys}) not in ('object', 'array') then ${json} #>> ${keys} end`
+    return `case when jsonb_typeof(${json} #> ${keys}) not in ('object', 'array')
+      then ${json} #>> ${keys} end`
   },
   jsonInteger: (json, path) => {
     const keys = `string_to_array(${path}, '.')`
     const value = `cast(${json} #>> ${keys} as double precision)`
-    const integer = `case when abs(${value}) < ${largestInteger} then cast(trunc(${value}) as bigint) end`
+    const integer = `case when abs(${value}) < ${largestInteger} then cast(trunc(${value})
+      as bigint) end`
     return `case when jsonb_typeof(${json} #> ${keys}) = 'number' then ${integer} end`
   },
   jsonTime: (json, path) => {

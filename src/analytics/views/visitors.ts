@@ -5,7 +5,8 @@ import { type AnalyticsView, kind, orNull, projectId, weighted } from './view-sp
 
 const contacts = `(
           select project_id, visitor_id, created_date,
-            row_number() over (partition by project_id, visitor_id order by created_at, conversation_id)
+            row_number() over (partition by project_id, visitor_id
+            order by created_at, conversation_id)
               as contact_number
           from fct_conversation
           where visitor_id is not null and created_date is not null
@@ -63,10 +64,13 @@ export const visitorViews = {
     // Visits are more than 30 minutes apart, unless `analytics.visit_gap` is shorter: then the
     // later one counts.
     from: (sql) => `(
-      select c.project_id, c.conversation_id, c.visitor_id, c.created_at, c.created_date, v.visit_number, v.entries,
-        ${sql.epoch('c.created_at')} - ${sql.epoch('v.started_at')} as seconds_before, v.first_page, v.last_page,
+      select c.project_id, c.conversation_id, c.visitor_id, c.created_at, c.created_date,
+      v.visit_number, v.entries,
+        ${sql.epoch('c.created_at')} - ${sql.epoch('v.started_at')}
+        as seconds_before, v.first_page, v.last_page,
         row_number() over (
-          partition by c.project_id, c.created_date, c.conversation_id order by v.visit_number desc) as place
+          partition by c.project_id, c.created_date, c.conversation_id order by v.visit_number desc)
+          as place
       from fct_conversation c
       left join fct_visit v on v.project_id = c.project_id and v.visitor_id = c.visitor_id
         and v.started_at <= c.created_at
@@ -93,8 +97,10 @@ export const visitorViews = {
       select project_id, created_date as date,
         count(*) over (partition by project_id, created_date) as conversations,
         count(visit_number) over (partition by project_id, created_date) as after_visit,
-        avg(cast(entries as double precision)) over (partition by project_id, created_date) as entries_in_visit,
-        row_number() over (partition by project_id, created_date order by conversation_id) as row_of_day
+        avg(cast(entries as double precision)) over (partition by project_id, created_date)
+        as entries_in_visit,
+        row_number() over (partition by project_id, created_date order by conversation_id)
+        as row_of_day
       from report_contact
       where created_date is not null
     ) contacts

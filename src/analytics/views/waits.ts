@@ -9,7 +9,8 @@ import { type AnalyticsView, kind, orNull, projectId, weighted } from './view-sp
  */
 export const completeWaits = `fct_wait w
         join fct_conversation c
-          on c.project_id = w.project_id and c.conversation_id = w.conversation_id and c.is_complete`
+          on c.project_id = w.project_id and c.conversation_id = w.conversation_id
+          and c.is_complete`
 
 export const hours = kind.text(
   'all = all seconds count; business = only those within business hours',
@@ -46,7 +47,8 @@ export const targetColumns = {
  * target.
  */
 export const judgedWaits = (and = '') => `(
-      select w.project_id, w.conversation_id, w.started_date as date, t.name, t.target_seconds, t.in_business,
+      select w.project_id, w.conversation_id, w.started_date as date, t.name, t.target_seconds,
+      t.in_business,
         w.ended_by,
         case
           when t.clock = 'any' and t.in_business then w.answer_business_seconds

@@ -40,10 +40,13 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
       ? sql`true`
       : sql`(waiting_since, conversation_id) > (${typed('time', rfc3339(sinceSeconds))}, ${id})`
   const listed = sql<WaitingRow>`
-    select found.id, found.since, visitors.name, visitors.email, found.agent, found."sinceByService",
-      (select content from messages where project_id = ${project} and conversation_id = found.id and kind = 'utterance'
+    select found.id, found.since, visitors.name, visitors.email, found.agent,
+    found."sinceByService",
+      (select content from messages where project_id = ${project} and conversation_id = found.id
+      and kind = 'utterance'
         and deleted_at is null order by id desc limit 1) as "lastWords"
-    from (select conversation_id as id, waiting_since as since, visitor_id, assigned_agent_id as agent,
+    from (select conversation_id as id, waiting_since as since, visitor_id, assigned_agent_id
+    as agent,
         service_waiting_since as "sinceByService" from ${waitingNow} and project_id = ${project}
         and waiting_since <= ${latest} and ${start}
         and ${filter.isUnassigned ? sql`assigned_agent_id is null` : sql`true`}
@@ -75,7 +78,8 @@ const waitingAges: readonly Ms[] = [0, 15 * 60_000, 3_600_000, 86_400_000]
 async function countByAge({ db, project, typed }: ProjectDb, now: EpochMs) {
   const counts = waitingAges.map(
     (age) =>
-      sql`sum(case when waiting_since <= ${typed('time', toTimestamp(now - age))} then 1 else 0 end)`,
+      sql`sum(case when waiting_since <= ${typed('time', toTimestamp(now - age))} then 1 else 0
+        end)`,
   )
   const named = counts.map((count, index) => sql`${count} as ${sql.ref(`n${index}`)}`)
   const { rows } = await sql<Record<string, number | null>>`
@@ -113,10 +117,14 @@ export type ConversationData = NonNullable<Awaited<ReturnType<typeof readConvers
 export async function readConversation(context: ProjectDb, id: string, before: string | null) {
   const { db, project } = context
   const { rows } = await sql<StoredConversation>`
-    select c.id, c.visitor_id as "visitorId", visitors.name, visitors.email, c.created_at as "createdAt",
-      c.handled_at as "handledAt", w.waiting_since as "waitingSince", c.waiting_since as "sinceByService",
-      c.assigned_agent_id as agent, c.origin, c.messages_complete as "isComplete", c.deleted_at as "deletedAt"
-    from conversations as c left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
+    select c.id, c.visitor_id as "visitorId", visitors.name, visitors.email, c.created_at
+    as "createdAt",
+      c.handled_at as "handledAt", w.waiting_since as "waitingSince", c.waiting_since
+      as "sinceByService",
+      c.assigned_agent_id as agent, c.origin, c.messages_complete as "isComplete", c.deleted_at
+      as "deletedAt"
+    from conversations as c left join visitors on visitors.project_id = ${project}
+    and visitors.id = c.visitor_id
       left join fct_conversation as w on w.project_id = ${project} and w.conversation_id = c.id
     where c.project_id = ${project} and c.id = ${id}`.execute(db)
   const [conversation] = rows
@@ -127,9 +135,8 @@ export async function readConversation(context: ProjectDb, id: string, before: s
     Record<'field' | 'at', string> & Record<'before' | 'after', string | null>
   >`
     select field, old_value as before, new_value as after, seen_at as at from conversation_changes
-    where project_id = ${project} and conversation_id = ${id} order by id desc limit ${maxChanges}`.execute(
-    db,
-  )
+    where project_id = ${project} and conversation_id = ${id}
+    order by id desc limit ${maxChanges}`.execute(db)
   return {
     ...conversation,
     isComplete: conversation.isComplete === null ? null : Boolean(conversation.isComplete),
@@ -147,9 +154,11 @@ async function readMessages({ db, project }: ProjectDb, id: string, before: stri
     string | null
   >
   const { rows } = await sql<Row>`
-    select m.id, m.sender_type as sender, m.kind, m.sender_display_name as name, m.content, m.created_at as at,
+    select m.id, m.sender_type as sender, m.kind, m.sender_display_name
+    as name, m.content, m.created_at as at,
       m.deleted_at as deleted, t.role as known
-    from messages as m left join dim_sender_type as t on t.project_id = ${project} and t.sender_type = m.sender_type
+    from messages as m left join dim_sender_type as t on t.project_id = ${project}
+    and t.sender_type = m.sender_type
     where m.project_id = ${project} and m.conversation_id = ${id}
       and ${before === null ? sql`true` : sql`m.id < ${BigInt(before)}`}
     order by m.id desc limit ${pageMessages + 1}`.execute(db)
@@ -182,11 +191,13 @@ export async function readVisitor({ db, project }: ProjectDb, id: string) {
   if (visitor === undefined) return null
   const { raw, ...known } = visitor
   const conversations = await sql<ConversationRow>`
-    select id, null as name, last_message_at as "lastAt", handled_at as handled, null as words from conversations
+    select id, null as name, last_message_at as "lastAt", handled_at as handled, null as words
+    from conversations
     where project_id = ${project} and visitor_id = ${id} and deleted_at is null
     order by last_message_at desc limit ${maxListed}`.execute(db)
   const activity = await sql<{ at: string | null; raw: string }>`
-    select occurred_at as at, raw from visitor_activity where project_id = ${project} and visitor_id = ${id}
+    select occurred_at as at, raw from visitor_activity where project_id = ${project}
+    and visitor_id = ${id}
       and deleted_at is null order by occurred_at desc limit ${maxListed}`.execute(db)
   return {
     ...known,

@@ -23,7 +23,8 @@ export async function readCountedConversations(
   const counted = conversationsOf(project, filter)
   const { rows } = await sql<CountedConversation>`
     select found.*, v.name, v.email from (
-      select c.conversation_id as id, c.visitor_id as visitor, c.last_utterance_at as "lastAt", c.handled_at as "handledAt",
+      select c.conversation_id as id, c.visitor_id as visitor, c.last_utterance_at
+      as "lastAt", c.handled_at as "handledAt",
         c.last_human_name as agent, c.messages, count(*) over () as total
       from fct_conversation c where c.project_id = ${project} and ${sql.raw(counted)}
       order by c.last_utterance_at is null, c.last_utterance_at desc, c.conversation_id

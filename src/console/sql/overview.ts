@@ -15,11 +15,11 @@ export async function readOverview(context: ProjectDb, now: EpochMs) {
   const { db, project } = context
   const { rows } = await sql<{ gaps: number; waiting: number; since: string | null }>`
     select
-      (select count(*) from sync_gaps where project_id = ${project} and resolved_at is null) as gaps,
+      (select count(*) from sync_gaps where project_id = ${project} and resolved_at is null)
+      as gaps,
       (select count(*) from ${waitingCounted} and project_id = ${project}) as waiting,
-      (select min(waiting_since) from ${waitingCounted} and project_id = ${project}) as since`.execute(
-    db,
-  )
+      (select min(waiting_since) from ${waitingCounted} and project_id = ${project})
+      as since`.execute(db)
   const { gaps = 0, waiting = 0, since = null } = rows[0] ?? {}
   return {
     gaps: Number(gaps),

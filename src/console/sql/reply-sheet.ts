@@ -44,9 +44,8 @@ async function* listIds(context: ProjectDb, list: SheetList, now: EpochMs): Asyn
     id: string
   }>`select conversation_id as id from ${waitingCounted} and project_id = ${project}
     and waiting_since <= ${typed('time', toTimestamp(now - list.minAgeMs))}
-    and ${list.isUnassigned ? sql`assigned_agent_id is null` : sql`true`} order by waiting_since, conversation_id`.execute(
-    db,
-  )
+    and ${list.isUnassigned ? sql`assigned_agent_id is null` : sql`true`}
+    order by waiting_since, conversation_id`.execute(db)
   for (const { id } of rows) yield id
 }
 
@@ -61,17 +60,19 @@ async function readRows(
   const last = (
     column: RawBuilder<unknown>,
   ) => sql`(select ${column} from messages where project_id = ${project}
-    and conversation_id = c.id and kind = 'utterance' and deleted_at is null order by id desc limit 1)`
+    and conversation_id = c.id and kind = 'utterance' and deleted_at is null
+    order by id desc limit 1)`
   const { rows } = await sql<
     Omit<SheetRow, 'lastMessageId'> & { readonly lastMessageId: number | string | null }
   >`
     select c.id, visitors.name, visitors.email, f.waiting_since as "waitingSince",
-      ${last(sql`id`)} as "lastMessageId", ${last(sql`substr(content, 1, ${sql.lit(shownCharacters)})`)} as "lastWords"
-    from ${listParameter(kind, ids)} as listed join conversations as c on c.project_id = ${project} and c.id = listed.value
+      ${last(sql`id`)} as "lastMessageId",
+      ${last(sql`substr(content, 1, ${sql.lit(shownCharacters)})`)} as "lastWords"
+    from ${listParameter(kind, ids)} as listed join conversations as c on c.project_id = ${project}
+    and c.id = listed.value
       left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
-      left join fct_conversation as f on f.project_id = ${project} and f.conversation_id = c.id`.execute(
-    db,
-  )
+      left join fct_conversation as f on f.project_id = ${project}
+      and f.conversation_id = c.id`.execute(db)
   const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
   return rows.map((row) => ({
     ...{ ...row, name: text(row.name), email: text(row.email), lastWords: text(row.lastWords) },

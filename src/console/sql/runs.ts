@@ -10,7 +10,8 @@ export type RunRow = NonNullable<StatusReport['lastRun']> & {
   readonly changed: number
 }
 
-const columns = sql`id, mode, started_at as "startedAt", finished_at as "finishedAt", outcome, requests,
+const columns = sql`id, mode, started_at as "startedAt", finished_at
+  as "finishedAt", outcome, requests,
   rows_read as "rows", rows_changed as "changed"`
 
 /** The newest first, before the run of this id. */

@@ -73,11 +73,11 @@ function storable(text: string): string {
 async function findById({ db, project }: ProjectDb, id: string) {
   if (id === '' || id.length > 100) return null
   const { rows } = await sql<{ kind: 'conversation' | 'visitor'; id: string }>`
-    select 'conversation' as kind, id from conversations where project_id = ${project} and id in (${id}, ${id.toLowerCase()})
+    select 'conversation' as kind, id from conversations where project_id = ${project}
+    and id in (${id}, ${id.toLowerCase()})
     union all
-    select 'visitor', id from visitors where project_id = ${project} and id in (${id}, ${id.toLowerCase()})`.execute(
-    db,
-  )
+    select 'visitor', id from visitors where project_id = ${project}
+    and id in (${id}, ${id.toLowerCase()})`.execute(db)
   return rows[0] ?? null
 }
 
@@ -93,7 +93,8 @@ async function findIds({ db, project }: ProjectDb, text: string) {
         folder,
         table,
       ]) => sql`select * from (select ${sql.lit(folder)} as folder, id from ${sql.table(table)}
-        where project_id = ${project} and id >= ${from} and id < ${`${from}\u{10FFFF}`} order by id limit ${maxIds}) as ids`,
+        where project_id = ${project} and id >= ${from} and id < ${`${from}\u{10FFFF}`}
+        order by id limit ${maxIds}) as ids`,
     ),
   )
   const { rows } = await sql<{
@@ -166,9 +167,12 @@ async function findEntries(
   const isFound = sql`${matches(kind, query)} and ${isBefore}`
   const read = async (source: RawBuilder<unknown>): Promise<readonly Entry[]> => {
     const { rows } = await sql<Entry>`
-    select c.id, found.number, coalesce(visitors.name, visitors.email) as name, c.handled_at as handled
-    from (select s.conversation_id, s.id as number from ${source} join search_conversations as s on s.id = ${number}
-      where ${isFound} and s.project_id = ${project} order by ${number} desc limit ${limit}) as found
+    select c.id, found.number, coalesce(visitors.name, visitors.email) as name, c.handled_at
+    as handled
+    from (select s.conversation_id, s.id as number from ${source} join search_conversations as s
+    on s.id = ${number}
+      where ${isFound} and s.project_id = ${project} order by ${number} desc limit ${limit})
+      as found
       join conversations as c on c.project_id = ${project} and c.id = found.conversation_id
       left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
     order by found.number desc`.execute(db)
@@ -176,7 +180,8 @@ async function findEntries(
   }
   if (kind === 'sqlite') return read(sql`search_words`)
   const newest = await read(
-    sql`(select * from search_words where ${isBefore} order by id desc limit ${newestEntries}) as search_words`,
+    sql`(select * from search_words where ${isBefore} order by id desc limit ${newestEntries})
+      as search_words`,
   )
   if (newest.length === limit) return newest
   // `offset 0` keeps the planner from reading backwards until it has a page.
@@ -213,7 +218,8 @@ async function findWords(
   query: SearchQuery,
 ) {
   const { rows } = await sql<{ id: string; content: string }>`
-    select conversation_id as id, substr(content, 1, ${sql.lit(maxOfMessage)}) as content from messages where project_id = ${project} and deleted_at is null
+    select conversation_id as id, substr(content, 1, ${sql.lit(maxOfMessage)}) as content
+    from messages where project_id = ${project} and deleted_at is null
       and kind = 'utterance' and content is not null and conversation_id ${inList(kind, ids)}
     order by id desc limit ${maxMessages}`.execute(db)
   const found = new Map<string, string>()

@@ -54,8 +54,10 @@ const maxListed = 200
 /** Gaps, the open ones first and then the newest; of one stream, or the open ones of all. */
 export async function readGaps({ db, project }: ProjectDb, stream: StreamName | null) {
   const { rows } = await sql<GapReport & { readonly resolvedAt: string | null }>`
-    select stream, from_ts as "from", to_ts as "to", reason, found_at as "foundAt", resolved_at as "resolvedAt"
-    from sync_gaps where project_id = ${project} and ${stream === null ? sql`resolved_at is null` : sql`stream = ${stream}`}
+    select stream, from_ts as "from", to_ts as "to", reason, found_at as "foundAt", resolved_at
+    as "resolvedAt"
+    from sync_gaps where project_id = ${project} and
+    ${stream === null ? sql`resolved_at is null` : sql`stream = ${stream}`}
     order by case when resolved_at is null then 0 else 1 end, id desc limit ${maxListed}`.execute(
     db,
   )
@@ -69,7 +71,8 @@ export async function readGaps({ db, project }: ProjectDb, stream: StreamName | 
 export async function readFailingParents({ db, project }: ProjectDb, stream: StreamName | null) {
   const { rows } = await sql<{ reason: string; count: number; example: string }>`
     select error as reason, count(*) as count, min(parent_id) as example from sync_children
-    where project_id = ${project} and error is not null and ${stream === null ? sql`true` : sql`stream = ${stream}`}
+    where project_id = ${project} and error is not null and
+    ${stream === null ? sql`true` : sql`stream = ${stream}`}
     group by error order by count(*) desc, error limit ${maxListed}`.execute(db)
   return rows.map((row) => ({ ...row, count: Number(row.count) }))
 }
@@ -92,10 +95,10 @@ type DiscoveredField = {
  */
 export async function readFields(context: ProjectDb) {
   const { rows } = await sql<DiscoveredField>`
-    select stream, path, column_name as "column", type, first_seen_at as "firstSeen" from discovered_fields
-    where project_id = ${context.project} order by first_seen_at desc, stream, path limit ${maxFields}`.execute(
-    context.db,
-  )
+    select stream, path, column_name as "column", type, first_seen_at as "firstSeen"
+    from discovered_fields
+    where project_id = ${context.project} order by first_seen_at desc, stream, path limit
+    ${maxFields}`.execute(context.db)
   const filled = new Map<string, number>()
   for (const [stream, fields] of Map.groupBy(rows, (row) => row.stream)) {
     const columns = fields.flatMap(({ column }) => column ?? [])
@@ -118,9 +121,8 @@ async function readShares(
   const counts = columns.map((name, n) => sql`count(${sql.ref(name)}) as ${sql.ref(`n${n}`)}`)
   const { rows } = await sql<Record<string, number>>`
     select count(*) as total, ${sql.join(counts)}
-    from (select * from ${sql.table(table)} where project_id = ${project} ${order} limit ${sampledRows}) as newest`.execute(
-    db,
-  )
+    from (select * from ${sql.table(table)} where project_id = ${project} ${order} limit
+    ${sampledRows}) as newest`.execute(db)
   const total = Number(rows[0]?.total ?? 0)
   return columns.map(
     (name, n) => [name, total === 0 ? 0 : Number(rows[0]?.[`n${n}`] ?? 0) / total] as const,

@@ -82,7 +82,8 @@ async function readFiles(db: Db, tables: readonly string[]): Promise<readonly Ta
   const { rows } = await sql<TableFiles>`
     select relname as name, pg_total_relation_size(oid) as bytes,
       cast(pg_relation_filenode(oid) as bigint) as file
-    from pg_class where relnamespace = (select oid from pg_namespace where nspname = current_schema())
+    from pg_class where relnamespace = (select oid from pg_namespace
+    where nspname = current_schema())
       and relkind = 'r' and relname in (${sql.join(tables)}) order by relname`.execute(db)
   return rows
 }
@@ -94,7 +95,8 @@ async function readFiles(db: Db, tables: readonly string[]): Promise<readonly Ta
 async function listTransactions(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`
     select virtualtransaction as id from pg_locks join pg_stat_activity using (pid)
-    where locktype = 'virtualxid' and granted and datname = current_database() and pid <> pg_backend_pid()
+    where locktype = 'virtualxid' and granted and datname = current_database()
+    and pid <> pg_backend_pid()
       and (backend_type is null or backend_xid is not null or backend_xmin is not null)`.execute(db)
   return rows.map(({ id }) => id)
 }
@@ -125,24 +127,21 @@ const emptyValues: readonly (readonly [type: RegExp, value: string])[] = [
 async function forgetStatistics(db: Db, table: string): Promise<void> {
   const { rows: filled } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)
   const { rows: known } = await sql`
-    select 1 from pg_stats where schemaname = current_schema() and tablename = ${table} limit 1`.execute(
-    db,
-  )
+    select 1 from pg_stats where schemaname = current_schema()
+    and tablename = ${table} limit 1`.execute(db)
   if (filled.length > 0 || known.length === 0) return
   const { rows: columns } = await sql<{ name: string; type: string }>`
     select attname as name, format_type(atttypid, null) as type from pg_attribute
-    where attrelid = to_regclass(${table}) and attnotnull and attnum > 0 and not attisdropped`.execute(
-    db,
-  )
+    where attrelid = to_regclass(${table}) and attnotnull and attnum > 0
+    and not attisdropped`.execute(db)
   const names = columns.map(({ name }) => sql.ref(name))
   const values = columns.map(
     ({ type }) => emptyValues.find(([pattern]) => pattern.test(type))?.[1] ?? "''",
   )
   await succeeds(() =>
     db.transaction().execute(async (trx) => {
-      await sql`insert into ${sql.table(table)} (${sql.join(names)}) values (${sql.raw(values.join(', '))})`.execute(
-        trx,
-      )
+      await sql`insert into ${sql.table(table)} (${sql.join(names)})
+        values (${sql.raw(values.join(', '))})`.execute(trx)
       await sql`analyze ${sql.table(table)}`.execute(trx)
       await sql`delete from ${sql.table(table)}`.execute(trx)
     }),

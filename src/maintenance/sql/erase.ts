@@ -46,9 +46,8 @@ async function findIds(context: ProjectDb, erasure: Erasure): Promise<Ids> {
     const naming = (erasedTables[table] ?? []).filter((id) => id.list !== list)
     for (const id of naming) await find(id.list)
     const { rows } = await sql<{ id: string }>`select id from ${sql.table(table)}
-      where project_id = ${project} and (${hasAnyId(context, table, naming, erasure, found)})`.execute(
-      db,
-    )
+      where project_id = ${project} and
+      (${hasAnyId(context, table, naming, erasure, found)})`.execute(db)
     found[list] = rows.map(({ id }) => id)
   }
   for (const list of listStreamNames) await find(list)
@@ -125,9 +124,8 @@ function mentionsAny(text: RawBuilder<unknown>, ids: readonly string[]): RawBuil
 /** The numbers of an audit stay, without what differed. */
 async function eraseAuditDifferences({ db, project }: ProjectDb, ids: Ids): Promise<void> {
   const mentioned = mentionsAny(sql`cast(differences as text)`, Object.values(ids).flat())
-  await sql`update sync_audits set differences = null where project_id = ${project} and (${mentioned})`.execute(
-    db,
-  )
+  await sql`update sync_audits set differences = null where project_id = ${project}
+    and (${mentioned})`.execute(db)
 }
 
 function writebacksOf(
@@ -147,9 +145,8 @@ async function countRows(context: ProjectDb, ids: Ids, erasure: Erasure): Promis
     { table: 'writebacks', where: writebacksOf(context, ids) },
   ]) {
     const { rows } = await sql<{ rows: number }>`
-      select count(*) as rows from ${sql.table(table)} where project_id = ${project} and (${where})`.execute(
-      db,
-    )
+      select count(*) as rows from ${sql.table(table)} where project_id = ${project}
+      and (${where})`.execute(db)
     const found = Number(rows[0]?.rows ?? 0)
     if (found > 0) counted[table] = found
   }
@@ -163,9 +160,8 @@ async function nothingStored(
 ): Promise<UserError> {
   const lowered = visitors.map((id) => id.toLowerCase())
   const { rows: erased } = await sql`
-    select 1 as one from erased_ids where project_id = ${project} and id ${inList(kind, lowered)}`.execute(
-    db,
-  )
+    select 1 as one from erased_ids where project_id = ${project}
+    and id ${inList(kind, lowered)}`.execute(db)
   const why = `nothing is stored of the visitor ${visitors[0]}`
   if (erased.length === 0)
     return new UserError({
@@ -178,7 +174,8 @@ async function nothingStored(
     kind === 'sqlite' ? 'vacuum; pragma wal_checkpoint(truncate)' : 'vacuum full; analyze'
   return new UserError({
     what: 'nothing was erased',
-    why: `${why}: they were erased before. If that run did not end, files and statistics may still have its values`,
+    why: `${why}: they were erased before. If that run did not end, files
+      and statistics may still have its values`,
     next: `if you did not see its report, run \`${clean}\` in the warehouse`,
     exitCode: 2,
   })
@@ -215,9 +212,8 @@ export async function erase(context: ProjectDb, erasure: Erasure, by: string): P
     await removeSearchEntries(trx, ids.conversations)
     const parts = partsOf(trx, ids, erasure)
     for (const { table, where } of parts)
-      await sql`delete from ${sql.table(table)} where project_id = ${trx.project} and (${where})`.execute(
-        trx.db,
-      )
+      await sql`delete from ${sql.table(table)} where project_id = ${trx.project}
+        and (${where})`.execute(trx.db)
     await eraseAuditDifferences(trx, ids)
     const count = Object.values(rows).reduce((sum, some) => sum + some, 0)
     const event = { action: 'visitor_erased', subject: null, count, detail: 'by the command line' }
@@ -296,7 +292,8 @@ async function rejectInFlight(trx: ProjectDb, ids: Ids): Promise<void> {
   throw new UserError({
     what: 'nothing was erased',
     why: `the write-back ${open.id} to this visitor may or may not have arrived`,
-    next: `\`deskmirror writeback show ${open.id}\` says what is known; wait, or resolve it, and erase again`,
+    next: `\`deskmirror writeback show ${open.id}\` says what is known; wait, or resolve it,
+      and erase again`,
     exitCode: 2,
   })
 }

@@ -80,9 +80,8 @@ export async function readProjectStates(
     select project_id as project, count(*) as count from sync_gaps
     where resolved_at is null group by project_id`.execute(db)
   const queue = await sql<{ project: ProjectId; status: string; count: number }>`
-    select project_id as project, status, count(*) as count from writebacks group by project_id, status`.execute(
-    db,
-  )
+    select project_id as project, status, count(*) as count from writebacks
+    group by project_id, status`.execute(db)
   const writebacks = Map.groupBy(queue.rows, ({ project }) => project)
   const states = await readStreamStates(db)
   const stateOf = (project: ProjectId): ProjectSyncState => ({
@@ -162,9 +161,8 @@ export async function readRuns(db: Db, since: EpochMs): Promise<ReadonlyMap<stri
     from sync_runs group by project_id`.execute(db)
   const runs = await sql<{ project: ProjectId; at: string; outcome: string; streams: string }>`
     select project_id as project, started_at as at, outcome, streams from sync_runs
-    where mode in ('reconcile', 'full') and outcome <> 'failed' and started_at >= ${from} order by id`.execute(
-    db,
-  )
+    where mode in ('reconcile', 'full') and outcome <> 'failed' and started_at >= ${from}
+    order by id`.execute(db)
   const audits = await sql<{ project: ProjectId; at: string; stream: string }>`
     select project_id as project, finished_at as at, stream from sync_audits
     where finished_at >= ${from} order by id`.execute(db)

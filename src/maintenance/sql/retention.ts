@@ -53,9 +53,8 @@ export async function deleteExpired(
   const deleteSome = async (table: string, condition: RawBuilder<unknown>) => {
     const { numAffectedRows } = await sql`
       delete from ${sql.table(table)} where (project_id, id) in (
-        select project_id, id from ${sql.table(table)} as old where ${condition} limit ${sql.lit(rowsPerStep)})`.execute(
-      db,
-    )
+        select project_id, id from ${sql.table(table)} as old
+        where ${condition} limit ${sql.lit(rowsPerStep)})`.execute(db)
     return Number(numAffectedRows ?? 0n)
   }
   return {
@@ -64,8 +63,10 @@ export async function deleteExpired(
       deleteSome(
         'sync_runs',
         sql`finished_at < ${at}
-          and exists (select 1 from sync_runs later where later.project_id = old.project_id and later.id > old.id)
-          and exists (select 1 from sync_runs earlier where earlier.project_id = old.project_id and earlier.id < old.id)`,
+          and exists (select 1 from sync_runs later where later.project_id = old.project_id
+          and later.id > old.id)
+          and exists (select 1 from sync_runs earlier where earlier.project_id = old.project_id
+          and earlier.id < old.id)`,
       ),
     ),
     gaps: await repeat('gaps', (at) => deleteSome('sync_gaps', sql`resolved_at < ${at}`)),
@@ -73,11 +74,13 @@ export async function deleteExpired(
     writebacks: await repeat('writebacks', async (at) => {
       await deleteSome('writeback_cancellations', sql`finished_at < ${at}`)
       // The batch stays, as its write-backs do.
-      await sql`update writeback_batches set title = null, source = null, note = null where finished_at < ${at}
+      await sql`update writeback_batches set title = null, source = null, note = null
+        where finished_at < ${at}
         and (title is not null or source is not null or note is not null)`.execute(db)
       return createOutbox(createProjectDb(db, kind, '')).deleteWords(
         sql`finished_at < ${at} and erased_at is null
-          and status in ('succeeded','failed','conflict','cancelled','expired') limit ${sql.lit(rowsPerStep)}`,
+          and status in ('succeeded','failed','conflict','cancelled','expired') limit
+          ${sql.lit(rowsPerStep)}`,
       )
     }),
     snapshots: await joinOfAllProjects(db, kind, before('snapshots'), until),
@@ -168,8 +171,10 @@ async function readSnapshots(
     count: number | null
     raw: string
   }>`
-    select taken_at as at, same_until as until, same_count as count, cast(raw as text) as raw from availability_snapshots
-    where project_id = ${project} and taken_at >= ${typed('time', rfc3339(from))} and taken_at < ${typed('time', rfc3339(to))}
+    select taken_at as at, same_until as until, same_count as count, cast(raw as text) as raw
+    from availability_snapshots
+    where project_id = ${project} and taken_at >= ${typed('time', rfc3339(from))}
+    and taken_at < ${typed('time', rfc3339(to))}
     order by taken_at limit ${sql.lit(snapshotsPerStep)}`.execute(db)
   return rows.map(({ at, until, count, raw }) => {
     const taken = parseTime(at) ?? 0

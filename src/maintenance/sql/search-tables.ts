@@ -204,10 +204,10 @@ export const quoteIfNeeded = (name: string): string =>
 /** Virtual tables are stored in others. */
 async function listSqliteTables(db: Db): Promise<readonly Table[]> {
   const { rows } = await sql<{ name: string; columns: string }>`
-    select name, (select json_group_array(name) from pragma_table_xinfo(m.name) where hidden <> 1) as columns
-    from sqlite_master as m where type = 'table' and sql not like 'create virtual table%' order by name`.execute(
-    db,
-  )
+    select name, (select json_group_array(name) from pragma_table_xinfo(m.name) where hidden <> 1)
+    as columns
+    from sqlite_master as m where type = 'table' and sql not like 'create virtual table%'
+    order by name`.execute(db)
   return rows.map(({ name, columns }) => {
     return { name, kind: 'table', isReadable: true, columns: JSON.parse(columns) as string[] }
   })
@@ -220,11 +220,14 @@ const plainTypes =
 
 async function listPostgresTables(db: Db): Promise<readonly Table[]> {
   const { rows } = await sql<Omit<Table, 'kind'> & { relkind: string }>`
-    select c.relname as name, c.relkind, c.relkind <> 'f' and has_table_privilege(c.oid, 'select') as "isReadable",
+    select c.relname as name, c.relkind, c.relkind <> 'f' and has_table_privilege(c.oid, 'select')
+    as "isReadable",
       array(select cast(attname as text) from pg_attribute a join pg_type t on t.oid = a.atttypid
-        where attrelid = c.oid and attnum > 0 and not attisdropped and t.typname not in (${plainTypes})
+        where attrelid = c.oid and attnum > 0 and not attisdropped
+        and t.typname not in (${plainTypes})
           and a.attname <> 'project_id' order by attnum) as columns
-    from pg_class c where relnamespace = (select oid from pg_namespace where nspname = current_schema())
+    from pg_class c where relnamespace = (select oid from pg_namespace
+    where nspname = current_schema())
       and relkind in ('r', 'm', 'f') order by relname`.execute(db)
   return rows
     .filter(({ columns }) => columns.length > 0)
@@ -258,8 +261,10 @@ async function listDefinitions(
         select relname as name, pg_get_viewdef(oid) as text,
           case relkind when 'v' then 'view' else 'materialized view' end as what
         from pg_class where ${here} and relkind in ('v', 'm')
-        union all select relname, pg_get_indexdef(oid), 'index' from pg_class where ${here} and relkind = 'i'
-        union all select relname, (select string_agg(attname, ' ') from pg_attribute where attrelid = c.oid), 'table'
+        union all select relname, pg_get_indexdef(oid), 'index' from pg_class where ${here}
+        and relkind = 'i'
+        union all select relname, (select string_agg(attname, ' ') from pg_attribute
+        where attrelid = c.oid), 'table'
         from pg_class as c where ${here} and relkind = 'r'`
   return (await query.execute(db)).rows
 }

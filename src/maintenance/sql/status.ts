@@ -106,7 +106,8 @@ export async function readProjectState(context: ProjectDb, now: number) {
 
 async function readLastRun(db: Db, project: ProjectId): Promise<StatusReport['lastRun']> {
   const { rows } = await sql<NonNullable<StatusReport['lastRun']>>`
-    select id, mode, started_at as "startedAt", finished_at as "finishedAt", outcome, requests from sync_runs
+    select id, mode, started_at as "startedAt", finished_at as "finishedAt", outcome, requests
+    from sync_runs
     where project_id = ${project} order by id desc limit 1`.execute(db)
   return rows[0] ?? null
 }

@@ -97,9 +97,8 @@ export async function clearJobFailure(
   { projectId, job, key }: Pick<JobFailure, 'projectId' | 'job' | 'key'>,
 ) {
   await sql`
-    delete from sync_failures where project_id = ${projectId} and job = ${job} and subject = ${key}`.execute(
-    db,
-  )
+    delete from sync_failures where project_id = ${projectId} and job = ${job}
+    and subject = ${key}`.execute(db)
 }
 
 /** Longest failing first. `project`: only its own failures and those that concern all projects. */
@@ -107,7 +106,8 @@ export async function listFailures(db: Db, project?: ProjectId): Promise<JobFail
   const { rows } = await sql<
     Omit<JobFailure, 'job' | 'since' | 'lastAt'> & Record<'kind' | 'first' | 'last', string>
   >`
-    select project_id as "projectId", job as kind, subject as key, since as first, last_at as last, failures, reason
+    select project_id as "projectId", job as kind, subject as key, since as first, last_at
+    as last, failures, reason
     from sync_failures ${project === undefined ? sql`` : sql`where project_id in (${project}, '')`}
     order by since, project_id, job, subject`.execute(db)
   return rows.flatMap(({ kind, first, last, ...failure }) => {

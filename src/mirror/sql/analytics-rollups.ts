@@ -42,7 +42,8 @@ export async function clearForRollup(
   const { rows } = await sql<RollupWindow>`
     select window_from, window_to from analytics_rollups
     where project_id = ${project} and (time_zone <> ${zone}
-      or (window_from < ${dayTo} and window_to > ${dayFrom} and not (window_from = ${dayFrom} and window_to = ${dayTo})))
+      or (window_from < ${dayTo} and window_to > ${dayFrom} and not (window_from = ${dayFrom}
+      and window_to = ${dayTo})))
     order by window_from`.execute(db)
   if (rows.length === 0) return
   const ofZone = await sql<RollupWindow>`
@@ -67,9 +68,8 @@ export async function clearForRollup(
           ? sql`delete from ${sql.table(table)}`
           : sql`update ${sql.table(table)} set day = ${typed('date', date)}, time_zone = ${zone}`
       await sql`${change}
-        where project_id = ${project} and window_from = ${window_from} and window_to = ${window_to}`.execute(
-        db,
-      )
+        where project_id = ${project} and window_from = ${window_from}
+        and window_to = ${window_to}`.execute(db)
     }
   }
 }

@@ -76,10 +76,10 @@ export async function listFinishedAudits(
   since: EpochMs,
 ): Promise<readonly AuditResult[]> {
   const { rows } = await sql<AuditResult>`
-    select id, stream, started_at as "startedAt", finished_at as "finishedAt", population, drawn, compared, differing,
+    select id, stream, started_at as "startedAt", finished_at
+    as "finishedAt", population, drawn, compared, differing,
       corrected, gone, unreadable, requests, took_ms as "tookMs"
-    from sync_audits where project_id = ${project} and finished_at >= ${toTimestamp(since)} order by id`.execute(
-    db,
-  )
+    from sync_audits where project_id = ${project} and finished_at >= ${toTimestamp(since)}
+    order by id`.execute(db)
   return rows
 }

@@ -37,7 +37,8 @@ export async function readStoredConversations(
   rows: readonly EncodedRow[],
 ) {
   const { rows: stored } = await sql<StoredConversation>`
-    select id, deleted_at, synced_at, ${sql.join(trackedColumns.map((name) => sql.ref(name)))} from conversations
+    select id, deleted_at, synced_at, ${sql.join(trackedColumns.map((name) => sql.ref(name)))}
+    from conversations
     where project_id = ${project} and id ${inList(kind, textsOf(rows, 'id'))}`.execute(db)
   return new Map(stored.map((row) => [row.id, row]))
 }

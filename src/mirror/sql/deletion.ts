@@ -72,9 +72,11 @@ async function takeBackIfTooMany(
 ): Promise<string | null> {
   const confirmedAt = await deletionsConfirmedAt(trx, stream)
   const since = toTimestamp(at - countedMs)
-  const isRecent = sql`project_id = ${trx.project} and deleted_at >= ${since} and asked_at > ${confirmedAt}`
+  const isRecent = sql`project_id = ${trx.project} and deleted_at >= ${since}
+    and asked_at > ${confirmedAt}`
   const table = sql.table(streamSpecs[stream].table)
-  const isExpected = sql`project_id = ${trx.project} and (deleted_at is null or deleted_at >= ${since})`
+  const isExpected = sql`project_id = ${trx.project} and (deleted_at is null
+    or deleted_at >= ${since})`
   const count = async (rows: ReturnType<typeof sql>) =>
     Number(
       (await sql<{ n: number }>`select count(*) as n from ${rows}`.execute(trx.db)).rows[0]?.n ?? 0,
@@ -82,7 +84,8 @@ async function takeBackIfTooMany(
   const missing = await count(sql`${table} where ${isRecent}`)
   // So few that a table of any size has enough of them.
   if (!isMassDeletion(missing, 0)) return null
-  const some = sql`(select 1 from ${table} where ${isExpected} limit ${sufficientRows(missing)}) as expected`
+  const some = sql`(select 1 from ${table} where ${isExpected} limit ${sufficientRows(missing)})
+    as expected`
   if (!isMassDeletion(missing, await count(some))) return null
   const reason = describeMassDeletion(
     stream,

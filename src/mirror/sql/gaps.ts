@@ -70,9 +70,8 @@ export async function closeGaps(
 export async function readGapReason({ db, project }: ProjectDb, stream: StreamName, key: string) {
   const { rows } = await sql<{ reason: string }>`
     select reason from sync_gaps
-    where project_id = ${project} and stream = ${stream} and dedup_key = ${key} and resolved_at is null`.execute(
-    db,
-  )
+    where project_id = ${project} and stream = ${stream} and dedup_key = ${key}
+    and resolved_at is null`.execute(db)
   return rows[0]?.reason ?? null
 }
 
@@ -101,9 +100,8 @@ export async function listOpenGaps({ db, project }: ProjectDb, stream: StreamNam
     dedupKey: string
   }>`
     select from_ts, to_ts, reason, dedup_key as "dedupKey" from sync_gaps
-    where project_id = ${project} and stream = ${stream} and resolved_at is null order by from_ts, dedup_key`.execute(
-    db,
-  )
+    where project_id = ${project} and stream = ${stream} and resolved_at is null
+    order by from_ts, dedup_key`.execute(db)
   return rows.map(({ from_ts, to_ts, reason, dedupKey }) => {
     return {
       stream,

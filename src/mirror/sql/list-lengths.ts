@@ -41,7 +41,8 @@ async function readLengths(
   const ofMessages = (
     time: ReturnType<typeof sql>,
   ) => sql`(select ${time} from message_rows as message
-    where message.project_id = ${project} and message.conversation_id = list.parent_id and message.deleted_at is null)`
+    where message.project_id = ${project} and message.conversation_id = list.parent_id
+    and message.deleted_at is null)`
   const { rows } = await sql<Row>`
     select list.parent_id as id, list.listed_rows as rows,
       ${ofParent('created_at')} as began, ${ofParent('last_message_at')} as "lastAt",

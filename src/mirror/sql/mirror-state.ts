@@ -133,7 +133,8 @@ export async function earliestTime({ db, project }: ProjectDb): Promise<EpochSec
  */
 export async function latestMessageTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
   const latest = sql`select max(created_at) as at from messages where project_id = ${project}
-    union all select max(last_message_at) from conversations where project_id = ${project} and handled_at is null`
+    union all select max(last_message_at) from conversations where project_id = ${project}
+    and handled_at is null`
   return (await readTimes(db, latest)).at(-1) ?? null
 }
 

@@ -35,13 +35,14 @@ export async function addPendingChildren(
 ): Promise<void> {
   if (ids.length === 0) return
   await sql`
-    insert into sync_children (project_id, stream, parent_id, requested_version, read_version, due_at, attempts)
-    select ${typed('text', project)}, ${typed('text', stream)}, listed.value, 1, 0, ${typed('integer', now)}, 0
+    insert into sync_children (project_id, stream, parent_id, requested_version, read_version,
+    due_at, attempts)
+    select ${typed('text', project)}, ${typed('text', stream)}, listed.value, 1, 0,
+    ${typed('integer', now)}, 0
     from ${listParameter(kind, ids)} as listed where true
     on conflict (project_id, stream, parent_id)
-    do update set requested_version = sync_children.requested_version + 1, due_at = excluded.due_at`.execute(
-    db,
-  )
+    do update set requested_version = sync_children.requested_version + 1, due_at =
+    excluded.due_at`.execute(db)
 }
 
 /** The same for parents that may not be mirrored yet: those become pending when they are stored. */
@@ -53,10 +54,10 @@ export async function markChildrenPending(
 ): Promise<void> {
   if (ids.length === 0) return
   await sql`
-    update sync_children set requested_version = requested_version + 1, due_at = ${typed('integer', now)}
-    where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, ids)}`.execute(
-    db,
-  )
+    update sync_children set requested_version = requested_version + 1, due_at =
+    ${typed('integer', now)}
+    where project_id = ${project} and stream = ${stream} and parent_id
+    ${inList(kind, ids)}`.execute(db)
 }
 
 /**
@@ -79,7 +80,8 @@ export async function recordChildRead(
         else ${typed('integer', dueAt)} end,
       attempts = 0, error = null, reread_whole = null, checked_at = ${now},
       cursor = ${typed('text', cursor)},
-      full_read_at = coalesce(${typed('integer', completeness === 'unchanged' ? null : now)}, full_read_at),
+      full_read_at = coalesce(${typed('integer', completeness === 'unchanged' ? null : now)},
+      full_read_at),
       listed_rows = coalesce(${typed('integer', read.listedRows ?? null)}, listed_rows)
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
   const listed = completeness === 'complete' ? [unlistedGapKey(parentId)] : []
@@ -141,7 +143,8 @@ async function setMessagesComplete(
   const flag = trx.kind === 'sqlite' ? Number(complete) : complete
   const { rows } = await sql`
     update conversations set messages_complete = ${flag}
-    where project_id = ${trx.project} and id = ${conversation} and messages_complete is distinct from ${flag}
+    where project_id = ${trx.project} and id = ${conversation} and messages_complete is distinct
+    from ${flag}
     returning id`.execute(trx.db)
   if (hasChanges || rows.length > 0) await markFactsOfRows(trx, 'conversations', [conversation])
 }
@@ -183,7 +186,8 @@ export async function markFutureDatedPending(
       where project_id = ${project} and stream = 'messages' and read_version > 0
         and (due_at is null or due_at > ${at})
         and parent_id in (
-          select conversation_id from messages where project_id = ${project} and created_at > ${after}
+          select conversation_id from messages where project_id = ${project}
+          and created_at > ${after}
           union all select id from conversations
             where project_id = ${project} and handled_at is null and last_message_at > ${after})
       order by checked_at limit ${limit})`.execute(db)
@@ -216,11 +220,11 @@ export async function correctFutureDueTimes(
   for (const condition of Object.values(pendingConditions)) {
     await sql`
       update sync_children set due_at = ${typed('integer', now)}
-      where project_id = ${project} and stream = ${stream} and due_at is not null and due_at > ${latest}
+      where project_id = ${project} and stream = ${stream} and due_at is not null
+      and due_at > ${latest}
         and ${sql.raw(condition)}
-        and (attempts = 0 and requested_version > read_version or due_at > ${now + maxDelayMs})`.execute(
-      db,
-    )
+        and (attempts = 0 and requested_version > read_version
+        or due_at > ${now + maxDelayMs})`.execute(db)
   }
 }
 
@@ -246,7 +250,8 @@ export async function readPendingParents(
     column === null
       ? sql`null`
       : sql`(select ${sql.ref(column)} from ${sql.table(streamSpecs[parent].table)} as parent
-          where parent.project_id = sync_children.project_id and parent.id = sync_children.parent_id)`
+          where parent.project_id = sync_children.project_id and parent.id =
+          sync_children.parent_id)`
   const lastActiveAt = ofParent(await timeColumnOf(context, parent))
   const beganAt = ofParent(streamSpecs[parent].startColumn)
   type Row = Omit<PendingParent, 'parentLastActiveAt' | 'parentBeganAt' | 'rereadWhole'>
@@ -281,7 +286,8 @@ export async function countPendingParents(
 ) {
   const counts = pendingSql(now).map(
     (isPending) =>
-      sql`(select count(*) from sync_children where project_id = ${project} and stream = ${stream} and ${isPending})`,
+      sql`(select count(*) from sync_children where project_id = ${project} and stream = ${stream}
+        and ${isPending})`,
   )
   const { rows } = await sql<{
     count: number
@@ -338,17 +344,18 @@ export async function requestFullRereads(
 ) {
   const { db, project, typed } = trx
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from sync_children where project_id = ${project} and stream = ${stream}`.execute(
-    db,
-  )
+    select count(*) as count from sync_children where project_id = ${project}
+    and stream = ${stream}`.execute(db)
   const count = Number(rows[0]?.count ?? 0)
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
   const isDue = sql`due_at is not null and due_at <= ${now}`
   const result = await sql`
     update sync_children set due_at = ${typed('integer', now)}, reread_whole = 1
-    where project_id = ${project} and stream = ${stream} and (read_version > 0 and ${isDue} or parent_id in (
+    where project_id = ${project} and stream = ${stream} and (read_version > 0 and ${isDue}
+    or parent_id in (
       select parent_id from sync_children
-      where project_id = ${project} and stream = ${stream} and ${which === 'all' ? sql`true` : sql`read_version > 0 and not (${isDue})`}
+      where project_id = ${project} and stream = ${stream} and
+      ${which === 'all' ? sql`true` : sql`read_version > 0 and not (${isDue})`}
       order by coalesce(full_read_at, 0), checked_at limit ${limit}))`.execute(db)
   return Number(result.numAffectedRows ?? 0n)
 }

@@ -66,9 +66,8 @@ async function markPendingFacts(
 /** A kind of which facts are pending; null = none are. */
 export async function findPendingKind({ db, project }: ProjectDb): Promise<FactKind | null> {
   const { rows } = await sql<{ kind: FactKind }>`
-    select kind from facts_due where project_id = ${project} and kind in (${sql.join(factKinds)}) limit 1`.execute(
-    db,
-  )
+    select kind from facts_due where project_id = ${project} and kind in (${sql.join(factKinds)})
+    limit 1`.execute(db)
   return rows[0]?.kind ?? null
 }
 
@@ -79,9 +78,8 @@ export async function listPendingFacts(
   limit: number,
 ): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    select id from facts_due where project_id = ${project} and kind = ${kind} order by id limit ${limit}`.execute(
-    db,
-  )
+    select id from facts_due where project_id = ${project} and kind = ${kind}
+    order by id limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
 }
 

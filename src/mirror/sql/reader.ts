@@ -98,7 +98,8 @@ export async function readRawById(context: ProjectDb, stream: StreamName, ids: r
   const id = sql.ref(firstKey)
   const from = list
     ? fromRowsWithIds(context, list, ids)
-    : sql`from ${sql.table(streamSpecs[stream].table)} where project_id = ${project} and ${id} ${inList(kind, ids)}`
+    : sql`from ${sql.table(streamSpecs[stream].table)} where project_id = ${project}
+      and ${id} ${inList(kind, ids)}`
   const { rows } = await sql<{ id: string; raw: string }>`
     select ${id} as id, cast(raw as text) as raw ${from} ${notDeleted(stream)}`.execute(db)
   const stored = new Map(rows.map((row) => [idIdentity(row.id), decodeJson(kind, row.raw)]))
@@ -189,7 +190,8 @@ export async function countFutureRows(
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from (
       select 1 as one from ${sql.table(streamSpecs[stream].table)}
-      where project_id = ${context.project} and deleted_at is null and ${sql.ref(timeColumn)} > ${rfc3339(cursorLimit)}
+      where project_id = ${context.project} and deleted_at is null
+      and ${sql.ref(timeColumn)} > ${rfc3339(cursorLimit)}
       limit ${limit}) as listed`.execute(context.db)
   return Number(rows[0]?.count ?? 0)
 }
@@ -205,9 +207,8 @@ export async function timeColumnOf(
   const { timeColumn } = streamSpecs[stream]
   if (timeColumn !== null) return timeColumn
   const { rows } = await sql<{ value: string }>`
-    select value from service_behaviours where project_id = ${project} and name = ${`${stream}.order`}`.execute(
-    db,
-  )
+    select value from service_behaviours where project_id = ${project}
+    and name = ${`${stream}.order`}`.execute(db)
   const path = rows[0]?.value.split(' by ')[1]?.split(' or ')[0]
   if (path === undefined) return null
   const fields = await sql<{ column: string | null }>`

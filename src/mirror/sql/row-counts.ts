@@ -47,9 +47,8 @@ export async function rememberRowCounts(
 /** Deleted ones included. */
 export async function countRows({ db, project }: ProjectDb, stream: StreamName): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from ${sql.table(streamSpecs[stream].table)} where project_id = ${project}`.execute(
-    db,
-  )
+    select count(*) as count from ${sql.table(streamSpecs[stream].table)}
+    where project_id = ${project}`.execute(db)
   return Number(rows[0]?.count ?? 0)
 }
 
@@ -64,9 +63,8 @@ export async function countMirrored(
   const total = shown?.rows ?? (await countRows(context, stream))
   const isDeleted = hasDeletedAt(table) ? sql`deleted_at is not null` : sql`1 = 0`
   const { rows } = await sql<{ deleted: number }>`
-    select count(*) as deleted from ${sql.table(table)} where project_id = ${context.project} and ${isDeleted}`.execute(
-    context.db,
-  )
+    select count(*) as deleted from ${sql.table(table)} where project_id = ${context.project}
+    and ${isDeleted}`.execute(context.db)
   const deleted = Number(rows[0]?.deleted ?? 0)
   return {
     rows: total - deleted,

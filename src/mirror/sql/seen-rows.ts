@@ -32,9 +32,8 @@ export async function listIdSet(
   limit: number,
 ): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    select id from sync_seen_rows where project_id = ${project} and scan = ${key} order by id limit ${limit}`.execute(
-    db,
-  )
+    select id from sync_seen_rows where project_id = ${project} and scan = ${key}
+    order by id limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
 }
 
@@ -45,9 +44,8 @@ export async function removeFromIdSet(
 ) {
   if (ids.length === 0) return
   await sql`
-    delete from sync_seen_rows where project_id = ${project} and scan = ${key} and id ${inList(kind, ids)}`.execute(
-    db,
-  )
+    delete from sync_seen_rows where project_id = ${project} and scan = ${key}
+    and id ${inList(kind, ids)}`.execute(db)
 }
 
 export async function forgetSeenRows({ db, project }: ProjectDb, key: string): Promise<void> {
@@ -65,9 +63,8 @@ export async function listUnseenRows(
   const from = after === null ? sql`` : sql`and row.id > ${after}`
   const { rows } = await sql<{ id: string }>`
     select row.id from ${sql.table(streamSpecs[stream].table)} as row
-    where ${inScope(project, scope)} ${from} and ${notSeen(project, key)} order by row.id limit ${limit}`.execute(
-    db,
-  )
+    where ${inScope(project, scope)} ${from} and ${notSeen(project, key)}
+    order by row.id limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
 }
 
@@ -99,9 +96,8 @@ export async function listUnseenIds(
   const seen = key === null ? sql`` : sql`and not ${notSeen(project, key)}`
   const { rows } = await sql<{ id: string }>`
     select row.id from ${sql.table(streamSpecs[stream].table)} as row
-    where ${inScope(project, 'all')} and lower(row.id) ${inList(kind, ids.map(lower))} ${seen}`.execute(
-    db,
-  )
+    where ${inScope(project, 'all')} and lower(row.id) ${inList(kind, ids.map(lower))}
+    ${seen}`.execute(db)
   const known = new Set(rows.map(({ id }) => lower(id)))
   return ids.filter((id) => !known.has(lower(id)))
 }

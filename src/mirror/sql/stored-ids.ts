@@ -78,14 +78,14 @@ async function respellVisitors(trx: ProjectDb, ids: readonly string[]) {
     ),
   )
   const { rows } = await sql<{ id: string; visitor: string }>`
-    select id, visitor_id as visitor from conversations ${usingIndex(kind, 'conversations_by_visitor')}
+    select id, visitor_id as visitor from conversations
+    ${usingIndex(kind, 'conversations_by_visitor')}
     where project_id = ${project} and visitor_id ${inList(kind, [...spellings.keys()])}`.execute(db)
   for (const { id, visitor } of rows) {
     const own = spellings.get(visitor)
     if (own === undefined || idIdentity(own) !== idIdentity(visitor)) continue
-    await sql`update conversations set visitor_id = ${own} where project_id = ${project} and id = ${id}`.execute(
-      db,
-    )
+    await sql`update conversations set visitor_id = ${own} where project_id = ${project}
+      and id = ${id}`.execute(db)
     await markFactsOfRows(trx, 'conversations', [id])
   }
 }

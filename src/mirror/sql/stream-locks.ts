@@ -61,9 +61,8 @@ function acquireAs(
   return db.transaction().execute(async (trx) => {
     await acquireLock(trx, kind, `deskmirror.lock ${project}`)
     const { rows } = await sql<StoredLock>`
-      select * from sync_locks where project_id = ${project} and stream in (${sql.join(streams)})`.execute(
-      trx,
-    )
+      select * from sync_locks where project_id = ${project} and stream in
+      (${sql.join(streams)})`.execute(trx)
     const blocking = rows.find((row) => isHeld(row, own, now))
     if (blocking !== undefined) {
       const { stream, since } = blocking
@@ -90,14 +89,14 @@ function acquireAs(
       heartbeat: async (at: EpochMs): Promise<boolean> => {
         if (retry.isWarehouseAway()) return true
         const { numAffectedRows } = await sql`
-          update sync_locks set beat_at = ${at} where project_id = ${project} and token = ${token}`.execute(
-          db,
-        )
+          update sync_locks set beat_at = ${at} where project_id = ${project}
+          and token = ${token}`.execute(db)
         return numAffectedRows === BigInt(streams.length)
       },
       release: async (): Promise<void> => {
         ownTokens.delete(token)
-        const ofLock = sql`delete from sync_locks where project_id = ${project} and token = ${token}`
+        const ofLock = sql`delete from sync_locks where project_id = ${project}
+          and token = ${token}`
         await retry.run(() => ofLock.execute(db))
       },
     }

@@ -121,7 +121,8 @@ export async function readStreamStatuses(
   streams: readonly StreamName[],
 ) {
   const { rows } = await sql<{ stream: StreamName; status: StreamReadStatus }>`
-    select stream, case when synced_at is not null then 'complete' when skipped is not null then 'skipped'
+    select stream, case when synced_at is not null then 'complete' when skipped is not null
+    then 'skipped'
       else 'unfinished' end as status
     from sync_streams where project_id = ${project}`.execute(db)
   return new Map(

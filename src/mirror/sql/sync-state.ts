@@ -22,9 +22,8 @@ export async function writeCursors(
 ) {
   for (const [stream, position] of Object.entries(cursors)) {
     if (position === null) {
-      await sql`delete from sync_cursors where project_id = ${project} and stream = ${stream}`.execute(
-        db,
-      )
+      await sql`delete from sync_cursors where project_id = ${project}
+        and stream = ${stream}`.execute(db)
     } else {
       await db
         .insertInto('sync_cursors')

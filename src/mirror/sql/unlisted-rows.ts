@@ -76,9 +76,8 @@ async function readStored(trx: ProjectDb, stream: ChildListName, { parentId, sin
     select ${sql.join(columns.map((name) => sql.ref(name)))}, ${sql.ref(timeColumn)} as at,
       case when asked_at >= ${since} and asked_at <= ${latest} then 1 else 0 end as later
     from ${sql.table(stored)}
-    where project_id = ${trx.project} and ${sql.ref(firstKey)} = ${parentId} and deleted_at is null`.execute(
-    trx.db,
-  )
+    where project_id = ${trx.project} and ${sql.ref(firstKey)} = ${parentId}
+    and deleted_at is null`.execute(trx.db)
   return rows.map((row): StoredChild => {
     const key = columns.map((name) => String(row[name])).join('/')
     return { key, at: parseTime(row.at) ?? null, isLater: Number(row.later) === 1 }
@@ -145,9 +144,8 @@ async function markDeletedChildren(
     const isRow = columns.map((name, i) => sql`${sql.ref(name)} = ${parts[i]}`)
     await sql`
       update ${sql.table(stored)} set deleted_at = ${toTimestamp(at)}, asked_at = ${at}
-      where project_id = ${trx.project} and ${sql.join(isRow, sql` and `)} and deleted_at is null`.execute(
-      trx.db,
-    )
+      where project_id = ${trx.project} and ${sql.join(isRow, sql` and `)}
+      and deleted_at is null`.execute(trx.db)
   }
   await markFactsOfRows(trx, stream, [parentId])
   return isConfirmed ? null : takeBackIfTooMany(trx, stream, at)
@@ -165,11 +163,15 @@ async function takeBackIfTooMany(
   const since = toTimestamp(at - countedMs)
   const confirmedAt = await deletionsConfirmedAt(trx, stream)
   // Rows that were deleted with their parent count there.
-  const isRecent = sql`project_id = ${trx.project} and deleted_at is not null and deleted_at >= ${since}
-    and asked_at > ${confirmedAt} and not exists (select 1 from ${sql.table(streamSpecs[parent].table)} as parent
-      where parent.project_id = ${table}.project_id and parent.id = ${sql.ref(`${stored}.${firstKey}`)}
+  const isRecent = sql`project_id = ${trx.project} and deleted_at is not null
+    and deleted_at >= ${since}
+    and asked_at > ${confirmedAt} and not exists (select 1 from
+    ${sql.table(streamSpecs[parent].table)} as parent
+      where parent.project_id = ${table}.project_id and parent.id =
+      ${sql.ref(`${stored}.${firstKey}`)}
         and parent.deleted_at is not null)`
-  const isExpected = sql`project_id = ${trx.project} and (deleted_at is null or deleted_at >= ${since})`
+  const isExpected = sql`project_id = ${trx.project} and (deleted_at is null
+    or deleted_at >= ${since})`
   const count = async (rows: ReturnType<typeof sql>) =>
     Number(
       (await sql<{ n: number }>`select count(*) as n from ${rows}`.execute(trx.db)).rows[0]?.n ?? 0,
@@ -187,9 +189,8 @@ async function takeBackIfTooMany(
   )
   await openGap(trx, { stream, from: null, to: null, reason }, massDeletionGapKey)
   const { rows } = await sql<{ id: string }>`
-    update ${table} set deleted_at = null where ${isRecent} returning ${sql.ref(firstKey)} as id`.execute(
-    trx.db,
-  )
+    update ${table} set deleted_at = null where ${isRecent} returning ${sql.ref(firstKey)}
+    as id`.execute(trx.db)
   await markFactsOfRows(trx, stream, [...new Set(rows.map(({ id }) => id))])
   return reason
 }

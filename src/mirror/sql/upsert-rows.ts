@@ -43,7 +43,8 @@ export async function upsertRows(
   const onConflict = sql`
     on conflict (${sql.join(key.map((name) => sql.ref(name)))}) do update
     set ${sql.join(updated.map((name) => sql`${sql.ref(name)} = ${excluded(name)}`))}
-    where ${isDifferent(table, columns)} and ${isNewer(table, isAuthoritative, clock() + clockToleranceSeconds * 1000)}
+    where ${isDifferent(table, columns)} and
+    ${isNewer(table, isAuthoritative, clock() + clockToleranceSeconds * 1000)}
     returning ${sql.ref(table.firstKey)} as id`
   const stored: string[] = []
   for (const batch of batchesOf(
@@ -67,7 +68,8 @@ function rowInsert(
   rows: readonly EncodedRow[],
 ) {
   const values = rows.map((row) => sql`(${sql.join(names.map((name) => row[name] ?? null))})`)
-  return sql`insert into ${sql.table(table)} (${sql.join(names.map((name) => sql.ref(name)))}) values ${sql.join(values)}`
+  return sql`insert into ${sql.table(table)} (${sql.join(names.map((name) => sql.ref(name)))})
+    values ${sql.join(values)}`
 }
 
 const excluded = (name: string) => sql.ref(`excluded.${name}`)
@@ -95,7 +97,9 @@ function isNewer(
   const stored = (name: string) => sql.ref(`${table}.${name}`)
   // A row that was requested in the future was stored while a clock was wrong, so its time orders
   // nothing.
-  const isRequestedLater = sql`(excluded.asked_at >= ${stored('asked_at')} or ${stored('asked_at')} > ${latestPossible})`
+  const isRequestedLater = sql`(excluded.asked_at >= ${stored('asked_at')}
+    or ${stored('asked_at')} > ${latestPossible})`
   if (newerBy === null || isAuthoritative) return isRequestedLater
-  return sql`${isRequestedLater} and (${stored(newerBy)} is null or ${excluded(newerBy)} >= ${stored(newerBy)})`
+  return sql`${isRequestedLater} and (${stored(newerBy)} is null
+    or ${excluded(newerBy)} >= ${stored(newerBy)})`
 }

@@ -23,7 +23,8 @@ local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
 local found = redis.call('HMGET', KEYS[1], 'version', 'text')
 local own = run .. ':' .. ARGV[1]
-if ARGV[1] ~= '' and found[1] ~= own and (found[1] or '') == ARGV[2] and now <= tonumber(ARGV[3]) then
+if ARGV[1] ~= '' and found[1] ~= own and (found[1] or '') == ARGV[2] and now <= tonumber(ARGV[3])
+then
   redis.call('HSET', KEYS[1], 'version', own, 'text', ARGV[4])
   redis.call('PEXPIRE', KEYS[1], ARGV[5])
   found = {own, ARGV[4]}

@@ -67,11 +67,13 @@ function createBudgetRecord(
 
   async function compareAndSet(seen: RecordReading, text: string) {
     const version = bootPrefix + randomUUID()
-    const inTime = sql`${now} <= cast(${seen.now + maxSwapDelayMs} as double precision) ${waitForDisk}`
+    const inTime = sql`${now} <= cast(${seen.now + maxSwapDelayMs}
+      as double precision) ${waitForDisk}`
     const { rows } = await (seen.version === null
       ? sql<Pick<RecordRow, 'now'>>`
           insert into sync_budgets (name, version, state)
-          select cast(${name} as text), cast(${version} as text), cast(${text} as text) where ${inTime}
+          select cast(${name} as text), cast(${version} as text), cast(${text} as text)
+          where ${inTime}
           on conflict (name) do nothing returning ${now} as now`
       : sql<Pick<RecordRow, 'now'>>`
           update sync_budgets set version = ${version}, state = ${text}
@@ -95,10 +97,8 @@ function createKeyUse(openDb: () => Db, kind: ConnectionPool['kind'], name: stri
   const now = sql`cast(${databaseNowMs(kind)} as bigint)`
   return {
     isUnusedFor: async (withinMs) => {
-      const { rows } =
-        await sql`select 1 from sync_keys where name = ${name} and used_at > ${now} - ${withinMs}`.execute(
-          openDb(),
-        )
+      const { rows } = await sql`select 1 from sync_keys where name = ${name}
+          and used_at > ${now} - ${withinMs}`.execute(openDb())
       return rows.length === 0
     },
     recordUse: async () => {

@@ -31,9 +31,8 @@ export async function recordRequests(
 ): Promise<void> {
   const key = { project_id: source.project, id: source.id }
   const { rows } = await sql<{ log: string }>`
-    select request_log as log from sync_requests where project_id = ${key.project_id} and id = ${key.id}`.execute(
-    db,
-  )
+    select request_log as log from sync_requests where project_id = ${key.project_id}
+    and id = ${key.id}`.execute(db)
   const previous: RequestSample[] =
     rows[0] === undefined ? [[source.since, 0]] : parseSamples(rows[0].log)
   const state = { beat_at: now, request_log: stringifyJson(addSample(previous, [now, requests])) }
@@ -61,9 +60,8 @@ export async function countRecentRequests(
   const since = now - withinMs
   const { rows } = await sql<{ log: string | null }>`
     select request_log as log from sync_runs where project_id = ${project} and beat_at > ${since}
-    union all select request_log from sync_requests where project_id = ${project} and beat_at > ${since}`.execute(
-    db,
-  )
+    union all select request_log from sync_requests where project_id = ${project}
+    and beat_at > ${since}`.execute(db)
   return rows.reduce((total, { log }) => total + requestsSince(parseSamples(log), since), 0)
 }
 
@@ -134,9 +132,8 @@ export async function recordPause(
   const sameMs = 5000
   const { numAffectedRows } = await sql`
     update budget_pauses set to_ms = case when to_ms > ${to} then to_ms else ${to} end
-    where project_id = ${project} and kind = ${kind} and from_ms <= ${from + sameMs} and to_ms >= ${from - sameMs}`.execute(
-    db,
-  )
+    where project_id = ${project} and kind = ${kind} and from_ms <= ${from + sameMs}
+    and to_ms >= ${from - sameMs}`.execute(db)
   if (numAffectedRows !== 0n) return
   await db
     .insertInto('budget_pauses')
@@ -156,9 +153,8 @@ export async function readOpenPause(
 ): Promise<EpochMs | null> {
   const { rows } = await sql<{ until: number | string | null }>`
     select max(to_ms) as until from budget_pauses
-    where project_id = ${project} and kind = 'throttled' and from_ms <= ${now} and to_ms > ${now}`.execute(
-    db,
-  )
+    where project_id = ${project} and kind = 'throttled' and from_ms <= ${now}
+    and to_ms > ${now}`.execute(db)
   const until = rows[0]?.until ?? null
   return until === null ? null : Number(until)
 }
@@ -184,8 +180,10 @@ export async function readBudget(
     requests: number
     throttled: number
   }>`
-    select ${bar} as bar, priority, sum(requests) as requests, sum(throttled) as throttled from budget_minutes
-    where project_id = ${project} and minute >= ${typed('time', toTimestamp(start))} and minute <= ${typed('time', toTimestamp(to))}
+    select ${bar} as bar, priority, sum(requests) as requests, sum(throttled) as throttled
+    from budget_minutes
+    where project_id = ${project} and minute >= ${typed('time', toTimestamp(start))}
+    and minute <= ${typed('time', toTimestamp(to))}
     group by 1, 2 order by 1`.execute(db)
   const bars = new Map<number, BudgetBar>()
   for (const row of rows) {
@@ -210,8 +208,7 @@ async function readPauses(
 ): Promise<readonly BudgetPause[]> {
   const { rows } = await sql<BudgetPause>`
     select kind, from_ms as "from", to_ms as "to" from budget_pauses
-    where project_id = ${project} and to_ms >= ${from} and from_ms <= ${to} order by from_ms limit 500`.execute(
-    db,
-  )
+    where project_id = ${project} and to_ms >= ${from} and from_ms <= ${to}
+    order by from_ms limit 500`.execute(db)
   return rows
 }

@@ -61,19 +61,18 @@ async function backfillBatch(trx: ProjectDb): Promise<boolean> {
   const { db, kind } = trx
   const { rows } = await sql<Pick<StoredField, 'stream' | 'fill_after'>>`
     select stream, fill_after from discovered_fields
-    where fill_after is not null and column_name is not null order by stream, fill_after limit 1`.execute(
-    db,
-  )
+    where fill_after is not null and column_name is not null order by stream, fill_after limit
+    1`.execute(db)
   const position = rows[0]
   if (position === undefined) return false
   const stream = position.stream as StreamName
   const { table } = streamSpecs[stream]
   // Without duplicates, as several projects may have the same field.
   const { rows: unfilled } = await sql<StoredField>`
-    select distinct stream, path, column_name, type, former_columns as former, fill_after from discovered_fields
-    where stream = ${position.stream} and fill_after = ${position.fill_after} and column_name is not null`.execute(
-    db,
-  )
+    select distinct stream, path, column_name, type, former_columns as former, fill_after
+    from discovered_fields
+    where stream = ${position.stream} and fill_after = ${position.fill_after}
+    and column_name is not null`.execute(db)
   const readFormer = await formerColumnsReader(db, kind, stream, unfilled)
   const fields = [...new Map(unfilled.map((field) => [field.column_name, field])).values()].map(
     ({ former, ...field }) => ({ ...field, formerColumns: readFormer(former) }),
@@ -127,8 +126,7 @@ async function backfillRow(
     const assignments = batch.map(({ name, value }) => sql`${name} = ${value}`)
     const differences = batch.map(({ name, value }) => sql`${name} is distinct from ${value}`)
     await sql`update ${sql.table(streamTables[stream].stored)} set ${sql.join(assignments)}
-      where ${sql.join(keyConditions, sql` and `)} and (${sql.join(differences, sql` or `)})`.execute(
-      db,
-    )
+      where ${sql.join(keyConditions, sql` and `)} and
+      (${sql.join(differences, sql` or `)})`.execute(db)
   }
 }

@@ -143,9 +143,8 @@ async function alterColumn(trx: Db, { table, column, from, to }: ColumnWidening)
     to === 'text' && from === 'timestamp'
       ? sql`to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
       : sql`${name}::${type}`
-  await sql`alter table ${sql.table(table)} alter column ${name} type ${type} using ${value}`.execute(
-    trx,
-  )
+  await sql`alter table ${sql.table(table)} alter column ${name} type ${type} using
+    ${value}`.execute(trx)
 }
 
 /** SQLite cannot change a column's type, and an integer column would convert the text 007 to 7. */

@@ -218,9 +218,8 @@ async function addOrWidenColumns(
     added.length === 0 ||
     (await sql`select 1 from ${sql.table(table)} limit 1`.execute(trx)).rows.length > 0
   for (const { column, type } of added)
-    await sql`alter table ${sql.table(table)} add column ${sql.ref(column)} ${sqlTypeOf(kind, type)}`.execute(
-      trx,
-    )
+    await sql`alter table ${sql.table(table)} add column ${sql.ref(column)}
+      ${sqlTypeOf(kind, type)}`.execute(trx)
   if (added.length > 0) await showColumns(trx, kind, table)
   const toRecord = records.map((record) => ({
     ...record,

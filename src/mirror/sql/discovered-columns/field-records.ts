@@ -137,12 +137,14 @@ export async function recordFields(
       .execute()
   }
   await sql`
-    update discovered_fields set column_name = own.column_name, type = own.type, needed_type = own.needed_type,
+    update discovered_fields set column_name = own.column_name, type = own.type, needed_type =
+    own.needed_type,
       former_columns = own.former_columns
     from discovered_fields as own
     where own.project_id = ${project} and own.stream = ${stream} and own.column_name is not null
       and discovered_fields.stream = own.stream and discovered_fields.path = own.path
-      and (discovered_fields.column_name is distinct from own.column_name or discovered_fields.type <> own.type
+      and (discovered_fields.column_name is distinct from own.column_name
+      or discovered_fields.type <> own.type
         or discovered_fields.needed_type is distinct from own.needed_type
         or discovered_fields.former_columns is distinct from own.former_columns)`.execute(trx)
 }
