@@ -87,6 +87,10 @@ export const syncTables = {
         'stored rows that the last reading of the whole list did not show: the next one that does not marks them as deleted',
       ],
       reread_whole: ['integer?', '1 = the whole list is to be read again, not only what is new'],
+      doubted_version: [
+        'integer?',
+        'the requested version while too many parents are missing, this one too: without a newer one, nothing is requested',
+      ],
     },
   },
   sync_seen_rows: {
