@@ -231,7 +231,15 @@ export const syncTables = {
   erased_ids: {
     note: 'Visitors that `deskmirror erase` has erased, their conversations and calls. The database stores no row of them again.',
     key: ['project_id', 'id'],
-    columns: { ...projectColumns, id: ['key', 'the id at the service, in small letters'] },
+    columns: {
+      ...projectColumns,
+      id: ['key', 'the id at the service, in small letters'],
+      visitor_id: ['text?', 'the visitor with whom it was erased, in small letters'],
+      searched_at: [
+        'time?',
+        'when the erasure had cleaned and searched files and statistics; null: it was killed before, so erase the visitor again',
+      ],
+    },
   },
   service_behaviours: {
     note: 'How the service was observed to behave where its documentation does not say.',
