@@ -54,9 +54,9 @@ export async function searchRemains(
       [...gone, ...kept],
     )),
   ]
-  const unsearchable = isRepeated && compacted !== null ? findUncleaned(location, compacted) : null
+  const uncleaned = isRepeated && compacted !== null ? findUncleaned(location, compacted) : []
   const inFiles = files.flatMap(({ path, values: count }): readonly Remains[] => {
-    if (path === unsearchable && count === 0)
+    if (uncleaned.includes(path) && count === 0)
       return [{ place: basename(path), values: null, ...remedy(location, path, compacted) }]
     return count === null || count === 0
       ? []
@@ -87,12 +87,11 @@ const onlyIds =
   'names, addresses and texts in what people made: an earlier run has erased them here, so only ids were looked for'
 
 /**
- * The file that may have values which an earlier run has deleted, and which are not known any more.
+ * Files that may have values which an earlier run has deleted, and which are not known any more.
  */
 function findUncleaned(location: DatabaseLocation, { isRewritten, isLogEmpty }: Compacted) {
-  const [database = null, log = null] = ownFiles(location)
-  if (!isLogEmpty) return log
-  return isRewritten ? null : database
+  if (isRewritten && isLogEmpty) return []
+  return ownFiles(location).slice(0, isLogEmpty ? 1 : 2)
 }
 
 /** The database and its log first. */
