@@ -87,6 +87,10 @@ export const syncTables = {
         'stored rows that the last reading of the whole list did not show: the next one that does not marks them as deleted',
       ],
       reread_whole: ['integer?', '1 = the whole list is to be read again, not only what is new'],
+      doubted_version: [
+        'integer?',
+        'the requested version while too many parents are missing, this one too: without a newer one, nothing is requested',
+      ],
     },
   },
   sync_seen_rows: {
@@ -227,7 +231,15 @@ export const syncTables = {
   erased_ids: {
     note: 'Visitors that `deskmirror erase` has erased, their conversations and calls. The database stores no row of them again.',
     key: ['project_id', 'id'],
-    columns: { ...projectColumns, id: ['key', 'the id at the service, in small letters'] },
+    columns: {
+      ...projectColumns,
+      id: ['key', 'the id at the service, in small letters'],
+      visitor_id: ['text?', 'the visitor with whom it was erased, in small letters'],
+      searched_at: [
+        'time?',
+        'when the erasure had cleaned and searched files and statistics; null: it was killed before, so erase the visitor again',
+      ],
+    },
   },
   service_behaviours: {
     note: 'How the service was observed to behave where its documentation does not say.',

@@ -2,7 +2,7 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ErasedRows, RemainsReport } from '../maintenance/maintenance.ts'
 import { searchRemains } from '../maintenance/search-remains.ts'
-import { countErased, erase } from '../maintenance/sql/erase.ts'
+import { countErased, erase, finishErasure } from '../maintenance/sql/erase.ts'
 import type { ProjectName } from '../values/project.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { withWarehouse } from './open.ts'
@@ -10,12 +10,17 @@ import { withWarehouse } from './open.ts'
 export type EraseReport = {
   readonly project: ProjectName
   readonly dryRun: boolean
+  /** An earlier run has erased the visitor, perhaps not to its end. */
+  readonly isRepeated: boolean
   readonly rows: ErasedRows
   /** What was found of the erased values afterwards; null: nothing was erased. */
   readonly search: RemainsReport | null
 }
 
-/** Throws UserError if nothing is stored of the visitor, or a write-back to them is in flight. */
+/**
+ * Throws UserError if nothing is stored of the visitor and nothing was erased, or a write-back to
+ * them is in flight.
+ */
 export function eraseVisitor(
   config: Config,
   { name, projectId, analytics }: ProjectConfig,
@@ -29,9 +34,11 @@ export function eraseVisitor(
     const context = warehouse.projectDb(projectId)
     const erasure = { visitor, calls: analytics.calls }
     if (dryRun)
-      return { project: name, dryRun, rows: await countErased(context, erasure), search: null }
+      return { project: name, dryRun, ...(await countErased(context, erasure)), search: null }
     const erased = await erase(context, erasure, by)
     const search = await searchRemains(warehouse, parseDatabaseUrl(config.databaseUrl), erased)
-    return { project: name, dryRun, rows: erased.rows, search }
+    await finishErasure(context, erasure)
+    const { rows, isRepeated } = erased
+    return { project: name, dryRun, isRepeated, rows, search }
   })
 }

@@ -89,7 +89,8 @@ export async function openRequestBudgets(
   }
 
   const opened = (project: ProjectConfig): RequestBudget => {
-    const [name, policy] = [keyFingerprint(project), JSON.stringify(policyOf(project))]
+    const name = keyFingerprint(project)
+    const policy = JSON.stringify(policyOf(project))
     const known = openedBudgets.get(name)
     // A rate that changes while the worker runs applies from the next sync run on.
     if (known?.policy === policy) return known.budget
@@ -170,7 +171,8 @@ async function assertSameBudgetLocation(
   throw new UserError({
     what: 'cannot share the request budget with the running worker',
     why: `${other.holder} keeps it in ${where}, and DESKMIRROR_QUEUE_URL names another store here`,
-    next: `set DESKMIRROR_QUEUE_URL to the value that the worker has (its queue is ${other.queue}), or stop the worker`,
+    next: `set DESKMIRROR_QUEUE_URL to the value that the worker has (its queue is ${other.queue}),
+      or stop the worker`,
     exitCode: 2,
   })
 }

@@ -25,6 +25,8 @@ Then it looks for what it erased, in all tables, definitions, statistics and fil
 where and which command removes it. It looks for ids, addresses, names and texts; not for those of fewer than 12 characters
 (names 8, addresses 7), nor for single words of fewer than 20, nor for texts that rows of other people have, too.
 
+If it is killed, the same command goes on, and \`status\` names it until then.
+
 Examples:
   $ deskmirror erase --visitor 0d9c…        shows what would be deleted
   $ deskmirror erase --visitor 0d9c… --yes
@@ -54,13 +56,15 @@ export const command = defineCommand<Options>({
     const report = await eraseVisitor(config, project, { visitor, by, dryRun: !yes })
     const rows = Object.entries(report.rows).map(([table, count]) => [table, formatCount(count)])
     const { search } = report
+    const erases = report.dryRun ? 'this would be erased:' : 'erased:'
+    const does = rows.length > 0 ? 'erases it' : 'cleans files and statistics once more'
     return {
       document: report,
       lines: [
-        report.dryRun ? 'this would be erased:' : 'erased:',
+        rows.length > 0 ? erases : 'erased before, and nothing is stored of them',
         ...alignColumns(rows, '  '),
         ...(search === null
-          ? [`next: ${hint(`erase --visitor ${visitor} --yes`)} erases it`]
+          ? [`next: ${hint(`erase --visitor ${visitor} --yes`)} ${does}`]
           : searchLines(search)),
       ],
       exit: search === null || isClean(search) ? 0 : 3,

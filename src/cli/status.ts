@@ -142,6 +142,10 @@ function factRows(report: ProjectStatus, now: EpochMs, hint: CommandHint): strin
     ['budget', budgetText(budget, now)],
     ['', lossText(budget, now)],
     ['facts', factsText(facts)],
+    ...report.unfinishedErasures.map((visitor): [string, string] => [
+      'unfinished',
+      `an erasure; next: ${hint(`erase --visitor ${visitor} --yes`)}`,
+    ]),
   ]
   return [
     ...rows.flatMap(([name, value]) => (value === null ? [] : [[name, value]])),

@@ -93,7 +93,8 @@ export function renderSync(report: SyncReport): Rendered {
     ...renderStreamReasons(
       report.outcome === 'interrupted' ? report.streams.map(withoutFailure) : report.streams,
     ),
-    ...renderGaps(report.gaps),
+    // What a notice says in full is not said twice.
+    ...renderGaps(report.gaps.filter(({ reason }) => !report.notices.includes(reason))),
     ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
   ]
   return { lines, exit: exitCodes[report.outcome] }

@@ -21,8 +21,8 @@ export type ProjectConfig = ProjectSettings & Pick<GlobalConfig, 'readOnly'>
 export type Config = GlobalConfig & {
   readonly projects: readonly ProjectConfig[]
   /**
-   * What it was read from, whether it exists or not: `.env`, `deskmirror.yaml`, and the files of
-   * secrets.
+   * What it is read from, whether it exists or not: `.env`, `deskmirror.yaml`, the files of secrets,
+   * and those that drivers read by themselves.
    */
   readonly files: readonly string[]
   /** Likely mistakes that stop nothing: variables that nothing reads. */

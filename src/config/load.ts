@@ -2,7 +2,7 @@
  * Loads the configuration from variables, `.env` and `deskmirror.yaml`. The only reader of
  * `process.env`.
  */
-import { basename, dirname, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { UserError } from '../values/user-error.ts'
 import type { Config } from './config.ts'
 import { parseEnvFile } from './env-file.ts'
@@ -31,7 +31,7 @@ export function loadConfig(
   const path = resolve(folder, variables.DESKMIRROR_CONFIG ?? defaultFile)
   const yaml = readYamlFile(path, variables.DESKMIRROR_CONFIG)
   const referenced = new Set<string>()
-  const files = [resolve(folder, envFile), path]
+  const files = [resolve(folder, envFile), path, ...filesOfDrivers(folder, variables)]
   const readSecret: ReadSecret = (reference, many) => {
     if (!('env' in reference)) {
       const file = resolve(yaml === null ? folder : dirname(path), reference.file)
@@ -56,12 +56,22 @@ export function describeConfiguration(
   try {
     return loadConfig('database', folder, environment)
   } catch {
-    const files = [
-      resolve(folder, envFile),
-      resolve(folder, environment.DESKMIRROR_CONFIG ?? defaultFile),
-    ]
-    return { databaseUrl: defaultDatabaseUrl, files }
+    const { DESKMIRROR_CONFIG = defaultFile, DESKMIRROR_API_KEY_FILE: key = '' } = environment
+    const own = [envFile, DESKMIRROR_CONFIG, ...(key === '' ? [] : [key])]
+    const files = own.map((path) => resolve(folder, path))
+    return {
+      databaseUrl: defaultDatabaseUrl,
+      files: [...files, ...filesOfDrivers(folder, environment)],
+    }
   }
+}
+
+/** What Postgres's programs and Node.js read by themselves: passwords, keys and certificates. */
+function filesOfDrivers(folder: string, variables: Variables): readonly string[] {
+  const names = ['PGSSLKEY', 'PGSSLCERT', 'PGSSLROOTCERT', 'NODE_EXTRA_CA_CERTS']
+  const passwords = variables.PGPASSFILE || join(variables.HOME || '.', '.pgpass')
+  const named = names.flatMap((name) => variables[name] || [])
+  return [passwords, ...named].map((path) => resolve(folder, path))
 }
 
 /** Whether stack traces are wanted; works even if the configuration is invalid. */

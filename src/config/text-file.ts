@@ -71,13 +71,14 @@ function readAll(file: number, maxBytes: number): Uint8Array {
   }
 }
 
-/** Standard input may be a socket, which has nothing to read yet. */
+/** Standard input may be a socket, which has nothing to read yet. Nothing else is waited for. */
 function readSome(file: number, part: Buffer): number {
   for (;;) {
     try {
       return readSync(file, part)
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
+      const isEmpty = error instanceof Error && 'code' in error && error.code === 'EAGAIN'
+      if (!isEmpty || file !== 0) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
     }
   }

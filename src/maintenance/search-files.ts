@@ -40,7 +40,8 @@ export async function searchFiles(paths: readonly string[], pieces: readonly Pie
 }
 
 /** In bytes. A text may lie across two chunks. */
-const [chunkBytes, overlap] = [4 * 2 ** 20, 1024]
+const chunkBytes = 4 * 2 ** 20
+const overlap = 1024
 
 async function readFile(path: string, onChunk: (data: Uint8Array) => void): Promise<boolean> {
   const file = await open(path).catch(() => null)

@@ -33,17 +33,35 @@ type Database = { readonly db: Db; readonly pool: ConnectionPool }
 export async function searchRemains(
   { db, pool }: Database,
   location: DatabaseLocation,
-  { values, tables: changed }: Erased,
+  { values, tables: changed, isRepeated }: Erased,
 ): Promise<RemainsReport> {
   const compacted = location.kind === 'sqlite' ? await compactSqlite(db, location) : null
   const unwritten = compacted === null ? await compactPostgres(db, changed) : []
-  const { tables, remains, unread, common, gone } = await searchTables(db, pool, values.values)
-  const files = await searchFiles(await filesOf(location), gone)
-  const inFiles = files.flatMap(({ path, values: count }): readonly Remains[] =>
-    count === null || count === 0
-      ? []
-      : [{ place: basename(path), values: count, ...remedy(location, path, compacted) }],
+  const { tables, remains, unread, common, gone, kept } = await searchTables(
+    db,
+    pool,
+    values.values,
   )
+  const own = ownFiles(location)
+  const all = await filesOf(location)
+  const files = [
+    ...(await searchFiles(
+      all.filter((path) => own.includes(path)),
+      gone,
+    )),
+    ...(await searchFiles(
+      all.filter((path) => !own.includes(path)),
+      [...gone, ...kept],
+    )),
+  ]
+  const uncleaned = isRepeated && compacted !== null ? findUncleaned(location, compacted) : []
+  const inFiles = files.flatMap(({ path, values: count }): readonly Remains[] => {
+    if (uncleaned.includes(path) && count === 0)
+      return [{ place: basename(path), values: null, ...remedy(location, path, compacted) }]
+    return count === null || count === 0
+      ? []
+      : [{ place: basename(path), values: count, ...remedy(location, path, compacted) }]
+  })
   return {
     values: values.values.length - common,
     notSearched: values.left + common,
@@ -58,12 +76,31 @@ export async function searchRemains(
     ],
     elsewhere: [
       'backups, exported files, and what people copied',
+      ...(isRepeated ? [onlyIds] : []),
       ...(compacted === null ? await listCopies(db) : []),
     ],
   }
 }
 
 const notReadable = 'the file cannot be read'
+const onlyIds =
+  'names, addresses and texts in what people made: an earlier run has erased them here, so only ids were looked for'
+
+/**
+ * Files that may have values which an earlier run has deleted, and which are not known any more.
+ */
+function findUncleaned(location: DatabaseLocation, { isRewritten, isLogEmpty }: Compacted) {
+  if (isRewritten && isLogEmpty) return []
+  return ownFiles(location).slice(0, isLogEmpty ? 1 : 2)
+}
+
+/** The database and its log first. */
+function ownFiles(location: DatabaseLocation): readonly string[] {
+  if (location.kind === 'postgres') return []
+  const { database } = filesOfWarehouse(location)
+  const sides = (['log', 'index', 'rollback'] as const).map((side) => sideFile(location, side))
+  return database === null ? [] : [database, ...sides]
+}
 
 async function filesOf(location: DatabaseLocation): Promise<readonly string[]> {
   if (location.kind === 'postgres') return [sendsFile(location)?.path ?? []].flat()
@@ -78,11 +115,7 @@ function remedy(location: DatabaseLocation, path: string, compacted: Compacted |
   }
   if (location.kind === 'postgres' || compacted === null) return nothing
   const { database } = filesOfWarehouse(location)
-  const own = [
-    database,
-    ...(['log', 'index', 'rollback'] as const).map((side) => sideFile(location, side)),
-  ]
-  if (!own.includes(path)) {
+  if (!ownFiles(location).includes(path)) {
     const isCopy = !filesOfWarehouse(location).beside.includes(path)
     return isCopy
       ? { why: 'it looks like a copy of the warehouse', command: `rm ${path}` }

@@ -22,9 +22,9 @@ const busy = envelope(503, 'SERVICE_UNAVAILABLE')
 const busyFor1s = envelope(503, 'SERVICE_UNAVAILABLE', { 'retry-after': '1' })
 const internalError = envelope(500, 'INTERNAL_ERROR')
 /** As when another client used the key. */
-const overLimit = envelope(429, 'rate_limited', { 'retry-after': '1' })
+const overLimit = waitingAsAsked(envelope(429, 'rate_limited', { 'retry-after': '1' }))
 /** As a gateway answers, which says nothing of what happened behind it. */
-const busyGateway = htmlPage(429, 'Too Many Requests')
+const busyGateway = waitingAsAsked(htmlPage(429, 'Too Many Requests'))
 const badGateway = htmlPage(502, 'Bad Gateway')
 
 export const faultKinds = {
@@ -52,8 +52,8 @@ export const faultKinds = {
     respond: () => ({ status: 302, headers: { location: '/elsewhere' }, body: '' }),
   },
   /** The status that `fault.status` names. */
-  status: { done: false, respond: oddStatus },
-  'status-after': { done: true, respond: oddStatus },
+  status: { done: false, respond: waitingAsAsked(oddStatus) },
+  'status-after': { done: true, respond: waitingAsAsked(oddStatus) },
   /** A 200 whose body reports a failure in the form of `fault.says`. */
   'says-failed': { done: false, respond: reportedFailure },
   'says-failed-after': { done: true, respond: reportedFailure },
@@ -148,6 +148,15 @@ export function htmlPage(status: number, title: string) {
     headers: { 'content-type': 'text/html; charset=utf-8' },
     body,
   })
+}
+
+function waitingAsAsked(respond: NonNullable<Fault['respond']>): NonNullable<Fault['respond']> {
+  return (requestId, s) => {
+    const response = respond(requestId, s)
+    const seconds = s['fault.retryAfter']
+    if (seconds === 0) return response
+    return { ...response, headers: { ...response.headers, 'retry-after': String(seconds) } }
+  }
 }
 
 function oddStatus(requestId: string, { 'fault.status': status }: Switches): ServiceResponse {

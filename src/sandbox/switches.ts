@@ -177,6 +177,8 @@ const switchTable = {
   'fault.status': '409: the status of `status` and `status-after`',
   'fault.says':
     'ok | success | errors | error | code | data | word: how the body of `says-failed` and `says-failed-after` reports the failure, with status 200',
+  'fault.retryAfter':
+    '0: seconds of Retry-After in the answer of a fault with 429 or `status`; 0 = those of its kind',
   'fault.slowMs': '3000: delay of a `slow` response',
   'fault.hugeMb': '64: size of a `huge` body',
 } as const

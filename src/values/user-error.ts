@@ -109,9 +109,18 @@ const systemErrors: readonly (readonly [RegExp, SystemErrorText])[] = [
   [/^ENAMETOOLONG$/, { why: 'the name is too long', next: 'check the path', exitCode: 2 }],
 ]
 
+/** Such as `/proc/kmsg`, which looks like a file. */
+const endless: SystemErrorText = {
+  why: 'it gives no data, and has no end',
+  next: 'name a regular file',
+  exitCode: 2,
+}
+
 /** Undefined if it is not a system error, or not one of these. */
 export function systemErrorText(error: unknown): SystemErrorText | undefined {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (code === 'EAGAIN' && error instanceof Error && 'syscall' in error && error.syscall === 'read')
+    return endless
   return systemErrors.find(([pattern]) => pattern.test(code))?.[1]
 }
 

@@ -1,21 +1,15 @@
 /** A person who is erased is nowhere in the warehouse, and no sync brings them back. */
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
-import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { streamNames } from '../../schema/stream-specs.ts'
 import { tables } from '../../schema/tables.ts'
-import { eraseVisitor } from '../../src/app/erase.ts'
-import { verifyProject } from '../../src/app/verify.ts'
 import { createAuditStore } from '../../src/mirror/sql/audits.ts'
 import { createAuditLog } from '../../src/warehouse/audit-log.ts'
 import { inSnapshot } from '../../src/warehouse/transactions.ts'
-import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
-import { createOutboxFixture, type OutboxFixture } from '../outbox/outbox-fixture.ts'
-
-const by = 'ann'
+import type { OutboxFixture } from '../outbox/outbox-fixture.ts'
+import { by, mirrorOnePerson } from './one-person.ts'
 
 const auditCounts = {
   population: 4,
@@ -27,61 +21,6 @@ const auditCounts = {
   unreadable: 0,
   requests: 8,
   tookMs: 1,
-}
-
-type Options = {
-  readonly calls?: 'plain' | 'caller' | 'nested'
-  readonly visitors?: number
-  readonly field?: string
-}
-
-/** `field`: what the setting analytics.calls.visitor names. */
-async function mirrorOnePerson(database: 'sqlite' | 'postgres', options: Options = {}) {
-  const { calls = 'plain', visitors: people = 4, field = null } = options
-  const fixture = await createOutboxFixture({
-    database,
-    mirrored: false,
-    size: { conversations: 12, visitors: people, calls: 8, activityPerVisitor: 3, days: 2 },
-    switches: { 'calls.fields': calls },
-  })
-  const { instance, sandbox, warehouse } = fixture
-  const { analytics } = projectConfigOf(sandbox)
-  const settings = { analytics: { ...analytics, calls: { ...analytics.calls, visitor: field } } }
-  const sync = (mode: 'incremental' | 'full' | 'reconcile') =>
-    syncOnce(instance.url!, sandbox, { streams: streamNames, mode, project: settings })
-  await sync('incremental')
-  const conversations = [...sandbox.truth('conversations')].map(
-    ({ row }) => row as { id: string; visitorId: string },
-  )
-  const visitor = conversations[0]!.visitorId
-  const own = conversations.filter(({ visitorId }) => visitorId === visitor).map(({ id }) => id)
-  const project = projectConfigOf(sandbox, { verifyAfterMs: 200, ...settings })
-  const erase = (dryRun: boolean, id = visitor) =>
-    eraseVisitor(configOf(instance.url!, project), project, { visitor: id, by, dryRun })
-  const [person] = await warehouse.query(`select name, email from visitors where id = '${visitor}'`)
-  const ids = `'${own.join(`','`)}'`
-  const messages =
-    await warehouse.query(`select content from messages where conversation_id in (${ids})
-    and kind = 'utterance' and content not in (select content from messages where conversation_id not in (${ids}))`)
-  return {
-    ...fixture,
-    sync,
-    visitor,
-    own,
-    erase,
-    person: person!,
-    verify: () =>
-      verifyProject(configOf(instance.url!, project), project, {
-        ...{
-          streams: streamNames,
-          limit: 9,
-          signal: new AbortController().signal,
-          onProgress: () => {},
-        },
-        log: pino({ level: 'silent' }),
-      }),
-    words: messages.map(({ content }) => String(content)),
-  }
 }
 
 /** Every table of the warehouse that names one of these, other than the list of what was erased. */
@@ -399,6 +338,31 @@ test('while another process reads a SQLite file, its log keeps what was erased, 
   own.exec(/"(.*)"/.exec(command!)![1]!)
   own.close()
   expect(inFiles()).toEqual([])
+})
+
+test('an erasure that is repeated knows no texts any more, and says which file may still have them', async () => {
+  const { erase, instance, person } = await mirrorOnePerson('sqlite')
+  const path = instance.url.slice('sqlite:'.length)
+  writeFileSync(`${path}.bak`, readFileSync(path))
+  const reader = new Sqlite(path, { readonly: true })
+  reader.exec('begin')
+  reader.prepare('select count(*) from visitors').get()
+  await erase(false)
+  const repeated = await erase(false)
+  expect([repeated.isRepeated, repeated.rows]).toEqual([true, {}])
+  const remains = repeated.search!.remains.map(({ place, command }) => [place, command])
+  expect(remains.toSorted()).toEqual([
+    ['main.db', expect.stringContaining('wal_checkpoint(truncate)')],
+    ['main.db-wal', expect.stringContaining('wal_checkpoint(truncate)')],
+    ['main.db.bak', `rm ${path}.bak`],
+  ])
+  expect(readFileSync(`${path}-wal`, 'latin1')).toContain(String(person.email))
+  expect(repeated.search!.elsewhere.join()).toContain('only ids were looked for')
+  reader.exec('commit')
+  reader.close()
+  rmSync(`${path}.bak`)
+  expect((await erase(false)).search!.remains).toEqual([])
+  expect(readFileSync(`${path}-wal`, 'latin1')).not.toContain(String(person.email))
 })
 
 test('a SQLite file has no byte of what was erased, nor has its log, with a worker beside it', async () => {

@@ -11,6 +11,9 @@ const sides = ['-wal', '-shm', '-journal', '-sends', '-worker'].map((end) => `de
 const rows = (valid: boolean, id: string) =>
   `operation,conversation_id,handled\nhandled,${valid ? id : 'nobody'},true\n`
 
+/** Which the drivers and Node.js read by themselves. The last one does not exist. */
+const systemFiles = ['passwords', 'tls.key', 'tls.crt', 'authority.crt', 'more.crt']
+
 /** Each way to write a file, with what it reads in the folder. */
 const commands: readonly (readonly string[])[] = [
   ['export', 'visitors', '--format', 'csv', '--output'],
@@ -50,6 +53,7 @@ describe('with --force, too, a command does not write', () => {
     symlinkSync('.', d.path('folder'))
     mkdirSync(d.path('inner'))
     symlinkSync('deskmirror.db-journal', d.path('dangling'))
+    for (const name of systemFiles.slice(0, -1)) writeFileSync(d.path(name), name)
     writeFileSync(d.path('mine'), 'mine')
     symlinkSync('mine', d.path('link'))
     before = d.state()
@@ -78,11 +82,20 @@ describe('with --force, too, a command does not write', () => {
         ['.env', /it belongs to the configuration/],
         ['folder/deskmirror.yaml', /it belongs to the configuration/],
         ['key', /it belongs to the configuration/],
+        ...systemFiles.map((name) => [name, /it belongs to the configuration/] as const),
         ...(command[1] === 'import'
           ? ([[command[2] ?? '', /the file that is imported/]] as const)
           : []),
       ]
-      const env = { DESKMIRROR_API_KEY: '', DESKMIRROR_API_KEY_FILE: 'key' }
+      const env = {
+        DESKMIRROR_API_KEY: '',
+        DESKMIRROR_API_KEY_FILE: 'key',
+        PGPASSFILE: 'passwords',
+        PGSSLKEY: 'tls.key',
+        PGSSLCERT: d.path('tls.crt'),
+        PGSSLROOTCERT: 'authority.crt',
+        NODE_EXTRA_CA_CERTS: 'more.crt',
+      }
       for (const [path, why] of paths) {
         const { exit, err } = await d.run([...command, path, '--force'], { env })
         expect([path, exit, err]).toEqual([path, 2, expect.stringMatching(why)])
@@ -96,6 +109,25 @@ describe('with --force, too, a command does not write', () => {
       }
       expect(readFileSync(d.path('mine'), 'utf8')).toBe('mine')
     })
+})
+
+test('the password file of a home folder is not written, be the configuration valid or not', async ({
+  onTestFinished,
+}) => {
+  const d = await start(onTestFinished)
+  mkdirSync(d.path('home'))
+  const report = ['report', 'deskmirror.db', '--format', 'html', '--force', '--output']
+  const valid = { HOME: d.path('home') }
+  const invalid = { ...valid, DESKMIRROR_LOG_LEVEL: 'loud', DESKMIRROR_API_KEY_FILE: 'key' }
+  for (const [name, env] of [
+    ['home/.pgpass', valid],
+    ['home/.pgpass', invalid],
+    ['key', invalid],
+  ] as const) {
+    const { exit, err } = await d.run([...report, name], { env })
+    const why = expect.stringContaining('it belongs to the configuration')
+    expect([name, exit, err]).toEqual([name, 2, why])
+  }
 })
 
 test('standard input that a shell takes from a file is not written over', async ({

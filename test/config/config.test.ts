@@ -61,7 +61,11 @@ const numbers = Array.from({ length: 1_000 }, (_, n) => n)
 describe('one project is described by variables', () => {
   test('an address, a project and a key are enough; everything else has a default', () => {
     const { projects, warnings, files, ...globals } = load()
-    expect(files).toEqual([join(folder, '.env'), join(folder, 'deskmirror.yaml')])
+    expect(files).toEqual([
+      join(folder, '.env'),
+      join(folder, 'deskmirror.yaml'),
+      join(folder, '.pgpass'),
+    ])
     expect(globals).toEqual({
       databaseUrl: 'sqlite:deskmirror.db',
       databaseSetting: 'DESKMIRROR_DATABASE_URL',

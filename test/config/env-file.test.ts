@@ -156,6 +156,17 @@ describe('the other files of the configuration', () => {
     expect(keyFrom(write('key', inUtf16('\uFEFFkey-1\r\n')))).toBe('key-1')
   })
 
+  // It looks like a regular file, and has neither data nor an end for root; others may not open it.
+  test('a file that gives no data and has no end is not waited for', () => {
+    const script = `import { readTextFile } from '${import.meta.dirname}/../../src/config/text-file.ts'
+      process.stdout.write(String(readTextFile('/proc/kmsg')))`
+    const told = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      timeout: 30_000,
+    })
+    expect(told).toMatch(/^(Error: (it gives no data, and has no end|permission denied)|null)$/)
+  })
+
   test('a key is not waited for, and a device is not read without end', () => {
     execFileSync('mkfifo', [join(folder, 'pipe')])
     symlinkSync('/dev/zero', join(folder, 'zero'))

@@ -40,6 +40,52 @@ for (const kind of ['foreign-429-after', 'html-429-after'] as const)
       expect(performedWrites(o.sandbox)).toHaveLength(1)
     })
 
+/** The gateway had passed the reply on, and nothing shows it until the time is over. */
+const hiddenForAWhile = {
+  'fault.retryAfter': 3,
+  'reply.late': 3000,
+  'reply.shows': 'nothing',
+} as const
+
+for (const kind of ['foreign-429-after', 'html-429-after'] as const)
+  for (const [text, becomes] of [
+    ['as-sent', 'conflict'],
+    ['signed', 'uncertain'],
+  ] as const)
+    test(`a reply that nothing shows until Retry-After has passed is not sent again (${kind}, ${text})`, async () => {
+      const switches = { ...hiddenForAWhile, 'reply.text': text }
+      const o = await createOutboxFixture({ switches, project: quick })
+      o.sandbox.scriptFault({ kind, operation: 'sendMessage' })
+      await o.queue(line(o.conversation(0)))
+      await o.push()
+      expect(await o.statuses()).toEqual([becomes])
+      expect(performedWrites(o.sandbox)).toHaveLength(1)
+    })
+
+test('a reply that was answered 503, and that nothing shows until Retry-After has passed, is not sent again', async () => {
+  const switches = { ...hiddenForAWhile, 'fault.status': 503 }
+  const o = await createOutboxFixture({ switches, project: quick })
+  o.sandbox.scriptFault({ kind: 'status-after', operation: 'sendMessage' })
+  await o.queue(line(o.conversation(0)))
+  await o.push()
+  expect(await o.statuses()).toEqual(['succeeded'])
+  expect(performedWrites(o.sandbox)).toHaveLength(1)
+})
+
+test('the row itself waits until Retry-After has passed, as the record of the pause may be lost', async () => {
+  const o = await createOutboxFixture({ switches: { 'fault.retryAfter': 600 }, project: quick })
+  o.sandbox.scriptFault({ kind: 'html-429', operation: 'sendMessage' })
+  const startedAt = Date.now()
+  await o.queue(line(o.conversation(0)))
+  const stopped = new AbortController()
+  const pushed = o.push({ signal: stopped.signal })
+  const rows = () => o.warehouse.query(`select due_at from writebacks where status = 'queued'`)
+  await expect.poll(() => o.sandbox.counts().byFault['html-429'], { timeout: 30_000 }).toBe(1)
+  await expect.poll(rows).toEqual([{ due_at: expect.toSatisfy((at) => at >= startedAt + 600_000) }])
+  stopped.abort()
+  await pushed
+})
+
 test('a visitor who writes during the pause does not hold up the reply', async () => {
   const o = await createOutboxFixture({ project: quick })
   o.sandbox.scriptFault({ kind: 'foreign-429', operation: 'sendMessage' })

@@ -88,7 +88,8 @@ function isTelling(kind: ValueKind, text: string): boolean {
   return kind === 'own' || /\s/.test(text) || (kind === 'text' && text.length >= minSingleWord)
 }
 
-const [pieceLength, pieceDistance] = [48, 2000]
+const pieceLength = 48
+const pieceDistance = 2000
 
 /**
  * Without the characters that JSON, arrays and SQL write in other ways. Of a long part its

@@ -4,7 +4,7 @@ import type { ErasedValue, ValueKind } from './erased-values.ts'
 /** A place that still has erased values. */
 export type Remains = {
   readonly place: string
-  /** How many of the values are there; null: they are, and cannot be counted. */
+  /** How many of the values are there; null: some may be, and cannot be counted. */
   readonly values: number | null
   /** Why they are there. */
   readonly why: string
@@ -70,5 +70,7 @@ export function createTally(pieces: readonly Piece[]) {
     notInTables: () => others(inTables).flatMap((n) => pieces[n] ?? []),
     /** The same of files. */
     notInFiles: () => others(new Set([...inTables, ...kept])).flatMap((n) => pieces[n] ?? []),
+    /** What the warehouse has on purpose, and a file beside it only as a copy. */
+    onlyKept: () => [...kept].filter((n) => !inTables.has(n)).flatMap((n) => pieces[n] ?? []),
   }
 }

@@ -22,6 +22,8 @@ const maxWaitMs = 3000
 export type Compacted = { readonly isRewritten: boolean; readonly isLogEmpty: boolean }
 
 export async function compactSqlite(db: Db, location: DatabaseLocation): Promise<Compacted> {
+  // Until its parts are merged, the index still has the words of deleted entries.
+  await sql`insert into search_words (search_words) values ('optimize')`.execute(db)
   await sql`analyze`.execute(db)
   const { bytes, freeBytes } = await readStorage(location, db)
   // The new copy is written into a temporary file and into the log.

@@ -1,7 +1,9 @@
 /**
  * Erases a visitor: their rows in the mirror, their conversations, calls, facts and searched words,
  * and the words of their write-backs. The ids stay in `erased_ids`, so that the database itself
- * stores no row of them again, whatever a sync reads.
+ * stores no row of them again, whatever a sync reads. They are stored in the transaction that
+ * deletes the rows, so an erasure that is killed after it can be continued by the same command:
+ * what the files and statistics still have does not depend on the rows.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
@@ -12,6 +14,7 @@ import { writeCallFields } from '../../analytics/sql/reference-tables.ts'
 import { removeSearchEntries } from '../../analytics/sql/search-index.ts'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
+import { toTimestamp } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { appendEvent } from '../../warehouse/audit-log.ts'
 import { batchesOf, inAnyCase, inList, listParameter } from '../../warehouse/dialect.ts'
@@ -25,9 +28,32 @@ export type ErasedRows = Readonly<Record<string, number>>
 /** `calls`: the setting that names the fields of calls. */
 export type Erasure = Pick<AnalyticsSettings, 'calls'> & { readonly visitor: string }
 
-/** What `erase` would delete. Throws UserError if nothing is stored of the visitor. */
-export async function countErased(context: ProjectDb, erasure: Erasure): Promise<ErasedRows> {
-  return countRows(context, await findIds(context, erasure), erasure)
+/**
+ * What `erase` would delete. Throws UserError if nothing is stored of the visitor, and nothing was
+ * erased.
+ */
+export async function countErased(context: ProjectDb, erasure: Erasure) {
+  const rows = await countRows(context, await findIds(context, erasure), erasure)
+  const isRepeated = (await readErasedIds(context, erasure)).length > 0
+  requireAny(rows, isRepeated, erasure)
+  return { rows, isRepeated }
+}
+
+/** Of the visitor, by earlier erasures. */
+async function readErasedIds(context: ProjectDb, { visitor }: Erasure): Promise<readonly string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from erased_ids where ${isErasedWith(context, visitor)}`.execute(context.db)
+  return rows.map(({ id }) => id)
+}
+
+function requireAny(rows: ErasedRows, isRepeated: boolean, { visitor }: Erasure): void {
+  if (isRepeated || Object.keys(rows).length > 0) return
+  throw new UserError({
+    what: 'nothing was erased',
+    why: `nothing is stored of the visitor ${visitor}`,
+    next: 'check the id: `deskmirror export visitors` lists all, and a visitor may be in another project',
+    exitCode: 2,
+  })
 }
 
 /** In the spellings of the service. `visitors`: the visitor, in all spellings. */
@@ -150,40 +176,16 @@ async function countRows(context: ProjectDb, ids: Ids, erasure: Erasure): Promis
     const found = Number(rows[0]?.rows ?? 0)
     if (found > 0) counted[table] = found
   }
-  if (Object.keys(counted).length > 0) return counted
-  throw await nothingStored(context, ids)
+  return counted
 }
 
-async function nothingStored(
-  { db, kind, project }: ProjectDb,
-  { visitors }: Ids,
-): Promise<UserError> {
-  const lowered = visitors.map((id) => id.toLowerCase())
-  const { rows: erased } = await sql`
-    select 1 as one from erased_ids where project_id = ${project}
-    and id ${inList(kind, lowered)}`.execute(db)
-  const why = `nothing is stored of the visitor ${visitors[0]}`
-  if (erased.length === 0)
-    return new UserError({
-      what: 'nothing was erased',
-      why,
-      next: 'check the id: `deskmirror export visitors` lists all, and a visitor may be in another project',
-      exitCode: 2,
-    })
-  const clean =
-    kind === 'sqlite' ? 'vacuum; pragma wal_checkpoint(truncate)' : 'vacuum full; analyze'
-  return new UserError({
-    what: 'nothing was erased',
-    why: `${why}: they were erased before. If that run did not end, files
-      and statistics may still have its values`,
-    next: `if you did not see its report, run \`${clean}\` in the warehouse`,
-    exitCode: 2,
-  })
-}
-
-/** `values`: what is to be looked for afterwards. `tables`: those that had rows with them. */
+/**
+ * `values`: what is to be looked for afterwards. `tables`: those that had rows with them.
+ * `isRepeated`: an earlier run has deleted rows, of whose values only the ids are known.
+ */
 export type Erased = {
   readonly rows: ErasedRows
+  readonly isRepeated: boolean
   readonly values: ErasedValues
   readonly tables: readonly string[]
 }
@@ -193,21 +195,17 @@ export async function erase(context: ProjectDb, erasure: Erasure, by: string): P
   const { db, kind } = context
   // What is deleted is overwritten in the file.
   if (kind === 'sqlite') await sql`pragma secure_delete = on`.execute(db)
-  const erased = await inDurableTransaction(context, async (trx) => {
+  return inDurableTransaction(context, async (trx) => {
     await waitForWriters(trx)
     await writeCallFields(trx, erasure)
     const ids = await findIds(trx, erasure)
     const rows = await countRows(trx, ids, erasure)
+    const erasedBefore = await readErasedIds(trx, erasure)
+    const isRepeated = erasedBefore.length > 0
+    requireAny(rows, isRepeated, erasure)
     await rejectInFlight(trx, ids)
-    const values = await collectValues(trx, ids, erasure)
-    const all = new Set(
-      Object.values(ids).flatMap((some) => some.map((id: string) => id.toLowerCase())),
-    )
-    await sql`
-      insert into erased_ids (project_id, id) select ${trx.typed('text', trx.project)}, listed.value
-      from ${listParameter(kind, [...all])} as listed where true on conflict do nothing`.execute(
-      trx.db,
-    )
+    const values = await collectValues(trx, ids, erasure, erasedBefore)
+    await storeErasedIds(trx, ids, erasure)
     await createOutbox(trx).erase(writebacksOf(trx, ids), by)
     await removeSearchEntries(trx, ids.conversations)
     const parts = partsOf(trx, ids, erasure)
@@ -216,7 +214,8 @@ export async function erase(context: ProjectDb, erasure: Erasure, by: string): P
         and (${where})`.execute(trx.db)
     await eraseAuditDifferences(trx, ids)
     const count = Object.values(rows).reduce((sum, some) => sum + some, 0)
-    const event = { action: 'visitor_erased', subject: null, count, detail: 'by the command line' }
+    const detail = isRepeated ? 'by the command line, once more' : 'by the command line'
+    const event = { action: 'visitor_erased', subject: null, count, detail }
     await appendEvent(
       trx.db,
       { project: trx.project, person: by, role: 'approver', ...event },
@@ -224,14 +223,49 @@ export async function erase(context: ProjectDb, erasure: Erasure, by: string): P
     )
     return {
       rows,
+      isRepeated,
       values,
       tables: [...new Set([...parts.map(({ table }) => table), ...changedTables])],
     }
   })
-  // Until its parts are merged, the index still has the words of deleted entries.
-  if (kind === 'sqlite')
-    await sql`insert into search_words (search_words) values ('optimize')`.execute(db)
-  return erased
+}
+
+async function storeErasedIds(trx: ProjectDb, ids: Ids, { visitor }: Erasure): Promise<void> {
+  const all = new Set(
+    Object.values(ids).flatMap((some) => some.map((id: string) => id.toLowerCase())),
+  )
+  const own = trx.typed('text', visitor.toLowerCase())
+  await sql`
+    insert into erased_ids (project_id, id, visitor_id)
+    select ${trx.typed('text', trx.project)}, listed.value, ${own}
+    from ${listParameter(trx.kind, [...all])} as listed where true on conflict do nothing`.execute(
+    trx.db,
+  )
+  await sql`update erased_ids set searched_at = null where ${isErasedWith(trx, visitor)}`.execute(
+    trx.db,
+  )
+}
+
+/** Files and statistics have been cleaned and searched. */
+export async function finishErasure(context: ProjectDb, { visitor }: Erasure): Promise<void> {
+  await sql`
+    update erased_ids set searched_at = ${toTimestamp(context.clock())}
+    where ${isErasedWith(context, visitor)}`.execute(context.db)
+}
+
+const isErasedWith = ({ project }: ProjectDb, visitor: string) =>
+  sql`project_id = ${project} and visitor_id = ${visitor.toLowerCase()}`
+
+/** The visitors whose erasure was killed before its end. */
+export async function listUnfinishedErasures({
+  db,
+  project,
+}: Pick<ProjectDb, 'db' | 'project'>): Promise<readonly string[]> {
+  const { rows } = await sql<{ visitor: string }>`
+    select distinct visitor_id as visitor from erased_ids
+    where project_id = ${project} and visitor_id is not null and searched_at is null
+    order by visitor`.execute(db)
+  return rows.map(({ visitor }) => visitor)
 }
 
 /** Beside the parts. */
@@ -246,10 +280,15 @@ const changedTables = [
 /** So many conversations are read at once. */
 const conversationsPerRead = 20
 
-async function collectValues(trx: ProjectDb, ids: Ids, erasure: Erasure): Promise<ErasedValues> {
+async function collectValues(
+  trx: ProjectDb,
+  ids: Ids,
+  erasure: Erasure,
+  erasedBefore: readonly string[],
+): Promise<ErasedValues> {
   const { db, kind, project } = trx
   const collector = createValueCollector(project)
-  for (const id of Object.values(ids).flat()) collector.addId(id)
+  for (const id of [...Object.values(ids).flat(), ...erasedBefore]) collector.addId(id)
   const read = async (table: string, where: RawBuilder<unknown>) => {
     const { rows } = await sql<Readonly<Record<string, unknown>>>`
       select * from ${sql.table(table)} where project_id = ${project} and (${where})`.execute(db)

@@ -197,9 +197,11 @@ async function joinGroup(
   { db, project, typed }: ProjectDb,
   group: readonly Snapshot[],
 ): Promise<number> {
-  const [first, last] = [group[0], group.at(-1)]
+  const first = group[0]
+  const last = group.at(-1)
   if (first === undefined || last === undefined || first === last) return 0
-  const [at, to] = [typed('time', rfc3339(first.at)), typed('time', rfc3339(last.until))]
+  const at = typed('time', rfc3339(first.at))
+  const to = typed('time', rfc3339(last.until))
   const count = group.reduce((sum, snapshot) => sum + snapshot.count, 0)
   await sql`
     update availability_snapshots set same_until = ${to}, same_count = ${typed('integer', count)}

@@ -38,6 +38,8 @@ export type SearchedTables = {
   readonly common: number
   /** What is in no table, so that it means something in a file. */
   readonly gone: readonly Piece[]
+  /** Ids that only the list of erased ones has: in another file they are of a copy. */
+  readonly kept: readonly Piece[]
 }
 
 /** `kind`: of the table. */
@@ -76,6 +78,7 @@ export async function searchTables(
     unread,
     common: tally.countCommon(),
     gone: tally.notInFiles(),
+    kept: tally.onlyKept(),
   }
 }
 

@@ -14,6 +14,7 @@ import { type Ms, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { failedStream, type JobKind } from '../core/job-failure.ts'
+import { listUnfinishedErasures } from './erase.ts'
 import { readProjectIncidents } from './projects.ts'
 import { listFailures, listLiveWorkers } from './workers.ts'
 
@@ -48,6 +49,7 @@ export async function readStatus(
     running,
     gaps: await listGaps(db, project),
     facts: await countPendingConversations(context),
+    unfinishedErasures: await listUnfinishedErasures(context),
     withoutProject: await createOutbox(context).countWithoutProject(),
     behaviours: await readBehaviours(db, project),
     budget: {
@@ -212,6 +214,8 @@ export type StatusReport = {
   readonly held: { readonly since: string; readonly why: string; readonly resumeBy: string } | null
   readonly gaps: readonly GapReport[]
   readonly facts: FactsWaiting
+  /** Visitors whose erasure was killed before its end, so that it has to be repeated. */
+  readonly unfinishedErasures: readonly string[]
   /** What the audits of the last 30 days show, by stream. */
   readonly audits: readonly AuditEstimate[]
   readonly writebacks: Readonly<Record<string, number>>

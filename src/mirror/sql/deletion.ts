@@ -12,9 +12,15 @@ import {
   massDeletionGapKey,
   sufficientRows,
 } from '../core/mirror.ts'
-import { openGap, readGapReason } from './gaps.ts'
-import { addPendingChildren, removePendingChildren } from './pending-children.ts'
+import { closeGaps, openGap, readGapReason } from './gaps.ts'
+import {
+  addPendingChildren,
+  doubtParents,
+  endDoubt,
+  removePendingChildren,
+} from './pending-children.ts'
 import { markFactsOfParents } from './pending-facts.ts'
+import { unseenIds } from './seen-rows.ts'
 import { streamTables } from './stream-tables.ts'
 import { readCursor, writeCursors } from './sync-state.ts'
 
@@ -50,7 +56,10 @@ export async function markDeleted(
   isConfirmed = false,
 ): Promise<string | null> {
   const doubt = isConfirmed ? null : await readGapReason(trx, stream, massDeletionGapKey)
-  if (doubt !== null) return doubt
+  if (doubt !== null) {
+    await doubtRows(trx, stream, [id])
+    return doubt
+  }
   if (isConfirmed) await recordConfirmedDeletions(trx, stream, at)
   const { children } = streamTables[stream]
   for (const affected of [stream, ...children]) {
@@ -97,7 +106,37 @@ async function takeBackIfTooMany(
     update ${table} set deleted_at = null where ${isRecent} returning id`.execute(trx.db)
   const ids = rows.map(({ id }) => id)
   await restoreChildren(trx, stream, ids, at)
+  await doubtRows(trx, stream, ids)
   return reason
+}
+
+/** A list that was read to its end did not show so many rows that none is marked. */
+export async function doubtUnseenRows(
+  trx: ProjectDb,
+  stream: ListStreamName,
+  seenRowsKey: string,
+  reason: string,
+): Promise<void> {
+  await openGap(trx, { stream, from: null, to: null, reason }, massDeletionGapKey)
+  await endDoubtOfRows(trx, stream)
+  const isUnseen = sql`in (${unseenIds(trx.project, stream, seenRowsKey)})`
+  for (const child of streamTables[stream].children) await doubtParents(trx, child, isUnseen)
+}
+
+/** The list shows all rows but a few, or a person has confirmed the deletions. */
+export async function endDeletionDoubt(trx: ProjectDb, stream: ListStreamName): Promise<void> {
+  if ((await readGapReason(trx, stream, massDeletionGapKey)) === null) return
+  await closeGaps(trx, stream, [massDeletionGapKey])
+  await endDoubtOfRows(trx, stream)
+}
+
+async function doubtRows(trx: ProjectDb, stream: ListStreamName, ids: readonly string[]) {
+  for (const child of streamTables[stream].children)
+    await doubtParents(trx, child, inList(trx.kind, ids))
+}
+
+async function endDoubtOfRows(trx: ProjectDb, stream: ListStreamName) {
+  for (const child of streamTables[stream].children) await endDoubt(trx, child)
 }
 
 /** What was known of how far they had been read is gone, so they are read again. */

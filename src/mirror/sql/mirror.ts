@@ -7,7 +7,7 @@ import { inTransaction } from '../../warehouse/transactions.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from '../core/reports.ts'
 import { readRollups } from './analytics-rollups.ts'
 import { createPageCommitter } from './commit-page.ts'
-import { markDeleted } from './deletion.ts'
+import { doubtUnseenRows, endDeletionDoubt, markDeleted } from './deletion.ts'
 import { completeColumns } from './discovered-columns/backfill-columns.ts'
 import {
   createDiscoveredFields,
@@ -104,6 +104,8 @@ const writes = {
   forgetSeenRows,
   clearRecheck: (trx: ProjectDb, ids: readonly string[]) => removeFromIdSet(trx, recheckSet, ids),
   markDeleted,
+  doubtUnseenRows,
+  endDeletionDoubt,
   resolveGaps,
 }
 

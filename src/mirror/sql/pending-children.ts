@@ -228,10 +228,33 @@ export async function correctFutureDueTimes(
   }
 }
 
+/** While too many parents are missing, this one too: it has not changed since it was missed. */
+export const isDoubted = sql`doubted_version >= requested_version`
+
+/** Nothing is requested of these parents until they change, or the doubt ends. */
+export async function doubtParents(
+  { db, project }: ProjectDb,
+  stream: ChildStreamName,
+  inIds: RawBuilder<unknown>,
+): Promise<void> {
+  await sql`
+    update sync_children set doubted_version = requested_version
+    where project_id = ${project} and stream = ${stream} and parent_id ${inIds}`.execute(db)
+}
+
+export async function endDoubt({ db, project }: ProjectDb, stream: ChildStreamName): Promise<void> {
+  await sql`
+    update sync_children set doubted_version = null
+    where project_id = ${project} and stream = ${stream} and doubted_version is not null`.execute(
+    db,
+  )
+}
+
 /** The conditions in SQL, in the same order. */
 function pendingSql(now: EpochMs): RawBuilder<unknown>[] {
   return Object.values(pendingConditions).map(
-    (condition) => sql`due_at is not null and due_at <= ${now} and ${sql.raw(condition)}`,
+    (condition) => sql`due_at is not null and due_at <= ${now} and ${sql.raw(condition)}
+      and coalesce(doubted_version, -1) < requested_version`,
   )
 }
 
@@ -348,6 +371,7 @@ export async function requestFullRereads(
     and stream = ${stream}`.execute(db)
   const count = Number(rows[0]?.count ?? 0)
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
+  if (which === 'all') await endDoubt(trx, stream)
   const isDue = sql`due_at is not null and due_at <= ${now}`
   const result = await sql`
     update sync_children set due_at = ${typed('integer', now)}, reread_whole = 1
@@ -355,7 +379,12 @@ export async function requestFullRereads(
     or parent_id in (
       select parent_id from sync_children
       where project_id = ${project} and stream = ${stream} and
-      ${which === 'all' ? sql`true` : sql`read_version > 0 and not (${isDue})`}
+      ${
+        which === 'all'
+          ? sql`true`
+          : sql`read_version > 0 and not (${isDue})
+        and doubted_version is null`
+      }
       order by coalesce(full_read_at, 0), checked_at limit ${limit}))`.execute(db)
   return Number(result.numAffectedRows ?? 0n)
 }

@@ -7,6 +7,7 @@ import { type ListStreamName, streamSpecs } from '../../../schema/stream-specs.t
 import type { ProjectId } from '../../values/project.ts'
 import { inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { isDoubted } from './pending-children.ts'
 
 /** Conversations to read again by id, because a list may have returned a stale copy of them. */
 export const recheckSet = 'conversations:check'
@@ -60,10 +61,17 @@ export async function listUnseenRows(
   after: string | null,
   limit: number,
 ): Promise<string[]> {
+  // A conversation that may be deleted is not requested again.
+  const known =
+    scope === 'open'
+      ? sql`and not exists (select 1 from sync_children as doubted
+          where doubted.project_id = row.project_id and doubted.stream = 'messages'
+            and doubted.parent_id = row.id and ${isDoubted})`
+      : sql``
   const from = after === null ? sql`` : sql`and row.id > ${after}`
   const { rows } = await sql<{ id: string }>`
     select row.id from ${sql.table(streamSpecs[stream].table)} as row
-    where ${inScope(project, scope)} ${from} and ${notSeen(project, key)}
+    where ${inScope(project, scope)} ${from} and ${notSeen(project, key)} ${known}
     order by row.id limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
 }
@@ -108,6 +116,12 @@ const lower = (id: string) => id.toLowerCase()
 function inScope(project: ProjectId, scope: Scope) {
   const open = scope === 'open' ? sql`and row.handled_at is null` : sql``
   return sql`row.project_id = ${project} and row.deleted_at is null ${open}`
+}
+
+/** The living rows of the table that were not seen under this key. */
+export function unseenIds(project: ProjectId, stream: ListStreamName, key: string) {
+  return sql`select row.id from ${sql.table(streamSpecs[stream].table)} as row
+    where ${inScope(project, 'all')} and ${notSeen(project, key)}`
 }
 
 function notSeen(project: ProjectId, key: string) {

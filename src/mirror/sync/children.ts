@@ -192,12 +192,10 @@ async function handleChildFailure(
   if (!(error instanceof ApiError)) throw error
   const { failure } = error
   if (failure.kind === 'aborted' || failure.kind === 'denied') throw error
-  const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, parent.parentId))
-  if (
-    isDeleted &&
-    (await markRowDeleted(run, streamSpecs[stream].parent, parent.parentId)) === null
-  )
+  if (isNotFound(error) && (await isParentDeleted(run, stream, parent.parentId))) {
+    await markRowDeleted(run, streamSpecs[stream].parent, parent.parentId)
     return
+  }
   const retryAt = run.now() + retryDelayMs(parent.attempts)
   await run.mirror.recordChildFailure(stream, parent.parentId, describeFailure(failure), retryAt)
 }

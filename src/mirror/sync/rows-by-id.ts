@@ -8,7 +8,7 @@ import type { ListStreamName } from '../../../schema/stream-specs.ts'
 import { isNotFound, throwIfAborted, unreadableRowReason } from '../../service/core/api-failure.ts'
 import type { Priority } from '../../service/core/api-request.ts'
 import { listOnlyFields, toListShape } from '../../service/core/row-by-id-shape.ts'
-import { describeMassDeletion, isMassDeletion, massDeletionGapKey } from '../core/mirror.ts'
+import { describeMassDeletion, isMassDeletion } from '../core/mirror.ts'
 import { gapReasons } from '../core/pagination/reading-state.ts'
 import type { ListStream } from '../core/stream-kinds.ts'
 import { mapConcurrently } from './concurrency.ts'
@@ -27,17 +27,17 @@ export type RereadDeps = Pick<
 >
 
 /**
- * Marks a row that the service answered 404 for. Null: marked; else why a fault is likelier than so
- * many deletions.
+ * Marks a row that the service answered 404 for. False: a fault is likelier than so many deletions,
+ * which a gap and a notice say.
  */
 export async function markRowDeleted(
   run: RereadDeps,
   stream: ListStreamName,
   id: string,
-): Promise<string | null> {
+): Promise<boolean> {
   const doubt = await run.mirror.markDeleted(stream, id, run.now(), run.mode === 'full')
   if (doubt !== null) run.notices.add(doubt)
-  return doubt
+  return doubt === null
 }
 
 /**
@@ -53,12 +53,11 @@ export async function resolveUnseenRows(
   const { unseen, living } = await run.mirror.countUnseenRows(name, seenRowsKey, 'all')
   if (run.mode !== 'full' && isMassDeletion(unseen, living)) {
     const reason = describeMassDeletion(name, unseen, living)
-    const doubt = { stream: name, from: null, to: null, reason, dedupKey: massDeletionGapKey }
-    await commitWithoutRows(run, name, { gaps: [doubt] })
+    await run.mirror.doubtUnseenRows(name, seenRowsKey, reason)
     run.notices.add(reason)
-    return run.stats.fail(name, reason)
+    return
   }
-  await commitWithoutRows(run, name, { resolvedGapKeys: [massDeletionGapKey] })
+  await run.mirror.endDeletionDoubt(name)
   run.stats.setRemaining(name, unseen)
   const isSettled = wasListable(run, stream)
   let unlisted = 0
@@ -133,9 +132,7 @@ export function rereadByIds(
   const { name } = stream
   const recordUnreadable = async (id: string, error: unknown): Promise<null> => {
     if (isNotFound(error)) {
-      const doubt = await markRowDeleted(run, name, id)
-      if (doubt === null) run.stats.recordPage(name, 0, { changed: 1 })
-      else run.stats.fail(name, doubt)
+      if (await markRowDeleted(run, name, id)) run.stats.recordPage(name, 0, { changed: 1 })
       return null
     }
     const why = unreadableRowReason(error)

@@ -4,7 +4,8 @@
  * key stops all of them.
  */
 
-import type { StreamName } from '../../../schema/stream-specs.ts'
+import type { Gap } from '../../../schema/row.ts'
+import { isChildStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import {
   ApiError,
   type ApiFailure,
@@ -15,7 +16,7 @@ import {
 } from '../../service/core/api-failure.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { foreignProject } from '../core/item-fields.ts'
-import { clockOffsetCursor } from '../core/mirror.ts'
+import { clockOffsetCursor, massDeletionGapKey } from '../core/mirror.ts'
 import { gapReasons } from '../core/pagination/reading-state.ts'
 import type { StreamReport, SyncOutcome } from '../core/reports.ts'
 import type { SnapshotStream, Stream } from '../core/stream-kinds.ts'
@@ -232,10 +233,18 @@ async function toOutcome(
 ): Promise<SyncOutcome> {
   if (isInterrupted || run.stoppedStreams.size > 0) return 'interrupted'
   if (reports.some((report) => report.failed !== null)) return 'failed'
-  const gaps = await Promise.all([...run.streams].map((stream) => run.mirror.listOpenGaps(stream)))
+  const gaps = await Promise.all([...run.streams].map((stream) => listGapsOf(run, stream)))
   return gaps.flat().length > 0 || reports.some((report) => report.skipped !== null)
     ? 'gaps'
     : 'complete'
+}
+
+/** While parents may be deleted, nothing is requested of them. */
+async function listGapsOf({ mirror }: SyncRun, stream: StreamName): Promise<readonly Gap[]> {
+  const gaps = await mirror.listOpenGaps(stream)
+  if (!isChildStream(stream)) return gaps
+  const ofParents = await mirror.listOpenGaps(streamSpecs[stream].parent)
+  return [...gaps, ...ofParents.filter(({ dedupKey }) => dedupKey === massDeletionGapKey)]
 }
 
 /** Logs failures at `debug` only: if the warehouse is away, the run itself reports it. */

@@ -142,9 +142,12 @@ async function toTransition(
       // send; nothing shows a note.
       const canBeRepeated =
         operationTypes[writeback.operation].isIdempotent || before.ids !== undefined
-      const { why, requestId } = failure
+      const { why, requestId, waitMs } = failure
+      // The key pauses for as long; but the record of that may be lost, and until then the service
+      // may not show what it has done.
+      const dueAt = now + waitMs
       if (failure.isDocumented || canBeRepeated)
-        return { event: 'not_sent', why, requestId, evidence: { status: 429 } }
+        return { event: 'not_sent', why, requestId, evidence: { status: 429 }, dueAt }
       const evidence = { sender: 'ended', status: 429 } as const
       return { event: 'no_response', why, requestId, evidence, dueAt: now + verifyDelayMs(task) }
     }
@@ -161,14 +164,16 @@ async function toTransition(
       return correction ?? { event: 'refused', why, requestId, evidence: { status } }
     }
     case 'transient': {
-      const { why, requestId, status, mayHaveBeenSent, statedResult } = failure
+      const { why, requestId, status, mayHaveBeenSent, statedResult, waitMs = 0 } = failure
       if (!mayHaveBeenSent) return postpone(task, why, null)
       const stated = {
         ...(status !== null && { status }),
         ...(statedResult && { statedResult: { says: statedResult, why } }),
       }
       const evidence = { sender: 'ended', failedAttempts: 0, ...stated } as const
-      return { event: 'no_response', why, requestId, evidence, dueAt: now + verifyDelayMs(task) }
+      // Until Retry-After has passed, the service may not show what it has done.
+      const dueAt = now + Math.max(verifyDelayMs(task), waitMs)
+      return { event: 'no_response', why, requestId, evidence, dueAt }
     }
     default:
       return assertNever(failure)

@@ -27,6 +27,7 @@ for (const hidden of ['all', 'ids'] as const) {
         // All children are due: what answers 404 for them asks for their parents.
         await warehouse.query('update sync_children set due_at = 1')
         sandbox.setSwitches({ 'missing.rows': hidden })
+        const { length: known } = sandbox.log()
         for (let run = 1; run <= 3; run += 1) {
           const { outcome, notices } = await sync()
           expect(outcome).not.toBe('complete')
@@ -38,6 +39,12 @@ for (const hidden of ['all', 'ids'] as const) {
             )
           expect(await warehouse.query(deleted)).toEqual([])
         }
+        const ofRows = sandbox
+          .log()
+          .slice(known)
+          .filter(({ status }) => status === 404)
+        const paths = ofRows.map(({ path }) => path)
+        expect(paths.filter((path, n) => paths.indexOf(path) !== n)).toEqual([])
         sandbox.setSwitches({ 'missing.rows': 'none' })
         await sync({ mode: 'reconcile' })
         await warehouse.query('update sync_children set due_at = 1 where due_at is not null')

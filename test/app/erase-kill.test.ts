@@ -1,0 +1,95 @@
+/** Wherever an erasure is killed, the same command again ends as one that was not killed. */
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { runDeskmirror } from '../cli/run-process.ts'
+import { sampled } from '../support/sampled.ts'
+import { mirrorOnePerson } from './one-person.ts'
+
+type Kind = 'sqlite' | 'postgres'
+
+const preload = new URL('./kill-before-statement.ts', import.meta.url).href
+
+async function startErasure(database: Kind) {
+  const fixture = await mirrorOnePerson(database)
+  const { instance, sandbox, visitor, person, words, warehouse, queue } = fixture
+  await queue({ operation: 'note', visitor_id: visitor, content: 'A secret note of theirs.' })
+  await warehouse.query('analyze')
+  const cwd = mkdtempSync(join(tmpdir(), 'erase-kill-'))
+  onTestFinished(() => rmSync(cwd, { recursive: true }))
+  const run = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+    const variables = {
+      DESKMIRROR_BASE_URL: sandbox.baseUrl,
+      DESKMIRROR_PROJECT_ID: sandbox.projectId,
+      DESKMIRROR_API_KEY: sandbox.key,
+      DESKMIRROR_DATABASE_URL: instance.url,
+      NODE_OPTIONS: `--import=${preload}`,
+      ...env,
+    }
+    const { exit, out, err } = await runDeskmirror([...args, '--json'], { cwd, env: variables })
+    return { exit, err, document: out === '' ? null : JSON.parse(out) }
+  }
+  const erase = (env?: Readonly<Record<string, string>>) =>
+    run(['erase', '--visitor', visitor, '--yes'], env)
+  const secrets = [String(person.email), words[0]!, 'A secret note of theirs.']
+  const readAll = async () => {
+    if (database === 'sqlite') {
+      const path = instance.url.slice('sqlite:'.length)
+      return [path, `${path}-wal`].map((file) => readFileSync(file, 'latin1')).join()
+    }
+    await warehouse.query('checkpoint')
+    const files = await warehouse.query(`
+      select encode(pg_read_binary_file(pg_relation_filepath(oid)), 'escape') as text from pg_class
+      where relnamespace = cast(current_schema() as regnamespace) and relkind = 'r'`)
+    const statistics = await warehouse.query(`
+      select cast(s as text) as text from pg_stats s where schemaname = current_schema()`)
+    return [...files, ...statistics].map(({ text }) => String(text)).join()
+  }
+  return {
+    ...{ fixture, cwd, erase },
+    status: async () => (await run(['status'])).document.projects[0],
+    left: async () => {
+      const all = await readAll()
+      return secrets.filter((text) => all.includes(text))
+    },
+    secrets,
+  }
+}
+
+/** The statements of an erasure that is not killed: of each kind the one in the middle. */
+async function listKillPoints(database: Kind): Promise<readonly string[]> {
+  const { erase, left, cwd } = await startErasure(database)
+  const file = join(cwd, 'statements')
+  expect(await erase({ STATEMENTS: file })).toMatchObject({ exit: 0 })
+  expect(await left()).toEqual([])
+  const statements = readFileSync(file, 'utf8').trim().split('\n')
+  const ofKind = Map.groupBy(statements, (statement) => statement.replace(/ \d+$/, ''))
+  return [...ofKind.values()].map((some) => some[some.length >> 1]!)
+}
+
+for (const database of ['sqlite', 'postgres'] as const)
+  test(`wherever it is killed, the next run of the command ends as one that was not — ${database}`, async () => {
+    const points = await listKillPoints(database)
+    const chosen = sampled(points, (point) => /^(vacuum|analyze)/.test(point))
+    expect(chosen.length).toBeGreaterThan(1)
+    const stillThere = new Set<string>()
+    for (const point of chosen) {
+      const { erase, left, status, fixture } = await startErasure(database)
+      expect((await erase({ KILL_BEFORE: point })).exit, point).toBe(null)
+      const isDeleted =
+        (await fixture.warehouse.query(`select 1 from visitors where id = '${fixture.visitor}'`))
+          .length === 0
+      expect((await status()).unfinishedErasures, point).toEqual(isDeleted ? [fixture.visitor] : [])
+      if (isDeleted) for (const secret of await left()) stillThere.add(secret)
+      const again = await erase()
+      expect(again, point).toMatchObject({
+        exit: 0,
+        document: { project: 'default', dryRun: false, search: { remains: [], unread: [] } },
+      })
+      expect(await left(), point).toEqual([])
+      expect((await status()).unfinishedErasures, point).toEqual([])
+    }
+    expect(stillThere.size, 'some of the kills left texts in the files').toBeGreaterThan(0)
+  }, 600_000)

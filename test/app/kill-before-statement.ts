@@ -1,0 +1,53 @@
+/**
+ * Loaded before the program: writes down the kinds of the statements of an erasure, from its first
+ * write on, and kills the process before the n-th of one kind (`KILL_BEFORE="vacuum full 3"`).
+ */
+import { appendFileSync } from 'node:fs'
+import Sqlite from 'better-sqlite3'
+import pg from 'pg'
+
+const { KILL_BEFORE: point, STATEMENTS: file } = process.env
+const counts = new Map<string, number>()
+let isErasing = false
+
+function beforeStatement(text: string): void {
+  if (text.includes('erased_ids') && text.trimStart().startsWith('insert')) isErasing = true
+  if (!isErasing) return
+  const kind = kindOf(text)
+  const count = (counts.get(kind) ?? 0) + 1
+  counts.set(kind, count)
+  if (file !== undefined) appendFileSync(file, `${kind} ${count}\n`)
+  if (point === `${kind} ${count}`) process.kill(process.pid, 'SIGKILL')
+}
+
+const kinds =
+  /^(insert into \w+|update \w+|delete from|alter table|vacuum full|pragma \w+|lock|[a-z]+)/
+
+function kindOf(text: string): string {
+  const plain = text.replaceAll('"', '').replaceAll(/\s+/g, ' ').trim()
+  return kinds.exec(plain)?.[0] ?? plain
+}
+
+const { prepare } = Sqlite.prototype
+Sqlite.prototype.prepare = function (this: Sqlite.Database, text: string) {
+  const statement = prepare.call(this, text)
+  for (const name of ['run', 'all', 'iterate'] as const) {
+    const work = statement[name].bind(statement) as (...args: unknown[]) => unknown
+    Object.assign(statement, {
+      [name]: (...args: unknown[]) => {
+        beforeStatement(text)
+        return work(...args)
+      },
+    })
+  }
+  return statement
+} as typeof prepare
+
+const query = pg.Client.prototype.query as (...args: unknown[]) => unknown
+Object.assign(pg.Client.prototype, {
+  query(this: pg.Client, statement: unknown, ...rest: unknown[]) {
+    const text = typeof statement === 'string' ? statement : (statement as { text?: string }).text
+    if (text !== undefined) beforeStatement(text)
+    return query.call(this, statement, ...rest)
+  },
+})
