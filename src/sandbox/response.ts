@@ -60,7 +60,7 @@ export async function sendResponse(
   const unasked = s['encoding.unasked']
   const wanted = unasked === 'none' && isAccepted ? 'gzip' : unasked
   const encoding = answer.body === '' ? 'none' : wanted
-  const bytes = compressions[encoding](breakRow(Buffer.from(answer.body), s))
+  const bytes = compressions[encoding](breakRows(Buffer.from(answer.body), s))
   const headers: Record<string, string> = { ...answer.headers }
   if (encoding !== 'none') headers['content-encoding'] = encoding
   if (answer.status !== 204) headers['content-length'] = String(bytes.length)
@@ -69,17 +69,19 @@ export async function sendResponse(
   response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy())
 }
 
-function breakRow(body: Buffer, { 'rows.broken': id, 'rows.brokenBy': by }: Switches): Buffer {
+function breakRows(body: Buffer, { 'rows.broken': ids, 'rows.brokenBy': by }: Switches): Buffer {
+  return ids.split(/,(?=")/).reduce((whole, id) => breakRow(whole, id, by), body)
+}
+
+const breaks = { encoding: 0xff, quote: 0x22, brace: 0x7b } as const
+
+function breakRow(body: Buffer, id: string, by: Switches['rows.brokenBy']): Buffer {
   const row = id === '' ? -1 : body.indexOf(id)
-  const before = 'At":"'
+  const before = by === 'brace' ? id : 'At":"'
   const at = row === -1 ? -1 : body.indexOf(before, row)
   if (at === -1) return body
-  const end = at + before.length
-  return Buffer.concat([
-    body.subarray(0, end),
-    Buffer.from([by === 'quote' ? 0x22 : 0xff]),
-    body.subarray(end),
-  ])
+  const end = by === 'brace' ? at : at + before.length
+  return Buffer.concat([body.subarray(0, end), Buffer.from([breaks[by]]), body.subarray(end)])
 }
 
 function* hugeBody(megabytes: number) {

@@ -147,9 +147,9 @@ const switchTable = {
   'rows.hostile':
     'none | odd | unfit: one row in eleven: `odd` ones are unusual but storable; `unfit` ones are too deep, too large, of another project, or no objects',
   'rows.broken':
-    '"": part of an id: the first time after it in a response is no longer JSON, as `rows.brokenBy` says',
+    '"": comma-separated parts of rows, such as ids: the first time after each in a response is no longer JSON, as `rows.brokenBy` says',
   'rows.brokenBy':
-    'encoding | quote: a byte that is not UTF-8, or a quotation mark that nothing escapes',
+    'encoding | quote | brace: a byte that is not UTF-8, a quotation mark that nothing escapes, or, before that part, a brace that nothing closes',
   'fields.drift': '0: 0: unchanged; 1: new fields appear; 2: they change type',
   gzip: 'false: whether responses are compressed for clients that accept it',
   'encoding.unasked':

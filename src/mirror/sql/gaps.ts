@@ -46,6 +46,13 @@ export async function openGap(trx: ProjectDb, gap: Gap, dedupKey = dedupKeyOf(ga
         .columns(['project_id', 'stream', 'dedup_key'])
         .where('resolved_at', 'is', null)
         .doUpdateSet((eb) => ({
+          // Found again, it may be wider. An end that is null has no limit.
+          from_ts: sql<string | null>`case
+            when sync_gaps.from_ts <= excluded.from_ts then sync_gaps.from_ts
+            when sync_gaps.from_ts > excluded.from_ts then excluded.from_ts end`,
+          to_ts: sql<string | null>`case
+            when sync_gaps.to_ts >= excluded.to_ts then sync_gaps.to_ts
+            when sync_gaps.to_ts < excluded.to_ts then excluded.to_ts end`,
           reason: eb.ref('excluded.reason'),
           seen_at: eb.ref('excluded.seen_at'),
         })),

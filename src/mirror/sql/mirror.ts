@@ -39,6 +39,7 @@ import {
   readRows,
 } from './reader.ts'
 import {
+  countOpenUntil,
   countUnseenRows,
   forgetSeenRows,
   listIdSet,
@@ -75,6 +76,7 @@ const reads = {
   countFutureRows,
   listUnseenIds,
   listUnseenRows,
+  countOpenUntil,
   countUnseenRows,
   listRowsToRecheck: (context: ProjectDb, limit: number) => listIdSet(context, recheckSet, limit),
   nthNewestCallTime,

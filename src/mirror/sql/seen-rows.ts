@@ -5,6 +5,7 @@
 import { sql } from 'kysely'
 import { type ListStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
+import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
 import { inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { isDoubted } from './pending-children.ts'
@@ -74,6 +75,17 @@ export async function listUnseenRows(
     where ${inScope(project, scope)} ${from} and ${notSeen(project, key)} ${known}
     order by row.id limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
+}
+
+/** Conversations that are open, and not newer than that. */
+export async function countOpenUntil(
+  { db, project, typed }: ProjectDb,
+  until: EpochSeconds,
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from conversations as row where ${inScope(project, 'open')}
+      and row.last_message_at <= ${typed('time', rfc3339(until))}`.execute(db)
+  return Number(rows[0]?.count ?? 0)
 }
 
 export async function countUnseenRows(

@@ -5,7 +5,7 @@
  * flags; it, too, may leave some out.
  */
 
-import type { MirrorRow, ServiceBehaviour } from '../../../schema/row.ts'
+import type { Gap, MirrorRow, ServiceBehaviour } from '../../../schema/row.ts'
 import { allTime } from '../core/pagination/list-cursor.ts'
 import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
 import type { ListStream } from '../core/stream-kinds.ts'
@@ -199,8 +199,12 @@ export async function retryOpenFilter(run: SyncRun): Promise<void> {
 async function readOpenList(run: SyncRun, stream: ListStream): Promise<void> {
   await run.mirror.forgetSeenRows(openRowsKey)
   const list = listByFlag(run, stream, false)
+  const open = await run.mirror.listOpenGaps(stream.name)
+  const isOpen = (gap: Gap) => open.some(({ dedupKey }) => dedupKey === gap.dedupKey)
   for await (const batch of readPages(run, { stream: stream.name, list, ...aPage })) {
-    const more = { seenRowsKey: openRowsKey, gaps: toGaps(stream.name, batch) }
+    // Between the rows of this list, more may have been read than it shows.
+    const gaps = toGaps(stream.name, batch).filter((gap) => !isOpen(gap))
+    const more = { seenRowsKey: openRowsKey, gaps }
     await commitPage(run, stream.name, batch, stream.parseRows(batch.items, run.projectId), more)
   }
 }

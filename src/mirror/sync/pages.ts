@@ -7,11 +7,11 @@ import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { isUnreadable, throwIfAborted } from '../../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, ListItems, Priority } from '../../service/core/api-request.ts'
 import { toItems } from '../../service/envelope.ts'
-import type { Json } from '../../values/json.ts'
+import { type Json, parseJson, stringifyJson } from '../../values/json.ts'
 import { rfc3339 } from '../../values/time.ts'
 import type { ParsedRows } from '../core/item-fields.ts'
 import type { CommitResult, MirrorCommit } from '../core/mirror.ts'
-import type { PendingRanges } from '../core/pagination/list-cursor.ts'
+import { farFuture, type PendingRanges } from '../core/pagination/list-cursor.ts'
 import { findFutureDated } from '../core/pagination/page-evidence.ts'
 import {
   hasMoreIn,
@@ -37,11 +37,14 @@ import {
   unknownValue,
 } from '../core/pagination/paging-profile.ts'
 import { readRanges } from '../core/pagination/read-ranges.ts'
-import type {
-  MissedRange,
-  PageRequest,
-  Progress,
-  RangesToRead,
+import {
+  gapReasons,
+  type MissedRange,
+  type PageRequest,
+  type PassedPlace,
+  type Progress,
+  type RangesToRead,
+  type UnreadablePlace,
 } from '../core/pagination/reading-state.ts'
 import { recordFutureDated, type SyncRun } from './run.ts'
 
@@ -72,6 +75,7 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
     isHasMoreReliableIfEmpty,
     testedPages,
     now,
+    ...(isList ? await readPlaces(run, scan) : noPlaces),
   }
   for await (const batch of readList(run.get, options)) {
     if (batch.observations.length > 0) {
@@ -87,8 +91,43 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
     if (isList && isEmpty && isHasMoreSet(batch)) run.emptyListsWithMore.add(stream)
     yield batch
     throwIfAborted(run.signal)
+    const { isComplete, passedPlaces } = batch
+    if (isList && isComplete && known.knownPlaces.length + passedPlaces.length > 0)
+      await run.mirror.writeCursor(placesCursor(scan), stringifyJson(passedPlaces))
   }
 }
+
+const noPlaces = { knownPlaces: [], expectedPlaces: [] }
+
+/** Where open gaps tell of rows that cannot be read, and which of them this list has. */
+async function readPlaces(run: SyncRun, scan: ListScan) {
+  const gaps = await run.mirror.listOpenGaps(scan.stream)
+  const knownPlaces = gaps.flatMap(({ from, to, reason, dedupKey: key = '' }) =>
+    reason === gapReasons.unreadable ? [{ lo: from ?? 0, hi: to ?? farFuture, key }] : [],
+  )
+  if (knownPlaces.length === 0) return noPlaces
+  const stored = parseJson((await run.mirror.readCursor(placesCursor(scan))) ?? '[]')
+  const passed = (stored as readonly PassedPlace[]).filter(({ key }) =>
+    knownPlaces.some((place) => place.key === key),
+  )
+  const isFirst = passed.length === 0 && scan.list.query.handled === false
+  return { knownPlaces, expectedPlaces: isFirst ? await estimatePlaces(run, knownPlaces) : passed }
+}
+
+/** By the open conversations that are mirrored. */
+async function estimatePlaces({ mirror }: SyncRun, places: readonly UnreadablePlace[]) {
+  const expected: PassedPlace[] = []
+  let counted = 0
+  for (const { lo, key } of places.toSorted((a, b) => a.lo - b.lo)) {
+    const count = await mirror.countOpenUntil(lo)
+    expected.push({ key, rowsBefore: count - counted })
+    counted = count
+  }
+  return expected
+}
+
+const placesCursor = ({ stream, list }: ListScan) =>
+  [stream, 'unreadable', ...Object.values(list.query)].join(':')
 
 /** Stores the rows of a page with what else it shows, and counts them. */
 export async function commitPage(
@@ -187,11 +226,12 @@ function reportObservations(
 }
 
 export function toGaps(stream: StreamName, batch: PageBatch): Gap[] {
-  return batch.missedRanges.map(({ range: { lo, hi }, reason }) => ({
+  return batch.missedRanges.map(({ range: { lo, hi }, reason, key }) => ({
     stream,
     from: lo || null,
     to: hi,
     reason,
+    ...(key === undefined ? {} : { dedupKey: key }),
   }))
 }
 
@@ -210,6 +250,8 @@ export type PageBatch = {
   /** All that this run or the next must still read, and prove. */
   readonly pendingRanges: PendingRanges
   readonly missedRanges: readonly MissedRange[]
+  /** Where rows that cannot be read were passed so far. */
+  readonly passedPlaces: readonly PassedPlace[]
   readonly observations: readonly ServiceBehaviour[]
   readonly profile: PagingProfile
   /** The ids of rows that are dated ahead of the clocks. */

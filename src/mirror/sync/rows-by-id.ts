@@ -5,7 +5,12 @@
 
 import type { MirrorRow } from '../../../schema/row.ts'
 import type { ListStreamName } from '../../../schema/stream-specs.ts'
-import { isNotFound, throwIfAborted, unreadableRowReason } from '../../service/core/api-failure.ts'
+import {
+  isNotFound,
+  isUnreadable,
+  throwIfAborted,
+  unreadableRowReason,
+} from '../../service/core/api-failure.ts'
 import type { Priority } from '../../service/core/api-request.ts'
 import { listOnlyFields, toListShape } from '../../service/core/row-by-id-shape.ts'
 import { describeMassDeletion, isMassDeletion } from '../core/mirror.ts'
@@ -119,6 +124,11 @@ export async function recheckRows(run: SyncRun, stream: ListStream): Promise<voi
   await run.mirror.clearRecheck(ids)
 }
 
+async function hasUnreadable({ mirror }: RereadDeps, name: ListStreamName): Promise<boolean> {
+  const gaps = await mirror.listOpenGaps(name)
+  return gaps.some(({ reason }) => reason === gapReasons.unreadable)
+}
+
 /**
  * Reads rows by their ids, stores those that exist, and marks the others. Null: unreadable or
  * deleted.
@@ -135,6 +145,8 @@ export function rereadByIds(
       if (await markRowDeleted(run, name, id)) run.stats.recordPage(name, 0, { changed: 1 })
       return null
     }
+    // The gap where a list has it tells of it.
+    if (isUnreadable(error) && (await hasUnreadable(run, name))) return null
     const why = unreadableRowReason(error)
     if (why === null) throw error
     const commit = { stream: name, rows: [], rejectedRows: [{ id, why }], requestedAt: run.now() }

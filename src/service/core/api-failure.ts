@@ -121,6 +121,13 @@ export function isUnreadable(error: unknown): boolean {
   )
 }
 
+/** Equal for equal answers that cannot be read; null: not known. */
+export function unreadableContent(error: unknown): string | null {
+  if (!(error instanceof ApiError) || error.failure.kind !== 'transient') return null
+  const { unreadable = tooLargeBody } = error.failure
+  return unreadable === tooLargeBody ? null : unreadable
+}
+
 /** What can be read of an answer that is the same each time; null: nothing. */
 export function readablePart(error: unknown): ApiResponse | null {
   if (!(error instanceof ApiError) || error.failure.kind !== 'transient') return null

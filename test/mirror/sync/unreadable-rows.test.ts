@@ -3,7 +3,9 @@
  * asked for again and again.
  */
 import { expect, test } from 'vitest'
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../../src/sandbox/switches.ts'
+import { databases } from '../../support/databases.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
@@ -59,3 +61,79 @@ for (const by of ['encoding', 'quote'] as const)
           expect(await findDifferences(warehouse, sandbox, undefined, [stream])).toEqual([])
         })
       })
+
+/** Open conversations, the one with the oldest last message first. */
+function openConversations(sandbox: Sandbox): readonly { id: string }[] {
+  const rows = [...sandbox.truth('conversations')].map(
+    ({ row }) => row as { id: string; handledAt: string | null; lastMessageAt: string },
+  )
+  return rows
+    .filter(({ handledAt }) => handledAt === null)
+    .sort((a, b) => a.lastMessageAt.localeCompare(b.lastMessageAt))
+}
+
+const places: Record<string, (open: number) => readonly number[]> = {
+  'the oldest': () => [0],
+  'the second': () => [1],
+  'amid others': (open) => [Math.floor(open / 2)],
+  'the newest': (open) => [open - 1],
+  'two of them': (open) => [Math.floor(open / 4), Math.floor(open / 2)],
+}
+
+for (const db of databases)
+  for (const [place, indexesOf] of Object.entries(places))
+    for (const hasMore of place === 'amid others'
+      ? (['exact', 'absent'] as const)
+      : (['exact'] as const))
+      test(`an open conversation that does not parse is one gap, and is passed in few requests: ${place}, hasMore ${hasMore} — ${db.name}`, async () => {
+        const options = {
+          seed: 5,
+          speed: 0,
+          db,
+          // More than are listed whole in each sync.
+          size: { ...lists, conversations: 240, days: 60, messagesPerConversation: 1 },
+          switches: { hasMore, 'rows.brokenBy': 'brace' },
+          streams: ['conversations'],
+        } as const
+        await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+          const open = openConversations(sandbox)
+          const broken = indexesOf(open.length).map((index) => open[index]!.id)
+          sandbox.setSwitches({ 'rows.broken': broken.map((id) => `"id":"${id}"`).join() })
+          expect(await sync()).toMatchObject({ outcome: 'gaps', gaps: broken.map(() => ({})) })
+          for (const _ of ['idle', 'idle again']) {
+            const before = sandbox.log().length
+            expect((await sync()).gaps).toHaveLength(broken.length)
+            // Two for the conversations, and what each of the rows costs.
+            expect(sandbox.log().length - before).toBeLessThanOrEqual(2 + 9 * broken.length)
+          }
+          expect((await sync({ mode: 'reconcile' })).gaps).toHaveLength(broken.length)
+          const missing = await findDifferences(warehouse, sandbox, undefined, ['conversations'])
+          expect(missing.map(({ key }) => key).sort()).toEqual([...broken].sort())
+          sandbox.setSwitches({ 'rows.broken': '' })
+          expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
+          expect(await findDifferences(warehouse, sandbox, undefined, ['conversations'])).toEqual(
+            [],
+          )
+        })
+      })
+
+for (const db of databases)
+  test(`a mirrored conversation that no longer parses is a gap, and fails nothing — ${db.name}`, async () => {
+    const options = {
+      seed: 5,
+      speed: 0,
+      db,
+      size: { ...lists, conversations: 20, days: 20, messagesPerConversation: 1 },
+      switches: { 'rows.brokenBy': 'brace' },
+      streams: ['conversations'],
+    } as const
+    await withSandbox(options, async ({ sandbox, sync }) => {
+      expect(await sync()).toMatchObject({ outcome: 'complete' })
+      const [broken] = openConversations(sandbox)
+      sandbox.setSwitches({ 'rows.broken': `"id":"${broken!.id}"` })
+      for (const mode of ['incremental', 'incremental', 'reconcile'] as const)
+        expect(await sync({ mode })).toMatchObject({ outcome: 'gaps', gaps: [{}] })
+      sandbox.setSwitches({ 'rows.broken': '' })
+      expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
+    })
+  })

@@ -51,7 +51,12 @@ import {
 } from './reading-state.ts'
 import type { OrderObservation, ScanDirection } from './sort-order.ts'
 import { narrowWindow, splitIntoWindows } from './time-windows.ts'
-import { passUnreadable } from './unreadable-rows.ts'
+import {
+  isPlaceExpected,
+  leadsToUnreadable,
+  passKnownPlace,
+  passUnreadable,
+} from './unreadable-rows.ts'
 
 /** Returns what is to be committed with the rows of the last response. */
 export function* readRanges(options: RangesToRead): Generator<PageRequest, Progress, PageReply> {
@@ -84,11 +89,16 @@ function nextRange(reading: Reading): TimeRange | undefined {
 
 /** Requests a page of the first pending range, and leaves what it does not prove. */
 function* readPage(reading: Reading, query: RangeQuery): Requests<void> {
-  const { move, bounds } = query
+  const { range, move, bounds } = query
+  if (isPlaceExpected(reading)) {
+    reading.expectedPlaces = reading.expectedPlaces.slice(1)
+    if (yield* passKnownPlace(reading, range, move)) return
+  }
   const reply = yield* request(reading, bounds)
   if (reply.kind === 'refused') {
     if (reply.parameter !== 'unreadable') return applyRefusal(reading, query, reply.parameter)
     reading.unreadable = { error: reply.error }
+    yield* passKnownPlace(reading, range, move, true)
     return
   }
   const { page } = reply
@@ -157,9 +167,29 @@ function* readCutPage(reading: Reading, query: RangeQuery, first: ScanPage): Req
     return setSupport(reading, move, 'ignored')
   if (way === null || way !== move) return
   // So small a page may have no room beside the rows that overlap.
+  if (reading.smallerPage === null) yield* passCollision(reading, { range, way, bounds }, page)
+  else yield* passNextRow(reading, query, { page, way })
+}
+
+/** `page`: as many rows as can be read at the edge of the range, all of which are known. */
+function* passNextRow(
+  reading: Reading,
+  query: RangeQuery,
+  { page, way }: { readonly page: ScanPage; readonly way: ScanDirection },
+): Requests<void> {
+  const { range, bounds } = query
   const { smallerPage } = reading
-  if (smallerPage === null) yield* passCollision(reading, { range, way, bounds }, page)
-  else yield* passUnreadable(reading, range, smallerPage.error, [way])
+  reading.lastPage = { range, way, page }
+  const rows = page.ids.length + 1
+  if (rows !== smallerPage?.tooMany) {
+    const reply = yield* request(reading, bounds, { limit: rows })
+    if (reply.kind === 'page') {
+      reading.smallerPage = smallerPage && { ...smallerPage, rows }
+      if (leavePage(reading, query, { page: reply.page, way })) return
+    }
+  }
+  if (!(yield* passKnownPlace(reading, range, way, true)))
+    yield* passUnreadable(reading, range, smallerPage?.error, [way])
 }
 
 /**
@@ -179,7 +209,14 @@ function* findWay(reading: Reading, query: RangeQuery, first: ScanPage): Request
   const known = reading.profile.ways[move]
   const found =
     known === null ? yield* findEnd(reading, move, bounds, first) : { page: first, way: known }
-  const { page, way } = found
+  const { page } = found
+  if (
+    found.way === null &&
+    asked !== null &&
+    (yield* leadsToUnreadable(reading, range, asked, page))
+  )
+    return { page, way: asked }
+  const { way } = found
   const order = orderOf(reading, page)
   if (asked === null && isCut(reading, page) && hidesTimelessRows(found, order))
     addGap(reading, range, 'timeless')

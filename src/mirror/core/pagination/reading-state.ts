@@ -44,7 +44,7 @@ export type PageReply =
 export type Requests<Result> = Generator<PageRequest, Result, PageReply>
 
 /** `unreadable`: not even one row of the page can be read. */
-type SettledReply =
+export type SettledReply =
   | Exclude<PageReply, { kind: 'unreadable' }>
   | { readonly kind: 'refused'; readonly parameter: 'unreadable'; readonly error: unknown }
 
@@ -55,7 +55,23 @@ export type RangeQuery = {
   readonly bounds: TimeBounds
 }
 
-export type MissedRange = { readonly range: TimeRange; readonly reason: string }
+/** `key`: identifies the gap if its times may differ from finding to finding. */
+export type MissedRange = {
+  readonly range: TimeRange
+  readonly reason: string
+  readonly key?: string
+}
+
+/** Where an open gap says that a row cannot be read. */
+export type UnreadablePlace = {
+  readonly lo: EpochSeconds
+  readonly hi: EpochSeconds
+  /** Of its gap. */
+  readonly key: string
+}
+
+/** A place that a reading has passed, and how many rows it has shown since the one before. */
+export type PassedPlace = { readonly key: string; readonly rowsBefore: number }
 
 /**
  * Stored in `sync_gaps`: a changed text needs a migration like `0012_gap_reasons`, or an open gap
@@ -86,7 +102,17 @@ export type Progress = {
   readonly pendingRanges: PendingRanges
   /** What could not be read, as far as the last response showed it. */
   readonly missedRanges: readonly MissedRange[]
+  readonly passedPlaces: readonly PassedPlace[]
   readonly profile: PagingProfile
+}
+
+type SmallerPage = {
+  readonly rows: number
+  /** How many were read since. */
+  readonly pages: number
+  readonly error: unknown
+  /** So many rows of the last request could not be read; null = it had so few from the start. */
+  readonly tooMany: number | null
 }
 
 /** Mutable. Only `pending` and `nextRunAt` outlive the run, and the profile. */
@@ -121,13 +147,16 @@ export type Reading = {
     readonly pending: readonly TimeRange[]
     readonly taken: readonly TimeRange[]
   } | null
-  /**
-   * Fewer rows are asked for since a page was unreadable; null = a full page. `pages`: how many
-   * were read since.
-   */
-  smallerPage: { readonly rows: number; readonly pages: number; readonly error: unknown } | null
+  /** Fewer rows are asked for since a page was unreadable; null = a full page. */
+  smallerPage: SmallerPage | null
   /** Why the last request for the first pending range failed, if not even one row could be read. */
   unreadable: { readonly error: unknown } | null
+  knownPlaces: readonly UnreadablePlace[]
+  /** Those that the last reading of the list passed, without those that have been looked for. */
+  expectedPlaces: readonly PassedPlace[]
+  passedPlaces: readonly PassedPlace[]
+  /** How many rows were read since the last place that was passed. */
+  rowsSincePlace: number
   /** By the clocks: it ends the last window. */
   readonly now: EpochSeconds
   /** How many pages were empty since the last one with rows. */
@@ -160,6 +189,9 @@ export type RangesToRead = {
   readonly testedPages?: TestedPages
   /** By the clocks. Needed if the service limits how far the bounds may be apart. */
   readonly now?: EpochSeconds
+  readonly knownPlaces?: readonly UnreadablePlace[]
+  /** By the last reading of the list. They save requests. */
+  readonly expectedPlaces?: readonly PassedPlace[]
 }
 
 export function createReading({
@@ -169,6 +201,8 @@ export function createReading({
   isHasMoreReliableIfEmpty = null,
   testedPages = { rows: known?.largestPage ?? 0, count: 0 },
   now = 0,
+  knownPlaces = [],
+  expectedPlaces = [],
 }: RangesToRead): Reading {
   const profile = known ?? emptyProfile(list)
   const { order, hasMixedOrder } = profile
@@ -190,6 +224,10 @@ export function createReading({
     testedPages,
     smallerPage: null,
     unreadable: null,
+    knownPlaces,
+    expectedPlaces,
+    passedPlaces: [],
+    rowsSincePlace: 0,
     now,
     emptyPages: 0,
     isUntested: profile.order === null,
@@ -199,7 +237,7 @@ export function createReading({
 
 /** What is to be committed. Missed ranges are handed over once. */
 export function takeProgress(reading: Reading): Progress {
-  const { nextRunAt, frozenLimit, missedRanges, unproven } = reading
+  const { nextRunAt, frozenLimit, missedRanges, passedPlaces, unproven } = reading
   const pending = unproven === null ? reading.pending : [...reading.pending, ...unproven.taken]
   const isKnown = unproven === null && !reading.isUntested
   const profile = isKnown ? reading.profile : { ...reading.profile, order: null }
@@ -213,6 +251,7 @@ export function takeProgress(reading: Reading): Progress {
   return {
     pendingRanges: isOpenEndRead ? [...limited, { lo: nextRunAt, hi: null }] : limited,
     missedRanges,
+    passedPlaces,
     profile,
   }
 }
@@ -222,18 +261,34 @@ export function* request(
   bounds: TimeBounds,
   more: Partial<PageQuery> = {},
 ): Requests<SettledReply> {
+  // Before the request, as the size of its page says whether it is cut.
+  if (more.limit == null) growPage(reading)
   for (;;) {
-    // Before the request, as the size of its page says whether it is cut.
-    if (more.limit == null) growPage(reading)
     const limit = more.limit ?? reading.smallerPage?.rows ?? null
     const reply = yield { part: {}, ...more, limit, bounds, progress: takeProgress(reading) }
     if (reply.kind !== 'unreadable') return reply
     const asked = limit ?? pageSizesOf(reading.list).most
     const { support } = reading.profile
-    const isSmallest = asked <= 1 || support.limit === 'ignored' || support.limit === 'refused'
+    const isSmallest =
+      asked <= 1 || more.limit != null || support.limit === 'ignored' || support.limit === 'refused'
     if (isSmallest) return { kind: 'refused', parameter: 'unreadable', error: reply.error }
-    reading.smallerPage = { rows: Math.max(1, asked >> 1), pages: 0, error: reply.error }
+    const rows = Math.max(1, rowsInNextPage(reading, asked))
+    reading.smallerPage = { rows, pages: 0, error: reply.error, tooMany: asked }
   }
+}
+
+/** `asked`: the page of so many rows has one that cannot be read. */
+function rowsInNextPage(reading: Reading, asked: number): number {
+  const rows = rowsUntilPlace(reading) ?? asked
+  // A page begins with the last row again.
+  const whole = rows + (reading.rowsSincePlace > 0 ? 1 : 0)
+  return whole < asked ? whole : asked >> 1
+}
+
+/** How many rows are left until one that cannot be read; null = not known. */
+export function rowsUntilPlace({ expectedPlaces, rowsSincePlace }: Reading): number | null {
+  const [next] = expectedPlaces
+  return next === undefined ? null : next.rowsBefore - rowsSincePlace
 }
 
 /** So many pages show that the large rows are left behind. */
@@ -245,7 +300,8 @@ function growPage(reading: Reading): void {
   const isGrown = smaller.pages >= pagesUntilLarger
   const rows = isGrown ? smaller.rows * 2 : smaller.rows
   const pages = isGrown ? 0 : smaller.pages + 1
-  reading.smallerPage = rows >= pageSizesOf(list).most ? null : { ...smaller, rows, pages }
+  reading.smallerPage =
+    rows >= pageSizesOf(list).most ? null : { ...smaller, rows, pages, tooMany: null }
 }
 
 /** Learns from a full page. */
@@ -283,6 +339,10 @@ export function replaceRange(
 ): void {
   const [range, ...others] = reading.pending
   const [first] = rests
+  if (page !== null && way !== undefined) {
+    const known = new Set(reading.lastPage?.page.ids)
+    reading.rowsSincePlace += page.ids.filter((id) => !known.has(id)).length
+  }
   reading.pending = [...rests, ...others]
   reading.lastPage = page && first && way ? { range: first, way, page } : null
   if (range?.hi !== null || rests.some(({ hi }) => hi === null)) return
@@ -312,8 +372,10 @@ export function addGap(
   reading: Reading,
   { lo, hi }: TimeRange,
   reason: keyof typeof gapReasons,
+  key?: string,
 ): void {
-  reading.missedRanges.push({ range: { lo, hi }, reason: gapReasons[reason] })
+  const missed = { range: { lo, hi }, reason: gapReasons[reason] }
+  reading.missedRanges.push(key === undefined ? missed : { ...missed, key })
 }
 
 /** The order by which the page is safe; null if its rows have no times. */
