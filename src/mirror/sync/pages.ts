@@ -65,6 +65,7 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
   const isHasMoreReliableIfEmpty = isHasMoreUnreliable(run) ? false : ifNotKnown
   const { localTime, serviceTime } = run.clocks()
   const now = Math.max(localTime, serviceTime)
+  const known = isList ? await readPlaces(run, scan) : noPlaces
   const testedPages = run.testedPages.get(list.name) ?? { rows: profile.largestPage, count: 0 }
   run.testedPages.set(list.name, testedPages)
   const options = {
@@ -75,7 +76,7 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
     isHasMoreReliableIfEmpty,
     testedPages,
     now,
-    ...(isList ? await readPlaces(run, scan) : noPlaces),
+    ...known,
   }
   for await (const batch of readList(run.get, options)) {
     if (batch.observations.length > 0) {
