@@ -65,7 +65,8 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
         detail: 'empty; the first `deskmirror sync` fills it',
         hint: null,
       }
-    const [detail, retryable] = [`${error.what}: ${error.why}`, error.exitCode === 1]
+    const detail = `${error.what}: ${error.why}`
+    const retryable = error.exitCode === 1
     return { name: 'warehouse', state: 'error', detail, hint: error.next, retryable }
   }
 }

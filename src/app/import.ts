@@ -68,8 +68,12 @@ export function importWritebacks(
 
 /** Nothing is sent before it is approved, and nobody watches. */
 export const asDrafts = {
-  ...{ draft: true, expiresAt: null, onReviews: null },
-  ...{ onReview: async () => {}, onProgress: () => {}, notify: () => {} },
+  draft: true,
+  expiresAt: null,
+  onReviews: null,
+  onReview: async () => {},
+  onProgress: () => {},
+  notify: () => {},
 }
 
 type PreviewOptions = Omit<CheckFileOptions, 'project' | 'onProgress'> &
@@ -107,7 +111,9 @@ export function previewImport(
           approveOver,
           draft: options.draft || checked.mustBeSeen,
         }),
-        ...{ notices, emptyRows, columns },
+        notices,
+        emptyRows,
+        columns,
         ...estimateSends(
           await readPace(warehouse, project),
           await countUnsettled(outbox),

@@ -74,7 +74,8 @@ export async function pushProject(
       await refreshFacts(warehouse, project, { signal, log })
       if ('fatalFailure' in result)
         throw fatalRunError(project, result.fatalFailure, service.client.hasServiceResponded())
-      const [tookMs, requests] = [Date.now() - startedAt, service.client.requestCount()]
+      const tookMs = Date.now() - startedAt
+      const requests = service.client.requestCount()
       return { project: project.name, ...result, tookMs, requests }
     })
   })

@@ -89,7 +89,8 @@ export async function openRequestBudgets(
   }
 
   const opened = (project: ProjectConfig): RequestBudget => {
-    const [name, policy] = [keyFingerprint(project), JSON.stringify(policyOf(project))]
+    const name = keyFingerprint(project)
+    const policy = JSON.stringify(policyOf(project))
     const known = openedBudgets.get(name)
     // A rate that changes while the worker runs applies from the next sync run on.
     if (known?.policy === policy) return known.budget

@@ -58,7 +58,13 @@ export async function syncProject(
     const { onProgress, onBudget } = options
     const isNewAddress = !(await hasReadAnything(warehouse, project))
     const { run, requests } = await runSyncUnderLock(lock, warehouse, budgets, project, {
-      ...{ mode, streams, signal, log, isNewAddress, onProgress, onBudget },
+      mode,
+      streams,
+      signal,
+      log,
+      isNewAddress,
+      onProgress,
+      onBudget,
     })
     if (run.fatalFailure !== null) throw fatalRunError(project, run.fatalFailure)
     const gaps = await warehouse.retry.run(() => listGaps(warehouse.db, project.projectId))

@@ -139,10 +139,8 @@ export async function compareWithDocument(
   const { countedAt, digest, streams: all } = readVerifyDocument(file, project.projectId)
   const missing = streams?.find((name) => all.every(({ stream }) => stream !== name))
   if (missing !== undefined) {
-    const [why, next] = [
-      `it does not count ${missing}`,
-      'leave it out of --streams, or name another file',
-    ]
+    const why = `it does not count ${missing}`
+    const next = 'leave it out of --streams, or name another file'
     throw new UserError({ what: `cannot compare with ${file}`, why, next, exitCode: 2 })
   }
   const before = all.filter(({ stream }) => streams?.includes(stream) ?? true)

@@ -204,7 +204,10 @@ export function batchProgress(
   const settled = Object.values(others).reduce((sum, count) => sum + count, 0)
   const left = queued + sending
   const clock = new Date(now + estimate.takesMs).toLocaleTimeString('sv-SE', {
-    ...{ timeZone, hourCycle: 'h23', hour: '2-digit', minute: '2-digit' },
+    timeZone,
+    hourCycle: 'h23',
+    hour: '2-digit',
+    minute: '2-digit',
   })
   const without = (others.uncertain ?? 0) > 0 ? ', without what waits for a decision' : ''
   const forecast =

@@ -64,10 +64,16 @@ export async function checkLines(
   { onMistaken, ...options }: CheckOptions,
 ) {
   const judge = createRowJudge(options)
-  const [kinds, notices] = [createMistakeCounter(), createMistakeCounter()]
+  const kinds = createMistakeCounter()
+  const notices = createMistakeCounter()
   const mistakes: LineMistake[] = []
   const batches = new Set<string | null>()
-  let [validRows, mistakenRows, differing, rows, toBeSeen, lastRow] = [0, 0, 0, 0, 0, 0]
+  let validRows = 0
+  let mistakenRows = 0
+  let differing = 0
+  let rows = 0
+  let toBeSeen = 0
+  let lastRow = 0
   const order = createOrderCheck()
   let ignoredColumns: readonly string[] = []
   let isHeaderMistaken = false
@@ -178,7 +184,9 @@ const alphabet = new Intl.Collator()
  * alone all other columns stay as they were downloaded, so that nothing else shows it.
  */
 function createOrderCheck() {
-  let [last, up, down]: [string | null, number, number] = [null, 0, 0]
+  let last: string | null = null
+  let up = 0
+  let down = 0
   return {
     add: (result: ImportLine['result']) => {
       if (!result.ok || result.request.operation !== 'message') return
@@ -194,7 +202,8 @@ function createOrderCheck() {
 
 /** Judges the rows of a file, some at a time, in their order. */
 function createRowJudge({ lookups, now, allowDuplicates }: Omit<CheckOptions, 'onMistaken'>) {
-  const [rowOfRef, rowOfReply] = [createRowIndex(), createRowIndex()]
+  const rowOfRef = createRowIndex()
+  const rowOfReply = createRowIndex()
   const judgeRequest = (
     request: WritebackRequest,
     row: number,

@@ -82,7 +82,9 @@ export function toCsvRow(
 ): string {
   const { operation, target, payload } = request
   const cells: Readonly<Record<string, string | boolean | null>> = {
-    ...{ operation, [`${operationTypes[operation].target}_id`]: target, ...payload },
+    operation,
+    [`${operationTypes[operation].target}_id`]: target,
+    ...payload,
     ...Object.fromEntries(commonNames.map((name) => [name, commonValue(request, name) ?? ''])),
   }
   return toCsvLine([

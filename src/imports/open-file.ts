@@ -122,7 +122,9 @@ export async function readHead(file: ImportFile) {
   if (cells === undefined) return null
   const { likely } = readColumns(cells, file.parse.columns)
   const columns = cells.map((cell, index) => ({
-    ...{ title: cell.trim(), key: toColumnKey(cell), meaning: likely[index] ?? null },
+    title: cell.trim(),
+    key: toColumnKey(cell),
+    meaning: likely[index] ?? null,
     example: others.map((row) => row[index]?.trim() ?? '').find((value) => value !== '') ?? '',
   }))
   return { cells, columns: columns.filter(({ key }) => key !== '') }

@@ -197,13 +197,11 @@ ${beyond > 0 ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more, b
 function cellsOf(review: WritebackReview, middle: readonly string[]): Cell[] {
   const { position, lastWords, senderName, marks } = review
   return [
-    ...[
-      position,
-      foreign(nameOf(review)),
-      ...middle,
-      foreign(lastWords?.text ?? ''),
-      foreign(senderName ?? ''),
-    ],
+    position,
+    foreign(nameOf(review)),
+    ...middle,
+    foreign(lastWords?.text ?? ''),
+    foreign(senderName ?? ''),
     html`${foreign(describeEffect(review))}${describeOrder(review)}${marks.map((mark) => html`<br>! ${foreign(mark)}`)}`,
   ]
 }

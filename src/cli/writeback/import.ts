@@ -118,12 +118,12 @@ async function runImport(
   }
   const source = toImportSource(context, file, options)
   const shared = {
-    ...{ now, mistakesTarget, allowDuplicates: options.allowDuplicates === true },
-    ...{
-      expiresAt: toExpiryTime(now, options.expires),
-      draft: options.draft === true,
-      onReviews: outputs.onReviews,
-    },
+    now,
+    mistakesTarget,
+    allowDuplicates: options.allowDuplicates === true,
+    expiresAt: toExpiryTime(now, options.expires),
+    draft: options.draft === true,
+    onReviews: outputs.onReviews,
   }
   try {
     if (options.dryRun === true) {
@@ -134,7 +134,8 @@ async function runImport(
     let review: ReviewSummary | null = null
     const report = await importWritebacks(config, project, source, {
       ...shared,
-      ...{ createdBy: decidingPerson(context, config, options), title: options.title ?? null },
+      createdBy: decidingPerson(context, config, options),
+      title: options.title ?? null,
       note: options.note ?? null,
       onReview: async (summary) => {
         review = summary
@@ -284,13 +285,11 @@ function toImportSource(
 
 function parseMap(text: string, earlier: ColumnMap = {}): ColumnMap {
   const at = text.lastIndexOf('=')
-  const [header, column] = [
-    toColumnKey(text.slice(0, at)),
-    text
-      .slice(at + 1)
-      .trim()
-      .toLowerCase(),
-  ]
+  const header = toColumnKey(text.slice(0, at))
+  const column = text
+    .slice(at + 1)
+    .trim()
+    .toLowerCase()
   if (at > 0 && header !== '' && isMeaning(column)) return { ...earlier, [header]: column }
   throw new InvalidArgumentError(
     `Write HEADER=COLUMN, with one of ${Object.keys(columnMeanings).join(', ')}.`,

@@ -139,24 +139,18 @@ function entryToCsv(entry: OutboxEntry, projectId: ProjectId): string {
   const request = { ...entry, target: targetIdOf(entry) } as unknown as WritebackRequest
   return toCsvRow(
     {
-      ...{
-        id: entry.id,
-        project_id: projectId,
-        status: entry.status,
-        error: entry.error,
-        attempts: entry.attempts,
-      },
-      ...{
-        batch_id: entry.batchId,
-        created_at: entry.createdAt,
-        created_by: entry.createdBy,
-        sent_at: entry.sentAt,
-      },
-      ...{
-        finished_at: entry.finishedAt,
-        request_id: entry.requestId,
-        source_row: entry.sourceRow,
-      },
+      id: entry.id,
+      project_id: projectId,
+      status: entry.status,
+      error: entry.error,
+      attempts: entry.attempts,
+      batch_id: entry.batchId,
+      created_at: entry.createdAt,
+      created_by: entry.createdBy,
+      sent_at: entry.sentAt,
+      finished_at: entry.finishedAt,
+      request_id: entry.requestId,
+      source_row: entry.sourceRow,
     },
     request,
   )

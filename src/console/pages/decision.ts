@@ -97,8 +97,11 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
     return { title: 'Nothing to decide', section: 'Write-backs', content }
   }
   const fields = hiddenFields({
-    ...{ decision, ...(batch === null ? {} : { batch }), ...(ids === null ? {} : { id: ids }) },
-    ...{ ...(would === null ? {} : { would }), ...(isMoving ? {} : { digest }) },
+    decision,
+    ...(batch === null ? {} : { batch }),
+    ...(ids === null ? {} : { id: ids }),
+    ...(would === null ? {} : { would }),
+    ...(isMoving ? {} : { digest }),
   })
   const [single, ...more] = decision === 'retry' ? (ids ?? []) : []
   const candidates =

@@ -74,7 +74,10 @@ async function readRows(
   )
   const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
   return rows.map((row) => ({
-    ...{ ...row, name: text(row.name), email: text(row.email), lastWords: text(row.lastWords) },
+    ...row,
+    name: text(row.name),
+    email: text(row.email),
+    lastWords: text(row.lastWords),
     lastMessageId: row.lastMessageId === null ? null : String(row.lastMessageId),
   }))
 }

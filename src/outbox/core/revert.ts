@@ -74,10 +74,8 @@ export function revertLane(lane: LaneToRevert): LaneRevert {
     const why = operationTypes[row.operation].notRevertible
     return why === null ? [] : [notReverted(row, 'cannot', why)]
   })
-  const [flags, others] = [
-    revertFlags(sent.filter(sets('handled')), lane),
-    revertOthers(sent, lane),
-  ]
+  const flags = revertFlags(sent.filter(sets('handled')), lane)
+  const others = revertOthers(sent, lane)
   return {
     requests: [...flags.requests, ...others.requests],
     notReverted: [...unclear, ...lasting, ...flags.notReverted, ...others.notReverted],
@@ -98,7 +96,8 @@ const noRevert: LaneRevert = { requests: [], notReverted: [] }
 
 /** A reply reopens a conversation, so it takes part. `sent`: replies and flags that arrived. */
 function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRevert): LaneRevert {
-  const [first, last] = [sent.at(0), sent.at(-1)]
+  const first = sent.at(0)
+  const last = sent.at(-1)
   if (first === undefined || last === undefined) return noRevert
   const why = (outcome: NotReverted['outcome'], text: string): LaneRevert => ({
     requests: [],
@@ -180,7 +179,8 @@ function revertOthers(sent: readonly BatchRow[], { mirrored }: LaneToRevert): La
   const left: NotReverted[] = []
   for (const field of fieldNames) {
     const rows = field === 'handled' ? [] : sent.filter(sets(field))
-    const [first, last] = [rows.at(0), rows.at(-1)]
+    const first = rows.at(0)
+    const last = rows.at(-1)
     if (first === undefined || last === undefined) continue
     const verdict = revertField(field, rows, { first, last, mirrored })
     const setBy = [...payloads.keys()].find(({ operation }) => operation === last.operation) ?? last
@@ -220,7 +220,8 @@ function revertField(
     }
   if (before === set) return { outcome: 'already_so', why: `the ${field} was the same before` }
   if (mirrored === null || isEarlier(mirrored.syncedAt, last.sentAt)) return { restore: before }
-  const [current, isAfter] = [toFieldValue(field, mirrored), isReadAfter(mirrored, last)]
+  const current = toFieldValue(field, mirrored)
+  const isAfter = isReadAfter(mirrored, last)
   if (isAfter && current === before)
     return { outcome: 'already_so', why: `the ${field} is as it was before` }
   const ours = isAfter ? [set] : [before, ...rows.map(({ payload }) => payload[field])]

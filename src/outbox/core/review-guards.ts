@@ -190,7 +190,8 @@ export function findForeignEdit(
   )
     return 'it is there already, and has been set since it was queued'
   const foreign = fields.find((field) => {
-    const [now, then] = [current[field], was[field]]
+    const now = current[field]
+    const then = was[field]
     if (now === undefined || then === undefined || now === then || now === wanted[field])
       return false
     // The mirror may not have seen our last correction when this one was queued, and then nobody

@@ -242,7 +242,8 @@ function findChanges(
   const wanted = effectOf(request)
   const current: FieldValues = { ...target.fields, ...lane }
   return fieldNames.flatMap((field) => {
-    const [old, value] = [current[field], wanted[field]]
+    const old = current[field]
+    const value = wanted[field]
     return old === undefined || value === undefined || value === old
       ? []
       : [{ field, old, new: value }]

@@ -19,7 +19,8 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
     const why = await findVisitorViolation(task, request.expect)
     if (why !== null) return { canSend: false, event: 'conflicted', why }
     const shown = await readShown(task)
-    const [live, wanted] = [toFieldValues('visitor', shown), effectOf(request)]
+    const live = toFieldValues('visitor', shown)
+    const wanted = effectOf(request)
     const after = { ...live, ...wanted }
     const body: Record<string, Json> = {}
     for (const field of operationTypes[request.operation].sets) {

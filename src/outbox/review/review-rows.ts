@@ -69,7 +69,8 @@ async function* reviewRows(
     const facts = await readFacts(reader, chunk, isNewSender)
     yield chunk.flatMap((rowToReview, index) => {
       const { row, queued } = rowToReview
-      const [name, known] = [laneOf(row), facts[index]]
+      const name = laneOf(row)
+      const known = facts[index]
       if (known === undefined) return []
       const lane = applyRowsBefore(lanes.get(name) ?? firstLane, queued?.seq ?? null)
       const { review, states } = reviewInLane(rowToReview, known, lane.states, now)

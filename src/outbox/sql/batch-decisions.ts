@@ -231,7 +231,8 @@ export function recordBatchDecision(
     const { queued = 0, stopped = 0, sending = 0 } = rows[0] ?? {}
     if (decision === 'stopped' && queued + sending === 0) return null
     const person = typed('text', by)
-    const [now, none] = [toTimeValue(trx), sql`null`]
+    const now = toTimeValue(trx)
+    const none = sql`null`
     const isStop = decision === 'stopped'
     const { numAffectedRows } = await sql`
       update writeback_batches set stopped_at = ${isStop ? now : none}, stopped_by = ${isStop ? person : none},

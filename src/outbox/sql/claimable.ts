@@ -163,10 +163,8 @@ export async function findClaimable(
     order by ${order} limit ${count}) as found`
   // Written so that the few sent ones are found by their status, and the many queued ones read in
   // order of `seq`.
-  const [sending, queued] = [
-    find(sql`status = 'sending'`, sql`+seq`),
-    find(sql`status <> 'sending'`, sql`seq`),
-  ]
+  const sending = find(sql`status = 'sending'`, sql`+seq`)
+  const queued = find(sql`status <> 'sending'`, sql`seq`)
   // Verifying needs only reads, so it does not wait behind what waits for a write slot: `sending`
   // before `queued`.
   const { rows } = await sql<ClaimableWriteback>`

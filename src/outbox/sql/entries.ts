@@ -326,7 +326,8 @@ async function digestRows(
   const texts = [status, ...columns].map((value) => sql`cast(${value} as text)`)
   const line = sql`cast(${sql.raw(kind === 'sqlite' ? 'json_array' : 'json_build_array')}(${sql.join(texts)}) as text)`
   const hash = createHash('sha256')
-  let [count, after] = [0, 0]
+  let count = 0
+  let after = 0
   for (;;) {
     const { rows } = await sql<{
       readonly id: string

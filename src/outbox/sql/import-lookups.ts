@@ -121,7 +121,9 @@ function rowsOfEach(
   table: 'messages' | 'writebacks',
   column: 'conversation_id' | 'lane' | 'ref',
 ): RawBuilder<unknown> {
-  const [rows, key, listed] = [sql.ref(table), sql.ref(column), listParameter(kind, values)]
+  const rows = sql.ref(table)
+  const key = sql.ref(column)
+  const listed = listParameter(kind, values)
   return kind === 'sqlite'
     ? sql`${listed} as listed cross join ${rows} on project_id = ${project} and ${key} = listed.value`
     : sql`${listed} as listed cross join lateral (select * from ${rows} where project_id = ${project}

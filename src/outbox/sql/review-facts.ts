@@ -37,10 +37,8 @@ export async function readFacts(
   context: ProjectDb,
   rows: readonly ReviewRow[],
 ): Promise<readonly GuardFacts[]> {
-  const [onConversations, onVisitors] = [
-    rows.filter(isOnConversation),
-    rows.filter((row) => !isOnConversation(row)),
-  ]
+  const onConversations = rows.filter(isOnConversation)
+  const onVisitors = rows.filter((row) => !isOnConversation(row))
   const visitors = await readVisitorStates(context, onVisitors.map(targetOf))
   const expecting = onVisitors.filter((row) => expectOf(row) !== null)
   const candidates = await listConversationsOf(context, expecting.map(targetOf))
@@ -117,10 +115,8 @@ export async function readTargets(
   context: ProjectDb,
   targets: readonly Target[],
 ): Promise<readonly (TargetState | null)[]> {
-  const [onConversations, onVisitors] = [
-    targets.filter(isOnConversation),
-    targets.filter((row) => !isOnConversation(row)),
-  ]
+  const onConversations = targets.filter(isOnConversation)
+  const onVisitors = targets.filter((row) => !isOnConversation(row))
   const conversations = await readConversationStates(context, onConversations.map(targetOf))
   const visitors = await readVisitorStates(context, onVisitors.map(targetOf))
   return targets.map(
