@@ -14,7 +14,7 @@ import {
   toMistake,
   type WritebackRequest,
 } from '../outbox/core/writeback-request.ts'
-import type { Outbox } from '../outbox/outbox.ts'
+import type { Outbox, Writeback } from '../outbox/outbox.ts'
 import { inChunks } from '../values/chunks.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { createMistakeCounter } from './mistake-kinds.ts'
@@ -22,11 +22,6 @@ import type { ImportLine } from './parse-lines.ts'
 import { isDownloaded } from './reply-sheet.ts'
 
 export type ImportLookups = Pick<Outbox, 'importedAs' | 'findQueuedRefs' | 'listReplies'>
-
-type QueuedRef =
-  Awaited<ReturnType<ImportLookups['findQueuedRefs']>> extends ReadonlyMap<string, infer R>
-    ? R
-    : never
 
 export type CheckOptions = {
   readonly now: EpochMs
@@ -93,7 +88,7 @@ export async function checkLines(
       if (source.format === 'csv' && isDownloaded(ref)) order.add(importLine.result)
       if (queuedAs !== null) {
         differing += 1
-        batches.add(queuedAs.batch)
+        batches.add(queuedAs.batchId)
       }
       if (judged.mistakes.length === 0) {
         validRows += 1
@@ -207,7 +202,7 @@ function createRowJudge({ lookups, now, allowDuplicates }: Omit<CheckOptions, 'o
   const judgeRequest = (
     request: WritebackRequest,
     row: number,
-    queued: QueuedRef | undefined,
+    queued: Writeback | undefined,
     earlier: EarlierReplies,
   ) => {
     const { ref, operation, target, payload } = request
@@ -278,10 +273,10 @@ function toReplyKey(conversation: string, content: string): string {
   return `${conversation.toLowerCase()} ${toWords(content)}`
 }
 
-function isSame({ operation, target, payload }: WritebackRequest, queued: QueuedRef): boolean {
+function isSame({ operation, target, payload }: WritebackRequest, queued: Writeback): boolean {
   const isSameTarget =
     operation === queued.operation && target.toLowerCase() === queued.target.toLowerCase()
-  return isSameTarget && isDeepStrictEqual({ ...payload }, { ...queued.payload })
+  return isSameTarget && isDeepStrictEqual(payload, queued.request.request?.payload)
 }
 
 /**

@@ -141,8 +141,14 @@ export function fileSource(file: ImportFile, expiresAt: string | null): ReviewSo
         place += 1
         const request = { ...result.request, expiresAt: result.request.expiresAt ?? expiresAt }
         const { operation, target } = request
-        const unqueued = { id: null, queued: null, request: { ok: true, request } } as const
-        yield { row: { ...unqueued, position, place, operation, target }, queued: null }
+        yield {
+          position,
+          place,
+          operation,
+          target,
+          request: { ok: true, request },
+          queued: null,
+        }
       }
     },
   }

@@ -60,6 +60,7 @@ export {
   type NamedEntry,
   type OutboxEntry,
   targetIdOf,
+  type Writeback,
 } from './core/outbox-entry.ts'
 export { type ReviewOutcome, reviewOutcomes, type WritebackReview } from './core/review.ts'
 export {
@@ -91,7 +92,6 @@ export {
   parseRequest,
   type RequestMistake,
   type RequestParseResult,
-  type RequestToQueue,
   toMistake,
   type WritebackRequest,
 } from './core/writeback-request.ts'

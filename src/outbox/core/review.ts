@@ -6,17 +6,22 @@
 import type { FieldName } from '../../../schema/operation-specs.ts'
 import { excerpt } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
-import { type FieldValue, type FieldValues, fieldNames } from './field-kinds.ts'
+import {
+  type FieldValue,
+  type FieldValues,
+  fieldNames,
+  type TargetState,
+  toFieldValues,
+} from './field-kinds.ts'
 import { type Operation, operationTypes, type ReviewAction } from './operations.ts'
-import type { TargetSnapshot } from './outbox-entry.ts'
+import type { Writeback } from './outbox-entry.ts'
+import { findObstacleInMirror, type GuardFacts } from './review-guards.ts'
 import { findMarks, senderOf } from './review-marks.ts'
-import type { WritebackStatus } from './state.ts'
 import {
   effectOf,
   hasExpired,
   marksHandled,
   mistakeText,
-  type RequestParseResult,
   type WritebackRequest,
 } from './writeback-request.ts'
 
@@ -56,7 +61,43 @@ export type ReviewReason = keyof typeof reviewReasons
 export type Obstacle = { readonly reason: ReviewReason; readonly why: string }
 
 /** A write-back to review: a row of a file, or a row of a batch. */
-export type ReviewRow = {
+export type ReviewRow = Pick<Writeback, 'operation' | 'target' | 'request'> & {
+  /** Its number for people: the row of the spreadsheet, or else its place in the batch; from 1. */
+  readonly position: number
+  /** In the order of the queue. A row of a spreadsheet may be two write-backs. */
+  readonly place: number
+  /** Null if it is a row of a file, which is behind everything that is queued. */
+  readonly queued: Writeback | null
+}
+
+export type MirroredMessage = {
+  readonly id: string
+  readonly at: string | null
+  readonly text: string | null
+}
+
+/** A target as the mirror has it. */
+export type MirroredTarget = TargetState & {
+  readonly syncedAt: string
+  readonly isDeleted: boolean
+  readonly visitorName: string | null
+  /** The last message of the conversation that the team did not write. */
+  readonly lastVisitorMessage: MirroredMessage | null
+}
+
+/** What is known about a row besides the row itself. */
+export type ReviewFacts = GuardFacts & {
+  /** No earlier reply of the warehouse, and no other row, has its sender. */
+  readonly isNewSender: boolean
+}
+
+export type FieldChange = {
+  readonly field: FieldName
+  readonly old: FieldValue
+  readonly new: FieldValue
+}
+
+export type WritebackReview = {
   /** Its number for people: the row of the spreadsheet, or else its place in the batch; from 1. */
   readonly position: number
   /** In the order of the queue. A row of a spreadsheet may be two write-backs. */
@@ -66,66 +107,6 @@ export type ReviewRow = {
   readonly operation: Operation
   /** The id of the conversation or the visitor. */
   readonly target: string
-  /** A queued row that was changed by SQL may be invalid. */
-  readonly request: RequestParseResult
-  /** The moment of queueing, and what the mirror showed then; null if it is not queued yet. */
-  readonly queued: { readonly at: string; readonly targetSnapshot: TargetSnapshot | null } | null
-}
-
-export type MirroredMessage = {
-  readonly id: string
-  readonly at: string | null
-  readonly text: string | null
-}
-
-export type ConversationState = {
-  readonly kind: 'conversation'
-  readonly isDeleted: boolean
-  readonly fields: FieldValues
-  readonly visitorName: string | null
-  /** RFC 3339. */
-  readonly lastMessageAt: string | null
-  readonly isLastByVisitor: boolean
-  /** The last message that the team did not write. */
-  readonly lastVisitorMessage: MirroredMessage | null
-}
-
-export type VisitorState = {
-  readonly kind: 'visitor'
-  readonly isDeleted: boolean
-  readonly fields: FieldValues
-}
-
-export type TargetState = ConversationState | VisitorState
-
-export function visitorNameOf(target: TargetState | null): string | null {
-  const name = target?.kind === 'conversation' ? target.visitorName : target?.fields.name
-  return typeof name === 'string' ? name : null
-}
-
-/** What is known about a row besides the row itself. */
-export type ReviewFacts = {
-  /** Without the rows before it; null if unknown. */
-  readonly target: TargetState | null
-  /** What the check just before sending would find. */
-  readonly obstacle: Obstacle | null
-  /** It would not be queued, because its ref was queued before. */
-  readonly isRefQueued: boolean
-  /** No earlier reply of the warehouse, and no other row, has its sender. */
-  readonly isNewSender: boolean
-  readonly mirrorAsOf: string | null
-}
-
-export type FieldChange = {
-  readonly field: FieldName
-  readonly old: FieldValue
-  readonly new: FieldValue
-}
-
-export type WritebackReview = Pick<
-  ReviewRow,
-  'position' | 'place' | 'id' | 'operation' | 'target'
-> & {
   readonly action: ReviewAction
   readonly outcome: ReviewOutcome
   readonly reason: ReviewReason | null
@@ -164,13 +145,15 @@ export function reviewRow(
   now: EpochMs,
 ): RowResult {
   const obstacle = findObstacle(row, facts, lane, now)
-  const request = row.request.ok ? row.request.request : null
-  const isSent = obstacle === null && request !== null && facts.target !== null
-  const changes = isSent && facts.target !== null ? findChanges(request, facts.target, lane) : []
+  const { request = null } = row.request
+  const { target } = facts
+  const isSent = obstacle === null && request !== null && target !== null
+  const changes = isSent ? findChanges(request, target, lane) : []
+  const last = target?.lastVisitorMessage
   const review: WritebackReview = {
     position: row.position,
     place: row.place,
-    id: row.id,
+    id: row.queued?.id ?? null,
     operation: row.operation,
     target: row.target,
     action: actionOf(row),
@@ -181,7 +164,8 @@ export function reviewRow(
     reason: obstacle?.reason ?? null,
     why: obstacle?.why ?? null,
     changes,
-    ...describeTarget(facts.target),
+    visitorName: target?.visitorName ?? null,
+    lastWords: last?.text == null ? null : { text: excerpt(last.text), at: last.at },
     firstWords:
       request !== null && 'content' in request.payload ? excerpt(request.payload.content) : null,
     senderName: senderOf(request),
@@ -222,15 +206,13 @@ function findObstacle(
     return { reason: 'expired', why: `expired at ${request.expiresAt}` }
   if (marksHandled(request) && lane.unsentReply !== null)
     return { reason: 'reply_not_sent', why: lane.unsentReply }
-  if (facts.obstacle !== null) return facts.obstacle
-  const { target } = facts
-  if (target === null)
-    return {
-      reason: 'not_mirrored',
-      why: `the mirror does not have this ${operationTypes[row.operation].target}`,
-    }
-  return target.isDeleted
-    ? { reason: 'deleted', why: `the service no longer has this ${target.kind}` }
+  const found = findObstacleInMirror(row, facts)
+  if (found !== null) return found
+  const kind = operationTypes[row.operation].target
+  if (facts.target === null)
+    return { reason: 'not_mirrored', why: `the mirror does not have this ${kind}` }
+  return facts.target.isDeleted
+    ? { reason: 'deleted', why: `the service no longer has this ${kind}` }
     : null
 }
 
@@ -240,7 +222,7 @@ function findChanges(
   lane: LaneState,
 ): readonly FieldChange[] {
   const wanted = effectOf(request)
-  const current: FieldValues = { ...target.fields, ...lane }
+  const current: FieldValues = { ...toFieldValues(target), ...lane }
   return fieldNames.flatMap((field) => {
     const old = current[field]
     const value = wanted[field]
@@ -253,14 +235,6 @@ function findChanges(
 function positiveOutcome(operation: Operation, changes: readonly FieldChange[]): ReviewOutcome {
   if (operationTypes[operation].sets.length === 0) return 'would_send'
   return changes.length > 0 ? 'would_change' : 'already_so'
-}
-
-function describeTarget(
-  target: TargetState | null,
-): Pick<WritebackReview, 'visitorName' | 'lastWords'> {
-  const last = target?.kind === 'conversation' ? target.lastVisitorMessage : null
-  const lastWords = last?.text == null ? null : { text: excerpt(last.text), at: last.at }
-  return { visitorName: visitorNameOf(target), lastWords }
 }
 
 /** What the earlier rows of a lane change; a field that none of them sets is absent. */
@@ -276,19 +250,6 @@ export type LaneState = FieldValues & {
   readonly blockedBy: string | null
 }
 
-/** A write-back that was queued before a reviewed row of its lane. */
-export type RowAhead = {
-  readonly lane: string
-  /** Its place in the queue. */
-  readonly seq: number
-  readonly id: string
-  readonly status: WritebackStatus
-  /** Null if it is invalid. */
-  readonly request: WritebackRequest | null
-  /** It was queued together with the reviewed row. */
-  readonly isSameBatch: boolean
-}
-
 export const emptyLane: LaneState = { unsentReply: null, lastPosition: null, blockedBy: null }
 
 /** The lane after a request was carried out. */
@@ -299,19 +260,20 @@ function applyRequest(lane: LaneState, request: WritebackRequest): LaneState {
 
 /**
  * The lane behind a write-back that was queued before and is not reviewed: what is queued is taken
- * as sent.
+ * as sent. `batch`: of the rows that are reviewed.
  */
 export function applyAhead(
   lane: LaneState,
-  { id, status, request, isSameBatch }: RowAhead,
+  { id, status, request: { request }, batchId }: Writeback,
+  batch: string | null,
 ): LaneState {
   const isOpen = status === 'queued' || status === 'sending' || status === 'uncertain'
   const unsentReply =
-    !isSameBatch || request?.operation !== 'message'
+    batch === null || batchId !== batch || request?.operation !== 'message'
       ? lane.unsentReply
       : isOpen || status === 'succeeded'
         ? null
         : `the reply queued before it was not sent (${status})`
-  const after = isOpen && request !== null ? applyRequest(lane, request) : lane
+  const after = isOpen && request !== undefined ? applyRequest(lane, request) : lane
   return { ...after, unsentReply, blockedBy: status === 'uncertain' ? id : lane.blockedBy }
 }

@@ -215,7 +215,7 @@ async function findSentReply(
   if (messageIdsBefore(writeback) !== null) return null
   const requeuedAt = await deps.outbox.findRequeueing(writeback)
   const age = {
-    seenUntil: parseTime(writeback.targetSnapshot?.last_message_at) ?? null,
+    seenUntil: parseTime(writeback.targetSnapshot?.lastMessageAt) ?? null,
     queuedAt: (parseTime(requeuedAt ?? writeback.createdAt) ?? 0) + clockOffset,
     isRequeued: requeuedAt !== null,
   }

@@ -19,7 +19,7 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
     const why = await findVisitorViolation(task, request.expect)
     if (why !== null) return { canSend: false, event: 'conflicted', why }
     const shown = await readShown(task)
-    const live = toFieldValues('visitor', shown)
+    const live = toFieldValues(shown)
     const wanted = effectOf(request)
     const after = { ...live, ...wanted }
     const body: Record<string, Json> = {}
@@ -31,10 +31,9 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
       }
       body[shownName(field)] = value
     }
-    const before = writeback.evidence.before && toFieldValues('visitor', writeback.evidence.before)
     const facts = {
-      targetSnapshot: writeback.targetSnapshot,
-      before,
+      queuedAs: writeback.targetSnapshot,
+      sentAs: writeback.evidence.before,
       ...(await deps.outbox.findOwnEdits(writeback)),
     }
     const edit = findForeignEdit(wanted, live, facts)
@@ -43,9 +42,7 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
   },
   verify: async (task) => {
     const { before, statedResult } = task.writeback.evidence
-    const [live, was] = [await readShown(task), before].map((shown) =>
-      toFieldValues('visitor', shown),
-    )
+    const [live, was] = [await readShown(task), before].map((shown) => toFieldValues(shown))
     const wanted = effectOf(request)
     const wantedFields = fieldNames.filter((field) => wanted[field] !== undefined)
     const isDone = wantedFields.every((field) => isSameValue(live?.[field], wanted[field]))
@@ -56,8 +53,8 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
     return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
   },
   findContradiction: (task, shown) => {
-    const live = toFieldValues('visitor', toShownFields(findShown(task, shown)))
-    const was = toFieldValues('visitor', task.writeback.evidence.before)
+    const live = toFieldValues(toShownFields(findShown(task, shown)))
+    const was = toFieldValues(task.writeback.evidence.before)
     const wanted = effectOf(request)
     const others = fieldNames.filter(
       (field) =>

@@ -10,10 +10,9 @@ import {
   isRowRefused,
 } from '../../service/core/api-failure.ts'
 import { endClaim } from '../active-claims.ts'
-import type { SettledWriteback } from '../core/group-reasons.ts'
 import { operationTypes } from '../core/operations.ts'
-import type { ClaimableWriteback, Writeback } from '../core/outbox-entry.ts'
-import { hasExpired, mistakeText, parseRequest } from '../core/writeback-request.ts'
+import type { ClaimableWriteback, Writeback, WritebackOutcome } from '../core/outbox-entry.ts'
+import { hasExpired, mistakeText } from '../core/writeback-request.ts'
 import { createHandler } from '../handlers/all-handlers.ts'
 import {
   isInDoubt,
@@ -41,7 +40,7 @@ export const maxConcurrentLanes = 6
 type LaneCallbacks = {
   /** Called before each write-back except the first. */
   readonly canContinue: (next: ClaimableWriteback) => boolean
-  readonly onSettled: (outcome: SettledWriteback) => void
+  readonly onSettled: (writeback: Writeback, outcome: WritebackOutcome) => void
 }
 
 /**
@@ -62,7 +61,7 @@ export async function sendLane(
     if (result.kind === 'settled') {
       const { status, why, isContradicted } = result
       const { id, operation } = writeback
-      callbacks.onSettled({ id, operation, status, why, isContradicted })
+      callbacks.onSettled(writeback, result)
       const logged = { event: 'writeback.settled', project: deps.projectId, id, operation, status }
       if (isContradicted) deps.log.warn({ ...logged, why })
       else deps.log.info(logged)
@@ -79,16 +78,14 @@ export async function sendLane(
  * as before.
  */
 export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promise<SendTaskResult> {
-  const result = parseRequest(writeback.rawRequest)
-  if (!result.ok) {
+  const { request } = writeback
+  if (!request.ok) {
     // A row that was changed by SQL after the send cannot be verified.
     const event = writeback.status === 'sending' ? 'unverifiable' : 'invalid'
-    return settleTask(
-      { deps, writeback },
-      { event, why: result.mistakes.map(mistakeText).join('; ') },
-    )
+    const why = request.mistakes.map(mistakeText).join('; ')
+    return settleTask({ deps, writeback }, { event, why })
   }
-  const task: SendTask = { deps, writeback, handler: createHandler(result.request) }
+  const task: SendTask = { deps, writeback, handler: createHandler(request.request) }
   const isExpired = hasExpired(writeback.expiresAt, deps.now())
   const expired = { event: 'expired', why: `expired at ${writeback.expiresAt}` } as const
   try {

@@ -208,9 +208,9 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
     try {
       const failure = await sendLane(deps, head, {
         canContinue: (next) => canContinue() && !isBlocked(circuits, deniedNow(), next),
-        onSettled: (outcome) => {
-          outcomes.add(outcome)
-          if (outcome.status === 'succeeded') scopes.accept(outcome.operation)
+        onSettled: (writeback, outcome) => {
+          outcomes.add(writeback, outcome)
+          if (outcome.status === 'succeeded') scopes.accept(writeback.operation)
           failuresInARow = 0
           failuresOf.delete(head.lane)
           reportProgress()

@@ -16,11 +16,10 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { retryOnDeadlock } from '../../warehouse/transactions.ts'
 import { isActiveClaim } from '../active-claims.ts'
 import type { Rest } from '../core/batches.ts'
-import type { ClaimableWriteback, ClaimFilter, Evidence } from '../core/outbox-entry.ts'
+import type { ClaimableWriteback, ClaimFilter, Evidence, Writeback } from '../core/outbox-entry.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
 import { followDecisions } from './batch-decisions.ts'
 import {
-  decodeEvidence,
   findOpenDecisions,
   inStoppedBatchSql,
   type OutboxRow,
@@ -254,10 +253,11 @@ function parseOwner(owner: string): ProcessIdentity | null {
  */
 export function senderState(
   kind: DatabaseKind,
-  row: OutboxRow,
+  { owner }: OutboxRow,
+  { status, evidence }: Writeback,
   wasActive: boolean,
 ): Pick<Evidence, 'sender'> {
-  if (row.status !== 'sending' || decodeEvidence(kind, row.evidence).sender !== undefined) return {}
-  if (row.owner === null || (row.owner === currentOwner() && !wasActive)) return { sender: 'ended' }
-  return { sender: isOwnerDead(row.owner, kind) ? 'dead' : 'silent' }
+  if (status !== 'sending' || evidence.sender !== undefined) return {}
+  if (owner === null || (owner === currentOwner() && !wasActive)) return { sender: 'ended' }
+  return { sender: isOwnerDead(owner, kind) ? 'dead' : 'silent' }
 }

@@ -103,17 +103,18 @@ async function claimOnce(
         and not (status = 'queued' and (${coveredByCancelSql} or ${inStoppedBatchSql} or ${sendingStoppedSql(project)})) ${forUpdate(kind)}`.execute(
       trx.db,
     )
-    const row = rows[0]
+    const [row] = rows
     if (row === undefined) return null
-    const evidence = { ...decodeEvidence(kind, row.evidence), ...senderState(kind, row, wasActive) }
+    const writeback = toWriteback(kind, row)
+    const evidence = { ...writeback.evidence, ...senderState(kind, row, writeback, wasActive) }
     await sql`
       update writebacks set owner = ${currentOwner()}, lease_until = ${typed('integer', now + leaseMs)},
         fencing_token = fencing_token + 1, evidence = ${encodeEvidence(kind, evidence)}
       where project_id = ${project} and id = ${id}`.execute(trx.db)
-    const writeback = toWriteback(kind, row, evidence)
     // A row may have been inserted by SQL, in other letters than the service's.
     const shownId = await readShownIds(trx, [writeback])
-    return { ...writeback, target: shownId(writeback) }
+    const fencingToken = row.fencingToken + 1
+    return { ...writeback, evidence, fencingToken, target: shownId(writeback) }
   })
 }
 

@@ -10,7 +10,7 @@ import { newId, type ProjectDb, toTimeValue } from '../../warehouse/project-db.t
 import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/transactions.ts'
 import type { BatchDescription, ColumnMap } from '../core/batches.ts'
 import { commonNames, commonValue, conditionNames, operationTypes } from '../core/operations.ts'
-import type { RequestToQueue, WritebackRequest } from '../core/writeback-request.ts'
+import type { WritebackRequest } from '../core/writeback-request.ts'
 import { earlierSendSql, readShownIds, selectTargetSnapshot, textParameter } from './row.ts'
 
 /** `draft` needs approval before it is sent. */
@@ -34,7 +34,7 @@ export type EnqueueOptions = {
  */
 export async function enqueue(
   context: ProjectDb,
-  requests: AsyncIterable<readonly RequestToQueue[]> | readonly (readonly RequestToQueue[])[],
+  requests: AsyncIterable<readonly WritebackRequest[]> | readonly (readonly WritebackRequest[])[],
   options: EnqueueOptions,
   digest?: string,
 ) {
@@ -111,7 +111,7 @@ export const correctedReason = 'corrected and queued again'
  */
 async function insertRequests(
   trx: ProjectDb,
-  requests: readonly RequestToQueue[],
+  requests: readonly WritebackRequest[],
   options: EnqueueOptions,
 ): Promise<readonly string[]> {
   const { db, kind, project, typed } = trx

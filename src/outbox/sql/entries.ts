@@ -25,6 +25,7 @@ import {
 import type { Candidate, EventLogEntry, EventOfRow, OutboxEntry } from '../core/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
 import {
+  columnsOf,
   decodeEvidence,
   effectiveStatus,
   isStoppedSql,
@@ -32,12 +33,10 @@ import {
   textOrNull,
 } from './row.ts'
 
-const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
-  attempts, batch_id as "batchId", source_row as "sourceRow", found_by as "foundBy", created_at as "createdAt",
-  created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
-  message_id as "messageId", error, reason, approved_by as "approvedBy", decided_by as "decidedBy", stopped_by as "stoppedBy",
-  undo_until as "undoUntil", fencing_token as "fencingToken",
-  ${sql.join(commonNames.map((name) => sql`${sql.ref(name)} as ${sql.ref(commonFields[name].property)}`))}`
+const entryColumns = columnsOf(
+  'id seq operation conversationId visitorId payload attempts batchId sourceRow foundBy createdAt createdBy sentAt finishedAt requestId messageId error reason approvedBy decidedBy stoppedBy undoUntil fencingToken',
+  commonNames.map((name) => commonFields[name].property),
+)
 
 /** As it is stored. */
 type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {

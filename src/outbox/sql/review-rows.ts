@@ -3,53 +3,25 @@ import { type RawBuilder, sql } from 'kysely'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
-import type { RowAhead } from '../core/review.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
-import { parseRequest } from '../core/writeback-request.ts'
-import {
-  decodeEvidence,
-  effectiveStatus,
-  type OutboxRow,
-  outboxColumns,
-  toWriteback,
-} from './row.ts'
-
-/** A row of a batch. */
-export type QueuedRow = {
-  readonly seq: number
-  /** Of the imported file, as its spreadsheet numbers it. */
-  readonly sourceRow: number | null
-  readonly writeback: Writeback
-}
-
-type RowWithSeq = OutboxRow & { seq: number; sourceRow: number | null }
+import { effectiveStatus, type OutboxRow, outboxColumns, toWriteback } from './row.ts'
 
 async function selectRows(
   context: ProjectDb,
   which: RawBuilder<unknown>,
-  order: RawBuilder<unknown>,
-): Promise<readonly RowWithSeq[]> {
+): Promise<readonly Writeback[]> {
   const status = await effectiveStatus(context)
-  const { rows } = await sql<RowWithSeq>`
-    select seq, source_row as "sourceRow", ${status} as status, ${outboxColumns} from writebacks
-    where project_id = ${context.project} and ${which} ${order}`.execute(context.db)
-  return rows
+  const { rows } = await sql<OutboxRow>`select ${status} as status, ${outboxColumns} from writebacks
+    where project_id = ${context.project} and ${which}`.execute(context.db)
+  return rows.map((row) => toWriteback(context.kind, row))
 }
 
 /** All rows of the batch, whatever their status, in queue order. */
-export async function listBatch(
-  context: ProjectDb,
-  batch: string,
-  afterSeq: number,
-  limit: number,
-): Promise<readonly QueuedRow[]> {
-  const which = sql`batch_id = ${batch} and seq > ${afterSeq}`
-  const rows = await selectRows(context, which, sql`order by seq limit ${limit}`)
-  return rows.map((row) => ({
-    seq: row.seq,
-    sourceRow: row.sourceRow,
-    writeback: decodeRow(context, row),
-  }))
+export function listBatch(context: ProjectDb, batch: string, afterSeq: number, limit: number) {
+  return selectRows(
+    context,
+    sql`batch_id = ${batch} and seq > ${afterSeq} order by seq limit ${limit}`,
+  )
 }
 
 const openSql = sql`status in (${sql.join(laneBlockingStatuses.map((status) => sql.lit(status)))})`
@@ -62,32 +34,12 @@ export async function readAhead(
   context: ProjectDb,
   lanes: readonly string[],
   batch: string | null,
-): Promise<readonly RowAhead[]> {
+): Promise<readonly Writeback[]> {
   if (lanes.length === 0) return []
-  const isOther =
-    batch === null ? sql`${openSql}` : sql`(${openSql} and batch_id is distinct from ${batch})`
-  const isOwn =
+  const which =
     batch === null
-      ? sql`false`
-      : sql`(batch_id = ${batch} and status not in ('draft','queued')
-    and (operation = 'message' or ${openSql}))`
-  const which = sql`lane ${inList(context.kind, lanes)} and (${isOther} or ${isOwn})`
-  const rows = await selectRows(context, which, sql`order by seq`)
-  return rows.map((row) => {
-    const { id, lane, status, rawRequest, batchId } = decodeRow(context, row)
-    const result = parseRequest(rawRequest)
-    const request = result.ok ? result.request : null
-    return {
-      id,
-      lane,
-      seq: row.seq,
-      status,
-      request,
-      isSameBatch: batch !== null && batchId === batch,
-    }
-  })
-}
-
-function decodeRow({ kind }: ProjectDb, row: OutboxRow) {
-  return toWriteback(kind, row, decodeEvidence(kind, row.evidence))
+      ? openSql
+      : sql`((${openSql} and batch_id is distinct from ${batch})
+          or (batch_id = ${batch} and status not in ('draft','queued') and (operation = 'message' or ${openSql})))`
+  return selectRows(context, sql`lane ${inList(context.kind, lanes)} and ${which} order by seq`)
 }

@@ -13,77 +13,75 @@ import type { ProjectId } from '../../values/project.ts'
 import { inAnyCase, inList, typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { type ShownFields, shownNames, toShownFields } from '../core/field-kinds.ts'
+import { shownNames, type TargetState, toShownFields } from '../core/field-kinds.ts'
 import {
+  type CommonValues,
+  commonFields,
+  commonNames,
+  commonValue,
   conditionNames,
-  type Operation,
   type OperationType,
   operationsWhere,
   operationTypes,
 } from '../core/operations.ts'
-import type { Evidence, TargetSnapshot, Writeback } from '../core/outbox-entry.ts'
-import type { Revocation, WritebackStatus } from '../core/state.ts'
-import type { WritebackRequest } from '../core/writeback-request.ts'
+import type { Evidence, OutboxEntry, Writeback } from '../core/outbox-entry.ts'
+import { parseRequest, type WritebackRequest } from '../core/writeback-request.ts'
 
-export type OutboxRow = {
-  id: string
-  lane: string
-  operation: Operation
-  conversation_id: string | null
-  visitor_id: string | null
-  payload: string
-  status: WritebackStatus
-  attempts: number
-  batch_id: string | null
-  created_at: string
-  target_snapshot: string | null
-  evidence: string | null
-  fencing_token: number
-  owner: string | null
-  revoked_as: Revocation | null
-} & { [N in (typeof conditionNames)[number]]: string | null }
+/** A write-back as its columns hold it. */
+export type OutboxRow = Omit<Writeback, 'target' | 'request' | 'targetSnapshot' | 'evidence'> &
+  CommonValues &
+  Pick<OutboxEntry, 'conversationId' | 'visitorId'> & {
+    readonly payload: string
+    readonly targetSnapshot: string | null
+    readonly evidence: string | null
+    readonly owner: string | null
+  }
+
+/** Columns of `writebacks` by their names in code. */
+export function columnsOf(names: string, others: readonly string[]): RawBuilder<unknown> {
+  const columns = [...names.split(' '), ...others].map((name) => {
+    const column = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    return sql`${sql.ref(column)} as ${sql.ref(name)}`
+  })
+  return sql.join(columns)
+}
 
 /** Without the status, which may be another than the stored one. */
-export const outboxColumns = sql`id, lane, operation, conversation_id, visitor_id, payload, attempts, batch_id, created_at,
-  ${sql.join(conditionNames.map(sql.ref))}, target_snapshot, evidence, fencing_token, owner, revoked_as`
+export const outboxColumns = columnsOf(
+  'id seq lane operation conversationId visitorId payload attempts batchId sourceRow createdAt sentAt finishedAt targetSnapshot evidence fencingToken owner revokedAs',
+  commonNames.map((name) => commonFields[name].property),
+)
 
-/** The claimed write-back, with the token of the new claim. */
-export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Evidence): Writeback {
-  const targetColumn = `${operationTypes[row.operation].target}_id` as const
-  const payload: Record<string, unknown> = JSON.parse(decodeJson(kind, row.payload))
-  return {
-    id: row.id,
-    lane: row.lane,
+/** The only place where what is stored is validated. */
+export function toWriteback(kind: DatabaseKind, row: OutboxRow): Writeback {
+  const { conversationId, visitorId, payload, owner: _, ...stored } = row
+  const kindOfTarget = operationTypes[row.operation].target
+  const target = kindOfTarget === 'conversation' ? conversationId : visitorId
+  const fields = {
     operation: row.operation,
-    target: row[targetColumn] ?? '',
-    rawRequest: {
-      operation: row.operation,
-      [targetColumn]: row[targetColumn],
-      ...payload,
-      ...Object.fromEntries(
-        conditionNames.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])),
-      ),
-    },
-    status: row.status,
-    revokedAs: row.status === 'sending' ? row.revoked_as : null,
-    attempts: row.attempts,
-    batchId: row.batch_id,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
+    [`${kindOfTarget}_id`]: target,
+    ...Object.fromEntries(conditionNames.map((name) => [name, commonValue(row, name)])),
+  }
+  return {
+    ...stored,
+    target: target ?? '',
+    request: parseRequest({ ...JSON.parse(decodeJson(kind, payload)), ...fields }),
+    revokedAs: row.status === 'sending' ? row.revokedAs : null,
     targetSnapshot:
-      row.target_snapshot === null
+      row.targetSnapshot === null
         ? null
-        : decodeSnapshot(JSON.parse(decodeJson(kind, row.target_snapshot))),
-    evidence,
-    fencingToken: row.fencing_token + 1,
+        : decodeTexts(JSON.parse(decodeJson(kind, row.targetSnapshot))),
+    evidence: decodeEvidence(kind, row.evidence),
   }
 }
 
-/** The snapshot was copied from mirror columns, which hold some characters escaped. */
-function decodeSnapshot(snapshot: Readonly<Record<string, string | null>>): TargetSnapshot {
-  return Object.fromEntries(
-    Object.entries(snapshot).map(([name, text]) => [name, textOrNull(text)]),
-  )
+/** The mirror's columns hold some characters escaped. */
+function decodeTexts(row: object): TargetState {
+  const decoded = Object.entries(row).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? decodeText(value) : value,
+  ])
+  return Object.fromEntries(decoded)
 }
 
 /** Evidence may contain any characters, as it quotes the service and visitors. */
@@ -128,22 +126,13 @@ export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evide
   }
 }
 
-/** What the service showed before anything of the write-back could have arrived. */
-export function stateBefore({ before, firstBefore }: Evidence): Evidence['before'] {
-  return firstBefore ?? before
-}
-
 export function textOrNull(stored: string | null): string | null {
   return stored === null ? null : decodeText(stored)
 }
 
 /** The fields of a target's row in the mirror that `shownSql` reads. */
-export function decodeShown(row: object): ShownFields {
-  const decoded = Object.entries(row).map(([name, value]) => [
-    name,
-    typeof value === 'string' ? decodeText(value) : value,
-  ])
-  return toShownFields(Object.fromEntries(decoded))
+export function decodeShown(row: object): TargetState {
+  return toShownFields(decodeTexts(row))
 }
 
 export function shownSql({ kind }: ProjectDb, target: TargetKind): RawBuilder<unknown> {
