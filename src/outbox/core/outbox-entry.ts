@@ -3,9 +3,10 @@
  * settles it.
  */
 
+import { z } from 'zod'
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import type { EpochMs } from '../../values/time.ts'
-import type { TargetState } from './field-kinds.ts'
+import { shownNames, type TargetState } from './field-kinds.ts'
 import { type CommonValues, type Operation, operationTypes } from './operations.ts'
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
 import type { RequestParseResult } from './writeback-request.ts'
@@ -122,49 +123,63 @@ export type Writeback = Pick<
 /** Enough to choose what is claimed next. */
 export type ClaimableWriteback = Pick<Writeback, 'id' | 'lane' | 'operation' | 'batchId' | 'status'>
 
+/** SQL may write the column: what of it is of a wrong type says nothing, and the rest stays. */
+const known = <S extends z.ZodType>(schema: S) => schema.optional().catch(undefined)
+const text = z.string()
+const texts = z.array(text).readonly()
+const number = z.number()
+const lookOfTarget = z.object({
+  ...Object.fromEntries(shownNames.map((name) => [name, known(text.nullable())])),
+  lastMessageAt: known(text.nullable()),
+  lastMessageSenderType: known(text.nullable()),
+  ids: known(texts),
+  digest: known(text),
+}) as z.ZodType<TargetState>
+
 /** What is known about a send, used to find out whether it arrived. Stored as JSON. */
-export type Evidence = {
+export const evidenceSchema = z.object({
   /** The target's state just before the request was sent. */
-  readonly before?: TargetState
+  before: known(lookOfTarget),
   /**
    * The same before the first of several sends, which may have arrived although no response proved
    * it.
    */
-  readonly firstBefore?: TargetState
+  firstBefore: known(lookOfTarget),
   /** The fencing token of the claim that sent it last. */
-  readonly sentWith?: number
+  sentWith: known(number),
   /**
    * The sending process reported the end of the exchange, is dead, or may be alive but silent and
    * might still send.
    */
-  readonly sender?: 'ended' | 'dead' | 'silent'
+  sender: known(z.enum(['ended', 'dead', 'silent'])),
   /**
    * What the response states without proof: the service accepted or refused the request, in these
    * words.
    */
-  readonly statedResult?: { readonly says: 'accepted' | 'refused'; readonly why: string }
+  statedResult: known(z.object({ says: z.enum(['accepted', 'refused']), why: text })),
   /** How many verifications did not find it. */
-  readonly verifications?: number
+  verifications: known(number),
   /** Consecutive attempts that failed before anything was sent. */
-  readonly failedAttempts?: number
+  failedAttempts: known(number),
   /** Field names that the service refused for a note's text. */
-  readonly refusedFields?: readonly string[]
+  refusedFields: known(texts),
   /** The service's reason for the first refusal. */
-  readonly firstRefusal?: string
+  firstRefusal: known(text),
   /** The HTTP status of the response. */
-  readonly status?: number
+  status: known(number),
   /** The id of a newer message with its words: it was there before this could be sent. */
-  readonly alreadyThere?: string
+  alreadyThere: known(text),
   /** Ids of messages that were not there before it was sent, and may be it in another form. */
-  readonly candidates?: readonly string[]
+  candidates: known(texts),
   /**
    * The messages before its first send, and those that a conflict has named since; a person then
    * queued it again.
    */
-  readonly earlier?: TargetState
+  earlier: known(lookOfTarget),
   /** How its arrival was found. */
-  readonly found?: string
-}
+  found: known(text),
+})
+export type Evidence = Readonly<z.infer<typeof evidenceSchema>>
 
 /** An event of a write-back, with what is stored with it. */
 export type Transition = {

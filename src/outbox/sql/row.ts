@@ -1,6 +1,5 @@
 /** A row of `writebacks` as stored, and how its values are decoded and encoded. */
 import { type RawBuilder, sql } from 'kysely'
-import { z } from 'zod'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import {
   shownColumns,
@@ -8,12 +7,12 @@ import {
   type TargetKind,
   targetKinds,
 } from '../../../schema/operation-specs.ts'
-import { type Json, stringifyJson } from '../../values/json.ts'
+import { type Json, stringifyJson, tryParseJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { inAnyCase, inList, typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { shownNames, type TargetState, toShownFields } from '../core/field-kinds.ts'
+import { type TargetState, toShownFields } from '../core/field-kinds.ts'
 import {
   type CommonValues,
   commonFields,
@@ -24,7 +23,12 @@ import {
   operationsWhere,
   operationTypes,
 } from '../core/operations.ts'
-import type { Evidence, OutboxEntry, Writeback } from '../core/outbox-entry.ts'
+import {
+  type Evidence,
+  evidenceSchema,
+  type OutboxEntry,
+  type Writeback,
+} from '../core/outbox-entry.ts'
 import { parseRequest, type WritebackRequest } from '../core/writeback-request.ts'
 
 /** A write-back as its columns hold it. */
@@ -89,41 +93,8 @@ export function encodeEvidence(kind: DatabaseKind, evidence: Evidence): RawBuild
   return typedParameter(kind, 'json', encodeJson(kind, stringifyJson(evidence as Json)))
 }
 
-const text = z.string()
-const targetStateSchema = z
-  .looseObject({
-    ids: z.array(text),
-    lastMessageAt: text.nullable(),
-    ...Object.fromEntries(shownNames.map((name) => [name, text.nullable()])),
-  })
-  .partial()
-const evidenceSchema = z
-  .looseObject({
-    before: targetStateSchema,
-    firstBefore: targetStateSchema,
-    sentWith: z.number(),
-    sender: z.enum(['ended', 'dead', 'silent']),
-    statedResult: z.object({ says: z.enum(['accepted', 'refused']), why: text }),
-    verifications: z.number(),
-    failedAttempts: z.number(),
-    refusedFields: z.array(text),
-    firstRefusal: text,
-    status: z.number(),
-    alreadyThere: text,
-    candidates: z.array(text),
-    earlier: targetStateSchema,
-    found: text,
-  })
-  .partial()
-
-/** The column can be written by SQL, so invalid content counts as no evidence. */
 export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evidence {
-  if (stored === null) return {}
-  try {
-    return evidenceSchema.parse(JSON.parse(decodeJson(kind, stored))) as Evidence
-  } catch {
-    return {}
-  }
+  return evidenceSchema.catch({}).parse(tryParseJson(decodeJson(kind, stored ?? '{}')))
 }
 
 export function textOrNull(stored: string | null): string | null {
