@@ -21,7 +21,7 @@ import { createMistakeCounter } from './mistake-kinds.ts'
 import type { ImportLine } from './parse-lines.ts'
 import { isDownloaded } from './reply-sheet.ts'
 
-export type ImportLookups = Pick<Outbox, 'importedAs' | 'findQueuedRefs' | 'listReplies'>
+export type ImportLookups = Pick<Outbox, 'findImport' | 'findQueuedRefs' | 'listReplies'>
 
 export type CheckOptions = {
   readonly now: EpochMs

@@ -223,7 +223,7 @@ export async function checkFile(
 ): Promise<RejectedImport | FileCheck> {
   const mistakesFile =
     mistakesTarget === null ? null : createMistakesFile(mistakesTarget, formOf(file))
-  const batch = await outbox.importedAs(shortDigest(file))
+  const batch = await outbox.findImport(shortDigest(file))
   if (batch !== null) return { outcome: 'imported before', project, batch }
   try {
     let emptyRows = 0

@@ -160,6 +160,7 @@ export async function recordFinishedBatches({ db, project }: ProjectDb): Promise
     where project_id = ${project} and finished_at is null and rows > 0 and not ${hasRowsSql(sql`'draft','queued','sending','uncertain'`)}`
   await retryOnDeadlock(() => finished.execute(db))
 }
+recordFinishedBatches.mayRepeat = true as const
 
 /**
  * A stopped batch is stopped as long as something of it waits; what is in flight comes before what

@@ -81,6 +81,7 @@ export async function claim(
     if (!isClaimed && !wasActive) endClaim(id)
   }
 }
+claim.mayRepeat = true as const
 
 /** `wasActive`: this process works on it already, unless its lease has expired. */
 async function claimOnce(
@@ -199,12 +200,14 @@ export function settleSent(context: ProjectDb, writeback: Writeback, transition:
     sentWith === undefined || sentWith === writeback.fencingToken
   return settleIf(context, writeback, transition, ownership, isOwn)
 }
+settleSent.mayRepeat = true as const
 
 /** Stores any other outcome of the claim; returns the new status, or null if the claim was lost. */
 export function settle(context: ProjectDb, writeback: Writeback, transition: Transition) {
   const ownership = sql`fencing_token = ${writeback.fencingToken} and status = ${writeback.status}`
   return settleIf(context, writeback, transition, ownership)
 }
+settle.mayRepeat = true as const
 
 /** `ownership`, `isOwn`: the conditions under which this process may still change the row. */
 function settleIf(
@@ -286,6 +289,7 @@ export async function release(
       and fencing_token = ${writeback.fencingToken} and status = ${writeback.status}`
   await retryOnDeadlock(() => released.execute(db))
 }
+release.mayRepeat = true as const
 
 /** What the service showed after it had accepted a write-back, or that it shows it now. */
 export async function recordContradiction(
@@ -300,6 +304,7 @@ export async function recordContradiction(
       and fencing_token = ${writeback.fencingToken}`
   await retryOnDeadlock(() => recorded.execute(db))
 }
+recordContradiction.mayRepeat = true as const
 
 /** A message id can be matched to only one write-back of a lane. */
 export async function recordMessageId(
@@ -313,6 +318,7 @@ export async function recordMessageId(
         and other.message_id = ${messageId})`
   await retryOnDeadlock(() => recorded.execute(db))
 }
+recordMessageId.mayRepeat = true as const
 
 /** Enough to find a streak when several imports are sent in parallel. */
 const outcomesConsidered = 60

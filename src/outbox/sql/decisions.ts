@@ -204,6 +204,7 @@ export async function revokeSending(context: ProjectDb, by: string): Promise<voi
   } as const
   await inDurableTransaction(context, (trx) => applyToRows(trx, revocation))
 }
+revokeSending.mayRepeat = true as const
 
 type RowDecision = {
   readonly decision: OutboxDecision

@@ -40,7 +40,7 @@ export async function enqueue(
 ) {
   return inDurableTransactionOnce(context, async (trx) => {
     await acquireLock(trx.db, trx.kind, `deskmirror.import ${trx.project}`)
-    const before = digest === undefined ? null : await importedAs(trx, digest)
+    const before = digest === undefined ? null : await findImport(trx, digest)
     if (before !== null) return { importedAs: before }
     const { unlessMovedSince: mark } = options
     if (mark !== undefined && mark !== (await readQueueMark(trx))) return { overtaken: true }
@@ -78,7 +78,7 @@ export async function readQueueMark({ db, project }: ProjectDb): Promise<string>
  * The name of the earlier import of the same bytes, also without rows, as corrected rows belong to
  * the batch of their correction.
  */
-export async function importedAs(
+export async function findImport(
   { db, project }: ProjectDb,
   digest: string,
 ): Promise<string | null> {
@@ -227,6 +227,7 @@ export async function assignProject(context: ProjectDb): Promise<number> {
     return Number(numAffectedRows ?? 0n)
   })
 }
+assignProject.mayRepeat = true as const
 
 /** Batches of rows without a project move with their rows. */
 async function assignBatches({ db, project }: ProjectDb): Promise<void> {
