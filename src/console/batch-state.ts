@@ -27,7 +27,7 @@ type SendingNow = Awaited<ReturnType<typeof readSendingFacts>>
 
 type ReadingBatch = { readonly outbox: Outbox; readonly warehouse: Warehouse }
 
-/** `undoUntil`: until when an approval of rows of it can be taken back; null = it cannot. */
+/** `undoUntil`: until when an approval of rows of it can be undone; null = it cannot. */
 export async function readBatchReport(
   { outbox, warehouse }: ReadingBatch,
   project: ConsoleProject,
@@ -134,7 +134,7 @@ export function batchSentences(
   if (undoUntil !== null)
     add(
       'clock',
-      html`<b>Nothing leaves before ${timeWithSeconds(undoUntil, frame)}</b>: until then the approval can be taken back.`,
+      html`<b>Nothing leaves before ${timeWithSeconds(undoUntil, frame)}</b>: until then the approval can be undone.`,
     )
   if (uncertain > 0) {
     const to = withQuery(addressOf(frame, 'batches', batch.id), { status: 'uncertain' })

@@ -217,7 +217,7 @@ function consequences(
 ): readonly (string | Html)[] {
   if (decision === 'cancel')
     return [
-      'They are not sent, and “Go on” does not send them either. “Send again” brings them back, each by itself.',
+      'They are not sent, and “Go on” does not send them either. “Retry” brings them back, each by itself.',
     ]
   if (decision !== 'approve' && decision !== 'resume' && decision !== 'retry') return []
   const countOf = (operation: Operation) => counts[operation] ?? 0

@@ -11,7 +11,7 @@ import type { Operation } from './operations.ts'
 import type { EventOfRow, NamedEntry } from './outbox-entry.ts'
 import type { OutboxEvent, StatusCounts, WritebackStatus } from './state.ts'
 
-/** `undoUntil`: RFC 3339; null = no approval can be taken back. */
+/** `undoUntil`: RFC 3339; null = no approval can be undone. */
 type BatchFacts = {
   readonly revertible: number
   readonly counts: StatusCounts
@@ -118,7 +118,7 @@ export type DecisionTerms = {
   /** Who decides. */
   readonly by: string
   /**
-   * `approved`: the rows leave no earlier than this much later, and the approval can be taken back
+   * `approved`: the rows leave no earlier than this much later, and the approval can be undone
    * until then.
    */
   readonly graceMs?: Ms

@@ -39,7 +39,7 @@ export type OutboxEntry = CommonValues & {
   readonly decidedBy: string | null
   /** Who stopped its batch; null unless it waits for that reason. */
   readonly stoppedBy: string | null
-  /** Until when its approval can be taken back; null if it cannot. */
+  /** Until when its approval can be undone; null if it cannot. */
   readonly undoUntil: string | null
   /** Increases with every claim, decision and correction by SQL. */
   readonly fencingToken: number

@@ -173,7 +173,7 @@ async function nextStop(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<Foll
     : sql`status || '' = 'draft' and stopped_by is not null`
   return {
     window: { batch: id, after: doneTo, upTo: Number.MAX_SAFE_INTEGER },
-    update: (end) => sql`update writebacks set ${changes}, reason = ${why},
+    update: (end) => sql`update writebacks set ${changes}, reason = ${why}, postponed = null,
       fencing_token = fencing_token + 1, owner = null, lease_until = null, ${decidedSql(trx, by)}
       where seq > ${doneTo} and seq <= ${end} and ${isAffected} and project_id || '' = ${project}
         and batch_id || '' = ${id}`,

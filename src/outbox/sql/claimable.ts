@@ -200,7 +200,7 @@ export async function findRest(
 }
 
 /** Why an approved write-back is not sent yet. */
-export const graceReason = 'its approval can still be taken back'
+export const graceReason = 'its approval can still be undone'
 
 function claimFilterSql(filter: ClaimFilter): RawBuilder<unknown> {
   const { lane, withoutLanes = [], withoutOperations = [], withoutQueuedSends = [] } = filter

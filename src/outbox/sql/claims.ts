@@ -246,7 +246,8 @@ function settleIf(
         request_id = coalesce(${typed('text', requestId)}, request_id), finished_at = ${finishedAt},
         message_id = coalesce(${typed('text', messageId)}, message_id),
         evidence = ${encodeEvidence(kind, evidence)}, owner = null, lease_until = null,
-        due_at = ${typed('integer', dueAt)}, attempts = attempts - ${event === 'not_sent' ? 1 : 0}
+        due_at = ${typed('integer', dueAt)}, attempts = attempts - ${event === 'not_sent' ? 1 : 0},
+        postponed = ${isFinished ? sql`null` : sql.lit(1)}
       where project_id = ${project} and id = ${writeback.id}`.execute(trx.db)
     await recordBehaviours(trx, transition.observedBehaviours ?? [])
     return to
@@ -281,10 +282,9 @@ export async function release(
   { dueAt, evidence = {}, why }: Release,
 ): Promise<void> {
   const merged = encodeEvidence(kind, { ...writeback.evidence, ...evidence })
-  const reason = why === undefined ? sql`reason` : sql`${why}`
+  const reason = why === undefined ? sql`` : sql`, reason = ${why}, postponed = 1`
   const released = sql`
-    update writebacks set owner = null, lease_until = null, due_at = ${typed('integer', dueAt)}, evidence = ${merged},
-      reason = ${reason}
+    update writebacks set owner = null, lease_until = null, due_at = ${typed('integer', dueAt)}, evidence = ${merged} ${reason}
     where project_id = ${project} and id = ${writeback.id}
       and fencing_token = ${writeback.fencingToken} and status = ${writeback.status}`
   await retryOnDeadlock(() => released.execute(db))

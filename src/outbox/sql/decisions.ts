@@ -29,7 +29,6 @@ import {
   recordBatchDecision,
   recordCancellation,
 } from './batch-decisions.ts'
-import { correctedReason } from './enqueue.ts'
 import { filterSql, lockSelection } from './entries.ts'
 import {
   decidedSql,
@@ -254,6 +253,7 @@ async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly 
       owner = case when ${hasMoved} then null else owner end,
       lease_until = case when ${hasMoved} then null else lease_until end,
       stopped_by = case when ${hasMoved} then null else stopped_by end,
+      postponed = case when ${hasMoved} then null else postponed end,
       due_at = case when ${hasMoved} then ${dueAt} else due_at end
       ${isBySetting ? sql`` : sql`, ${decidedSql(trx, terms.by)}`} ${changesOf(trx, decision, terms.by, dueAt)}
     where ${among} and ${inStatesSql(moves.map(({ from }) => from))} and ${filterSql(trx.kind, filter)}
@@ -338,10 +338,10 @@ function notQueuedBySql({ kind }: ProjectDb, others: readonly string[]): RawBuil
   return sql`(created_by is null or created_by ${inList(kind, others)})`
 }
 
-/** As it was queued, or as its last correction was. */
+/** As it was queued, or as its last correction was, which is no decision of a person. */
 const beganAsDraftSql = sql`(select began.to_status from writeback_events began
   where began.project_id = writebacks.project_id and began.writeback_id = writebacks.id
-    and (began.from_status is null or began.detail = ${sql.lit(correctedReason)})
+    and (began.from_status is null or (began.from_status in ('failed','conflict') and began.person is null))
   order by began.seq desc limit 1) = 'draft'`
 
 function inStatesSql(states: readonly WritebackState[]): RawBuilder<unknown> {

@@ -102,9 +102,6 @@ export async function findDuplicateRefs(
   return new Set(rows.map(({ ref }) => decodeText(ref)))
 }
 
-/** In the event log, a row that was replaced begins anew with this reason. */
-export const correctedReason = 'corrected and queued again'
-
 /**
  * A request with a ref that failed or conflicted replaces the old row, and nothing that was said
  * about that one holds. Any other known ref is skipped.
@@ -136,7 +133,7 @@ async function insertRequests(
       operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
       payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id,
       created_by = excluded.created_by, source_row = excluded.source_row, found_by = excluded.found_by,
-      ${sql.join(conditionNames.map(replaceSql))}, reason = ${correctedReason},
+      ${sql.join(conditionNames.map(replaceSql))}, reason = 'corrected and queued again', postponed = null,
       approved_by = null, undo_until = null, sent_at = null, error = null, finished_at = null, due_at = null,
       evidence = ${earlierSendSql(kind)}, target_snapshot = ${selectTargetSnapshot(trx, 'excluded')}
     where writebacks.status in ('failed','conflict') and writebacks.erased_at is null

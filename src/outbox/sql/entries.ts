@@ -12,7 +12,6 @@ import { allOf, forUpdate, inList } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { OutboxFilter, SelectionDigest } from '../core/decision-terms.ts'
-import { decisions } from '../core/decisions.ts'
 import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
 import {
   commonFields,
@@ -205,14 +204,6 @@ export async function countByOperation(context: ProjectDb, filter: OutboxFilter)
   return rows
 }
 
-/** Nothing has kept it from being sent: it has not been tried since. */
-const isQueuedByPersonSql = sql.join(
-  [decisions.approve, decisions.resume, decisions.retry].map(
-    ({ logged }) => sql`reason like ${`${logged} by %`}`,
-  ),
-  sql` or `,
-)
-
 /**
  * What did not succeed, or succeeded although the service shows something else; and what waits for
  * another attempt.
@@ -233,7 +224,7 @@ export async function groupReasons(
     where project_id = ${project} and ${filterSql(kind, filter, status)}
       and (status in ('failed','conflict','uncertain','expired','cancelled')
         or (status = 'succeeded' and error is not null)
-        or (status in ('queued','sending') and reason is not null and not (${isQueuedByPersonSql})))
+        or (status = 'sending' and reason is not null) or (status = 'queued' and postponed = 1))
     group by 1, 2 order by min(id)`.execute(db)
   return collectReasons(rows)
 }
