@@ -23,12 +23,10 @@ import {
   toStoredState,
   type WritebackStatus,
 } from './core/state.ts'
+import { idsReturned } from './sql/batch-decisions.ts'
 import type { Outbox } from './sql/outbox.ts'
 
 const stepsShown = 20
-
-/** A decision returns the first thousand ids. */
-const idsReturned = 1000
 
 /** What a digest for an approval names. */
 export const approvable = ['draft'] as const satisfies readonly WritebackStatus[]

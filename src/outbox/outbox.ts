@@ -104,7 +104,6 @@ export {
 export {
   type BatchProgress,
   describeBatch,
-  estimateBatch,
   listBatches,
   readBatch,
   readWriteback,

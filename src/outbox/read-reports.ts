@@ -112,7 +112,7 @@ export async function describeBatch(
 }
 
 /** How long the rest of a batch takes; of one that is not approved: once it is. */
-export async function estimateBatch(
+async function estimateBatch(
   outbox: Outbox,
   { limits, worker, now, pausedUntil }: Pace,
   { id, counts }: Pick<BatchSummary, 'id' | 'counts'>,

@@ -14,7 +14,6 @@ import type {
   Operation,
   OutboxEntry,
   ShowWritebackReport,
-  WritebackRequest,
   WritebackStatus,
 } from '../../outbox/outbox.ts'
 import { formatCount, pluralize, toPrintable } from '../../values/format.ts'
@@ -136,7 +135,6 @@ function renderList(
 
 /** Invalid rows are exported unchanged, so that they can be corrected. */
 function entryToCsv(entry: OutboxEntry, projectId: ProjectId): string {
-  const request = { ...entry, target: targetIdOf(entry) } as unknown as WritebackRequest
   return toCsvRow(
     {
       id: entry.id,
@@ -152,7 +150,7 @@ function entryToCsv(entry: OutboxEntry, projectId: ProjectId): string {
       request_id: entry.requestId,
       source_row: entry.sourceRow,
     },
-    request,
+    { ...entry, target: targetIdOf(entry) },
   )
 }
 

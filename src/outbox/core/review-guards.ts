@@ -58,11 +58,7 @@ function findNewMessage(
   const { expect } = request
   if (expect === null && !marksHandled(request)) return null
   const { conversation, expectedMessage } = facts
-  if (conversation === null) {
-    const why =
-      'the mirror has no conversation of this visitor, so the expected message cannot be found'
-    return { reason: 'no_conversation', why }
-  }
+  if (conversation === null) return { reason: 'no_conversation', why: noConversation }
   const at = expect === null ? timeSeen(row, conversation) : parseTime(expect)
   if (at !== undefined) return findMessageAfter(conversation, at)
   if (expect === null) return null
@@ -77,6 +73,9 @@ function findNewMessage(
     timeOf(last) - timeOf(expectedMessage) || Number(BigInt(last.id) - BigInt(expectedMessage.id))
   return later > 0 ? visitorWrote(last) : null
 }
+
+export const noConversation =
+  'the mirror has no conversation of this visitor, so the expected message cannot be found'
 
 /**
  * Up to when the person saw the conversation: as it was when the row was queued, or else as the
@@ -117,10 +116,12 @@ function findMessageAfter(conversation: MirroredTarget, at: EpochSeconds): Obsta
   return visitorWrote(lastVisitorMessage)
 }
 
-function visitorWrote(message: MirroredMessage): Obstacle {
-  const at = parseTime(message.at)
-  const when = at === undefined ? 'since' : `at ${rfc3339(at)}`
-  return { reason: 'visitor_wrote', why: `a visitor wrote ${when} (message ${message.id})` }
+function visitorWrote({ id, at }: MirroredMessage): Obstacle {
+  return { reason: 'visitor_wrote', why: describeUnseen(id, parseTime(at)) }
+}
+
+export function describeUnseen(id: string, at: EpochSeconds | null | undefined): string {
+  return `a visitor wrote ${at == null ? 'since' : `at ${rfc3339(at)}`} (message ${id})`
 }
 
 /**

@@ -17,11 +17,13 @@ import { type Operation, operationTypes, type ReviewAction } from './operations.
 import type { Writeback } from './outbox-entry.ts'
 import { findObstacleInMirror, type GuardFacts } from './review-guards.ts'
 import { findMarks, senderOf } from './review-marks.ts'
+import type { WritebackStatus } from './state.ts'
 import {
+  describeExpiry,
+  describeMistakes,
   effectOf,
   hasExpired,
   marksHandled,
-  mistakeText,
   type WritebackRequest,
 } from './writeback-request.ts'
 
@@ -197,13 +199,12 @@ function findObstacle(
   lane: LaneState,
   now: EpochMs,
 ): Obstacle | null {
-  if (!row.request.ok)
-    return { reason: 'invalid', why: row.request.mistakes.map(mistakeText).join('; ') }
+  if (!row.request.ok) return { reason: 'invalid', why: describeMistakes(row.request.mistakes) }
   const { request } = row.request
   if (facts.isRefQueued)
     return { reason: 'queued_before', why: `its ref ${request.ref} was queued before` }
   if (hasExpired(request.expiresAt, now))
-    return { reason: 'expired', why: `expired at ${request.expiresAt}` }
+    return { reason: 'expired', why: describeExpiry(request.expiresAt) }
   if (marksHandled(request) && lane.unsentReply !== null)
     return { reason: 'reply_not_sent', why: lane.unsentReply }
   const found = findObstacleInMirror(row, facts)
@@ -252,6 +253,9 @@ export type LaneState = FieldValues & {
 
 export const emptyLane: LaneState = { unsentReply: null, lastPosition: null, blockedBy: null }
 
+export const describeUnsentReply = (status: WritebackStatus) =>
+  `the reply queued before it was not sent (${status})`
+
 /** The lane after a request was carried out. */
 function applyRequest(lane: LaneState, request: WritebackRequest): LaneState {
   const unsentReply = request.operation === 'message' ? null : lane.unsentReply
@@ -273,7 +277,7 @@ export function applyAhead(
       ? lane.unsentReply
       : isOpen || status === 'succeeded'
         ? null
-        : `the reply queued before it was not sent (${status})`
+        : describeUnsentReply(status)
   const after = isOpen && request !== undefined ? applyRequest(lane, request) : lane
   return { ...after, unsentReply, blockedBy: status === 'uncertain' ? id : lane.blockedBy }
 }

@@ -108,6 +108,8 @@ export function hasExpired(expiresAt: string | null, now: EpochMs): boolean {
   return (parseTime(expiresAt) ?? Number.POSITIVE_INFINITY) * 1000 <= now
 }
 
+export const describeExpiry = (expiresAt: string | null) => `expired at ${expiresAt}`
+
 /** Why it would expire immediately if it were queued now. */
 export function expiryMistakes(
   { expiresAt }: WritebackRequest,
@@ -172,6 +174,10 @@ export function toMistake(
   override: ImportOverride | null = null,
 ): RequestMistake {
   return { field, why, found: describeFound(found), override }
+}
+
+export function describeMistakes(mistakes: readonly RequestMistake[]): string {
+  return mistakes.map(mistakeText).join('; ')
 }
 
 /** Without the value. */

@@ -12,7 +12,7 @@ import {
 import { endClaim } from '../active-claims.ts'
 import { operationTypes } from '../core/operations.ts'
 import type { ClaimableWriteback, Writeback, WritebackOutcome } from '../core/outbox-entry.ts'
-import { hasExpired, mistakeText } from '../core/writeback-request.ts'
+import { describeExpiry, describeMistakes, hasExpired } from '../core/writeback-request.ts'
 import { createHandler } from '../handlers/all-handlers.ts'
 import {
   isInDoubt,
@@ -82,12 +82,11 @@ export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promis
   if (!request.ok) {
     // A row that was changed by SQL after the send cannot be verified.
     const event = writeback.status === 'sending' ? 'unverifiable' : 'invalid'
-    const why = request.mistakes.map(mistakeText).join('; ')
-    return settleTask({ deps, writeback }, { event, why })
+    return settleTask({ deps, writeback }, { event, why: describeMistakes(request.mistakes) })
   }
   const task: SendTask = { deps, writeback, handler: createHandler(request.request) }
   const isExpired = hasExpired(writeback.expiresAt, deps.now())
-  const expired = { event: 'expired', why: `expired at ${writeback.expiresAt}` } as const
+  const expired = { event: 'expired', why: describeExpiry(writeback.expiresAt) } as const
   try {
     if (writeback.status !== 'sending')
       return isExpired ? await settleTask(task, expired) : await checkAndSend(task)

@@ -5,7 +5,7 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { retryOnDeadlock } from '../../warehouse/transactions.ts'
 import type { Batch, BatchState, BatchSummary, Rest } from '../core/batches.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
-import { graceReason } from './claimable.ts'
+import { toRest } from './claimable.ts'
 import { lastEventSeq, successSql } from './lane-history.ts'
 import { effectiveStatus, operationSql, textOrNull } from './row.ts'
 
@@ -210,9 +210,6 @@ export async function findBatchRest(
     db,
   )
   const { waiting = 0, ready = 0, until = null, graces = 0, why = null } = rows[0] ?? {}
-  if (waiting === 0 || ready > 0 || until === null) return null
-  return {
-    until,
-    because: graces === waiting ? graceReason : (why ?? 'it waits for another attempt'),
-  }
+  const isResting = waiting > 0 && ready === 0 && until !== null
+  return isResting ? toRest(until, graces === waiting, why) : null
 }

@@ -33,12 +33,11 @@ import {
   coveredByCancelSql,
   decodeEvidence,
   encodeEvidence,
-  inStoppedBatchSql,
+  heldBackSql,
   type OutboxRow,
   operationSql,
   outboxColumns,
   readShownIds,
-  sendingStoppedSql,
   toWriteback,
 } from './row.ts'
 import { countSend } from './sending.ts'
@@ -101,7 +100,7 @@ async function claimOnce(
     const { rows } = await sql<OutboxRow>`
       select status, ${outboxColumns} from writebacks
       where project_id = ${project} and id = ${id} and ${claimable}
-        and not (status = 'queued' and (${coveredByCancelSql} or ${inStoppedBatchSql} or ${sendingStoppedSql(project)})) ${forUpdate(kind)}`.execute(
+        and not (status = 'queued' and (${coveredByCancelSql} or ${heldBackSql(project)})) ${forUpdate(kind)}`.execute(
       trx.db,
     )
     const [row] = rows
@@ -151,9 +150,7 @@ export function markSending(
       where project_id = ${project}
         and id = ${writeback.id} and status = 'queued' and fencing_token = ${writeback.fencingToken}
         and owner = ${currentOwner()} and attempts = ${writeback.attempts} and ${nextInLaneSql}
-        and not ${coveredByCancelSql} and not ${inStoppedBatchSql} and not ${sendingStoppedSql(project)}`.execute(
-      trx.db,
-    )
+        and not ${coveredByCancelSql} and not ${heldBackSql(project)}`.execute(trx.db)
     if (numAffectedRows === 1n) await countSend(trx)
     return numAffectedRows === 1n
   })

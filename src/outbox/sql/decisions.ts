@@ -26,6 +26,7 @@ import {
   acquireCancellationLock,
   findWindowEnd,
   followDecisions,
+  idsReturned,
   recordBatchDecision,
   recordCancellation,
 } from './batch-decisions.ts'
@@ -46,8 +47,6 @@ const applyForMs = 5500
 
 /** A person may type the beginning of a digest. */
 const shortestDigest = 12
-
-const idsReturned = 1000
 
 /** `ids`: the first thousand. `following`: in force, but not all rows have been updated yet. */
 type Decided = {

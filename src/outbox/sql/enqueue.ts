@@ -102,6 +102,18 @@ export async function findDuplicateRefs(
   return new Set(rows.map(({ ref }) => decodeText(ref)))
 }
 
+const replacedColumns = [
+  'operation',
+  'conversation_id',
+  'visitor_id',
+  'payload',
+  'status',
+  'batch_id',
+  'created_by',
+  'source_row',
+  'found_by',
+]
+
 /**
  * A request with a ref that failed or conflicted replaces the old row, and nothing that was said
  * about that one holds. Any other known ref is skipped.
@@ -126,14 +138,11 @@ async function insertRequests(
       ${value(options.createdBy)}, ${typed('integer', request.sourceRow ?? null)}, ${value(request.foundBy ?? null)},
       ${sql.join(toCommonParameters(trx, { ...request, expiresAt }))})`
   })
+  const columns = [...replacedColumns, ...commonNames].map((name) => sql.ref(name))
   const { rows: inserted } = await sql<{ id: string }>`
-    insert into writebacks (project_id, id, operation, conversation_id, visitor_id, payload, status, batch_id,
-      created_by, source_row, found_by, ${sql.join(commonNames.map(sql.ref))})
+    insert into writebacks (project_id, id, ${sql.join(columns)})
     values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do update set
-      operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
-      payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id,
-      created_by = excluded.created_by, source_row = excluded.source_row, found_by = excluded.found_by,
-      ${sql.join(conditionNames.map(replaceSql))}, reason = 'corrected and queued again', postponed = null,
+      ${sql.join([...replacedColumns, ...conditionNames].map(replaceSql))}, reason = 'corrected and queued again', postponed = null,
       approved_by = null, undo_until = null, sent_at = null, error = null, finished_at = null, due_at = null,
       evidence = ${earlierSendSql(kind)}, target_snapshot = ${selectTargetSnapshot(trx, 'excluded')}
     where writebacks.status in ('failed','conflict') and writebacks.erased_at is null

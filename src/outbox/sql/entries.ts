@@ -33,7 +33,9 @@ import {
 } from './row.ts'
 
 const entryColumns = columnsOf(
-  'id seq operation conversationId visitorId payload attempts batchId sourceRow foundBy createdAt createdBy sentAt finishedAt requestId messageId error reason approvedBy decidedBy stoppedBy undoUntil fencingToken',
+  `id seq operation conversationId visitorId payload attempts batchId sourceRow foundBy createdAt
+    createdBy sentAt finishedAt requestId messageId error reason approvedBy decidedBy stoppedBy
+    undoUntil fencingToken`,
   commonNames.map((name) => commonFields[name].property),
 )
 
@@ -43,19 +45,18 @@ type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
   readonly undoUntil: number | null
 }
 
-type Selection = [filter: OutboxFilter, which: RawBuilder<unknown>, order: RawBuilder<unknown>]
-
-async function selectEntryRows(
+async function listEntries(
   context: ProjectDb,
-  ...[filter, which, order]: Selection
-): Promise<readonly EntryRow[]> {
+  filter: OutboxFilter,
+  which: RawBuilder<unknown>,
+): Promise<readonly OutboxEntry[]> {
   const status = await effectiveStatus(context)
   const { rows } = await sql<EntryRow>`
     select ${entryColumns}, ${status} as status from writebacks
-    where project_id = ${context.project} and ${which} and ${filterSql(context.kind, filter, status)} ${order}`.execute(
+    where project_id = ${context.project} and ${filterSql(context.kind, filter, status)} and ${which}`.execute(
     context.db,
   )
-  return rows
+  return rows.map((row) => toEntry(context.kind, row))
 }
 
 function toEntry(kind: DatabaseKind, row: EntryRow): OutboxEntry {
@@ -69,20 +70,13 @@ function toEntry(kind: DatabaseKind, row: EntryRow): OutboxEntry {
   }
 }
 
-async function listEntries(
-  context: ProjectDb,
-  ...selection: Selection
-): Promise<readonly OutboxEntry[]> {
-  return (await selectEntryRows(context, ...selection)).map((row) => toEntry(context.kind, row))
-}
-
 /** In queue order. */
 export function list(context: ProjectDb, filter: OutboxFilter, limit: number, afterSeq = 0) {
-  return listEntries(context, filter, sql`seq > ${afterSeq}`, sql`order by seq limit ${limit}`)
+  return listEntries(context, filter, sql`seq > ${afterSeq} order by seq limit ${limit}`)
 }
 
 export function listNewest(context: ProjectDb, filter: OutboxFilter, limit: number) {
-  return listEntries(context, filter, sql`true`, sql`order by seq desc limit ${limit}`)
+  return listEntries(context, filter, sql`true order by seq desc limit ${limit}`)
 }
 
 /**

@@ -43,7 +43,7 @@ export type OutboxRow = Omit<Writeback, 'target' | 'request' | 'targetSnapshot' 
 
 /** Columns of `writebacks` by their names in code. */
 export function columnsOf(names: string, others: readonly string[]): RawBuilder<unknown> {
-  const columns = [...names.split(' '), ...others].map((name) => {
+  const columns = [...names.split(/\s+/), ...others].map((name) => {
     const column = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
     return sql`${sql.ref(column)} as ${sql.ref(name)}`
   })
@@ -52,7 +52,8 @@ export function columnsOf(names: string, others: readonly string[]): RawBuilder<
 
 /** Without the status, which may be another than the stored one. */
 export const outboxColumns = columnsOf(
-  'id seq lane operation conversationId visitorId payload attempts batchId sourceRow createdAt sentAt finishedAt targetSnapshot evidence fencingToken owner revokedAs',
+  `id seq lane operation conversationId visitorId payload attempts batchId sourceRow createdAt sentAt
+    finishedAt targetSnapshot evidence fencingToken owner revokedAs`,
   commonNames.map((name) => commonFields[name].property),
 )
 
@@ -234,11 +235,14 @@ export const coveredByCancelSql = sql`exists (select 1 from writeback_cancellati
 export const inStoppedBatchSql = sql`exists (select 1 from writeback_batches stopped
   where stopped.project_id = writebacks.project_id and stopped.id = writebacks.batch_id and stopped.stopped_at is not null)`
 
-/** Whether a person has stopped all sending of the project. */
-export function sendingStoppedSql(project: ProjectId): RawBuilder<unknown> {
-  return sql`exists (select 1 from sync_projects
-    where sync_projects.project_id = ${project} and sending_stopped_at is not null)`
+/** A person has stopped its batch, or all sending of the project. */
+export function heldBackSql(project: ProjectId): RawBuilder<unknown> {
+  return sql`(${inStoppedBatchSql} or exists (select 1 from sync_projects
+    where sync_projects.project_id = ${project} and sending_stopped_at is not null))`
 }
+
+/** Assignments: with the new token, the process that has claimed the row cannot send it any more. */
+export const takeClaimSql = sql`fencing_token = fencing_token + 1, owner = null, lease_until = null`
 
 /** A draft that was queued when its batch was stopped, and goes on with it. */
 export const isStoppedSql = sql`(status = 'draft' and stopped_by is not null)`
