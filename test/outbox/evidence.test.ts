@@ -1,4 +1,4 @@
-/** The evidence of a write-back can be written by SQL: what of it is of a wrong type says nothing. */
+/** The evidence can be written by SQL: what of it is of a wrong type says nothing. */
 import { expect, test } from 'vitest'
 import { decodeEvidence } from '../../src/outbox/sql/row.ts'
 

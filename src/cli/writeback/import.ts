@@ -1,4 +1,4 @@
-/** `deskmirror writeback import`: queues all rows of a file or none, or only says what they would do. */
+/** `deskmirror writeback import`: queues all rows of a file or none, or is a dry run. */
 import { basename } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { isStandardInput } from '../../config/text-file.ts'

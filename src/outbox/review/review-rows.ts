@@ -47,7 +47,7 @@ async function* reviewRows(
   source: ReviewSource,
   { reader, now }: ReviewDeps,
 ): AsyncGenerator<readonly WritebackReview[]> {
-  const { lastPlaces, rareSenders } = await readAhead(source)
+  const { lastPlaces, rareSenders } = await scanRows(source)
   const knownSenders = await reader.findKnownSenders([...rareSenders])
   const isNewSender = (row: ReviewRow) => {
     const sender = senderOf(row.request.request)
@@ -119,7 +119,7 @@ const slots = 1 << 20
 const maxSenders = 10_000
 
 /** `lastPlaces`: of each lane. `rareSenders`: those of a single row. */
-async function readAhead({ rows }: ReviewSource) {
+async function scanRows({ rows }: ReviewSource) {
   const lastPlaces = new Uint32Array(slots)
   const senders = new Map<string, 'once' | 'again'>()
   for await (const row of rows()) {

@@ -1,7 +1,30 @@
 /**
- * Works on one lane (all write-backs to one conversation or visitor): sends or verifies them in
- * order, as long as one can be claimed. The intent is durable before a byte is sent; the outcome is
- * derived only from evidence: nothing was sent, a response, or neither.
+ * Works on one lane: all write-backs to one conversation or visitor, sent and verified in order, as
+ * long as one can be claimed.
+ *
+ * **The idea.** The service knows no idempotency key, so a reply whose answer was lost may be with
+ * the customer. It is not sent again before that is known: the intent is durable before a byte
+ * leaves, and the outcome follows from evidence alone.
+ *
+ * **The way of a write-back.** `claim` (compare-and-set, with a lease) → `checkPrecondition` (the
+ * target as the service shows it now) → `markSending` (status `sending`, with the ids of the
+ * messages that were there before) → one request, which is never repeated → one of three:
+ * - no byte left, or the service says that nothing was done: `not_sent`, it is queued as before;
+ * - an answer: `accepted` or `refused`, which is final;
+ * - neither: it stays `sending`, and is looked for later (`verify`). It is `found`; or it is not
+ *   found twice, and may be sent again (`absent`); or nothing shows what happened, and it is
+ *   `uncertain`: its lane waits until a person decides.
+ *
+ * `core/state.ts` has all states and events as a table.
+ *
+ * **The invariant.** Between two sends of a reply or a note there is a proof that the first did not
+ * arrive, or the word of a person. Two tokens keep it while processes die, sleep and wake up:
+ * `fencing_token` grows with each claim and each decision, so that who lost the row can neither
+ * send nor settle it; `attempts` grows with each send, so that an outcome belongs to its own send.
+ *
+ * **Proven** by test/outbox: states (each state with each event), kill and byte-cuts (processes and
+ * connections that end anywhere), in-flight (decisions meanwhile), match-reply (what a list shows);
+ * and by test/simulator.
  */
 import {
   ApiError,

@@ -10,12 +10,17 @@ import { forUpdate } from '../../warehouse/dialect.ts'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/transactions.ts'
 import { beginClaim, endClaim, isActiveClaim } from '../active-claims.ts'
-import type { Evidence, SendOutcome, Transition, Writeback } from '../core/outbox-entry.ts'
+import type {
+  Evidence,
+  OutboxEntry,
+  SendOutcome,
+  Transition,
+  Writeback,
+} from '../core/outbox-entry.ts'
 import {
   fromStoredState,
   nextState,
   type OutboxEvent,
-  type Revocation,
   toStoredState,
   type WritebackStatus,
 } from '../core/state.ts'
@@ -30,6 +35,7 @@ import {
   senderState,
 } from './claimable.ts'
 import {
+  columnsOf,
   coveredByCancelSql,
   decodeEvidence,
   encodeEvidence,
@@ -168,14 +174,6 @@ async function isExpired(
   return hasExpired(rows[0]?.expires ?? null, Math.max(now, clock()))
 }
 
-type SettledRow = {
-  readonly status: WritebackStatus
-  readonly revoked: Revocation | null
-  readonly stoppedBy: string | null
-  readonly batchId: string | null
-  readonly evidence: string | null
-}
-
 /**
  * These may put a write-back back into the queue, or, if its batch is stopped, back to the drafts.
  */
@@ -219,15 +217,18 @@ function settleIf(
   return inDurableTransaction(context, async (trx) => {
     // Before the row: a stop waits for this transaction, or is seen by it.
     if (eventsThatQueue.includes(event)) await acquireCancellationLock(trx, 'shared')
-    const { rows } = await sql<SettledRow>`
-      select status, revoked_as as revoked, stopped_by as "stoppedBy", batch_id as "batchId", evidence from writebacks
+    const { rows } = await sql<OutboxRow & Pick<OutboxEntry, 'stoppedBy'>>`
+      select ${columnsOf('status revokedAs stoppedBy batchId evidence')} from writebacks
       where project_id = ${project} and id = ${writeback.id} and ${ownership} ${forUpdate(kind)}`.execute(
       trx.db,
     )
     const [row] = rows
     if (row === undefined) return null
     const stored = decodeEvidence(kind, row.evidence)
-    const next = nextState(fromStoredState(row.status, row.revoked, row.stoppedBy !== null), event)
+    const next = nextState(
+      fromStoredState(row.status, row.revokedAs, row.stoppedBy !== null),
+      event,
+    )
     if (next === null || !isOwn(stored)) return null
     const stoppedBy = next === 'queued' ? await findStop(trx, row.batchId) : null
     const state = stoppedBy === null ? next : (nextState(next, 'stopped') ?? next)

@@ -66,9 +66,9 @@ import {
   listMatchedMessageIds,
   readMirroredMessages,
 } from './lane-history.ts'
+import { listBatch, readAhead } from './queued-rows.ts'
 import { readLanes } from './revert-source.ts'
 import { findKnownSenders, nameEntries, readFacts, readTargets } from './review-facts.ts'
-import { listBatch, readAhead } from './review-rows.ts'
 import { countWithoutProject, decideSending, readSendingStop } from './sending.ts'
 
 /** Lost claims are found again when their lease expires. */

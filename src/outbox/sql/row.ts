@@ -42,7 +42,7 @@ export type OutboxRow = Omit<Writeback, 'target' | 'request' | 'targetSnapshot' 
   }
 
 /** Columns of `writebacks` by their names in code. */
-export function columnsOf(names: string, others: readonly string[]): RawBuilder<unknown> {
+export function columnsOf(names: string, others: readonly string[] = []): RawBuilder<unknown> {
   const columns = [...names.split(/\s+/), ...others].map((name) => {
     const column = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
     return sql`${sql.ref(column)} as ${sql.ref(name)}`
@@ -241,7 +241,7 @@ export function heldBackSql(project: ProjectId): RawBuilder<unknown> {
     where sync_projects.project_id = ${project} and sending_stopped_at is not null))`
 }
 
-/** Assignments: with the new token, the process that has claimed the row cannot send it any more. */
+/** Assignments: with the new token, the process that has claimed the row cannot send it. */
 export const takeClaimSql = sql`fencing_token = fencing_token + 1, owner = null, lease_until = null`
 
 /** A draft that was queued when its batch was stopped, and goes on with it. */
