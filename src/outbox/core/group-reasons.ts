@@ -71,8 +71,8 @@ export function createOutcomeCounter() {
   let contradicted = 0
   return {
     add(
-      { id, operation }: Pick<Writeback, 'id' | 'operation'>,
       { status, why, isContradicted }: WritebackOutcome,
+      { id, operation }: Pick<Writeback, 'id' | 'operation'>,
     ): void {
       settled += 1
       counts[status] = (counts[status] ?? 0) + 1

@@ -63,7 +63,7 @@ export const maxConcurrentLanes = 6
 type LaneCallbacks = {
   /** Called before each write-back except the first. */
   readonly canContinue: (next: ClaimableWriteback) => boolean
-  readonly onSettled: (writeback: Writeback, outcome: WritebackOutcome) => void
+  readonly onSettled: (outcome: WritebackOutcome, writeback: Writeback) => void
 }
 
 /**
@@ -84,7 +84,7 @@ export async function sendLane(
     if (result.kind === 'settled') {
       const { status, why, isContradicted } = result
       const { id, operation } = writeback
-      callbacks.onSettled(writeback, result)
+      callbacks.onSettled(result, writeback)
       const logged = { event: 'writeback.settled', project: deps.projectId, id, operation, status }
       if (isContradicted) deps.log.warn({ ...logged, why })
       else deps.log.info(logged)

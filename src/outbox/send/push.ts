@@ -208,8 +208,8 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
     try {
       const failure = await sendLane(deps, head, {
         canContinue: (next) => canContinue() && !isBlocked(circuits, deniedNow(), next),
-        onSettled: (writeback, outcome) => {
-          outcomes.add(writeback, outcome)
+        onSettled: (outcome, writeback) => {
+          outcomes.add(outcome, writeback)
           if (outcome.status === 'succeeded') scopes.accept(writeback.operation)
           failuresInARow = 0
           failuresOf.delete(head.lane)

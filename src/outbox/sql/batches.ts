@@ -7,7 +7,7 @@ import type { Batch, BatchState, BatchSummary, Rest } from '../core/batches.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
 import { toRest } from './claimable.ts'
 import { lastEventSeq, successSql } from './lane-history.ts'
-import { effectiveStatus, operationSql, textOrNull } from './row.ts'
+import { decodeTexts, effectiveStatus, operationSql } from './row.ts'
 
 const batchColumns = sql`id, title, source, note, rows, created_at as "createdAt", created_by as "createdBy",
   approved_at as "approvedAt", approved_by as "approvedBy", stopped_at as "stoppedAt", stopped_by as "stoppedBy", reverts,
@@ -65,13 +65,8 @@ async function readBatches(
   const counted = await countBatches(context, sql`batch_id ${inList(kind, ids)}`)
   return rows.map((stored) => {
     const { counts = {}, settledAt = null } = counted.get(stored.id) ?? {}
-    const [title, source, note, createdBy] = [
-      stored.title,
-      stored.source,
-      stored.note,
-      stored.createdBy,
-    ].map(textOrNull)
-    const batch = { ...stored, title, source, note, createdBy } as Batch
+    const { title, source, note, createdBy } = stored
+    const batch = { ...stored, ...decodeTexts({ title, source, note, createdBy }) }
     const state = toBatchState(batch, counts)
     // The column is set a little later.
     const finishedAt = state === 'done' ? (batch.finishedAt ?? settledAt) : null

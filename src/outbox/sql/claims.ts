@@ -19,6 +19,7 @@ import type {
 } from '../core/outbox-entry.ts'
 import {
   fromStoredState,
+  isSettled,
   nextState,
   type OutboxEvent,
   toStoredState,
@@ -178,11 +179,6 @@ async function isExpired(
  * These may put a write-back back into the queue, or, if its batch is stopped, back to the drafts.
  */
 const eventsThatQueue: readonly OutboxEvent[] = ['not_sent', 'absent']
-
-/** Whether the status changes only when a person decides so. */
-function isSettled(status: WritebackStatus): boolean {
-  return status !== 'draft' && status !== 'queued' && status !== 'sending'
-}
 
 /**
  * Stores the outcome of the send that `markSending` recorded; returns the new status, or null if it

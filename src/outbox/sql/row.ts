@@ -80,13 +80,13 @@ export function toWriteback(kind: DatabaseKind, row: OutboxRow): Writeback {
   }
 }
 
-/** The mirror's columns hold some characters escaped. */
-function decodeTexts(row: object): TargetState {
+/** Some characters are stored escaped. */
+export function decodeTexts<Row extends object>(row: Row): Row {
   const decoded = Object.entries(row).map(([name, value]) => [
     name,
     typeof value === 'string' ? decodeText(value) : value,
   ])
-  return Object.fromEntries(decoded)
+  return Object.fromEntries(decoded) as Row
 }
 
 /** Evidence may contain any characters, as it quotes the service and visitors. */
@@ -104,7 +104,7 @@ export function textOrNull(stored: string | null): string | null {
 
 /** The fields of a target's row in the mirror that `shownSql` reads. */
 export function decodeShown(row: object): TargetState {
-  return toShownFields(decodeTexts(row))
+  return toShownFields(decodeTexts({ ...row }))
 }
 
 export function shownSql({ kind }: ProjectDb, target: TargetKind): RawBuilder<unknown> {
