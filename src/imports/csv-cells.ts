@@ -11,13 +11,8 @@ import {
   restoreWithin,
   toCsvLine,
 } from '../export/writers/csv-writer.ts'
-import {
-  type CommonValues,
-  commonNames,
-  commonValue,
-  type Operation,
-  operationTypes,
-} from '../outbox/core/operations.ts'
+import { commonNames, commonValue, operationTypes } from '../outbox/core/operations.ts'
+import type { CommonValues, Operation } from '../outbox/outbox.ts'
 import { type OutcomeColumn, outcomeColumns, requestColumns } from './csv-headers.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 

@@ -41,6 +41,7 @@ export {
   type ProjectDecision,
 } from './core/decisions.ts'
 export {
+  type CommonValues,
   commonFields,
   commonNames,
   commonValue,
@@ -62,7 +63,6 @@ export {
   targetIdOf,
   type Writeback,
 } from './core/outbox-entry.ts'
-export { type ReviewOutcome, reviewOutcomes, type WritebackReview } from './core/review.ts'
 export {
   describeChange,
   describeEffect,
@@ -77,6 +77,7 @@ export {
 } from './core/review-labels.ts'
 export { describeTextChanges, findMarks, senderOf } from './core/review-marks.ts'
 export type { ReviewGroup, ReviewSummary } from './core/review-summary.ts'
+export { type ReviewOutcome, reviewOutcomes, type WritebackReview } from './core/review-terms.ts'
 export {
   presentStatuses,
   type StatusCounts,

@@ -1,10 +1,9 @@
 /** What takes a batch back: the inverse of a lane, and of a batch that was sent to the sandbox. */
 import { describe, expect, test } from 'vitest'
-import type { TargetState } from '../../src/outbox/core/field-kinds.ts'
+import type { MirroredTarget, TargetState } from '../../src/outbox/core/field-kinds.ts'
 import type { Writeback } from '../../src/outbox/core/outbox-entry.ts'
 import type { LaneToRevert, SeenFlagChange } from '../../src/outbox/core/revert.ts'
 import { revertLane } from '../../src/outbox/core/revert.ts'
-import type { MirroredTarget } from '../../src/outbox/core/review.ts'
 import { revertBatch } from '../../src/outbox/revert.ts'
 import { databases } from '../support/databases.ts'
 import { claimFirst, conversation, markSending, openOutbox, queueFlags } from './batch-fixture.ts'

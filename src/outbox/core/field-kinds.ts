@@ -154,6 +154,21 @@ export type TargetState = {
   readonly digest?: string
 }
 
+export type MirroredMessage = {
+  readonly id: string
+  readonly at: string | null
+  readonly text: string | null
+}
+
+/** A target as the mirror has it. */
+export type MirroredTarget = TargetState & {
+  readonly syncedAt: string
+  readonly isDeleted: boolean
+  readonly visitorName: string | null
+  /** The last message of the conversation that the team did not write. */
+  readonly lastVisitorMessage: MirroredMessage | null
+}
+
 const specs: Readonly<Record<FieldName, FieldSpec>> = targetFields
 export const fieldNames = Object.keys(specs) as readonly FieldName[]
 export const shownName = (field: FieldName) => specs[field].shownAs

@@ -5,9 +5,16 @@
  */
 import { toMessageSide } from '../../mirror/core/message-fields.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
-import { type FieldValues, fieldNames, type TargetState, toFieldValues } from './field-kinds.ts'
+import {
+  type FieldValues,
+  fieldNames,
+  type MirroredMessage,
+  type MirroredTarget,
+  type TargetState,
+  toFieldValues,
+} from './field-kinds.ts'
 import { isCorrection, operationTypes, type WritebackPayload } from './operations.ts'
-import type { MirroredMessage, MirroredTarget, Obstacle, ReviewRow } from './review.ts'
+import type { Obstacle, ReviewRow } from './review-terms.ts'
 import { effectOf, marksHandled, type WritebackRequest } from './writeback-request.ts'
 
 /** The values set by our corrections of the target that succeeded. */

@@ -42,11 +42,12 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
   },
   verify: async (task) => {
     const { before, statedResult } = task.writeback.evidence
-    const [live, was] = [await readShown(task), before].map((shown) => toFieldValues(shown))
+    const live = toFieldValues(await readShown(task))
+    const was = toFieldValues(before)
     const wanted = effectOf(request)
     const wantedFields = fieldNames.filter((field) => wanted[field] !== undefined)
-    const isDone = wantedFields.every((field) => isSameValue(live?.[field], wanted[field]))
-    const wasSame = wantedFields.every((field) => isSameValue(was?.[field], wanted[field]))
+    const isDone = wantedFields.every((field) => isSameValue(live[field], wanted[field]))
+    const wasSame = wantedFields.every((field) => isSameValue(was[field], wanted[field]))
     // If it was already so before the send, the state proves nothing unless the service responded.
     // Sending again is harmless.
     if (!isDone || (wasSame && statedResult === undefined)) return { kind: 'absent' }

@@ -9,12 +9,11 @@ import {
   emptyLane,
   type LaneState,
   type ReviewFacts,
-  type ReviewRow,
   reviewRow,
-  type WritebackReview,
 } from '../core/review.ts'
 import { senderOf } from '../core/review-marks.ts'
 import { createReviewCounter, type ReviewSummary } from '../core/review-summary.ts'
+import type { ReviewRow, WritebackReview } from '../core/review-terms.ts'
 import { approvable } from '../decide.ts'
 import type { Outbox } from '../sql/outbox.ts'
 

@@ -11,16 +11,16 @@ import { parseTime, rfc3339 } from '../../values/time.ts'
 import { inAnyCase, inList, rowsParameter } from '../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { TargetState } from '../core/field-kinds.ts'
+import type { MirroredMessage, MirroredTarget, TargetState } from '../core/field-kinds.ts'
 import { isCorrection, operationTypes } from '../core/operations.ts'
 import { type NamedEntry, type OutboxEntry, targetIdOf } from '../core/outbox-entry.ts'
-import type { MirroredMessage, MirroredTarget, ReviewRow } from '../core/review.ts'
 import {
   type GuardFacts,
   noOwnEdits,
   type ShownReply,
   wholeSecondsSlack,
 } from '../core/review-guards.ts'
+import type { ReviewRow } from '../core/review-terms.ts'
 import { findDuplicateRefs } from './enqueue.ts'
 import { readOwnEdits, reopeningSql } from './lane-history.ts'
 import { decodeShown, shownSql, textOrNull } from './row.ts'
