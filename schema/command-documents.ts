@@ -8,7 +8,7 @@ export const commandDocuments: Readonly<Record<string, string>> = {
   check: '{ projects: { project: string | null, items: CheckItem[] }[] }',
   sync: '{ projects: SyncReport[] }',
   'writeback add': 'AddWritebackReport',
-  'writeback import': 'ImportReport, with { review: ReviewSummary }; with --dry-run: PreviewReport',
+  'writeback import': 'ImportReport, with { review: ReviewSummary }; with --dry-run: DryRunReport',
   'writeback list': 'ListWritebacksReport',
   'writeback show': 'ShowWritebackReport',
   'writeback batches': 'BatchesReport',

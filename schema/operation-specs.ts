@@ -123,5 +123,5 @@ export function snapshotSql(kind: DatabaseKind, target: TargetKind, row = ''): s
     ([, field]) => field.target === target && field.flagWords === undefined,
   )
   const members = texts.map(([name, field]) => `'${name}', ${shownSql(kind, field, row)}`)
-  return `${object}(${[...(target === 'conversation' ? [`'last_message_at', ${at}`] : []), ...members].join(', ')})`
+  return `${object}(${[...(target === 'conversation' ? [`'lastMessageAt', ${at}`] : []), ...members].join(', ')})`
 }

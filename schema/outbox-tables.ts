@@ -76,6 +76,10 @@ export const outboxTables = {
       owner: ['text?', 'the process that has claimed it'],
       lease_until: ['integer?', 'until when the claim is valid, in milliseconds since 1970'],
       due_at: ['integer?', 'it is not claimed before this time, in milliseconds since 1970'],
+      postponed: [
+        'integer?',
+        '1 = it was tried and waits for another attempt; null = nothing has kept it from being sent',
+      ],
       revoked_as: [
         'text?',
         'cancelled or expired: decided while it was being sent; it is not sent again, and gets this status if it did not arrive',
@@ -83,7 +87,7 @@ export const outboxTables = {
       approved_by: ['text?', 'who approved it; null = it needed no approval, or waits for it'],
       undo_until: [
         'integer?',
-        'until when `writeback undo` takes its approval back, in milliseconds since 1970',
+        'until when `writeback undo` undoes its approval, in milliseconds since 1970',
       ],
       decided_by: ['text?', 'who made the last decision about it'],
       decided_at: ['integer?', 'when that was, in milliseconds since 1970'],

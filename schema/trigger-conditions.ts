@@ -14,7 +14,7 @@ import { commonColumns } from './outbox-tables.ts'
  */
 export const counters = ['attempts', 'fencing_token']
 export const outcome =
-  'owner lease_until sent_at finished_at request_id error evidence message_id revoked_as erased_at'.split(
+  'owner lease_until sent_at finished_at request_id error evidence message_id postponed revoked_as erased_at'.split(
     ' ',
   )
 export const decisions = ['approved_by', 'undo_until', 'decided_by', 'decided_at', 'stopped_by']

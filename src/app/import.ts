@@ -1,4 +1,4 @@
-/** Opens what an import of write-backs needs, and runs the import or its preview. */
+/** Opens what an import of write-backs needs, and runs the import or its dry run. */
 
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { checkFile, importFile } from '../imports/enqueue-file.ts'
@@ -21,7 +21,7 @@ import { type ReviewOptions, reviewImportFile } from './review.ts'
 
 export type ImportReport = RejectedImport | (QueuedImport & SendEstimate)
 
-export type PreviewReport =
+export type DryRunReport =
   | RejectedImport
   | (SendEstimate & {
       readonly outcome: 'reviewed'
@@ -76,7 +76,7 @@ export const asDrafts = {
   notify: () => {},
 }
 
-type PreviewOptions = Omit<CheckFileOptions, 'project' | 'onProgress'> &
+type DryRunOptions = Omit<CheckFileOptions, 'project' | 'onProgress'> &
   ReviewOptions & {
     readonly expiresAt: string | null
     /** More rows than this need approval, as does every import with `draft`. */
@@ -86,15 +86,15 @@ type PreviewOptions = Omit<CheckFileOptions, 'project' | 'onProgress'> &
 /**
  * Shows what an import would change, as the mirror shows it. Queues nothing, and makes no request.
  */
-export function previewImport(
+export function dryRunImport(
   config: Config,
   project: ProjectConfig,
   source: ImportSource,
-  options: PreviewOptions,
-): Promise<PreviewReport> {
+  options: DryRunOptions,
+): Promise<DryRunReport> {
   const { name, approveOver } = project
   return withImportFile(source, (given) =>
-    withOutbox(config, project, async (outbox, warehouse): Promise<PreviewReport> => {
+    withOutbox(config, project, async (outbox, warehouse): Promise<DryRunReport> => {
       const file = await prepareFile(warehouse.projectDb(project.projectId), outbox, given)
       const checked = await checkFile(outbox, file, {
         ...options,

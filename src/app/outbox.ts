@@ -237,7 +237,7 @@ export async function clockNotices(
 }
 
 /**
- * Until when an approval can be taken back, by the clock of the database; null: it cannot any more.
+ * Until when an approval can be undone, by the clock of the database; null: it cannot any more.
  */
 export async function findOpenGrace(
   { db, kind }: Warehouse,

@@ -179,7 +179,8 @@ function createExportProgress(
   display: Pick<Display, 'onLine'>,
   now: () => EpochMs,
 ): (progress: ExportProgress) => void {
-  let [object, since] = ['', now()]
+  let object = ''
+  let since = now()
   return (progress) => {
     if (progress.object !== object) [object, since] = [progress.object, now()]
     display.onLine(renderExportProgress(progress, now() - since))

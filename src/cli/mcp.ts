@@ -59,7 +59,9 @@ async function serve(
     configured: config && { config, project: selectCall(config, options.project, what).project },
     chooseProject: (projects) => selectCall({ projects }, options.project, what).project,
     person: decidingPerson(context, config, options),
-    ...{ version: versions.program, log, now: context.now },
+    version: versions.program,
+    log,
+    now: context.now,
     explain: (error) => renderError(explainError(error), false).join('\n'),
   })
   await Promise.race([stopped, ended])

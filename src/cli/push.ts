@@ -68,8 +68,14 @@ export const command = defineCommand<Options>({
 })
 
 const nothingSent: PushProgress = {
-  ...{ settled: 0, counts: {}, reasons: [], left: 0, working: 0 },
-  ...{ takesMs: 0, restsUntil: null, restsBecause: null },
+  settled: 0,
+  counts: {},
+  reasons: [],
+  left: 0,
+  working: 0,
+  takesMs: 0,
+  restsUntil: null,
+  restsBecause: null,
 }
 
 /**

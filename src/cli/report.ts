@@ -139,13 +139,11 @@ function renderPage(
 }
 
 const formatsByExtension: Readonly<Record<string, Format>> = {
-  ...{
-    '.html': 'html',
-    '.htm': 'html',
-    '.md': 'markdown',
-    '.markdown': 'markdown',
-    '.json': 'json',
-  },
+  '.html': 'html',
+  '.htm': 'html',
+  '.md': 'markdown',
+  '.markdown': 'markdown',
+  '.json': 'json',
 }
 
 function chooseFormat({ format, output, ...flags }: Options): Format {

@@ -134,7 +134,7 @@ export const projectSettings = {
     'A batch with more rows waits for approval; `0`: every batch, `off`: none.',
   ),
   approveGraceMs: setting('approve_grace', field.grace.default(30_000)).about(
-    'How long an approval can be taken back before its write-backs leave: at most a day, or `off`.',
+    'How long an approval can be undone before its write-backs leave: at most a day, or `off`.',
   ),
   approveOwn: setting('approve_own', field.flag.default(true)).about(
     '`off`: nobody approves what the same person queued.',

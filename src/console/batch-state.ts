@@ -27,7 +27,7 @@ type SendingNow = Awaited<ReturnType<typeof readSendingFacts>>
 
 type ReadingBatch = { readonly outbox: Outbox; readonly warehouse: Warehouse }
 
-/** `undoUntil`: until when an approval of rows of it can be taken back; null = it cannot. */
+/** `undoUntil`: until when an approval of rows of it can be undone; null = it cannot. */
 export async function readBatchReport(
   { outbox, warehouse }: ReadingBatch,
   project: ConsoleProject,
@@ -134,7 +134,7 @@ export function batchSentences(
   if (undoUntil !== null)
     add(
       'clock',
-      html`<b>Nothing leaves before ${timeWithSeconds(undoUntil, frame)}</b>: until then the approval can be taken back.`,
+      html`<b>Nothing leaves before ${timeWithSeconds(undoUntil, frame)}</b>: until then the approval can be undone.`,
     )
   if (uncertain > 0) {
     const to = withQuery(addressOf(frame, 'batches', batch.id), { status: 'uncertain' })
@@ -204,7 +204,10 @@ export function batchProgress(
   const settled = Object.values(others).reduce((sum, count) => sum + count, 0)
   const left = queued + sending
   const clock = new Date(now + estimate.takesMs).toLocaleTimeString('sv-SE', {
-    ...{ timeZone, hourCycle: 'h23', hour: '2-digit', minute: '2-digit' },
+    timeZone,
+    hourCycle: 'h23',
+    hour: '2-digit',
+    minute: '2-digit',
   })
   const without = (others.uncertain ?? 0) > 0 ? ', without what waits for a decision' : ''
   const forecast =

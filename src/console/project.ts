@@ -30,12 +30,17 @@ export function limitOf({ schedules, rate }: ConsoleProject): number | null {
  */
 export function unconfiguredProject(projectId: ProjectId, timeZone: string | null): ConsoleProject {
   return {
-    ...{ name: String(projectId), projectId, streams: streamNames, schedules: null },
-    ...{
-      rate: { requests: 600, windowMs: 60_000 },
-      writeRate: { requests: 120, windowMs: 60_000 },
-    },
-    ...{ reserve: 0, rateMargin: 0.02, approveOwn: true, approveGraceMs: 0, search: true },
+    name: String(projectId),
+    projectId,
+    streams: streamNames,
+    schedules: null,
+    rate: { requests: 600, windowMs: 60_000 },
+    writeRate: { requests: 120, windowMs: 60_000 },
+    reserve: 0,
+    rateMargin: 0.02,
+    approveOwn: true,
+    approveGraceMs: 0,
+    search: true,
     timeZone: timeZone !== null && isTimeZone(timeZone) ? timeZone : 'UTC',
   }
 }

@@ -49,7 +49,8 @@ type RangeRequest<Range = DateRange> = { readonly project: ConsoleProject; reado
 
 export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
   // A second reader, so that no page waits behind a count of all rows.
-  const [brief, long] = [openOnDemand(address, 'brief'), openOnDemand(address, 'long')]
+  const brief = openOnDemand(address, 'brief')
+  const long = openOnDemand(address, 'long')
   const longDb = async ({ projectId }: ConsoleProject) =>
     (await long.warehouse()).projectDb(projectId)
   const remember = <Input, T>(maxAgeMs: Ms, read: (input: Input) => Promise<T>) =>

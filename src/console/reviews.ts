@@ -82,7 +82,13 @@ async function readReview({ outbox, at }: Reviewed, batch: string) {
 function toReviewedRow(row: WritebackReview) {
   const { position, place, id, action, outcome, target, visitorName, lastWords, marks } = row
   return {
-    ...{ position, place, id: id ?? '', action, outcome, target, visitorName },
+    position,
+    place,
+    id: id ?? '',
+    action,
+    outcome,
+    target,
+    visitorName,
     lastWords: lastWords?.text ?? null,
     marks,
     effect: `${row.why ?? row.changes.map(describeChange).join(', ')}${describeOrder(row)}`,

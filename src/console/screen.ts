@@ -60,8 +60,19 @@ const maxInteger = 2n ** 63n - 1n
 
 /** Names of fields with what customers said and who they are, on whatever page. */
 const personal: ReadonlySet<string> = new Set([
-  ...['content', 'name', 'email', 'lastWords', 'words', 'fields', 'activity', 'foundBy'],
-  ...['visitorName', 'firstWords', 'payload', 'effect', 'samples'],
+  'content',
+  'name',
+  'email',
+  'lastWords',
+  'words',
+  'fields',
+  'activity',
+  'foundBy',
+  'visitorName',
+  'firstWords',
+  'payload',
+  'effect',
+  'samples',
 ])
 
 export function visibleTo<T>({ viewer }: Pick<ProjectFrame, 'viewer'>, data: T): T {

@@ -36,13 +36,22 @@ export async function serveStandAlone({ config, port, log, now, ...address }: St
   }
   const store = storeInMemory()
   const plugin = consolePlugin({
-    ...{ reads, projects, log, now, attempts: createAttempts(), isReadOnly: true },
+    reads,
+    projects,
+    log,
+    now,
+    attempts: createAttempts(),
+    isReadOnly: true,
     store: { ...store, append: async () => {}, list: createAuditLog(warehouse.db).list },
     config: () => null,
     access: { people: () => [], httpToken: null },
   })
   const http = await openHttpServer({
-    ...{ host: '127.0.0.1', port, token: null, metrics: null, log },
+    host: '127.0.0.1',
+    port,
+    token: null,
+    metrics: null,
+    log,
     health: { isAlive: () => true, checkReadiness: async () => [] },
     plugins: [{ prefix: '/console', auth: 'own', plugin }],
   })

@@ -176,7 +176,9 @@ function mostShown(series: readonly Series[]): Seconds {
   return Math.max(1, most > 3 * usual ? 1.2 * usual : most)
 }
 
-const [minute, hour, day] = [60, 3600, 86_400]
+const minute = 60
+const hour = 3600
+const day = 86_400
 const durationSteps = [
   ...[1, minute].flatMap((unit) => [1, 2, 5, 10, 15, 30].map((count) => count * unit)),
   ...[1, 2, 3, 6, 12].map((hours) => hours * hour),
@@ -245,7 +247,8 @@ function lines(chart: TimeChart, { x, y, top }: Scales): Html[] {
 }
 
 function spanOf({ from, to, style, label }: Span, { x }: Scales): Html {
-  const [left, right] = [Math.max(0, x(from)), Math.min(100, x(to))]
+  const left = Math.max(0, x(from))
+  const right = Math.min(100, x(to))
   if (right <= left) return nothing
   return rect(style, [left, 0, Math.max(0.3, right - left), 100], label)
 }
@@ -321,11 +324,10 @@ export function drawHeatMap({
   const isKnown = !values.flat().includes(null)
   // Even the fullest cell lets its number be read.
   const opacityOf = (value: number) => (0.04 + 0.56 * (value / most)).toFixed(2)
-  const [width, height] = [100 / columns.length, 100 / rows.length]
-  const [xOf, yOf] = [
-    (column: number) => percent((column + 0.5) * width),
-    (row: number) => (row + 0.5) * height,
-  ]
+  const width = 100 / columns.length
+  const height = 100 / rows.length
+  const xOf = (column: number) => percent((column + 0.5) * width)
+  const yOf = (row: number) => (row + 0.5) * height
   const cellOf = (value: number | null, row: number, column: number) => {
     const label = `${rows[row] ?? ''} ${columns[column] ?? ''}: ${value === null ? 'not known' : formatCount(value)}`
     const shape = rect(

@@ -133,11 +133,19 @@ export function renderChart(chart: Chart, id: string): Html {
   const times = labels.map((_, index) => index)
   const every = Math.max(1, Math.ceil(labels.length / maxLabels))
   return drawTimeChart({
-    ...{ id, title, description, kind: kind === 'bars' ? 'stacked bars' : kind },
+    id,
+    title,
+    description,
+    kind: kind === 'bars' ? 'stacked bars' : kind,
     series: series.map(styled),
-    ...{ times, from: 0, to: Math.max(1, labels.length), stepMs: 1 },
+    times,
+    from: 0,
+    to: Math.max(1, labels.length),
+    stepMs: 1,
     labels: times.filter((index) => index % every === 0),
-    ...{ unit, timeUnit: labelUnit, ...(unfinishedFrom === undefined ? {} : { unfinishedFrom }) },
+    unit,
+    timeUnit: labelUnit,
+    ...(unfinishedFrom === undefined ? {} : { unfinishedFrom }),
     formatTime: (index) => labels[index] ?? '',
   })
 }

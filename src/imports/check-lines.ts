@@ -14,19 +14,14 @@ import {
   toMistake,
   type WritebackRequest,
 } from '../outbox/core/writeback-request.ts'
-import type { Outbox } from '../outbox/outbox.ts'
+import type { Outbox, Writeback } from '../outbox/outbox.ts'
 import { inChunks } from '../values/chunks.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { createMistakeCounter } from './mistake-kinds.ts'
 import type { ImportLine } from './parse-lines.ts'
 import { isDownloaded } from './reply-sheet.ts'
 
-export type ImportLookups = Pick<Outbox, 'importedAs' | 'findQueuedRefs' | 'listReplies'>
-
-type QueuedRef =
-  Awaited<ReturnType<ImportLookups['findQueuedRefs']>> extends ReadonlyMap<string, infer R>
-    ? R
-    : never
+export type ImportLookups = Pick<Outbox, 'findImport' | 'findQueuedRefs' | 'listReplies'>
 
 export type CheckOptions = {
   readonly now: EpochMs
@@ -64,10 +59,16 @@ export async function checkLines(
   { onMistaken, ...options }: CheckOptions,
 ) {
   const judge = createRowJudge(options)
-  const [kinds, notices] = [createMistakeCounter(), createMistakeCounter()]
+  const kinds = createMistakeCounter()
+  const notices = createMistakeCounter()
   const mistakes: LineMistake[] = []
   const batches = new Set<string | null>()
-  let [validRows, mistakenRows, differing, rows, toBeSeen, lastRow] = [0, 0, 0, 0, 0, 0]
+  let validRows = 0
+  let mistakenRows = 0
+  let differing = 0
+  let rows = 0
+  let toBeSeen = 0
+  let lastRow = 0
   const order = createOrderCheck()
   let ignoredColumns: readonly string[] = []
   let isHeaderMistaken = false
@@ -87,7 +88,7 @@ export async function checkLines(
       if (source.format === 'csv' && isDownloaded(ref)) order.add(importLine.result)
       if (queuedAs !== null) {
         differing += 1
-        batches.add(queuedAs.batch)
+        batches.add(queuedAs.batchId)
       }
       if (judged.mistakes.length === 0) {
         validRows += 1
@@ -178,7 +179,9 @@ const alphabet = new Intl.Collator()
  * alone all other columns stay as they were downloaded, so that nothing else shows it.
  */
 function createOrderCheck() {
-  let [last, up, down]: [string | null, number, number] = [null, 0, 0]
+  let last: string | null = null
+  let up = 0
+  let down = 0
   return {
     add: (result: ImportLine['result']) => {
       if (!result.ok || result.request.operation !== 'message') return
@@ -194,11 +197,12 @@ function createOrderCheck() {
 
 /** Judges the rows of a file, some at a time, in their order. */
 function createRowJudge({ lookups, now, allowDuplicates }: Omit<CheckOptions, 'onMistaken'>) {
-  const [rowOfRef, rowOfReply] = [createRowIndex(), createRowIndex()]
+  const rowOfRef = createRowIndex()
+  const rowOfReply = createRowIndex()
   const judgeRequest = (
     request: WritebackRequest,
     row: number,
-    queued: QueuedRef | undefined,
+    queued: Writeback | undefined,
     earlier: EarlierReplies,
   ) => {
     const { ref, operation, target, payload } = request
@@ -269,10 +273,10 @@ function toReplyKey(conversation: string, content: string): string {
   return `${conversation.toLowerCase()} ${toWords(content)}`
 }
 
-function isSame({ operation, target, payload }: WritebackRequest, queued: QueuedRef): boolean {
+function isSame({ operation, target, payload }: WritebackRequest, queued: Writeback): boolean {
   const isSameTarget =
     operation === queued.operation && target.toLowerCase() === queued.target.toLowerCase()
-  return isSameTarget && isDeepStrictEqual({ ...payload }, { ...queued.payload })
+  return isSameTarget && isDeepStrictEqual(payload, queued.request.request?.payload)
 }
 
 /**

@@ -12,7 +12,7 @@ import {
   toCsvLine,
 } from '../export/writers/csv-writer.ts'
 import { commonNames, commonValue, operationTypes } from '../outbox/core/operations.ts'
-import type { WritebackRequest } from '../outbox/core/writeback-request.ts'
+import type { CommonValues, Operation } from '../outbox/outbox.ts'
 import { type OutcomeColumn, outcomeColumns, requestColumns } from './csv-headers.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 
@@ -78,11 +78,13 @@ export const csvHeader = `${byteOrderMark}${toCsvLine([...outcomeColumns, ...req
  */
 export function toCsvRow(
   outcome: { readonly [C in OutcomeColumn]?: string | number | null },
-  request: WritebackRequest,
+  request: CommonValues & { operation: Operation; target: string; payload: object },
 ): string {
   const { operation, target, payload } = request
   const cells: Readonly<Record<string, string | boolean | null>> = {
-    ...{ operation, [`${operationTypes[operation].target}_id`]: target, ...payload },
+    operation,
+    [`${operationTypes[operation].target}_id`]: target,
+    ...payload,
     ...Object.fromEntries(commonNames.map((name) => [name, commonValue(request, name) ?? ''])),
   }
   return toCsvLine([

@@ -55,8 +55,12 @@ export function isOwnHeader(cells: readonly string[]): boolean {
 
 const columnsByKey = new Map(
   [
-    ...[...requestColumns, ...outcomeColumns, ...mistakeColumns, jsonLineColumn],
-    ...[...visitorColumns, ...shownColumns],
+    ...requestColumns,
+    ...outcomeColumns,
+    ...mistakeColumns,
+    jsonLineColumn,
+    ...visitorColumns,
+    ...shownColumns,
   ].map((name) => [toColumnKey(name), name]),
 )
 

@@ -35,7 +35,8 @@ export async function* readTextLines(
   const isUtf16 = encoding === 'utf-16le' || encoding === 'utf-16be'
   const decode = createDecoder(isUtf16 ? 'utf-8' : encoding)
   let line = 0
-  let [size, pieces]: [number, Uint8Array[]] = [0, []]
+  let size = 0
+  let pieces: Uint8Array[] = []
   const endLine = (): TextLine => {
     const decoded =
       size > maxLineBytes

@@ -194,7 +194,8 @@ export function parseHeader(
   const ignored: string[] = []
   const mistakes: RequestMistake[] = []
   for (const [index, cell] of cells.entries()) {
-    const [known, key] = [meant[index], toColumnKey(cell)]
+    const known = meant[index]
+    const key = toColumnKey(cell)
     const isListed =
       ignore !== 'all' && key !== '' && ignore.some((name) => toColumnKey(name) === key)
     // Exports, sheets and files of mistakes have columns of their own, and their import needs no

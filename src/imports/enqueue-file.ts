@@ -5,7 +5,7 @@
 import { basename } from 'node:path'
 import type { NewAuditEvent } from '../../schema/row.ts'
 import { needsApproval } from '../outbox/core/batches.ts'
-import type { ColumnMap, Outbox, RequestToQueue } from '../outbox/outbox.ts'
+import type { ColumnMap, Outbox, WritebackRequest } from '../outbox/outbox.ts'
 import { inChunks } from '../values/chunks.ts'
 import { trimBoth } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
@@ -223,7 +223,7 @@ export async function checkFile(
 ): Promise<RejectedImport | FileCheck> {
   const mistakesFile =
     mistakesTarget === null ? null : createMistakesFile(mistakesTarget, formOf(file))
-  const batch = await outbox.importedAs(shortDigest(file))
+  const batch = await outbox.findImport(shortDigest(file))
   if (batch !== null) return { outcome: 'imported before', project, batch }
   try {
     let emptyRows = 0
@@ -263,7 +263,7 @@ export async function checkFile(
 async function* readRequests(
   file: ImportFile,
   isNumbered: boolean,
-): AsyncGenerator<RequestToQueue> {
+): AsyncGenerator<WritebackRequest> {
   for await (const { row, result, foundBy } of readImportLines(file)) {
     if (!result.ok) throw changedFileError()
     yield {

@@ -122,7 +122,9 @@ export async function readHead(file: ImportFile) {
   if (cells === undefined) return null
   const { likely } = readColumns(cells, file.parse.columns)
   const columns = cells.map((cell, index) => ({
-    ...{ title: cell.trim(), key: toColumnKey(cell), meaning: likely[index] ?? null },
+    title: cell.trim(),
+    key: toColumnKey(cell),
+    meaning: likely[index] ?? null,
     example: others.map((row) => row[index]?.trim() ?? '').find((value) => value !== '') ?? '',
   }))
   return { cells, columns: columns.filter(({ key }) => key !== '') }
@@ -139,8 +141,14 @@ export function fileSource(file: ImportFile, expiresAt: string | null): ReviewSo
         place += 1
         const request = { ...result.request, expiresAt: result.request.expiresAt ?? expiresAt }
         const { operation, target } = request
-        const unqueued = { id: null, queued: null, request: { ok: true, request } } as const
-        yield { row: { ...unqueued, position, place, operation, target }, queued: null }
+        yield {
+          position,
+          place,
+          operation,
+          target,
+          request: { ok: true, request },
+          queued: null,
+        }
       }
     },
   }

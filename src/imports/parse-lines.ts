@@ -158,10 +158,8 @@ function* toImportLines(
   const sheet = toSheetRequests(rowFields.fields, options)
   if (sheet.requests.length === 0 && misplaced.length === 0) return options.onEmptyRow?.()
   const results = sheet.requests.map((fields) => ({
-    ...{
-      ref: fields.ref ?? null,
-      result: addMistakes(parse(fields), [...mistakes, ...sheet.mistakes]),
-    },
+    ref: fields.ref ?? null,
+    result: addMistakes(parse(fields), [...mistakes, ...sheet.mistakes]),
   }))
   const wrong = results.flatMap(({ result }) => (result.ok ? [] : result.mistakes))
   const foundBy = sheet.foundBy === null ? {} : { foundBy: sheet.foundBy }

@@ -161,8 +161,11 @@ export function toSheetLine({
   lastMessageId,
 }: SheetRow): string {
   const cells: Partial<Record<(typeof downloadedColumns)[number], string | null>> = {
-    ...{ conversation_id: id, visitor_name: name, visitor_email: email },
-    ...{ last_words: lastWords, waiting_since: waitingSince },
+    conversation_id: id,
+    visitor_name: name,
+    visitor_email: email,
+    last_words: lastWords,
+    waiting_since: waitingSince,
     ref: [refStart, id, lastMessageId ?? 'empty'].join(' '),
     expect: lastMessageId === null ? null : keepDigits(lastMessageId),
   }

@@ -57,17 +57,13 @@ export const describeTool = defineTool({
     const list = known.map(({ name, about, beware }) => ({ name, about, beware }))
     const { streams, gaps } = await readStatus(db, now(), project, project.streams)
     return {
-      ...{
-        database: db.kind,
-        projectId: project.projectId,
-        timeZone: project.timeZone,
-        rules: readingRules,
-      },
-      ...{
-        objects: names.length === 0 ? list : await Promise.all(names.map(describe)),
-        streams,
-        gaps,
-      },
+      database: db.kind,
+      projectId: project.projectId,
+      timeZone: project.timeZone,
+      rules: readingRules,
+      objects: names.length === 0 ? list : await Promise.all(names.map(describe)),
+      streams,
+      gaps,
     }
   },
 })
@@ -82,24 +78,30 @@ const describeUndocumented = ({ name, declared }: TableColumn) => ({
 
 /** In Postgres a statement runs under a role that reads these only. */
 const forAnalysts = analystObjects.map(({ name, note, caveat, key, columns }) => ({
-  ...{ name, about: note, beware: caveat, key },
+  name,
+  about: note,
+  beware: caveat,
+  key,
   columns: Object.entries(columns).map(([column, spec]) => ({
-    ...{ name: column, type: typeWordOf(spec.type, spec.isNullable) },
-    ...{ use: useOf(name, column, spec), about: describeColumn(spec) },
+    name: column,
+    type: typeWordOf(spec.type, spec.isNullable),
+    use: useOf(name, column, spec),
+    about: describeColumn(spec),
   })),
 }))
 
 const others = Object.entries<TableSpec>(tables)
   .filter(([name]) => analyticsObjects.every((made) => made.name !== name))
   .map(([name, { note, key, columns }]) => ({
-    ...{ name, about: note, beware: null, key },
+    name,
+    about: note,
+    beware: null,
+    key,
     columns: Object.entries<ColumnSpec>(columns).map(([column, [type, about]]) => ({
-      ...{
-        name: column,
-        type: typeWordOf(plainType[type], type.endsWith('?')),
-        use: 'as it is',
-        about,
-      },
+      name: column,
+      type: typeWordOf(plainType[type], type.endsWith('?')),
+      use: 'as it is',
+      about,
     })),
   }))
 

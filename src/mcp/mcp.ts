@@ -109,11 +109,9 @@ export async function serveMcp(options: ServeOptions) {
       },
     )
     const took_ms = Math.round(performance.now() - startedAt)
-    const [bytes_in, bytes_out, is_error] = [
-      sizeOf(given),
-      sizeOf(result.content),
-      result.isError === true,
-    ]
+    const bytes_in = sizeOf(given)
+    const bytes_out = sizeOf(result.content)
+    const is_error = result.isError === true
     log.info({ event: 'mcp.called', tool: tool.name, bytes_in, bytes_out, took_ms, is_error })
     const detail = `${bytes_in} bytes asked, ${bytes_out} answered${is_error ? ' with an error' : ''}, ${took_ms} ms`
     const who = { project: session.project.projectId, person, role: 'assistant' }
@@ -177,12 +175,10 @@ async function openSession(
   const [url, from] =
     analyst === null ? [databaseUrl, setting] : [analyst, 'DESKMIRROR_ANALYST_DATABASE_URL']
   return {
-    ...{
-      project,
-      now,
-      db: projectDb(project.projectId),
-      address: { databaseUrl, databaseSetting: setting },
-    },
+    project,
+    now,
+    db: projectDb(project.projectId),
+    address: { databaseUrl, databaseSetting: setting },
     person: findListed(configured?.config ?? null, person)?.name ?? person,
     ...readAccess(options, false),
     query: await openBoundedQuery(url, from),

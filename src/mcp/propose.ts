@@ -60,7 +60,8 @@ export const proposeTool = defineTool({
       .string()
       .nullable()
       .describe('When the mirror, which this is read from, was last complete'),
-    ...{ rows, mistakes: rows },
+    rows,
+    mistakes: rows,
   }),
   isOffered: ({ drafts }) => drafts !== null,
   run: async (
@@ -80,15 +81,19 @@ export const proposeTool = defineTool({
       parse: { format: 'jsonl' },
     } as const
     const report = await importWritebacks(config, project, source, {
-      ...{ ...asDrafts, now: now(), mistakesTarget: null, allowDuplicates, createdBy, title, note },
+      ...asDrafts,
+      now: now(),
+      mistakesTarget: null,
+      allowDuplicates,
+      createdBy,
+      title,
+      note,
       audit: (count, alreadyQueued, batch) => ({
-        ...{
-          project: project.projectId,
-          person: createdBy,
-          role: 'assistant',
-          action: 'imported_drafts',
-          count,
-        },
+        project: project.projectId,
+        person: createdBy,
+        role: 'assistant',
+        action: 'imported_drafts',
+        count,
         subject: count === 0 ? null : batch,
         detail: alreadyQueued === 0 ? null : `${alreadyQueued} rows were queued before`,
       }),
@@ -148,14 +153,12 @@ export const proposeTool = defineTool({
     const hasHidden = hidesMessages && rows.some(({ operation }) => operation === 'visitor')
     return {
       outcome: report.outcome === 'imported before' ? 'proposed before' : 'drafted',
-      ...{
-        batch,
-        queued,
-        alreadyQueued,
-        rows: shown,
-        mistakes: [],
-        notices: notices.map(mistakeText),
-      },
+      batch,
+      queued,
+      alreadyQueued,
+      rows: shown,
+      mistakes: [],
+      notices: notices.map(mistakeText),
       mirrorAsOf: review.mirrorAsOf,
       groups: (hasHidden ? [] : review.groups).map(
         (group) => `${outcomeLabels[group.outcome]}: ${describeGroup(group, formatCount)}`,

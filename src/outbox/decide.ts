@@ -23,12 +23,10 @@ import {
   toStoredState,
   type WritebackStatus,
 } from './core/state.ts'
+import { idsReturned } from './sql/batch-decisions.ts'
 import type { Outbox } from './sql/outbox.ts'
 
 const stepsShown = 20
-
-/** A decision returns the first thousand ids. */
-const idsReturned = 1000
 
 /** What a digest for an approval names. */
 export const approvable = ['draft'] as const satisfies readonly WritebackStatus[]
@@ -217,7 +215,7 @@ function whyRefused(
 ): string {
   if (decision === 'approval_undone')
     return undoUntil === null
-      ? 'it has no approval that can be taken back; `writeback stop --batch` puts what has not left back to draft'
+      ? 'it has no approval that can be undone; `writeback stop --batch` puts what has not left back to draft'
       : `the grace of its approval ended at ${undoUntil}; \`writeback stop --batch\` puts what has not left back to draft`
   if (status === 'sending')
     return 'a process waits for its response; if that process has ended, the next push or the worker finds the outcome'

@@ -41,6 +41,7 @@ export {
   type ProjectDecision,
 } from './core/decisions.ts'
 export {
+  type CommonValues,
   commonFields,
   commonNames,
   commonValue,
@@ -60,8 +61,8 @@ export {
   type NamedEntry,
   type OutboxEntry,
   targetIdOf,
+  type Writeback,
 } from './core/outbox-entry.ts'
-export { type ReviewOutcome, reviewOutcomes, type WritebackReview } from './core/review.ts'
 export {
   describeChange,
   describeEffect,
@@ -76,6 +77,7 @@ export {
 } from './core/review-labels.ts'
 export { describeTextChanges, findMarks, senderOf } from './core/review-marks.ts'
 export type { ReviewGroup, ReviewSummary } from './core/review-summary.ts'
+export { type ReviewOutcome, reviewOutcomes, type WritebackReview } from './core/review-terms.ts'
 export {
   presentStatuses,
   type StatusCounts,
@@ -91,7 +93,6 @@ export {
   parseRequest,
   type RequestMistake,
   type RequestParseResult,
-  type RequestToQueue,
   toMistake,
   type WritebackRequest,
 } from './core/writeback-request.ts'
@@ -104,7 +105,6 @@ export {
 export {
   type BatchProgress,
   describeBatch,
-  estimateBatch,
   listBatches,
   readBatch,
   readWriteback,

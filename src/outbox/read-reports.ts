@@ -18,7 +18,13 @@ import {
   pauseReason,
 } from './core/batches.ts'
 import type { Candidate, EventLogEntry, NamedEntry } from './core/outbox-entry.ts'
-import { laneBlockingStatuses, type StatusCounts, type WritebackStatus } from './core/state.ts'
+import {
+  isSettled,
+  laneBlockingStatuses,
+  presentStatuses,
+  type StatusCounts,
+  type WritebackStatus,
+} from './core/state.ts'
 import { approvable, requireBatch, resolveIds } from './decide.ts'
 import { evaluateCircuits } from './send/circuit-breaker.ts'
 import type { Outbox } from './sql/outbox.ts'
@@ -112,7 +118,7 @@ export async function describeBatch(
 }
 
 /** How long the rest of a batch takes; of one that is not approved: once it is. */
-export async function estimateBatch(
+async function estimateBatch(
   outbox: Outbox,
   { limits, worker, now, pausedUntil }: Pace,
   { id, counts }: Pick<BatchSummary, 'id' | 'counts'>,
@@ -170,13 +176,7 @@ export function toBatchProgress(first: BatchReading, { at, report }: BatchReadin
 }
 
 function countSettled(counts: StatusCounts): number {
-  const {
-    succeeded = 0,
-    failed = 0,
-    conflict = 0,
-    uncertain = 0,
-    cancelled = 0,
-    expired = 0,
-  } = counts
-  return succeeded + failed + conflict + uncertain + cancelled + expired
+  return presentStatuses(counts)
+    .filter(isSettled)
+    .reduce((sum, status) => sum + (counts[status] ?? 0), 0)
 }

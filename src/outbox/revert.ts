@@ -8,7 +8,6 @@ import { UserError } from '../values/user-error.ts'
 import type { BatchSummary, NotReverted, RevertReport } from './core/batches.ts'
 import type { DecisionTerms } from './core/decision-terms.ts'
 import { revertLane } from './core/revert.ts'
-import { visitorNameOf } from './core/review.ts'
 import type { WritebackRequest } from './core/writeback-request.ts'
 import { requireBatch } from './decide.ts'
 import type { Outbox } from './sql/outbox.ts'
@@ -65,7 +64,7 @@ export async function revertBatch(
   const targets = await outbox.readTargets(notReverted)
   const named = notReverted.map((row, index) => ({
     ...row,
-    visitorName: visitorNameOf(targets[index] ?? null),
+    visitorName: targets[index]?.visitorName ?? null,
   }))
   return {
     reverts: batch.id,

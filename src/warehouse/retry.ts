@@ -76,6 +76,19 @@ export function createWarehouseRetry({
   }
 }
 
+type ReadVerb = 'read' | 'list' | 'find' | 'count' | 'has' | 'group' | 'name' | 'digest'
+
+/**
+ * Functions of which each says where it is defined that it may be done again although only its
+ * answer was lost: its name begins with the verb of a read, or it is marked, as
+ * `settle.mayRepeat = true as const`.
+ */
+export type Repeatable<F> = {
+  readonly [N in keyof F]: N extends `${ReadVerb}${string}`
+    ? F[N]
+    : F[N] & { readonly mayRepeat: true }
+}
+
 /** The same functions, retried. */
 export function retryAllMethods<T extends object>({ run }: WarehouseRetry, port: T): T {
   const retrying = Object.entries(port).map(([name, method]) => [

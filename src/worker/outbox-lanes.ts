@@ -136,7 +136,7 @@ export function createOutboxLanes(resources: WorkerResources) {
         )
         const failure = await sendLane(deps, head, {
           canContinue: (next) => performance.now() < endsAt && !isHeldBack(next),
-          onSettled: ({ status, operation }) => {
+          onSettled: ({ status }, { operation }) => {
             metrics.countSettled({ project: project.name, status })
             if (status === 'succeeded') scopesOf(project).accept(operation)
           },

@@ -4,6 +4,7 @@ import type { ImportLookups } from '../../src/imports/check-lines.ts'
 import { type CheckOptions, checkLines } from '../../src/imports/check-lines.ts'
 import { detectFileForm } from '../../src/imports/file-form.ts'
 import { parseLines } from '../../src/imports/parse-lines.ts'
+import { storedWriteback } from '../outbox/stored-writeback.ts'
 import { chunks, conversation, emptyLookups, visitor } from './request-fixtures.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')
@@ -248,12 +249,10 @@ describe('the same words to the same conversation', () => {
 
   test('a row whose ref was queued before repeats nothing, as it is skipped', async () => {
     const { content, sender_name } = reply
-    const queued = {
-      operation: 'message',
-      target: conversation,
-      payload: { content, sender_name },
-      batch: 'b',
-    } as const
+    const queued = storedWriteback(
+      { operation: 'message', conversation_id: conversation, content, sender_name },
+      { batchId: 'b' },
+    )
     const lookups: ImportLookups = {
       ...emptyLookups,
       findQueuedRefs: async () => new Map([['a', queued]]),
@@ -277,12 +276,10 @@ describe('the same words to the same conversation', () => {
 })
 
 test('rows that were flipped by hand keep the refs of what was queued, and are named', async () => {
-  const queued = {
-    operation: 'handled',
-    target: conversation,
-    payload: { handled: true },
-    batch: 'flags-1',
-  } as const
+  const queued = storedWriteback(
+    { operation: 'handled', conversation_id: conversation, handled: true },
+    { batchId: 'flags-1' },
+  )
   const lookups: ImportLookups = {
     ...emptyLookups,
     findQueuedRefs: async () => new Map([['a', queued]]),

@@ -129,7 +129,7 @@ export const anyRequest: fc.Arbitrary<WritebackRequest> = fc.oneof(
 
 /** A warehouse into which nothing was queued. */
 export const emptyLookups: ImportLookups = {
-  importedAs: async () => null,
+  findImport: async () => null,
   findQueuedRefs: async () => new Map(),
   listReplies: async () => [],
 }

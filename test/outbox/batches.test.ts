@@ -3,7 +3,14 @@
 import { describe, expect, test } from 'vitest'
 import { requireBatch } from '../../src/outbox/decide.ts'
 import { databases } from '../support/databases.ts'
-import { conversation, flag, insertFlag, openOutbox, queueFlags } from './batch-fixture.ts'
+import {
+  claimFirst,
+  conversation,
+  flag,
+  insertFlag,
+  openOutbox,
+  queueFlags,
+} from './batch-fixture.ts'
 
 for (const database of databases) {
   describe(`batches — ${database.name}`, () => {
@@ -170,20 +177,21 @@ for (const database of databases) {
     })
 
     test('what a person queued has no reason, and what was tried in vain has one', async () => {
-      const { warehouse, admin } = await openOutbox(database)
-      const [first, second] = await queueFlags(admin, 2)
-      await warehouse.query(`update writebacks set status = 'draft'`)
+      const { warehouse, admin, outbox } = await openOutbox(database)
+      await queueFlags(admin, 2, { status: 'draft' })
       await admin.decide('approved', { batch: 'flags' }, { by: 'ann' })
+      // Whatever the sentence says.
+      await warehouse.query("update writebacks set reason = 'released by ann'")
       expect(await admin.groupReasons({ batch: 'flags' })).toEqual([])
-      await warehouse.query(
-        `update writebacks set reason = 'it was not found' where id = '${second}'`,
-      )
+      const claimed = await claimFirst(outbox)
+      const why = 'approved by nobody, as the service is away'
+      await outbox.release(claimed, { dueAt: null, why })
       expect(await admin.groupReasons({ batch: 'flags' })).toEqual([
-        { status: 'queued', reason: 'it was not found', count: 1, example: second },
+        { status: 'queued', reason: why, count: 1, example: claimed.id },
       ])
-      await warehouse.query(`update writebacks set status = 'failed' where id = '${first}'`)
-      await admin.decide('retried', { ids: [first!] }, { by: 'ann' })
-      expect(await admin.groupReasons({ batch: 'flags' })).toHaveLength(1)
+      await admin.decide('cancelled', { ids: [claimed.id] }, { by: 'ann' })
+      await admin.decide('retried', { ids: [claimed.id] }, { by: 'ann' })
+      expect(await admin.groupReasons({ batch: 'flags' })).toEqual([])
     })
   })
 }

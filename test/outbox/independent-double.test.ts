@@ -132,7 +132,7 @@ test('a conversation without a message when it was seen is not handled once a vi
   const service = await startIndependentDouble()
   const o = await createOutboxFor(service)
   await o.queue(handledLine)
-  await o.warehouse.query(`update writebacks set target_snapshot = '{"last_message_at":null}'`)
+  await o.warehouse.query(`update writebacks set target_snapshot = '{"lastMessageAt":null}'`)
   await o.push()
   expect(await o.statuses()).toEqual(['conflict'])
   expect(service.done()).toEqual([])

@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest'
 import { parseRequest } from '../../src/outbox/core/writeback-request.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
+import type { Repeatable } from '../../src/warehouse/retry.ts'
 import { databases } from '../support/databases.ts'
 import { claimFirst, conversation, markSending, openOutbox } from './batch-fixture.ts'
 
@@ -82,3 +83,17 @@ test.each(databases)(
     ).toBe('succeeded')
   },
 )
+
+test('what is done again after a lost answer says so where it is defined', () => {
+  const findRow = async () => 1
+  const settleRow = async () => 1
+  const addRow = async () => 1
+  settleRow.mayRepeat = true as const
+  const reads: Repeatable<{ findRow: typeof findRow; settleRow: typeof settleRow }> = {
+    findRow,
+    settleRow,
+  }
+  // @ts-expect-error: a second time would add a second row.
+  const writes: Repeatable<{ addRow: typeof addRow }> = { addRow }
+  expect(Object.keys({ ...reads, ...writes })).toEqual(['findRow', 'settleRow', 'addRow'])
+})

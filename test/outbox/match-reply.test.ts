@@ -8,7 +8,7 @@ import {
   readSnapshot,
   type SnapshotMessage,
 } from '../../src/outbox/handlers/conversation-snapshot.ts'
-import { matchReply, messageIdsBefore } from '../../src/outbox/handlers/message.ts'
+import { matchReply, messageIdsBefore } from '../../src/outbox/handlers/match-reply.ts'
 import type { WritebackDeps } from '../../src/outbox/handlers/operation-handler.ts'
 import type { QueryParams } from '../../src/service/core/api-request.ts'
 import {

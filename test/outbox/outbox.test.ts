@@ -30,7 +30,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
         const claimed = await outbox.claim(id!, Date.now())
         expect(claimed).toMatchObject({ operation, lane: toLaneName(target, o[target](n)) })
         expect(claimed!.targetSnapshot).toHaveProperty(
-          target === 'conversation' ? 'last_message_at' : 'email',
+          target === 'conversation' ? 'lastMessageAt' : 'email',
         )
       }
     })
@@ -302,7 +302,7 @@ test('a BI tool with only the insert privilege can queue write-backs in Postgres
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])
   const [row] = await o.warehouse.query('select seq, target_snapshot from writebacks')
-  expect(row).toMatchObject({ seq: 1, target_snapshot: expect.stringMatching(/last_message_at/) })
+  expect(row).toMatchObject({ seq: 1, target_snapshot: expect.stringMatching(/lastMessageAt/) })
 })
 
 for (const database of ['sqlite', 'postgres'] as const) {

@@ -1,57 +1,65 @@
 /** What takes a batch back: the inverse of a lane, and of a batch that was sent to the sandbox. */
 import { describe, expect, test } from 'vitest'
-import type {
-  BatchRow,
-  LaneToRevert,
-  MirroredTarget,
-  SeenFlagChange,
-} from '../../src/outbox/core/revert.ts'
+import type { MirroredTarget, TargetState } from '../../src/outbox/core/field-kinds.ts'
+import type { Writeback } from '../../src/outbox/core/outbox-entry.ts'
+import type { LaneToRevert, SeenFlagChange } from '../../src/outbox/core/revert.ts'
 import { revertLane } from '../../src/outbox/core/revert.ts'
 import { revertBatch } from '../../src/outbox/revert.ts'
 import { databases } from '../support/databases.ts'
 import { claimFirst, conversation, markSending, openOutbox, queueFlags } from './batch-fixture.ts'
+import { storedWriteback } from './stored-writeback.ts'
 
 const target = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
 const sentAt = '2026-03-01T10:00:00Z'
 const later = '2026-03-01T11:00:00Z'
 
-function row(own: Partial<BatchRow> & Pick<BatchRow, 'operation'>): BatchRow {
-  return {
-    id: own.operation,
-    target,
-    payload: {},
+function row(
+  line: Parameters<typeof storedWriteback>[0],
+  before: TargetState | undefined,
+  own: Partial<Writeback> = {},
+): Writeback {
+  return storedWriteback(line, {
     status: 'succeeded',
     sentAt,
     finishedAt: sentAt,
-    wasMirrored: true,
-    before: undefined,
+    targetSnapshot: {},
+    evidence: before === undefined ? {} : { before },
     ...own,
-  }
+  })
 }
 
-const handled = (value: boolean, before: string | null | undefined) =>
-  row({
-    operation: 'handled',
-    payload: { handled: value },
-    before: before === undefined ? undefined : { handledAt: before },
-  })
+const handled = (value: boolean, handledAt: string | null | undefined) =>
+  row(
+    { operation: 'handled', conversation_id: target, handled: value },
+    handledAt === undefined ? undefined : { handledAt },
+  )
 
-const reply = row({ operation: 'message', payload: { content: 'Hello' }, before: { ids: [] } })
+const reply = row(
+  { operation: 'message', conversation_id: target, content: 'Hello', sender_name: 'Ann' },
+  { ids: [] },
+)
 
-function renamed(payload: BatchRow['payload'], before: BatchRow['before']) {
-  return row({ operation: 'visitor', payload, before })
+function renamed(payload: object, before: TargetState | undefined) {
+  return row({ operation: 'visitor', visitor_id: target, ...payload }, before)
 }
 
 function mirror(own: Partial<MirroredTarget>): MirroredTarget {
   return {
     syncedAt: later,
+    isDeleted: false,
+    visitorName: null,
+    lastVisitorMessage: null,
     handledAt: null,
-    lastVisitorMessageAt: null,
     name: null,
     email: null,
     ...own,
   }
 }
+
+const writtenBy = (lastMessageSenderType: string, lastMessageAt: string) => ({
+  lastMessageSenderType,
+  lastMessageAt,
+})
 
 const change = (old: string | null, now: string | null): SeenFlagChange => ({
   seenAt: sentAt,
@@ -60,7 +68,7 @@ const change = (old: string | null, now: string | null): SeenFlagChange => ({
 })
 
 /** `payload` of the inverse, and the outcomes of the rows that are not taken back. */
-function inverse(rows: readonly BatchRow[], lane: Partial<LaneToRevert> = {}) {
+function inverse(rows: readonly Writeback[], lane: Partial<LaneToRevert> = {}) {
   const { requests, notReverted } = revertLane({ rows, mirrored: null, changes: [], ...lane })
   return [requests[0]?.payload ?? null, notReverted.map(({ id, outcome }) => `${id} ${outcome}`)]
 }
@@ -122,7 +130,9 @@ describe('a flag', () => {
   })
 
   test('is not set while a visitor who wrote since waits for an answer', () => {
-    const lane = { mirrored: mirror({ lastVisitorMessageAt: later }) }
+    const lane = { mirrored: mirror(writtenBy('visitor', later)) }
+    const byTeam = { mirrored: mirror(writtenBy('agent', later)) }
+    expect(inverse([handled(false, '2026-01-01T00:00:00Z')], byTeam)[0]).toEqual({ handled: true })
     expect(inverse([handled(false, '2026-01-01T00:00:00Z')], lane)).toEqual([
       null,
       ['handled stands_against'],
@@ -135,14 +145,17 @@ describe('a flag', () => {
       '2026-03-01T04:00:00Z',
       '2026-03-01T05:30:00Z',
     ]
-    const cleared = { ...handled(false, was), before: { handledAt: was, lastMessageAt: before } }
+    const cleared = {
+      ...handled(false, was),
+      evidence: { before: { handledAt: was, lastMessageAt: before } },
+    }
     for (const [row, writtenAt, restored] of [
       [cleared, before, { handled: true }],
       [cleared, since, null],
       [reply, since, null],
     ] as const) {
       const lane = {
-        mirrored: mirror({ lastVisitorMessageAt: writtenAt }),
+        mirrored: mirror(writtenBy('visitor', writtenAt)),
         changes: [change(was, null)],
       }
       expect(inverse([row], lane)[0]).toEqual(restored)
@@ -193,7 +206,7 @@ describe('a reply', () => {
   })
 
   test('to a conversation that the mirror did not have leaves unknown what was before it', () => {
-    const rows = [{ ...reply, wasMirrored: false }, handled(true, null)]
+    const rows = [{ ...reply, targetSnapshot: null }, handled(true, null)]
     const lane = { mirrored: mirror({ handledAt: sentAt }), changes: [change(null, sentAt)] }
     expect(inverse(rows, lane)).toEqual([null, ['message cannot', 'handled not_known']])
     const reopened = {
@@ -204,8 +217,13 @@ describe('a reply', () => {
   })
 
   test('that is in flight or uncertain is not known', () => {
-    const rows = [row({ ...reply, status: 'sending' }), row({ ...reply, status: 'uncertain' })]
+    const rows = (['sending', 'uncertain'] as const).map((status) => ({ ...reply, status }))
     expect(inverse(rows)).toEqual([null, ['message not_known', 'message not_known']])
+  })
+
+  test('that SQL has made invalid since is not known', () => {
+    const invalid = { ...handled(true, null), request: { ok: false, mistakes: [] } as const }
+    expect(inverse([invalid])).toEqual([null, ['handled not_known']])
   })
 })
 
@@ -275,7 +293,7 @@ describe('a correction', () => {
 
   test('beside a note: the note stays', () => {
     const rows = [
-      row({ operation: 'note', payload: { content: 'x' } }),
+      row({ operation: 'note', visitor_id: target, content: 'x' }, undefined),
       renamed({ name: 'B' }, { name: 'A' }),
     ]
     expect(inverse(rows)).toEqual([{ name: 'A' }, ['note cannot']])

@@ -3,23 +3,18 @@
  * target.
  */
 import { describe, expect, test } from 'vitest'
-import {
-  type ConversationState,
-  emptyLane,
-  type ReviewFacts,
-  type ReviewRow,
-  reviewRow,
-  type TargetState,
-  type VisitorState,
-  type WritebackReview,
-} from '../../src/outbox/core/review.ts'
+import type { MirroredTarget } from '../../src/outbox/core/field-kinds.ts'
+import type { Writeback } from '../../src/outbox/core/outbox-entry.ts'
+import { emptyLane, type ReviewFacts, reviewRow } from '../../src/outbox/core/review.ts'
 import {
   findObstacleInMirror,
   type GuardFacts,
   noOwnEdits,
 } from '../../src/outbox/core/review-guards.ts'
 import { createReviewCounter } from '../../src/outbox/core/review-summary.ts'
+import type { ReviewRow, WritebackReview } from '../../src/outbox/core/review-terms.ts'
 import { parseRequest } from '../../src/outbox/core/writeback-request.ts'
+import { storedWriteback } from './stored-writeback.ts'
 
 const c = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
 const v = '9b534922-9bbc-4b2d-b6dc-8c0443f61457'
@@ -37,40 +32,51 @@ const reopen: Line = { ...handle, handled: false }
 const correct = (fields: Line): Line => ({ operation: 'visitor', visitor_id: v, ...fields })
 const note: Line = { operation: 'note', visitor_id: v, content: 'Asked for an invoice.' }
 
-const open: ConversationState = {
-  kind: 'conversation',
+const open: MirroredTarget = {
+  syncedAt: '2026-06-01T11:00:00Z',
   isDeleted: false,
-  fields: { handled: false },
+  handledAt: null,
   visitorName: 'Ada',
   lastMessageAt: '2026-05-31T10:00:00Z',
-  isLastByVisitor: true,
+  lastMessageSenderType: 'visitor',
   lastVisitorMessage: { id: '12', at: '2026-05-31T10:00:00Z', text: 'Where is  my\norder?' },
 }
-const handled: ConversationState = { ...open, fields: { handled: true } }
-const ada: VisitorState = {
-  kind: 'visitor',
+const handled: MirroredTarget = { ...open, handledAt: '2026-05-31T11:00:00Z' }
+const ada: MirroredTarget = {
+  syncedAt: '2026-06-01T11:00:00Z',
   isDeleted: false,
-  fields: { name: 'Ada', email: 'ada@example.org' },
+  name: 'Ada',
+  email: 'ada@example.org',
+  visitorName: 'Ada',
+  lastVisitorMessage: null,
+}
+/** Nobody has done anything meanwhile. */
+const unchanged = {
+  isRefQueued: false,
+  mirrorAsOf: null,
+  expectedMessage: null,
+  newerMessages: [],
+  requeuedAt: null,
+  ...noOwnEdits,
 }
 
-function rowOf(line: Line, position = 1, queued: ReviewRow['queued'] = null): ReviewRow {
+function rowOf(line: Line, position = 1, own: Partial<Writeback> | null = null): ReviewRow {
   const place = position
   const { operation, conversation_id, visitor_id } = line as { [field: string]: string }
   const target = conversation_id ?? visitor_id!
   return {
     position,
     place,
-    id: null,
     operation: operation as never,
     target,
     request: parseRequest(line),
-    queued,
+    queued: own && storedWriteback(line as never, own),
   }
 }
 
 /** Reviews lines of one lane, one after another. */
 function review(
-  target: TargetState | null,
+  target: MirroredTarget | null,
   lines: readonly Line[],
   facts: Partial<ReviewFacts> = {},
 ) {
@@ -80,11 +86,11 @@ function review(
     const result = reviewRow(
       row,
       {
+        ...unchanged,
         target,
-        obstacle: null,
-        isRefQueued: false,
+        // Nobody has written since the person looked.
+        conversation: target && { ...target, lastVisitorMessage: null },
         isNewSender: false,
-        mirrorAsOf: null,
         ...facts,
       },
       lane,
@@ -106,7 +112,7 @@ function inShort({ outcome, reason, changes }: WritebackReview): string {
 }
 
 describe('one row', () => {
-  test.each<[string, Line, TargetState | null, string]>([
+  test.each<[string, Line, MirroredTarget | null, string]>([
     ['a reply to an open conversation', reply, open, 'would_send'],
     ['a reply to a handled one reopens it', reply, handled, 'would_send, handled handled → open'],
     ['a reply to one that is not mirrored', reply, null, 'not_known, not_mirrored'],
@@ -219,28 +225,29 @@ describe('what the check before sending would find', () => {
   const guards = (
     line: Line,
     facts: Partial<GuardFacts> = {},
-    queued: ReviewRow['queued'] = null,
+    queued: Partial<Writeback> | null = null,
   ) => {
     const target = line.visitor_id === undefined ? open : ada
-    const conversation = target.kind === 'conversation' ? target : null
-    const unknown = { mirrorAsOf: null, expectedMessage: null, newerMessages: [], requeuedAt: null }
-    const none = { isRefQueued: false, ...unknown, ...noOwnEdits }
-    const all = { target, conversation, ...none, ...facts }
+    const conversation = target === open ? target : null
+    const all = { target, conversation, ...unchanged, ...facts }
     const found = findObstacleInMirror(rowOf(line, 1, queued), all)
     return found === null ? null : `${found.reason}: ${found.why}`
   }
-  const seenAt = (last_message_at: string | null) => ({
-    at: '2026-05-31T12:00:00Z',
-    targetSnapshot: { last_message_at },
-  })
+  const seenAt = (lastMessageAt: string | null) => ({ targetSnapshot: { lastMessageAt } })
   const wroteAt10 = 'visitor_wrote: a visitor wrote at 2026-05-31T10:00:00Z'
 
-  test.each<[string, Line, Partial<GuardFacts>, ReviewRow['queued'], string | null]>([
+  test.each<[string, Line, Partial<GuardFacts>, Partial<Writeback> | null, string | null]>([
     ['a flag that is not queued yet: the mirror is what the person sees', handle, {}, null, null],
     [
       'unless the mirror has a later message than its conversation shows',
       handle,
-      { conversation: { ...open, lastMessageAt: '2026-05-31T09:00:00Z', isLastByVisitor: false } },
+      {
+        conversation: {
+          ...open,
+          lastMessageAt: '2026-05-31T09:00:00Z',
+          lastMessageSenderType: 'agent',
+        },
+      },
       null,
       `${wroteAt10} (message 12)`,
     ],
@@ -261,7 +268,13 @@ describe('what the check before sending would find', () => {
     [
       'also if the team has answered since',
       handle,
-      { conversation: { ...open, isLastByVisitor: false, lastMessageAt: '2026-05-31T11:00:00Z' } },
+      {
+        conversation: {
+          ...open,
+          lastMessageSenderType: 'agent',
+          lastMessageAt: '2026-05-31T11:00:00Z',
+        },
+      },
       seenAt('2026-05-31T09:00:00Z'),
       `${wroteAt10} (message 12)`,
     ],
@@ -269,7 +282,7 @@ describe('what the check before sending would find', () => {
       'the time of queueing counts where the mirror did not have it',
       handle,
       {},
-      { at: '2026-05-31T09:00:00Z', targetSnapshot: null },
+      { createdAt: '2026-05-31T09:00:00Z' },
       `${wroteAt10}, after 2026-05-31T09:00:00Z`,
     ],
     ['reopening is not guarded', reopen, {}, seenAt('2026-05-31T09:00:00Z'), null],
@@ -327,12 +340,9 @@ describe('what the check before sending would find', () => {
     expect(guards(line, facts, queued)).toBe(expected)
   })
 
-  const queuedWith = (name: string | null) => ({
-    at: '2026-05-31T12:00:00Z',
-    targetSnapshot: { name, email: null },
-  })
+  const queuedWith = (name: string | null) => ({ targetSnapshot: { name, email: null } })
   const changed = 'edited_since: someone changed the name since it was queued'
-  test.each<[string, Line, Partial<GuardFacts>, ReviewRow['queued'], string | null]>([
+  test.each<[string, Line, Partial<GuardFacts>, Partial<Writeback> | null, string | null]>([
     ['a correction that is not queued yet', correct({ name: 'Grace' }), {}, null, null],
     ['the name is as it was', correct({ name: 'Grace' }), {}, queuedWith('Ada'), null],
     ['someone changed it', correct({ name: 'Grace' }), {}, queuedWith('Adda'), changed],
@@ -379,13 +389,7 @@ describe('what the check before sending would find', () => {
       { ...queuedWith('Ada') },
       null,
     ],
-    [
-      'the mirror did not have the visitor',
-      correct({ name: 'Grace' }),
-      {},
-      { at: '2026-05-31T12:00:00Z', targetSnapshot: null },
-      null,
-    ],
+    ['the mirror did not have the visitor', correct({ name: 'Grace' }), {}, {}, null],
   ])('%s', (_, line, facts, queued, expected) => {
     expect(guards(line, facts, queued)).toBe(expected)
   })

@@ -48,7 +48,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     promise: 'a reply is looked for by ids: any new message may be it',
-    file: 'src/outbox/handlers/message.ts',
+    file: 'src/outbox/handlers/match-reply.ts',
     line: `  if (other !== undefined) return`,
     instead: `  if (other !== undefined && matchesPayload(other, payload)) return`,
   },

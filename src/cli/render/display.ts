@@ -37,7 +37,8 @@ const withoutWrapping = (line: string) => `\u001b[?7l${line}\u001b[?7h`
 
 export function openDisplay(out: OutputStream, quiet: boolean, clock: () => EpochMs): Display {
   const kind = quiet ? 'quiet' : out.isTTY ? 'terminal' : 'plain'
-  let [shown, shownAt] = ['', kind === 'terminal' ? -Infinity : clock()]
+  let shown = ''
+  let shownAt = kind === 'terminal' ? -Infinity : clock()
   const writeAbove = (text: string) =>
     void out.write(shown === '' ? text : `${erase}${text}${withoutWrapping(shown)}`)
   return {
@@ -63,7 +64,8 @@ export function createProgressLine<Value>(
   first: Value,
   render: (progress: Value, budget: BudgetView | null) => string,
 ) {
-  let [progress, budget]: [Value, BudgetView | null] = [first, null]
+  let progress = first
+  let budget: BudgetView | null = null
   return {
     onProgress: (latest: Value) => {
       progress = latest

@@ -11,7 +11,6 @@ import type { ExportColumn, ExportValue, OutputOptions } from '../../export/expo
 import { createOutputFile, createUnnamedFile, readFromStart } from '../../export/output-file.ts'
 import { createCsvWriter } from '../../export/writers/csv-writer.ts'
 import { reviewActions } from '../../outbox/core/operations.ts'
-import { reviewOutcomes, type WritebackReview } from '../../outbox/core/review.ts'
 import {
   describeEffect,
   describeGroup,
@@ -21,6 +20,7 @@ import {
   outcomeLabels,
 } from '../../outbox/core/review-labels.ts'
 import type { ReviewGroup, ReviewSummary } from '../../outbox/core/review-summary.ts'
+import { reviewOutcomes, type WritebackReview } from '../../outbox/core/review-terms.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { showInvisible } from '../../values/invisible.ts'
@@ -197,13 +197,11 @@ ${beyond > 0 ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more, b
 function cellsOf(review: WritebackReview, middle: readonly string[]): Cell[] {
   const { position, lastWords, senderName, marks } = review
   return [
-    ...[
-      position,
-      foreign(nameOf(review)),
-      ...middle,
-      foreign(lastWords?.text ?? ''),
-      foreign(senderName ?? ''),
-    ],
+    position,
+    foreign(nameOf(review)),
+    ...middle,
+    foreign(lastWords?.text ?? ''),
+    foreign(senderName ?? ''),
     html`${foreign(describeEffect(review))}${describeOrder(review)}${marks.map((mark) => html`<br>! ${foreign(mark)}`)}`,
   ]
 }

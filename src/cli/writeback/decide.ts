@@ -4,7 +4,7 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { decisions } from '../../outbox/core/decisions.ts'
-import { reviewOutcomes } from '../../outbox/core/review.ts'
+import { reviewOutcomes } from '../../outbox/core/review-terms.ts'
 import type { CommandContext } from '../command-context.ts'
 import { runForProject } from '../command-result.ts'
 import { jsonOption, oneProjectOption, parseChoices, personOption } from '../options.ts'
@@ -45,7 +45,7 @@ const commands: Readonly<Record<DecisionCommandName, CommandText>> = {
         'approve only if the drafts are still those that `batches show` showed',
       ).argParser(parseDigest),
     ],
-    help: 'Nothing leaves within approve_grace (30 s): until then, `deskmirror writeback undo` takes the approval back.',
+    help: 'Nothing leaves within approve_grace (30 s): until then, `deskmirror writeback undo` undoes the approval.',
     examples: [
       'batches show replies-0123456789ab',
       'approve --batch replies-0123456789ab --digest 5f1c0a9be37d2246',
@@ -53,7 +53,7 @@ const commands: Readonly<Record<DecisionCommandName, CommandText>> = {
     ],
   },
   undo: {
-    summary: 'take an approval back within its grace',
+    summary: 'undo an approval within its grace',
     description:
       'Puts what was approved back to draft, as long as its grace lasts. Without ids and options: all that you approved.',
     options: () => [

@@ -1,4 +1,4 @@
-/** `deskmirror writeback import`: queues all rows of a file or none, or previews them. */
+/** `deskmirror writeback import`: queues all rows of a file or none, or is a dry run. */
 import { basename } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { isStandardInput } from '../../config/text-file.ts'
@@ -33,7 +33,7 @@ import {
   renderReview,
   reviewOutputOptions,
 } from '../render/review.ts'
-import { renderImport, renderPreview } from './render-import.ts'
+import { renderDryRun, renderImport } from './render-import.ts'
 
 const examples = `
 A line is one write-back, as JSON or as a row of CSV:
@@ -97,9 +97,7 @@ async function runImport(
 ): Promise<CommandResult> {
   if (file === undefined) throw missingFileError()
   const now = context.now()
-  const { importWritebacks, previewImport } = await context.load(
-    () => import('../../app/import.ts'),
-  )
+  const { importWritebacks, dryRunImport } = await context.load(() => import('../../app/import.ts'))
   const display = context.openDisplay(options.quiet === true)
   const kept = keptFiles(config, [importedFile(isStream(file) ? null : file)])
   const mistakesTarget = toMistakesTarget(options, kept)
@@ -118,23 +116,24 @@ async function runImport(
   }
   const source = toImportSource(context, file, options)
   const shared = {
-    ...{ now, mistakesTarget, allowDuplicates: options.allowDuplicates === true },
-    ...{
-      expiresAt: toExpiryTime(now, options.expires),
-      draft: options.draft === true,
-      onReviews: outputs.onReviews,
-    },
+    now,
+    mistakesTarget,
+    allowDuplicates: options.allowDuplicates === true,
+    expiresAt: toExpiryTime(now, options.expires),
+    draft: options.draft === true,
+    onReviews: outputs.onReviews,
   }
   try {
     if (options.dryRun === true) {
-      const report = await previewImport(config, project, source, shared)
+      const report = await dryRunImport(config, project, source, shared)
       if (report.outcome === 'reviewed') await showReview(report.review, options.json !== true)
-      return renderPreview(report, project, hint)
+      return renderDryRun(report, project, hint)
     }
     let review: ReviewSummary | null = null
     const report = await importWritebacks(config, project, source, {
       ...shared,
-      ...{ createdBy: decidingPerson(context, config, options), title: options.title ?? null },
+      createdBy: decidingPerson(context, config, options),
+      title: options.title ?? null,
       note: options.note ?? null,
       onReview: async (summary) => {
         review = summary
@@ -284,13 +283,11 @@ function toImportSource(
 
 function parseMap(text: string, earlier: ColumnMap = {}): ColumnMap {
   const at = text.lastIndexOf('=')
-  const [header, column] = [
-    toColumnKey(text.slice(0, at)),
-    text
-      .slice(at + 1)
-      .trim()
-      .toLowerCase(),
-  ]
+  const header = toColumnKey(text.slice(0, at))
+  const column = text
+    .slice(at + 1)
+    .trim()
+    .toLowerCase()
   if (at > 0 && header !== '' && isMeaning(column)) return { ...earlier, [header]: column }
   throw new InvalidArgumentError(
     `Write HEADER=COLUMN, with one of ${Object.keys(columnMeanings).join(', ')}.`,

@@ -14,7 +14,6 @@ import type {
   Operation,
   OutboxEntry,
   ShowWritebackReport,
-  WritebackRequest,
   WritebackStatus,
 } from '../../outbox/outbox.ts'
 import { formatCount, pluralize, toPrintable } from '../../values/format.ts'
@@ -136,29 +135,22 @@ function renderList(
 
 /** Invalid rows are exported unchanged, so that they can be corrected. */
 function entryToCsv(entry: OutboxEntry, projectId: ProjectId): string {
-  const request = { ...entry, target: targetIdOf(entry) } as unknown as WritebackRequest
   return toCsvRow(
     {
-      ...{
-        id: entry.id,
-        project_id: projectId,
-        status: entry.status,
-        error: entry.error,
-        attempts: entry.attempts,
-      },
-      ...{
-        batch_id: entry.batchId,
-        created_at: entry.createdAt,
-        created_by: entry.createdBy,
-        sent_at: entry.sentAt,
-      },
-      ...{
-        finished_at: entry.finishedAt,
-        request_id: entry.requestId,
-        source_row: entry.sourceRow,
-      },
+      id: entry.id,
+      project_id: projectId,
+      status: entry.status,
+      error: entry.error,
+      attempts: entry.attempts,
+      batch_id: entry.batchId,
+      created_at: entry.createdAt,
+      created_by: entry.createdBy,
+      sent_at: entry.sentAt,
+      finished_at: entry.finishedAt,
+      request_id: entry.requestId,
+      source_row: entry.sourceRow,
     },
-    request,
+    { ...entry, target: targetIdOf(entry) },
   )
 }
 

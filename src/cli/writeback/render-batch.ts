@@ -185,8 +185,15 @@ const barWidth = 10
 
 /** From left to right: sent, not sent, in flight, waiting. */
 const barMarks: Readonly<Record<WritebackStatus, string>> = {
-  ...{ succeeded: '█', cancelled: '×', expired: '×', conflict: '×', failed: '×' },
-  ...{ uncertain: '?', sending: '▒', queued: '·', draft: ' ' },
+  succeeded: '█',
+  cancelled: '×',
+  expired: '×',
+  conflict: '×',
+  failed: '×',
+  uncertain: '?',
+  sending: '▒',
+  queued: '·',
+  draft: ' ',
 }
 
 /** Ten marks in the proportion of the statuses. A status that has rows has at least one. */

@@ -1,6 +1,6 @@
 /** Renders the result of `import`: what was queued, or the mistakes, one line a kind. */
 
-import type { ImportReport, PreviewReport } from '../../app/import.ts'
+import type { DryRunReport, ImportReport } from '../../app/import.ts'
 import type { ProjectConfig } from '../../config/config.ts'
 import { requestColumns } from '../../imports/csv-headers.ts'
 import type { MistakeKind, QueuedImport, RejectedImport } from '../../imports/imports.ts'
@@ -106,8 +106,8 @@ export function renderEstimate(
 }
 
 /** Renders the end of `import --dry-run`, below the review: how long sending would take. */
-export function renderPreview(
-  report: PreviewReport,
+export function renderDryRun(
+  report: DryRunReport,
   project: ProjectConfig,
   hint: CommandHint,
 ): CommandResult {

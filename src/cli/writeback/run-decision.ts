@@ -349,7 +349,10 @@ function renderNotReverted(
   if (count === 0) return []
   const samples = notReverted.filter((row) => row.outcome === outcome).slice(0, rowsShown)
   const cells = samples.map(({ id, operation, target, visitorName, why }) => [
-    ...[shortId(id), operation, showInvisible(visitorName ?? target), showInvisible(why)],
+    shortId(id),
+    operation,
+    showInvisible(visitorName ?? target),
+    showInvisible(why),
   ])
   const title = `${formatCount(count)} ${outcomeWords[outcome]}:`
   const more = renderMore(count, samples.length, '; --json lists up to a thousand')

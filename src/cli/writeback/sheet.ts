@@ -46,7 +46,7 @@ export function sheetCommand(context: CommandContext): Command {
     new Option(
       '--template',
       'no conversations: the columns, and a row that explains them',
-    ).conflicts([...['older', 'unassigned', 'search', 'visitor']]),
+    ).conflicts(['older', 'unassigned', 'search', 'visitor']),
     new Option('--output <file.csv>', 'the file; otherwise standard output'),
     new Option('--force', 'overwrite the file'),
     oneProjectOption(),

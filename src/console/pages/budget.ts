@@ -98,27 +98,26 @@ export function budgetChart(
   const unfinishedFrom = Math.floor(to / stepMs) * stepMs
   const throttled = bars.filter((bar) => bar.throttled > 0)
   return timeChart({
-    ...{
-      id: 'budget',
-      kind: 'stacked bars',
-      from,
-      to: unfinishedFrom + stepMs,
-      stepMs,
-      unfinishedFrom,
-    },
-    ...{ unit: 'requests', timeUnit: spanText(stepMs) },
+    id: 'budget',
+    kind: 'stacked bars',
+    from,
+    to: unfinishedFrom + stepMs,
+    stepMs,
+    unfinishedFrom,
+    unit: 'requests',
+    timeUnit: spanText(stepMs),
     title: stepMs === minuteMs ? 'Requests a minute' : 'Requests over time',
     times: bars.map(({ at }) => at),
     series: series.map(({ priority, name, style }) => ({
-      ...{ name, style, values: bars.map(({ requests }) => requests[priority] ?? 0) },
+      name,
+      style,
+      values: bars.map(({ requests }) => requests[priority] ?? 0),
     })),
     limit: perBar === null ? null : { value: perBar, label: `allowed ${formatCount(perBar)}` },
     shades: pauses.map((pause) => ({
-      ...{
-        ...pause,
-        style: pause.kind,
-        label: pause.kind === 'closed' ? 'closed' : 'pause after a 429',
-      },
+      ...pause,
+      style: pause.kind,
+      label: pause.kind === 'closed' ? 'closed' : 'pause after a 429',
     })),
     legend: [
       { name: 'pause after a 429', style: 'shade throttled' },

@@ -328,7 +328,8 @@ function conversationTable(
     words === null ? ['Last message', 'Status'] : ['Visitor', 'Last message', 'Status', 'Words'],
     rows.map(({ id, name, lastAt, handled, words: found }) => {
       const link = (content: Html) => linkTo(frame, 'conversations', id, content)
-      const [at, status] = [timeOf(lastAt, frame), handled === null ? 'open' : 'handled']
+      const at = timeOf(lastAt, frame)
+      const status = handled === null ? 'open' : 'handled'
       if (words === null) return [link(lastAt === null ? foreignText(id) : at), status]
       return [link(foreignText(name ?? id)), at, status, markedText(found, words)]
     }),

@@ -97,8 +97,11 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
     return { title: 'Nothing to decide', section: 'Write-backs', content }
   }
   const fields = hiddenFields({
-    ...{ decision, ...(batch === null ? {} : { batch }), ...(ids === null ? {} : { id: ids }) },
-    ...{ ...(would === null ? {} : { would }), ...(isMoving ? {} : { digest }) },
+    decision,
+    ...(batch === null ? {} : { batch }),
+    ...(ids === null ? {} : { id: ids }),
+    ...(would === null ? {} : { would }),
+    ...(isMoving ? {} : { digest }),
   })
   const [single, ...more] = decision === 'retry' ? (ids ?? []) : []
   const candidates =
@@ -214,7 +217,7 @@ function consequences(
 ): readonly (string | Html)[] {
   if (decision === 'cancel')
     return [
-      'They are not sent, and “Go on” does not send them either. “Send again” brings them back, each by itself.',
+      'They are not sent, and “Go on” does not send them either. “Retry” brings them back, each by itself.',
     ]
   if (decision !== 'approve' && decision !== 'resume' && decision !== 'retry') return []
   const countOf = (operation: Operation) => counts[operation] ?? 0

@@ -67,8 +67,11 @@ export function draftForm(
   if (why !== null) return html`<p class="faint">${why}</p>`
   const { problem, joined } = given
   const draft: Draft = given.draft ?? {
-    ...{ kind: 'reply', content: '', sender: frame.viewer?.name ?? '' },
-    ...{ andHandled: false, allowDuplicates: false },
+    kind: 'reply',
+    content: '',
+    sender: frame.viewer?.name ?? '',
+    andHandled: false,
+    allowDuplicates: false,
   }
   const kinds = (['reply', 'note', handledAt === null ? 'handled' : 'reopen'] as const).filter(
     (kind) => kind !== 'note' || visitorId !== null,

@@ -39,15 +39,17 @@ type NamedColumn = Readonly<Record<'title' | 'key' | 'example', string>> & {
 
 export function importPage(given: Partial<ImportView>, frame: ProjectFrame): ConsolePage {
   const view: ImportView = {
-    ...{
-      title: '',
-      note: '',
-      allowDuplicates: false,
-      ignoreColumns: false,
-      senderName: '',
-      columns: {},
-    },
-    ...{ rejected: null, problem: null, mistakesAddress: null, unnamed: null, ...given },
+    title: '',
+    note: '',
+    allowDuplicates: false,
+    ignoreColumns: false,
+    senderName: '',
+    columns: {},
+    rejected: null,
+    problem: null,
+    mistakesAddress: null,
+    unnamed: null,
+    ...given,
   }
   const { rejected, problem } = view
   const whole = html`<p>CSV (what a spreadsheet saves) or JSON Lines, one write-back a row. Nothing of it is sent: all rows become drafts, or none if one has a mistake. An approver decides after that.</p>

@@ -150,23 +150,23 @@ function streamSentences({ streams }: OverviewData, frame: ProjectFrame): Senten
   const inState = (state: StreamState) =>
     streams.filter((row) => streamStateOf(row, frame.now) === state)
   const link = { to: addressOf(frame, 'streams'), label: 'Streams' }
-  const [late, failing, skipped, fresh] = [
-    inState('late'),
-    inState('failing'),
-    inState('skipped'),
-    inState('fresh'),
-  ]
+  const late = inState('late')
+  const failing = inState('failing')
+  const skipped = inState('skipped')
+  const fresh = inState('fresh')
   const found: Sentence[] = []
   if (skipped.length > 0)
     found.push({ kind: 'act', text: html`The key may not read <b>${listed(skipped)}</b>.`, link })
   if (failing.length > 0)
     found.push({
-      ...{ kind: 'wrong', link },
+      kind: 'wrong',
+      link,
       text: html`<b>${pluralize(failing.length, 'stream')} cannot be read</b>: ${listed(failing)}.`,
     })
   if (late.length > 0)
     found.push({
-      ...{ kind: 'wrong', link },
+      kind: 'wrong',
+      link,
       text: html`<b>${pluralize(late.length, 'stream')} of ${streams.length} ${late.length === 1 ? 'is' : 'are'} late</b>: ${listed(late)}.`,
     })
   const [oldest] = fresh.toSorted((a, b) => ((a.syncedAt ?? '') < (b.syncedAt ?? '') ? -1 : 1))

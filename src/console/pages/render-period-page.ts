@@ -193,7 +193,8 @@ function dayCharts(view: View, days: TableNumbers['days']): Html[] {
   const { split, charts } = table
   // Days before the first that is known would only be empty.
   const known = days.map(({ date }) => dayNumber(String(date)))
-  const [first, last] = [Math.max(dayNumber(period.from), Math.min(...known)), dayNumber(period.to)]
+  const first = Math.max(dayNumber(period.from), Math.min(...known))
+  const last = dayNumber(period.to)
   const dates = Array.from({ length: last - first + 1 }, (_, n) => dateText(first + n))
   const parts = Map.groupBy(days, (day) => (split === undefined ? null : (day[split] ?? null)))
   const drawn = [...parts]
@@ -205,9 +206,12 @@ function dayCharts(view: View, days: TableNumbers['days']): Html[] {
         ...(split === undefined ? {} : { [split]: part }),
       })
       return charts.map(({ title, kind = 'stacked bars' as const, unit, series }) => ({
-        ...{ title: part === null ? title : `${title}: ${part}`, kind, unit },
+        title: part === null ? title : `${title}: ${part}`,
+        kind,
+        unit,
         series: Object.entries(series).map(([column, name], n) => ({
-          ...{ name, style: seriesStyles[n] ?? '' },
+          name,
+          style: seriesStyles[n] ?? '',
           values: dates.map(
             (date) =>
               (byDate.get(date)?.[column] ?? (kind === 'lines' ? null : 0)) as number | null,
@@ -218,18 +222,14 @@ function dayCharts(view: View, days: TableNumbers['days']): Html[] {
     })
   return drawn.map((one, index) => {
     const chart = timeChart({
-      ...{
-        ...one,
-        id: `chart-${index}`,
-        timeUnit: 'day',
-        stepMs: dayMs,
-        times: dates.map((date) => Date.parse(date)),
-      },
-      ...{
-        from: first * dayMs,
-        to: (last + 1) * dayMs,
-        unfinishedFrom: Date.parse(todayOf(frame)),
-      },
+      ...one,
+      id: `chart-${index}`,
+      timeUnit: 'day',
+      stepMs: dayMs,
+      times: dates.map((date) => Date.parse(date)),
+      from: first * dayMs,
+      to: (last + 1) * dayMs,
+      unfinishedFrom: Date.parse(todayOf(frame)),
       formatTime: (at) => new Date(at).toISOString().slice(5, 10),
     })
     return section(one.title, chart)
@@ -249,13 +249,11 @@ function heatMaps(view: View, rows: readonly PeriodRow[]): Html[] {
       return typeof value === 'number' ? value : isCounted ? 0 : null
     })
     const svg = drawHeatMap({
-      ...{
-        id: `chart-${column}`,
-        title,
-        description: 'by weekday and local hour',
-        columnUnit: 'hour',
-        values,
-      },
+      id: `chart-${column}`,
+      title,
+      description: 'by weekday and local hour',
+      columnUnit: 'hour',
+      values,
       rows: weekdays.map((name) => name.slice(0, 3)),
       columns: hours.map((hour) => String(hour).padStart(2, '0')),
       ...(isCounted && {

@@ -38,7 +38,8 @@ export async function showReport({
   }
   const address = addressOf(frame, 'report')
   const spans = Object.entries(reportSpans(today)).map(([label, dates]) => ({
-    ...{ label, to: keepPeriod(address, period, dates) },
+    label,
+    to: keepPeriod(address, period, dates),
     isChosen: dates.from === (range.from ?? null) && dates.to === (range.to ?? null),
   }))
   const { from, to } = known?.period ?? chooseReportPeriod(range, today)

@@ -18,7 +18,8 @@ export function waitingAsked(query: ScreenRequest['query']) {
 }
 
 function listAsked(query: ScreenRequest['query']): SheetList {
-  const [text, id] = [query('q'), query('visitor')]
+  const text = query('q')
+  const id = query('visitor')
   if (text !== null) return { kind: 'search', text }
   return id === null ? { kind: 'waiting', ...waitingAsked(query) } : { kind: 'visitor', id }
 }

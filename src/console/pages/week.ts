@@ -22,12 +22,16 @@ type Tile = {
 
 const tiles: readonly Tile[] = [
   {
-    ...{ name: 'Conversations started', unit: 'count', page: 'charts' },
+    name: 'Conversations started',
+    unit: 'count',
+    page: 'charts',
     of: ({ volume }) => volume.conversationsStarted,
     ofDay: ({ started }) => started,
   },
   {
-    ...{ name: 'Until a human answered, median', unit: 'seconds', page: 'charts' },
+    name: 'Until a human answered, median',
+    unit: 'seconds',
+    page: 'charts',
     of: ({ responseTimes }) =>
       responseTimes.find(
         ({ which, clock, hours }) => which === 'every' && clock === 'human' && hours === 'all',
@@ -41,12 +45,16 @@ const tiles: readonly Tile[] = [
     of: ({ backlog }) => backlog.waitingAtEnd,
   },
   {
-    ...{ name: 'Open at the end of the last day', unit: 'count', page: 'charts' },
+    name: 'Open at the end of the last day',
+    unit: 'count',
+    page: 'charts',
     of: ({ backlog }) => backlog.openAtEnd,
     ofDay: ({ openAtEnd }) => openAtEnd,
   },
   {
-    ...{ name: 'Handled', unit: 'count', page: 'charts' },
+    name: 'Handled',
+    unit: 'count',
+    page: 'charts',
     of: ({ backlog }) => backlog.handlings,
     ofDay: ({ handlings }) => handlings,
   },

@@ -91,7 +91,7 @@ function isUnread({ report }: WritebackData): boolean {
 }
 
 /**
- * `named`: names it as it is shown. `undoUntil`: until when its approval can be taken back; null =
+ * `named`: names it as it is shown. `undoUntil`: until when its approval can be undone; null =
  * it cannot.
  */
 export async function readWritebackData({

@@ -167,7 +167,9 @@ function auditOf(asked: Asked, isMade: boolean, count: number): NewAuditEvent {
     ...(isMade ? [] : ['refused: the selection had changed']),
   ]
   return {
-    ...{ project: project.projectId, person: viewer.name, role: viewer.role },
+    project: project.projectId,
+    person: viewer.name,
+    role: viewer.role,
     count: isAboutProject(decision) ? null : count,
     action: decisions[decision].audited,
     subject: [batch, ...(ids ?? []).slice(0, 3)].filter((part) => part !== null).join(' '),

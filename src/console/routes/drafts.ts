@@ -86,7 +86,8 @@ function readForm(values: Values): PostedDraft | null {
   // Browsers send line ends as CRLF.
   const text = (name: string) => (values(name).at(0) ?? '').replaceAll('\r\n', '\n')
   const kind = draftKinds.find((known) => known === text('kind'))
-  const [key, expect] = [text('key'), text('expect')]
+  const key = text('key')
+  const expect = text('expect')
   if (
     kind === undefined ||
     !/^[\da-f-]{36}$/.test(key) ||
@@ -94,17 +95,13 @@ function readForm(values: Values): PostedDraft | null {
   )
     return null
   return {
-    ...{
-      key,
-      kind,
-      expect: expect === '' ? null : expect,
-      content: text('content'),
-      sender: text('sender').trim(),
-    },
-    ...{
-      andHandled: text('andHandled') === 'yes',
-      allowDuplicates: text('allowDuplicates') === 'yes',
-    },
+    key,
+    kind,
+    expect: expect === '' ? null : expect,
+    content: text('content'),
+    sender: text('sender').trim(),
+    andHandled: text('andHandled') === 'yes',
+    allowDuplicates: text('allowDuplicates') === 'yes',
   }
 }
 
@@ -191,23 +188,22 @@ async function queueDraft(
     settingsOf(config, project),
     { source, name: null, parse: { format: 'jsonl' } },
     {
-      ...{
-        ...asDrafts,
-        now,
-        allowDuplicates: draft.allowDuplicates,
-        createdBy: viewer.name,
-        mistakesTarget: null,
-      },
-      ...{ batchId, title: draftsTitle(frame), note: null },
+      ...asDrafts,
+      now,
+      allowDuplicates: draft.allowDuplicates,
+      createdBy: viewer.name,
+      mistakesTarget: null,
+      batchId,
+      title: draftsTitle(frame),
+      note: null,
       audit: (count, _, batch) => ({
-        ...{
-          project: project.projectId,
-          person: viewer.name,
-          role: viewer.role,
-          action: 'drafted',
-          count,
-        },
-        ...{ subject: batch, detail: `${draft.kind} · conversation ${conversation.id}` },
+        project: project.projectId,
+        person: viewer.name,
+        role: viewer.role,
+        action: 'drafted',
+        count,
+        subject: batch,
+        detail: `${draft.kind} · conversation ${conversation.id}`,
       }),
     },
   ).catch((error: unknown) => {

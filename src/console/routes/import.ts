@@ -70,13 +70,11 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
   ) => {
     const { config, project, viewer, frame } = opened
     const audit: ImportOptions['audit'] = (count, alreadyQueued, batch) => ({
-      ...{
-        project: project.projectId,
-        person: viewer.name,
-        role: viewer.role,
-        action: 'imported_drafts',
-        count,
-      },
+      project: project.projectId,
+      person: viewer.name,
+      role: viewer.role,
+      action: 'imported_drafts',
+      count,
       subject: count === 0 ? null : batch,
       detail: `${file.name}${alreadyQueued === 0 ? '' : ` · ${alreadyQueued} rows were queued before`}`,
     })
@@ -246,16 +244,12 @@ function textsOf(fields: MultipartFile['fields'] | undefined) {
 function readForm(given: (name: string) => string) {
   const text = (name: string) => withoutControls(given(name))
   return {
-    ...{
-      title: text('title'),
-      note: text('note'),
-      senderName: text('senderName'),
-      columns: readMeanings(given),
-    },
-    ...{
-      allowDuplicates: text('allowDuplicates') === 'yes',
-      ignoreColumns: text('ignoreColumns') === 'yes',
-    },
+    title: text('title'),
+    note: text('note'),
+    senderName: text('senderName'),
+    columns: readMeanings(given),
+    allowDuplicates: text('allowDuplicates') === 'yes',
+    ignoreColumns: text('ignoreColumns') === 'yes',
   }
 }
 

@@ -52,7 +52,8 @@ function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
     readonly conversation: string
   }
   const readings = rememberResults({
-    ...{ maxAgeMs: readAgainAfterMs, now: site.now },
+    maxAgeMs: readAgainAfterMs,
+    now: site.now,
     read: async ({ of, project, conversation }: Reading) => {
       // Most pages read nothing from the service.
       const { readConversationNow } = await import('../../app/read-conversation.ts')
@@ -71,12 +72,14 @@ function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
     const readNow = (of: Config, conversation: string) =>
       readings.get(`${project.name} ${conversation}`, { of, project, conversation })
     const shown = await screen.show({
-      ...{ reads, warehouse, project, all, id: request.params.id ?? '' },
+      reads,
+      warehouse,
+      project,
+      all,
+      id: request.params.id ?? '',
       readNow: settings === null ? null : (conversation) => readNow(settings, conversation),
-      ...{
-        db: warehouse.projectDb(project.projectId),
-        outbox: createOutbox(warehouse.projectDb(project.projectId)),
-      },
+      db: warehouse.projectDb(project.projectId),
+      outbox: createOutbox(warehouse.projectDb(project.projectId)),
       frame: await site.projectFrame(request.viewer, project),
       query: (name) => all(name).at(0)?.slice(0, 1000) ?? null,
     })

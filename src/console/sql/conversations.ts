@@ -65,7 +65,10 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
   const last = rows.length > pageRows ? shown.at(-1) : undefined
   const next = last === undefined ? null : `${last.since} ${last.id}`
   return {
-    ...{ rows: shown, next, buckets, isKnown },
+    rows: shown,
+    next,
+    buckets,
+    isKnown,
     /** Of the rows of this page, and all that wait by the service alone. */
     difference: describeDifference({ otherwise, onlyService: Number(more.rows[0]?.count ?? 0) }),
     /** Conversations that changed and are not derived yet. */

@@ -75,7 +75,10 @@ async function readRows(
       and f.conversation_id = c.id`.execute(db)
   const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
   return rows.map((row) => ({
-    ...{ ...row, name: text(row.name), email: text(row.email), lastWords: text(row.lastWords) },
+    ...row,
+    name: text(row.name),
+    email: text(row.email),
+    lastWords: text(row.lastWords),
     lastMessageId: row.lastMessageId === null ? null : String(row.lastMessageId),
   }))
 }

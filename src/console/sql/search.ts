@@ -142,7 +142,9 @@ async function findConversations(
     // The time by which they are sorted: the conversation may have been read again since, without
     // its messages.
     conversations: shown.map(({ number, ...row }) => ({
-      ...{ ...row, lastAt: lastMessageAt(Number(number)), words: words.get(row.id) ?? null },
+      ...row,
+      lastAt: lastMessageAt(Number(number)),
+      words: words.get(row.id) ?? null,
     })),
     next: rows.length > pageRows ? String(shown.at(-1)?.number ?? '') : null,
   }
@@ -238,7 +240,8 @@ function cut(content: string, { words }: SearchQuery): string {
   const found = content.matchAll(/[\p{L}\p{N}\p{M}]+/gu).find(([word]) => isFound(word, words))
   const place =
     Math.max(0, ...words.map((word) => found?.[0].indexOf(word) ?? 0)) + (found?.index ?? 0)
-  const [from, to] = [Math.max(0, place - shownBefore), place + shownAfter]
+  const from = Math.max(0, place - shownBefore)
+  const to = place + shownAfter
   const before = content.slice(from, place)
   const after = content.slice(place, to)
   const start = from === 0 ? before : `…${before.replace(/^\S*\s+/, '')}`

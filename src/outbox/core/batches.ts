@@ -50,21 +50,15 @@ export type BatchState = 'draft' | 'stopped' | 'sending' | 'uncertain' | 'done'
 export type BatchSummary = Batch & { readonly state: BatchState; readonly counts: StatusCounts }
 
 /** How long the rest of a batch takes. */
-export type BatchEstimate = {
+export type BatchEstimate = SendEstimate & {
   /** Rows that are queued or in flight. */
   readonly left: number
-  /** Open write-backs queued before them. */
-  readonly queuedEarlier: number
-  /** With the reads of preconditions and the write rate less its reserve, and without rests. */
-  readonly takesMs: Ms
   /**
    * The circuit breaker, a back-off or a grace: nothing of it leaves before this time. RFC 3339;
    * null if it need not wait.
    */
   readonly restsUntil: string | null
   readonly restsBecause: string | null
-  /** Whether a worker is running, which sends what is queued. */
-  readonly worker: boolean
 }
 
 export type BatchesReport = {

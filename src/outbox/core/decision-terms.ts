@@ -8,10 +8,10 @@ import { foldName } from '../../values/person-name.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
 import type { Operation } from './operations.ts'
-import type { EventOfRow, NamedEntry } from './outbox-entry.ts'
+import type { EventOfRow, OutboxEntry } from './outbox-entry.ts'
 import type { OutboxEvent, StatusCounts, WritebackStatus } from './state.ts'
 
-/** `undoUntil`: RFC 3339; null = no approval can be taken back. */
+/** `undoUntil`: RFC 3339; null = no approval can be undone. */
 type BatchFacts = {
   readonly revertible: number
   readonly counts: StatusCounts
@@ -20,7 +20,6 @@ type BatchFacts = {
 }
 /** Of all sending of the project. */
 export type SendingFacts = { readonly isStopped: boolean; readonly isCircuitOpen: boolean }
-type WritebackFacts = Pick<NamedEntry, 'stoppedBy'> & { readonly undoUntil: string | null }
 
 export type DecisionRecord = {
   /** Of the state machine; null if it changes no row itself. */
@@ -46,7 +45,7 @@ export type DecisionRecord = {
   readonly isOfferedForBatch?: (facts: BatchFacts) => boolean
   readonly isOfferedForSending?: (facts: SendingFacts) => boolean
   /** Beside its status. */
-  readonly isOfferedForWriteback?: (facts: WritebackFacts) => boolean
+  readonly isOfferedForWriteback?: (facts: Pick<OutboxEntry, 'stoppedBy' | 'undoUntil'>) => boolean
   /**
    * What customers see, or what stops it, needs an approver. Failures and uncertain outcomes are an
    * operator's work.
@@ -118,7 +117,7 @@ export type DecisionTerms = {
   /** Who decides. */
   readonly by: string
   /**
-   * `approved`: the rows leave no earlier than this much later, and the approval can be taken back
+   * `approved`: the rows leave no earlier than this much later, and the approval can be undone
    * until then.
    */
   readonly graceMs?: Ms

@@ -8,7 +8,6 @@ import {
   type FieldName,
   type FieldSpec,
   maxLengths,
-  type TargetKind,
   targetFields,
 } from '../../../schema/operation-specs.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
@@ -140,43 +139,58 @@ function parseTimestamp(value: unknown): string | undefined {
 export type FieldValue = boolean | string | null
 /** One that is not known, or not set, is absent. */
 export type FieldValues = { readonly [F in FieldName]?: FieldValue }
-/** By the service's names. */
-export type ShownFields = {
+/**
+ * How a conversation or a visitor looks, to the service or in the mirror, by the service's names;
+ * what is not known is absent. Times are RFC 3339.
+ */
+export type TargetState = {
   readonly [F in FieldName as (typeof targetFields)[F]['shownAs']]?: string | null
+} & {
+  readonly lastMessageAt?: string | null
+  readonly lastMessageSenderType?: string | null
+  /** Ids of all messages of the conversation; absent if not all could be read. */
+  readonly ids?: readonly string[]
+  /** A digest of their texts. */
+  readonly digest?: string
+}
+
+export type MirroredMessage = {
+  readonly id: string
+  readonly at: string | null
+  readonly text: string | null
+}
+
+/** A target as the mirror has it. */
+export type MirroredTarget = TargetState & {
+  readonly syncedAt: string
+  readonly isDeleted: boolean
+  readonly visitorName: string | null
+  /** The last message of the conversation that the team did not write. */
+  readonly lastVisitorMessage: MirroredMessage | null
 }
 
 const specs: Readonly<Record<FieldName, FieldSpec>> = targetFields
 export const fieldNames = Object.keys(specs) as readonly FieldName[]
 export const shownName = (field: FieldName) => specs[field].shownAs
 export const shownNames = fieldNames.map(shownName)
-export const nothingShown = Object.fromEntries(
-  shownNames.map((name) => [name, null]),
-) as Required<ShownFields>
 
 export function isFlag(field: FieldName): boolean {
   return specs[field].flagWords !== undefined
 }
 
 /** Of a record of the service, which may not show all of them. */
-export function toShownFields(record: Readonly<Record<string, unknown>> | null): ShownFields {
+export function toShownFields(record: Readonly<Record<string, unknown>> | null): TargetState {
   const shown = shownNames.map((name) => [name, record?.[name]] as const)
   return Object.fromEntries(
     shown.filter(([, value]) => typeof value === 'string' || value === null),
   )
 }
 
-export function toFieldValue(
-  field: FieldName,
-  shown: ShownFields | undefined,
-): FieldValue | undefined {
-  const values: Readonly<Record<string, string | null>> = { ...shown }
-  const value = values[shownName(field)]
-  return value === undefined || !isFlag(field) ? value : value !== null
-}
-
-export function toFieldValues(target: TargetKind, shown: ShownFields | undefined): FieldValues {
-  const own = fieldNames.filter((field) => specs[field].target === target)
-  const values = own.map((field) => [field, toFieldValue(field, shown)] as const)
+export function toFieldValues(shown: TargetState | null | undefined): FieldValues {
+  const values = fieldNames.map((field) => {
+    const value = shown?.[targetFields[field].shownAs]
+    return [field, value === undefined || !isFlag(field) ? value : value !== null] as const
+  })
   return Object.fromEntries(values.filter(([, value]) => value !== undefined))
 }
 

@@ -4,6 +4,7 @@
  */
 
 import type { Operation } from './operations.ts'
+import type { Writeback, WritebackOutcome } from './outbox-entry.ts'
 import type { WritebackStatus } from './state.ts'
 
 /**
@@ -57,15 +58,6 @@ export function collectReasons(groups: Iterable<ReasonGroup>): readonly ReasonGr
   )
 }
 
-/** `why`: for a person. `isContradicted`: it succeeded, and the service shows something else. */
-export type SettledWriteback = {
-  readonly id: string
-  readonly operation: Operation
-  readonly status: WritebackStatus
-  readonly why: string
-  readonly isContradicted: boolean
-}
-
 export type OutcomeCounts = ReturnType<ReturnType<typeof createOutcomeCounter>['snapshot']>
 
 /** Every reason differs only where a service answers something else each time. */
@@ -78,7 +70,10 @@ export function createOutcomeCounter() {
   let settled = 0
   let contradicted = 0
   return {
-    add({ id, operation, status, why, isContradicted }: SettledWriteback): void {
+    add(
+      { status, why, isContradicted }: WritebackOutcome,
+      { id, operation }: Pick<Writeback, 'id' | 'operation'>,
+    ): void {
       settled += 1
       counts[status] = (counts[status] ?? 0) + 1
       operations[operation] = (operations[operation] ?? 0) + 1

@@ -3,11 +3,13 @@
  * settles it.
  */
 
+import { z } from 'zod'
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import type { EpochMs } from '../../values/time.ts'
-import type { FieldValues, ShownFields } from './field-kinds.ts'
+import { shownNames, type TargetState } from './field-kinds.ts'
 import { type CommonValues, type Operation, operationTypes } from './operations.ts'
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
+import type { RequestParseResult } from './writeback-request.ts'
 
 /** A write-back as stored. Times are RFC 3339. */
 export type OutboxEntry = CommonValues & {
@@ -37,7 +39,7 @@ export type OutboxEntry = CommonValues & {
   readonly decidedBy: string | null
   /** Who stopped its batch; null unless it waits for that reason. */
   readonly stoppedBy: string | null
-  /** Until when its approval can be taken back; null if it cannot. */
+  /** Until when its approval can be undone; null if it cannot. */
   readonly undoUntil: string | null
   /** Increases with every claim, decision and correction by SQL. */
   readonly fencingToken: number
@@ -87,88 +89,97 @@ export function targetIdOf({ operation, conversationId, visitorId }: OutboxEntry
   return (operationTypes[operation].target === 'conversation' ? conversationId : visitorId) ?? ''
 }
 
-/** A write-back that this process has claimed. */
-export type Writeback = {
-  readonly id: string
+/** The same as what sends, reviews and reverts it reads: validated once, as its row is decoded. */
+export type Writeback = Pick<
+  OutboxEntry,
+  | 'id'
+  | 'seq'
+  | 'operation'
+  | 'status'
+  | 'attempts'
+  | 'batchId'
+  | 'sourceRow'
+  | 'createdAt'
+  | 'sentAt'
+  | 'finishedAt'
+  | 'expiresAt'
+  | 'fencingToken'
+> & {
   readonly lane: string
-  readonly operation: Operation
   /** The id of the conversation or the visitor. */
   readonly target: string
-  /** The row in the form of an import line, not validated. */
-  readonly rawRequest: unknown
-  readonly status: WritebackStatus
+  /** SQL may have written anything. */
+  readonly request: RequestParseResult
   /**
    * A decision made while it was in flight: it is not sent again, and gets this status if it did
    * not arrive.
    */
   readonly revokedAs: Revocation | null
-  /** How often it was sent. */
-  readonly attempts: number
-  readonly batchId: string | null
-  /** RFC 3339, by the database's clock. */
-  readonly createdAt: string
-  readonly expiresAt: string | null
   /** The mirror's view of the target when this was queued; null if the mirror did not have it. */
-  readonly targetSnapshot: TargetSnapshot | null
+  readonly targetSnapshot: TargetState | null
   readonly evidence: Evidence
-  /** Increases with every claim (a fencing token). */
-  readonly fencingToken: number
 }
 
-/** Its texts, and of a conversation the time of its last message (RFC 3339). */
-export type TargetSnapshot = FieldValues & { readonly last_message_at?: string | null }
+/** Enough to choose what is claimed next. */
+export type ClaimableWriteback = Pick<Writeback, 'id' | 'lane' | 'operation' | 'batchId' | 'status'>
+
+/** SQL may write the column: what of it is of a wrong type says nothing, and the rest stays. */
+const known = <S extends z.ZodType>(schema: S) => schema.optional().catch(undefined)
+const text = z.string()
+const texts = z.array(text).readonly()
+const number = z.number()
+const lookOfTarget = z.object({
+  ...Object.fromEntries(shownNames.map((name) => [name, known(text.nullable())])),
+  lastMessageAt: known(text.nullable()),
+  lastMessageSenderType: known(text.nullable()),
+  ids: known(texts),
+  digest: known(text),
+}) as z.ZodType<TargetState>
 
 /** What is known about a send, used to find out whether it arrived. Stored as JSON. */
-export type Evidence = {
+export const evidenceSchema = z.object({
   /** The target's state just before the request was sent. */
-  readonly before?: ShownFields & {
-    /** Of the conversation of a flag or a reply. */
-    readonly lastMessageAt?: string | null
-    readonly lastMessageSenderType?: string | null
-    /** Ids of all messages of the conversation; absent if not all could be read. */
-    readonly ids?: readonly string[]
-    /** A digest of their texts. */
-    readonly digest?: string
-  }
+  before: known(lookOfTarget),
   /**
    * The same before the first of several sends, which may have arrived although no response proved
    * it.
    */
-  readonly firstBefore?: Evidence['before']
+  firstBefore: known(lookOfTarget),
   /** The fencing token of the claim that sent it last. */
-  readonly sentWith?: number
+  sentWith: known(number),
   /**
    * The sending process reported the end of the exchange, is dead, or may be alive but silent and
    * might still send.
    */
-  readonly sender?: 'ended' | 'dead' | 'silent'
+  sender: known(z.enum(['ended', 'dead', 'silent'])),
   /**
    * What the response states without proof: the service accepted or refused the request, in these
    * words.
    */
-  readonly statedResult?: { readonly says: 'accepted' | 'refused'; readonly why: string }
+  statedResult: known(z.object({ says: z.enum(['accepted', 'refused']), why: text })),
   /** How many verifications did not find it. */
-  readonly verifications?: number
+  verifications: known(number),
   /** Consecutive attempts that failed before anything was sent. */
-  readonly failedAttempts?: number
+  failedAttempts: known(number),
   /** Field names that the service refused for a note's text. */
-  readonly refusedFields?: readonly string[]
+  refusedFields: known(texts),
   /** The service's reason for the first refusal. */
-  readonly firstRefusal?: string
+  firstRefusal: known(text),
   /** The HTTP status of the response. */
-  readonly status?: number
+  status: known(number),
   /** The id of a newer message with its words: it was there before this could be sent. */
-  readonly alreadyThere?: string
+  alreadyThere: known(text),
   /** Ids of messages that were not there before it was sent, and may be it in another form. */
-  readonly candidates?: readonly string[]
+  candidates: known(texts),
   /**
    * The messages before its first send, and those that a conflict has named since; a person then
    * queued it again.
    */
-  readonly earlier?: Evidence['before']
+  earlier: known(lookOfTarget),
   /** How its arrival was found. */
-  readonly found?: string
-}
+  found: known(text),
+})
+export type Evidence = Readonly<z.infer<typeof evidenceSchema>>
 
 /** An event of a write-back, with what is stored with it. */
 export type Transition = {
@@ -199,20 +210,20 @@ export type ClaimFilter = {
   readonly withoutQueuedSends?: 'all' | readonly (string | null)[]
 }
 
-export type ClaimableWriteback = {
-  readonly status: 'queued' | 'sending'
-  readonly id: string
-  readonly lane: string
-  readonly operation: Operation
-  readonly batchId: string | null
+/** What has happened to it. */
+export type WritebackOutcome = {
+  readonly status: WritebackStatus
+  /** For a person. */
+  readonly why: string
+  /** It succeeded, and the service shows something else. */
+  readonly isContradicted: boolean
 }
 
-export type SendOutcome = {
-  readonly status: WritebackStatus
-  readonly batchId: string | null
-  /** RFC 3339. */
-  readonly at: string
-  readonly why: string
-  /** The sending process died or fell silent, which says nothing about the service. */
-  readonly isOwnFault: boolean
-}
+/** What the circuit breaker judges by. */
+export type SendOutcome = Pick<WritebackOutcome, 'status' | 'why'> &
+  Pick<Writeback, 'batchId'> & {
+    /** RFC 3339. */
+    readonly at: string
+    /** The sending process died or fell silent, which says nothing about the service. */
+    readonly isOwnFault: boolean
+  }

@@ -3,42 +3,15 @@
  * there before the batch, and why rows are not taken back. Pure.
  */
 import type { FieldName } from '../../../schema/operation-specs.ts'
+import { toMessageSide } from '../../mirror/core/message-fields.ts'
 import { parseTime } from '../../values/time.ts'
 import type { NotReverted } from './batches.ts'
-import {
-  describeValue,
-  type FieldValue,
-  fieldNames,
-  type ShownFields,
-  toFieldValue,
-} from './field-kinds.ts'
+import type { MirroredTarget } from './field-kinds.ts'
+import { describeValue, type FieldValue, fieldNames, toFieldValues } from './field-kinds.ts'
 import { type Operation, operationTypes, toCommonValues } from './operations.ts'
-import type { Evidence } from './outbox-entry.ts'
+import type { Writeback } from './outbox-entry.ts'
 import { isSameValue } from './review-guards.ts'
-import type { WritebackStatus } from './state.ts'
 import { effectOf, type WritebackRequest } from './writeback-request.ts'
-
-/** A row of the batch. Times are RFC 3339. */
-export type BatchRow = {
-  readonly id: string
-  readonly operation: Operation
-  readonly target: string
-  readonly payload: Readonly<Record<string, unknown>>
-  readonly status: WritebackStatus
-  readonly sentAt: string | null
-  readonly finishedAt: string | null
-  /** Whether the mirror had the target when it was queued. */
-  readonly wasMirrored: boolean
-  /** What the service showed just before it was sent. */
-  readonly before: Evidence['before']
-}
-
-/** What the mirror shows of the target now; null if it does not have it. */
-export type MirroredTarget = Required<ShownFields> & {
-  readonly syncedAt: string
-  /** If a visitor wrote the last message of the conversation: when. */
-  readonly lastVisitorMessageAt: string | null
-}
 
 /** A change of `handled_at` that the mirror noticed; null = open. In order. */
 export type SeenFlagChange = {
@@ -51,7 +24,8 @@ export type LaneToRevert = {
   /**
    * The rows of the batch about one conversation or visitor, in the order in which they were sent.
    */
-  readonly rows: readonly BatchRow[]
+  readonly rows: readonly Writeback[]
+  /** As it is now; null if the mirror does not have it. */
   readonly mirrored: MirroredTarget | null
   readonly changes: readonly SeenFlagChange[]
 }
@@ -65,8 +39,10 @@ type LaneRevert = {
 export function revertLane(lane: LaneToRevert): LaneRevert {
   const unclear = lane.rows.flatMap((row) => {
     if (row.status === 'sending') return [notReverted(row, 'not_known', 'it is in flight')]
-    return row.status === 'uncertain'
-      ? [notReverted(row, 'not_known', 'it is uncertain: resolve it first')]
+    if (row.status === 'uncertain')
+      return [notReverted(row, 'not_known', 'it is uncertain: resolve it first')]
+    return row.status === 'succeeded' && !row.request.ok
+      ? [notReverted(row, 'not_known', 'the row is not valid')]
       : []
   })
   const sent = lane.rows.filter(({ status }) => status === 'succeeded')
@@ -74,20 +50,22 @@ export function revertLane(lane: LaneToRevert): LaneRevert {
     const why = operationTypes[row.operation].notRevertible
     return why === null ? [] : [notReverted(row, 'cannot', why)]
   })
-  const [flags, others] = [
-    revertFlags(sent.filter(sets('handled')), lane),
-    revertOthers(sent, lane),
-  ]
+  const flags = revertFlags(sent.filter(sets('handled')), lane)
+  const others = revertOthers(sent, lane)
   return {
     requests: [...flags.requests, ...others.requests],
     notReverted: [...unclear, ...lasting, ...flags.notReverted, ...others.notReverted],
   }
 }
 
-const sets = (field: FieldName) => (row: BatchRow) => effectOf(row)[field] !== undefined
+const effectIn = ({ request }: Writeback) => (request.ok ? effectOf(request.request) : {})
+const sets = (field: FieldName) => (row: Writeback) => effectIn(row)[field] !== undefined
+
+/** What the service showed before anything of it could have arrived. */
+const stateBefore = ({ evidence }: Writeback) => evidence.firstBefore ?? evidence.before
 
 function notReverted(
-  { id, operation, target }: BatchRow,
+  { id, operation, target }: Writeback,
   outcome: NotReverted['outcome'],
   why: string,
 ): NotReverted {
@@ -97,8 +75,9 @@ function notReverted(
 const noRevert: LaneRevert = { requests: [], notReverted: [] }
 
 /** A reply reopens a conversation, so it takes part. `sent`: replies and flags that arrived. */
-function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRevert): LaneRevert {
-  const [first, last] = [sent.at(0), sent.at(-1)]
+function revertFlags(sent: readonly Writeback[], { mirrored, changes }: LaneToRevert): LaneRevert {
+  const first = sent.at(0)
+  const last = sent.at(-1)
   if (first === undefined || last === undefined) return noRevert
   const why = (outcome: NotReverted['outcome'], text: string): LaneRevert => ({
     requests: [],
@@ -107,18 +86,20 @@ function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRev
       .map((row) => notReverted(row, outcome, text)),
   })
   const before = handledBefore(sent, mirrored, changes)
-  const set = last.operation === 'handled' && last.payload.handled === true
+  const set = effectIn(last).handled === true
   if (before === undefined) return why('not_known', 'what was before is not stored')
   if (before === set) return why('already_so', `it was ${describeValue('handled', before)} before`)
   if (mirrored !== null && isReadAfter(mirrored, last)) {
-    if ((mirrored.handledAt !== null) === before)
+    const handledAt = mirrored.handledAt ?? null
+    if ((handledAt !== null) === before)
       return why('already_so', `it is ${describeValue('handled', before)} again`)
-    if (set && !isOwnFlag(mirrored.handledAt, last, changes))
-      return why('stands_against', `someone marked it handled at ${mirrored.handledAt}`)
-    // To mark it handled would hide that the visitor waits for an answer.
-    const { lastVisitorMessageAt } = mirrored
-    if (before && lastVisitorMessageAt !== null && isSince(lastVisitorMessageAt, last))
-      return why('stands_against', `a visitor wrote at ${lastVisitorMessageAt}`)
+    if (set && !isOwnFlag(handledAt, last, changes))
+      return why('stands_against', `someone marked it handled at ${handledAt}`)
+    // To mark it handled would hide that the visitor waits for an answer. An unknown sender counts
+    // as a visitor.
+    const { lastMessageAt: at, lastMessageSenderType: by } = mirrored
+    if (before && at != null && by != null && toMessageSide(by) !== 'team' && isSince(at, last))
+      return why('stands_against', `a visitor wrote at ${at}`)
   }
   return { requests: [toRequest('handled', first.target, { handled: before })], notReverted: [] }
 }
@@ -127,11 +108,11 @@ function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRev
  * Of the last message, a visitor's. The clocks of the service and of this machine may differ by
  * hours.
  */
-function isSince(writtenAt: string, { operation, before, sentAt }: BatchRow): boolean {
+function isSince(writtenAt: string, last: Writeback): boolean {
   // Otherwise the reply would be the last message.
-  if (operation === 'message') return true
-  const lastBefore = before?.lastMessageAt
-  return lastBefore ? isEarlier(lastBefore, writtenAt) : !isEarlier(writtenAt, sentAt)
+  if (last.operation === 'message') return true
+  const lastBefore = stateBefore(last)?.lastMessageAt
+  return lastBefore ? isEarlier(lastBefore, writtenAt) : !isEarlier(writtenAt, last.sentAt)
 }
 
 /**
@@ -142,7 +123,7 @@ const ownChangeSeconds = 2
 /** Whether the flag is the one that the last row of the batch set, as far as the mirror knows. */
 function isOwnFlag(
   handledAt: string | null,
-  last: BatchRow,
+  last: Writeback,
   changes: readonly SeenFlagChange[],
 ): boolean {
   const set = changes.filter(
@@ -155,32 +136,34 @@ function isOwnFlag(
 
 /** Whether it was handled before the batch; undefined if that is not stored. */
 function handledBefore(
-  sent: readonly BatchRow[],
+  sent: readonly Writeback[],
   mirrored: MirroredTarget | null,
   changes: readonly SeenFlagChange[],
 ): boolean | undefined {
   const [first] = sent
-  const read = sent.find(({ operation }) => operation === 'handled')?.before?.handledAt
+  const flag = sent.find(({ operation }) => operation === 'handled')
+  const read = flag && stateBefore(flag)?.handledAt
   // The service was read just before the first flag. If a reply went out before that, only the
   // mirror knows more.
   if (first?.operation === 'handled' && read !== undefined) return read !== null
   const recorded = changes.find(({ seenAt }) => !isEarlier(seenAt, first?.sentAt ?? null))
   if (recorded !== undefined && recorded.old !== null) return true
   // The mirror saw the conversation only after the reply, which had reopened it.
-  if (first?.operation === 'message' && !first.wasMirrored) return undefined
+  if (first?.operation === 'message' && first.targetSnapshot === null) return undefined
   if (recorded !== undefined) return false
   // Without a recorded change, the mirror still shows what was before the reply.
-  if (first?.operation === 'message' && mirrored !== null) return mirrored.handledAt !== null
+  if (first?.operation === 'message' && mirrored !== null) return mirrored.handledAt != null
   return read === undefined ? undefined : read !== null
 }
 
 /** By the operation that set each last. */
-function revertOthers(sent: readonly BatchRow[], { mirrored }: LaneToRevert): LaneRevert {
-  const payloads = new Map<BatchRow, Record<string, FieldValue>>()
+function revertOthers(sent: readonly Writeback[], { mirrored }: LaneToRevert): LaneRevert {
+  const payloads = new Map<Writeback, Record<string, FieldValue>>()
   const left: NotReverted[] = []
   for (const field of fieldNames) {
     const rows = field === 'handled' ? [] : sent.filter(sets(field))
-    const [first, last] = [rows.at(0), rows.at(-1)]
+    const first = rows.at(0)
+    const last = rows.at(-1)
     if (first === undefined || last === undefined) continue
     const verdict = revertField(field, rows, { first, last, mirrored })
     const setBy = [...payloads.keys()].find(({ operation }) => operation === last.operation) ?? last
@@ -197,19 +180,19 @@ function revertOthers(sent: readonly BatchRow[], { mirrored }: LaneToRevert): La
 type FieldVerdict = { readonly restore: FieldValue } | Pick<NotReverted, 'outcome' | 'why'>
 
 type FieldEnds = {
-  readonly first: BatchRow
-  readonly last: BatchRow
+  readonly first: Writeback
+  readonly last: Writeback
   readonly mirrored: MirroredTarget | null
 }
 
 /** `rows`: those that set the field. */
 function revertField(
   field: FieldName,
-  rows: readonly BatchRow[],
+  rows: readonly Writeback[],
   { first, last, mirrored }: FieldEnds,
 ): FieldVerdict {
-  const before = toFieldValue(field, first.before)
-  const set = last.payload[field]
+  const before = toFieldValues(stateBefore(first))[field]
+  const set = effectIn(last)[field]
   if (before === undefined)
     return { outcome: 'not_known', why: `the ${field} that was there before is not stored` }
   // The service may hold what we would not send.
@@ -220,10 +203,11 @@ function revertField(
     }
   if (before === set) return { outcome: 'already_so', why: `the ${field} was the same before` }
   if (mirrored === null || isEarlier(mirrored.syncedAt, last.sentAt)) return { restore: before }
-  const [current, isAfter] = [toFieldValue(field, mirrored), isReadAfter(mirrored, last)]
+  const current = toFieldValues(mirrored)[field]
+  const isAfter = isReadAfter(mirrored, last)
   if (isAfter && current === before)
     return { outcome: 'already_so', why: `the ${field} is as it was before` }
-  const ours = isAfter ? [set] : [before, ...rows.map(({ payload }) => payload[field])]
+  const ours = isAfter ? [set] : [before, ...rows.map((row) => effectIn(row)[field])]
   if (ours.some((value) => isSameValue(current, value))) return { restore: before }
   return { outcome: 'stands_against', why: `someone changed the ${field} since` }
 }
@@ -232,7 +216,7 @@ function revertField(
  * Not in the very second of the send: the mirror may show what was there before, or what an earlier
  * row left.
  */
-function isReadAfter({ syncedAt }: MirroredTarget, { sentAt }: BatchRow): boolean {
+function isReadAfter({ syncedAt }: MirroredTarget, { sentAt }: Writeback): boolean {
   return sentAt === null || isEarlier(sentAt, syncedAt)
 }
 

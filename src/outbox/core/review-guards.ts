@@ -3,17 +3,18 @@
  * since, or someone has changed the same field. The same rules as in src/outbox/handlers, without a
  * request. Pure.
  */
+import { toMessageSide } from '../../mirror/core/message-fields.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
-import { type FieldValues, fieldNames } from './field-kinds.ts'
+import {
+  type FieldValues,
+  fieldNames,
+  type MirroredMessage,
+  type MirroredTarget,
+  type TargetState,
+  toFieldValues,
+} from './field-kinds.ts'
 import { isCorrection, operationTypes, type WritebackPayload } from './operations.ts'
-import type { TargetSnapshot } from './outbox-entry.ts'
-import type {
-  ConversationState,
-  MirroredMessage,
-  Obstacle,
-  ReviewRow,
-  TargetState,
-} from './review.ts'
+import type { Obstacle, ReviewRow } from './review-terms.ts'
 import { effectOf, marksHandled, type WritebackRequest } from './writeback-request.ts'
 
 /** The values set by our corrections of the target that succeeded. */
@@ -26,13 +27,14 @@ export type OwnEdits = {
 export const noOwnEdits: OwnEdits = { ownEdit: {}, lastOwnEdit: {} }
 
 export type GuardFacts = OwnEdits & {
-  readonly target: TargetState | null
+  /** Without the rows before it; null if unknown. */
+  readonly target: MirroredTarget | null
   /** It would not be queued, because its ref was queued before. */
   readonly isRefQueued: boolean
   /** When the streams with the target were last read to their end (RFC 3339); null = never. */
   readonly mirrorAsOf: string | null
   /** The conversation that `expect` refers to: the target, or one of the visitor's. */
-  readonly conversation: ConversationState | null
+  readonly conversation: MirroredTarget | null
   /** The message whose id `expect` is; null if the mirror does not have it in that conversation. */
   readonly expectedMessage: MirroredMessage | null
   /**
@@ -63,11 +65,7 @@ function findNewMessage(
   const { expect } = request
   if (expect === null && !marksHandled(request)) return null
   const { conversation, expectedMessage } = facts
-  if (conversation === null) {
-    const why =
-      'the mirror has no conversation of this visitor, so the expected message cannot be found'
-    return { reason: 'no_conversation', why }
-  }
+  if (conversation === null) return { reason: 'no_conversation', why: noConversation }
   const at = expect === null ? timeSeen(row, conversation) : parseTime(expect)
   if (at !== undefined) return findMessageAfter(conversation, at)
   if (expect === null) return null
@@ -83,16 +81,20 @@ function findNewMessage(
   return later > 0 ? visitorWrote(last) : null
 }
 
+export const noConversation =
+  'the mirror has no conversation of this visitor, so the expected message cannot be found'
+
 /**
  * Up to when the person saw the conversation: as it was when the row was queued, or else as the
  * mirror shows it now.
  */
 function timeSeen(
   { queued }: ReviewRow,
-  { lastMessageAt }: ConversationState,
+  { lastMessageAt }: MirroredTarget,
 ): EpochSeconds | undefined {
   const last = parseTime(lastMessageAt)
-  return queued === null ? last : (seenUntil(queued.targetSnapshot, last) ?? parseTime(queued.at))
+  if (queued === null) return last
+  return seenUntil(queued.targetSnapshot, last) ?? parseTime(queued.createdAt)
 }
 
 /**
@@ -100,30 +102,33 @@ function timeSeen(
  * Undefined if that is not known, as it is if the service never names that time.
  */
 export function seenUntil(
-  snapshot: TargetSnapshot | null,
+  snapshot: TargetState | null,
   last: EpochSeconds | undefined,
 ): EpochSeconds | undefined {
-  const wasEmpty = snapshot?.last_message_at === null && last !== undefined
-  return wasEmpty ? 0 : parseTime(snapshot?.last_message_at)
+  const wasEmpty = snapshot?.lastMessageAt === null && last !== undefined
+  return wasEmpty ? 0 : parseTime(snapshot?.lastMessageAt)
 }
 
 export function describeNewMessage(last: EpochSeconds, after: EpochSeconds): string {
   return `a visitor wrote at ${rfc3339(last)}${after === 0 ? '' : `, after ${rfc3339(after)}`}`
 }
 
-function findMessageAfter(conversation: ConversationState, at: EpochSeconds): Obstacle | null {
-  const { isLastByVisitor, lastMessageAt, lastVisitorMessage } = conversation
+function findMessageAfter(conversation: MirroredTarget, at: EpochSeconds): Obstacle | null {
+  const { lastMessageAt, lastMessageSenderType, lastVisitorMessage } = conversation
   const last = parseTime(lastMessageAt)
-  if (isLastByVisitor && last !== undefined && last > at)
+  const isByVisitor = toMessageSide(lastMessageSenderType) === 'visitor'
+  if (isByVisitor && last !== undefined && last > at)
     return { reason: 'visitor_wrote', why: describeNewMessage(last, at) }
   if (lastVisitorMessage === null || timeOf(lastVisitorMessage) <= at) return null
   return visitorWrote(lastVisitorMessage)
 }
 
-function visitorWrote(message: MirroredMessage): Obstacle {
-  const at = parseTime(message.at)
-  const when = at === undefined ? 'since' : `at ${rfc3339(at)}`
-  return { reason: 'visitor_wrote', why: `a visitor wrote ${when} (message ${message.id})` }
+function visitorWrote({ id, at }: MirroredMessage): Obstacle {
+  return { reason: 'visitor_wrote', why: describeUnseen(id, parseTime(at)) }
+}
+
+export function describeUnseen(id: string, at: EpochSeconds | null | undefined): string {
+  return `a visitor wrote ${at == null ? 'since' : `at ${rfc3339(at)}`} (message ${id})`
 }
 
 /**
@@ -137,8 +142,8 @@ function findSentReply(
 ): Obstacle | null {
   if (request.operation !== 'message' || queued === null) return null
   const age = {
-    seenUntil: parseTime(queued.targetSnapshot?.last_message_at) ?? null,
-    queuedAt: parseTime(facts.requeuedAt ?? queued.at) ?? 0,
+    seenUntil: parseTime(queued.targetSnapshot?.lastMessageAt) ?? null,
+    queuedAt: parseTime(facts.requeuedAt ?? queued.createdAt) ?? 0,
     isRequeued: facts.requeuedAt !== null,
   }
   const same = findRepetition(facts.newerMessages, request.payload, age)
@@ -155,17 +160,18 @@ function findEdit(
   facts: GuardFacts,
 ): Obstacle | null {
   if (!isCorrection(operationTypes[request.operation]) || facts.target === null) return null
-  const why = findForeignEdit(effectOf(request), facts.target.fields, {
-    targetSnapshot: queued?.targetSnapshot ?? null,
+  const why = findForeignEdit(effectOf(request), toFieldValues(facts.target), {
+    queuedAs: queued?.targetSnapshot ?? null,
+    sentAs: undefined,
     ...facts,
   })
   return why === null ? null : { reason: 'edited_since', why }
 }
 
-/** `targetSnapshot`: when it was queued. `before`: just before it was sent, if it was. */
+/** How the target looked when it was queued, and just before it was sent, if it was. */
 type EditFacts = OwnEdits & {
-  readonly targetSnapshot: FieldValues | null
-  readonly before?: FieldValues | undefined
+  readonly queuedAs: TargetState | null
+  readonly sentAs: TargetState | undefined
 }
 
 /**
@@ -175,10 +181,11 @@ type EditFacts = OwnEdits & {
 export function findForeignEdit(
   wanted: FieldValues,
   current: FieldValues,
-  { targetSnapshot, before, ownEdit, lastOwnEdit }: EditFacts,
+  { queuedAs, sentAs, ownEdit, lastOwnEdit }: EditFacts,
 ): string | null {
   const fields = fieldNames.filter((field) => wanted[field] !== undefined)
-  const was = { ...targetSnapshot, ...before, ...ownEdit }
+  const before = sentAs && toFieldValues(sentAs)
+  const was = { ...toFieldValues(queuedAs), ...before, ...ownEdit }
   const hasMoved = fields.some(
     (field) => was[field] !== undefined && !isSameValue(current[field], was[field]),
   )
@@ -190,7 +197,8 @@ export function findForeignEdit(
   )
     return 'it is there already, and has been set since it was queued'
   const foreign = fields.find((field) => {
-    const [now, then] = [current[field], was[field]]
+    const now = current[field]
+    const then = was[field]
     if (now === undefined || then === undefined || now === then || now === wanted[field])
       return false
     // The mirror may not have seen our last correction when this one was queued, and then nobody

@@ -4,13 +4,13 @@ import { parseTime } from '../../values/time.ts'
 import { describeValue, fieldNames, isFlag } from './field-kinds.ts'
 import { reviewActions } from './operations.ts'
 import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
+import type { ReviewGroup } from './review-summary.ts'
 import {
   type FieldChange,
   type ReviewOutcome,
   reviewReasons,
   type WritebackReview,
-} from './review.ts'
-import type { ReviewGroup } from './review-summary.ts'
+} from './review-terms.ts'
 import { effectOf } from './writeback-request.ts'
 
 export const outcomeLabels: Readonly<Record<ReviewOutcome, string>> = {

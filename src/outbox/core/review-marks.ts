@@ -5,7 +5,7 @@
 import { findTextChange, isCutAtComma } from '../../values/damaged-text.ts'
 import type { WritebackRequest } from './writeback-request.ts'
 
-export function senderOf(request: WritebackRequest | null): string | null {
+export function senderOf(request: WritebackRequest | null | undefined): string | null {
   return request?.operation === 'message' ? request.payload.sender_name : null
 }
 

@@ -9,7 +9,7 @@ import {
   type ReviewReason,
   reviewOutcomes,
   type WritebackReview,
-} from './review.ts'
+} from './review-terms.ts'
 
 export type ReviewGroup = {
   readonly outcome: ReviewOutcome

@@ -3,155 +3,35 @@
  * its target as the rows before it leave it: a flag behind a reply, which reopens the conversation,
  * is not already set. Pure.
  */
-import type { FieldName } from '../../../schema/operation-specs.ts'
 import { excerpt } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
-import { type FieldValue, type FieldValues, fieldNames } from './field-kinds.ts'
+import { type FieldValues, fieldNames, type TargetState, toFieldValues } from './field-kinds.ts'
 import { type Operation, operationTypes, type ReviewAction } from './operations.ts'
-import type { TargetSnapshot } from './outbox-entry.ts'
+import type { Writeback } from './outbox-entry.ts'
+import { findObstacleInMirror, type GuardFacts } from './review-guards.ts'
 import { findMarks, senderOf } from './review-marks.ts'
+import {
+  type FieldChange,
+  type Obstacle,
+  type ReviewOutcome,
+  type ReviewRow,
+  reviewReasons,
+  type WritebackReview,
+} from './review-terms.ts'
 import type { WritebackStatus } from './state.ts'
 import {
+  describeExpiry,
+  describeMistakes,
   effectOf,
   hasExpired,
   marksHandled,
-  mistakeText,
-  type RequestParseResult,
   type WritebackRequest,
 } from './writeback-request.ts'
 
-export const reviewOutcomes = [
-  /** A reply or a note. */
-  'would_send',
-  'would_change',
-  'already_so',
-  /** It would not be queued, or would be refused or not sent. */
-  'stands_against',
-  'not_known',
-] as const
-export type ReviewOutcome = (typeof reviewOutcomes)[number]
-
-/**
- * Why a write-back would not be carried out, or why that is not known, and in the words of people.
- */
-export const reviewReasons = {
-  queued_before: ['stands_against', 'the ref was queued before'],
-  invalid: ['stands_against', 'the row is not valid'],
-  expired: ['stands_against', 'it has expired'],
-  /** The reply that was queued together with this flag would not be sent. */
-  reply_not_sent: ['stands_against', 'the reply before it is not sent'],
-  deleted: ['stands_against', 'the service no longer has it'],
-  visitor_wrote: ['stands_against', 'the visitor has written since'],
-  edited_since: ['stands_against', 'someone has changed the same field since'],
-  /** A newer message has the words of this reply. */
-  already_sent: ['stands_against', 'it is there already'],
-  /** `expect` of a note or a correction refers to a conversation of the visitor. */
-  no_conversation: ['stands_against', 'the visitor has no conversation to compare with'],
-  not_mirrored: ['not_known', 'the mirror does not have it'],
-  expected_not_mirrored: ['not_known', 'the mirror does not have the expected message'],
-} as const satisfies Readonly<Record<string, readonly [ReviewOutcome, label: string]>>
-export type ReviewReason = keyof typeof reviewReasons
-
-/** `why`: a sentence with the values of this row. */
-export type Obstacle = { readonly reason: ReviewReason; readonly why: string }
-
-/** A write-back to review: a row of a file, or a row of a batch. */
-export type ReviewRow = {
-  /** Its number for people: the row of the spreadsheet, or else its place in the batch; from 1. */
-  readonly position: number
-  /** In the order of the queue. A row of a spreadsheet may be two write-backs. */
-  readonly place: number
-  /** Null if it is not queued yet. */
-  readonly id: string | null
-  readonly operation: Operation
-  /** The id of the conversation or the visitor. */
-  readonly target: string
-  /** A queued row that was changed by SQL may be invalid. */
-  readonly request: RequestParseResult
-  /** The moment of queueing, and what the mirror showed then; null if it is not queued yet. */
-  readonly queued: { readonly at: string; readonly targetSnapshot: TargetSnapshot | null } | null
-}
-
-export type MirroredMessage = {
-  readonly id: string
-  readonly at: string | null
-  readonly text: string | null
-}
-
-export type ConversationState = {
-  readonly kind: 'conversation'
-  readonly isDeleted: boolean
-  readonly fields: FieldValues
-  readonly visitorName: string | null
-  /** RFC 3339. */
-  readonly lastMessageAt: string | null
-  readonly isLastByVisitor: boolean
-  /** The last message that the team did not write. */
-  readonly lastVisitorMessage: MirroredMessage | null
-}
-
-export type VisitorState = {
-  readonly kind: 'visitor'
-  readonly isDeleted: boolean
-  readonly fields: FieldValues
-}
-
-export type TargetState = ConversationState | VisitorState
-
-export function visitorNameOf(target: TargetState | null): string | null {
-  const name = target?.kind === 'conversation' ? target.visitorName : target?.fields.name
-  return typeof name === 'string' ? name : null
-}
-
 /** What is known about a row besides the row itself. */
-export type ReviewFacts = {
-  /** Without the rows before it; null if unknown. */
-  readonly target: TargetState | null
-  /** What the check just before sending would find. */
-  readonly obstacle: Obstacle | null
-  /** It would not be queued, because its ref was queued before. */
-  readonly isRefQueued: boolean
+export type ReviewFacts = GuardFacts & {
   /** No earlier reply of the warehouse, and no other row, has its sender. */
   readonly isNewSender: boolean
-  readonly mirrorAsOf: string | null
-}
-
-export type FieldChange = {
-  readonly field: FieldName
-  readonly old: FieldValue
-  readonly new: FieldValue
-}
-
-export type WritebackReview = Pick<
-  ReviewRow,
-  'position' | 'place' | 'id' | 'operation' | 'target'
-> & {
-  readonly action: ReviewAction
-  readonly outcome: ReviewOutcome
-  readonly reason: ReviewReason | null
-  /** Null unless there is a reason. */
-  readonly why: string | null
-  /** Also of a reply that reopens a handled conversation. Empty if it would not be sent. */
-  readonly changes: readonly FieldChange[]
-  readonly visitorName: string | null
-  /** Of the visitor, in the conversation. */
-  readonly lastWords: { readonly text: string; readonly at: string | null } | null
-  /** Of the reply or the note. */
-  readonly firstWords: string | null
-  /** The name that the visitor sees; null: it is no reply. */
-  readonly senderName: string | null
-  /** What a person should look at before it is sent, in sentences. */
-  readonly marks: readonly string[]
-  /** The earlier row with the same target, which is sent first; null if there is none. */
-  readonly after: number | null
-  /** The uncertain write-back that a person must resolve first. */
-  readonly blockedBy: string | null
-  /** The last message that the person saw: its id or its time. */
-  readonly expect: string | null
-  /** RFC 3339. */
-  readonly expiresAt: string | null
-  /** When what has the target was last read to its end (RFC 3339); null = never. */
-  readonly mirrorAsOf: string | null
 }
 
 type RowResult = { readonly review: WritebackReview; readonly lane: LaneState }
@@ -164,13 +44,15 @@ export function reviewRow(
   now: EpochMs,
 ): RowResult {
   const obstacle = findObstacle(row, facts, lane, now)
-  const request = row.request.ok ? row.request.request : null
-  const isSent = obstacle === null && request !== null && facts.target !== null
-  const changes = isSent && facts.target !== null ? findChanges(request, facts.target, lane) : []
+  const { request = null } = row.request
+  const { target } = facts
+  const isSent = obstacle === null && request !== null && target !== null
+  const changes = isSent ? findChanges(request, target, lane) : []
+  const last = target?.lastVisitorMessage
   const review: WritebackReview = {
     position: row.position,
     place: row.place,
-    id: row.id,
+    id: row.queued?.id ?? null,
     operation: row.operation,
     target: row.target,
     action: actionOf(row),
@@ -181,7 +63,8 @@ export function reviewRow(
     reason: obstacle?.reason ?? null,
     why: obstacle?.why ?? null,
     changes,
-    ...describeTarget(facts.target),
+    visitorName: target?.visitorName ?? null,
+    lastWords: last?.text == null ? null : { text: excerpt(last.text), at: last.at },
     firstWords:
       request !== null && 'content' in request.payload ? excerpt(request.payload.content) : null,
     senderName: senderOf(request),
@@ -213,24 +96,21 @@ function findObstacle(
   lane: LaneState,
   now: EpochMs,
 ): Obstacle | null {
-  if (!row.request.ok)
-    return { reason: 'invalid', why: row.request.mistakes.map(mistakeText).join('; ') }
+  if (!row.request.ok) return { reason: 'invalid', why: describeMistakes(row.request.mistakes) }
   const { request } = row.request
   if (facts.isRefQueued)
     return { reason: 'queued_before', why: `its ref ${request.ref} was queued before` }
   if (hasExpired(request.expiresAt, now))
-    return { reason: 'expired', why: `expired at ${request.expiresAt}` }
+    return { reason: 'expired', why: describeExpiry(request.expiresAt) }
   if (marksHandled(request) && lane.unsentReply !== null)
     return { reason: 'reply_not_sent', why: lane.unsentReply }
-  if (facts.obstacle !== null) return facts.obstacle
-  const { target } = facts
-  if (target === null)
-    return {
-      reason: 'not_mirrored',
-      why: `the mirror does not have this ${operationTypes[row.operation].target}`,
-    }
-  return target.isDeleted
-    ? { reason: 'deleted', why: `the service no longer has this ${target.kind}` }
+  const found = findObstacleInMirror(row, facts)
+  if (found !== null) return found
+  const kind = operationTypes[row.operation].target
+  if (facts.target === null)
+    return { reason: 'not_mirrored', why: `the mirror does not have this ${kind}` }
+  return facts.target.isDeleted
+    ? { reason: 'deleted', why: `the service no longer has this ${kind}` }
     : null
 }
 
@@ -240,9 +120,10 @@ function findChanges(
   lane: LaneState,
 ): readonly FieldChange[] {
   const wanted = effectOf(request)
-  const current: FieldValues = { ...target.fields, ...lane }
+  const current: FieldValues = { ...toFieldValues(target), ...lane }
   return fieldNames.flatMap((field) => {
-    const [old, value] = [current[field], wanted[field]]
+    const old = current[field]
+    const value = wanted[field]
     return old === undefined || value === undefined || value === old
       ? []
       : [{ field, old, new: value }]
@@ -252,14 +133,6 @@ function findChanges(
 function positiveOutcome(operation: Operation, changes: readonly FieldChange[]): ReviewOutcome {
   if (operationTypes[operation].sets.length === 0) return 'would_send'
   return changes.length > 0 ? 'would_change' : 'already_so'
-}
-
-function describeTarget(
-  target: TargetState | null,
-): Pick<WritebackReview, 'visitorName' | 'lastWords'> {
-  const last = target?.kind === 'conversation' ? target.lastVisitorMessage : null
-  const lastWords = last?.text == null ? null : { text: excerpt(last.text), at: last.at }
-  return { visitorName: visitorNameOf(target), lastWords }
 }
 
 /** What the earlier rows of a lane change; a field that none of them sets is absent. */
@@ -275,20 +148,10 @@ export type LaneState = FieldValues & {
   readonly blockedBy: string | null
 }
 
-/** A write-back that was queued before a reviewed row of its lane. */
-export type RowAhead = {
-  readonly lane: string
-  /** Its place in the queue. */
-  readonly seq: number
-  readonly id: string
-  readonly status: WritebackStatus
-  /** Null if it is invalid. */
-  readonly request: WritebackRequest | null
-  /** It was queued together with the reviewed row. */
-  readonly isSameBatch: boolean
-}
-
 export const emptyLane: LaneState = { unsentReply: null, lastPosition: null, blockedBy: null }
+
+export const describeUnsentReply = (status: WritebackStatus) =>
+  `the reply queued before it was not sent (${status})`
 
 /** The lane after a request was carried out. */
 function applyRequest(lane: LaneState, request: WritebackRequest): LaneState {
@@ -298,19 +161,20 @@ function applyRequest(lane: LaneState, request: WritebackRequest): LaneState {
 
 /**
  * The lane behind a write-back that was queued before and is not reviewed: what is queued is taken
- * as sent.
+ * as sent. `batch`: of the rows that are reviewed.
  */
 export function applyAhead(
   lane: LaneState,
-  { id, status, request, isSameBatch }: RowAhead,
+  { id, status, request: { request }, batchId }: Writeback,
+  batch: string | null,
 ): LaneState {
   const isOpen = status === 'queued' || status === 'sending' || status === 'uncertain'
   const unsentReply =
-    !isSameBatch || request?.operation !== 'message'
+    batch === null || batchId !== batch || request?.operation !== 'message'
       ? lane.unsentReply
       : isOpen || status === 'succeeded'
         ? null
-        : `the reply queued before it was not sent (${status})`
-  const after = isOpen && request !== null ? applyRequest(lane, request) : lane
+        : describeUnsentReply(status)
+  const after = isOpen && request !== undefined ? applyRequest(lane, request) : lane
   return { ...after, unsentReply, blockedBy: status === 'uncertain' ? id : lane.blockedBy }
 }

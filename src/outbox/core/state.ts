@@ -77,6 +77,11 @@ export function fromStoredState(
   return status
 }
 
+/** Whether the status changes only when a person decides so. */
+export function isSettled(status: WritebackStatus): boolean {
+  return status !== 'draft' && status !== 'queued' && status !== 'sending'
+}
+
 /** Rows per status; a missing status counts as zero. */
 export type StatusCounts = Readonly<Partial<Record<WritebackStatus, number>>>
 

@@ -21,23 +21,19 @@ import {
   type WritebackPayload,
 } from './operations.ts'
 
-export type RequestFor<O extends Operation> = CommonValues & {
-  readonly operation: O
-  /** The id of the conversation or the visitor. */
-  readonly target: string
-  readonly payload: WritebackPayload[O]
-}
-
-export type WritebackRequest = { [O in Operation]: RequestFor<O> }[Operation]
-
-/**
- * `sourceRow`: of the file that it comes from. `foundBy`: the words by which an import found its
- * conversation.
- */
-export type RequestToQueue = WritebackRequest & {
-  readonly sourceRow?: number
-  readonly foundBy?: string
-}
+/** What is asked for. */
+export type WritebackRequest<O extends Operation = Operation> = {
+  readonly [P in O]: CommonValues & {
+    readonly operation: P
+    /** The id of the conversation or the visitor. */
+    readonly target: string
+    readonly payload: WritebackPayload[P]
+    /** Of the file that it comes from. */
+    readonly sourceRow?: number
+    /** The words by which an import found its conversation. */
+    readonly foundBy?: string
+  }
+}[O]
 
 /** What its target has once it is done. */
 export function effectOf({
@@ -63,7 +59,11 @@ export function marksHandled(request: Pick<WritebackRequest, 'operation' | 'payl
 
 export type RequestParseResult =
   | { readonly ok: true; readonly request: WritebackRequest }
-  | { readonly ok: false; readonly mistakes: readonly RequestMistake[] }
+  | {
+      readonly ok: false
+      readonly request?: undefined
+      readonly mistakes: readonly RequestMistake[]
+    }
 
 const requestSchemas = new Map<unknown, ReturnType<typeof toSchema>>(
   operations.map((operation) => [operation, toSchema(operation)]),
@@ -107,6 +107,8 @@ export const foreignFieldMistake = 'is not a field of this operation'
 export function hasExpired(expiresAt: string | null, now: EpochMs): boolean {
   return (parseTime(expiresAt) ?? Number.POSITIVE_INFINITY) * 1000 <= now
 }
+
+export const describeExpiry = (expiresAt: string | null) => `expired at ${expiresAt}`
 
 /** Why it would expire immediately if it were queued now. */
 export function expiryMistakes(
@@ -172,6 +174,10 @@ export function toMistake(
   override: ImportOverride | null = null,
 ): RequestMistake {
   return { field, why, found: describeFound(found), override }
+}
+
+export function describeMistakes(mistakes: readonly RequestMistake[]): string {
+  return mistakes.map(mistakeText).join('; ')
 }
 
 /** Without the value. */

@@ -1,6 +1,6 @@
 /** The handler of each operation. */
 import type { Operation } from '../core/operations.ts'
-import type { RequestFor } from '../core/writeback-request.ts'
+import type { WritebackRequest } from '../core/writeback-request.ts'
 import { createHandledHandler } from './handled.ts'
 import { createMessageHandler } from './message.ts'
 import { createNoteHandler } from './note.ts'
@@ -14,6 +14,6 @@ const handlers: { readonly [O in Operation]: CreateHandler<O> } = {
   note: createNoteHandler,
 }
 
-export function createHandler<O extends Operation>(request: RequestFor<O>): OperationHandler {
+export function createHandler<O extends Operation>(request: WritebackRequest<O>): OperationHandler {
   return handlers[request.operation](request)
 }

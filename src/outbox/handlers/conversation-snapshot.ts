@@ -6,10 +6,16 @@ import type { MessageSide, MessagesRead } from '../../mirror/mirror.ts'
 import { readMessages } from '../../mirror/sync/read-messages.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'
-import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
+import { type EpochSeconds, parseTime } from '../../values/time.ts'
 import { toLaneName } from '../core/operations.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
-import { describeNewMessage, type ShownReply, seenUntil } from '../core/review-guards.ts'
+import {
+  describeNewMessage,
+  describeUnseen,
+  noConversation,
+  type ShownReply,
+  seenUntil,
+} from '../core/review-guards.ts'
 import type { Task, WritebackDeps } from './operation-handler.ts'
 
 export type SnapshotMessage = ShownReply & { readonly side: MessageSide }
@@ -137,8 +143,7 @@ export async function findViolation(
   const ownIds = await deps.outbox.listMatchedMessageIds(toLaneName('conversation', conversationId))
   // An unknown sender is treated as a visitor, which is the safe error.
   const violation = unseen.find((message) => message.side !== 'team' && !ownIds.has(message.id))
-  if (violation !== undefined)
-    return `a visitor wrote ${violation.at === null ? 'since' : `at ${rfc3339(violation.at)}`} (message ${violation.id})`
+  if (violation !== undefined) return describeUnseen(violation.id, violation.at)
   return isComplete || !hasMoved
     ? null
     : 'the service does not show all messages, so a visitor may have written since'
@@ -179,8 +184,7 @@ export async function findVisitorViolation(
   if (expect === null) return null
   const messageId = parseTime(expect) === undefined ? expect : null
   const conversationId = await deps.outbox.findConversation(writeback.target, messageId)
-  if (conversationId === null)
-    return 'the mirror has no conversation of this visitor, so the expected message cannot be found'
+  if (conversationId === null) return noConversation
   const conversation = await deps.get(
     conversations.rowPath(deps.projectId, conversationId),
     {},

@@ -1,4 +1,5 @@
 /** Marks a conversation handled, or reopens it. */
+import { describeUnsentReply } from '../core/review.ts'
 import { findViolation } from './conversation-snapshot.ts'
 import { type CreateHandler, findShown, readTarget, readTrace } from './operation-handler.ts'
 
@@ -15,11 +16,7 @@ export const createHandledHandler: CreateHandler<'handled'> = ({
     // answer.
     const reply = wanted ? await deps.outbox.findPreviousReplyStatus(writeback) : null
     if (reply !== null && reply !== 'succeeded')
-      return {
-        canSend: false,
-        event: 'conflicted',
-        why: `the reply queued before it was not sent (${reply})`,
-      }
+      return { canSend: false, event: 'conflicted', why: describeUnsentReply(reply) }
     const conversation = await readTarget(task)
     const { handledAt, lastMessageAt } = readTrace(conversation)
     if (wanted || expect !== null) {

@@ -4,15 +4,13 @@
  * reply is searched among the new messages.
  */
 
-import { createHash } from 'node:crypto'
-import { toMessageSide } from '../../mirror/core/message-fields.ts'
 import { messages } from '../../mirror/core/streams.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { findKey } from '../../values/field-path.ts'
 import { asJsonObject } from '../../values/json.ts'
-import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
+import { parseTime } from '../../values/time.ts'
 import type { WritebackPayload } from '../core/operations.ts'
-import type { Evidence, Writeback } from '../core/outbox-entry.ts'
+import type { Evidence } from '../core/outbox-entry.ts'
 import { describeRepetition, findRepetition, matchesPayload } from '../core/review-guards.ts'
 import {
   type ConversationSnapshot,
@@ -21,12 +19,23 @@ import {
   type SnapshotMessage,
 } from './conversation-snapshot.ts'
 import {
+  changedText,
+  describeOtherForm,
+  digestMessages,
+  findHiddenArrival,
+  hasContentChanged,
+  matchReply,
+  maxCandidates,
+  messageIdsBefore,
+  newMessages,
+  type Trace,
+} from './match-reply.ts'
+import {
   type CreateHandler,
   isInDoubt,
   readTarget,
   readTrace,
   type Task,
-  type Verification,
 } from './operation-handler.ts'
 
 export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect }) => ({
@@ -70,8 +79,7 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     } = await readSnapshot(deps, writeback.target, { isProven: true })
     const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
     const before = messageIdsBefore(writeback)
-    const isChanged =
-      before !== null && hasContentChanged(current, before, writeback.evidence.before?.digest)
+    const isChanged = hasContentChanged(current, writeback)
     const hiddenArrival = findHiddenArrival(writeback, current, trace)
     const context = {
       before,
@@ -133,34 +141,28 @@ async function storeReturnedMessage(
  * the messages.
  */
 async function findSentMessage(
-  { deps, writeback }: Task,
+  task: Task,
   payload: WritebackPayload['message'],
   response: ApiResponse,
 ) {
+  const { deps, writeback } = task
   const { messages: current, rows, requestedAt } = await readSnapshot(deps, writeback.target)
   await deps.mirror.commit({ stream: 'messages', rows, requestedAt })
   const before = messageIdsBefore(writeback)
   const returnedId = before === null ? null : messageIdIn(response, before)
-  return returnedId ?? (await findNewMessage({ deps, writeback }, payload, current))?.id ?? null
+  if (returnedId !== null) return returnedId
+  const added = await findNewMessages(task, current)
+  return added?.find((message) => matchesPayload(message, payload))?.id ?? null
 }
 
-/**
- * A message with these words that was not there before the last send; null also if it was never
- * sent.
- */
-async function findNewMessage(
+/** Those that were not there before its last send; null if it was never sent. */
+async function findNewMessages(
   { deps, writeback }: Task,
-  payload: WritebackPayload['message'],
   current: readonly SnapshotMessage[],
-): Promise<SnapshotMessage | null> {
+): Promise<readonly SnapshotMessage[] | null> {
   const before = messageIdsBefore(writeback)
-  if (before === null) return null
-  const added = newMessages(
-    current,
-    before,
-    await deps.outbox.listMatchedMessageIds(writeback.lane),
-  )
-  return added.find((candidate) => matchesPayload(candidate, payload)) ?? null
+  const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
+  return before && newMessages(current, before, matchedIds)
 }
 
 type Repetition = { readonly why: string; readonly evidence?: Evidence }
@@ -206,16 +208,17 @@ async function findSentReply(
   { messages: current, clockOffset }: ConversationSnapshot,
 ): Promise<Repetition | null> {
   const { deps, writeback } = task
-  const repeated = await findNewMessage(task, payload, current)
-  if (repeated !== null)
+  const added = await findNewMessages(task, current)
+  const repeated = added?.find((message) => matchesPayload(message, payload))
+  if (repeated !== undefined)
     return {
       why: `message ${repeated.id} has the same words, and has appeared since this was last sent`,
     }
   // Judged by ids above.
-  if (messageIdsBefore(writeback) !== null) return null
+  if (added !== null) return null
   const requeuedAt = await deps.outbox.findRequeueing(writeback)
   const age = {
-    seenUntil: parseTime(writeback.targetSnapshot?.last_message_at) ?? null,
+    seenUntil: parseTime(writeback.targetSnapshot?.lastMessageAt) ?? null,
     queuedAt: (parseTime(requeuedAt ?? writeback.createdAt) ?? 0) + clockOffset,
     isRequeued: requeuedAt !== null,
   }
@@ -232,54 +235,16 @@ async function findSentReply(
  * null: nothing shows that. A visitor who writes meanwhile shows nothing.
  */
 async function findArrival(
-  { deps, writeback }: Task,
+  task: Task,
   { messages: current }: ConversationSnapshot,
   trace: Trace,
 ): Promise<string | null> {
-  const before = messageIdsBefore(writeback)
-  if (before === null) return findHiddenArrival(writeback, current, trace)
-  const added = newMessages(
-    current,
-    before,
-    await deps.outbox.listMatchedMessageIds(writeback.lane),
-  )
-  const byTeam = added.find(({ side }) => side !== 'visitor')
+  const { writeback } = task
+  const byTeam = (await findNewMessages(task, current))?.find(({ side }) => side !== 'visitor')
   if (byTeam !== undefined) return describeOtherForm(byTeam)
-  if (hasContentChanged(current, before, writeback.evidence.before?.digest)) return changedText
-  return findHiddenArrival(writeback, current, trace)
-}
-
-type Trace = ReturnType<typeof readTrace>
-
-const changedText = 'the text of an earlier message has changed, so the reply may be part of it'
-const describeOtherForm = ({ id }: SnapshotMessage) =>
-  `message ${id} is new in the conversation and may be this reply in another form`
-
-/**
- * What the conversation shows of a reply that the list of messages does not show yet; null:
- * nothing. A reply reopens its conversation, and its sender is the last one then. A listed new
- * message of a visitor may explain the former, one of the team both. Without the ids of all
- * messages before the send, any newer one may be the reply.
- */
-function findHiddenArrival(
-  writeback: Writeback,
-  current: readonly SnapshotMessage[],
-  { handledAt, lastMessageAt, lastMessageSenderType }: Trace,
-): string | null {
-  const { before } = writeback.evidence
-  if (before === undefined) return null
-  const known = messageIdsBefore(writeback)
-  const added = known === null ? [] : current.filter(({ id }) => !known.has(id))
-  const unread = known === null ? 'not all its messages could be read' : null
-  if (before.handledAt != null && handledAt === null && added.length === 0)
-    return `the conversation was reopened, as a reply does, and ${unread ?? 'the service lists no new message'}`
-  const { lastMessageSenderType: sender, lastMessageAt: at } = before
-  if (sender === undefined || added.some(({ side }) => side !== 'visitor')) return null
-  const isByTeam = toMessageSide(lastMessageSenderType) === 'team'
-  const isNew = at !== lastMessageAt || (isByTeam && toMessageSide(sender) !== 'team')
-  if (isNew && isByTeam)
-    return `the conversation shows a newer message of the team, and ${unread ?? 'the service does not list it'}`
-  return isNew && unread !== null ? `the conversation shows a newer message, and ${unread}` : null
+  return hasContentChanged(current, writeback)
+    ? changedText
+    : findHiddenArrival(writeback, current, trace)
 }
 
 /**
@@ -297,122 +262,4 @@ function messageIdIn({ data }: ApiResponse, before: ReadonlySet<string>): string
 
 function isNumber(id: string): boolean {
   return /^\d{1,19}$/.test(id)
-}
-
-type ReplyContext = {
-  /** All message ids before the send; null if not all could be read. */
-  readonly before: ReadonlySet<string> | null
-  /**
-   * Whether the text of one of them has changed, as a service may append a reply to an existing
-   * message.
-   */
-  readonly isChanged: boolean
-  /** Ids that are matched to other write-backs. */
-  readonly matchedIds: ReadonlySet<string>
-  readonly payload: WritebackPayload['message']
-  /** Whether all current messages could be read. */
-  readonly isComplete: boolean
-  /** The time of the last message according to the conversation; null if unknown. */
-  readonly lastMessageAt: EpochSeconds | null
-  /** What else shows that a message arrived that the list hides; null: nothing. */
-  readonly hiddenArrival: string | null
-}
-
-/** A person looks at each. */
-const maxCandidates = 20
-
-/**
- * `absent`, which allows a resend, only if the list is exactly the same as before and has the last
- * message.
- */
-export function matchReply(
-  messages: readonly SnapshotMessage[],
-  {
-    before,
-    isChanged,
-    matchedIds,
-    payload,
-    isComplete,
-    lastMessageAt,
-    hiddenArrival,
-  }: ReplyContext,
-): Verification {
-  const unverifiable = (why: string, candidates: readonly SnapshotMessage[] = []): Verification =>
-    candidates.length === 0
-      ? { kind: 'unverifiable', why }
-      : {
-          kind: 'unverifiable',
-          why,
-          candidates: candidates.slice(0, maxCandidates).map(({ id }) => id),
-        }
-  if (before === null) {
-    const similar = messages.filter(
-      (message) => !matchedIds.has(message.id) && matchesPayload(message, payload),
-    )
-    const similarText = similar[0] === undefined ? '' : `; message ${similar[0].id} is similar`
-    return unverifiable(`not all messages could be read before it was sent${similarText}`, similar)
-  }
-  const added = newMessages(messages, before, matchedIds)
-  const same = added.find((message) => matchesPayload(message, payload))
-  if (same !== undefined)
-    return {
-      kind: 'found',
-      how: `it is in the conversation (message ${same.id})`,
-      messageId: same.id,
-    }
-  const [other] = added
-  if (other !== undefined) return unverifiable(describeOtherForm(other), added)
-  if (isChanged) return unverifiable(changedText)
-  if (!isComplete) return unverifiable('the service does not show all messages of the conversation')
-  const currentIds = new Set(messages.map(({ id }) => id))
-  const missingId = [...before].find((id) => !currentIds.has(id))
-  if (missingId !== undefined)
-    return unverifiable(
-      `the conversation no longer shows message ${missingId}, so other messages may be hidden too`,
-    )
-  if (messages.length > 0 && lastMessageAt === null)
-    return unverifiable(
-      'the service does not say when the last message was written, so it may list no newer ones',
-    )
-  // Not only one as late: the clock of another sender may be ahead.
-  if (lastMessageAt !== null && !messages.some(({ at }) => at === lastMessageAt))
-    return unverifiable(
-      `the last message is of ${rfc3339(lastMessageAt)}, and the service does not list it`,
-    )
-  return hiddenArrival === null ? { kind: 'absent' } : unverifiable(hiddenArrival)
-}
-
-/** Messages that were not there before and are not matched to another write-back. */
-function newMessages(
-  messages: readonly SnapshotMessage[],
-  before: ReadonlySet<string>,
-  matchedIds: ReadonlySet<string>,
-): readonly SnapshotMessage[] {
-  return messages.filter(({ id }) => !before.has(id) && !matchedIds.has(id))
-}
-
-/** Null if they were not all stored. */
-export function messageIdsBefore({ evidence: { before } }: Writeback): ReadonlySet<string> | null {
-  return before?.ids === undefined ? null : new Set(before.ids)
-}
-
-/** A digest of the messages' texts, independent of their order. */
-function digestMessages(messages: readonly SnapshotMessage[]): string {
-  const lines = messages.map(({ id, content }) => JSON.stringify([id, content])).sort()
-  return createHash('sha256').update(lines.join('\n')).digest('base64url')
-}
-
-/**
- * Whether the texts of the earlier messages changed; false if one is missing or no digest was
- * stored.
- */
-function hasContentChanged(
-  messages: readonly SnapshotMessage[],
-  before: ReadonlySet<string>,
-  digest: string | undefined,
-): boolean {
-  const remaining = messages.filter(({ id }) => before.has(id))
-  return (
-    digest !== undefined && remaining.length === before.size && digestMessages(remaining) !== digest
-  )
 }

@@ -14,7 +14,7 @@ import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type Operation, operationTypes } from '../core/operations.ts'
 import type { Evidence, Transition, Writeback } from '../core/outbox-entry.ts'
-import type { RequestFor } from '../core/writeback-request.ts'
+import type { WritebackRequest } from '../core/writeback-request.ts'
 import type { Outbox } from '../sql/outbox.ts'
 
 /** The result of the check just before a send. */
@@ -51,7 +51,7 @@ export type Task = { readonly deps: WritebackDeps; readonly writeback: Writeback
 export type Refusal = Extract<ApiFailure, { kind: 'refused' }>
 
 /** Makes the handler of one request. */
-export type CreateHandler<O extends Operation> = (request: RequestFor<O>) => OperationHandler
+export type CreateHandler<O extends Operation> = (request: WritebackRequest<O>) => OperationHandler
 
 /** One request: the check before the send, and the verification after it. */
 export type OperationHandler = {

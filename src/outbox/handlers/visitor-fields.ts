@@ -19,7 +19,8 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
     const why = await findVisitorViolation(task, request.expect)
     if (why !== null) return { canSend: false, event: 'conflicted', why }
     const shown = await readShown(task)
-    const [live, wanted] = [toFieldValues('visitor', shown), effectOf(request)]
+    const live = toFieldValues(shown)
+    const wanted = effectOf(request)
     const after = { ...live, ...wanted }
     const body: Record<string, Json> = {}
     for (const field of operationTypes[request.operation].sets) {
@@ -30,10 +31,9 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
       }
       body[shownName(field)] = value
     }
-    const before = writeback.evidence.before && toFieldValues('visitor', writeback.evidence.before)
     const facts = {
-      targetSnapshot: writeback.targetSnapshot,
-      before,
+      queuedAs: writeback.targetSnapshot,
+      sentAs: writeback.evidence.before,
       ...(await deps.outbox.findOwnEdits(writeback)),
     }
     const edit = findForeignEdit(wanted, live, facts)
@@ -42,21 +42,20 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
   },
   verify: async (task) => {
     const { before, statedResult } = task.writeback.evidence
-    const [live, was] = [await readShown(task), before].map((shown) =>
-      toFieldValues('visitor', shown),
-    )
+    const live = toFieldValues(await readShown(task))
+    const was = toFieldValues(before)
     const wanted = effectOf(request)
     const wantedFields = fieldNames.filter((field) => wanted[field] !== undefined)
-    const isDone = wantedFields.every((field) => isSameValue(live?.[field], wanted[field]))
-    const wasSame = wantedFields.every((field) => isSameValue(was?.[field], wanted[field]))
+    const isDone = wantedFields.every((field) => isSameValue(live[field], wanted[field]))
+    const wasSame = wantedFields.every((field) => isSameValue(was[field], wanted[field]))
     // If it was already so before the send, the state proves nothing unless the service responded.
     // Sending again is harmless.
     if (!isDone || (wasSame && statedResult === undefined)) return { kind: 'absent' }
     return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
   },
   findContradiction: (task, shown) => {
-    const live = toFieldValues('visitor', toShownFields(findShown(task, shown)))
-    const was = toFieldValues('visitor', task.writeback.evidence.before)
+    const live = toFieldValues(toShownFields(findShown(task, shown)))
+    const was = toFieldValues(task.writeback.evidence.before)
     const wanted = effectOf(request)
     const others = fieldNames.filter(
       (field) =>

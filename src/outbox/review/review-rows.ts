@@ -3,30 +3,23 @@ import { hash } from 'node:crypto'
 import { inChunks } from '../../values/chunks.ts'
 import type { EpochMs } from '../../values/time.ts'
 import { operationTypes, toLaneName } from '../core/operations.ts'
+import type { Writeback } from '../core/outbox-entry.ts'
 import {
   applyAhead,
   emptyLane,
   type LaneState,
   type ReviewFacts,
-  type ReviewRow,
-  type RowAhead,
   reviewRow,
-  type WritebackReview,
 } from '../core/review.ts'
-import { findObstacleInMirror } from '../core/review-guards.ts'
 import { senderOf } from '../core/review-marks.ts'
 import { createReviewCounter, type ReviewSummary } from '../core/review-summary.ts'
-import { parseRequest } from '../core/writeback-request.ts'
+import type { ReviewRow, WritebackReview } from '../core/review-terms.ts'
 import { approvable } from '../decide.ts'
 import type { Outbox } from '../sql/outbox.ts'
-import type { QueuedRow } from '../sql/review-rows.ts'
-
-/** `queued`: null for a row of a file, which is behind everything that is queued. */
-export type RowToReview = { readonly row: ReviewRow; readonly queued: QueuedRow | null }
 
 export type ReviewSource = {
   /** In order; read twice, and the same rows each time. */
-  readonly rows: () => AsyncIterable<RowToReview>
+  readonly rows: () => AsyncIterable<ReviewRow>
   /** The batch of the rows; null if they are not queued yet. */
   readonly batch: string | null
 }
@@ -41,7 +34,7 @@ const rowsPerChunk = 500
  */
 type LaneStates = { readonly all: LaneState; readonly withoutDrafts: LaneState }
 /** `ahead`: what was queued before, in queue order, as far as it is not in the states yet. */
-type Lane = { readonly states: LaneStates; readonly ahead: readonly RowAhead[] }
+type Lane = { readonly states: LaneStates; readonly ahead: readonly Writeback[] }
 
 const firstLane: Lane = { states: { all: emptyLane, withoutDrafts: emptyLane }, ahead: [] }
 
@@ -53,26 +46,26 @@ async function* reviewRows(
   source: ReviewSource,
   { reader, now }: ReviewDeps,
 ): AsyncGenerator<readonly WritebackReview[]> {
-  const { lastPlaces, rareSenders } = await readAhead(source)
+  const { lastPlaces, rareSenders } = await scanRows(source)
   const knownSenders = await reader.findKnownSenders([...rareSenders])
   const isNewSender = (row: ReviewRow) => {
-    const sender = senderOfRow(row)
+    const sender = senderOf(row.request.request)
     return sender !== null && rareSenders.has(sender) && !knownSenders.has(sender)
   }
+  const { batch } = source
   const lanes = new Map<string, Lane>()
   for await (const chunk of inChunks(source.rows(), rowsPerChunk)) {
-    const newLanes = [...new Set(chunk.map(({ row }) => laneOf(row)))].filter(
-      (lane) => !lanes.has(lane),
-    )
-    const ahead = Map.groupBy(await reader.readAhead(newLanes, source.batch), ({ lane }) => lane)
+    const newLanes = [...new Set(chunk.map(laneOf))].filter((lane) => !lanes.has(lane))
+    const ahead = Map.groupBy(await reader.readAhead(newLanes, batch), ({ lane }) => lane)
     for (const lane of newLanes) lanes.set(lane, { ...firstLane, ahead: ahead.get(lane) ?? [] })
-    const facts = await readFacts(reader, chunk, isNewSender)
-    yield chunk.flatMap((rowToReview, index) => {
-      const { row, queued } = rowToReview
-      const [name, known] = [laneOf(row), facts[index]]
+    const facts = await reader.readFacts(chunk)
+    yield chunk.flatMap((row, index) => {
+      const name = laneOf(row)
+      const known = facts[index]
       if (known === undefined) return []
-      const lane = applyRowsBefore(lanes.get(name) ?? firstLane, queued?.seq ?? null)
-      const { review, states } = reviewInLane(rowToReview, known, lane.states, now)
+      const lane = applyRowsBefore(lanes.get(name) ?? firstLane, row, batch)
+      const own = { ...known, isNewSender: isNewSender(row) }
+      const { review, states } = reviewInLane(row, own, lane.states, now)
       if ((lastPlaces[slotOf(name)] ?? 0) <= row.place) lanes.delete(name)
       else lanes.set(name, { ...lane, states })
       return [review]
@@ -80,45 +73,30 @@ async function* reviewRows(
   }
 }
 
-/** One for each row. */
-async function readFacts(
-  reader: Outbox,
-  rows: readonly RowToReview[],
-  isNewSender: (row: ReviewRow) => boolean,
-): Promise<readonly ReviewFacts[]> {
-  const facts = await reader.readFacts(rows.map(({ row }) => row))
-  return rows.flatMap(({ row }, index) => {
-    const own = facts[index]
-    return own === undefined
-      ? []
-      : [{ ...own, obstacle: findObstacleInMirror(row, own), isNewSender: isNewSender(row) }]
-  })
-}
-
-/** `seq`: the place in the queue; null if it is behind everything that is queued. */
-function applyRowsBefore(lane: Lane, seq: number | null): Lane {
-  const { states, ahead } = lane
-  const behind = seq === null ? -1 : ahead.findIndex((next) => next.seq > seq)
+function applyRowsBefore(
+  { states, ahead }: Lane,
+  { queued }: ReviewRow,
+  batch: string | null,
+): Lane {
+  const behind = queued === null ? -1 : ahead.findIndex(({ seq }) => seq > queued.seq)
   const before = behind < 0 ? ahead.length : behind
-  if (before === 0) return lane
+  const applyToBoth = ({ all, withoutDrafts }: LaneStates, row: Writeback): LaneStates => {
+    const after = applyAhead(all, row, batch)
+    return {
+      all: after,
+      withoutDrafts: all === withoutDrafts ? after : applyAhead(withoutDrafts, row, batch),
+    }
+  }
   return { states: ahead.slice(0, before).reduce(applyToBoth, states), ahead: ahead.slice(before) }
 }
 
-function applyToBoth({ all, withoutDrafts }: LaneStates, ahead: RowAhead): LaneStates {
-  const after = applyAhead(all, ahead)
-  return {
-    all: after,
-    withoutDrafts: all === withoutDrafts ? after : applyAhead(withoutDrafts, ahead),
-  }
-}
-
 function reviewInLane(
-  { row, queued }: RowToReview,
+  row: ReviewRow,
   facts: ReviewFacts,
   { all, withoutDrafts }: LaneStates,
   now: EpochMs,
 ): { readonly review: WritebackReview; readonly states: LaneStates } {
-  const isDraft = queued?.writeback.status === 'draft'
+  const isDraft = row.queued?.status === 'draft'
   const { review, lane } = reviewRow(row, facts, isDraft ? all : withoutDrafts, now)
   if (isDraft) {
     const unsentReply = `the reply before it (row ${row.position}) waits for approval`
@@ -140,21 +118,17 @@ const slots = 1 << 20
 const maxSenders = 10_000
 
 /** `lastPlaces`: of each lane. `rareSenders`: those of a single row. */
-async function readAhead({ rows }: ReviewSource) {
+async function scanRows({ rows }: ReviewSource) {
   const lastPlaces = new Uint32Array(slots)
   const senders = new Map<string, 'once' | 'again'>()
-  for await (const { row } of rows()) {
+  for await (const row of rows()) {
     lastPlaces[slotOf(laneOf(row))] = row.place
-    const sender = senderOfRow(row)
+    const sender = senderOf(row.request.request)
     if (sender === null || (senders.size >= maxSenders && !senders.has(sender))) continue
     senders.set(sender, senders.has(sender) ? 'again' : 'once')
   }
   const once = [...senders].flatMap(([sender, seen]) => (seen === 'once' ? [sender] : []))
   return { lastPlaces, rareSenders: new Set(once) }
-}
-
-function senderOfRow({ request }: ReviewRow): string | null {
-  return request.ok ? senderOf(request.request) : null
 }
 
 function slotOf(lane: string): number {
@@ -199,28 +173,14 @@ export function batchSource(reader: Outbox, batch: string): ReviewSource {
         const page = await reader.listBatch(batch, after, rowsPerChunk)
         for (const queued of page) {
           place += 1
-          const { status } = queued.writeback
-          if (status === 'draft' || status === 'queued') yield toRow(queued, place)
+          const { status, sourceRow, operation, target, request } = queued
+          const position = sourceRow ?? place
+          if (status === 'draft' || status === 'queued')
+            yield { position, place, operation, target, request, queued }
         }
         isLast = page.length < rowsPerChunk
         after = page.at(-1)?.seq ?? after
       }
     },
   }
-}
-
-function toRow(queued: QueuedRow, place: number): RowToReview {
-  const position = queued.sourceRow ?? place
-  const { id, operation, target, rawRequest, createdAt, targetSnapshot } = queued.writeback
-  const request = parseRequest(rawRequest)
-  const row = {
-    position,
-    place,
-    id,
-    operation,
-    target,
-    request,
-    queued: { at: createdAt, targetSnapshot },
-  }
-  return { queued, row }
 }

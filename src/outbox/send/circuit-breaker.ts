@@ -157,7 +157,8 @@ function findStreak(
 }
 
 export function circuitNotices({ all, batches }: CircuitState, hint: CommandHint): string[] {
-  const [list, push] = [hint('writeback list'), hint('push --despite-failures')]
+  const list = hint('writeback list')
+  const push = hint('push --despite-failures')
   const next = `; inspect them with \`${list}\`, and continue with \`${push}\``
   return [
     ...(all === null ? [] : [`replies and notes are stopped: ${all.why}${next}`]),

@@ -1,7 +1,30 @@
 /**
- * Works on one lane (all write-backs to one conversation or visitor): sends or verifies them in
- * order, as long as one can be claimed. The intent is durable before a byte is sent; the outcome is
- * derived only from evidence: nothing was sent, a response, or neither.
+ * Works on one lane: all write-backs to one conversation or visitor, sent and verified in order, as
+ * long as one can be claimed.
+ *
+ * **The idea.** The service knows no idempotency key, so a reply whose answer was lost may be with
+ * the customer. It is not sent again before that is known: the intent is durable before a byte
+ * leaves, and the outcome follows from evidence alone.
+ *
+ * **The way of a write-back.** `claim` (compare-and-set, with a lease) → `checkPrecondition` (the
+ * target as the service shows it now) → `markSending` (status `sending`, with the ids of the
+ * messages that were there before) → one request, which is never repeated → one of three:
+ * - no byte left, or the service says that nothing was done: `not_sent`, it is queued as before;
+ * - an answer: `accepted` or `refused`, which is final;
+ * - neither: it stays `sending`, and is looked for later (`verify`). It is `found`; or it is not
+ *   found twice, and may be sent again (`absent`); or nothing shows what happened, and it is
+ *   `uncertain`: its lane waits until a person decides.
+ *
+ * `core/state.ts` has all states and events as a table.
+ *
+ * **The invariant.** Between two sends of a reply or a note there is a proof that the first did not
+ * arrive, or the word of a person. Two tokens keep it while processes die, sleep and wake up:
+ * `fencing_token` grows with each claim and each decision, so that who lost the row can neither
+ * send nor settle it; `attempts` grows with each send, so that an outcome belongs to its own send.
+ *
+ * **Proven** by test/outbox: states (each state with each event), kill and byte-cuts (processes and
+ * connections that end anywhere), in-flight (decisions meanwhile), match-reply (what a list shows);
+ * and by test/simulator.
  */
 import {
   ApiError,
@@ -10,10 +33,9 @@ import {
   isRowRefused,
 } from '../../service/core/api-failure.ts'
 import { endClaim } from '../active-claims.ts'
-import type { SettledWriteback } from '../core/group-reasons.ts'
 import { operationTypes } from '../core/operations.ts'
-import type { ClaimableWriteback, Writeback } from '../core/outbox-entry.ts'
-import { hasExpired, mistakeText, parseRequest } from '../core/writeback-request.ts'
+import type { ClaimableWriteback, Writeback, WritebackOutcome } from '../core/outbox-entry.ts'
+import { describeExpiry, describeMistakes, hasExpired } from '../core/writeback-request.ts'
 import { createHandler } from '../handlers/all-handlers.ts'
 import {
   isInDoubt,
@@ -41,7 +63,7 @@ export const maxConcurrentLanes = 6
 type LaneCallbacks = {
   /** Called before each write-back except the first. */
   readonly canContinue: (next: ClaimableWriteback) => boolean
-  readonly onSettled: (outcome: SettledWriteback) => void
+  readonly onSettled: (outcome: WritebackOutcome, writeback: Writeback) => void
 }
 
 /**
@@ -62,7 +84,7 @@ export async function sendLane(
     if (result.kind === 'settled') {
       const { status, why, isContradicted } = result
       const { id, operation } = writeback
-      callbacks.onSettled({ id, operation, status, why, isContradicted })
+      callbacks.onSettled(result, writeback)
       const logged = { event: 'writeback.settled', project: deps.projectId, id, operation, status }
       if (isContradicted) deps.log.warn({ ...logged, why })
       else deps.log.info(logged)
@@ -79,18 +101,15 @@ export async function sendLane(
  * as before.
  */
 export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promise<SendTaskResult> {
-  const result = parseRequest(writeback.rawRequest)
-  if (!result.ok) {
+  const { request } = writeback
+  if (!request.ok) {
     // A row that was changed by SQL after the send cannot be verified.
     const event = writeback.status === 'sending' ? 'unverifiable' : 'invalid'
-    return settleTask(
-      { deps, writeback },
-      { event, why: result.mistakes.map(mistakeText).join('; ') },
-    )
+    return settleTask({ deps, writeback }, { event, why: describeMistakes(request.mistakes) })
   }
-  const task: SendTask = { deps, writeback, handler: createHandler(result.request) }
+  const task: SendTask = { deps, writeback, handler: createHandler(request.request) }
   const isExpired = hasExpired(writeback.expiresAt, deps.now())
-  const expired = { event: 'expired', why: `expired at ${writeback.expiresAt}` } as const
+  const expired = { event: 'expired', why: describeExpiry(writeback.expiresAt) } as const
   try {
     if (writeback.status !== 'sending')
       return isExpired ? await settleTask(task, expired) : await checkAndSend(task)

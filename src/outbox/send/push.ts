@@ -82,7 +82,8 @@ export async function push(
   const { outbox, signal } = deps
   const total = countOperations(await outbox.countByOperation({ statuses: ['queued', 'sending'] }))
   const result = await sendQueued(deps, {
-    ...{ maxConcurrentLanes, despiteFailures },
+    maxConcurrentLanes,
+    despiteFailures,
     onProgress: (progress) => onProgress(toPushProgress(limits, total, progress, Date.now())),
   })
   const { fatalFailure, circuits, denied, failing, outcomes } = result
@@ -132,7 +133,10 @@ export function toPushProgress(
   )
   const restMs = rest === null ? 0 : Math.max(0, rest.until - now)
   return {
-    ...{ settled, counts, reasons, working },
+    settled,
+    counts,
+    reasons,
+    working,
     left: Object.values(left).reduce((sum, count) => sum + count, 0),
     /** With the reads of preconditions and what it waits for. */
     takesMs: estimateBatchMs(limits, left, 0) + restMs,
@@ -204,9 +208,9 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
     try {
       const failure = await sendLane(deps, head, {
         canContinue: (next) => canContinue() && !isBlocked(circuits, deniedNow(), next),
-        onSettled: (outcome) => {
-          outcomes.add(outcome)
-          if (outcome.status === 'succeeded') scopes.accept(outcome.operation)
+        onSettled: (outcome, writeback) => {
+          outcomes.add(outcome, writeback)
+          if (outcome.status === 'succeeded') scopes.accept(writeback.operation)
           failuresInARow = 0
           failuresOf.delete(head.lane)
           reportProgress()

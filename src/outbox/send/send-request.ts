@@ -15,7 +15,7 @@ import type { Json } from '../../values/json.ts'
 import type { Ms } from '../../values/time.ts'
 import { assertNever } from '../../values/user-error.ts'
 import { operationTypes } from '../core/operations.ts'
-import type { Evidence, Transition, Writeback } from '../core/outbox-entry.ts'
+import type { Evidence, Transition, Writeback, WritebackOutcome } from '../core/outbox-entry.ts'
 import type { WritebackStatus } from '../core/state.ts'
 import {
   isInDoubt,
@@ -75,8 +75,9 @@ export async function sendRequest(
  * go further back.
  */
 function toEvidence(writeback: Writeback, { before }: ReadyToSend): Evidence {
-  if (!isInDoubt(writeback) || !operationTypes[writeback.operation].isIdempotent) return { before }
-  return { before, firstBefore: writeback.evidence.firstBefore ?? writeback.evidence.before }
+  const { before: earlier, firstBefore = earlier } = writeback.evidence
+  const isRepeated = isInDoubt(writeback) && operationTypes[writeback.operation].isIdempotent
+  return isRepeated && firstBefore !== undefined ? { before, firstBefore } : { before }
 }
 
 async function settleFailure(
@@ -219,13 +220,7 @@ export type SendTask = Task & { readonly handler: OperationHandler }
  * otherwise.
  */
 export type SendTaskResult =
-  /** `why`: for a person. `isContradicted`: it succeeded, and the service shows something else. */
-  | {
-      readonly kind: 'settled'
-      readonly status: WritebackStatus
-      readonly why: string
-      readonly isContradicted: boolean
-    }
+  | ({ readonly kind: 'settled' } & WritebackOutcome)
   /** `failure`: set if the service failed. */
   | { readonly kind: 'deferred'; readonly failure: ApiFailure | null }
   | { readonly kind: 'claim_lost' }

@@ -13,13 +13,22 @@ import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/transacti
 import type { DecisionTerms, SelectionDigest } from '../core/decision-terms.ts'
 import { type BatchDecision, decisions } from '../core/decisions.ts'
 import { lockSelection } from './entries.ts'
-import { coveredByCancelSql, decidedSql, findOpenDecisions, isStoppedSql } from './row.ts'
+import {
+  coveredByCancelSql,
+  decidedSql,
+  findOpenDecisions,
+  isStoppedSql,
+  takeClaimSql,
+} from './row.ts'
 
 /** `batch`: null covers everything. `orWithoutProject`: also rows without a project. */
 type CancellationScope = Pick<DecisionTerms, 'by' | 'audit'> & {
   readonly batch: string | null
   readonly orWithoutProject: boolean
 }
+
+/** Of what a decision has changed: the first ones. */
+export const idsReturned = 1000
 
 /** No process can be sending these. */
 const unsentSql = sql`status in ('draft','queued')`
@@ -55,7 +64,7 @@ export function recordCancellation(
       and not ${isAlreadyCancelled} and ${batch === null ? sql`true` : sql`batch_id = ${batch}`}`
     const first = await sql<{
       id: string
-    }>`select id from writebacks where ${covered} limit 1000`.execute(db)
+    }>`select id from writebacks where ${covered} limit ${sql.lit(idsReturned)}`.execute(db)
     const all = await sql<{
       count: number
     }>`select count(*) as count from writebacks where ${covered}`.execute(db)
@@ -141,7 +150,7 @@ async function nextCancellation(
     update: (
       end,
     ) => sql`update writebacks set status = 'cancelled', reason = ${why}, error = ${why},
-      fencing_token = fencing_token + 1, owner = null, lease_until = null, due_at = null, revoked_as = null,
+      ${takeClaimSql}, due_at = null, revoked_as = null,
       stopped_by = null, finished_at = ${typed('time', at)}, ${decidedSql(trx, by)}
       where seq > ${doneTo} and seq <= ${end} and status || '' in ('draft','queued')
         and project_id || '' in (${sql.join(orWithoutProject === 1 ? [project, ''] : [project])})
@@ -151,10 +160,7 @@ async function nextCancellation(
   }
 }
 
-/**
- * The new token keeps processes that have claimed a row from sending it. The grace of an approval
- * goes on meanwhile.
- */
+/** The grace of an approval goes on meanwhile. */
 async function nextStop(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<Following | null> {
   const { db, project, typed } = trx
   const { rows } = await sql<{ id: string; stoppedAt: string | null; doneTo: number; by: string }>`
@@ -173,8 +179,8 @@ async function nextStop(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<Foll
     : sql`status || '' = 'draft' and stopped_by is not null`
   return {
     window: { batch: id, after: doneTo, upTo: Number.MAX_SAFE_INTEGER },
-    update: (end) => sql`update writebacks set ${changes}, reason = ${why},
-      fencing_token = fencing_token + 1, owner = null, lease_until = null, ${decidedSql(trx, by)}
+    update: (end) => sql`update writebacks set ${changes}, reason = ${why}, postponed = null,
+      ${takeClaimSql}, ${decidedSql(trx, by)}
       where seq > ${doneTo} and seq <= ${end} and ${isAffected} and project_id || '' = ${project}
         and batch_id || '' = ${id}`,
     mark: (end) => sql`update writeback_batches set done_to = ${typed('integer', end)},
@@ -231,7 +237,8 @@ export function recordBatchDecision(
     const { queued = 0, stopped = 0, sending = 0 } = rows[0] ?? {}
     if (decision === 'stopped' && queued + sending === 0) return null
     const person = typed('text', by)
-    const [now, none] = [toTimeValue(trx), sql`null`]
+    const now = toTimeValue(trx)
+    const none = sql`null`
     const isStop = decision === 'stopped'
     const { numAffectedRows } = await sql`
       update writeback_batches set stopped_at = ${isStop ? now : none}, stopped_by = ${isStop ? person : none},

@@ -5,9 +5,9 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { retryOnDeadlock } from '../../warehouse/transactions.ts'
 import type { Batch, BatchState, BatchSummary, Rest } from '../core/batches.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
-import { graceReason } from './claimable.ts'
+import { toRest } from './claimable.ts'
 import { lastEventSeq, successSql } from './lane-history.ts'
-import { effectiveStatus, operationSql, textOrNull } from './row.ts'
+import { decodeTexts, effectiveStatus, operationSql } from './row.ts'
 
 const batchColumns = sql`id, title, source, note, rows, created_at as "createdAt", created_by as "createdBy",
   approved_at as "approvedAt", approved_by as "approvedBy", stopped_at as "stoppedAt", stopped_by as "stoppedBy", reverts,
@@ -65,13 +65,8 @@ async function readBatches(
   const counted = await countBatches(context, sql`batch_id ${inList(kind, ids)}`)
   return rows.map((stored) => {
     const { counts = {}, settledAt = null } = counted.get(stored.id) ?? {}
-    const [title, source, note, createdBy] = [
-      stored.title,
-      stored.source,
-      stored.note,
-      stored.createdBy,
-    ].map(textOrNull)
-    const batch = { ...stored, title, source, note, createdBy } as Batch
+    const { title, source, note, createdBy } = stored
+    const batch = { ...stored, ...decodeTexts({ title, source, note, createdBy }) }
     const state = toBatchState(batch, counts)
     // The column is set a little later.
     const finishedAt = state === 'done' ? (batch.finishedAt ?? settledAt) : null
@@ -160,6 +155,7 @@ export async function recordFinishedBatches({ db, project }: ProjectDb): Promise
     where project_id = ${project} and finished_at is null and rows > 0 and not ${hasRowsSql(sql`'draft','queued','sending','uncertain'`)}`
   await retryOnDeadlock(() => finished.execute(db))
 }
+recordFinishedBatches.mayRepeat = true as const
 
 /**
  * A stopped batch is stopped as long as something of it waits; what is in flight comes before what
@@ -209,9 +205,6 @@ export async function findBatchRest(
     db,
   )
   const { waiting = 0, ready = 0, until = null, graces = 0, why = null } = rows[0] ?? {}
-  if (waiting === 0 || ready > 0 || until === null) return null
-  return {
-    until,
-    because: graces === waiting ? graceReason : (why ?? 'it waits for another attempt'),
-  }
+  const isResting = waiting > 0 && ready === 0 && until !== null
+  return isResting ? toRest(until, graces === waiting, why) : null
 }

@@ -16,17 +16,10 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { retryOnDeadlock } from '../../warehouse/transactions.ts'
 import { isActiveClaim } from '../active-claims.ts'
 import type { Rest } from '../core/batches.ts'
-import type { ClaimableWriteback, ClaimFilter, Evidence } from '../core/outbox-entry.ts'
+import type { ClaimableWriteback, ClaimFilter, Evidence, Writeback } from '../core/outbox-entry.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
 import { followDecisions } from './batch-decisions.ts'
-import {
-  decodeEvidence,
-  findOpenDecisions,
-  inStoppedBatchSql,
-  type OutboxRow,
-  operationSql,
-  sendingStoppedSql,
-} from './row.ts'
+import { findOpenDecisions, heldBackSql, type OutboxRow, operationSql } from './row.ts'
 
 /** Delays are shorter than this, so a later due time comes from a clock that was set back since. */
 const maxDelayMs: Ms = 30 * 86_400_000
@@ -159,14 +152,12 @@ export async function findClaimable(
   const find = (condition: RawBuilder<unknown>, order: RawBuilder<unknown>) => sql`select * from (
     select id, lane, operation, status, batch_id as "batchId", seq from writebacks
     where project_id = ${context.project} and ${condition} and ${claimFilterSql(filter)} and ${claimable}
-      and not (status = 'queued' and (${sendingStoppedSql(context.project)} or ${inStoppedBatchSql}))
+      and not (status = 'queued' and ${heldBackSql(context.project)})
     order by ${order} limit ${count}) as found`
   // Written so that the few sent ones are found by their status, and the many queued ones read in
   // order of `seq`.
-  const [sending, queued] = [
-    find(sql`status = 'sending'`, sql`+seq`),
-    find(sql`status <> 'sending'`, sql`seq`),
-  ]
+  const sending = find(sql`status = 'sending'`, sql`+seq`)
+  const queued = find(sql`status <> 'sending'`, sql`seq`)
   // Verifying needs only reads, so it does not wait behind what waits for a write slot: `sending`
   // before `queued`.
   const { rows } = await sql<ClaimableWriteback>`
@@ -181,7 +172,7 @@ export async function hasPending(context: ProjectDb, filter: ClaimFilter = {}): 
   if (open.cancellation || open.stop) return true
   const { rows } = await sql`
     select 1 from writebacks where project_id = ${project} and status in ('queued','sending')
-      and not (status = 'queued' and (${sendingStoppedSql(project)} or ${inStoppedBatchSql}))
+      and not (status = 'queued' and ${heldBackSql(project)})
       and ${claimFilterSql(filter)} and ${firstInLaneSql} limit 1`.execute(db)
   return rows.length > 0
 }
@@ -197,13 +188,15 @@ export async function findRest(
     where project_id = ${project} and status in ('queued','sending') and due_at > ${now} and due_at <= ${now + maxDelayMs}
       and ${claimFilterSql(filter)} and ${firstInLaneSql} order by due_at limit 1`.execute(db)
   const [next] = rows
-  if (next === undefined) return null
-  const because = next.isGrace === 1 ? graceReason : (next.why ?? 'it waits for another attempt')
-  return { until: next.until, because }
+  return next === undefined ? null : toRest(next.until, next.isGrace === 1, next.why)
 }
 
-/** Why an approved write-back is not sent yet. */
-export const graceReason = 'its approval can still be taken back'
+export function toRest(until: EpochMs, isGrace: boolean, why: string | null): Rest {
+  const because = isGrace
+    ? 'its approval can still be undone'
+    : (why ?? 'it waits for another attempt')
+  return { until, because }
+}
 
 function claimFilterSql(filter: ClaimFilter): RawBuilder<unknown> {
   const { lane, withoutLanes = [], withoutOperations = [], withoutQueuedSends = [] } = filter
@@ -256,10 +249,11 @@ function parseOwner(owner: string): ProcessIdentity | null {
  */
 export function senderState(
   kind: DatabaseKind,
-  row: OutboxRow,
+  { owner }: OutboxRow,
+  { status, evidence }: Writeback,
   wasActive: boolean,
 ): Pick<Evidence, 'sender'> {
-  if (row.status !== 'sending' || decodeEvidence(kind, row.evidence).sender !== undefined) return {}
-  if (row.owner === null || (row.owner === currentOwner() && !wasActive)) return { sender: 'ended' }
-  return { sender: isOwnerDead(row.owner, kind) ? 'dead' : 'silent' }
+  if (status !== 'sending' || evidence.sender !== undefined) return {}
+  if (owner === null || (owner === currentOwner() && !wasActive)) return { sender: 'ended' }
+  return { sender: isOwnerDead(owner, kind) ? 'dead' : 'silent' }
 }

@@ -10,12 +10,18 @@ import { forUpdate } from '../../warehouse/dialect.ts'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/transactions.ts'
 import { beginClaim, endClaim, isActiveClaim } from '../active-claims.ts'
-import type { Evidence, SendOutcome, Transition, Writeback } from '../core/outbox-entry.ts'
+import type {
+  Evidence,
+  OutboxEntry,
+  SendOutcome,
+  Transition,
+  Writeback,
+} from '../core/outbox-entry.ts'
 import {
   fromStoredState,
+  isSettled,
   nextState,
   type OutboxEvent,
-  type Revocation,
   toStoredState,
   type WritebackStatus,
 } from '../core/state.ts'
@@ -30,15 +36,15 @@ import {
   senderState,
 } from './claimable.ts'
 import {
+  columnsOf,
   coveredByCancelSql,
   decodeEvidence,
   encodeEvidence,
-  inStoppedBatchSql,
+  heldBackSql,
   type OutboxRow,
   operationSql,
   outboxColumns,
   readShownIds,
-  sendingStoppedSql,
   toWriteback,
 } from './row.ts'
 import { countSend } from './sending.ts'
@@ -81,6 +87,7 @@ export async function claim(
     if (!isClaimed && !wasActive) endClaim(id)
   }
 }
+claim.mayRepeat = true as const
 
 /** `wasActive`: this process works on it already, unless its lease has expired. */
 async function claimOnce(
@@ -100,20 +107,21 @@ async function claimOnce(
     const { rows } = await sql<OutboxRow>`
       select status, ${outboxColumns} from writebacks
       where project_id = ${project} and id = ${id} and ${claimable}
-        and not (status = 'queued' and (${coveredByCancelSql} or ${inStoppedBatchSql} or ${sendingStoppedSql(project)})) ${forUpdate(kind)}`.execute(
+        and not (status = 'queued' and (${coveredByCancelSql} or ${heldBackSql(project)})) ${forUpdate(kind)}`.execute(
       trx.db,
     )
-    const row = rows[0]
+    const [row] = rows
     if (row === undefined) return null
-    const evidence = { ...decodeEvidence(kind, row.evidence), ...senderState(kind, row, wasActive) }
+    const writeback = toWriteback(kind, row)
+    const evidence = { ...writeback.evidence, ...senderState(kind, row, writeback, wasActive) }
     await sql`
       update writebacks set owner = ${currentOwner()}, lease_until = ${typed('integer', now + leaseMs)},
         fencing_token = fencing_token + 1, evidence = ${encodeEvidence(kind, evidence)}
       where project_id = ${project} and id = ${id}`.execute(trx.db)
-    const writeback = toWriteback(kind, row, evidence)
     // A row may have been inserted by SQL, in other letters than the service's.
     const shownId = await readShownIds(trx, [writeback])
-    return { ...writeback, target: shownId(writeback) }
+    const fencingToken = row.fencingToken + 1
+    return { ...writeback, evidence, fencingToken, target: shownId(writeback) }
   })
 }
 
@@ -149,9 +157,7 @@ export function markSending(
       where project_id = ${project}
         and id = ${writeback.id} and status = 'queued' and fencing_token = ${writeback.fencingToken}
         and owner = ${currentOwner()} and attempts = ${writeback.attempts} and ${nextInLaneSql}
-        and not ${coveredByCancelSql} and not ${inStoppedBatchSql} and not ${sendingStoppedSql(project)}`.execute(
-      trx.db,
-    )
+        and not ${coveredByCancelSql} and not ${heldBackSql(project)}`.execute(trx.db)
     if (numAffectedRows === 1n) await countSend(trx)
     return numAffectedRows === 1n
   })
@@ -169,23 +175,10 @@ async function isExpired(
   return hasExpired(rows[0]?.expires ?? null, Math.max(now, clock()))
 }
 
-type SettledRow = {
-  readonly status: WritebackStatus
-  readonly revoked: Revocation | null
-  readonly stoppedBy: string | null
-  readonly batchId: string | null
-  readonly evidence: string | null
-}
-
 /**
  * These may put a write-back back into the queue, or, if its batch is stopped, back to the drafts.
  */
 const eventsThatQueue: readonly OutboxEvent[] = ['not_sent', 'absent']
-
-/** Whether the status changes only when a person decides so. */
-function isSettled(status: WritebackStatus): boolean {
-  return status !== 'draft' && status !== 'queued' && status !== 'sending'
-}
 
 /**
  * Stores the outcome of the send that `markSending` recorded; returns the new status, or null if it
@@ -198,12 +191,14 @@ export function settleSent(context: ProjectDb, writeback: Writeback, transition:
     sentWith === undefined || sentWith === writeback.fencingToken
   return settleIf(context, writeback, transition, ownership, isOwn)
 }
+settleSent.mayRepeat = true as const
 
 /** Stores any other outcome of the claim; returns the new status, or null if the claim was lost. */
 export function settle(context: ProjectDb, writeback: Writeback, transition: Transition) {
   const ownership = sql`fencing_token = ${writeback.fencingToken} and status = ${writeback.status}`
   return settleIf(context, writeback, transition, ownership)
 }
+settle.mayRepeat = true as const
 
 /** `ownership`, `isOwn`: the conditions under which this process may still change the row. */
 function settleIf(
@@ -218,15 +213,18 @@ function settleIf(
   return inDurableTransaction(context, async (trx) => {
     // Before the row: a stop waits for this transaction, or is seen by it.
     if (eventsThatQueue.includes(event)) await acquireCancellationLock(trx, 'shared')
-    const { rows } = await sql<SettledRow>`
-      select status, revoked_as as revoked, stopped_by as "stoppedBy", batch_id as "batchId", evidence from writebacks
+    const { rows } = await sql<OutboxRow & Pick<OutboxEntry, 'stoppedBy'>>`
+      select ${columnsOf('status revokedAs stoppedBy batchId evidence')} from writebacks
       where project_id = ${project} and id = ${writeback.id} and ${ownership} ${forUpdate(kind)}`.execute(
       trx.db,
     )
     const [row] = rows
     if (row === undefined) return null
     const stored = decodeEvidence(kind, row.evidence)
-    const next = nextState(fromStoredState(row.status, row.revoked, row.stoppedBy !== null), event)
+    const next = nextState(
+      fromStoredState(row.status, row.revokedAs, row.stoppedBy !== null),
+      event,
+    )
     if (next === null || !isOwn(stored)) return null
     const stoppedBy = next === 'queued' ? await findStop(trx, row.batchId) : null
     const state = stoppedBy === null ? next : (nextState(next, 'stopped') ?? next)
@@ -242,7 +240,8 @@ function settleIf(
         request_id = coalesce(${typed('text', requestId)}, request_id), finished_at = ${finishedAt},
         message_id = coalesce(${typed('text', messageId)}, message_id),
         evidence = ${encodeEvidence(kind, evidence)}, owner = null, lease_until = null,
-        due_at = ${typed('integer', dueAt)}, attempts = attempts - ${event === 'not_sent' ? 1 : 0}
+        due_at = ${typed('integer', dueAt)}, attempts = attempts - ${event === 'not_sent' ? 1 : 0},
+        postponed = ${isFinished ? sql`null` : sql.lit(1)}
       where project_id = ${project} and id = ${writeback.id}`.execute(trx.db)
     await recordBehaviours(trx, transition.observedBehaviours ?? [])
     return to
@@ -277,14 +276,14 @@ export async function release(
   { dueAt, evidence = {}, why }: Release,
 ): Promise<void> {
   const merged = encodeEvidence(kind, { ...writeback.evidence, ...evidence })
-  const reason = why === undefined ? sql`reason` : sql`${why}`
+  const reason = why === undefined ? sql`` : sql`, reason = ${why}, postponed = 1`
   const released = sql`
-    update writebacks set owner = null, lease_until = null, due_at = ${typed('integer', dueAt)}, evidence = ${merged},
-      reason = ${reason}
+    update writebacks set owner = null, lease_until = null, due_at = ${typed('integer', dueAt)}, evidence = ${merged} ${reason}
     where project_id = ${project} and id = ${writeback.id}
       and fencing_token = ${writeback.fencingToken} and status = ${writeback.status}`
   await retryOnDeadlock(() => released.execute(db))
 }
+release.mayRepeat = true as const
 
 /** What the service showed after it had accepted a write-back, or that it shows it now. */
 export async function recordContradiction(
@@ -299,6 +298,7 @@ export async function recordContradiction(
       and fencing_token = ${writeback.fencingToken}`
   await retryOnDeadlock(() => recorded.execute(db))
 }
+recordContradiction.mayRepeat = true as const
 
 /** A message id can be matched to only one write-back of a lane. */
 export async function recordMessageId(
@@ -312,6 +312,7 @@ export async function recordMessageId(
         and other.message_id = ${messageId})`
   await retryOnDeadlock(() => recorded.execute(db))
 }
+recordMessageId.mayRepeat = true as const
 
 /** Enough to find a streak when several imports are sent in parallel. */
 const outcomesConsidered = 60

@@ -26,10 +26,10 @@ import {
   acquireCancellationLock,
   findWindowEnd,
   followDecisions,
+  idsReturned,
   recordBatchDecision,
   recordCancellation,
 } from './batch-decisions.ts'
-import { correctedReason } from './enqueue.ts'
 import { filterSql, lockSelection } from './entries.ts'
 import {
   decidedSql,
@@ -47,8 +47,6 @@ const applyForMs = 5500
 
 /** A person may type the beginning of a digest. */
 const shortestDigest = 12
-
-const idsReturned = 1000
 
 /** `ids`: the first thousand. `following`: in force, but not all rows have been updated yet. */
 type Decided = {
@@ -204,6 +202,7 @@ export async function revokeSending(context: ProjectDb, by: string): Promise<voi
   } as const
   await inDurableTransaction(context, (trx) => applyToRows(trx, revocation))
 }
+revokeSending.mayRepeat = true as const
 
 type RowDecision = {
   readonly decision: OutboxDecision
@@ -253,6 +252,7 @@ async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly 
       owner = case when ${hasMoved} then null else owner end,
       lease_until = case when ${hasMoved} then null else lease_until end,
       stopped_by = case when ${hasMoved} then null else stopped_by end,
+      postponed = case when ${hasMoved} then null else postponed end,
       due_at = case when ${hasMoved} then ${dueAt} else due_at end
       ${isBySetting ? sql`` : sql`, ${decidedSql(trx, terms.by)}`} ${changesOf(trx, decision, terms.by, dueAt)}
     where ${among} and ${inStatesSql(moves.map(({ from }) => from))} and ${filterSql(trx.kind, filter)}
@@ -337,10 +337,10 @@ function notQueuedBySql({ kind }: ProjectDb, others: readonly string[]): RawBuil
   return sql`(created_by is null or created_by ${inList(kind, others)})`
 }
 
-/** As it was queued, or as its last correction was. */
+/** As it was queued, or as its last correction was, which is no decision of a person. */
 const beganAsDraftSql = sql`(select began.to_status from writeback_events began
   where began.project_id = writebacks.project_id and began.writeback_id = writebacks.id
-    and (began.from_status is null or began.detail = ${sql.lit(correctedReason)})
+    and (began.from_status is null or (began.from_status in ('failed','conflict') and began.person is null))
   order by began.seq desc limit 1) = 'draft'`
 
 function inStatesSql(states: readonly WritebackState[]): RawBuilder<unknown> {

@@ -9,7 +9,7 @@ import { inList } from '../../warehouse/dialect.ts'
 import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import { operations, operationTypes } from '../core/operations.ts'
-import { decidedSql } from './row.ts'
+import { decidedSql, takeClaimSql } from './row.ts'
 
 /** `among`: the condition of the rows, in any project. Returns how many they are. */
 export function deleteWords(context: ProjectDb, among: RawBuilder<unknown>): Promise<number> {
@@ -20,8 +20,8 @@ const nobody = '00000000-0000-0000-0000-000000000000'
 
 /** What has not left is cancelled, and no row names its target any more. */
 export async function erase(trx: ProjectDb, among: RawBuilder<unknown>, by: string): Promise<void> {
-  await sql`update writebacks set status = 'cancelled', finished_at = ${toTimeValue(trx)}, fencing_token = fencing_token + 1,
-      owner = null, lease_until = null, due_at = null, stopped_by = null, ${decidedSql(trx, by)}
+  await sql`update writebacks set status = 'cancelled', finished_at = ${toTimeValue(trx)}, ${takeClaimSql},
+      due_at = null, stopped_by = null, ${decidedSql(trx, by)}
     where ${among} and status in ('draft','queued')`.execute(trx.db)
   const target = (column: string) =>
     sql`${sql.ref(column)} = case when ${sql.ref(column)} is not null then ${nobody} end`

@@ -10,7 +10,7 @@ import { newId, type ProjectDb, toTimeValue } from '../../warehouse/project-db.t
 import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/transactions.ts'
 import type { BatchDescription, ColumnMap } from '../core/batches.ts'
 import { commonNames, commonValue, conditionNames, operationTypes } from '../core/operations.ts'
-import type { RequestToQueue, WritebackRequest } from '../core/writeback-request.ts'
+import type { WritebackRequest } from '../core/writeback-request.ts'
 import { earlierSendSql, readShownIds, selectTargetSnapshot, textParameter } from './row.ts'
 
 /** `draft` needs approval before it is sent. */
@@ -34,13 +34,13 @@ export type EnqueueOptions = {
  */
 export async function enqueue(
   context: ProjectDb,
-  requests: AsyncIterable<readonly RequestToQueue[]> | readonly (readonly RequestToQueue[])[],
+  requests: AsyncIterable<readonly WritebackRequest[]> | readonly (readonly WritebackRequest[])[],
   options: EnqueueOptions,
   digest?: string,
 ) {
   return inDurableTransactionOnce(context, async (trx) => {
     await acquireLock(trx.db, trx.kind, `deskmirror.import ${trx.project}`)
-    const before = digest === undefined ? null : await importedAs(trx, digest)
+    const before = digest === undefined ? null : await findImport(trx, digest)
     if (before !== null) return { importedAs: before }
     const { unlessMovedSince: mark } = options
     if (mark !== undefined && mark !== (await readQueueMark(trx))) return { overtaken: true }
@@ -78,7 +78,7 @@ export async function readQueueMark({ db, project }: ProjectDb): Promise<string>
  * The name of the earlier import of the same bytes, also without rows, as corrected rows belong to
  * the batch of their correction.
  */
-export async function importedAs(
+export async function findImport(
   { db, project }: ProjectDb,
   digest: string,
 ): Promise<string | null> {
@@ -102,8 +102,17 @@ export async function findDuplicateRefs(
   return new Set(rows.map(({ ref }) => decodeText(ref)))
 }
 
-/** In the event log, a row that was replaced begins anew with this reason. */
-export const correctedReason = 'corrected and queued again'
+const replacedColumns = [
+  'operation',
+  'conversation_id',
+  'visitor_id',
+  'payload',
+  'status',
+  'batch_id',
+  'created_by',
+  'source_row',
+  'found_by',
+]
 
 /**
  * A request with a ref that failed or conflicted replaces the old row, and nothing that was said
@@ -111,7 +120,7 @@ export const correctedReason = 'corrected and queued again'
  */
 async function insertRequests(
   trx: ProjectDb,
-  requests: readonly RequestToQueue[],
+  requests: readonly WritebackRequest[],
   options: EnqueueOptions,
 ): Promise<readonly string[]> {
   const { db, kind, project, typed } = trx
@@ -129,14 +138,11 @@ async function insertRequests(
       ${value(options.createdBy)}, ${typed('integer', request.sourceRow ?? null)}, ${value(request.foundBy ?? null)},
       ${sql.join(toCommonParameters(trx, { ...request, expiresAt }))})`
   })
+  const columns = [...replacedColumns, ...commonNames].map((name) => sql.ref(name))
   const { rows: inserted } = await sql<{ id: string }>`
-    insert into writebacks (project_id, id, operation, conversation_id, visitor_id, payload, status, batch_id,
-      created_by, source_row, found_by, ${sql.join(commonNames.map(sql.ref))})
+    insert into writebacks (project_id, id, ${sql.join(columns)})
     values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do update set
-      operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
-      payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id,
-      created_by = excluded.created_by, source_row = excluded.source_row, found_by = excluded.found_by,
-      ${sql.join(conditionNames.map(replaceSql))}, reason = ${correctedReason},
+      ${sql.join([...replacedColumns, ...conditionNames].map(replaceSql))}, reason = 'corrected and queued again', postponed = null,
       approved_by = null, undo_until = null, sent_at = null, error = null, finished_at = null, due_at = null,
       evidence = ${earlierSendSql(kind)}, target_snapshot = ${selectTargetSnapshot(trx, 'excluded')}
     where writebacks.status in ('failed','conflict') and writebacks.erased_at is null
@@ -227,6 +233,7 @@ export async function assignProject(context: ProjectDb): Promise<number> {
     return Number(numAffectedRows ?? 0n)
   })
 }
+assignProject.mayRepeat = true as const
 
 /** Batches of rows without a project move with their rows. */
 async function assignBatches({ db, project }: ProjectDb): Promise<void> {

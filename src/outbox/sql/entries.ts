@@ -12,7 +12,6 @@ import { allOf, forUpdate, inList } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { OutboxFilter, SelectionDigest } from '../core/decision-terms.ts'
-import { decisions } from '../core/decisions.ts'
 import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
 import {
   commonFields,
@@ -25,6 +24,7 @@ import {
 import type { Candidate, EventLogEntry, EventOfRow, OutboxEntry } from '../core/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
 import {
+  columnsOf,
   decodeEvidence,
   effectiveStatus,
   isStoppedSql,
@@ -32,12 +32,12 @@ import {
   textOrNull,
 } from './row.ts'
 
-const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
-  attempts, batch_id as "batchId", source_row as "sourceRow", found_by as "foundBy", created_at as "createdAt",
-  created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
-  message_id as "messageId", error, reason, approved_by as "approvedBy", decided_by as "decidedBy", stopped_by as "stoppedBy",
-  undo_until as "undoUntil", fencing_token as "fencingToken",
-  ${sql.join(commonNames.map((name) => sql`${sql.ref(name)} as ${sql.ref(commonFields[name].property)}`))}`
+const entryColumns = columnsOf(
+  `id seq operation conversationId visitorId payload attempts batchId sourceRow foundBy createdAt
+    createdBy sentAt finishedAt requestId messageId error reason approvedBy decidedBy stoppedBy
+    undoUntil fencingToken`,
+  commonNames.map((name) => commonFields[name].property),
+)
 
 /** As it is stored. */
 type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
@@ -45,19 +45,18 @@ type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
   readonly undoUntil: number | null
 }
 
-type Selection = [filter: OutboxFilter, which: RawBuilder<unknown>, order: RawBuilder<unknown>]
-
-async function selectEntryRows(
+async function listEntries(
   context: ProjectDb,
-  ...[filter, which, order]: Selection
-): Promise<readonly EntryRow[]> {
+  filter: OutboxFilter,
+  which: RawBuilder<unknown>,
+): Promise<readonly OutboxEntry[]> {
   const status = await effectiveStatus(context)
   const { rows } = await sql<EntryRow>`
     select ${entryColumns}, ${status} as status from writebacks
-    where project_id = ${context.project} and ${which} and ${filterSql(context.kind, filter, status)} ${order}`.execute(
+    where project_id = ${context.project} and ${filterSql(context.kind, filter, status)} and ${which}`.execute(
     context.db,
   )
-  return rows
+  return rows.map((row) => toEntry(context.kind, row))
 }
 
 function toEntry(kind: DatabaseKind, row: EntryRow): OutboxEntry {
@@ -71,20 +70,13 @@ function toEntry(kind: DatabaseKind, row: EntryRow): OutboxEntry {
   }
 }
 
-async function listEntries(
-  context: ProjectDb,
-  ...selection: Selection
-): Promise<readonly OutboxEntry[]> {
-  return (await selectEntryRows(context, ...selection)).map((row) => toEntry(context.kind, row))
-}
-
 /** In queue order. */
 export function list(context: ProjectDb, filter: OutboxFilter, limit: number, afterSeq = 0) {
-  return listEntries(context, filter, sql`seq > ${afterSeq}`, sql`order by seq limit ${limit}`)
+  return listEntries(context, filter, sql`seq > ${afterSeq} order by seq limit ${limit}`)
 }
 
 export function listNewest(context: ProjectDb, filter: OutboxFilter, limit: number) {
-  return listEntries(context, filter, sql`true`, sql`order by seq desc limit ${limit}`)
+  return listEntries(context, filter, sql`true order by seq desc limit ${limit}`)
 }
 
 /**
@@ -206,14 +198,6 @@ export async function countByOperation(context: ProjectDb, filter: OutboxFilter)
   return rows
 }
 
-/** Nothing has kept it from being sent: it has not been tried since. */
-const isQueuedByPersonSql = sql.join(
-  [decisions.approve, decisions.resume, decisions.retry].map(
-    ({ logged }) => sql`reason like ${`${logged} by %`}`,
-  ),
-  sql` or `,
-)
-
 /**
  * What did not succeed, or succeeded although the service shows something else; and what waits for
  * another attempt.
@@ -234,7 +218,7 @@ export async function groupReasons(
     where project_id = ${project} and ${filterSql(kind, filter, status)}
       and (status in ('failed','conflict','uncertain','expired','cancelled')
         or (status = 'succeeded' and error is not null)
-        or (status in ('queued','sending') and reason is not null and not (${isQueuedByPersonSql})))
+        or (status = 'sending' and reason is not null) or (status = 'queued' and postponed = 1))
     group by 1, 2 order by min(id)`.execute(db)
   return collectReasons(rows)
 }
@@ -326,7 +310,8 @@ async function digestRows(
   const texts = [status, ...columns].map((value) => sql`cast(${value} as text)`)
   const line = sql`cast(${sql.raw(kind === 'sqlite' ? 'json_array' : 'json_build_array')}(${sql.join(texts)}) as text)`
   const hash = createHash('sha256')
-  let [count, after] = [0, 0]
+  let count = 0
+  let after = 0
   for (;;) {
     const { rows } = await sql<{
       readonly id: string

@@ -4,15 +4,9 @@ import { teamSenderTypes } from '../../mirror/core/message-fields.ts'
 import { inAnyCase, listParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { operationTypes, toLaneName } from '../core/operations.ts'
-import type { WritebackRequest } from '../core/writeback-request.ts'
-import { effectiveStatus, type OutboxRow } from './row.ts'
-
-/** A write-back that has the ref of a row, so the row is not queued. */
-type QueuedRef = Pick<WritebackRequest, 'operation' | 'target'> & {
-  readonly payload: Readonly<Record<string, unknown>>
-  readonly batch: string | null
-}
+import { toLaneName } from '../core/operations.ts'
+import type { Writeback } from '../core/outbox-entry.ts'
+import { effectiveStatus, type OutboxRow, outboxColumns, toWriteback } from './row.ts'
 
 /** A reply in a conversation: one of ours, or a message of the team in the mirror. */
 type EarlierReply = {
@@ -36,11 +30,6 @@ export async function listReplies(
   return [...own, ...(await listTeamMessages(context, conversations, since))]
 }
 
-type RefRow = Pick<
-  OutboxRow,
-  'operation' | 'conversation_id' | 'visitor_id' | 'payload' | 'batch_id'
-> & { ref: string }
-
 /**
  * By ref, what is queued or was sent with it, by the same rule as an insert, and without those
  * whose words were deleted, as nothing can be compared with them.
@@ -48,24 +37,14 @@ type RefRow = Pick<
 export async function findQueuedRefs(
   context: ProjectDb,
   refs: readonly string[],
-): Promise<ReadonlyMap<string, QueuedRef>> {
+): Promise<ReadonlyMap<string, Writeback>> {
   if (refs.length === 0) return new Map()
   const { db, kind } = context
   const stored = [...new Set(refs)].map((ref) => encodeText(kind, ref))
-  const { rows } = await sql<RefRow>`
-    select ref, operation, conversation_id, visitor_id, payload, batch_id from ${rowsOfEach(context, stored, 'writebacks', 'ref')}
+  const { rows } = await sql<OutboxRow>`
+    select status, ${outboxColumns} from ${rowsOfEach(context, stored, 'writebacks', 'ref')}
     where status not in ('failed','conflict') and erased_at is null`.execute(db)
-  return new Map(
-    rows.map((row) => [
-      decodeText(row.ref),
-      {
-        operation: row.operation,
-        target: row[`${operationTypes[row.operation].target}_id`] ?? '',
-        payload: JSON.parse(decodeJson(kind, row.payload)),
-        batch: row.batch_id,
-      },
-    ]),
-  )
+  return new Map(rows.map((row) => [decodeText(row.ref ?? ''), toWriteback(kind, row)]))
 }
 
 async function listOwnReplies(
@@ -121,7 +100,9 @@ function rowsOfEach(
   table: 'messages' | 'writebacks',
   column: 'conversation_id' | 'lane' | 'ref',
 ): RawBuilder<unknown> {
-  const [rows, key, listed] = [sql.ref(table), sql.ref(column), listParameter(kind, values)]
+  const rows = sql.ref(table)
+  const key = sql.ref(column)
+  const listed = listParameter(kind, values)
   return kind === 'sqlite'
     ? sql`${listed} as listed cross join ${rows} on project_id = ${project} and ${key} = listed.value`
     : sql`${listed} as listed cross join lateral (select * from ${rows} where project_id = ${project}

@@ -6,7 +6,7 @@
 import { readBehaviours, recordBehaviours } from '../../mirror/sql/sync-state.ts'
 import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
 import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
-import { retryAllMethods } from '../../warehouse/retry.ts'
+import { type Repeatable, retryAllMethods } from '../../warehouse/retry.ts'
 import { withSnapshotOf } from '../../warehouse/transactions.ts'
 import {
   countQueuedEarlier,
@@ -37,7 +37,7 @@ import {
   assignProject,
   enqueue,
   findDuplicateRefs,
-  importedAs,
+  findImport,
   listColumnMaps,
   readQueueMark,
 } from './enqueue.ts'
@@ -66,10 +66,74 @@ import {
   listMatchedMessageIds,
   readMirroredMessages,
 } from './lane-history.ts'
+import { listBatch, readAhead } from './queued-rows.ts'
 import { readLanes } from './revert-source.ts'
 import { findKnownSenders, nameEntries, readFacts, readTargets } from './review-facts.ts'
-import { listBatch, readAhead } from './review-rows.ts'
 import { countWithoutProject, decideSending, readSendingStop } from './sending.ts'
+
+/** Lost claims are found again when their lease expires. */
+const functions = {
+  readQueueMark,
+  findImport,
+  findDuplicateRefs,
+  assignProject,
+  findQueuedRefs,
+  listReplies,
+  findIds,
+  list,
+  listNewest,
+  listEvents,
+  listLatestEvents,
+  countByStatus,
+  countByOperation,
+  groupReasons,
+  listBatches,
+  findBatch,
+  listBatchNames,
+  listStoppedBatches,
+  countQueuedEarlier,
+  findBatchRest,
+  countRevertible,
+  readCandidates,
+  countMayHaveArrived,
+  listApprovers,
+  readSelection,
+  digestOf,
+  revokeSending,
+  findRevertOf,
+  nameEntries,
+  readFacts,
+  readTargets,
+  readAhead,
+  listBatch,
+  findKnownSenders,
+  findClaimable,
+  hasPending,
+  findRest,
+  claim,
+  settleSent,
+  settle,
+  release,
+  recordContradiction,
+  recordMessageId,
+  recordFinishedBatches,
+  listRecentOutcomes,
+  readBehaviours,
+  // The same value once more.
+  recordBehaviours: Object.assign(recordBehaviours, { mayRepeat: true as const }),
+  listMatchedMessageIds,
+  hasUnmatchedDuplicate,
+  findOwnEdits,
+  findPreviousReplyStatus,
+  findRequeueing,
+  readMirroredMessages,
+  findConversation,
+  listColumnMaps,
+  readSendingStop,
+  countWithoutProject,
+  listUndecidedBatches,
+}
+const repeated: Repeatable<typeof functions> = functions
 
 export type Outbox = ReturnType<typeof createOutbox>
 
@@ -79,71 +143,14 @@ export function createOutbox(context: ProjectDb) {
   const once = ofProject(context, {
     enqueue,
     decide,
+    decideBatch,
     decideSending,
     readLanes,
     markSending,
     deleteWords,
     erase,
   })
-  // Lost claims are found again when their lease expires.
-  const repeated = ofProject(context, {
-    ...{ readQueueMark, importedAs, findDuplicateRefs, assignProject, findQueuedRefs, listReplies },
-    ...{
-      findIds,
-      list,
-      listNewest,
-      listEvents,
-      listLatestEvents,
-      countByStatus,
-      countByOperation,
-      groupReasons,
-    },
-    ...{
-      listBatches,
-      findBatch,
-      listBatchNames,
-      listStoppedBatches,
-      countQueuedEarlier,
-      findBatchRest,
-      countRevertible,
-    },
-    ...{ readCandidates, countMayHaveArrived, listApprovers },
-    ...{ readSelection, digestOf, decideBatch, revokeSending, findRevertOf },
-    ...{ nameEntries, readFacts, readTargets, readAhead, listBatch, findKnownSenders },
-    ...{
-      findClaimable,
-      hasPending,
-      findRest,
-      claim,
-      settleSent,
-      settle,
-      release,
-      recordContradiction,
-      recordMessageId,
-    },
-    ...{
-      recordFinishedBatches,
-      listRecentOutcomes,
-      readBehaviours,
-      recordBehaviours,
-      listMatchedMessageIds,
-    },
-    ...{
-      hasUnmatchedDuplicate,
-      findOwnEdits,
-      findPreviousReplyStatus,
-      findRequeueing,
-      readMirroredMessages,
-    },
-    ...{
-      findConversation,
-      listColumnMaps,
-      readSendingStop,
-      countWithoutProject,
-      listUndecidedBatches,
-    },
-  })
-  const outbox = retryAllMethods(context.retry, repeated)
+  const outbox = retryAllMethods(context.retry, ofProject(context, repeated))
   return {
     ...outbox,
     ...once,

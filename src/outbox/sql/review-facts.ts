@@ -4,30 +4,23 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { TargetKind } from '../../../schema/operation-specs.ts'
-import { teamSenderTypes, toMessageSide } from '../../mirror/core/message-fields.ts'
+import { teamSenderTypes } from '../../mirror/core/message-fields.ts'
 import { readLastReads } from '../../mirror/sql/sync-runs.ts'
 import { excerpt } from '../../values/invisible.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { inAnyCase, inList, rowsParameter } from '../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { toFieldValues } from '../core/field-kinds.ts'
+import type { MirroredMessage, MirroredTarget, TargetState } from '../core/field-kinds.ts'
 import { isCorrection, operationTypes } from '../core/operations.ts'
 import { type NamedEntry, type OutboxEntry, targetIdOf } from '../core/outbox-entry.ts'
-import {
-  type ConversationState,
-  type MirroredMessage,
-  type ReviewRow,
-  type TargetState,
-  type VisitorState,
-  visitorNameOf,
-} from '../core/review.ts'
 import {
   type GuardFacts,
   noOwnEdits,
   type ShownReply,
   wholeSecondsSlack,
 } from '../core/review-guards.ts'
+import type { ReviewRow } from '../core/review-terms.ts'
 import { findDuplicateRefs } from './enqueue.ts'
 import { readOwnEdits, reopeningSql } from './lane-history.ts'
 import { decodeShown, shownSql, textOrNull } from './row.ts'
@@ -37,11 +30,9 @@ export async function readFacts(
   context: ProjectDb,
   rows: readonly ReviewRow[],
 ): Promise<readonly GuardFacts[]> {
-  const [onConversations, onVisitors] = [
-    rows.filter(isOnConversation),
-    rows.filter((row) => !isOnConversation(row)),
-  ]
-  const visitors = await readVisitorStates(context, onVisitors.map(targetOf))
+  const onConversations = rows.filter(isOnConversation)
+  const onVisitors = rows.filter((row) => !isOnConversation(row))
+  const visitors = await readVisitors(context, onVisitors.map(targetOf))
   const expecting = onVisitors.filter((row) => expectOf(row) !== null)
   const candidates = await listConversationsOf(context, expecting.map(targetOf))
   const known = [...onConversations.map(targetOf), ...candidates.map(({ id }) => id)]
@@ -54,9 +45,9 @@ export async function readFacts(
     ...onConversations.map(targetOf),
     ...[...chosen.values()].filter((id) => id !== null),
   ]
-  const conversations = await readConversationStates(context, conversationIds)
-  const corrections = rows.flatMap(({ id, operation }) =>
-    id !== null && isCorrection(operationTypes[operation]) ? [id] : [],
+  const conversations = await readConversations(context, conversationIds)
+  const corrections = rows.flatMap(({ queued, operation }) =>
+    queued !== null && isCorrection(operationTypes[operation]) ? [queued.id] : [],
   )
   const ownEdits = await readOwnEdits(context, corrections)
   const newer = await readNewerMessages(context, onConversations)
@@ -72,8 +63,8 @@ export async function readFacts(
       mirrorAsOf: mirrorAsOf[operationTypes[row.operation].target],
       conversation,
       expectedMessage: expected.get(`${id}/${expectedId(row)}`) ?? null,
-      ...(newer.get(row.id ?? '') ?? { newerMessages: [], requeuedAt: null }),
-      ...(ownEdits.get(row.id ?? '') ?? noOwnEdits),
+      ...(newer.get(row.queued?.id ?? '') ?? { newerMessages: [], requeuedAt: null }),
+      ...(ownEdits.get(row.queued?.id ?? '') ?? noOwnEdits),
     }
   })
 }
@@ -116,13 +107,11 @@ type Target = Pick<ReviewRow, 'operation' | 'target'>
 export async function readTargets(
   context: ProjectDb,
   targets: readonly Target[],
-): Promise<readonly (TargetState | null)[]> {
-  const [onConversations, onVisitors] = [
-    targets.filter(isOnConversation),
-    targets.filter((row) => !isOnConversation(row)),
-  ]
-  const conversations = await readConversationStates(context, onConversations.map(targetOf))
-  const visitors = await readVisitorStates(context, onVisitors.map(targetOf))
+): Promise<readonly (MirroredTarget | null)[]> {
+  const onConversations = targets.filter(isOnConversation)
+  const onVisitors = targets.filter((row) => !isOnConversation(row))
+  const conversations = await readConversations(context, onConversations.map(targetOf))
+  const visitors = await readVisitors(context, onVisitors.map(targetOf))
   return targets.map(
     (target) => (isOnConversation(target) ? conversations : visitors).get(targetOf(target)) ?? null,
   )
@@ -137,13 +126,12 @@ export async function nameEntries(
   const targets = await readTargets(context, ids)
   return entries.map((entry, index) => {
     const { content } = entry.payload
-    const target = targets[index] ?? null
-    const lastText =
-      target?.kind === 'conversation' ? (target.lastVisitorMessage?.text ?? null) : null
+    const target = targets[index]
+    const lastText = target?.lastVisitorMessage?.text
     return {
       ...entry,
-      visitorName: visitorNameOf(target),
-      lastWords: lastText === null ? null : excerpt(lastText),
+      visitorName: target?.visitorName ?? null,
+      lastWords: lastText == null ? null : excerpt(lastText),
       firstWords: typeof content === 'string' ? excerpt(content) : null,
     }
   })
@@ -158,12 +146,12 @@ function targetOf({ target }: Target): string {
 }
 
 /** Null for a row that is queued, as its ref is its own. */
-function newRef({ id, request }: ReviewRow): string | null {
-  return id === null && request.ok ? request.request.ref : null
+function newRef({ queued, request }: ReviewRow): string | null {
+  return queued === null ? (request.request?.ref ?? null) : null
 }
 
 function expectOf({ request }: ReviewRow): string | null {
-  return request.ok ? request.request.expect : null
+  return request.request?.expect ?? null
 }
 
 /** The id of the expected message; null if a time or nothing is expected. */
@@ -190,13 +178,13 @@ async function readNewerMessages(
   { db, kind, project }: ProjectDb,
   rows: readonly ReviewRow[],
 ): Promise<ReadonlyMap<string, NewerMessages>> {
-  const replies = rows.flatMap(({ id, operation, queued }) => {
+  const replies = rows.flatMap(({ operation, queued }) => {
     if (operation !== 'message' || queued === null) return []
-    const queuedAt = (parseTime(queued.at) ?? 0) - wholeSecondsSlack
+    const queuedAt = (parseTime(queued.createdAt) ?? 0) - wholeSecondsSlack
     // A second less, as texts with and without fractions of a second are compared.
     const since =
-      Math.min(queuedAt, parseTime(queued.targetSnapshot?.last_message_at) ?? queuedAt) - 1
-    return [{ id, since: rfc3339(since) }]
+      Math.min(queuedAt, parseTime(queued.targetSnapshot?.lastMessageAt) ?? queuedAt) - 1
+    return [{ id: queued.id, since: rfc3339(since) }]
   })
   if (replies.length === 0) return new Map()
   const since = kind === 'sqlite' ? sql`reply.since` : sql`cast(reply.since as timestamptz)`
@@ -252,12 +240,15 @@ const notByTeamSql = sql`(last.sender_type is null
   and not exists (select 1 from writebacks own where own.project_id = last.project_id
     and own.lane = 'conversation/' || lower(last.conversation_id) and own.message_id = cast(last.id as text))`
 
-type ConversationRow = {
+type MirroredRow = {
   id: string
-  deleted: string | null
-  visitor: string | null
-  lastAt: string | null
-  lastSender: string | null
+  syncedAt: string
+  deletedAt: string | null
+  visitorName: string | null
+}
+type ConversationRow = MirroredRow & {
+  lastMessageAt: string | null
+  lastMessageSenderType: string | null
   messageId: unknown
   messageAt: string | null
   messageText: string | null
@@ -266,16 +257,16 @@ type ConversationRow = {
 const inLowerCase = (ids: readonly string[]) => ids.map((id) => id.toLowerCase())
 
 /** By id in lower case. */
-async function readConversationStates(
+async function readConversations(
   context: ProjectDb,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, ConversationState>> {
+): Promise<ReadonlyMap<string, MirroredTarget>> {
   if (ids.length === 0) return new Map()
   const { db, kind, project } = context
   const { rows } = await sql<ConversationRow>`
-    select conversations.id, conversations.deleted_at as deleted, visitors.name as visitor, ${shownSql(context, 'conversation')},
-      last_message_at as "lastAt", last_message_sender_type as "lastSender", messages.id as "messageId",
-      messages.created_at as "messageAt", substr(messages.content, 1, ${sql.lit(maxTextLength)}) as "messageText"
+    select conversations.id, conversations.synced_at as "syncedAt", conversations.deleted_at as "deletedAt",
+      visitors.name as "visitorName", ${shownSql(context, 'conversation')}, last_message_at as "lastMessageAt",
+      last_message_sender_type as "lastMessageSenderType", messages.id as "messageId", messages.created_at as "messageAt", substr(messages.content, 1, ${sql.lit(maxTextLength)}) as "messageText"
     from conversations
     left join visitors on visitors.project_id = conversations.project_id and visitors.id = conversations.visitor_id
     left join messages on messages.project_id = conversations.project_id
@@ -285,40 +276,46 @@ async function readConversationStates(
     where conversations.project_id = ${project} and lower(conversations.id) ${inList(kind, inLowerCase(ids))}`.execute(
     db,
   )
-  return new Map(rows.map((row) => [row.id.toLowerCase(), toConversationState(row)]))
+  return byId(
+    rows,
+    ({ lastMessageAt, lastMessageSenderType, messageId, messageAt, messageText }) => ({
+      lastMessageAt,
+      lastMessageSenderType,
+      lastVisitorMessage:
+        messageId === null
+          ? null
+          : { id: String(messageId), at: messageAt, text: textOrNull(messageText) },
+    }),
+  )
 }
 
-function toConversationState(row: ConversationRow): ConversationState {
-  return {
-    kind: 'conversation',
-    isDeleted: row.deleted !== null,
-    fields: toFieldValues('conversation', decodeShown(row)),
-    visitorName: textOrNull(row.visitor),
-    lastMessageAt: row.lastAt,
-    isLastByVisitor: toMessageSide(row.lastSender) === 'visitor',
-    lastVisitorMessage:
-      row.messageId === null
-        ? null
-        : { id: String(row.messageId), at: row.messageAt, text: textOrNull(row.messageText) },
-  }
+function byId<R extends MirroredRow>(
+  rows: readonly R[],
+  more: (row: R) => TargetState & Pick<MirroredTarget, 'lastVisitorMessage'>,
+): ReadonlyMap<string, MirroredTarget> {
+  const toTarget = (row: R): MirroredTarget => ({
+    ...decodeShown(row),
+    syncedAt: row.syncedAt,
+    isDeleted: row.deletedAt !== null,
+    visitorName: textOrNull(row.visitorName),
+    ...more(row),
+  })
+  return new Map(rows.map((row) => [row.id.toLowerCase(), toTarget(row)]))
 }
 
 /** By id in lower case. */
-async function readVisitorStates(
+async function readVisitors(
   context: ProjectDb,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, VisitorState>> {
+): Promise<ReadonlyMap<string, MirroredTarget>> {
   if (ids.length === 0) return new Map()
   const { db, kind, project } = context
-  const { rows } = await sql<{ id: string; deleted: string | null }>`
-    select id, deleted_at as deleted, ${shownSql(context, 'visitor')} from visitors
-    where project_id = ${project} and lower(id) ${inList(kind, inLowerCase(ids))}`.execute(db)
-  return new Map(
-    rows.map((row) => {
-      const fields = toFieldValues('visitor', decodeShown(row))
-      return [row.id.toLowerCase(), { kind: 'visitor', isDeleted: row.deleted !== null, fields }]
-    }),
+  const { rows } = await sql<MirroredRow>`
+    select id, synced_at as "syncedAt", deleted_at as "deletedAt", name as "visitorName", ${shownSql(context, 'visitor')}
+    from visitors where project_id = ${project} and lower(id) ${inList(kind, inLowerCase(ids))}`.execute(
+    db,
   )
+  return byId(rows, () => ({ lastVisitorMessage: null }))
 }
 
 type VisitorConversation = { readonly visitor: string; readonly id: string }

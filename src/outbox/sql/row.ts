@@ -1,6 +1,5 @@
 /** A row of `writebacks` as stored, and how its values are decoded and encoded. */
 import { type RawBuilder, sql } from 'kysely'
-import { z } from 'zod'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import {
   shownColumns,
@@ -8,82 +7,86 @@ import {
   type TargetKind,
   targetKinds,
 } from '../../../schema/operation-specs.ts'
-import { type Json, stringifyJson } from '../../values/json.ts'
+import { type Json, stringifyJson, tryParseJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { inAnyCase, inList, typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { type ShownFields, shownNames, toShownFields } from '../core/field-kinds.ts'
+import { type TargetState, toShownFields } from '../core/field-kinds.ts'
 import {
+  type CommonValues,
+  commonFields,
+  commonNames,
+  commonValue,
   conditionNames,
-  type Operation,
   type OperationType,
   operationsWhere,
   operationTypes,
 } from '../core/operations.ts'
-import type { Evidence, TargetSnapshot, Writeback } from '../core/outbox-entry.ts'
-import type { Revocation, WritebackStatus } from '../core/state.ts'
-import type { WritebackRequest } from '../core/writeback-request.ts'
+import {
+  type Evidence,
+  evidenceSchema,
+  type OutboxEntry,
+  type Writeback,
+} from '../core/outbox-entry.ts'
+import { parseRequest, type WritebackRequest } from '../core/writeback-request.ts'
 
-export type OutboxRow = {
-  id: string
-  lane: string
-  operation: Operation
-  conversation_id: string | null
-  visitor_id: string | null
-  payload: string
-  status: WritebackStatus
-  attempts: number
-  batch_id: string | null
-  created_at: string
-  target_snapshot: string | null
-  evidence: string | null
-  fencing_token: number
-  owner: string | null
-  revoked_as: Revocation | null
-} & { [N in (typeof conditionNames)[number]]: string | null }
+/** A write-back as its columns hold it. */
+export type OutboxRow = Omit<Writeback, 'target' | 'request' | 'targetSnapshot' | 'evidence'> &
+  CommonValues &
+  Pick<OutboxEntry, 'conversationId' | 'visitorId'> & {
+    readonly payload: string
+    readonly targetSnapshot: string | null
+    readonly evidence: string | null
+    readonly owner: string | null
+  }
+
+/** Columns of `writebacks` by their names in code. */
+export function columnsOf(names: string, others: readonly string[] = []): RawBuilder<unknown> {
+  const columns = [...names.split(/\s+/), ...others].map((name) => {
+    const column = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    return sql`${sql.ref(column)} as ${sql.ref(name)}`
+  })
+  return sql.join(columns)
+}
 
 /** Without the status, which may be another than the stored one. */
-export const outboxColumns = sql`id, lane, operation, conversation_id, visitor_id, payload, attempts, batch_id, created_at,
-  ${sql.join(conditionNames.map(sql.ref))}, target_snapshot, evidence, fencing_token, owner, revoked_as`
+export const outboxColumns = columnsOf(
+  `id seq lane operation conversationId visitorId payload attempts batchId sourceRow createdAt sentAt
+    finishedAt targetSnapshot evidence fencingToken owner revokedAs`,
+  commonNames.map((name) => commonFields[name].property),
+)
 
-/** The claimed write-back, with the token of the new claim. */
-export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Evidence): Writeback {
-  const targetColumn = `${operationTypes[row.operation].target}_id` as const
-  const payload: Record<string, unknown> = JSON.parse(decodeJson(kind, row.payload))
-  return {
-    id: row.id,
-    lane: row.lane,
+/** The only place where what is stored is validated. */
+export function toWriteback(kind: DatabaseKind, row: OutboxRow): Writeback {
+  const { conversationId, visitorId, payload, owner: _, ...stored } = row
+  const kindOfTarget = operationTypes[row.operation].target
+  const target = kindOfTarget === 'conversation' ? conversationId : visitorId
+  const fields = {
     operation: row.operation,
-    target: row[targetColumn] ?? '',
-    rawRequest: {
-      operation: row.operation,
-      [targetColumn]: row[targetColumn],
-      ...payload,
-      ...Object.fromEntries(
-        conditionNames.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])),
-      ),
-    },
-    status: row.status,
-    revokedAs: row.status === 'sending' ? row.revoked_as : null,
-    attempts: row.attempts,
-    batchId: row.batch_id,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
+    [`${kindOfTarget}_id`]: target,
+    ...Object.fromEntries(conditionNames.map((name) => [name, commonValue(row, name)])),
+  }
+  return {
+    ...stored,
+    target: target ?? '',
+    request: parseRequest({ ...JSON.parse(decodeJson(kind, payload)), ...fields }),
+    revokedAs: row.status === 'sending' ? row.revokedAs : null,
     targetSnapshot:
-      row.target_snapshot === null
+      row.targetSnapshot === null
         ? null
-        : decodeSnapshot(JSON.parse(decodeJson(kind, row.target_snapshot))),
-    evidence,
-    fencingToken: row.fencing_token + 1,
+        : decodeTexts(JSON.parse(decodeJson(kind, row.targetSnapshot))),
+    evidence: decodeEvidence(kind, row.evidence),
   }
 }
 
-/** The snapshot was copied from mirror columns, which hold some characters escaped. */
-function decodeSnapshot(snapshot: Readonly<Record<string, string | null>>): TargetSnapshot {
-  return Object.fromEntries(
-    Object.entries(snapshot).map(([name, text]) => [name, textOrNull(text)]),
-  )
+/** Some characters are stored escaped. */
+export function decodeTexts<Row extends object>(row: Row): Row {
+  const decoded = Object.entries(row).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? decodeText(value) : value,
+  ])
+  return Object.fromEntries(decoded) as Row
 }
 
 /** Evidence may contain any characters, as it quotes the service and visitors. */
@@ -91,46 +94,8 @@ export function encodeEvidence(kind: DatabaseKind, evidence: Evidence): RawBuild
   return typedParameter(kind, 'json', encodeJson(kind, stringifyJson(evidence as Json)))
 }
 
-const text = z.string()
-const targetStateSchema = z
-  .looseObject({
-    ids: z.array(text),
-    lastMessageAt: text.nullable(),
-    ...Object.fromEntries(shownNames.map((name) => [name, text.nullable()])),
-  })
-  .partial()
-const evidenceSchema = z
-  .looseObject({
-    before: targetStateSchema,
-    firstBefore: targetStateSchema,
-    sentWith: z.number(),
-    sender: z.enum(['ended', 'dead', 'silent']),
-    statedResult: z.object({ says: z.enum(['accepted', 'refused']), why: text }),
-    verifications: z.number(),
-    failedAttempts: z.number(),
-    refusedFields: z.array(text),
-    firstRefusal: text,
-    status: z.number(),
-    alreadyThere: text,
-    candidates: z.array(text),
-    earlier: targetStateSchema,
-    found: text,
-  })
-  .partial()
-
-/** The column can be written by SQL, so invalid content counts as no evidence. */
 export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evidence {
-  if (stored === null) return {}
-  try {
-    return evidenceSchema.parse(JSON.parse(decodeJson(kind, stored))) as Evidence
-  } catch {
-    return {}
-  }
-}
-
-/** What the service showed before anything of the write-back could have arrived. */
-export function stateBefore({ before, firstBefore }: Evidence): Evidence['before'] {
-  return firstBefore ?? before
+  return evidenceSchema.catch({}).parse(tryParseJson(decodeJson(kind, stored ?? '{}')))
 }
 
 export function textOrNull(stored: string | null): string | null {
@@ -138,12 +103,8 @@ export function textOrNull(stored: string | null): string | null {
 }
 
 /** The fields of a target's row in the mirror that `shownSql` reads. */
-export function decodeShown(row: object): ShownFields {
-  const decoded = Object.entries(row).map(([name, value]) => [
-    name,
-    typeof value === 'string' ? decodeText(value) : value,
-  ])
-  return toShownFields(Object.fromEntries(decoded))
+export function decodeShown(row: object): TargetState {
+  return toShownFields(decodeTexts({ ...row }))
 }
 
 export function shownSql({ kind }: ProjectDb, target: TargetKind): RawBuilder<unknown> {
@@ -274,11 +235,14 @@ export const coveredByCancelSql = sql`exists (select 1 from writeback_cancellati
 export const inStoppedBatchSql = sql`exists (select 1 from writeback_batches stopped
   where stopped.project_id = writebacks.project_id and stopped.id = writebacks.batch_id and stopped.stopped_at is not null)`
 
-/** Whether a person has stopped all sending of the project. */
-export function sendingStoppedSql(project: ProjectId): RawBuilder<unknown> {
-  return sql`exists (select 1 from sync_projects
-    where sync_projects.project_id = ${project} and sending_stopped_at is not null)`
+/** A person has stopped its batch, or all sending of the project. */
+export function heldBackSql(project: ProjectId): RawBuilder<unknown> {
+  return sql`(${inStoppedBatchSql} or exists (select 1 from sync_projects
+    where sync_projects.project_id = ${project} and sending_stopped_at is not null))`
 }
+
+/** Assignments: with the new token, the process that has claimed the row cannot send it. */
+export const takeClaimSql = sql`fencing_token = fencing_token + 1, owner = null, lease_until = null`
 
 /** A draft that was queued when its batch was stopped, and goes on with it. */
 export const isStoppedSql = sql`(status = 'draft' and stopped_by is not null)`

@@ -15,7 +15,7 @@ import type { DecisionTerms } from '../core/decision-terms.ts'
 import type { ProjectDecision } from '../core/decisions.ts'
 import type { Transition } from '../core/outbox-entry.ts'
 import { acquireCancellationLock } from './batch-decisions.ts'
-import { decidedSql, decodeEvidence } from './row.ts'
+import { decidedSql, decodeEvidence, takeClaimSql } from './row.ts'
 
 /** Since when and by whom it is stopped; null: it is not. */
 export async function readSendingStop({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
@@ -152,7 +152,7 @@ function resume(
     if (queued === 'send') return { drafts: 0 }
     const { numAffectedRows } = await sql`
       update writebacks set status = 'draft', reason = ${`back to draft after a restore by ${by}`},
-        fencing_token = fencing_token + 1, owner = null, lease_until = null, due_at = null, approved_by = null,
+        ${takeClaimSql}, due_at = null, approved_by = null,
         undo_until = null, ${decidedSql(trx, by)}
       where project_id = ${project} and status = 'queued'`.execute(db)
     return { drafts: Number(numAffectedRows ?? 0n) }
