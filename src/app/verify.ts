@@ -15,9 +15,10 @@ import { throwIfAborted } from '../service/core/api-failure.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import { withOpened } from '../values/with-opened.ts'
 import { openMirror } from './facts.ts'
 import { withWarehouse } from './open.ts'
-import { type CommandOptions, withProject } from './service.ts'
+import { type CommandOptions, openProject } from './service.ts'
 
 type VerifyOptions = CommandOptions & {
   readonly streams: readonly StreamName[]
@@ -36,25 +37,21 @@ export function verifyProject(
   project: ProjectConfig,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
-  return withProject(
-    config,
-    project,
-    { ...options, access: 'read' },
-    async ({ client }, warehouse) => {
-      const mirror = openMirror(warehouse, project.projectId)
-      const store = createAuditStore(warehouse.projectDb(project.projectId))
-      const deps = {
-        ...project,
-        ...options,
-        streams: new Set(options.streams),
-        get: client.get,
-        mirror,
-        store,
-      }
-      const result = await verifyMirror({ ...deps, now: Date.now })
-      return { project: project.name, ...result, requests: client.requestCount() }
-    },
-  )
+  return withOpened(async (use) => {
+    const opened = await openProject(use, config, project, { ...options, access: 'read' })
+    const { service, warehouse } = opened
+    const { get, requestCount } = service.client
+    const result = await verifyMirror({
+      ...project,
+      ...options,
+      streams: new Set(options.streams),
+      get,
+      mirror: openMirror(warehouse, project.projectId),
+      store: createAuditStore(warehouse.projectDb(project.projectId)),
+      now: Date.now,
+    })
+    return { project: project.name, ...result, requests: requestCount() }
+  })
 }
 
 /** `now`: the clock of the command. */

@@ -8,12 +8,13 @@ import type { ProjectConfig } from '../config/config.ts'
 import type { AuditedStream } from '../mirror/mirror.ts'
 import { canAudit, runAudit } from '../mirror/verify/audit.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
+import { withOpened } from '../values/with-opened.ts'
 import {
   currentPause,
+  openWorkerService,
   pauseProject,
   serviceOptions,
   type WorkerResources,
-  withWorkerService,
 } from './resources.ts'
 import type { SliceOptions, SyncSliceResult } from './sync-slice.ts'
 
@@ -31,13 +32,10 @@ export async function runAuditJob(
     return { kind: 'done', outcome: 'gaps', changed: 0 }
   const options = { ...serviceOptions(resources, project, signal), sliceMs }
   try {
-    const { result, notices } = await withWorkerService(
-      resources,
-      project,
-      signal,
-      'audit',
-      (service) => runAudit(createAuditDeps(warehouse, budgets, project, service, options), stream),
-    )
+    const { result, notices } = await withOpened((use) => {
+      const service = openWorkerService(use, resources, project, signal, 'audit')
+      return runAudit(createAuditDeps(warehouse, budgets, project, service, options), stream)
+    })
     metrics.countAudit(project.name, result)
     const { population, compared, differing, corrected, gone, unreadable, requests, tookMs } =
       result

@@ -23,13 +23,14 @@ import { countWithoutProject } from '../outbox/sql/sending.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { commandHintFor } from '../values/user-error.ts'
+import { withOpened } from '../values/with-opened.ts'
 import { readClock } from '../warehouse/dialect.ts'
 import {
   currentPause,
+  openWorkerService,
   type PausedResult,
   pauseProject,
   type WorkerResources,
-  withWorkerService,
 } from './resources.ts'
 
 type LaneSliceOptions = {
@@ -129,7 +130,8 @@ export function createOutboxLanes(resources: WorkerResources) {
     const [head] = blocks === null ? [] : await outbox.findClaimable(now(), 1, { lane })
     if (head === undefined || isHeldBack(head)) return { kind: 'done' }
     const endsAt = performance.now() + sliceMs
-    return withWorkerService(resources, project, signal, 'writebacks', async (service) => {
+    return withOpened(async (use) => {
+      const service = openWorkerService(use, resources, project, signal, 'writebacks')
       try {
         const deps = sendRecordOf(project).guard(
           await writebackDeps(warehouse, project, service, log),

@@ -6,10 +6,10 @@ import type { Warehouse } from '../app/open.ts'
 import { keyFingerprint, type RequestBudgets } from '../app/request-budgets.ts'
 import type { SendRecord } from '../app/send-record.ts'
 import {
+  openService,
   type Service,
   type ServiceOptions,
-  withRequestCounting,
-  withService,
+  startRequestCounting,
 } from '../app/service.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import type { Metrics } from '../http/http.ts'
@@ -19,6 +19,7 @@ import { type ApiFailure, describeFailure } from '../service/core/api-failure.ts
 import type { Connections } from '../service/exchange.ts'
 import type { RequestPurpose } from '../service/sql/request-counts.ts'
 import type { Ms } from '../values/time.ts'
+import type { Use } from '../values/with-opened.ts'
 
 export type WorkerResources = {
   readonly log: Logger
@@ -46,20 +47,18 @@ export function serviceOptions(
 }
 
 /** Connects to the service for one job, and records its requests. */
-export function withWorkerService<T>(
+export function openWorkerService(
+  use: Use,
   resources: WorkerResources,
   project: ProjectConfig,
   signal: AbortSignal,
   purpose: RequestPurpose,
-  work: (service: Service) => Promise<T>,
-): Promise<T> {
+): Service {
   const { warehouse, budgets } = resources
-  return withService(
-    project,
-    budgets.forProject(project),
-    serviceOptions(resources, project, signal),
-    (service) => withRequestCounting(warehouse, project, purpose, service, () => work(service)),
-  )
+  const options = serviceOptions(resources, project, signal)
+  const service = use(openService(project, budgets.forProject(project), options))
+  use(startRequestCounting(warehouse, project, purpose, service))
+  return service
 }
 
 /**
