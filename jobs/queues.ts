@@ -74,15 +74,13 @@ export function openJobQueues({ queue }: Backend, wakeDelayMs: Ms = wakeAfterMs)
     audits: queue('audits'),
     writebacks: queue('writebacks'),
   }
-  const addAll = async <Queue extends QueueName>(name: Queue, jobs: NewJob<JobData<Queue>>[]) => {
-    if (jobs.length > 0) await queues[name].addBulk(jobs)
-  }
   /** A job that waits or runs already is not added again. */
-  const enqueueLanes = (lanes: readonly JobData<'writebacks'>[]): Promise<void> =>
-    addAll('writebacks', lanes.map(toLaneJob))
+  const enqueueLanes = async (lanes: readonly JobData<'writebacks'>[]): Promise<void> => {
+    if (lanes.length > 0) await queues.writebacks.addBulk(lanes.map(toLaneJob))
+  }
   const enqueueSyncJobs = async (all: readonly PlannedSyncJob[]): Promise<void> => {
-    for (const name of ['sync', 'backfill', 'audits'] as const)
-      await addAll(name, all.filter(({ queue }) => queue === name).map(toSyncJob))
+    for (const [name, planned] of Map.groupBy(all, ({ queue }) => queue))
+      await queues[name].addBulk(planned.map(toSyncJob))
   }
   /**
    * A webhook arrived. An incremental sync of the project begins after a delay, and every webhook
@@ -96,7 +94,7 @@ export function openJobQueues({ queue }: Backend, wakeDelayMs: Ms = wakeAfterMs)
     const data = { schedule: 'webhook', project } as const
     const deduplication = { id: jobId('schedules', data), keepLastIfActive: true }
     const opts = { delay: wakeDelayMs, deduplication }
-    await addAll('schedules', [{ name: data.schedule, data, opts }])
+    await queues.schedules.addBulk([{ name: data.schedule, data, opts }])
   }
   return { queues, enqueueLanes, enqueueSyncJobs, wake }
 }

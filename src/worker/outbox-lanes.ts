@@ -27,8 +27,8 @@ import { withOpened } from '../values/with-opened.ts'
 import { readClock } from '../warehouse/dialect.ts'
 import {
   currentPause,
+  type EarlySliceEnd,
   openWorkerService,
-  type PausedResult,
   pauseProject,
   type WorkerResources,
 } from './resources.ts'
@@ -42,14 +42,15 @@ type LaneSliceOptions = {
 export type LaneSliceResult =
   /** Nothing in the lane can be sent now. */
   | { readonly kind: 'done' }
-  /** The time slice is over and there is more. */
-  | { readonly kind: 'more' }
-  /** This process already works on as many of the project's lanes as it may. */
-  | { readonly kind: 'busy' }
-  | PausedResult
   /** It is retried later. */
   | { readonly kind: 'failed'; readonly why: string }
-  | { readonly kind: 'interrupted' }
+  | EarlySliceEnd
+
+const blockedByLanes = (): EarlySliceEnd => ({
+  kind: 'blocked',
+  why: 'this process works on as many of its lanes as it may',
+  retryMs: 500 + Math.random() * 1000,
+})
 
 /** Enqueued at a time, of one project: the next ones are found when these are done. */
 const maxReadyLanes = 2 * maxConcurrentLanes
@@ -191,7 +192,7 @@ export function createOutboxLanes(resources: WorkerResources) {
     ): Promise<LaneSliceResult> => {
       const { projectId } = project
       const count = runningSlices.get(projectId) ?? 0
-      if (count >= maxConcurrentLanes) return { kind: 'busy' }
+      if (count >= maxConcurrentLanes) return blockedByLanes()
       runningSlices.set(projectId, count + 1)
       return runSlice(project, options).finally(() =>
         runningSlices.set(projectId, (runningSlices.get(projectId) ?? 1) - 1),
