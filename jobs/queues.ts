@@ -16,8 +16,9 @@ const syncJob = z.strictObject({
 })
 
 /**
- * `schedules`: firings of schedules and webhooks; each job takes milliseconds. `sync`: the first
- * time slice of an incremental sync run. `backfill`: its further slices, and reconciles, in
+ * `schedules`: firings of schedules and webhooks; each job takes milliseconds, and adds the syncs. It
+ * is none itself: what a schedule adds has no id that BullMQ heeds, so a list that a webhook or
+ * maintenance asks for as well would be read twice. `sync`: the first time slice of an incremental sync run. `backfill`: its further slices, and reconciles, in
  * rotation, so that a history of years does not delay new rows. `audits`: each is one long job, and
  * holds no slot that a sync could have. `writebacks`: one job per lane (`conversation/…` or
  * `visitor/…`) that has something to send.

@@ -23,6 +23,7 @@ import {
   createMemoryStore,
   createSharedStore,
 } from '../service/rate-limit/budget-store.ts'
+import type { openRedisRecords } from '../service/rate-limit/redis-record.ts'
 import { createRequestBudget, type RequestBudget } from '../service/rate-limit/request-budget.ts'
 import { createBudgetRecords } from '../service/sql/budget-records.ts'
 import { addMinutes, type MinuteRequests, recordPause } from '../service/sql/request-counts.ts'
@@ -33,9 +34,19 @@ import type { Use } from '../values/with-opened.ts'
 import type { Db } from '../warehouse/connection-pool.ts'
 import { addressOptions, openWarehouse, type Warehouse } from './open.ts'
 
+type RedisRecords = ReturnType<typeof openRedisRecords>
+
 /** Most commands need no Redis, whose client takes a while to load. */
-const loadRedisRecords = async () =>
-  (await import('../service/rate-limit/redis-record.ts')).openRedisRecords
+const recordsOutside: Readonly<
+  Record<
+    BudgetLocation,
+    (...options: Parameters<typeof openRedisRecords>) => Promise<RedisRecords | null>
+  >
+> = {
+  redis: async (...options) =>
+    (await import('../service/rate-limit/redis-record.ts')).openRedisRecords(...options),
+  warehouse: async () => null,
+}
 
 export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
 
@@ -51,8 +62,7 @@ export async function openRequestBudgets(
   const { sharesBudgetsThrough } = queueBackends[backendKindOf(queueUrl)]
   if (warehouse !== null) await assertSameBudgetLocation(sharesBudgetsThrough, warehouse)
   const onUnreachable = (why: string) => log.debug({ event: 'budget.unreachable', why })
-  const redis =
-    sharesBudgetsThrough === 'redis' ? (await loadRedisRecords())(queueUrl, onUnreachable) : null
+  const redis = await recordsOutside[sharesBudgetsThrough](queueUrl, onUnreachable)
   /** Names of the closed budgets that are polled until they reopen. */
   const watchedBudgets = new Set<string>()
   const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.db)

@@ -2,7 +2,7 @@
  * Runs `verify`, which changes nothing; `--json` also counts the rows of each day, and `--against`
  * counts them again.
  */
-import type { StreamName } from '../../schema/stream-specs.ts'
+import { type StreamName, streamSpecs } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { compareDigests } from '../export/core/day-digests.ts'
 import type { ExportSnapshot, MirrorCount, StreamChange } from '../export/export.ts'
@@ -91,7 +91,7 @@ export async function verifyWithDigests(
   const isCompared = (name: StreamName) => report.streams.some(({ stream }) => stream === name)
   const notCompared = streams
     .filter((stream) => !isCompared(stream))
-    .map((stream) => ({ stream, why: notComparable[stream] ?? 'a sample has none of it' }))
+    .map((stream) => ({ stream, why: streamSpecs[stream].notComparable ?? inNoSample }))
   const mirror = await countStreams(config, project, options)
   return {
     ...report,
@@ -104,9 +104,7 @@ export async function verifyWithDigests(
   }
 }
 
-const notComparable: Partial<Record<StreamName, string>> = {
-  availability: 'the service shows only the present state',
-}
+const inNoSample = 'a sample has none of it'
 
 /** `verify --against`, one project. */
 export type DigestComparison = {

@@ -156,6 +156,24 @@ describe('jobs in Redis', () => {
     await worker.close()
   })
 
+  test('a schedule heeds no id of its jobs: what it adds cannot be the sync that others ask for, too', async () => {
+    const { name, queue } = fresh()
+    const release = Promise.withResolvers<JobResult>()
+    const { work, names, all } = countJobs(2, () => release.promise)
+    const opts = { deduplication: { id: 'shop' } }
+    backend.worker(name, work, { concurrency: 2 })
+    await queue.add('sync', { name: 'webhook' }, opts)
+    await queue.add('sync', { name: 'maintenance' }, opts)
+    const job = { name: 'sync', data: { name: 'schedule' }, opts }
+    await queue.upsertJobScheduler('shop', { every: 50 }, job)
+    // Both are read at the same time.
+    expect(await all).toEqual(['webhook', 'schedule'])
+    await queue.removeJobScheduler('shop')
+    release.resolve(done)
+    await expect.poll(async () => pending(queue), polling).toEqual([])
+    expect(names).not.toContain('maintenance')
+  })
+
   test('two workers share a queue, and no job runs twice', async () => {
     const { name, queue } = fresh()
     const names = Array.from({ length: 20 }, (_, n) => `job ${n}`)
