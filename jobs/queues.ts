@@ -17,11 +17,11 @@ const syncJob = z.strictObject({
 
 /**
  * `schedules`: firings of schedules and webhooks; each job takes milliseconds, and adds the syncs. It
- * is none itself: what a schedule adds has no id that BullMQ heeds, so a list that a webhook or
- * maintenance asks for as well would be read twice. `sync`: the first time slice of an incremental sync run. `backfill`: its further slices, and reconciles, in
- * rotation, so that a history of years does not delay new rows. `audits`: each is one long job, and
- * holds no slot that a sync could have. `writebacks`: one job per lane (`conversation/…` or
- * `visitor/…`) that has something to send.
+ * is no sync itself: BullMQ gives no id to what a schedule adds, so a list that a webhook or
+ * maintenance asks for, too, would be read twice. `sync`: the first time slice of an incremental
+ * sync run. `backfill`: its further slices, and reconciles, in rotation, so that a history of years
+ * does not delay new rows. `audits`: each is one long job, and holds no slot that a sync could have.
+ * `writebacks`: one job per lane (`conversation/…` or `visitor/…`) that has something to send.
  */
 const jobSchemas = {
   schedules: z.discriminatedUnion('schedule', [

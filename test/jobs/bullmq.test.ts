@@ -156,7 +156,7 @@ describe('jobs in Redis', () => {
     await worker.close()
   })
 
-  test('a schedule heeds no id of its jobs: what it adds cannot be the sync that others ask for, too', async () => {
+  test('what a schedule adds has no id, so it runs beside a job that others asked for', async () => {
     const { name, queue } = fresh()
     const release = Promise.withResolvers<JobResult>()
     const { work, names, all } = countJobs(2, () => release.promise)
@@ -164,9 +164,8 @@ describe('jobs in Redis', () => {
     backend.worker(name, work, { concurrency: 2 })
     await queue.add('sync', { name: 'webhook' }, opts)
     await queue.add('sync', { name: 'maintenance' }, opts)
-    const job = { name: 'sync', data: { name: 'schedule' }, opts }
+    const job = { name: 'sync', data: { name: 'schedule' } }
     await queue.upsertJobScheduler('shop', { every: 50 }, job)
-    // Both are read at the same time.
     expect(await all).toEqual(['webhook', 'schedule'])
     await queue.removeJobScheduler('shop')
     release.resolve(done)

@@ -29,7 +29,7 @@ test.for(queueFixtures)(
   },
 )
 
-// Therefore a firing is no sync: what a schedule adds has no id that other jobs heed.
+// Therefore a firing is no sync itself: what a schedule adds has no id.
 test.for(queueFixtures)(
   'a sync waits once, whether its schedule, a webhook or maintenance asks for it — $kind',
   async ({ make }) => {
