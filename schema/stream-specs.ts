@@ -16,8 +16,6 @@ type Spec<Kind extends string> = {
    * child stream of each.
    */
   readonly audited: 'drawn' | 'with parents' | null
-  /** Why `verify` cannot compare it; null = it can. */
-  readonly notComparable: string | null
 }
 /** Of a stream whose rows are read in pages. Both columns have an index. */
 type PagedSpec<Kind extends string> = Spec<Kind> & {
@@ -58,7 +56,6 @@ export const streamSpecs = {
     newerBy: 'last_message_at',
     facts: 'conversation',
     audited: 'drawn',
-    notComparable: null,
   },
   messages: {
     kind: 'child-list',
@@ -69,7 +66,6 @@ export const streamSpecs = {
     hasStartDate: false,
     facts: 'conversation',
     audited: 'with parents',
-    notComparable: null,
   },
   visitors: {
     kind: 'list',
@@ -82,7 +78,6 @@ export const streamSpecs = {
     newerBy: null,
     facts: null,
     audited: 'drawn',
-    notComparable: null,
   },
   visitor_activity: {
     kind: 'child-list',
@@ -93,7 +88,6 @@ export const streamSpecs = {
     hasStartDate: true,
     facts: 'visitor',
     audited: 'with parents',
-    notComparable: null,
   },
   calls: {
     kind: 'list',
@@ -106,7 +100,6 @@ export const streamSpecs = {
     newerBy: null,
     facts: null,
     audited: null,
-    notComparable: null,
   },
   call_recordings: {
     kind: 'child-object',
@@ -115,7 +108,6 @@ export const streamSpecs = {
     timeColumn: 'read_at',
     facts: null,
     audited: null,
-    notComparable: null,
   },
   analytics: {
     kind: 'daily',
@@ -123,7 +115,6 @@ export const streamSpecs = {
     timeColumn: 'window_from',
     facts: null,
     audited: null,
-    notComparable: null,
   },
   availability: {
     kind: 'snapshot',
@@ -131,7 +122,6 @@ export const streamSpecs = {
     timeColumn: 'read_at',
     facts: 'availability_hour',
     audited: null,
-    notComparable: 'the service shows only the present state',
   },
 } as const satisfies Readonly<Record<string, StreamSpec>>
 

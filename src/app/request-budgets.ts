@@ -23,7 +23,6 @@ import {
   createMemoryStore,
   createSharedStore,
 } from '../service/rate-limit/budget-store.ts'
-import type { openRedisRecords } from '../service/rate-limit/redis-record.ts'
 import { createRequestBudget, type RequestBudget } from '../service/rate-limit/request-budget.ts'
 import { createBudgetRecords } from '../service/sql/budget-records.ts'
 import { addMinutes, type MinuteRequests, recordPause } from '../service/sql/request-counts.ts'
@@ -34,19 +33,11 @@ import type { Use } from '../values/with-opened.ts'
 import type { Db } from '../warehouse/connection-pool.ts'
 import { addressOptions, openWarehouse, type Warehouse } from './open.ts'
 
-type RedisRecords = ReturnType<typeof openRedisRecords>
-
 /** Most commands need no Redis, whose client takes a while to load. */
-const recordsOutside: Readonly<
-  Record<
-    BudgetLocation,
-    (...options: Parameters<typeof openRedisRecords>) => Promise<RedisRecords | null>
-  >
-> = {
-  redis: async (...options) =>
-    (await import('../service/rate-limit/redis-record.ts')).openRedisRecords(...options),
+const recordsOutside = {
+  redis: async () => (await import('../service/rate-limit/redis-record.ts')).openRedisRecords,
   warehouse: async () => null,
-}
+} satisfies Record<BudgetLocation, unknown>
 
 export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
 
@@ -62,7 +53,8 @@ export async function openRequestBudgets(
   const { sharesBudgetsThrough } = queueBackends[backendKindOf(queueUrl)]
   if (warehouse !== null) await assertSameBudgetLocation(sharesBudgetsThrough, warehouse)
   const onUnreachable = (why: string) => log.debug({ event: 'budget.unreachable', why })
-  const redis = await recordsOutside[sharesBudgetsThrough](queueUrl, onUnreachable)
+  const openRecords = await recordsOutside[sharesBudgetsThrough]()
+  const redis = openRecords?.(queueUrl, onUnreachable) ?? null
   /** Names of the closed budgets that are polled until they reopen. */
   const watchedBudgets = new Set<string>()
   const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.db)

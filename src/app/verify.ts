@@ -91,7 +91,10 @@ export async function verifyWithDigests(
   const isCompared = (name: StreamName) => report.streams.some(({ stream }) => stream === name)
   const notCompared = streams
     .filter((stream) => !isCompared(stream))
-    .map((stream) => ({ stream, why: streamSpecs[stream].notComparable ?? inNoSample }))
+    .map((stream) => ({
+      stream,
+      why: streamSpecs[stream].kind === 'snapshot' ? onlyPresent : 'a sample has none of it',
+    }))
   const mirror = await countStreams(config, project, options)
   return {
     ...report,
@@ -104,7 +107,7 @@ export async function verifyWithDigests(
   }
 }
 
-const inNoSample = 'a sample has none of it'
+const onlyPresent = 'the service shows only the present state'
 
 /** `verify --against`, one project. */
 export type DigestComparison = {

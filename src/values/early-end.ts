@@ -1,6 +1,6 @@
 /** How work ended before its end. What it did is stored, and the work continues there. */
 export type EarlyEnd =
-  /** It was told to stop: the next run continues. */
+  /** It was asked to end: the next run continues. */
   | 'interrupted'
   /** Its time slice is over: it continues behind what waits by then. */
   | 'more'
