@@ -1,10 +1,9 @@
 /**
  * What each kind of job does, and whether it runs again. What to read or send is in the warehouse.
  */
-import { isListStream, type StreamName } from '../schema/stream-specs.ts'
+import { isChildStream, isListStream, type StreamName } from '../schema/stream-specs.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { JobIdentity } from '../src/maintenance/maintenance.ts'
-import { auditedStreams } from '../src/mirror/core/audit.ts'
 import type { Ms } from '../src/values/time.ts'
 import { assertNever } from '../src/values/user-error.ts'
 import { runAuditJob } from '../src/worker/audit-job.ts'
@@ -24,18 +23,16 @@ type SliceResult = SyncSliceResult | LaneSliceResult
 
 const done: JobResult = { do: 'done' }
 
-/** `busyMs`: when to try again what another process works on. */
-function jobResultOf(end: SliceResult, busyMs: Ms): JobResult {
+function jobResultOf(end: SliceResult): JobResult {
   switch (end.kind) {
     case 'done':
-    case 'paused':
     case 'failed':
       return done
     case 'more':
     case 'interrupted':
       return { do: 'delay', afterMs: 1 }
-    case 'busy':
-      return { do: 'delay', afterMs: busyMs }
+    case 'blocked':
+      return end.retryMs === null ? done : { do: 'delay', afterMs: end.retryMs }
     default:
       return assertNever(end)
   }
@@ -114,7 +111,7 @@ export const laneJobs: JobType<JobData<'writebacks'>> = {
       context.log[failureLevel(isNewFailure && !otherFailures)]({
         ...{ event: 'lane.failed', ...data, took_ms: tookMs(), why: end.why },
       })
-    return jobResultOf(end, 500 + Math.random() * 1000)
+    return jobResultOf(end)
   },
 }
 
@@ -130,7 +127,7 @@ export const syncJobs: JobType<SyncJob> = {
  * A stream that another process reads is retried for this long; then the next firing is soon
  * enough.
  */
-const busyRetryForMs: Ms = 15 * 60_000
+const blockedRetryForMs: Ms = 15 * 60_000
 
 async function runSyncJob(
   { data, project, identity, queue, addedAt, tookMs }: JobRun<SyncJob>,
@@ -138,33 +135,29 @@ async function runSyncJob(
 ) {
   if (data === null || project === undefined || !project.streams.includes(data.stream))
     return { missing: 'project or stream' }
-  const end = await runSlice(project, data, deps)
+  const { context, sliceMs, stopping: signal } = deps
+  const { stream, mode } = data
+  const end =
+    mode === 'audit'
+      ? await runAuditJob(context, project, { stream, sliceMs, signal })
+      : await runSyncSlice(context, project, { stream, mode, sliceMs, signal })
   logSyncEnd(deps, data, end, tookMs(), await recordEnd(deps, identity, end))
-  if (end.kind === 'done' && data.mode !== 'audit') {
-    await enqueueChildren(data.stream, project, deps)
-    await enqueueRollups(data.stream, project, end.changed > 0, deps)
+  if (end.kind === 'done' && mode !== 'audit') {
+    await enqueueChildren(stream, project, deps)
+    await enqueueRollups(stream, project, end.changed > 0, deps)
   }
-  if (end.kind === 'more' && !(queue === 'backfill' && end.mode === data.mode)) {
-    await deps.enqueueSyncJobs([{ queue: 'backfill', job: { ...data, mode: end.mode } }])
-    await enqueueChildren(data.stream, project, deps)
-    return done
+  if (end.kind === 'more') {
+    // The first slice of a reconcile marks all children as pending; incremental slices read them.
+    const next = isChildStream(stream) ? 'incremental' : mode
+    if (queue !== 'backfill' || next !== mode) {
+      await deps.enqueueSyncJobs([{ queue: 'backfill', job: { ...data, mode: next } }])
+      await enqueueChildren(stream, project, deps)
+      return done
+    }
   }
   if (end.kind === 'failed') return { do: 'retry', why: end.why } satisfies JobResult
-  if (end.kind === 'busy' && Date.now() - addedAt > busyRetryForMs) return done
-  return jobResultOf(end, 2000 + Math.random() * 3000)
-}
-
-/** One time slice of a sync, or a whole audit. */
-async function runSlice(
-  project: ProjectConfig,
-  { stream, mode }: SyncJob,
-  deps: JobDeps,
-): Promise<SyncSliceResult> {
-  const { context, sliceMs, stopping: signal } = deps
-  if (mode !== 'audit') return runSyncSlice(context, project, { stream, mode, sliceMs, signal })
-  const audited = auditedStreams.find((name) => name === stream)
-  if (audited === undefined) return { kind: 'done', outcome: 'complete', changed: 0 }
-  return runAuditJob(context, project, { stream: audited, sliceMs, signal })
+  if (end.kind === 'blocked' && Date.now() - addedAt > blockedRetryForMs) return done
+  return jobResultOf(end)
 }
 
 /**
@@ -216,6 +209,7 @@ function logSyncEnd(
   } else {
     if (end.kind === 'more')
       metrics.observeSyncRun({ stream, mode, outcome: 'interrupted', tookMs })
-    log.debug({ event: `sync.${end.kind}`, ...fields })
+    const why = end.kind === 'blocked' ? { why: end.why } : {}
+    log.debug({ event: `sync.${end.kind}`, ...fields, ...why })
   }
 }

@@ -16,11 +16,12 @@ const syncJob = z.strictObject({
 })
 
 /**
- * `schedules`: firings of schedules and webhooks; each job takes milliseconds. `sync`: the first
- * time slice of an incremental sync run. `backfill`: its further slices, and reconciles, in
- * rotation, so that a history of years does not delay new rows. `audits`: each is one long job, and
- * holds no slot that a sync could have. `writebacks`: one job per lane (`conversation/…` or
- * `visitor/…`) that has something to send.
+ * `schedules`: firings of schedules and webhooks; each job takes milliseconds, and adds the syncs. It
+ * is no sync itself: BullMQ gives no id to what a schedule adds, so a list that a webhook or
+ * maintenance asks for, too, would be read twice. `sync`: the first time slice of an incremental
+ * sync run. `backfill`: its further slices, and reconciles, in rotation, so that a history of years
+ * does not delay new rows. `audits`: each is one long job, and holds no slot that a sync could have.
+ * `writebacks`: one job per lane (`conversation/…` or `visitor/…`) that has something to send.
  */
 const jobSchemas = {
   schedules: z.discriminatedUnion('schedule', [
@@ -74,15 +75,13 @@ export function openJobQueues({ queue }: Backend, wakeDelayMs: Ms = wakeAfterMs)
     audits: queue('audits'),
     writebacks: queue('writebacks'),
   }
-  const addAll = async <Queue extends QueueName>(name: Queue, jobs: NewJob<JobData<Queue>>[]) => {
-    if (jobs.length > 0) await queues[name].addBulk(jobs)
-  }
   /** A job that waits or runs already is not added again. */
-  const enqueueLanes = (lanes: readonly JobData<'writebacks'>[]): Promise<void> =>
-    addAll('writebacks', lanes.map(toLaneJob))
+  const enqueueLanes = async (lanes: readonly JobData<'writebacks'>[]): Promise<void> => {
+    if (lanes.length > 0) await queues.writebacks.addBulk(lanes.map(toLaneJob))
+  }
   const enqueueSyncJobs = async (all: readonly PlannedSyncJob[]): Promise<void> => {
-    for (const name of ['sync', 'backfill', 'audits'] as const)
-      await addAll(name, all.filter(({ queue }) => queue === name).map(toSyncJob))
+    for (const [name, planned] of Map.groupBy(all, ({ queue }) => queue))
+      await queues[name].addBulk(planned.map(toSyncJob))
   }
   /**
    * A webhook arrived. An incremental sync of the project begins after a delay, and every webhook
@@ -96,7 +95,7 @@ export function openJobQueues({ queue }: Backend, wakeDelayMs: Ms = wakeAfterMs)
     const data = { schedule: 'webhook', project } as const
     const deduplication = { id: jobId('schedules', data), keepLastIfActive: true }
     const opts = { delay: wakeDelayMs, deduplication }
-    await addAll('schedules', [{ name: data.schedule, data, opts }])
+    await queues.schedules.addBulk([{ name: data.schedule, data, opts }])
   }
   return { queues, enqueueLanes, enqueueSyncJobs, wake }
 }

@@ -163,7 +163,7 @@ export const mirrorTables = {
       ...rowColumns,
       call_id: ['key', 'the call, in calls'],
       has_recording: ['boolean?', 'false = there is none so far'],
-      checked_at: ['time?', 'when the service was last asked for it'],
+      read_at: ['time?', 'when the service was last asked for it'],
     },
   },
   analytics_rollups: {
@@ -189,16 +189,16 @@ export const mirrorTables = {
   },
   availability_snapshots: {
     note: 'Whether human agents were available, each time the service was asked.',
-    key: ['project_id', 'taken_at'],
+    key: ['project_id', 'read_at'],
     erasedWith: {},
     columns: {
       ...mirroredColumns,
-      taken_at: ['time', 'when the service was asked'],
+      read_at: ['time', 'when the service was asked'],
       available: ['boolean?', 'whether any agent was available'],
       agents_online: ['integer?', 'how many agents were online'],
       same_until: [
         'time?',
-        'of an earlier row that stands for equal ones: when the last of them was taken',
+        'of an earlier row that stands for equal ones: when the last of them was read',
       ],
       same_count: ['integer?', 'and how many they were; null = one'],
     },

@@ -1,10 +1,21 @@
 /** All streams: how each is read, which table has its rows, and what else depends on the stream. */
 
+/** What facts belong to: all of its facts are derived together. */
+export const factKinds = ['conversation', 'visitor', 'availability_hour'] as const
+export type FactKind = (typeof factKinds)[number]
+
 type Spec<Kind extends string> = {
   readonly kind: Kind
   readonly table: string
   /** The column that says when a row last happened; null = only an undocumented field says so. */
   readonly timeColumn: string | null
+  /** Which facts are derived from its rows: those of what the first part of a row's key identifies. */
+  readonly facts: FactKind | null
+  /**
+   * Whether audits draw a sample of its rows, or read those that belong to the drawn ones: one such
+   * child stream of each.
+   */
+  readonly audited: 'drawn' | 'with parents' | null
 }
 /** Of a stream whose rows are read in pages. Both columns have an index. */
 type PagedSpec<Kind extends string> = Spec<Kind> & {
@@ -43,6 +54,8 @@ export const streamSpecs = {
     singular: 'conversation',
     hasUuids: true,
     newerBy: 'last_message_at',
+    facts: 'conversation',
+    audited: 'drawn',
   },
   messages: {
     kind: 'child-list',
@@ -51,6 +64,8 @@ export const streamSpecs = {
     timeColumn: 'created_at',
     startColumn: 'created_at',
     hasStartDate: false,
+    facts: 'conversation',
+    audited: 'with parents',
   },
   visitors: {
     kind: 'list',
@@ -61,6 +76,8 @@ export const streamSpecs = {
     singular: 'visitor',
     hasUuids: true,
     newerBy: null,
+    facts: null,
+    audited: 'drawn',
   },
   visitor_activity: {
     kind: 'child-list',
@@ -69,6 +86,8 @@ export const streamSpecs = {
     timeColumn: 'occurred_at',
     startColumn: 'occurred_at',
     hasStartDate: true,
+    facts: 'visitor',
+    audited: 'with parents',
   },
   calls: {
     kind: 'list',
@@ -79,15 +98,31 @@ export const streamSpecs = {
     singular: 'call',
     hasUuids: false,
     newerBy: null,
+    facts: null,
+    audited: null,
   },
   call_recordings: {
     kind: 'child-object',
     parent: 'calls',
     table: 'call_recordings',
-    timeColumn: 'checked_at',
+    timeColumn: 'read_at',
+    facts: null,
+    audited: null,
   },
-  analytics: { kind: 'daily', table: 'analytics_rollups', timeColumn: 'window_from' },
-  availability: { kind: 'snapshot', table: 'availability_snapshots', timeColumn: 'taken_at' },
+  analytics: {
+    kind: 'daily',
+    table: 'analytics_rollups',
+    timeColumn: 'window_from',
+    facts: null,
+    audited: null,
+  },
+  availability: {
+    kind: 'snapshot',
+    table: 'availability_snapshots',
+    timeColumn: 'read_at',
+    facts: 'availability_hour',
+    audited: null,
+  },
 } as const satisfies Readonly<Record<string, StreamSpec>>
 
 type Specs = typeof streamSpecs

@@ -233,7 +233,7 @@ function toSnapshot(at: number, random: RandomSource): Row {
   const hour = new Date(at * 1000).getUTCHours()
   const agents_online = hour >= 7 && hour < 19 ? intBetween(1, agentCount, random) : 0
   const columns = { available: agents_online > 0, agents_online }
-  return { ...mirroredRow(columns), ...columns, taken_at: timeText(at) }
+  return { ...mirroredRow(columns), ...columns, read_at: timeText(at) }
 }
 
 /** Most at noon, little at night and on weekends. */

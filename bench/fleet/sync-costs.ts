@@ -144,7 +144,7 @@ async function measureBusyJobs(
     const all = await Promise.all(
       Array.from({ length: 51 }, () => runSyncSlice(workerContext, project, sliceOptions)),
     )
-    const busy = all.filter(({ kind }) => kind === 'busy').length
+    const busy = all.filter(({ kind }) => kind === 'blocked').length
     const { user, system } = process.cpuUsage(cpu)
     if (busy > 25) spent.push((user + system) / 1000 / all.length)
   }

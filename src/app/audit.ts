@@ -17,15 +17,16 @@ import { readAuditEstimates } from '../mirror/sql/mirror-state.ts'
 import { auditedNames, canAudit, runAudit } from '../mirror/verify/audit.ts'
 import { ApiError, throwIfAborted } from '../service/core/api-failure.ts'
 import type { Ms } from '../values/time.ts'
+import { withOpened } from '../values/with-opened.ts'
 import { openMirror } from './facts.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import {
   type CommandOptions,
+  openProject,
   type Service,
   type ServiceOptions,
-  withProject,
-  withRequestCounting,
+  startRequestCounting,
 } from './service.ts'
 import { acquireLocks, runSyncUnderLock } from './sync.ts'
 
@@ -41,11 +42,11 @@ export function auditProject(
   project: ProjectConfig,
   options: AuditOptions,
 ): Promise<AuditReport> {
-  return withProject(config, project, options, (service, warehouse, budgets) =>
-    withRequestCounting(warehouse, project, 'audit', service, () =>
-      auditStreams(warehouse, budgets, project, service, options),
-    ),
-  )
+  return withOpened(async (use) => {
+    const { service, warehouse, budgets } = await openProject(use, config, project, options)
+    use(startRequestCounting(warehouse, project, 'audit', service))
+    return auditStreams(warehouse, budgets, project, service, options)
+  })
 }
 
 async function auditStreams(

@@ -13,10 +13,11 @@ import { isMissingScope } from '../service/core/whose-refusal.ts'
 import type { ProjectId } from '../values/project.ts'
 import { clockToleranceSeconds, daySeconds, type EpochSeconds, rfc3339 } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import { withOpened } from '../values/with-opened.ts'
 import { EmptyWarehouseError } from '../warehouse/migrate.ts'
 import { findExposedFiles } from '../warehouse/sqlite-file.ts'
-import { withRequestBudgetsOnly } from './request-budgets.ts'
-import { type ServiceOptions, withService } from './service.ts'
+import { openBudgetsOnly } from './request-budgets.ts'
+import { openService, type ServiceOptions } from './service.ts'
 import { readStatus } from './status.ts'
 
 export async function checkProject(
@@ -24,21 +25,13 @@ export async function checkProject(
   project: ProjectConfig,
   options: Pick<ServiceOptions, 'signal' | 'log'>,
 ): Promise<readonly CheckItem[]> {
-  return withRequestBudgetsOnly(config, options.log, (budgets) =>
-    withService(
-      project,
-      budgets.forProject(project),
-      { ...options, isNewAddress: true },
-      async ({ client }) => {
-        const service = await checkService(
-          client.get,
-          project.projectId,
-          Math.floor(Date.now() / 1000),
-        )
-        return [...service, await checkWarehouse(config, project), ...checkFiles(config)]
-      },
-    ),
-  )
+  return withOpened(async (use) => {
+    const budget = (await openBudgetsOnly(use, config, options.log)).forProject(project)
+    const { client } = use(openService(project, budget, { ...options, isNewAddress: true }))
+    const now = Math.floor(Date.now() / 1000)
+    const service = await checkService(client.get, project.projectId, now)
+    return [...service, await checkWarehouse(config, project), ...checkFiles(config)]
+  })
 }
 
 /** A user who may read the file can read the customers' messages. */

@@ -11,14 +11,14 @@ import type { MirrorOptions } from '../mirror/mirror.ts'
 import { createMirror } from '../mirror/sql/mirror.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
-import type { WarehouseRetryOptions } from '../warehouse/retry.ts'
-import { type Warehouse, withWarehouseRetries } from './open.ts'
+import { createWarehouseRetry, type WarehouseRetryOptions } from '../warehouse/retry.ts'
+import { type Warehouse, withWarehouse } from './open.ts'
 
 type FactsRefreshOptions = {
   /** Ends after the transaction in hand; what is left stays pending. */
   readonly signal: AbortSignal
   /** The same after this time; 0: all of it stays pending. */
-  readonly maxMs?: Ms
+  readonly maxMs?: Ms | undefined
   readonly log: Logger
 }
 
@@ -45,13 +45,12 @@ export async function refreshFacts(
 /** A first sync may take hours; dashboards show its rows a minute later. */
 const refreshEveryMs: Ms = 60_000
 
-/** Runs the work with a refresh each minute, and one at its end. */
-export async function withFreshFacts<T>(
+/** Refreshes the facts each minute until it is closed. */
+export function startFactsRefreshes(
   warehouse: Warehouse,
   project: ProjectConfig,
   options: FactsRefreshOptions,
-  work: () => Promise<T>,
-): Promise<T> {
+) {
   let current: Promise<void> | null = null
   const timer = setInterval(() => {
     // A failure is one of the database, which the work itself meets, too.
@@ -61,12 +60,11 @@ export async function withFreshFacts<T>(
         current = null
       })
   }, refreshEveryMs)
-  const result = await work().finally(() => {
+  const close = async () => {
     clearInterval(timer)
-    return current
-  })
-  await refreshFacts(warehouse, project, options)
-  return result
+    await current
+  }
+  return { close }
 }
 
 /** `migrate --rebuild-analytics`, one project. */
@@ -84,7 +82,7 @@ export function rebuildFacts(
   options: FactsOptions & Pick<WarehouseRetryOptions, 'notify'>,
 ): Promise<FactsRebuildReport> {
   const startedAt = performance.now()
-  return withWarehouseRetries(config, options, async (warehouse) => {
+  const rebuild = async (warehouse: Warehouse): Promise<FactsRebuildReport> => {
     const { conversations, isComplete } = await createProjectFacts(
       warehouse.projectDb(project.projectId),
       project,
@@ -96,7 +94,8 @@ export function rebuildFacts(
       tookMs,
       outcome: isComplete ? 'complete' : 'interrupted',
     }
-  })
+  }
+  return withWarehouse(config, rebuild, { retry: createWarehouseRetry(options) })
 }
 
 /** The mirror of one project, whose discovered columns the views for analysts show. */

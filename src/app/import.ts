@@ -14,8 +14,8 @@ import { prepareFile, withImportFile } from '../imports/open-file.ts'
 import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
 import type { OnReviews, ReviewSummary, SendEstimate } from '../outbox/outbox.ts'
 import type { ProjectName } from '../values/project.ts'
-import type { WarehouseRetryOptions } from '../warehouse/retry.ts'
-import { withWarehouseRetries } from './open.ts'
+import { createWarehouseRetry, type WarehouseRetryOptions } from '../warehouse/retry.ts'
+import { type Warehouse, withWarehouse } from './open.ts'
 import { countUnsettled, openOutbox, readPace, withOutbox } from './outbox.ts'
 import { type ReviewOptions, reviewImportFile } from './review.ts'
 
@@ -47,8 +47,8 @@ export function importWritebacks(
     },
 ): Promise<ImportReport> {
   const { approveOver, name } = project
-  return withImportFile(source, (given) =>
-    withWarehouseRetries(config, options, async (warehouse) => {
+  return withImportFile(source, (given) => {
+    const queueRows = async (warehouse: Warehouse) => {
       const outbox = await openOutbox(config, project, warehouse)
       const file = await prepareFile(warehouse.projectDb(project.projectId), outbox, given)
       const queuedEarlier = await countUnsettled(outbox)
@@ -62,8 +62,9 @@ export function importWritebacks(
         ...queued,
         ...estimateSends(await readPace(warehouse, project), queuedEarlier, queued.queued),
       }
-    }),
-  )
+    }
+    return withWarehouse(config, queueRows, { retry: createWarehouseRetry(options) })
+  })
 }
 
 /** Nothing is sent before it is approved, and nobody watches. */

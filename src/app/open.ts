@@ -6,16 +6,12 @@ import type { DatabaseKind } from '../../schema/column-types.ts'
 import { type Run, runOn } from '../../schema/create-missing.ts'
 import type { Config } from '../config/config.ts'
 import type { ProjectId } from '../values/project.ts'
+import { withOpened } from '../values/with-opened.ts'
 import { type ConnectionPool, type Db, openKysely } from '../warehouse/connection-pool.ts'
 import { type MigrationSummary, migrate, requireCurrentSchema } from '../warehouse/migrate.ts'
 import { openDatabase, type WarehouseOptions } from '../warehouse/open-database.ts'
 import { createProjectDb, type ProjectDb } from '../warehouse/project-db.ts'
-import {
-  createWarehouseRetry,
-  noRetry,
-  type WarehouseRetry,
-  type WarehouseRetryOptions,
-} from '../warehouse/retry.ts'
+import { noRetry, type WarehouseRetry } from '../warehouse/retry.ts'
 
 /** What all SQL of an open warehouse shares. Each module has functions that take it. */
 export type Warehouse = {
@@ -86,27 +82,12 @@ export function addressOptions({ databaseSetting, projects }: DatabaseAddress) {
   return { setting: databaseSetting, projects: projects?.map(({ projectId }) => projectId) }
 }
 
-export async function withWarehouse<T>(
+/** For work that needs nothing else. */
+export function withWarehouse<T>(
   address: DatabaseAddress,
   work: (warehouse: Warehouse) => Promise<T>,
   options: OpenOptions = {},
 ): Promise<T> {
-  const warehouse = await openWarehouse(address.databaseUrl, {
-    ...options,
-    ...addressOptions(address),
-  })
-  try {
-    return await work(warehouse)
-  } finally {
-    await warehouse.close()
-  }
-}
-
-/** For long work: once the warehouse is open, it may be away for a while. */
-export function withWarehouseRetries<T>(
-  address: DatabaseAddress,
-  { access = 'write', ...options }: WarehouseRetryOptions & Pick<WarehouseOptions, 'access'>,
-  work: (warehouse: Warehouse) => Promise<T>,
-): Promise<T> {
-  return withWarehouse(address, work, { access, retry: createWarehouseRetry(options) })
+  const settings = { ...options, ...addressOptions(address) }
+  return withOpened(async (use) => work(use(await openWarehouse(address.databaseUrl, settings))))
 }

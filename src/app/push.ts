@@ -10,6 +10,7 @@ import { push } from '../outbox/send/push.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { type BudgetView, steadyLimits } from '../service/core/budget.ts'
 import { projectCommandHint, UserError } from '../values/user-error.ts'
+import { withOpened } from '../values/with-opened.ts'
 import { readClock } from '../warehouse/dialect.ts'
 import { noRetry } from '../warehouse/retry.ts'
 import { openMirror, refreshFacts } from './facts.ts'
@@ -19,10 +20,10 @@ import { openSendRecord } from './send-record.ts'
 import {
   type CommandOptions,
   fatalRunError,
+  openProject,
   reportBudget,
   type Service,
-  withProject,
-  withRequestCounting,
+  startRequestCounting,
 } from './service.ts'
 
 type PushOptions = CommandOptions & {
@@ -54,30 +55,30 @@ export async function pushProject(
     })
   }
   const startedAt = Date.now()
-  return withProject(config, project, options, async (service, warehouse, budgets) => {
+  return withOpened(async (use) => {
+    const { service, warehouse, budgets } = await openProject(use, config, project, options)
     await openOutbox(config, project, warehouse)
     const sendRecord = openSendRecord(config, project, { warehouse, budgets, log })
     await sendRecord.requireCurrent()
-    return withRequestCounting(warehouse, project, 'push', service, async () => {
-      const clockNotice = await findClockNotice(warehouse)
-      if (clockNotice !== null) options.notify?.(clockNotice)
-      const deps = sendRecord.guard(await writebackDeps(warehouse, project, service, log))
-      const result = await push(deps, {
-        despiteFailures,
-        limits: steadyLimits(project),
-        hint: projectCommandHint(config.projects, project.name),
-        onProgress: (progress) => {
-          options.onProgress(progress)
-          reportBudget(service, options.onBudget)
-        },
-      })
-      await refreshFacts(warehouse, project, { signal, log })
-      if ('fatalFailure' in result)
-        throw fatalRunError(project, result.fatalFailure, service.client.hasServiceResponded())
-      const tookMs = Date.now() - startedAt
-      const requests = service.client.requestCount()
-      return { project: project.name, ...result, tookMs, requests }
+    use(startRequestCounting(warehouse, project, 'push', service))
+    const clockNotice = await findClockNotice(warehouse)
+    if (clockNotice !== null) options.notify?.(clockNotice)
+    const deps = sendRecord.guard(await writebackDeps(warehouse, project, service, log))
+    const result = await push(deps, {
+      despiteFailures,
+      limits: steadyLimits(project),
+      hint: projectCommandHint(config.projects, project.name),
+      onProgress: (progress) => {
+        options.onProgress(progress)
+        reportBudget(service, options.onBudget)
+      },
     })
+    await refreshFacts(warehouse, project, { signal, log })
+    if ('fatalFailure' in result)
+      throw fatalRunError(project, result.fatalFailure, service.client.hasServiceResponded())
+    const tookMs = Date.now() - startedAt
+    const requests = service.client.requestCount()
+    return { project: project.name, ...result, tookMs, requests }
   })
 }
 

@@ -6,8 +6,9 @@ import { createOutbox } from '../outbox/sql/outbox.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import { withOpened } from '../values/with-opened.ts'
 import { openMirror } from './facts.ts'
-import { withBudgets, withService } from './service.ts'
+import { openProject } from './service.ts'
 
 /** A page waits for it. */
 const maxMs: Ms = 8000
@@ -21,24 +22,18 @@ export async function readConversationNow(
 ): Promise<{ readonly why: string | null }> {
   const signal = AbortSignal.timeout(maxMs)
   try {
-    await withBudgets(config, { signal, log, maxMs }, async (warehouse, budgets) => {
-      const { readBehaviours, recordBehaviours } = createOutbox(
-        warehouse.projectDb(project.projectId),
+    await withOpened(async (use) => {
+      const options = { signal, log, maxMs }
+      const { service, warehouse } = await openProject(use, config, project, options)
+      const { projectId, schema } = project
+      const { readBehaviours, recordBehaviours } = createOutbox(warehouse.projectDb(projectId))
+      const deps = { projectId, get: service.client.get, now: Date.now }
+      const { rows, requestedAt } = await readMessages(
+        { ...deps, readBehaviours, recordBehaviours },
+        conversation,
       )
-      const mirror = openMirror(warehouse, project.projectId, { schema: project.schema })
-      await withService(
-        project,
-        budgets.forProject(project),
-        { signal, log },
-        async ({ client }) => {
-          const deps = { projectId: project.projectId, get: client.get, now: Date.now }
-          const { rows, requestedAt } = await readMessages(
-            { ...deps, readBehaviours, recordBehaviours },
-            conversation,
-          )
-          await mirror.commit({ stream: 'messages', rows, requestedAt })
-        },
-      )
+      const mirror = openMirror(warehouse, projectId, { schema })
+      await mirror.commit({ stream: 'messages', rows, requestedAt })
     })
     return { why: null }
   } catch (error) {

@@ -29,12 +29,15 @@ import { addMinutes, type MinuteRequests, recordPause } from '../service/sql/req
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import type { Use } from '../values/with-opened.ts'
 import type { Db } from '../warehouse/connection-pool.ts'
 import { addressOptions, openWarehouse, type Warehouse } from './open.ts'
 
 /** Most commands need no Redis, whose client takes a while to load. */
-const loadRedisRecords = async () =>
-  (await import('../service/rate-limit/redis-record.ts')).openRedisRecords
+const recordsOutside = {
+  redis: async () => (await import('../service/rate-limit/redis-record.ts')).openRedisRecords,
+  warehouse: async () => null,
+} satisfies Record<BudgetLocation, unknown>
 
 export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
 
@@ -50,8 +53,8 @@ export async function openRequestBudgets(
   const { sharesBudgetsThrough } = queueBackends[backendKindOf(queueUrl)]
   if (warehouse !== null) await assertSameBudgetLocation(sharesBudgetsThrough, warehouse)
   const onUnreachable = (why: string) => log.debug({ event: 'budget.unreachable', why })
-  const redis =
-    sharesBudgetsThrough === 'redis' ? (await loadRedisRecords())(queueUrl, onUnreachable) : null
+  const openRecords = await recordsOutside[sharesBudgetsThrough]()
+  const redis = openRecords?.(queueUrl, onUnreachable) ?? null
   /** Names of the closed budgets that are polled until they reopen. */
   const watchedBudgets = new Set<string>()
   const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.db)
@@ -119,34 +122,11 @@ export async function openRequestBudgets(
 }
 
 /** For commands that need no mirror: there may be none yet. */
-export async function withRequestBudgetsOnly<T>(
-  config: Config,
-  log: Logger,
-  work: (budgets: RequestBudgets) => Promise<T>,
-): Promise<T> {
-  const warehouse = await openWarehouse(config.databaseUrl, {
-    ...addressOptions(config),
-    access: 'read',
-  }).catch(() => null)
-  try {
-    return await withRequestBudgets(config, warehouse, log, work)
-  } finally {
-    await warehouse?.close()
-  }
-}
-
-export async function withRequestBudgets<T>(
-  { queueUrl }: Config,
-  warehouse: Warehouse | null,
-  log: Logger,
-  work: (budgets: RequestBudgets) => Promise<T>,
-): Promise<T> {
-  const budgets = await openRequestBudgets(queueUrl, warehouse, log)
-  try {
-    return await work(budgets)
-  } finally {
-    await budgets.close()
-  }
+export async function openBudgetsOnly(use: Use, config: Config, log: Logger) {
+  const options = { ...addressOptions(config), access: 'read' } as const
+  const warehouse = await openWarehouse(config.databaseUrl, options).catch(() => null)
+  if (warehouse !== null) use(warehouse)
+  return use(await openRequestBudgets(config.queueUrl, warehouse, log))
 }
 
 function policyOf({ rate, writeRate, reserve, rateMargin }: ProjectConfig): BudgetPolicy {

@@ -13,13 +13,14 @@ import { createSends } from '../outbox/sql/sending.ts'
 import type { ProjectName } from '../values/project.ts'
 import { serverDisplayName } from '../values/server-address.ts'
 import { errorText, projectCommandHint, UserError } from '../values/user-error.ts'
+import { withOpened } from '../values/with-opened.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from '../warehouse/location.ts'
 import { replaceFile } from '../warehouse/replace-file.ts'
 import { sendsFile } from '../warehouse/warehouse-files.ts'
 import type { Warehouse } from './open.ts'
 import { withOutbox } from './outbox.ts'
-import { type RequestBudgets, withRequestBudgets } from './request-budgets.ts'
+import { openRequestBudgets, type RequestBudgets } from './request-budgets.ts'
 
 export type SendRecord = ReturnType<typeof openSendRecord>
 
@@ -191,9 +192,10 @@ export function resumeRestored(
     if (resumed === null) {
       // Nothing has tried to send since the restore, so it is noticed only now.
       const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
-      await withRequestBudgets(config, warehouse, log, (budgets) =>
-        openSendRecord(config, project, { warehouse, budgets, log }).findHold(),
-      )
+      await withOpened(async (use) => {
+        const budgets = use(await openRequestBudgets(config.queueUrl, warehouse, log))
+        return openSendRecord(config, project, { warehouse, budgets, log }).findHold()
+      })
       resumed = await resume()
     }
     if (resumed !== null) return { project: project.name, ...resumed }

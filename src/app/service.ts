@@ -18,12 +18,13 @@ import type { RequestBudget } from '../service/rate-limit/request-budget.ts'
 import { type RequestPurpose, recordRequests } from '../service/sql/request-counts.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import type { Use } from '../values/with-opened.ts'
 import type { WarehouseOptions } from '../warehouse/open-database.ts'
-import type { WarehouseRetryOptions } from '../warehouse/retry.ts'
-import { type Warehouse, withWarehouseRetries } from './open.ts'
-import { type RequestBudgets, withRequestBudgets } from './request-budgets.ts'
+import { createWarehouseRetry, type WarehouseRetryOptions } from '../warehouse/retry.ts'
+import { addressOptions, openWarehouse, type Warehouse } from './open.ts'
+import { openRequestBudgets } from './request-budgets.ts'
 
-export type Service = Omit<ReturnType<typeof connectService>, 'close'>
+export type Service = ReturnType<typeof openService>
 
 export type ServiceOptions = {
   /** Those of a worker, which outlive its sync runs. */
@@ -41,7 +42,7 @@ export type ServiceOptions = {
  */
 const readGraceMs = 5000
 
-export function connectService(
+export function openService(
   project: ProjectConfig,
   budget: RequestBudget,
   options: ServiceOptions,
@@ -75,20 +76,6 @@ export function connectService(
   return { client, budget, signal: stopSignal, stop: () => ownAbort.abort(), close }
 }
 
-export async function withService<T>(
-  project: ProjectConfig,
-  budget: RequestBudget,
-  options: ServiceOptions,
-  work: (service: Service) => Promise<T>,
-): Promise<T> {
-  const service = connectService(project, budget, options)
-  try {
-    return await work(service)
-  } finally {
-    await service.close()
-  }
-}
-
 /** What long work of a command takes. `notify`: the warehouse is away, or back. */
 export type CommandOptions = Pick<ServiceOptions, 'signal' | 'log'> &
   Pick<WarehouseRetryOptions, 'notify'>
@@ -97,28 +84,26 @@ type LongWorkOptions = Pick<ServiceOptions, 'signal' | 'log'> &
   Pick<WarehouseOptions, 'access'>
 
 /** Opens what long work with the service needs. The warehouse may be away for a while. */
-export function withBudgets<T>(
-  config: Config,
-  options: LongWorkOptions,
-  work: (warehouse: Warehouse, budgets: RequestBudgets) => Promise<T>,
-): Promise<T> {
-  return withWarehouseRetries(config, options, (warehouse) =>
-    withRequestBudgets(config, warehouse, options.log, (budgets) => work(warehouse, budgets)),
-  )
+export async function openBudgets(use: Use, config: Config, options: LongWorkOptions) {
+  const { access = 'write', log } = options
+  const retry = createWarehouseRetry(options)
+  const address = addressOptions(config)
+  const warehouse = use(await openWarehouse(config.databaseUrl, { access, retry, ...address }))
+  const budgets = use(await openRequestBudgets(config.queueUrl, warehouse, log))
+  return { warehouse, budgets }
 }
 
 /** The same, connected to the service. */
-export function withProject<T>(
+export async function openProject(
+  use: Use,
   config: Config,
   project: ProjectConfig,
-  { signal, log, ...options }: LongWorkOptions,
-  work: (service: Service, warehouse: Warehouse, budgets: RequestBudgets) => Promise<T>,
-): Promise<T> {
-  return withBudgets(config, { signal, log, ...options }, (warehouse, budgets) =>
-    withService(project, budgets.forProject(project), { signal, log }, (service) =>
-      work(service, warehouse, budgets),
-    ),
-  )
+  options: LongWorkOptions,
+) {
+  const { signal, log } = options
+  const { warehouse, budgets } = await openBudgets(use, config, options)
+  const service = use(openService(project, budgets.forProject(project), { signal, log }))
+  return { warehouse, budgets, service }
 }
 
 /** Reports nothing while the budget cannot be read. */
@@ -128,15 +113,11 @@ export function reportBudget({ budget }: Service, onBudget: (budget: BudgetView)
 
 const budgetEveryMs: Ms = 500
 
-/** Reports it now, and twice a second until the returned function is called. */
-export function startBudgetReports(
-  service: Service,
-  onBudget?: (budget: BudgetView) => void,
-): () => void {
-  if (onBudget === undefined) return () => {}
+/** Reports it now, and twice a second until it is closed. */
+export function startBudgetReports(service: Service, onBudget: (budget: BudgetView) => void) {
   reportBudget(service, onBudget)
   const timer = setInterval(() => reportBudget(service, onBudget), budgetEveryMs)
-  return () => clearInterval(timer)
+  return { close: () => clearInterval(timer) }
 }
 
 /**
@@ -178,13 +159,12 @@ export function fatalRunError(
 const recordEveryMs: Ms = 2000
 
 /** A count that cannot be written is skipped: no work depends on it. */
-export async function withRequestCounting<T>(
+export function startRequestCounting(
   warehouse: Pick<Warehouse, 'db'>,
   { projectId }: Pick<ProjectConfig, 'projectId'>,
   purpose: RequestPurpose,
   { client }: Service,
-  work: () => Promise<T>,
-): Promise<T> {
+) {
   const source = { project: projectId, id: randomUUID(), purpose, since: Date.now() }
   let recorded = 0
   let lastWrite = Promise.resolve()
@@ -199,10 +179,9 @@ export async function withRequestCounting<T>(
     return lastWrite
   }
   const timer = setInterval(() => void writeNext(), recordEveryMs)
-  try {
-    return await work()
-  } finally {
+  const close = () => {
     clearInterval(timer)
-    await writeNext()
+    return writeNext()
   }
+  return { close }
 }

@@ -15,17 +15,18 @@ import { runSync } from '../mirror/sync/sync.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import { withOpened } from '../values/with-opened.ts'
 import { heartbeatTimeoutMs } from '../warehouse/process-identity.ts'
-import { openMirror, withFreshFacts } from './facts.ts'
+import { openMirror, refreshFacts, startFactsRefreshes } from './facts.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import {
   type CommandOptions,
   fatalRunError,
+  openBudgets,
+  openService,
   type ServiceOptions,
   startBudgetReports,
-  withBudgets,
-  withService,
 } from './service.ts'
 
 export type SyncOptions = CommandOptions & {
@@ -50,7 +51,8 @@ export async function syncProject(
 ): Promise<SyncReport> {
   const { mode, streams, signal, log } = options
   const startedAt = Date.now()
-  return withBudgets(config, options, async (warehouse, budgets) => {
+  return withOpened(async (use) => {
+    const { warehouse, budgets } = await openBudgets(use, config, options)
     const mirror = openMirror(warehouse, project.projectId)
     if (streams.includes('analytics'))
       await requireConfirmedZone(mirror, project, options.changeTimeZone === true)
@@ -183,60 +185,51 @@ export async function runSyncUnderLock(
   project: ProjectConfig,
   options: SyncRunOptions,
 ) {
-  return withService(project, budgets.forProject(project), options, async (service) => {
+  const { log, maxFactsMs, onBudget } = options
+  const { projectId, schema } = project
+  return withOpened(async (use) => {
+    use({ close: lock.release })
+    const service = use(openService(project, budgets.forProject(project), options))
+    if (onBudget !== undefined) use(startBudgetReports(service, onBudget))
     let isLockLost = false
-    const stopBudgetReports = startBudgetReports(service, options.onBudget)
-    const stopHeartbeat = startLockHeartbeat(lock, () => {
+    const onLost = () => {
       isLockLost = true
       service.stop()
-    })
-    try {
-      const syncOnce = async () => {
-        const context = warehouse.projectDb(project.projectId)
-        await warehouse.retry.run(() => updateCallFields(context, project.analytics))
-        return runSync({
-          ...project,
-          mode: options.mode,
-          streams: new Set(options.streams),
-          mirrored: new Set(project.streams),
-          lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
-          get: service.client.get,
-          mirror: openMirror(warehouse, project.projectId, {
-            schema: project.schema,
-            lockToken: lock.token,
-          }),
-          requestCount: service.client.requestCount,
-          now: Date.now,
-          signal: service.signal,
-          isSliceOver: options.isSliceOver,
-          onProgress: options.onProgress,
-          log: options.log,
-        })
-      }
-      const { log, maxFactsMs } = options
-      const factsOptions = {
-        signal: service.signal,
-        log,
-        ...(maxFactsMs === undefined ? {} : { maxMs: maxFactsMs }),
-      }
-      const run = await withFreshFacts(warehouse, project, factsOptions, syncOnce)
-      return { run, requests: service.client.requestCount(), isLockLost }
-    } finally {
-      stopHeartbeat()
-      stopBudgetReports()
     }
-  }).finally(() => lock.release())
+    use(startLockHeartbeat(lock, onLost))
+    const factsOptions = { signal: service.signal, log, maxMs: maxFactsMs }
+    const refreshes = use(startFactsRefreshes(warehouse, project, factsOptions))
+    await warehouse.retry.run(() =>
+      updateCallFields(warehouse.projectDb(projectId), project.analytics),
+    )
+    const run = await runSync({
+      ...project,
+      mode: options.mode,
+      streams: new Set(options.streams),
+      mirrored: new Set(project.streams),
+      lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
+      get: service.client.get,
+      mirror: openMirror(warehouse, projectId, { schema, lockToken: lock.token }),
+      requestCount: service.client.requestCount,
+      now: Date.now,
+      signal: service.signal,
+      isSliceOver: options.isSliceOver,
+      onProgress: options.onProgress,
+      log,
+    })
+    await refreshes.close()
+    await refreshFacts(warehouse, project, factsOptions)
+    return { run, requests: service.client.requestCount(), isLockLost }
+  })
 }
 
-export function startLockHeartbeat(
-  lock: Pick<AcquiredLock, 'heartbeat'>,
-  onLost: () => void,
-): () => void {
+/** Renews the lock until it is closed. */
+export function startLockHeartbeat(lock: Pick<AcquiredLock, 'heartbeat'>, onLost: () => void) {
   const sendHeartbeat = () =>
     lock.heartbeat(Date.now()).then(
       (isHeld) => isHeld || onLost(),
       () => {},
     )
   const timer = setInterval(() => void sendHeartbeat(), heartbeatTimeoutMs / 6).unref()
-  return () => clearInterval(timer)
+  return { close: () => clearInterval(timer) }
 }

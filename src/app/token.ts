@@ -12,8 +12,9 @@ import {
 } from '../service/widget-token.ts'
 import { candidateWidgetUrls } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
-import { withRequestBudgetsOnly } from './request-budgets.ts'
-import { type ServiceOptions, withService } from './service.ts'
+import { withOpened } from '../values/with-opened.ts'
+import { openBudgetsOnly } from './request-budgets.ts'
+import { openService, type ServiceOptions } from './service.ts'
 
 type TokenFailure = Exclude<ApiFailure, { kind: 'aborted' }>
 
@@ -30,17 +31,17 @@ export function mintWidgetToken(
 ): Promise<WidgetToken> {
   const addresses =
     project.widgetUrl === null ? candidateWidgetUrls(project.baseUrl) : [project.widgetUrl]
-  return withRequestBudgetsOnly(config, options.log, async (budgets) => {
+  return withOpened(async (use) => {
+    const budgets = await openBudgetsOnly(use, config, options.log)
     for (const [index, baseUrl] of addresses.entries()) {
       // A token changes nothing in the project, so it may be minted even if writing is switched
       // off.
       const widget = { ...project, baseUrl, readOnly: false }
-      const result = await withService(widget, budgets.forProject(project), options, ({ client }) =>
-        mintToken(client, session).catch((error: unknown): TokenFailure => {
-          if (!(error instanceof ApiError) || error.failure.kind === 'aborted') throw error
-          return error.failure
-        }),
-      )
+      const { client } = use(openService(widget, budgets.forProject(project), options))
+      const result = await mintToken(client, session).catch((error: unknown): TokenFailure => {
+        if (!(error instanceof ApiError) || error.failure.kind === 'aborted') throw error
+        return error.failure
+      })
       if ('token' in result) return result
       const tried = addresses.slice(0, index + 1)
       // The path does not exist, or does not accept POST.

@@ -2,7 +2,7 @@
  * Runs `verify`, which changes nothing; `--json` also counts the rows of each day, and `--against`
  * counts them again.
  */
-import type { StreamName } from '../../schema/stream-specs.ts'
+import { type StreamName, streamSpecs } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { compareDigests } from '../export/core/day-digests.ts'
 import type { ExportSnapshot, MirrorCount, StreamChange } from '../export/export.ts'
@@ -15,9 +15,10 @@ import { throwIfAborted } from '../service/core/api-failure.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import { withOpened } from '../values/with-opened.ts'
 import { openMirror } from './facts.ts'
 import { withWarehouse } from './open.ts'
-import { type CommandOptions, withProject } from './service.ts'
+import { type CommandOptions, openProject } from './service.ts'
 
 type VerifyOptions = CommandOptions & {
   readonly streams: readonly StreamName[]
@@ -36,25 +37,21 @@ export function verifyProject(
   project: ProjectConfig,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
-  return withProject(
-    config,
-    project,
-    { ...options, access: 'read' },
-    async ({ client }, warehouse) => {
-      const mirror = openMirror(warehouse, project.projectId)
-      const store = createAuditStore(warehouse.projectDb(project.projectId))
-      const deps = {
-        ...project,
-        ...options,
-        streams: new Set(options.streams),
-        get: client.get,
-        mirror,
-        store,
-      }
-      const result = await verifyMirror({ ...deps, now: Date.now })
-      return { project: project.name, ...result, requests: client.requestCount() }
-    },
-  )
+  return withOpened(async (use) => {
+    const opened = await openProject(use, config, project, { ...options, access: 'read' })
+    const { service, warehouse } = opened
+    const { get, requestCount } = service.client
+    const result = await verifyMirror({
+      ...project,
+      ...options,
+      streams: new Set(options.streams),
+      get,
+      mirror: openMirror(warehouse, project.projectId),
+      store: createAuditStore(warehouse.projectDb(project.projectId)),
+      now: Date.now,
+    })
+    return { project: project.name, ...result, requests: requestCount() }
+  })
 }
 
 /** `now`: the clock of the command. */
@@ -94,7 +91,10 @@ export async function verifyWithDigests(
   const isCompared = (name: StreamName) => report.streams.some(({ stream }) => stream === name)
   const notCompared = streams
     .filter((stream) => !isCompared(stream))
-    .map((stream) => ({ stream, why: notComparable[stream] ?? 'a sample has none of it' }))
+    .map((stream) => ({
+      stream,
+      why: streamSpecs[stream].kind === 'snapshot' ? onlyPresent : 'a sample has none of it',
+    }))
   const mirror = await countStreams(config, project, options)
   return {
     ...report,
@@ -107,9 +107,7 @@ export async function verifyWithDigests(
   }
 }
 
-const notComparable: Partial<Record<StreamName, string>> = {
-  availability: 'the service shows only the present state',
-}
+const onlyPresent = 'the service shows only the present state'
 
 /** `verify --against`, one project. */
 export type DigestComparison = {

@@ -136,7 +136,7 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
   ]
   const isInOrder =
     unsuccessful.length === 0 && report.blockedLanes === 0 && report.contradicted === 0
-  const needsCheck = outcome === 'held' || !isInOrder
+  const needsCheck = outcome === 'blocked' || !isInOrder
   return { lines, exit: outcome === 'interrupted' ? 1 : needsCheck ? 3 : 0 }
 }
 

@@ -121,6 +121,6 @@ function withoutFailure(stream: StreamReport): StreamReport {
 }
 
 function streamState(stream: StreamReport, { outcome }: SyncReport): string {
-  if (stream.failed !== null) return outcome === 'interrupted' ? 'stopped' : 'failed'
+  if (stream.failed !== null) return outcome === 'interrupted' ? outcome : 'failed'
   return stream.skipped === null ? '' : 'skipped'
 }

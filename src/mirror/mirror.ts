@@ -33,13 +33,7 @@ export {
   readNewest,
 } from './sql/mirror-state.ts'
 export { countAllPending, countPendingParents, listPendingStreams } from './sql/pending-children.ts'
-export {
-  type FactKind,
-  factKinds,
-  findPendingKind,
-  listPendingFacts,
-  removePendingFacts,
-} from './sql/pending-facts.ts'
+export { findPendingKind, listPendingFacts, removePendingFacts } from './sql/pending-facts.ts'
 export { countMirrored, readRowCounts } from './sql/row-counts.ts'
 export { acquireStreamLocks, type LockResult } from './sql/stream-locks.ts'
 export { readLastReads } from './sql/sync-runs.ts'

@@ -5,15 +5,16 @@
 import { createAuditDeps } from '../app/audit.ts'
 import { openMirror } from '../app/facts.ts'
 import type { ProjectConfig } from '../config/config.ts'
-import type { AuditedStream } from '../mirror/mirror.ts'
+import { auditedStreams } from '../mirror/core/audit.ts'
 import { canAudit, runAudit } from '../mirror/verify/audit.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
+import { withOpened } from '../values/with-opened.ts'
 import {
   currentPause,
+  openWorkerService,
   pauseProject,
   serviceOptions,
   type WorkerResources,
-  withWorkerService,
 } from './resources.ts'
 import type { SliceOptions, SyncSliceResult } from './sync-slice.ts'
 
@@ -21,8 +22,10 @@ import type { SliceOptions, SyncSliceResult } from './sync-slice.ts'
 export async function runAuditJob(
   resources: WorkerResources,
   project: ProjectConfig,
-  { stream, sliceMs, signal }: Omit<SliceOptions, 'mode'> & { readonly stream: AuditedStream },
+  { stream: name, sliceMs, signal }: Omit<SliceOptions, 'mode'>,
 ): Promise<SyncSliceResult> {
+  const stream = auditedStreams.find((audited) => audited === name)
+  if (stream === undefined) return { kind: 'done', outcome: 'complete', changed: 0 }
   const { warehouse, budgets, log, metrics } = resources
   const { pause } = await currentPause(resources, project)
   if (pause !== null) return pause
@@ -31,13 +34,10 @@ export async function runAuditJob(
     return { kind: 'done', outcome: 'gaps', changed: 0 }
   const options = { ...serviceOptions(resources, project, signal), sliceMs }
   try {
-    const { result, notices } = await withWorkerService(
-      resources,
-      project,
-      signal,
-      'audit',
-      (service) => runAudit(createAuditDeps(warehouse, budgets, project, service, options), stream),
-    )
+    const { result, notices } = await withOpened((use) => {
+      const service = openWorkerService(use, resources, project, signal, 'audit')
+      return runAudit(createAuditDeps(warehouse, budgets, project, service, options), stream)
+    })
     metrics.countAudit(project.name, result)
     const { population, compared, differing, corrected, gone, unreadable, requests, tookMs } =
       result

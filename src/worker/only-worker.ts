@@ -58,11 +58,11 @@ async function acquireRow(
       Date.now(),
     )
     if (lock.held) {
-      const stopHeartbeat = startLockHeartbeat(lock, () =>
+      const heartbeat = startLockHeartbeat(lock, () =>
         onLost(new Error('another worker has taken over')),
       )
       return async () => {
-        stopHeartbeat()
+        heartbeat.close()
         await lock.release()
       }
     }

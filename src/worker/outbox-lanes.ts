@@ -23,13 +23,14 @@ import { countWithoutProject } from '../outbox/sql/sending.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { commandHintFor } from '../values/user-error.ts'
+import { withOpened } from '../values/with-opened.ts'
 import { readClock } from '../warehouse/dialect.ts'
 import {
   currentPause,
-  type PausedResult,
+  type EarlySliceEnd,
+  openWorkerService,
   pauseProject,
   type WorkerResources,
-  withWorkerService,
 } from './resources.ts'
 
 type LaneSliceOptions = {
@@ -41,14 +42,15 @@ type LaneSliceOptions = {
 export type LaneSliceResult =
   /** Nothing in the lane can be sent now. */
   | { readonly kind: 'done' }
-  /** The time slice is over and there is more. */
-  | { readonly kind: 'more' }
-  /** This process already works on as many of the project's lanes as it may. */
-  | { readonly kind: 'busy' }
-  | PausedResult
   /** It is retried later. */
   | { readonly kind: 'failed'; readonly why: string }
-  | { readonly kind: 'interrupted' }
+  | EarlySliceEnd
+
+const blockedByLanes = (): EarlySliceEnd => ({
+  kind: 'blocked',
+  why: 'this process works on as many of its lanes as it may',
+  retryMs: 500 + Math.random() * 1000,
+})
 
 /** Enqueued at a time, of one project: the next ones are found when these are done. */
 const maxReadyLanes = 2 * maxConcurrentLanes
@@ -129,7 +131,8 @@ export function createOutboxLanes(resources: WorkerResources) {
     const [head] = blocks === null ? [] : await outbox.findClaimable(now(), 1, { lane })
     if (head === undefined || isHeldBack(head)) return { kind: 'done' }
     const endsAt = performance.now() + sliceMs
-    return withWorkerService(resources, project, signal, 'writebacks', async (service) => {
+    return withOpened(async (use) => {
+      const service = openWorkerService(use, resources, project, signal, 'writebacks')
       try {
         const deps = sendRecordOf(project).guard(
           await writebackDeps(warehouse, project, service, log),
@@ -189,7 +192,7 @@ export function createOutboxLanes(resources: WorkerResources) {
     ): Promise<LaneSliceResult> => {
       const { projectId } = project
       const count = runningSlices.get(projectId) ?? 0
-      if (count >= maxConcurrentLanes) return { kind: 'busy' }
+      if (count >= maxConcurrentLanes) return blockedByLanes()
       runningSlices.set(projectId, count + 1)
       return runSlice(project, options).finally(() =>
         runningSlices.set(projectId, (runningSlices.get(projectId) ?? 1) - 1),

@@ -73,7 +73,7 @@ export async function areRollupsBehind(
   const mirror = openMirror(warehouse, projectId)
   if ((await mirror.readStreamStatuses(['analytics'])).get('analytics') === 'skipped') return false
   const history = await findRollupHistory({ mirror, mirrored: new Set(streams), startDate })
-  if (history.kind === 'waiting') return false
+  if (history.kind === 'blocked') return false
   const stored = await mirror.readRollups()
   const oldest = stored.at(-1)
   if (oldest === undefined || stored.some((rollup) => rollup.timeZone !== timeZone)) return true

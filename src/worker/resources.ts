@@ -6,10 +6,10 @@ import type { Warehouse } from '../app/open.ts'
 import { keyFingerprint, type RequestBudgets } from '../app/request-budgets.ts'
 import type { SendRecord } from '../app/send-record.ts'
 import {
+  openService,
   type Service,
   type ServiceOptions,
-  withRequestCounting,
-  withService,
+  startRequestCounting,
 } from '../app/service.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import type { Metrics } from '../http/http.ts'
@@ -18,7 +18,9 @@ import { readPause, setPause } from '../maintenance/sql/projects.ts'
 import { type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
 import type { Connections } from '../service/exchange.ts'
 import type { RequestPurpose } from '../service/sql/request-counts.ts'
+import type { EarlyEnd } from '../values/early-end.ts'
 import type { Ms } from '../values/time.ts'
+import type { Use } from '../values/with-opened.ts'
 
 export type WorkerResources = {
   readonly log: Logger
@@ -46,27 +48,30 @@ export function serviceOptions(
 }
 
 /** Connects to the service for one job, and records its requests. */
-export function withWorkerService<T>(
+export function openWorkerService(
+  use: Use,
   resources: WorkerResources,
   project: ProjectConfig,
   signal: AbortSignal,
   purpose: RequestPurpose,
-  work: (service: Service) => Promise<T>,
-): Promise<T> {
+): Service {
   const { warehouse, budgets } = resources
-  return withService(
-    project,
-    budgets.forProject(project),
-    serviceOptions(resources, project, signal),
-    (service) => withRequestCounting(warehouse, project, purpose, service, () => work(service)),
-  )
+  const options = serviceOptions(resources, project, signal)
+  const service = use(openService(project, budgets.forProject(project), options))
+  use(startRequestCounting(warehouse, project, purpose, service))
+  return service
 }
 
 /**
- * The service denies the key of a project, so it is paused until some time has passed or the key
- * changes.
+ * How work on a project ended before its end. `retryMs`: whatever blocks it may have gone by then;
+ * null: the next firing or poll is soon enough.
  */
-export type PausedResult = { readonly kind: 'paused'; readonly why: string; readonly forMs: Ms }
+export type EarlySliceEnd =
+  | { readonly kind: Exclude<EarlyEnd, 'blocked'> }
+  | { readonly kind: 'blocked'; readonly why: string; readonly retryMs: Ms | null }
+
+/** The service denies the key: until some time has passed or the key changes, nothing is asked. */
+const blockedByPause = (why: string): EarlySliceEnd => ({ kind: 'blocked', why, retryMs: null })
 
 /** A denial that passes costs a minute; one that lasts is asked about four times an hour. */
 const firstPauseMs: Ms = 60_000
@@ -76,16 +81,10 @@ const nextPauseMs: Ms = 15 * 60_000
 export async function currentPause(
   { warehouse }: Pick<WorkerResources, 'warehouse'>,
   project: ProjectConfig,
-): Promise<{ readonly pause: PausedResult | null; readonly isRecorded: boolean }> {
+): Promise<{ readonly pause: EarlySliceEnd | null; readonly isRecorded: boolean }> {
   const stored = await readPause(warehouse.db, project.projectId)
-  const forMs =
-    stored === null || stored.keyFingerprint !== keyFingerprint(project)
-      ? 0
-      : stored.until - Date.now()
-  return {
-    pause: stored === null || forMs <= 0 ? null : { kind: 'paused', why: stored.why, forMs },
-    isRecorded: stored !== null,
-  }
+  const isPaused = stored?.keyFingerprint === keyFingerprint(project) && stored.until > Date.now()
+  return { pause: isPaused ? blockedByPause(stored.why) : null, isRecorded: stored !== null }
 }
 
 /** Call it only if the service denies the key, not one row: src/service/core/whose-refusal.ts. */
@@ -93,7 +92,7 @@ export async function pauseProject(
   resources: Pick<WorkerResources, 'warehouse' | 'log'>,
   project: ProjectConfig,
   denied: ApiFailure,
-): Promise<PausedResult> {
+): Promise<EarlySliceEnd> {
   const { warehouse, log } = resources
   const why = describeFailure(denied)
   const { pause, isRecorded } = await currentPause(resources, project)
@@ -106,7 +105,7 @@ export async function pauseProject(
     keyFingerprint: keyFingerprint(project),
     why,
   })
-  return { kind: 'paused', why, forMs }
+  return blockedByPause(why)
 }
 
 /**

@@ -1,5 +1,5 @@
 /** One time slice of a sync run: one stream of a project, read under its lock. */
-import { isChildStream, type StreamName } from '../../schema/stream-specs.ts'
+import type { StreamName } from '../../schema/stream-specs.ts'
 import { runSyncUnderLock } from '../app/sync.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { setPause } from '../maintenance/sql/projects.ts'
@@ -8,7 +8,7 @@ import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import type { Ms } from '../values/time.ts'
 import {
   currentPause,
-  type PausedResult,
+  type EarlySliceEnd,
   pauseProject,
   serviceOptions,
   type WorkerResources,
@@ -30,15 +30,16 @@ export type SliceOptions = {
 
 export type SyncSliceResult =
   | { readonly kind: 'done'; readonly outcome: SyncOutcome; readonly changed: number }
-  /** The time slice is over and there is more, to be continued in this mode. */
-  | { readonly kind: 'more'; readonly mode: SyncSliceMode }
-  /** Another process reads the stream now. */
-  | { readonly kind: 'busy'; readonly holder: string }
-  /** The service denies the key, so the project is paused. */
-  | PausedResult
   /** A retry may help. */
   | { readonly kind: 'failed'; readonly why: string }
-  | { readonly kind: 'interrupted' }
+  | EarlySliceEnd
+
+/** Another process reads the stream now. */
+const blockedBy = (holder: string): EarlySliceEnd => ({
+  kind: 'blocked',
+  why: `${holder} reads it`,
+  retryMs: 2000 + Math.random() * 3000,
+})
 
 export async function runSyncSlice(
   resources: WorkerResources,
@@ -53,7 +54,7 @@ export async function runSyncSlice(
     [stream],
     Date.now(),
   )
-  if (!lock.held) return { kind: 'busy', holder: lock.holder }
+  if (!lock.held) return blockedBy(lock.holder)
   const endsAt = performance.now() + sliceMs
   const { run, isLockLost } = await runSyncUnderLock(lock, warehouse, budgets, project, {
     ...serviceOptions(resources, project, signal),
@@ -71,11 +72,9 @@ export async function runSyncSlice(
   if (run.fatalFailure?.kind === 'denied') return pauseProject(resources, project, run.fatalFailure)
   if (isRecorded) await setPause(warehouse.db, project.projectId, null)
   if (signal.aborted) return { kind: 'interrupted' }
-  if (isLockLost) return { kind: 'busy', holder: 'another process' }
+  if (isLockLost) return blockedBy('another process')
   const { outcome, reports } = run
-  // The first slice of a reconcile marks all children as pending; incremental slices read them.
-  if (outcome === 'interrupted')
-    return { kind: 'more', mode: isChildStream(stream) ? 'incremental' : mode }
+  if (outcome === 'interrupted') return { kind: 'more' }
   if (outcome === 'failed') {
     const failed = reports.find((report) => report.failed !== null)?.failed
     return { kind: 'failed', why: failed ?? 'the service does not answer' }

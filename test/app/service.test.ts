@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { withService } from '../../src/app/service.ts'
+import { openService } from '../../src/app/service.ts'
 import { createMemoryStore } from '../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../src/service/rate-limit/request-budget.ts'
 import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
@@ -13,15 +13,9 @@ const budget = createRequestBudget(createMemoryStore({ ...project, reserve: 0, r
 
 test('a run that has ended listens to no signal: Node would keep the signal and all of the run', async () => {
   const { signal } = new AbortController()
-  const used = await withService(
-    project,
-    budget,
-    { signal, log: pino({ level: 'silent' }) },
-    async (service) => {
-      expect(getEventListeners(service.signal, 'abort')).toHaveLength(1)
-      return service.signal
-    },
-  )
-  expect(getEventListeners(used, 'abort')).toEqual([])
+  const service = openService(project, budget, { signal, log: pino({ level: 'silent' }) })
+  expect(getEventListeners(service.signal, 'abort')).toHaveLength(1)
+  await service.close()
+  expect(getEventListeners(service.signal, 'abort')).toEqual([])
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })

@@ -20,7 +20,8 @@ type Change = {
 }
 
 const spec = (kind: string) =>
-  `{ kind: '${kind}', timeColumn: 'at', startColumn: 'at', hasStartDate: false,`
+  `{ kind: '${kind}', timeColumn: 'at', startColumn: 'at', hasStartDate: false,
+     facts: null, audited: null,`
 const table = (erasedWith: string) =>
   `note: '', key: ['project_id', 'id'], erasedWith: ${erasedWith}, columns: { ...rowColumns, id: ['key', '']`
 

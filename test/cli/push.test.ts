@@ -66,13 +66,13 @@ describe('the output of a push', () => {
         },
       ],
       queue: { succeeded: 9, conflict: 2, failed: 1, queued: 4, draft: 3, uncertain: 2 },
-      outcome: 'held',
+      outcome: 'blocked',
       notices: ['message, handled stay queued: the key lacks conversations:write'],
       blockedLanes: 2,
     })
     expect([exit, ...out.split('\n')]).toEqual([
       3,
-      'shop   12 settled: 9 succeeded, 1 failed, 2 conflict   2,500 requests   10 min 32 s   held',
+      'shop   12 settled: 9 succeeded, 1 failed, 2 conflict   2,500 requests   10 min 32 s   blocked',
       'conflict   2   a visitor wrote at …       for example: deskmirror writeback show 456789ab --project shop',
       'failed     1   the service answered 404   for example: deskmirror writeback show 456789cd --project shop',
       'to export what was not done: deskmirror writeback list --status failed,conflict --csv --project shop',
@@ -90,7 +90,7 @@ describe('the output of a push', () => {
     ['a conflict', { settled: { conflict: 1 } }, 3],
     ['an uncertain one', { settled: { uncertain: 1 } }, 3],
     ['an expired one', { settled: { expired: 1 } }, 3],
-    ['the circuit breaker, or a missing scope', { outcome: 'held' }, 3],
+    ['the circuit breaker, or a missing scope', { outcome: 'blocked' }, 3],
     ['a blocked lane', { blockedLanes: 1 }, 3],
     ['Ctrl-C', { outcome: 'interrupted', settled: { failed: 1 } }, 1],
   ])('%s', async (_, report, exit) => {

@@ -156,6 +156,23 @@ describe('jobs in Redis', () => {
     await worker.close()
   })
 
+  test('what a schedule adds has no id, so it runs beside a job that others asked for', async () => {
+    const { name, queue } = fresh()
+    const release = Promise.withResolvers<JobResult>()
+    const { work, names, all } = countJobs(2, () => release.promise)
+    const opts = { deduplication: { id: 'shop' } }
+    backend.worker(name, work, { concurrency: 2 })
+    await queue.add('sync', { name: 'webhook' }, opts)
+    await queue.add('sync', { name: 'maintenance' }, opts)
+    const job = { name: 'sync', data: { name: 'schedule' } }
+    await queue.upsertJobScheduler('shop', { every: 50 }, job)
+    expect(await all).toEqual(['webhook', 'schedule'])
+    await queue.removeJobScheduler('shop')
+    release.resolve(done)
+    await expect.poll(async () => pending(queue), polling).toEqual([])
+    expect(names).not.toContain('maintenance')
+  })
+
   test('two workers share a queue, and no job runs twice', async () => {
     const { name, queue } = fresh()
     const names = Array.from({ length: 20 }, (_, n) => `job ${n}`)

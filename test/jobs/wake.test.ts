@@ -1,6 +1,7 @@
-/** Webhooks wake a project once for each delay, on each kind of queue. */
+/** Webhooks wake a project once for each delay, and a sync waits once, on each kind of queue. */
 import { expect, onTestFinished, test } from 'vitest'
-import { openJobQueues, type SchedulerJob } from '../../jobs/queues.ts'
+import { openJobQueues, type SchedulerJob, type SyncJob } from '../../jobs/queues.ts'
+import { incrementalSyncJobs, syncJobsOfSchedule, wokenSyncJobs } from '../../jobs/schedule-plan.ts'
 import { queueFixtures } from './queue-fixtures.ts'
 
 test.for(queueFixtures)(
@@ -25,5 +26,35 @@ test.for(queueFixtures)(
     for (const project of ['shop', 'school', 'shop', 'school', 'shop']) await wake(project)
     await done.promise
     expect(woken).toEqual(['webhook shop', 'webhook school', 'webhook shop', 'webhook last'])
+  },
+)
+
+// Therefore a firing is no sync itself: what a schedule adds has no id.
+test.for(queueFixtures)(
+  'a sync waits once, whether its schedule, a webhook or maintenance asks for it — $kind',
+  async ({ make }) => {
+    const fixture = await make()
+    onTestFinished(fixture.drop)
+    const backend = await fixture.open()
+    onTestFinished(backend.close)
+    const { enqueueSyncJobs } = openJobQueues(backend)
+    const project = { name: 'shop', streams: ['conversations', 'visitors'] } as const
+    const last = incrementalSyncJobs('sync', { name: 'last' }, ['calls'])
+    const isRead = Promise.withResolvers<void>()
+    const ran: string[] = []
+    for (const planned of [
+      syncJobsOfSchedule('incremental', project),
+      wokenSyncJobs(project),
+      incrementalSyncJobs('sync', project, ['visitors']),
+      last,
+    ])
+      await enqueueSyncJobs(planned)
+    backend.worker<SyncJob>('sync', async ({ data }) => {
+      ran.push(`${data.project} ${data.stream}`)
+      if (data.project === 'last') isRead.resolve()
+      return { do: 'done' }
+    })
+    await isRead.promise
+    expect(ran).toEqual(['shop conversations', 'shop visitors', 'last calls'])
   },
 )

@@ -298,7 +298,7 @@ test('an expiry, rows inserted by SQL and a missing scope are respected', async 
   )
   const report = await o.push({ apiKey: o.secret('svc_live_half') })
   expect(report).toMatchObject({
-    outcome: 'held',
+    outcome: 'blocked',
     notices: [expect.stringMatching(/visitors:write/)],
   })
   expect(await o.statuses()).toEqual(['expired', 'succeeded', 'queued', 'succeeded'])
@@ -336,7 +336,7 @@ test('rows without a project are reported if the warehouse holds several project
     `insert into writebacks (operation, conversation_id, payload) values ('handled', '${o.conversation(1)}', '{"handled":true}')`,
   )
   expect(await o.push()).toMatchObject({
-    outcome: 'held',
+    outcome: 'blocked',
     notices: [expect.stringMatching(/1 row has no project/)],
   })
   expect(performedWrites(o.sandbox)).toEqual([])

@@ -10,7 +10,7 @@ import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { openWarehouse } from '../../src/app/open.ts'
 import { writebackDeps } from '../../src/app/push.ts'
-import { connectService } from '../../src/app/service.ts'
+import { openService } from '../../src/app/service.ts'
 import type { WritebackDeps } from '../../src/outbox/handlers/operation-handler.ts'
 import { sendQueued } from '../../src/outbox/send/push.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
@@ -70,7 +70,7 @@ async function sendUntil(n: number | null, o: OutboxFixture, path: string): Prom
     createMemoryStore({ rate: unlimited, writeRate: unlimited, reserve: 0, rateMargin: 0.02 }),
   )
   const log = pino({ level: 'silent' })
-  const service = connectService(project, budget, { signal: new AbortController().signal, log })
+  const service = openService(project, budget, { signal: new AbortController().signal, log })
   const { deps, steps } = failing(n, await writebackDeps(warehouse, project, service, log))
   try {
     await sendQueued(deps, { maxConcurrentLanes: 1, despiteFailures: true, onProgress: () => {} })

@@ -156,7 +156,7 @@ test('a key that lacks the scope is asked for some targets, and the others wait 
   await o.queue(...o.conversations().map((_, n) => lines.note!(o, n)))
   const report = await o.push({ apiKey: o.secret('svc_live_reads') })
   expect(report).toMatchObject({
-    outcome: 'held',
+    outcome: 'blocked',
     notices: [expect.stringMatching(/^visitor, note stay queued: .*visitors:write/)],
   })
   const rows = await o.all()

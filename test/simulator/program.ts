@@ -7,7 +7,7 @@ import { type Logger, pino } from 'pino'
 import type { Warehouse } from '../../src/app/open.ts'
 import { writebackDeps } from '../../src/app/push.ts'
 import { openRequestBudgets } from '../../src/app/request-budgets.ts'
-import { withService } from '../../src/app/service.ts'
+import { openService } from '../../src/app/service.ts'
 import { acquireLocks, runSyncUnderLock } from '../../src/app/sync.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import type { SyncMode } from '../../src/mirror/core/reports.ts'
@@ -16,6 +16,7 @@ import { maxConcurrentLanes } from '../../src/outbox/send/lane.ts'
 import { sendQueued } from '../../src/outbox/send/push.ts'
 import { ApiError } from '../../src/service/core/api-failure.ts'
 import type { Ms } from '../../src/values/time.ts'
+import { withOpened } from '../../src/values/with-opened.ts'
 import { createWarehouseRetry } from '../../src/warehouse/retry.ts'
 import type { Scheduler, SimulatedProcess } from './scheduler.ts'
 import type { SimulatedDatabase } from './simulated-database.ts'
@@ -64,17 +65,15 @@ export const pushProgram =
   (despiteFailures: boolean): Program =>
   (deps, process, signal) =>
     withProgram(deps, process, signal, ({ warehouse, budgets, log, connections }) =>
-      withService(
-        deps.project,
-        budgets.forProject(deps.project),
-        { signal, log, connections },
-        async (service) => {
-          const writebacks = await writebackDeps(warehouse, deps.project, service, log)
-          const options = { maxConcurrentLanes, despiteFailures, pollMs, onProgress: () => {} }
-          const { outcomes } = await sendQueued(writebacks, options)
-          deps.scheduler.log(process.name, `has pushed: ${JSON.stringify(outcomes.counts)}`)
-        },
-      ),
+      withOpened(async (use) => {
+        const { project } = deps
+        const requests = { signal, log, connections }
+        const service = use(openService(project, budgets.forProject(project), requests))
+        const writebacks = await writebackDeps(warehouse, project, service, log)
+        const options = { maxConcurrentLanes, despiteFailures, pollMs, onProgress: () => {} }
+        const { outcomes } = await sendQueued(writebacks, options)
+        deps.scheduler.log(process.name, `has pushed: ${JSON.stringify(outcomes.counts)}`)
+      }),
     )
 
 /** Seldom, as each look costs several statements and changes little. */
@@ -83,21 +82,19 @@ const pollMs: Ms = 4000
 /** Spends the budget as fast as it is allowed to. */
 export const readProgram: Program = (deps, process, signal) =>
   withProgram(deps, process, signal, ({ budgets, log, connections }) =>
-    withService(
-      deps.project,
-      budgets.forProject(deps.project),
-      { signal, log, connections },
-      async ({ client }) => {
-        const readAll = async () => {
-          for (let n = 0; n < 4; n += 1)
-            await client.get(availability.path(deps.project.projectId), {}, 'fresh')
-        }
-        const results = await Promise.allSettled(Array.from({ length: 6 }, readAll))
-        for (const result of results)
-          if (result.status === 'rejected' && !(result.reason instanceof ApiError))
-            throw result.reason
-      },
-    ),
+    withOpened(async (use) => {
+      const { project } = deps
+      const requests = { signal, log, connections }
+      const { client } = use(openService(project, budgets.forProject(project), requests))
+      const readAll = async () => {
+        for (let n = 0; n < 4; n += 1)
+          await client.get(availability.path(project.projectId), {}, 'fresh')
+      }
+      const results = await Promise.allSettled(Array.from({ length: 6 }, readAll))
+      for (const result of results)
+        if (result.status === 'rejected' && !(result.reason instanceof ApiError))
+          throw result.reason
+    }),
   )
 
 type Resources = {

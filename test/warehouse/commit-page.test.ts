@@ -263,11 +263,11 @@ for (const db of databases) {
       ).toEqual({
         changed: 0,
       })
-      expect((await one('select checked_at from call_recordings')).checked_at).toBe(timeAt(2))
+      expect((await one('select read_at from call_recordings')).read_at).toBe(timeAt(2))
       expect(
         await mirror.commit(commit('call_recordings', [recording('k1', true, timeAt(3))])),
       ).toEqual({ changed: 1 })
-      expect((await one('select checked_at from call_recordings')).checked_at).toBe(timeAt(3))
+      expect((await one('select read_at from call_recordings')).read_at).toBe(timeAt(3))
     })
 
     test('the numbers of a rollup are rows by dotted path, and replaced when the rollup changes', async () => {
@@ -305,14 +305,14 @@ for (const db of databases) {
 
     test('an availability snapshot is a row per time', async () => {
       const { mirror, one } = await openTestWarehouse(db)
-      const columns = { taken_at: timeAt(9), available: true, agents_online: 4 }
+      const columns = { read_at: timeAt(9), available: true, agents_online: 4 }
       await mirror.commit(
         commit('availability', [{ columns, extraFields: new Map(), item: columns }]),
       )
       expect(
-        await one('select taken_at, available, agents_online from availability_snapshots'),
+        await one('select read_at, available, agents_online from availability_snapshots'),
       ).toEqual({
-        taken_at: timeAt(9),
+        read_at: timeAt(9),
         available: db.name === 'sqlite' ? 1 : true,
         agents_online: 4,
       })

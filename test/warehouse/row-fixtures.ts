@@ -63,13 +63,9 @@ export const activity = (
 export const call = (id: string, columns: Columns = {}, extra = {}): MirrorRow =>
   row({ id, occurred_at: timeAt(4), ...columns }, extra)
 
-/** `checked_at` is not part of a recording's `raw`. */
-export const recording = (
-  call_id: string,
-  has_recording: boolean,
-  checked_at: string,
-): MirrorRow => ({
-  columns: { call_id, has_recording, checked_at },
+/** `read_at` is not part of a recording's `raw`. */
+export const recording = (call_id: string, has_recording: boolean, read_at: string): MirrorRow => ({
+  columns: { call_id, has_recording, read_at },
   extraFields: new Map(),
   item: { hasRecording: has_recording },
 })

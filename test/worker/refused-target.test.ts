@@ -39,8 +39,8 @@ test('a conversation that is refused pauses no project, and a pause ends with a 
     requestId: null,
   } as const
   expect(await pauseProject({ warehouse, log }, project, denied)).toMatchObject({
-    kind: 'paused',
-    forMs: 60_000,
+    kind: 'blocked',
+    retryMs: null,
   })
   for (const id of [refused, other])
     await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)

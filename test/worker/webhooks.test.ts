@@ -144,7 +144,8 @@ for (const { kind, make } of workerStores) {
         const worker = await startMirroring(stores, sandbox, 50)
         sandbox.revokeKey(sandbox.key)
         await deliver(worker.address, '{}')
-        const isPaused = (line: LogReader['log'][number]) => line.event === 'sync.paused'
+        const isPaused = ({ event, why }: LogReader['log'][number]) =>
+          event === 'sync.blocked' && /key/.test(String(why))
         await worker.waitFor(isPaused)
         await vi.waitUntil(() => worker.log.filter(isPaused).length >= 3, { timeout: 60_000 })
         sandbox.resetLog()

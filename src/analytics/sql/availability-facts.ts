@@ -64,8 +64,8 @@ async function snapshotBefore(
   at: EpochSeconds,
 ): Promise<EpochSeconds | null> {
   const { rows } = await sql<{ at: string | null }>`
-    select max(taken_at) as at from availability_snapshots
-    where project_id = ${project} and taken_at < ${typed('time', rfc3339(at))}`.execute(db)
+    select max(read_at) as at from availability_snapshots
+    where project_id = ${project} and read_at < ${typed('time', rfc3339(at))}`.execute(db)
   return parseTime(rows[0]?.at) ?? null
 }
 
@@ -77,13 +77,13 @@ async function readSnapshots({ db, kind, project, typed }: FactSource, span: Tim
   const [from, to] = [span.from, span.to].map((at) => typed('time', rfc3339(at)))
   type Row = Record<'at' | 'count', number> & Record<'until' | 'agents', number | null>
   const { rows } = await sql<Row & { available: boolean | number | null }>`
-    select ${epochSeconds(kind, 'taken_at')} as at, available, agents_online as agents,
+    select ${epochSeconds(kind, 'read_at')} as at, available, agents_online as agents,
       ${epochSeconds(kind, 'same_until')} as until, coalesce(same_count, 1) as count
       from availability_snapshots
-    where project_id = ${project} and taken_at >= ${from} and taken_at <= coalesce((
-      select min(taken_at) from availability_snapshots where project_id = ${project}
-      and taken_at >= ${to}), ${to})
-    order by taken_at`.execute(db)
+    where project_id = ${project} and read_at >= ${from} and read_at <= coalesce((
+      select min(read_at) from availability_snapshots where project_id = ${project}
+      and read_at >= ${to}), ${to})
+    order by read_at`.execute(db)
   return rows.map(({ at, available, agents, until, count }) => ({
     at,
     until: until ?? at,
@@ -100,8 +100,8 @@ async function listIds(
 ): Promise<string[]> {
   const hour =
     kind === 'sqlite'
-      ? sql`substr(taken_at, 1, 13) || ':00:00Z'`
-      : sql`to_char(taken_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24') || ':00:00Z'`
+      ? sql`substr(read_at, 1, 13) || ':00:00Z'`
+      : sql`to_char(read_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24') || ':00:00Z'`
   const { rows } = await sql<{ id: string }>`
     select distinct ${hour} as id from availability_snapshots
     where project_id = ${project} and ${hour} > ${after} order by id limit ${limit}`.execute(db)

@@ -4,9 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
+import { type FactKind, factKinds } from '../../../schema/stream-specs.ts'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
-import type { FactKind } from '../../mirror/mirror.ts'
-import { factKinds } from '../../mirror/sql/pending-facts.ts'
 import { createTimeZone } from '../../values/days.ts'
 import { toCanonicalJson } from '../../values/json.ts'
 import { parseTime, toTimestamp } from '../../values/time.ts'

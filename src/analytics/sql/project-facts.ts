@@ -5,9 +5,8 @@
  * rebuild begins there.
  */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import type { FactKind } from '../../mirror/mirror.ts'
+import { type FactKind, factKinds } from '../../../schema/stream-specs.ts'
 import {
-  factKinds,
   findPendingKind,
   listPendingFacts,
   removePendingFacts,

@@ -171,11 +171,11 @@ async function readSnapshots(
     count: number | null
     raw: string
   }>`
-    select taken_at as at, same_until as until, same_count as count, cast(raw as text) as raw
+    select read_at as at, same_until as until, same_count as count, cast(raw as text) as raw
     from availability_snapshots
-    where project_id = ${project} and taken_at >= ${typed('time', rfc3339(from))}
-    and taken_at < ${typed('time', rfc3339(to))}
-    order by taken_at limit ${sql.lit(snapshotsPerStep)}`.execute(db)
+    where project_id = ${project} and read_at >= ${typed('time', rfc3339(from))}
+    and read_at < ${typed('time', rfc3339(to))}
+    order by read_at limit ${sql.lit(snapshotsPerStep)}`.execute(db)
   return rows.map(({ at, until, count, raw }) => {
     const taken = parseTime(at) ?? 0
     return { at: taken, until: parseTime(until) ?? taken, count: Number(count ?? 1), raw }
@@ -205,8 +205,8 @@ async function joinGroup(
   const count = group.reduce((sum, snapshot) => sum + snapshot.count, 0)
   await sql`
     update availability_snapshots set same_until = ${to}, same_count = ${typed('integer', count)}
-    where project_id = ${project} and taken_at = ${at}`.execute(db)
+    where project_id = ${project} and read_at = ${at}`.execute(db)
   await sql`delete from availability_snapshots
-    where project_id = ${project} and taken_at > ${at} and taken_at <= ${to}`.execute(db)
+    where project_id = ${project} and read_at > ${at} and read_at <= ${to}`.execute(db)
   return group.length - 1
 }

@@ -10,8 +10,8 @@ import type { AuditEstimate, AuditResult, Difference } from './audit.ts'
 export type SyncMode = 'incremental' | 'reconcile' | 'full'
 
 /**
- * `gaps`: done, with known gaps or skipped streams. `interrupted`: stopped on request; the next run
- * continues.
+ * `gaps`: done, with known gaps or skipped streams. `interrupted`: asked to end, or its time slice
+ * is over; the next run continues.
  */
 export type SyncOutcome = 'complete' | 'gaps' | 'failed' | 'interrupted'
 

@@ -56,7 +56,7 @@ export const callRecordings: ChildObjectStream = {
   scope: 'calls:read',
   path: (call) => `/public/calls/${pathSegment(call)}/recording`,
   parseRow: (item, call, readAt) => {
-    const own = { call_id: call, checked_at: rfc3339(readAt) }
+    const own = { call_id: call, read_at: rfc3339(readAt) }
     return toRow(
       item ?? {},
       recordingFields,
@@ -85,7 +85,7 @@ export const availability: SnapshotStream = {
   scope: 'availability:read',
   path: (project) => `/public/projects/${pathSegment(project)}/availability`,
   parseRow: (item, readAt) =>
-    toRow(asJsonObject(item) ?? {}, availabilityFields, { taken_at: rfc3339(readAt) }),
+    toRow(asJsonObject(item) ?? {}, availabilityFields, { read_at: rfc3339(readAt) }),
 }
 
 /** The analytics rollup, one request per day. Its fields are undocumented. */

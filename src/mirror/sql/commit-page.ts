@@ -153,13 +153,11 @@ const storeRows: StoreRows = async (trx, page, encoded) => {
   // A conversation changes more often than what is said in it.
   for (const child of children)
     if (child !== 'messages') await addPendingChildren(trx, child, stored, requestedAt)
-  const { kind, timeColumn } = streamSpecs[stream]
-  if (kind === 'child-object') await updateCheckedAt(trx, page, rows, timeColumn)
-  if (stream === 'analytics') {
-    await updateCheckedAt(trx, page, rows, 'read_at')
+  const { kind } = streamSpecs[stream]
+  if (kind === 'child-object' || kind === 'daily') await updateReadAt(trx, page, rows)
+  if (stream === 'analytics')
     for (const row of rows)
       if (stored.includes(String(row[firstKey]))) await replaceMetrics(trx, row)
-  }
   if (childRead === undefined || !marksFactsOfParent(childRead))
     await markFactsOfRows(trx, stream, stored)
   if (seenRowsKey !== undefined) await addToIdSet(trx, seenRowsKey, textsOf(rows, firstKey))
@@ -283,25 +281,18 @@ function gapForRow(
   return row.id === null ? [gap] : [gap, `row:${indexableText(row.id)}`]
 }
 
-/**
- * The time of the last check is updated even for unchanged rows, and does not count as a change.
- */
-async function updateCheckedAt(
-  trx: ProjectContext,
-  page: MirrorCommit,
-  rows: readonly EncodedRow[],
-  column: string,
-) {
+/** When a row was last read is updated even if it is unchanged, and does not count as a change. */
+async function updateReadAt(trx: ProjectContext, page: MirrorCommit, rows: readonly EncodedRow[]) {
   const { stream, requestedAt } = page
   const { stored, key } = streamTables[stream]
   const latest = trx.clock() + clockToleranceSeconds * 1000
   for (const row of rows) {
-    const at = row[column] ?? null
+    const at = row.read_at ?? null
     const isRow = key.map((name) => sql`${sql.ref(name)} = ${row[name]}`)
     await sql`
-      update ${sql.table(stored)} set ${sql.ref(column)} = ${at}
+      update ${sql.table(stored)} set read_at = ${at}
       where project_id = ${trx.project} and ${sql.join(isRow, sql` and `)}
         and (asked_at <= ${requestedAt} or asked_at > ${latest})
-        and ${sql.ref(column)} is distinct from ${trx.typed('time', at)}`.execute(trx.db)
+        and read_at is distinct from ${trx.typed('time', at)}`.execute(trx.db)
   }
 }

@@ -4,21 +4,15 @@
  * time.
  */
 import { sql } from 'kysely'
-import { childStreamsOf, type StreamName } from '../../../schema/stream-specs.ts'
+import {
+  childStreamsOf,
+  type FactKind,
+  factKinds,
+  type StreamName,
+  streamSpecs,
+} from '../../../schema/stream-specs.ts'
 import { inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-
-/** What facts belong to: all of its facts are derived together. */
-export const factKinds = ['conversation', 'visitor', 'availability_hour'] as const
-export type FactKind = (typeof factKinds)[number]
-
-/** By stream whose rows facts are derived from: what the first part of a row's key identifies. */
-const kindOfStream: Partial<Record<StreamName, FactKind>> = {
-  conversations: 'conversation',
-  messages: 'conversation',
-  visitor_activity: 'visitor',
-  availability: 'availability_hour',
-}
 
 /**
  * Rows of the stream changed; `keys`: the first part of each one's key. Within the transaction that
@@ -29,8 +23,8 @@ export async function markFactsOfRows(
   stream: StreamName,
   keys: readonly string[],
 ): Promise<void> {
-  const kind = kindOfStream[stream]
-  if (kind === undefined || keys.length === 0) return
+  const kind = streamSpecs[stream].facts
+  if (kind === null || keys.length === 0) return
   // Times are RFC 3339 text in UTC: the hour's first second.
   const isTime = kind === 'availability_hour'
   await markPendingFacts(
@@ -46,7 +40,7 @@ export async function markFactsOfParents(
   stream: StreamName,
   ids: readonly string[],
 ): Promise<void> {
-  const kinds = new Set(childStreamsOf(stream).flatMap((child) => kindOfStream[child] ?? []))
+  const kinds = new Set(childStreamsOf(stream).flatMap((child) => streamSpecs[child].facts ?? []))
   for (const kind of kinds) await markPendingFacts(trx, kind, ids)
 }
 

@@ -91,15 +91,7 @@ function describeTable(stream: StreamName): StreamTable {
  * Written with a row and not read from it; and ids, which keep the letters in which the service
  * first showed them.
  */
-const columnsBesideValues = [
-  'project_id',
-  'raw',
-  'synced_at',
-  'run_id',
-  'asked_at',
-  'read_at',
-  'checked_at',
-]
+const columnsBesideValues = ['project_id', 'raw', 'synced_at', 'run_id', 'asked_at', 'read_at']
 const ids = ['id', 'visitor_id', 'conversation_id', 'call_id']
 
 /** Columns that say what is in the row of the service, and nothing else. */

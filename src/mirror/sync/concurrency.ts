@@ -4,6 +4,7 @@
  */
 import { pMapIterable } from 'p-map'
 import { ApiError, throwIfAborted } from '../../service/core/api-failure.ts'
+import type { EarlyEnd } from '../../values/early-end.ts'
 
 /**
  * After the first failure no further item is started; the failure is thrown when all started ones
@@ -49,8 +50,8 @@ export async function* mapInOrder<T, R>(
   if (failures.length > 0) throw failures[0]
 }
 
-/** The time slice is over. */
-class SliceEnded extends Error {}
+/** See `EarlyEnd`: `more`. */
+class SliceOver extends Error {}
 
 /** Also stops at the end of the time slice. */
 export function throwIfSliceOver(run: {
@@ -58,12 +59,11 @@ export function throwIfSliceOver(run: {
   readonly isSliceOver?: (() => boolean) | undefined
 }): void {
   throwIfAborted(run.signal)
-  if (run.isSliceOver?.() === true) throw new SliceEnded()
+  if (run.isSliceOver?.() === true) throw new SliceOver()
 }
 
-/** The stream did not fail: it was stopped, and the next run continues. */
-export function isStopped(error: unknown): boolean {
-  return (
-    error instanceof SliceEnded || (error instanceof ApiError && error.failure.kind === 'aborted')
-  )
+/** Null: it failed. */
+export function earlyEndOf(error: unknown): EarlyEnd | null {
+  if (error instanceof SliceOver) return 'more'
+  return error instanceof ApiError && error.failure.kind === 'aborted' ? 'interrupted' : null
 }

@@ -37,7 +37,7 @@ export async function syncDailyRollups(run: SyncRun, stream: DailyStream): Promi
     ({ stream: name, skipped }) => [name, skipped === null ? 'complete' : 'skipped'] as const,
   )
   const history = await findRollupHistory(run, new Map(thisRun))
-  if (history.kind === 'waiting') return recordWaiting(run, stream, history.lists)
+  if (history.kind === 'blocked') return recordBlocked(run, stream, history.lists)
   // Before the first response only this machine's clock shows the current day.
   const present = await createPresentTime(run)
   if (run.startDate !== null && run.startDate > present()) {
@@ -155,7 +155,7 @@ function failedDayReason(error: unknown): string | null {
 }
 
 /** Requests nothing, because a history that begins today would look complete. */
-async function recordWaiting(
+async function recordBlocked(
   run: SyncRun,
   stream: DailyStream,
   lists: readonly StreamName[],
@@ -165,7 +165,7 @@ async function recordWaiting(
     'so the first day is unknown (a start date would define it)'
   const gap = { stream: stream.name, from: null, to: null, reason, dedupKey: historyGapKey }
   await commitWithoutRows(run, stream.name, { gaps: [gap] })
-  run.waitingStreams.add(stream.name)
+  run.earlyEnds.set(stream.name, 'blocked')
 }
 
 /**

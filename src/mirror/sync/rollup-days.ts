@@ -48,12 +48,12 @@ export function unreadableDayReason(error: unknown): string | null {
 }
 
 /**
- * `waiting`: these lists have never been read completely, so an earlier row may still appear.
+ * `blocked`: these lists have never been read completely, so an earlier row may still appear.
  * `unknown`: no list can be read. `empty`: the lists have been read, and are empty.
  */
 export type RollupHistory =
   | { readonly kind: 'known'; readonly from: EpochSeconds }
-  | { readonly kind: 'waiting'; readonly lists: readonly StreamName[] }
+  | { readonly kind: 'blocked'; readonly lists: readonly StreamName[] }
   | { readonly kind: 'unknown' | 'empty' }
 
 /**
@@ -72,9 +72,9 @@ export async function findRollupHistory(
     before.get(name) === 'complete'
       ? 'complete'
       : (thisRun.get(name) ?? before.get(name) ?? 'unfinished')
-  const waiting = relevantLists.filter((name) => statusOf(name) === 'unfinished')
-  if (waiting.length > 0 && (await mirror.readRollups()).length === 0)
-    return { kind: 'waiting', lists: waiting }
+  const unread = relevantLists.filter((name) => statusOf(name) === 'unfinished')
+  if (unread.length > 0 && (await mirror.readRollups()).length === 0)
+    return { kind: 'blocked', lists: unread }
   const from = await mirror.earliestTime()
   if (from !== null) return { kind: 'known', from }
   return { kind: relevantLists.some((name) => statusOf(name) === 'complete') ? 'empty' : 'unknown' }

@@ -3,6 +3,7 @@ import { childStreamNames, isChildStream, type StreamName } from '../../../schem
 import type { ClientLog, LogEvent } from '../../service/client.ts'
 import type { ApiFailure } from '../../service/core/api-failure.ts'
 import type { ApiGet, Priority } from '../../service/core/api-request.ts'
+import type { EarlyEnd } from '../../values/early-end.ts'
 import type { ProjectId } from '../../values/project.ts'
 import {
   clockToleranceSeconds,
@@ -46,7 +47,8 @@ export type SyncDeps = RangeSettings & {
   readonly log: ClientLog & { readonly info: LogEvent }
 }
 
-export type SyncRun = Awaited<ReturnType<typeof startRun>>
+/** Its members cannot be set, as each stream has a copy of them: what changes is within them. */
+export type SyncRun = Readonly<Awaited<ReturnType<typeof startRun>>>
 
 export async function startRun(deps: SyncDeps) {
   const id = await deps.mirror.startRun(deps.mode, deps.now())
@@ -74,10 +76,8 @@ export async function startRun(deps: SyncDeps) {
     testedPages: new Map<string, TestedPages>(),
     /** Behaviours that this run learns again, with what was known of them. */
     forgotten: new Map<string, string>(),
-    /** Streams that cannot begin before others have been read. */
-    waitingStreams: new Set<StreamName>(),
-    /** Streams that were stopped before their end. */
-    stoppedStreams: new Set<StreamName>(),
+    /** `blocked`: others have to be read first. */
+    earlyEnds: new Map<StreamName, EarlyEnd>(),
     /** The failures that ended streams early. */
     failures: new Map<StreamName, ApiFailure>(),
     /** Ids of rows dated in the future, as the lists showed them. */

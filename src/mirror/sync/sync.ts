@@ -22,7 +22,7 @@ import type { StreamReport, SyncOutcome } from '../core/reports.ts'
 import type { SnapshotStream, Stream } from '../core/stream-kinds.ts'
 import { allStreams, analytics, availability, childStreams, listStreams } from '../core/streams.ts'
 import { childObjectReader, syncChildren } from './children.ts'
-import { isStopped } from './concurrency.ts'
+import { earlyEndOf } from './concurrency.ts'
 import { syncDailyRollups } from './daily-rollups.ts'
 import { refusedListGapKey, syncList } from './lists.ts'
 import { commitWithoutRows, isHasMoreUnreliable } from './pages.ts'
@@ -82,8 +82,8 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
   const outcome =
     fatalFailure === null ? await toOutcome(run, deps.signal.aborted, reports) : 'failed'
   await sendHeartbeat(run)
-  // A waiting stream has not been read, so its read status stays as it is.
-  const startedReports = reports.filter(({ stream }) => !run.waitingStreams.has(stream))
+  // A blocked stream has not been read, so its read status stays as it is.
+  const startedReports = reports.filter(({ stream }) => run.earlyEnds.get(stream) !== 'blocked')
   await run.mirror.finishRun(run.id, outcome, startedReports, run.now())
   return { outcome, reports, notices: [...run.notices], fatalFailure }
 }
@@ -125,8 +125,9 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
     if (isScopeDenied(run, stream)) run.stats.skip(stream.name, stream.scope)
     else await syncStream(counted, stream)
   } catch (error) {
-    if (isStopped(error)) {
-      run.stoppedStreams.add(stream.name)
+    const earlyEnd = earlyEndOf(error)
+    if (earlyEnd !== null) {
+      run.earlyEnds.set(stream.name, earlyEnd)
       return run.stats.fail(stream.name, describeFailure({ kind: 'aborted' }))
     }
     if (!(error instanceof ApiError)) throw error
@@ -231,7 +232,8 @@ async function toOutcome(
   isInterrupted: boolean,
   reports: readonly StreamReport[],
 ): Promise<SyncOutcome> {
-  if (isInterrupted || run.stoppedStreams.size > 0) return 'interrupted'
+  if (isInterrupted || [...run.earlyEnds.values()].some((end) => end !== 'blocked'))
+    return 'interrupted'
   if (reports.some((report) => report.failed !== null)) return 'failed'
   const gaps = await Promise.all([...run.streams].map((stream) => listGapsOf(run, stream)))
   return gaps.flat().length > 0 || reports.some((report) => report.skipped !== null)

@@ -1,7 +1,7 @@
 /** Reads one conversation or visitor again with its children, and compares them with the mirror. */
 import { createHash } from 'node:crypto'
 import type { MirrorRow } from '../../../schema/row.ts'
-import type { StreamName } from '../../../schema/stream-specs.ts'
+import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { isNotFound, unreadableRowReason } from '../../service/core/api-failure.ts'
 import { isSameId } from '../../service/core/path-segment.ts'
 import { listOnlyFields, toListShape } from '../../service/core/row-by-id-shape.ts'
@@ -12,7 +12,7 @@ import type { MirrorCommit } from '../core/mirror.ts'
 import { streamRange } from '../core/mirrored-range.ts'
 import { decodeProfile, isHasMoreKnownUnreliable } from '../core/pagination/paging-profile.ts'
 import type { ChildListStream, Stream } from '../core/stream-kinds.ts'
-import { listStreams, messages, visitorActivity } from '../core/streams.ts'
+import { allStreams, listStreams } from '../core/streams.ts'
 import { childKeyOf } from '../sql/encode-rows.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { type CompareColumnsDeps, wrongColumns } from './compare-columns.ts'
@@ -26,17 +26,17 @@ export type CompareDeps = ReadDeps &
     readonly now: () => EpochMs
   }
 
-const childOf: Readonly<Record<AuditedStream, ChildListStream>> = {
-  conversations: messages,
-  visitors: visitorActivity,
-}
-
 /** The stream whose rows belong to the rows of an audited one, if the project mirrors it. */
 export function auditedChild(
   stream: AuditedStream,
   mirrored: ReadonlySet<StreamName>,
 ): ChildListStream | null {
-  return mirrored.has(childOf[stream].name) ? childOf[stream] : null
+  for (const child of allStreams) {
+    if (child.kind !== 'child-list' || !mirrored.has(child.name)) continue
+    const { audited, parent } = streamSpecs[child.name]
+    if (audited === 'with parents' && parent === stream) return child
+  }
+  return null
 }
 
 export type ParentResult =

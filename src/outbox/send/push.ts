@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, type ApiFailure, isBudgetUnavailable } from '../../service/core/api-failure.ts'
 import type { SlotLimits } from '../../service/core/budget.ts'
+import type { EarlyEnd } from '../../values/early-end.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
@@ -56,7 +57,7 @@ export type PushReport = {
   readonly queue: StatusCounts
   readonly tookMs: Ms
   readonly requests: number
-  readonly outcome: 'done' | 'held' | 'interrupted'
+  readonly outcome: 'done' | Exclude<EarlyEnd, 'more'>
   /** Stopped batches that have drafts. */
   readonly stopped: readonly { readonly batch: string; readonly drafts: number }[]
   /**
@@ -110,7 +111,7 @@ export async function push(
     stopped: stopped.flatMap(({ id, counts: { draft: drafts } }) =>
       drafts === undefined ? [] : [{ batch: id, drafts }],
     ),
-    outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'held' : 'done',
+    outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'blocked' : 'done',
     notices,
     blockedLanes: queue.uncertain ?? 0,
   }

@@ -56,7 +56,7 @@ export async function refreshAndRebuild(warehouse: Warehouse, facts: ProjectFact
 
 /** An agent's snapshot, each a minute after the one before. */
 export const snapshot = (minute: number, agents = 2): MirrorRow => {
-  const columns = { taken_at: timeAt(minute * 60), available: agents > 0, agents_online: agents }
+  const columns = { read_at: timeAt(minute * 60), available: agents > 0, agents_online: agents }
   return { columns, extraFields: new Map(), item: columns }
 }
 

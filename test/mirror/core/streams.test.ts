@@ -68,7 +68,7 @@ describe('documented fields become columns, all others are passed on by their pa
 
   test('availability is stamped with the time of the request', () => {
     const { columns } = availability.parseRow({ available: true, agentsOnline: 2 }, 0)
-    expect(columns).toEqual({ available: true, agents_online: 2, taken_at: '1970-01-01T00:00:00Z' })
+    expect(columns).toEqual({ available: true, agents_online: 2, read_at: '1970-01-01T00:00:00Z' })
   })
 })
 

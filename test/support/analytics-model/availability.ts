@@ -30,15 +30,15 @@ export function availabilityRows(
     rows.push(row)
     return row
   }
-  const ordered = snapshots.toSorted((a, b) => seconds(a.taken_at) - seconds(b.taken_at))
+  const ordered = snapshots.toSorted((a, b) => seconds(a.read_at) - seconds(b.read_at))
   ordered.forEach((snapshot, index) => {
-    const takenAt = seconds(snapshot.taken_at)
+    const readAt = seconds(snapshot.read_at)
     const next = ordered[index + 1]
     const until =
-      next === undefined ? takenAt : Math.min(seconds(next.taken_at), takenAt + holdsAtMostSeconds)
-    rowAt(takenAt).snapshots++
-    noteAgents(rowAt(takenAt), snapshot)
-    for (let at = takenAt; at < until; at++) addSecond(rowAt(at), snapshot)
+      next === undefined ? readAt : Math.min(seconds(next.read_at), readAt + holdsAtMostSeconds)
+    rowAt(readAt).snapshots++
+    noteAgents(rowAt(readAt), snapshot)
+    for (let at = readAt; at < until; at++) addSecond(rowAt(at), snapshot)
   })
   return rows
 }

@@ -186,5 +186,5 @@ function activityCommit({
 const availabilityCommit = (snapshot: ProjectRows['snapshots'][number]): MirrorCommit => ({
   stream: 'availability',
   rows: [toRow(snapshot)],
-  requestedAt: seconds(snapshot.taken_at) * 1000,
+  requestedAt: seconds(snapshot.read_at) * 1000,
 })

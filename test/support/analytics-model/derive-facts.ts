@@ -28,7 +28,7 @@ export function deriveFacts(rows: ProjectRows) {
       deriveConversationFacts(toHistory(row, rows), calendar, seconds(rows.settings.mirroredSince)),
     )
   const snapshots = rows.snapshots.map((row) => ({
-    at: seconds(row.taken_at),
+    at: seconds(row.read_at),
     available: row.available,
     agentsOnline: row.agents_online,
   }))

@@ -71,7 +71,7 @@ function mergeProjects(
       // Two worlds may have asked in the same second.
       snapshots: [
         ...new Map(
-          parts.flatMap(({ snapshots }) => snapshots).map((row) => [row.taken_at, row]),
+          parts.flatMap(({ snapshots }) => snapshots).map((row) => [row.read_at, row]),
         ).values(),
       ],
       activity: parts.flatMap(({ activity }) => activity),

@@ -156,7 +156,7 @@ function addActivity(
 function addSnapshot(rows: ProjectRows, { int, pick }: RandomChoices): string[] {
   const last = rows.snapshots.at(-1)
   if (last === undefined) return []
-  const taken_at = toTime(seconds(last.taken_at) + pick([60, 599, 1800, 3600]))
-  rows.snapshots.push({ taken_at, available: true, agents_online: int(0, 4) })
-  return [taken_at]
+  const read_at = toTime(seconds(last.read_at) + pick([60, 599, 1800, 3600]))
+  rows.snapshots.push({ read_at, available: true, agents_online: int(0, 4) })
+  return [read_at]
 }

@@ -29,7 +29,7 @@ export function randomSnapshots(around: number, random: RandomChoices): Snapshot
     at += pick([1, 60, 60, 300, 599, 600, 601, 1700, 4000, 50_000])
     const agents = int(0, 4)
     return {
-      taken_at: toTime(at),
+      read_at: toTime(at),
       available: chance(0.05) ? null : agents > 0,
       agents_online: chance(0.05) ? null : agents,
     }

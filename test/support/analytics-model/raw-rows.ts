@@ -42,7 +42,7 @@ export type ChangeRow = {
 }
 
 export type SnapshotRow = {
-  taken_at: Time
+  read_at: Time
   available: boolean | null
   agents_online: number | null
 }

@@ -61,7 +61,7 @@ export async function storeTouched(
       messages: rows.messages.filter(({ conversation_id }) => conversations.has(conversation_id)),
       changes: rows.changes.filter(({ conversation_id }) => conversations.has(conversation_id)),
       activity: rows.activity.filter(({ visitor_id }) => visitors.has(visitor_id)),
-      snapshots: rows.snapshots.filter(({ taken_at }) => snapshots.includes(taken_at)),
+      snapshots: rows.snapshots.filter(({ read_at }) => snapshots.includes(read_at)),
     }
   })
   await deleteRows(
@@ -166,7 +166,7 @@ async function deleteSnapshots(warehouse: Warehouse, touched: readonly Touched[]
     if (snapshots.length === 0) continue
     const times = snapshots.map(literal).join(', ')
     await warehouse.query(
-      `delete from availability_snapshots where project_id = ${literal(project)} and taken_at in (${times})`,
+      `delete from availability_snapshots where project_id = ${literal(project)} and read_at in (${times})`,
     )
   }
 }
