@@ -4,6 +4,7 @@
  * this, with all cases.
  */
 import { inject, test } from 'vitest'
+import type { DatabaseKind } from '../../schema/column-types.ts'
 
 /** Those of the cases that this run has time for. */
 export function sampled<Case>(
@@ -21,6 +22,21 @@ export function sampledTest(
   timeout?: number,
 ): void {
   if (isInSample || inject('runsAllCases')) test(title, work, timeout)
+}
+
+/**
+ * A test of what both databases do by the same SQL: here on one of them, which its title decides,
+ * in the soak on both.
+ */
+export function testOnOne(
+  database: DatabaseKind,
+  title: string,
+  work: () => Promise<void>,
+  timeout?: number,
+): void {
+  const letters = [...title.replace(database, '')]
+  const sum = letters.reduce((total, letter) => total + letter.charCodeAt(0), 0)
+  sampledTest((sum % 2 === 0) === (database === 'sqlite'), title, work, timeout)
 }
 
 /** How often something is repeated, such as a kill at a random time. */

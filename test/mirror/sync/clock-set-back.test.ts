@@ -4,6 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
 import { gapReasons } from '../../../src/mirror/core/pagination/reading-state.ts'
 import { databases } from '../../support/databases.ts'
+import { testOnOne } from '../../support/sampled.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
@@ -20,7 +21,7 @@ const setClockBack = () => vi.useRealTimers()
 afterEach(setClockBack)
 
 for (const db of databases) {
-  test(`the next syncs store what changed — ${db.name}`, async () => {
+  testOnOne(db.name, `the next syncs store what changed — ${db.name}`, async () => {
     await withSandbox({ ...options, db }, async ({ sandbox, warehouse, sync }) => {
       setClockAhead()
       await sync()
@@ -35,15 +36,19 @@ for (const db of databases) {
     })
   })
 
-  test(`the next sync reads what an interrupted one left pending — ${db.name}`, async () => {
-    await withSandbox({ ...options, db }, async ({ sandbox, warehouse, sync }) => {
-      setClockAhead()
-      await sync({ streams: ['conversations', 'visitors', 'calls'] })
-      setClockBack()
-      await sync()
-      expect(await findDifferences(warehouse, sandbox)).toEqual([])
-    })
-  })
+  testOnOne(
+    db.name,
+    `the next sync reads what an interrupted one left pending — ${db.name}`,
+    async () => {
+      await withSandbox({ ...options, db }, async ({ sandbox, warehouse, sync }) => {
+        setClockAhead()
+        await sync({ streams: ['conversations', 'visitors', 'calls'] })
+        setClockBack()
+        await sync()
+        expect(await findDifferences(warehouse, sandbox)).toEqual([])
+      })
+    },
+  )
 }
 
 test('a reconcile that began then begins anew, and does not close the gaps that it finds', async () => {
