@@ -125,6 +125,6 @@ export const multiPageSize = {
 
 /** More than one page of one list, and a few rows of the others. */
 export const sizeOf = ({ long }: Combination) => {
-  const few = { conversations: 40, visitors: 30, calls: 20 }
+  const few = { conversations: 20, visitors: 15, calls: 12 }
   return { ...multiPageSize, ...few, [long]: multiPageSize[long] }
 }
