@@ -20,24 +20,22 @@ import { runSchedule } from './world.ts'
 const folder = mkdtempSync(join(fastFolder(), 'deskmirror-simulator-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('three schedules are the same again, in reverse order', async ({ signal }) => {
-  expect(await runReplay(['--twice', '0', '3'], { signal })).toBe(
-    '3 schedules are the same twice\n',
-  )
-  expect(await runReplay(['--twice', '--lists', '0', '2'], { signal })).toBe(
-    '2 schedules are the same twice\n',
-  )
+test('two schedules of each kind are the same again, in reverse order', async ({ signal }) => {
+  for (const options of [[], ['--lists']])
+    expect(await runReplay(['--twice', ...options, '0', '2'], { signal })).toBe(
+      '2 schedules are the same twice\n',
+    )
 })
 
 test('schedules are the same in another process, and in another zone', async ({ signal }) => {
   const digestsOf = async (options: Partial<Parameters<typeof runReplay>[1]> = {}) =>
-    (await runReplay(['--digests', '100', '2'], { signal, ...options })).match(/^seed .*/gm)
+    (await runReplay(['--digests', '100', '1'], { signal, ...options })).match(/^seed .*/gm)
   const env = { TZ: 'Pacific/Kiritimati', LC_ALL: 'tr_TR.UTF-8' }
   const [here, elsewhere] = await Promise.all([
     digestsOf(),
     digestsOf({ nodeOptions: ['--max-semi-space-size=1'], env }),
   ])
-  expect(here).toHaveLength(2)
+  expect(here).toHaveLength(1)
   expect(elsewhere).toEqual(here)
 })
 
@@ -45,7 +43,7 @@ test('no schedule reaches a clock, a timer, a random number or a thread of the m
   signal,
 }) => {
   const nodeOptions = ['--import', './test/simulator/watch-platform.ts']
-  expect(await runReplay(['200', '3'], { signal, nodeOptions })).toMatch(/^\d+ items/)
+  expect(await runReplay(['200', '2'], { signal, nodeOptions })).toMatch(/^\d+ items/)
 })
 
 test('a schedule is the same with a trace', async () => {
