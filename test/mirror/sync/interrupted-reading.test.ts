@@ -136,7 +136,7 @@ const services: readonly TestedService[] = [
     what: 'messages, newest first, with `since`',
     list: 'messages',
     switches: { 'messages.paging': 'since', 'messages.order': 'newest' },
-    sample: 'killed and stopped',
+    sample: 'killed',
   },
 ]
 
