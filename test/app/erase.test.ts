@@ -14,7 +14,9 @@ import { createAuditLog } from '../../src/warehouse/audit-log.ts'
 import { inSnapshot } from '../../src/warehouse/transactions.ts'
 import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture, type OutboxFixture } from '../outbox/outbox-fixture.ts'
-import { testOnOne } from '../support/sampled.ts'
+import { createTestOnOne } from '../support/sampled.ts'
+
+const testOnOne = createTestOnOne()
 
 const by = 'ann'
 

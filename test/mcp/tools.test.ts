@@ -10,11 +10,13 @@ import { readReport } from '../../src/app/report.ts'
 import { offeredForBatch } from '../../src/console/core/permissions.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { databases } from '../support/databases.ts'
-import { testOnOne } from '../support/sampled.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { commit, message } from '../warehouse/row-fixtures.ts'
 import type { McpClient } from './mcp-client.ts'
 import { type McpFixture, openMcpFixture } from './mcp-fixture.ts'
 import { askQuestions } from './support-questions.ts'
+
+const testOnOne = createTestOnOne()
 
 /**
  * The sandbox sends undocumented fields of these; of `facts_state`, a column's note has the word.

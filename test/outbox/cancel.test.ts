@@ -3,9 +3,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { databases } from '../support/databases.ts'
-import { testOnOne } from '../support/sampled.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { conversation, decideRows, insertFlag } from './batch-fixture.ts'
 import { createOutboxFor, ids, replyLine, startIndependentDouble } from './independent-double.ts'
+
+const testOnOne = createTestOnOne()
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 

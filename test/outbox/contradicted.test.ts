@@ -3,8 +3,10 @@ import { expect, test } from 'vitest'
 import { renderPush } from '../../src/cli/push.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
-import { testOnOne } from '../support/sampled.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { createOutboxFixture } from './outbox-fixture.ts'
+
+const testOnOne = createTestOnOne()
 
 const bodies: readonly Switches['writes.body'][] = ['row', 'nothing']
 

@@ -11,7 +11,7 @@ import { sendOne } from '../../src/outbox/send/lane.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { ApiError } from '../../src/service/core/api-failure.ts'
 import type { Json } from '../../src/values/json.ts'
-import { testOnOne } from '../support/sampled.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import {
   createOutboxFor,
   handledLine,
@@ -20,6 +20,8 @@ import {
   startIndependentDouble,
 } from './independent-double.ts'
 import { toRequest } from './outbox-fixture.ts'
+
+const testOnOne = createTestOnOne()
 
 /** The first write is carried out, and its response is lost. */
 const firstAnswerLost = (_path: string, _body: unknown, perform: () => void, nth: number) => {

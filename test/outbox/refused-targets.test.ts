@@ -4,13 +4,15 @@
  */
 import { describe, expect, test } from 'vitest'
 import type { Switches } from '../../src/sandbox/switches.ts'
-import { testOnOne } from '../support/sampled.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import {
   createOutboxFixture,
   type OutboxFixture,
   performedWrites,
   type RequestLine,
 } from './outbox-fixture.ts'
+
+const testOnOne = createTestOnOne()
 
 const answers: readonly Switches['refused.answer'][] = [
   'wrong-project',

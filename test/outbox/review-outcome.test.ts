@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
-import { testOnOne } from '../support/sampled.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { createOutboxFixture } from './outbox-fixture.ts'
 import {
   actualEffects,
@@ -18,6 +18,8 @@ import {
   reviewLines,
   reviewQueued,
 } from './review-scenario.ts'
+
+const testOnOne = createTestOnOne()
 
 test('120 rows do what the review of the file and of the batch say', async () => {
   const fixture = await createOutboxFixture({ size: { conversations: 20, visitors: 15, calls: 1 } })

@@ -5,12 +5,14 @@
 import { describe, expect } from 'vitest'
 import { readWriteback } from '../../src/outbox/read-reports.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
-import { testOnOne } from '../support/sampled.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import {
   createOutboxFixture,
   type OutboxFixtureOptions,
   performedWrites,
 } from './outbox-fixture.ts'
+
+const testOnOne = createTestOnOne()
 
 /** The service signs replies, and the answer to the first one is lost, or its request. */
 async function uncertainReply(

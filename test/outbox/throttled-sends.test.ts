@@ -9,8 +9,10 @@ import { readStatus } from '../../src/maintenance/sql/status.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import { configOf } from '../mirror/sync/sync-sandbox.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
-import { testOnOne } from '../support/sampled.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
+
+const testOnOne = createTestOnOne()
 
 const quick = { rate: { requests: 1e9, windowMs: 500 }, verifyAfterMs: 100 }
 const line = (conversation: string) => ({

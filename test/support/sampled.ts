@@ -25,18 +25,21 @@ export function sampledTest(
 }
 
 /**
- * A test of what both databases do by the same SQL: here on one of them, which its title decides,
- * in the soak on both.
+ * For tests of what both databases do by the same SQL: here each runs on one of them, in turn, in
+ * the soak on both.
  */
-export function testOnOne(
-  database: DatabaseKind,
-  title: string,
-  work: () => Promise<void>,
-  timeout?: number,
-): void {
-  const letters = [...title.replace(database, '')]
-  const sum = letters.reduce((total, letter) => total + letter.charCodeAt(0), 0)
-  sampledTest((sum % 2 === 0) === (database === 'sqlite'), title, work, timeout)
+export function createTestOnOne() {
+  const counts: Record<DatabaseKind, number> = { sqlite: 0, postgres: 0 }
+  return (
+    database: DatabaseKind,
+    title: string,
+    work: () => Promise<void>,
+    timeout?: number,
+  ): void => {
+    counts[database] += 1
+    const isOdd = counts[database] % 2 === 1
+    sampledTest(isOdd === (database === 'sqlite'), title, work, timeout)
+  }
 }
 
 /** How often something is repeated, such as a kill at a random time. */

@@ -12,7 +12,7 @@ import { readStatus } from '../../../src/maintenance/sql/status.ts'
 import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import { usualPolicy } from '../../support/budget-policy.ts'
 import { databases } from '../../support/databases.ts'
-import { testOnOne } from '../../support/sampled.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { commit, conversation, timeAt } from '../../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 import {
@@ -22,6 +22,8 @@ import {
   refreshAndRebuild,
 } from './facts-fixtures.ts'
 import { factsOf, settings } from './facts-settings.ts'
+
+const testOnOne = createTestOnOne()
 
 const now = Date.UTC(2026, 10, 22)
 

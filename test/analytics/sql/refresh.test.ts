@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import { databases, type TestDatabase } from '../../support/databases.ts'
-import { testOnOne } from '../../support/sampled.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { activity, commit, conversation, message, timeAt } from '../../warehouse/row-fixtures.ts'
 import {
   mirrorSomeRows,
@@ -18,6 +18,8 @@ import {
   snapshot,
 } from './facts-fixtures.ts'
 import { factsOf } from './facts-settings.ts'
+
+const testOnOne = createTestOnOne()
 
 const handled = { handled_at: timeAt(5000), last_message_at: timeAt(3720) }
 

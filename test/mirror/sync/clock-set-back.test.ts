@@ -4,9 +4,11 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
 import { gapReasons } from '../../../src/mirror/core/pagination/reading-state.ts'
 import { databases } from '../../support/databases.ts'
-import { testOnOne } from '../../support/sampled.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
+
+const testOnOne = createTestOnOne()
 
 const day = 86_400_000
 const children = { messagesPerConversation: [1, 3], activityPerVisitor: [0, 2] } as const

@@ -6,9 +6,11 @@ import { expect, test } from 'vitest'
 import { suspectListCap } from '../../../src/mirror/core/list-cap.ts'
 import type { Switches } from '../../../src/sandbox/switches.ts'
 import { databases } from '../../support/databases.ts'
-import { testOnOne } from '../../support/sampled.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { findDifferences, unexplainedDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
+
+const testOnOne = createTestOnOne()
 
 const lists = { conversations: 24, visitors: 2, calls: 0, days: 9, activityPerVisitor: 0 } as const
 const size = { ...lists, messagesPerConversation: [3, 45] } as const

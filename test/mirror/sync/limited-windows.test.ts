@@ -2,9 +2,11 @@
 import { expect, test } from 'vitest'
 import { toTimestamp } from '../../../src/values/time.ts'
 import { databases } from '../../support/databases.ts'
-import { testOnOne } from '../../support/sampled.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
+
+const testOnOne = createTestOnOne()
 
 const size = {
   conversations: 1,

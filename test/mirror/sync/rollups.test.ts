@@ -5,8 +5,10 @@ import type { Warehouse } from '../../../src/app/open.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { secret } from '../../../src/values/secret.ts'
 import { databases, type TestDatabase } from '../../support/databases.ts'
-import { testOnOne } from '../../support/sampled.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { type SyncOverrides, syncOnce } from './sync-sandbox.ts'
+
+const testOnOne = createTestOnOne()
 
 const hour = 3_600_000
 /** The sandbox's history begins and ends at noon, so it touches one more day. */
