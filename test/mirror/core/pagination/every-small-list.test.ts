@@ -5,7 +5,7 @@
  *
  * Tried breaks, each of which fails here: a pending range is left out of the progress of a page
  * (`takeProgress`), and a single row that is missing from its page proves the new end although no
- * row of the page was there again (`endOf`).
+ * row of the page was there again (`wayOf`).
  */
 import { expect, test } from 'vitest'
 import { sampledCount } from '../../../support/sampled.ts'
