@@ -1,6 +1,7 @@
 /**
  * How the tests run: in a few processes, and with a Postgres of their own for as long as they last.
  */
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { compileCache } from './test/support/compile-once.ts'
 import { fastFolder } from './test/support/fast-folder.ts'
@@ -19,8 +20,8 @@ export default defineConfig({
     // processor's time. Files do not rely on it: what they change in their process they change
     // back.
     isolate: false,
-    // Twice the cores that are promised: many tests wait for processes, servers and the disk.
-    maxWorkers: 4,
+    // Twice the cores, as many tests wait for processes, servers and the disk.
+    maxWorkers: Math.min(8, 2 * availableParallelism()),
     sequence: { sequencer: LongestFirstSequencer },
     // Processes that the tests start need not compile anew what others have compiled: that is most
     // of a short one's work.

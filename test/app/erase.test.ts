@@ -9,7 +9,10 @@ import { createAuditStore } from '../../src/mirror/sql/audits.ts'
 import { createAuditLog } from '../../src/warehouse/audit-log.ts'
 import { inSnapshot } from '../../src/warehouse/transactions.ts'
 import type { OutboxFixture } from '../outbox/outbox-fixture.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { by, mirrorOnePerson } from './one-person.ts'
+
+const testOnOne = createTestOnOne()
 
 const auditCounts = {
   population: 4,
@@ -42,7 +45,7 @@ async function findMentions(
 
 for (const database of ['sqlite', 'postgres'] as const) {
   describe(`erasing a visitor (${database})`, () => {
-    test('first shows what would go, and changes nothing', async () => {
+    testOnOne(database, 'first shows what would go, and changes nothing', async () => {
       const fixture = await mirrorOnePerson(database)
       const { erase, own, warehouse } = fixture
       const { rows } = await erase(true)
@@ -145,7 +148,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       ).toEqual([])
     })
 
-    test('is refused while a write-back to them may be arriving', async () => {
+    testOnOne(database, 'is refused while a write-back to them may be arriving', async () => {
       const { erase, queue, visitor, warehouse } = await mirrorOnePerson(database)
       await queue({ operation: 'note', visitor_id: visitor, content: 'Called.' })
       await warehouse.query(`update writebacks set status = 'uncertain'`)
@@ -153,59 +156,67 @@ for (const database of ['sqlite', 'postgres'] as const) {
       expect(await warehouse.query('select * from erased_ids')).toEqual([])
     })
 
-    test.each([
+    for (const [where, options] of [
       ['the field that a setting names', { calls: 'caller', field: 'caller.ref' }],
       ['any field, if it is a UUID', { calls: 'nested' }],
       ['the field that views try', { calls: 'plain' }],
-    ] as const)(
-      'takes the calls whose visitor stands in %s, and no sync brings one back',
-      async (_, options) => {
-        const { erase, sync, verify, visitor, sandbox, warehouse } = await mirrorOnePerson(
-          database,
-          options,
+    ] as const)
+      testOnOne(
+        database,
+        `takes the calls whose visitor stands in ${where}, and no sync brings one back`,
+        async () => {
+          const { erase, sync, verify, visitor, sandbox, warehouse } = await mirrorOnePerson(
+            database,
+            options,
+          )
+          sandbox.mutate.addCall(visitor)
+          await sync('incremental')
+          const ofVisitor = `lower(cast(raw as text)) like '%${visitor.toLowerCase()}%'`
+          const count = async () =>
+            (await warehouse.query(`select id from calls where ${ofVisitor}`)).length
+          const before = await count()
+          expect(before).toBeGreaterThan(0)
+          expect((await erase(true)).rows.calls).toBe(before)
+          const { rows, search } = await erase(false)
+          expect([rows.calls, await count(), search?.remains]).toEqual([before, 0, []])
+          // Neither these nor new ones.
+          sandbox.mutate.addCall(visitor)
+          sandbox.mutate.addConversation(visitor, 'Hello, it is me once more.')
+          for (const mode of ['incremental', 'reconcile', 'full'] as const) await sync(mode)
+          expect([await count(), (await verify()).differences]).toEqual([0, []])
+          expect(
+            await warehouse.query(
+              `select 1 from message_rows where content = 'Hello, it is me once more.'`,
+            ),
+          ).toEqual([])
+        },
+      )
+
+    testOnOne(
+      database,
+      'takes a short id only from fields that are the visitor, and refuses it there',
+      async () => {
+        const { erase, sandbox, warehouse } = await mirrorOnePerson(database, {
+          field: 'caller.ref',
+        })
+        const insertCall = (id: string, raw: string) =>
+          warehouse.query(`insert into calls (project_id, id, raw, synced_at, run_id, asked_at)
+          values ('${sandbox.projectId}', '${id}', '${raw}', '2026-01-01T00:00:00Z', 'r', 0)`)
+        const visitorRow = `'${sandbox.projectId}', 'v7', '{"id":"v7"}', '2026-01-01T00:00:00Z', 'r', 0`
+        await warehouse.query(
+          `insert into visitors (project_id, id, raw, synced_at, run_id, asked_at) values (${visitorRow})`,
         )
-        sandbox.mutate.addCall(visitor)
-        await sync('incremental')
-        const ofVisitor = `lower(cast(raw as text)) like '%${visitor.toLowerCase()}%'`
-        const count = async () =>
-          (await warehouse.query(`select id from calls where ${ofVisitor}`)).length
-        const before = await count()
-        expect(before).toBeGreaterThan(0)
-        expect((await erase(true)).rows.calls).toBe(before)
-        const { rows, search } = await erase(false)
-        expect([rows.calls, await count(), search?.remains]).toEqual([before, 0, []])
-        // Neither these nor new ones.
-        sandbox.mutate.addCall(visitor)
-        sandbox.mutate.addConversation(visitor, 'Hello, it is me once more.')
-        for (const mode of ['incremental', 'reconcile', 'full'] as const) await sync(mode)
-        expect([await count(), (await verify()).differences]).toEqual([0, []])
-        expect(
-          await warehouse.query(
-            `select 1 from message_rows where content = 'Hello, it is me once more.'`,
-          ),
-        ).toEqual([])
+        await insertCall('k1', '{"id":"k1","caller":{"ref":"V7"}}')
+        await insertCall('k2', '{"id":"k2","room":"v7"}')
+        expect((await erase(false, 'v7')).rows).toEqual({ visitors: 1, calls: 1 })
+        await insertCall('k3', '{"id":"k3","caller":{"ref":"V7"}}')
+        await insertCall('k4', '{"id":"k4","room":"v7"}')
+        const left = await warehouse.query(
+          `select id from calls where id in ('k1', 'k2', 'k3', 'k4') order by id`,
+        )
+        expect(left.map(({ id }) => id)).toEqual(['k2', 'k4'])
       },
     )
-
-    test('takes a short id only from fields that are the visitor, and refuses it there', async () => {
-      const { erase, sandbox, warehouse } = await mirrorOnePerson(database, { field: 'caller.ref' })
-      const insertCall = (id: string, raw: string) =>
-        warehouse.query(`insert into calls (project_id, id, raw, synced_at, run_id, asked_at)
-          values ('${sandbox.projectId}', '${id}', '${raw}', '2026-01-01T00:00:00Z', 'r', 0)`)
-      const visitorRow = `'${sandbox.projectId}', 'v7', '{"id":"v7"}', '2026-01-01T00:00:00Z', 'r', 0`
-      await warehouse.query(
-        `insert into visitors (project_id, id, raw, synced_at, run_id, asked_at) values (${visitorRow})`,
-      )
-      await insertCall('k1', '{"id":"k1","caller":{"ref":"V7"}}')
-      await insertCall('k2', '{"id":"k2","room":"v7"}')
-      expect((await erase(false, 'v7')).rows).toEqual({ visitors: 1, calls: 1 })
-      await insertCall('k3', '{"id":"k3","caller":{"ref":"V7"}}')
-      await insertCall('k4', '{"id":"k4","room":"v7"}')
-      const left = await warehouse.query(
-        `select id from calls where id in ('k1', 'k2', 'k3', 'k4') order by id`,
-      )
-      expect(left.map(({ id }) => id)).toEqual(['k2', 'k4'])
-    })
 
     test('says where else their address stands, never the address, and nothing of a short name', async () => {
       const { erase, person, visitor, warehouse, visitors, sync, sandbox } =

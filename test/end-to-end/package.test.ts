@@ -4,7 +4,7 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -15,6 +15,7 @@ import {
   installPackage,
   packPackage,
 } from '../support/install-package.ts'
+import { sampled } from '../support/sampled.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
 const run = promisify(execFile)
@@ -37,21 +38,20 @@ type Locked = {
   readonly devOptional?: true
 }
 
-/** Another computer's: `npm install -g`. */
-let global = ''
+/** Where it is installed: for a project and, in the soak, for all users of another computer. */
+const places = sampled([installed, join(folder, 'global')], (place) => place === installed)
 
-// Some 9,000 files of other packages are packed, and installed twice.
+// Some 9,000 files of other packages are packed and installed.
 beforeAll(async () => {
   const tarball = await packPackage(folder)
-  const prefix = mkdtempSync(join(folder, 'global-'))
-  const installs = [
-    installPackage(folder, [`${oldest}@22.19.0`], tarball),
-    installGlobally(prefix, tarball),
-  ]
-  global = (await Promise.all(installs))[1] ?? ''
+  await installPackage(folder, [`${oldest}@22.19.0`], tarball)
+  const [, prefix] = places
+  if (prefix === undefined) return
+  mkdirSync(prefix)
+  places[1] = await installGlobally(prefix, tarball)
 }, 600_000)
 
-test('installed for a project or for all users, its packages are those of the lock file', () => {
+test('wherever it is installed, its packages are those of the lock file', () => {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   const locked = Object.entries<Locked>(packages).filter(
     ([path, { dev }]) => path !== '' && dev !== true,
@@ -61,7 +61,7 @@ test('installed for a project or for all users, its packages are those of the lo
     (optional ?? devOptional) ? [] : [path],
   )
   expect(needed.length).toBeGreaterThan(100)
-  for (const place of [installed, global]) {
+  for (const place of places) {
     const found = installedVersions(place)
     expect([...found].filter(([path, version]) => versions.get(path) !== version)).toEqual([])
     expect(needed.filter((path) => !found.has(path))).toEqual([])
@@ -72,8 +72,8 @@ test('installed for a project or for all users, its packages are those of the lo
 })
 
 test('what is bundled with it works on every system, and starts nothing when it is installed', () => {
-  const manifests = [...installedVersions(global).keys()].map((path) => {
-    return JSON.parse(readFileSync(join(global, path, 'package.json'), 'utf8'))
+  const manifests = [...installedVersions(installed).keys()].map((path) => {
+    return JSON.parse(readFileSync(join(installed, path, 'package.json'), 'utf8'))
   })
   const limited = manifests.filter(({ os, cpu, libc }) => (os ?? cpu ?? libc) !== undefined)
   const scripts = ['preinstall', 'install', 'postinstall']
@@ -81,7 +81,7 @@ test('what is bundled with it works on every system, and starts nothing when it 
     scripts.some((name) => manifest.scripts?.[name] !== undefined),
   )
   expect([...limited, ...starting].map(({ name }) => name)).toEqual([])
-  const builds = readdirSync(join(global, 'node_modules/better-sqlite3/prebuilds'))
+  const builds = readdirSync(join(installed, 'node_modules/better-sqlite3/prebuilds'))
   expect(builds).toEqual(readdirSync(join(root, 'node_modules/better-sqlite3/prebuilds')))
   expect(builds.length).toBeGreaterThanOrEqual(8)
 })

@@ -10,10 +10,13 @@ import { readReport } from '../../src/app/report.ts'
 import { offeredForBatch } from '../../src/console/core/permissions.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { databases } from '../support/databases.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { commit, message } from '../warehouse/row-fixtures.ts'
 import type { McpClient } from './mcp-client.ts'
 import { type McpFixture, openMcpFixture } from './mcp-fixture.ts'
 import { askQuestions } from './support-questions.ts'
+
+const testOnOne = createTestOnOne()
 
 /**
  * The sandbox sends undocumented fields of these; of `facts_state`, a column's note has the word.
@@ -305,36 +308,40 @@ for (const db of databases) {
       })
     })
 
-    test('who may not read messages gets no words, names or addresses, and no query', async () => {
-      // The settings write the name with other bytes and letters.
-      const hidden = await fixture.connect(['--as', 'ZOË'], {
-        ...people(fixture),
-        DESKMIRROR_CONFIG: 'people.yaml',
-      })
-      expect((await hidden.client.listTools()).tools.map(({ name }) => name)).toEqual([
-        ...['describe', 'report', 'status', 'find_conversations', 'read_conversation'],
-      ])
-      const [id] = await conversations(fixture)
-      const answers = [
-        await hidden.call('read_conversation', { id }),
-        await hidden.call('find_conversations'),
-        await hidden.call('find_conversations', { text: 'invoice' }),
-        await hidden.call('report'),
-      ]
-      expect(answers.filter(({ isError }) => isError)).toEqual([])
-      const text = JSON.stringify(answers)
-      const secrets = (await fixture.warehouse.query(
-        `select content as word from messages where conversation_id = '${id}' union all select name from visitors union all select email from visitors`,
-      )) as { word: string | null }[]
-      const [row] = await fixture.warehouse.query(
-        'select person from console_events order by id desc limit 1',
-      )
-      expect(row).toEqual({ person: 'Zoë via Claude' })
-      expect(secrets.length).toBeGreaterThan(20)
-      expect(secrets.filter(({ word }) => word !== null && text.includes(word))).toEqual([])
-    })
+    testOnOne(
+      db.name,
+      'who may not read messages gets no words, names or addresses, and no query',
+      async () => {
+        // The settings write the name with other bytes and letters.
+        const hidden = await fixture.connect(['--as', 'ZOË'], {
+          ...people(fixture),
+          DESKMIRROR_CONFIG: 'people.yaml',
+        })
+        expect((await hidden.client.listTools()).tools.map(({ name }) => name)).toEqual([
+          ...['describe', 'report', 'status', 'find_conversations', 'read_conversation'],
+        ])
+        const [id] = await conversations(fixture)
+        const answers = [
+          await hidden.call('read_conversation', { id }),
+          await hidden.call('find_conversations'),
+          await hidden.call('find_conversations', { text: 'invoice' }),
+          await hidden.call('report'),
+        ]
+        expect(answers.filter(({ isError }) => isError)).toEqual([])
+        const text = JSON.stringify(answers)
+        const secrets = (await fixture.warehouse.query(
+          `select content as word from messages where conversation_id = '${id}' union all select name from visitors union all select email from visitors`,
+        )) as { word: string | null }[]
+        const [row] = await fixture.warehouse.query(
+          'select person from console_events order by id desc limit 1',
+        )
+        expect(row).toEqual({ person: 'Zoë via Claude' })
+        expect(secrets.length).toBeGreaterThan(20)
+        expect(secrets.filter(({ word }) => word !== null && text.includes(word))).toEqual([])
+      },
+    )
 
-    test('who may not see names and addresses learns none by a guess', async () => {
+    testOnOne(db.name, 'who may not see names and addresses learns none by a guess', async () => {
       const env = { ...people(fixture, 'operator'), DESKMIRROR_CONFIG: 'people.yaml' }
       const hidden = await fixture.connect(['--as', 'zoë'], env)
       const [known] = (await fixture.warehouse.query(
@@ -354,7 +361,7 @@ for (const db of databases) {
       expect(right.outcomes).toHaveLength(1)
     })
 
-    test('a role that is taken away ends proposing at once', async () => {
+    testOnOne(db.name, 'a role that is taken away ends proposing at once', async () => {
       const env = { ...people(fixture, 'operator', 'shown'), DESKMIRROR_CONFIG: 'people.yaml' }
       const olga = await fixture.connect(['--as', 'zoë'], env)
       const [id] = await conversations(fixture)

@@ -3,8 +3,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { databases } from '../support/databases.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { conversation, decideRows, insertFlag } from './batch-fixture.ts'
 import { createOutboxFor, ids, replyLine, startIndependentDouble } from './independent-double.ts'
+
+const testOnOne = createTestOnOne()
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 
@@ -228,54 +231,73 @@ const revocationCases: readonly (readonly [
 
 for (const database of ['sqlite', 'postgres'] as const) {
   for (const [how, becomes, stop] of revocationCases) {
-    test(`a reply that is ${how} before verification is never sent again (${database})`, async () => {
-      const o = await createInFlight(database, false)
-      await stop(o)
-      expect(await o.statuses()).toEqual(['sending'])
-      await o.push()
-      expect(await o.statuses()).toEqual([becomes])
-      expect(o.service.writes()).toBe(0)
-    })
+    testOnOne(
+      database,
+      `a reply that is ${how} before verification is never sent again (${database})`,
+      async () => {
+        const o = await createInFlight(database, false)
+        await stop(o)
+        expect(await o.statuses()).toEqual(['sending'])
+        await o.push()
+        expect(await o.statuses()).toEqual([becomes])
+        expect(o.service.writes()).toBe(0)
+      },
+    )
   }
 
-  test(`a reply cancelled in flight that is found has succeeded (${database})`, async () => {
-    const o = await createInFlight(database, true)
-    const { moved, stayed } = await decideRows(o.admin, 'cancelled', {}, { by: 'ann' })
-    expect({ moved, stayed }).toMatchObject({ moved: 0, stayed: [{ status: 'sending', count: 1 }] })
-    await o.push()
-    expect(await o.statuses()).toEqual(['succeeded'])
-    const entries = (await o.admin.listEvents(o.id)).map(({ to, detail }) => `${to} ${detail}`)
-    expect(entries).toContain('sending cancelled by ann')
-  })
+  testOnOne(
+    database,
+    `a reply cancelled in flight that is found has succeeded (${database})`,
+    async () => {
+      const o = await createInFlight(database, true)
+      const { moved, stayed } = await decideRows(o.admin, 'cancelled', {}, { by: 'ann' })
+      expect({ moved, stayed }).toMatchObject({
+        moved: 0,
+        stayed: [{ status: 'sending', count: 1 }],
+      })
+      await o.push()
+      expect(await o.statuses()).toEqual(['succeeded'])
+      const entries = (await o.admin.listEvents(o.id)).map(({ to, detail }) => `${to} ${detail}`)
+      expect(entries).toContain('sending cancelled by ann')
+    },
+  )
 
-  test(`an outcome reported after the cancellation is stored and queues nothing (${database})`, async () => {
-    const service = await startIndependentDouble()
-    for (const [event, becomes] of [
-      ['accepted', 'succeeded'],
-      ['not_sent', 'cancelled'],
-      ['no_response', 'sending'],
-    ] as const) {
+  testOnOne(
+    database,
+    `an outcome reported after the cancellation is stored and queues nothing (${database})`,
+    async () => {
+      const service = await startIndependentDouble()
+      for (const [event, becomes] of [
+        ['accepted', 'succeeded'],
+        ['not_sent', 'cancelled'],
+        ['no_response', 'sending'],
+      ] as const) {
+        const o = await createOutboxFor(service, database)
+        const [id] = await o.queue(replyLine('Once.'))
+        const outbox = createOutbox(o.warehouse.projectDb(ids.project))
+        const claimed = await outbox.claim(id!, Date.now())
+        await outbox.markSending(claimed!, {}, Date.now(), Date.now())
+        await decideRows(o.admin, 'cancelled', {}, { by: 'ann' })
+        expect(await outbox.settleSent(claimed!, { event, why: 'as it came' })).toBe(becomes)
+      }
+    },
+  )
+
+  testOnOne(
+    database,
+    `a write-back that expired after its check is not sent (${database})`,
+    async () => {
+      const service = await startIndependentDouble()
       const o = await createOutboxFor(service, database)
-      const [id] = await o.queue(replyLine('Once.'))
+      const [id] = await o.queue(replyLine('Too late.'))
       const outbox = createOutbox(o.warehouse.projectDb(ids.project))
       const claimed = await outbox.claim(id!, Date.now())
-      await outbox.markSending(claimed!, {}, Date.now(), Date.now())
-      await decideRows(o.admin, 'cancelled', {}, { by: 'ann' })
-      expect(await outbox.settleSent(claimed!, { event, why: 'as it came' })).toBe(becomes)
-    }
-  })
-
-  test(`a write-back that expired after its check is not sent (${database})`, async () => {
-    const service = await startIndependentDouble()
-    const o = await createOutboxFor(service, database)
-    const [id] = await o.queue(replyLine('Too late.'))
-    const outbox = createOutbox(o.warehouse.projectDb(ids.project))
-    const claimed = await outbox.claim(id!, Date.now())
-    const now = Date.now() + 60_000
-    await o.warehouse.query(
-      `update writebacks set expires_at = '${new Date(now).toISOString().slice(0, 19)}Z'`,
-    )
-    expect(await outbox.markSending(claimed!, {}, now, now)).toBe(false)
-    expect(await outbox.markSending(claimed!, {}, now - 2000, now)).toBe(true)
-  })
+      const now = Date.now() + 60_000
+      await o.warehouse.query(
+        `update writebacks set expires_at = '${new Date(now).toISOString().slice(0, 19)}Z'`,
+      )
+      expect(await outbox.markSending(claimed!, {}, now, now)).toBe(false)
+      expect(await outbox.markSending(claimed!, {}, now - 2000, now)).toBe(true)
+    },
+  )
 }

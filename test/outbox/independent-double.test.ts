@@ -11,6 +11,7 @@ import { sendOne } from '../../src/outbox/send/lane.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { ApiError } from '../../src/service/core/api-failure.ts'
 import type { Json } from '../../src/values/json.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import {
   createOutboxFor,
   handledLine,
@@ -19,6 +20,8 @@ import {
   startIndependentDouble,
 } from './independent-double.ts'
 import { toRequest } from './outbox-fixture.ts'
+
+const testOnOne = createTestOnOne()
 
 /** The first write is carried out, and its response is lost. */
 const firstAnswerLost = (_path: string, _body: unknown, perform: () => void, nth: number) => {
@@ -229,45 +232,53 @@ for (const database of ['sqlite', 'postgres'] as const) {
     expect(await o.statuses()).toEqual(['succeeded'])
   })
 
-  test(`a write-back approved late is not sent while another of its lane is in flight (${database})`, async () => {
-    const service = await startIndependentDouble()
-    const o = await createOutboxFor(service, database)
-    const [first, second] = await o.queue(replyLine('One.'), replyLine('Two.'))
-    await o.admin.decide('cancelled', { ids: [first!] }, { by: 'test' })
-    const outbox = createOutbox(o.warehouse.projectDb(ids.project))
-    const two = await outbox.claim(second!, Date.now())
-    await o.admin.decide('retried', { ids: [first!] }, { by: 'test' })
-    const claimed = await outbox.claim(first!, Date.now())
-    const left = [
-      claimed !== null && (await outbox.markSending(claimed, {}, Date.now(), Date.now())),
-      await outbox.markSending(two!, {}, Date.now(), Date.now()),
-    ]
-    expect(left.filter((it) => it)).toHaveLength(1)
-  })
+  testOnOne(
+    database,
+    `a write-back approved late is not sent while another of its lane is in flight (${database})`,
+    async () => {
+      const service = await startIndependentDouble()
+      const o = await createOutboxFor(service, database)
+      const [first, second] = await o.queue(replyLine('One.'), replyLine('Two.'))
+      await o.admin.decide('cancelled', { ids: [first!] }, { by: 'test' })
+      const outbox = createOutbox(o.warehouse.projectDb(ids.project))
+      const two = await outbox.claim(second!, Date.now())
+      await o.admin.decide('retried', { ids: [first!] }, { by: 'test' })
+      const claimed = await outbox.claim(first!, Date.now())
+      const left = [
+        claimed !== null && (await outbox.markSending(claimed, {}, Date.now(), Date.now())),
+        await outbox.markSending(two!, {}, Date.now(), Date.now()),
+      ]
+      expect(left.filter((it) => it)).toHaveLength(1)
+    },
+  )
 
-  test(`a note whose sending process has ended is uncertain (${database})`, async () => {
-    const service = await startIndependentDouble()
-    const o = await createOutboxFor(service, database)
-    const [id] = await o.queue(replyLine('One.'))
-    const outbox = createOutbox(o.warehouse.projectDb(ids.project))
-    const claimed = await outbox.claim(id!, Date.now())
-    await outbox.markSending(claimed!, {}, Date.now(), Date.now() + 1e9)
-    expect(await o.admin.decide('arrived', { ids: [id!] }, { by: 'a person' })).toEqual({
-      count: 0,
-      ids: [],
-    })
-    await outbox.settleSent(claimed!, {
-      event: 'no_response',
-      why: 'silence',
-      dueAt: Date.now() + 1e9,
-    })
-    expect(await o.admin.decide('arrived', {}, { by: 'a person' })).toEqual({ count: 0, ids: [] })
-    expect(await o.admin.decide('arrived', { ids: [id!] }, { by: 'a person' })).toEqual({
-      count: 1,
-      ids: [id],
-    })
-    expect(await o.statuses()).toEqual(['succeeded'])
-  })
+  testOnOne(
+    database,
+    `a note whose sending process has ended is uncertain (${database})`,
+    async () => {
+      const service = await startIndependentDouble()
+      const o = await createOutboxFor(service, database)
+      const [id] = await o.queue(replyLine('One.'))
+      const outbox = createOutbox(o.warehouse.projectDb(ids.project))
+      const claimed = await outbox.claim(id!, Date.now())
+      await outbox.markSending(claimed!, {}, Date.now(), Date.now() + 1e9)
+      expect(await o.admin.decide('arrived', { ids: [id!] }, { by: 'a person' })).toEqual({
+        count: 0,
+        ids: [],
+      })
+      await outbox.settleSent(claimed!, {
+        event: 'no_response',
+        why: 'silence',
+        dueAt: Date.now() + 1e9,
+      })
+      expect(await o.admin.decide('arrived', {}, { by: 'a person' })).toEqual({ count: 0, ids: [] })
+      expect(await o.admin.decide('arrived', { ids: [id!] }, { by: 'a person' })).toEqual({
+        count: 1,
+        ids: [id],
+      })
+      expect(await o.statuses()).toEqual(['succeeded'])
+    },
+  )
 }
 
 test('an expiry in the format of SQL is respected', async () => {
@@ -387,48 +398,60 @@ for (const [status, event, becomes] of [
 }
 
 for (const database of ['sqlite', 'postgres'] as const) {
-  test(`a retried correction is sent, also after our own earlier one (${database})`, async () => {
-    const service = await startIndependentDouble()
-    const o = await createOutboxFor(service, database)
-    const name = (text: string) => ({ operation: 'visitor', visitor_id: ids.visitor, name: text })
-    const [, second] = await o.queue(name('One'), name('Two'))
-    service.afterNext(() => {
-      service.visitor.name = 'Augusta'
-    })
-    await o.push()
-    expect(await o.statuses()).toEqual(['succeeded', 'conflict'])
-    await o.admin.decide('retried', { ids: [second!] }, { by: 'test' })
-    await o.push()
-    expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
-  })
+  testOnOne(
+    database,
+    `a retried correction is sent, also after our own earlier one (${database})`,
+    async () => {
+      const service = await startIndependentDouble()
+      const o = await createOutboxFor(service, database)
+      const name = (text: string) => ({ operation: 'visitor', visitor_id: ids.visitor, name: text })
+      const [, second] = await o.queue(name('One'), name('Two'))
+      service.afterNext(() => {
+        service.visitor.name = 'Augusta'
+      })
+      await o.push()
+      expect(await o.statuses()).toEqual(['succeeded', 'conflict'])
+      await o.admin.decide('retried', { ids: [second!] }, { by: 'test' })
+      await o.push()
+      expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+    },
+  )
 
-  test(`our own correction is recognised, whatever the clocks say (${database})`, async () => {
-    const service = await startIndependentDouble()
-    const o = await createOutboxFor(service, database)
-    const name = (text: string) => ({ operation: 'visitor', visitor_id: ids.visitor, name: text })
-    await o.queue(name('One'), name('Two'))
-    // The database's clock may be ahead of this machine's.
-    await o.warehouse.query(
-      `update writebacks set created_at = '2099-01-01T00:00:00Z', target_snapshot = '{"name":"Vi"}'`,
-    )
-    await o.push()
-    expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
-  })
+  testOnOne(
+    database,
+    `our own correction is recognised, whatever the clocks say (${database})`,
+    async () => {
+      const service = await startIndependentDouble()
+      const o = await createOutboxFor(service, database)
+      const name = (text: string) => ({ operation: 'visitor', visitor_id: ids.visitor, name: text })
+      await o.queue(name('One'), name('Two'))
+      // The database's clock may be ahead of this machine's.
+      await o.warehouse.query(
+        `update writebacks set created_at = '2099-01-01T00:00:00Z', target_snapshot = '{"name":"Vi"}'`,
+      )
+      await o.push()
+      expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+    },
+  )
 
-  test(`a person may close a conversation although the reply before was not sent (${database})`, async () => {
-    const service = await startIndependentDouble({
-      write: (path) =>
-        path.endsWith('/messages') ? { status: 422, text: '{"error":{"code":"NO"}}' } : null,
-    })
-    const o = await createOutboxFor(service, database)
-    const [, second] = await o.queue(replyLine('Solved.'), handledLine)
-    await o.push()
-    expect(await o.statuses()).toEqual(['failed', 'conflict'])
-    await o.push()
-    await o.admin.decide('retried', { ids: [second!] }, { by: 'test' })
-    await o.push()
-    expect(await o.statuses()).toEqual(['failed', 'succeeded'])
-  })
+  testOnOne(
+    database,
+    `a person may close a conversation although the reply before was not sent (${database})`,
+    async () => {
+      const service = await startIndependentDouble({
+        write: (path) =>
+          path.endsWith('/messages') ? { status: 422, text: '{"error":{"code":"NO"}}' } : null,
+      })
+      const o = await createOutboxFor(service, database)
+      const [, second] = await o.queue(replyLine('Solved.'), handledLine)
+      await o.push()
+      expect(await o.statuses()).toEqual(['failed', 'conflict'])
+      await o.push()
+      await o.admin.decide('retried', { ids: [second!] }, { by: 'test' })
+      await o.push()
+      expect(await o.statuses()).toEqual(['failed', 'succeeded'])
+    },
+  )
 }
 
 test('the circuit breaker ignores outcomes of an hour ago or of a clock ahead', () => {

@@ -4,12 +4,15 @@
  */
 import { describe, expect, test } from 'vitest'
 import type { Switches } from '../../src/sandbox/switches.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import {
   createOutboxFixture,
   type OutboxFixture,
   performedWrites,
   type RequestLine,
 } from './outbox-fixture.ts'
+
+const testOnOne = createTestOnOne()
 
 const answers: readonly Switches['refused.answer'][] = [
   'wrong-project',
@@ -34,25 +37,32 @@ const targetOf = (o: OutboxFixture, operation: string, n: number) =>
   operation === 'message' || operation === 'handled' ? o.conversation(n) : o.visitor(n)
 
 for (const database of ['sqlite', 'postgres'] as const) {
-  test(`six refused targets at the head fail with the service's words, and all others are sent (${database})`, async () => {
-    const o = await createOutboxFixture({ database })
-    const refused = [0, 1, 2, 3, 4, 5].map((n) => o.conversation(n))
-    o.sandbox.setSwitches({ 'refused.paths': refused.join(','), 'refused.answer': 'wrong-project' })
-    await o.queue(...o.conversations().map((_, n) => lines.message!(o, n)))
-    const report = await o.push()
-    expect(report).toMatchObject({ outcome: 'done', settled: { failed: 6, succeeded: 6 } })
-    const failed = (await o.all()).filter(({ status }) => status === 'failed')
-    expect(failed).toMatchObject(
-      refused.map((id) => ({
-        conversationId: id,
-        attempts: 0,
-        error: expect.stringContaining(
-          '403 api_key_wrong_project: The API key belongs to a different project',
-        ),
-      })),
-    )
-    expect(performedWrites(o.sandbox)).toHaveLength(6)
-  })
+  testOnOne(
+    database,
+    `six refused targets at the head fail with the service's words, and all others are sent (${database})`,
+    async () => {
+      const o = await createOutboxFixture({ database })
+      const refused = [0, 1, 2, 3, 4, 5].map((n) => o.conversation(n))
+      o.sandbox.setSwitches({
+        'refused.paths': refused.join(','),
+        'refused.answer': 'wrong-project',
+      })
+      await o.queue(...o.conversations().map((_, n) => lines.message!(o, n)))
+      const report = await o.push()
+      expect(report).toMatchObject({ outcome: 'done', settled: { failed: 6, succeeded: 6 } })
+      const failed = (await o.all()).filter(({ status }) => status === 'failed')
+      expect(failed).toMatchObject(
+        refused.map((id) => ({
+          conversationId: id,
+          attempts: 0,
+          error: expect.stringContaining(
+            '403 api_key_wrong_project: The API key belongs to a different project',
+          ),
+        })),
+      )
+      expect(performedWrites(o.sandbox)).toHaveLength(6)
+    },
+  )
 }
 
 for (const answer of answers)
@@ -129,25 +139,37 @@ test('an address without this API leaves everything queued', async () => {
 })
 
 for (const database of ['sqlite', 'postgres'] as const) {
-  test(`targets that are refused as if a scope were missing wait with their reason, and all others are sent (${database})`, async () => {
-    const o = await createOutboxFixture({ database })
-    const refused = [0, 1, 2, 3, 4, 5].flatMap((n) => [o.conversation(n), o.visitor(n)])
-    o.sandbox.setSwitches({ 'refused.paths': refused.join(','), 'refused.answer': 'missing-scope' })
-    await o.queue(...o.conversations().map((_, n) => lines.note!(o, n)))
-    await o.queue(...o.conversations().map((_, n) => lines.message!(o, n)))
-    const report = await o.push()
-    expect(report).toMatchObject({ settled: { failed: 6, succeeded: 12 } })
-    const all = await o.all()
-    const reason = expect.stringContaining('api_key_scope_missing')
-    // The service answers for the project's conversations, so they are refused alone; what writes
-    // need, only writes show.
-    const statuses = (operation: string) =>
-      all.filter((row) => row.operation === operation).map(({ status }) => status)
-    expect(statuses('message')).toEqual([...Array(6).fill('failed'), ...Array(6).fill('succeeded')])
-    expect(statuses('note')).toEqual([...Array(6).fill('queued'), ...Array(6).fill('succeeded')])
-    for (const { status, error, reason: why } of all.filter(({ status }) => status !== 'succeeded'))
-      expect(status === 'failed' ? error : why).toEqual(reason)
-  })
+  testOnOne(
+    database,
+    `targets that are refused as if a scope were missing wait with their reason, and all others are sent (${database})`,
+    async () => {
+      const o = await createOutboxFixture({ database })
+      const refused = [0, 1, 2, 3, 4, 5].flatMap((n) => [o.conversation(n), o.visitor(n)])
+      o.sandbox.setSwitches({
+        'refused.paths': refused.join(','),
+        'refused.answer': 'missing-scope',
+      })
+      await o.queue(...o.conversations().map((_, n) => lines.note!(o, n)))
+      await o.queue(...o.conversations().map((_, n) => lines.message!(o, n)))
+      const report = await o.push()
+      expect(report).toMatchObject({ settled: { failed: 6, succeeded: 12 } })
+      const all = await o.all()
+      const reason = expect.stringContaining('api_key_scope_missing')
+      // The service answers for the project's conversations, so they are refused alone; what writes
+      // need, only writes show.
+      const statuses = (operation: string) =>
+        all.filter((row) => row.operation === operation).map(({ status }) => status)
+      expect(statuses('message')).toEqual([
+        ...Array(6).fill('failed'),
+        ...Array(6).fill('succeeded'),
+      ])
+      expect(statuses('note')).toEqual([...Array(6).fill('queued'), ...Array(6).fill('succeeded')])
+      for (const { status, error, reason: why } of all.filter(
+        ({ status }) => status !== 'succeeded',
+      ))
+        expect(status === 'failed' ? error : why).toEqual(reason)
+    },
+  )
 }
 
 test('a key that lacks the scope is asked for some targets, and the others wait untouched', async () => {

@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { createOutboxFixture } from './outbox-fixture.ts'
 import {
   actualEffects,
@@ -17,6 +18,8 @@ import {
   reviewLines,
   reviewQueued,
 } from './review-scenario.ts'
+
+const testOnOne = createTestOnOne()
 
 test('120 rows do what the review of the file and of the batch say', async () => {
   const fixture = await createOutboxFixture({ size: { conversations: 20, visitors: 15, calls: 1 } })
@@ -40,84 +43,92 @@ test('120 rows do what the review of the file and of the batch say', async () =>
 for (const { name } of databases) {
   const database = name === 'postgres' ? 'postgres' : 'sqlite'
 
-  test(`a system event may be the last message that a person saw (${name})`, async () => {
-    const fixture = await createOutboxFixture({ database, switches: { 'reply.kind': 'event' } })
-    const { sandbox, conversation } = fixture
-    sandbox.advance(2000)
-    const events = [0, 1].map((n) =>
-      sandbox.mutate.replyArrives(conversation(n), 'Transferred.', 'Ann'),
-    )
-    sandbox.advance(2000)
-    sandbox.mutate.visitorWrites(conversation(1), 'One more thing.')
-    await syncOnce(fixture.instance.url!, sandbox)
-    const rows = events.map(({ id }, n) => ({
-      ...{
-        operation: 'message',
-        conversation_id: conversation(n),
-        content: 'Hello.',
-        sender_name: 'Ann',
-      },
-      expect: String(id),
-    }))
-    const { reviews } = await reviewLines(fixture, rows)
-    await fixture.queue(...rows)
-    await fixture.push()
-    expect(await fixture.statuses()).toEqual(['succeeded', 'conflict'])
-    expect(await actualEffects(fixture)).toEqual(reviews.map(expectedEffect))
-  })
+  testOnOne(
+    name,
+    `a system event may be the last message that a person saw (${name})`,
+    async () => {
+      const fixture = await createOutboxFixture({ database, switches: { 'reply.kind': 'event' } })
+      const { sandbox, conversation } = fixture
+      sandbox.advance(2000)
+      const events = [0, 1].map((n) =>
+        sandbox.mutate.replyArrives(conversation(n), 'Transferred.', 'Ann'),
+      )
+      sandbox.advance(2000)
+      sandbox.mutate.visitorWrites(conversation(1), 'One more thing.')
+      await syncOnce(fixture.instance.url!, sandbox)
+      const rows = events.map(({ id }, n) => ({
+        ...{
+          operation: 'message',
+          conversation_id: conversation(n),
+          content: 'Hello.',
+          sender_name: 'Ann',
+        },
+        expect: String(id),
+      }))
+      const { reviews } = await reviewLines(fixture, rows)
+      await fixture.queue(...rows)
+      await fixture.push()
+      expect(await fixture.statuses()).toEqual(['succeeded', 'conflict'])
+      expect(await actualEffects(fixture)).toEqual(reviews.map(expectedEffect))
+    },
+  )
 
-  test(`a review tells what the mirror has seen since the rows were queued, and a send gives way to what it has not (${name})`, async () => {
-    const fixture = await createOutboxFixture({ database })
-    const { sandbox } = fixture
-    const [conversations, visitors] = [fixture.conversations(), fixture.visitors()]
-    const conversation = (n: number) => conversations[n]!
-    const visitor = (n: number) => visitors[n]!
-    sandbox.advance(5000)
-    const correct = (n: number) => ({
-      operation: 'visitor',
-      visitor_id: visitor(n),
-      name: 'Ada Q. Example',
-    })
-    const handle = (n: number, handled = true) => ({
-      operation: 'handled',
-      conversation_id: conversation(n),
-      handled,
-    })
-    for (const n of [0, 1, 2, 3, 4]) sandbox.mutate.setHandled(conversation(n), false)
-    await syncOnce(fixture.instance.url!, sandbox)
-    await queueBatch(fixture, [
-      handle(0),
-      handle(1),
-      handle(2),
-      handle(3),
-      handle(4, false),
-      correct(0),
-      correct(1),
-      correct(2),
-    ])
-    sandbox.mutate.visitorWrites(conversation(0), 'One more thing.')
-    sandbox.mutate.setHandled(conversation(1), true)
-    sandbox.mutate.deleteConversation(conversation(2))
-    sandbox.mutate.setHandled(conversation(4), true)
-    sandbox.mutate.renameVisitor(visitor(0), 'Eve', null)
-    sandbox.mutate.renameVisitor(visitor(1), 'Ada Q. Example', null)
-    await syncOnce(fixture.instance.url!, sandbox, { mode: 'full' })
-    const { reviews } = await reviewQueued(fixture)
-    expect(reviews.map(({ outcome, why }) => `${outcome}: ${why}`)).toEqual([
-      expect.stringMatching(/^stands_against: a visitor wrote at /),
-      'already_so: null',
-      'stands_against: the service no longer has this conversation',
-      'would_change: null',
-      'would_change: null',
-      'stands_against: someone changed the name since it was queued',
-      'stands_against: it is there already, and has been set since it was queued',
-      'would_change: null',
-    ])
-    const expected = reviews.map(expectedEffect)
-    sandbox.mutate.visitorWrites(conversation(3), 'And another one.')
-    await fixture.push({ despiteFailures: true })
-    expect(await actualEffects(fixture)).toEqual(expected.with(3, 'not sent'))
-  })
+  testOnOne(
+    name,
+    `a review tells what the mirror has seen since the rows were queued, and a send gives way to what it has not (${name})`,
+    async () => {
+      const fixture = await createOutboxFixture({ database })
+      const { sandbox } = fixture
+      const [conversations, visitors] = [fixture.conversations(), fixture.visitors()]
+      const conversation = (n: number) => conversations[n]!
+      const visitor = (n: number) => visitors[n]!
+      sandbox.advance(5000)
+      const correct = (n: number) => ({
+        operation: 'visitor',
+        visitor_id: visitor(n),
+        name: 'Ada Q. Example',
+      })
+      const handle = (n: number, handled = true) => ({
+        operation: 'handled',
+        conversation_id: conversation(n),
+        handled,
+      })
+      for (const n of [0, 1, 2, 3, 4]) sandbox.mutate.setHandled(conversation(n), false)
+      await syncOnce(fixture.instance.url!, sandbox)
+      await queueBatch(fixture, [
+        handle(0),
+        handle(1),
+        handle(2),
+        handle(3),
+        handle(4, false),
+        correct(0),
+        correct(1),
+        correct(2),
+      ])
+      sandbox.mutate.visitorWrites(conversation(0), 'One more thing.')
+      sandbox.mutate.setHandled(conversation(1), true)
+      sandbox.mutate.deleteConversation(conversation(2))
+      sandbox.mutate.setHandled(conversation(4), true)
+      sandbox.mutate.renameVisitor(visitor(0), 'Eve', null)
+      sandbox.mutate.renameVisitor(visitor(1), 'Ada Q. Example', null)
+      await syncOnce(fixture.instance.url!, sandbox, { mode: 'full' })
+      const { reviews } = await reviewQueued(fixture)
+      expect(reviews.map(({ outcome, why }) => `${outcome}: ${why}`)).toEqual([
+        expect.stringMatching(/^stands_against: a visitor wrote at /),
+        'already_so: null',
+        'stands_against: the service no longer has this conversation',
+        'would_change: null',
+        'would_change: null',
+        'stands_against: someone changed the name since it was queued',
+        'stands_against: it is there already, and has been set since it was queued',
+        'would_change: null',
+      ])
+      const expected = reviews.map(expectedEffect)
+      sandbox.mutate.visitorWrites(conversation(3), 'And another one.')
+      await fixture.push({ despiteFailures: true })
+      expect(await actualEffects(fixture)).toEqual(expected.with(3, 'not sent'))
+    },
+  )
 }
 
 test('a flag that was approved before its reply stands against it, as it then does when it is sent', async () => {

@@ -2,14 +2,17 @@
  * A person says that a reply did not arrive, and sends it again: as others read it, the customer
  * may have it already.
  */
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { readWriteback } from '../../src/outbox/read-reports.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import {
   createOutboxFixture,
   type OutboxFixtureOptions,
   performedWrites,
 } from './outbox-fixture.ts'
+
+const testOnOne = createTestOnOne()
 
 /** The service signs replies, and the answer to the first one is lost, or its request. */
 async function uncertainReply(
@@ -37,54 +40,70 @@ async function uncertainReply(
 describe.each(['sqlite', 'postgres'] as const)(
   'a reply that may have arrived, in %s',
   (database) => {
-    test('stands in the mirror with the message that decided, as soon as it is uncertain', async () => {
-      const o = await uncertainReply({ database })
-      const { candidates } = await readWriteback(o.outbox, o.id)
-      expect(candidates).toMatchObject([
-        { isMirrored: true, content: expect.stringContaining('It is on its way.') },
-      ])
-      expect((await o.all())[0]?.error).toContain(`message ${candidates[0]?.id} is new`)
-    })
+    testOnOne(
+      database,
+      'stands in the mirror with the message that decided, as soon as it is uncertain',
+      async () => {
+        const o = await uncertainReply({ database })
+        const { candidates } = await readWriteback(o.outbox, o.id)
+        expect(candidates).toMatchObject([
+          { isMirrored: true, content: expect.stringContaining('It is on its way.') },
+        ])
+        expect((await o.all())[0]?.error).toContain(`message ${candidates[0]?.id} is new`)
+      },
+    )
 
-    test('is not sent again while the message is there that may be it; whoever insists after that sends it', async () => {
-      const o = await uncertainReply({ database })
-      await o.decide('lost', 'bea')
-      expect(await o.decide('retried', 'bea')).toMatchObject({ count: 1 })
-      await o.push()
-      expect(await o.all()).toMatchObject([
-        {
-          status: 'conflict',
-          error: expect.stringMatching(/message \d+ has appeared since this was first sent/),
-        },
-      ])
-      expect(o.sent()).toBe(1)
-      await o.decide('retried', 'bea')
-      await o.push()
-      expect([await o.statuses(), o.sent()]).toEqual([['succeeded'], 2])
-    })
+    testOnOne(
+      database,
+      'is not sent again while the message is there that may be it; whoever insists after that sends it',
+      async () => {
+        const o = await uncertainReply({ database })
+        await o.decide('lost', 'bea')
+        expect(await o.decide('retried', 'bea')).toMatchObject({ count: 1 })
+        await o.push()
+        expect(await o.all()).toMatchObject([
+          {
+            status: 'conflict',
+            error: expect.stringMatching(/message \d+ has appeared since this was first sent/),
+          },
+        ])
+        expect(o.sent()).toBe(1)
+        await o.decide('retried', 'bea')
+        await o.push()
+        expect([await o.statuses(), o.sent()]).toEqual([['succeeded'], 2])
+      },
+    )
 
-    test('is not sent again when it appears only after a person has said that it is not there', async () => {
-      const o = await uncertainReply(
-        { database, project: { resendReplies: false } },
-        'reset-before',
-      )
-      await o.decide('lost', 'bea')
-      await o.decide('retried', 'bea')
-      o.sandbox.mutate.agentReplies(o.conversation(0), 'It is on its way. Your team', 'Support')
-      await o.push()
-      expect([await o.statuses(), o.sent()]).toEqual([['conflict'], 0])
-    })
+    testOnOne(
+      database,
+      'is not sent again when it appears only after a person has said that it is not there',
+      async () => {
+        const o = await uncertainReply(
+          { database, project: { resendReplies: false } },
+          'reset-before',
+        )
+        await o.decide('lost', 'bea')
+        await o.decide('retried', 'bea')
+        o.sandbox.mutate.agentReplies(o.conversation(0), 'It is on its way. Your team', 'Support')
+        await o.push()
+        expect([await o.statuses(), o.sent()]).toEqual([['conflict'], 0])
+      },
+    )
 
-    test('is sent again by another person, where nobody approves their own', async () => {
-      const o = await uncertainReply({ database })
-      await o.warehouse.query(`update writebacks set created_by = 'Ünal'`)
-      await o.decide('lost', 'ünal')
-      expect(await o.decide('retried', 'ünal', false)).toMatchObject({ count: 0 })
-      expect(await o.decide('retried', 'bea', false)).toMatchObject({ count: 1 })
-      expect(await o.all()).toMatchObject([{ status: 'queued', approvedBy: 'bea' }])
-    })
+    testOnOne(
+      database,
+      'is sent again by another person, where nobody approves their own',
+      async () => {
+        const o = await uncertainReply({ database })
+        await o.warehouse.query(`update writebacks set created_by = 'Ünal'`)
+        await o.decide('lost', 'ünal')
+        expect(await o.decide('retried', 'ünal', false)).toMatchObject({ count: 0 })
+        expect(await o.decide('retried', 'bea', false)).toMatchObject({ count: 1 })
+        expect(await o.all()).toMatchObject([{ status: 'queued', approvedBy: 'bea' }])
+      },
+    )
 
-    test('but one that the service refused is sent again by anybody', async () => {
+    testOnOne(database, 'but one that the service refused is sent again by anybody', async () => {
       const o = await createOutboxFixture({ database })
       o.sandbox.scriptFault({ kind: 'status', operation: 'sendMessage' })
       o.sandbox.setSwitches({ 'fault.status': 422 })

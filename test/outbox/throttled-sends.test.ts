@@ -9,7 +9,10 @@ import { readStatus } from '../../src/maintenance/sql/status.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import { configOf } from '../mirror/sync/sync-sandbox.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
+
+const testOnOne = createTestOnOne()
 
 const quick = { rate: { requests: 1e9, windowMs: 500 }, verifyAfterMs: 100 }
 const line = (conversation: string) => ({
@@ -198,21 +201,25 @@ for (const stores of ['one-space', 'lower-case', 'untagged', 'empty'] as const)
   })
 
 for (const database of ['sqlite', 'postgres'] as const)
-  test(`a pause that the service asked for is seen by the status and by batches (${database})`, async () => {
-    const o = await createOutboxFixture({ database })
-    const context = o.warehouse.projectDb(o.sandbox.projectId)
-    await o.queue({ operation: 'note', visitor_id: o.visitor(0), content: 'Once.' })
-    await o.warehouse.query(`update writebacks set batch_id = 'notes'`)
-    const until = Math.floor(Date.now() / 1000) * 1000 + 3_600_000
-    await o.warehouse.query(`insert into budget_pauses (project_id, kind, from_ms, to_ms)
+  testOnOne(
+    database,
+    `a pause that the service asked for is seen by the status and by batches (${database})`,
+    async () => {
+      const o = await createOutboxFixture({ database })
+      const context = o.warehouse.projectDb(o.sandbox.projectId)
+      await o.queue({ operation: 'note', visitor_id: o.visitor(0), content: 'Once.' })
+      await o.warehouse.query(`update writebacks set batch_id = 'notes'`)
+      const until = Math.floor(Date.now() / 1000) * 1000 + 3_600_000
+      await o.warehouse.query(`insert into budget_pauses (project_id, kind, from_ms, to_ms)
       values ('${o.sandbox.projectId}', 'throttled', ${until - 3_601_000}, ${until})`)
-    const { budget } = await readStatus(context, Date.now(), usualPolicy)
-    expect(Date.parse(budget.pausedUntil!)).toBe(until)
-    const { batches } = await listBatches(configOf(o.instance.url!, o.project), o.project, {
-      limit: 5,
-    })
-    expect(batches[0]?.estimate).toMatchObject({
-      restsBecause: expect.stringContaining('429'),
-      takesMs: expect.toSatisfy((ms: number) => ms > 3_500_000),
-    })
-  })
+      const { budget } = await readStatus(context, Date.now(), usualPolicy)
+      expect(Date.parse(budget.pausedUntil!)).toBe(until)
+      const { batches } = await listBatches(configOf(o.instance.url!, o.project), o.project, {
+        limit: 5,
+      })
+      expect(batches[0]?.estimate).toMatchObject({
+        restsBecause: expect.stringContaining('429'),
+        takesMs: expect.toSatisfy((ms: number) => ms > 3_500_000),
+      })
+    },
+  )

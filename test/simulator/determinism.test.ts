@@ -20,13 +20,11 @@ import { runSchedule } from './world.ts'
 const folder = mkdtempSync(join(fastFolder(), 'deskmirror-simulator-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('three schedules are the same again, in reverse order', async ({ signal }) => {
-  expect(await runReplay(['--twice', '0', '3'], { signal })).toBe(
-    '3 schedules are the same twice\n',
-  )
-  expect(await runReplay(['--twice', '--lists', '0', '2'], { signal })).toBe(
-    '2 schedules are the same twice\n',
-  )
+test('two schedules of each kind are the same again, in reverse order', async ({ signal }) => {
+  for (const options of [[], ['--lists']])
+    expect(await runReplay(['--twice', ...options, '0', '2'], { signal })).toBe(
+      '2 schedules are the same twice\n',
+    )
 })
 
 test('schedules are the same in another process, and in another zone', async ({ signal }) => {
@@ -45,7 +43,7 @@ test('no schedule reaches a clock, a timer, a random number or a thread of the m
   signal,
 }) => {
   const nodeOptions = ['--import', './test/simulator/watch-platform.ts']
-  expect(await runReplay(['200', '3'], { signal, nodeOptions })).toMatch(/^\d+ items/)
+  expect(await runReplay(['200', '2'], { signal, nodeOptions })).toMatch(/^\d+ items/)
 })
 
 test('a schedule is the same with a trace', async () => {

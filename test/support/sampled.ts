@@ -4,6 +4,7 @@
  * this, with all cases.
  */
 import { inject, test } from 'vitest'
+import type { DatabaseKind } from '../../schema/column-types.ts'
 
 /** Those of the cases that this run has time for. */
 export function sampled<Case>(
@@ -21,6 +22,24 @@ export function sampledTest(
   timeout?: number,
 ): void {
   if (isInSample || inject('runsAllCases')) test(title, work, timeout)
+}
+
+/**
+ * For tests of what both databases do by the same SQL: here each runs on one of them, in turn, in
+ * the soak on both.
+ */
+export function createTestOnOne() {
+  const counts: Record<DatabaseKind, number> = { sqlite: 0, postgres: 0 }
+  return (
+    database: DatabaseKind,
+    title: string,
+    work: () => Promise<void>,
+    timeout?: number,
+  ): void => {
+    counts[database] += 1
+    const isOdd = counts[database] % 2 === 1
+    sampledTest(isOdd === (database === 'sqlite'), title, work, timeout)
+  }
 }
 
 /** How often something is repeated, such as a kill at a random time. */

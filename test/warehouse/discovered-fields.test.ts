@@ -9,8 +9,11 @@ import { columnName } from '../../src/mirror/sql/discovered-columns/discovered-c
 import { fieldAtNames, fieldAtPath } from '../../src/values/field-path.ts'
 import type { Json } from '../../src/values/json.ts'
 import { databases } from '../support/databases.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { activity, commit, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
+
+const testOnOne = createTestOnOne()
 
 const postgres = databases.at(-1)!
 
@@ -57,7 +60,7 @@ for (const db of databases) {
       ])
     })
 
-    test('a field that disappears becomes null', async () => {
+    testOnOne(db.name, 'a field that disappears becomes null', async () => {
       const { mirror, list } = await openTestWarehouse(db)
       await mirror.commit(
         commit('visitors', [visitor('v1', { plan: 'gold' }), visitor('v2', { plan: 'iron' })]),
@@ -132,27 +135,31 @@ for (const db of databases) {
       ])
     })
 
-    test('a name with a dot and a nested field of the same path have columns of their own, also in different rows', async () => {
-      const { mirror, all, list } = await openTestWarehouse(db)
-      await mirror.commit(commit('visitors', [visitor('v1', { 'utm.source': 'name' })]))
-      await mirror.commit(commit('visitors', [visitor('v2', { utm: { source: 'nested' } })]))
-      await mirror.commit(
-        commit('visitors', [visitor('v3', { 'utm.source': 'name', utm: { source: 'nested' } })]),
-      )
-      await mirror.startRun('incremental', 1)
-      const paths = await all(
-        "select path, column_name from discovered_fields where path like 'utm%'",
-      )
-      const columnOf = new Map(paths.map((row) => [row.path, row.column_name]))
-      expect(columnOf.get('utm\\.source')).toBe('utm__source')
-      const both = `utm__source as dotted, "${columnOf.get('utm.source')}" as nested`
-      expect(await all(`select ${both} from visitors order by id`)).toEqual([
-        { dotted: 'name', nested: null },
-        { dotted: null, nested: 'nested' },
-        { dotted: 'name', nested: 'nested' },
-      ])
-      expect(await list('select count(*) from discovered_fields')).toEqual([2])
-    })
+    testOnOne(
+      db.name,
+      'a name with a dot and a nested field of the same path have columns of their own, also in different rows',
+      async () => {
+        const { mirror, all, list } = await openTestWarehouse(db)
+        await mirror.commit(commit('visitors', [visitor('v1', { 'utm.source': 'name' })]))
+        await mirror.commit(commit('visitors', [visitor('v2', { utm: { source: 'nested' } })]))
+        await mirror.commit(
+          commit('visitors', [visitor('v3', { 'utm.source': 'name', utm: { source: 'nested' } })]),
+        )
+        await mirror.startRun('incremental', 1)
+        const paths = await all(
+          "select path, column_name from discovered_fields where path like 'utm%'",
+        )
+        const columnOf = new Map(paths.map((row) => [row.path, row.column_name]))
+        expect(columnOf.get('utm\\.source')).toBe('utm__source')
+        const both = `utm__source as dotted, "${columnOf.get('utm.source')}" as nested`
+        expect(await all(`select ${both} from visitors order by id`)).toEqual([
+          { dotted: 'name', nested: null },
+          { dotted: null, nested: 'nested' },
+          { dotted: 'name', nested: 'nested' },
+        ])
+        expect(await list('select count(*) from discovered_fields')).toEqual([2])
+      },
+    )
 
     test('integers beyond 2^53 are integers, beyond 64 bits text', async () => {
       const { mirror, one } = await openTestWarehouse(db)
@@ -165,80 +172,92 @@ for (const db of databases) {
       })
     })
 
-    test('names that are taken, equal or too long get unique names, which never change', async () => {
-      const { mirror, all, one } = await openTestWarehouse(db)
-      const long = 'aVeryLongNameOfAFieldThatIsLongerThanTheSixtyThreeBytesOfAnIdentifier'
-      const extra = {
-        Name: 'reserved',
-        raw: 'reserved',
-        fooBar: 1,
-        foo_bar: 2,
-        'foo bar': 3,
-        [long]: 4,
-        '7up': 5,
-        日本: 6,
-        ctid: 7,
-      }
-      await mirror.commit(commit('visitors', [visitor('v1', extra)]))
-      const names = await all('select path, column_name from discovered_fields order by path')
-      expect(new Set(names.map((row) => row.column_name)).size).toBe(Object.keys(extra).length)
-      expect(names.every((row) => String(row.column_name).length <= 63)).toBe(true)
-      await mirror.startRun('incremental', 1)
-      await mirror.commit(commit('visitors', [visitor('v1', { ...extra, fooBar: 10 })]))
-      expect(await all('select path, column_name from discovered_fields order by path')).toEqual(
-        names,
-      )
-      const column = names.find((row) => row.path === 'fooBar')?.column_name
-      expect(Object.values(await one(`select "${column}" from visitors`))).toEqual([10])
-    })
+    testOnOne(
+      db.name,
+      'names that are taken, equal or too long get unique names, which never change',
+      async () => {
+        const { mirror, all, one } = await openTestWarehouse(db)
+        const long = 'aVeryLongNameOfAFieldThatIsLongerThanTheSixtyThreeBytesOfAnIdentifier'
+        const extra = {
+          Name: 'reserved',
+          raw: 'reserved',
+          fooBar: 1,
+          foo_bar: 2,
+          'foo bar': 3,
+          [long]: 4,
+          '7up': 5,
+          日本: 6,
+          ctid: 7,
+        }
+        await mirror.commit(commit('visitors', [visitor('v1', extra)]))
+        const names = await all('select path, column_name from discovered_fields order by path')
+        expect(new Set(names.map((row) => row.column_name)).size).toBe(Object.keys(extra).length)
+        expect(names.every((row) => String(row.column_name).length <= 63)).toBe(true)
+        await mirror.startRun('incremental', 1)
+        await mirror.commit(commit('visitors', [visitor('v1', { ...extra, fooBar: 10 })]))
+        expect(await all('select path, column_name from discovered_fields order by path')).toEqual(
+          names,
+        )
+        const column = names.find((row) => row.path === 'fooBar')?.column_name
+        expect(Object.values(await one(`select "${column}" from visitors`))).toEqual([10])
+      },
+    )
 
-    test('a table gets at most 300 discovered columns; further fields stay in raw', async () => {
-      const { warehouse, mirror, list, one } = await openTestWarehouse(db)
-      // SQLite parses every view anew for each column.
-      if (db.name === 'sqlite')
-        for (const view of await list("select name from sqlite_master where type = 'view'"))
-          await warehouse.query(`drop view "${view}"`)
-      const extra = Object.fromEntries(Array.from({ length: 310 }, (_, i) => [`field${i}`, i]))
-      await mirror.commit(commit('visitors', [visitor('v1', extra), visitor('v2', extra)]))
-      expect(
-        await list('select count(*) from discovered_fields where column_name is not null'),
-      ).toEqual([300])
-      expect(
-        await list('select count(*) from discovered_fields where column_name is null'),
-      ).toEqual([10])
-      expect(
-        JSON.parse((await mirror.readRawById('visitors', ['v1'])).get('v1') ?? ''),
-      ).toMatchObject(extra)
-      expect((await one("select field0 as f from visitors where id = 'v2'")).f).toBe(0)
-    })
+    testOnOne(
+      db.name,
+      'a table gets at most 300 discovered columns; further fields stay in raw',
+      async () => {
+        const { warehouse, mirror, list, one } = await openTestWarehouse(db)
+        // SQLite parses every view anew for each column.
+        if (db.name === 'sqlite')
+          for (const view of await list("select name from sqlite_master where type = 'view'"))
+            await warehouse.query(`drop view "${view}"`)
+        const extra = Object.fromEntries(Array.from({ length: 310 }, (_, i) => [`field${i}`, i]))
+        await mirror.commit(commit('visitors', [visitor('v1', extra), visitor('v2', extra)]))
+        expect(
+          await list('select count(*) from discovered_fields where column_name is not null'),
+        ).toEqual([300])
+        expect(
+          await list('select count(*) from discovered_fields where column_name is null'),
+        ).toEqual([10])
+        expect(
+          JSON.parse((await mirror.readRawById('visitors', ['v1'])).get('v1') ?? ''),
+        ).toMatchObject(extra)
+        expect((await one("select field0 as f from visitors where id = 'v2'")).f).toBe(0)
+      },
+    )
 
-    test('a frozen schema gets no columns; when it is unfrozen, they are filled from the stored rows', async () => {
-      const { warehouse, list, all } = await openTestWarehouse(db)
-      const frozen = openMirror(warehouse, 'main', { schema: 'freeze' })
-      const rows = Array.from({ length: 520 }, (_, i) =>
-        activity('v1', `h${i}`, 0, { page: { 'a.b': i }, n: i }),
-      )
-      await frozen.commit(commit('visitor_activity', rows))
-      expect(await list('select column_name from discovered_fields')).toEqual([null, null])
-      const unfrozen = openMirror(warehouse, 'main')
-      await unfrozen.commit(
-        commit('visitor_activity', [activity('v1', 'new', 0, { page: { 'a.b': 1 }, n: 1 })]),
-      )
-      expect(await list("select n from visitor_activity where entry_hash = 'h7'")).toEqual([null])
-      await unfrozen.startRun('incremental', 1)
-      expect(
-        await all(
-          "select n, page__a__b from visitor_activity where entry_hash in ('h7', 'h519') order by n",
-        ),
-      ).toEqual([
-        { n: 7, page__a__b: 7 },
-        { n: 519, page__a__b: 519 },
-      ])
-      expect(await list('select count(*) from visitor_activity where n is null')).toEqual([0])
-      expect(
-        await list('select count(*) from discovered_fields where fill_after is not null'),
-      ).toEqual([0])
-    })
+    testOnOne(
+      db.name,
+      'a frozen schema gets no columns; when it is unfrozen, they are filled from the stored rows',
+      async () => {
+        const { warehouse, list, all } = await openTestWarehouse(db)
+        const frozen = openMirror(warehouse, 'main', { schema: 'freeze' })
+        const rows = Array.from({ length: 520 }, (_, i) =>
+          activity('v1', `h${i}`, 0, { page: { 'a.b': i }, n: i }),
+        )
+        await frozen.commit(commit('visitor_activity', rows))
+        expect(await list('select column_name from discovered_fields')).toEqual([null, null])
+        const unfrozen = openMirror(warehouse, 'main')
+        await unfrozen.commit(
+          commit('visitor_activity', [activity('v1', 'new', 0, { page: { 'a.b': 1 }, n: 1 })]),
+        )
+        expect(await list("select n from visitor_activity where entry_hash = 'h7'")).toEqual([null])
+        await unfrozen.startRun('incremental', 1)
+        expect(
+          await all(
+            "select n, page__a__b from visitor_activity where entry_hash in ('h7', 'h519') order by n",
+          ),
+        ).toEqual([
+          { n: 7, page__a__b: 7 },
+          { n: 519, page__a__b: 519 },
+        ])
+        expect(await list('select count(*) from visitor_activity where n is null')).toEqual([0])
+        expect(
+          await list('select count(*) from discovered_fields where fill_after is not null'),
+        ).toEqual([0])
+      },
+    )
 
     test('two processes that discover fields at once both get their columns', async () => {
       const { database, warehouse, list } = await openTestWarehouse(db)

@@ -6,7 +6,7 @@
 import { databases } from '../../support/databases.ts'
 import { testGoldenWorlds } from './golden-worlds.ts'
 
-const worlds = 100
+const worlds = 60
 const firstSeed = Number(process.env['SEED'] ?? 1)
 const seeds = Array.from({ length: worlds }, (_, n) => firstSeed + n)
 

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import { databases, type TestDatabase } from '../../support/databases.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { activity, commit, conversation, message, timeAt } from '../../warehouse/row-fixtures.ts'
 import {
   mirrorSomeRows,
@@ -17,6 +18,8 @@ import {
   snapshot,
 } from './facts-fixtures.ts'
 import { factsOf } from './facts-settings.ts'
+
+const testOnOne = createTestOnOne()
 
 const handled = { handled_at: timeAt(5000), last_message_at: timeAt(3720) }
 
@@ -112,50 +115,54 @@ describe('after a change, a refresh equals a rebuild', () => {
 
 for (const db of databases) {
   describe(`facts — ${db.name}`, () => {
-    test('a conversation has its waits, states, contributions and totals', async () => {
-      const { mirror, facts, one, list, count } = await openFactsWarehouse(db)
-      await mirrorSomeRows(mirror, ['c1'])
-      await facts.refresh()
-      const booleans = db.name === 'sqlite' ? { no: 0, yes: 1 } : { no: false, yes: true }
-      expect(await one('select * from fct_conversation')).toMatchObject({
-        project_id: 'main',
-        created_at: timeAt(0),
-        created_date: '2026-01-01',
-        created_hour: 1,
-        is_complete: booleans.yes,
-        is_open: booleans.yes,
-        answered_by: 'human and ai',
-        waits: 2,
-        first_answer_seconds: 30,
-        first_answer_business_seconds: 0,
-        first_human_seconds: 3660,
-        history_complete: booleans.yes,
-        is_one_touch: booleans.no,
-      })
-      expect(await list('select ended_by from fct_wait order by wait_number')).toEqual([
-        'ai',
-        'human',
-      ])
-      expect(await list('select began_by from fct_state')).toEqual(['created'])
-      expect(await list('select name from fct_contribution order by role, name')).toEqual([
-        'Assistant',
-        'Ann',
-        '',
-      ])
-      expect(await list('select role from dim_sender_type order by sender_type')).toEqual([
-        'human',
-        'ai',
-        'visitor',
-      ])
-      expect(await list('select entries from fct_visit order by visitor_id')).toEqual([2, 2])
-      expect(await one('select * from fct_availability_hour where hour = 1')).toMatchObject({
-        snapshots: 3,
-        observed_seconds: 900,
-      })
-      expect(await count('facts_due')).toBe(0)
-    })
+    testOnOne(
+      db.name,
+      'a conversation has its waits, states, contributions and totals',
+      async () => {
+        const { mirror, facts, one, list, count } = await openFactsWarehouse(db)
+        await mirrorSomeRows(mirror, ['c1'])
+        await facts.refresh()
+        const booleans = db.name === 'sqlite' ? { no: 0, yes: 1 } : { no: false, yes: true }
+        expect(await one('select * from fct_conversation')).toMatchObject({
+          project_id: 'main',
+          created_at: timeAt(0),
+          created_date: '2026-01-01',
+          created_hour: 1,
+          is_complete: booleans.yes,
+          is_open: booleans.yes,
+          answered_by: 'human and ai',
+          waits: 2,
+          first_answer_seconds: 30,
+          first_answer_business_seconds: 0,
+          first_human_seconds: 3660,
+          history_complete: booleans.yes,
+          is_one_touch: booleans.no,
+        })
+        expect(await list('select ended_by from fct_wait order by wait_number')).toEqual([
+          'ai',
+          'human',
+        ])
+        expect(await list('select began_by from fct_state')).toEqual(['created'])
+        expect(await list('select name from fct_contribution order by role, name')).toEqual([
+          'Assistant',
+          'Ann',
+          '',
+        ])
+        expect(await list('select role from dim_sender_type order by sender_type')).toEqual([
+          'human',
+          'ai',
+          'visitor',
+        ])
+        expect(await list('select entries from fct_visit order by visitor_id')).toEqual([2, 2])
+        expect(await one('select * from fct_availability_hour where hour = 1')).toMatchObject({
+          snapshots: 3,
+          observed_seconds: 900,
+        })
+        expect(await count('facts_due')).toBe(0)
+      },
+    )
 
-    test('what did not change is not derived again', async () => {
+    testOnOne(db.name, 'what did not change is not derived again', async () => {
       const { mirror, facts, count } = await openFactsWarehouse(db)
       await mirrorSomeRows(mirror)
       expect(await facts.refresh()).toEqual({ conversations: 3, isComplete: true })
@@ -204,31 +211,39 @@ for (const db of databases) {
       expect(refreshed).toEqual(rebuilt)
     })
 
-    test('since when the project is mirrored is kept when its first runs are deleted', async () => {
-      const { warehouse, mirror, facts, one } = await openFactsWarehouse(db)
-      await mirror.startRun('full', Date.UTC(2026, 0, 1))
-      await facts.refresh()
-      await warehouse.query('delete from sync_runs')
-      await facts.rebuild()
-      expect(await one('select mirrored_since from facts_state')).toEqual({
-        mirrored_since: '2026-01-01T00:00:00Z',
-      })
-    })
+    testOnOne(
+      db.name,
+      'since when the project is mirrored is kept when its first runs are deleted',
+      async () => {
+        const { warehouse, mirror, facts, one } = await openFactsWarehouse(db)
+        await mirror.startRun('full', Date.UTC(2026, 0, 1))
+        await facts.refresh()
+        await warehouse.query('delete from sync_runs')
+        await facts.rebuild()
+        expect(await one('select mirrored_since from facts_state')).toEqual({
+          mirrored_since: '2026-01-01T00:00:00Z',
+        })
+      },
+    )
 
-    test('the calendar begins with the year of the earliest row, and has the days of the next year', async () => {
-      const { mirror, facts, list } = await openFactsWarehouse(db)
-      const years = () => list('select distinct year from dim_date order by year')
-      await mirrorSomeRows(mirror)
-      await facts.refresh()
-      const nextYear = new Date().getUTCFullYear() + 1
-      // Midnight in UTC on New Year's Day is in the year before in some zones.
-      expect((await years())[0]).toBe(2025)
-      expect(await years()).toContain(nextYear)
-      await mirror.commit(
-        readMessages('c1', [message('c1', 9, { created_at: '2019-06-01T00:00:00Z' })]),
-      )
-      await facts.refresh()
-      expect((await years())[0]).toBe(2019)
-    })
+    testOnOne(
+      db.name,
+      'the calendar begins with the year of the earliest row, and has the days of the next year',
+      async () => {
+        const { mirror, facts, list } = await openFactsWarehouse(db)
+        const years = () => list('select distinct year from dim_date order by year')
+        await mirrorSomeRows(mirror)
+        await facts.refresh()
+        const nextYear = new Date().getUTCFullYear() + 1
+        // Midnight in UTC on New Year's Day is in the year before in some zones.
+        expect((await years())[0]).toBe(2025)
+        expect(await years()).toContain(nextYear)
+        await mirror.commit(
+          readMessages('c1', [message('c1', 9, { created_at: '2019-06-01T00:00:00Z' })]),
+        )
+        await facts.refresh()
+        expect((await years())[0]).toBe(2019)
+      },
+    )
   })
 }

@@ -128,3 +128,17 @@ export const sizeOf = ({ long }: Combination) => {
   const few = { conversations: 40, visitors: 30, calls: 20 }
   return { ...multiPageSize, ...few, [long]: multiPageSize[long] }
 }
+
+const smallPages = 60
+
+/** The same in pages of 60 instead of 200, as a request for each row takes most of the time. */
+export const smallSizeOf = ({ long }: Combination) => {
+  const few = { conversations: 20, visitors: 15, calls: 10 }
+  return { ...multiPageSize, ...few, [long]: smallPages + 5 }
+}
+
+export function smallSwitchesOf({ switches }: Combination): Partial<Switches> {
+  const storms = Object.entries(switches).filter(([name]) => isStorm(name))
+  const small = storms.map(([name, rows]) => [name, Math.ceil((Number(rows) * smallPages) / 200)])
+  return { ...switches, ...Object.fromEntries(small), 'pages.size': smallPages }
+}

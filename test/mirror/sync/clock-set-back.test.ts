@@ -4,8 +4,11 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
 import { gapReasons } from '../../../src/mirror/core/pagination/reading-state.ts'
 import { databases } from '../../support/databases.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
+
+const testOnOne = createTestOnOne()
 
 const day = 86_400_000
 const children = { messagesPerConversation: [1, 3], activityPerVisitor: [0, 2] } as const
@@ -20,7 +23,7 @@ const setClockBack = () => vi.useRealTimers()
 afterEach(setClockBack)
 
 for (const db of databases) {
-  test(`the next syncs store what changed — ${db.name}`, async () => {
+  testOnOne(db.name, `the next syncs store what changed — ${db.name}`, async () => {
     await withSandbox({ ...options, db }, async ({ sandbox, warehouse, sync }) => {
       setClockAhead()
       await sync()
@@ -35,15 +38,19 @@ for (const db of databases) {
     })
   })
 
-  test(`the next sync reads what an interrupted one left pending — ${db.name}`, async () => {
-    await withSandbox({ ...options, db }, async ({ sandbox, warehouse, sync }) => {
-      setClockAhead()
-      await sync({ streams: ['conversations', 'visitors', 'calls'] })
-      setClockBack()
-      await sync()
-      expect(await findDifferences(warehouse, sandbox)).toEqual([])
-    })
-  })
+  testOnOne(
+    db.name,
+    `the next sync reads what an interrupted one left pending — ${db.name}`,
+    async () => {
+      await withSandbox({ ...options, db }, async ({ sandbox, warehouse, sync }) => {
+        setClockAhead()
+        await sync({ streams: ['conversations', 'visitors', 'calls'] })
+        setClockBack()
+        await sync()
+        expect(await findDifferences(warehouse, sandbox)).toEqual([])
+      })
+    },
+  )
 }
 
 test('a reconcile that began then begins anew, and does not close the gaps that it finds', async () => {

@@ -4,7 +4,7 @@
  * changes, and then by a reconcile.
  */
 import { expect, test } from 'vitest'
-import { sampled } from '../../support/sampled.ts'
+import { sampled, sampledTest } from '../../support/sampled.ts'
 import {
   findFaults,
   findFaultsOf,
@@ -23,13 +23,12 @@ const services: readonly TestedService[] = [
     what: 'calls, newest shown ascending',
     list: 'calls',
     switches: { 'calls.order': 'newest-ascending' },
-    isLikeAnother: true,
   },
   {
     what: 'calls, newest shown ascending, both bounds required',
     list: 'calls',
     switches: { 'calls.order': 'newest-ascending', 'calls.range': 'required' },
-    isStoppedInSample: true,
+    sample: 'killed and stopped',
   },
   {
     what: 'calls, newest first, `to` ignored',
@@ -40,18 +39,17 @@ const services: readonly TestedService[] = [
     what: 'visitors, newest first',
     list: 'visitors',
     switches: { 'visitors.order': 'newest' },
-    isStoppedInSample: true,
   },
   {
     what: 'visitors, newest shown ascending',
     list: 'visitors',
     switches: { 'visitors.order': 'newest-ascending' },
-    isLikeAnother: true,
   },
   {
     what: 'visitors, newest first, `since` ignored',
     list: 'visitors',
     switches: { 'visitors.order': 'newest', 'visitors.bound': 'ignored' },
+    sample: 'killed',
   },
   {
     what: 'visitors, oldest first, `since` refused',
@@ -63,6 +61,7 @@ const services: readonly TestedService[] = [
     list: 'visitors',
     switches: { 'undated.share': 0.1, 'undated.end': 'oldest', 'visitors.order': 'newest' },
     hidesRows: true,
+    sample: 'killed',
   },
   {
     what: 'calls, newest first, some without a time at the new end',
@@ -79,7 +78,7 @@ const services: readonly TestedService[] = [
     what: 'conversations, only handled ones without `handled`, newest first',
     list: 'conversations',
     switches: { 'conversations.handled': 'handled', 'conversations.order': 'newest' },
-    isStoppedInSample: true,
+    sample: 'killed and stopped',
   },
   {
     what: 'visitors, oldest in no order',
@@ -90,12 +89,14 @@ const services: readonly TestedService[] = [
     what: 'calls, newest in no order',
     list: 'calls',
     switches: { 'calls.order': 'newest-shuffled' },
+    sample: 'killed',
   },
   {
     what: 'conversations, 200 of any time',
     list: 'conversations',
     switches: { 'conversations.order': 'any' },
     rows: 450,
+    sample: 'killed',
   },
   {
     what: 'visitors, newest first, no `hasMore`, exactly 200',
@@ -107,23 +108,24 @@ const services: readonly TestedService[] = [
     what: 'visitors, newest first, no `hasMore`',
     list: 'visitors',
     switches: { 'visitors.order': 'newest', ...noMore },
+    sample: 'killed',
   },
   {
     what: 'calls, newest first, no `hasMore`',
     list: 'calls',
     switches: { 'calls.order': 'newest', ...noMore },
-    isLikeAnother: true,
   },
   {
     what: 'conversations, oldest first, `hasMore` always',
     list: 'conversations',
     switches: { hasMore: 'always' },
+    sample: 'killed',
   },
   {
     what: 'calls, oldest first',
     list: 'calls',
     switches: { 'calls.order': 'oldest' },
-    isStoppedInSample: true,
+    sample: 'killed',
   },
   {
     what: 'messages, newest shown ascending, with `before`',
@@ -134,7 +136,7 @@ const services: readonly TestedService[] = [
     what: 'messages, newest first, with `since`',
     list: 'messages',
     switches: { 'messages.paging': 'since', 'messages.order': 'newest' },
-    isStoppedInSample: true,
+    sample: 'killed',
   },
 ]
 
@@ -143,7 +145,7 @@ function expectNone(faults: readonly string[]): void {
   expect(faults, faults.join('\n')).toEqual([])
 }
 
-for (const service of sampled(services, ({ isLikeAnother }) => isLikeAnother === undefined)) {
+for (const service of sampled(services, ({ sample }) => sample !== undefined)) {
   test(`${service.what}: runs that end early`, () =>
     withService(service, async (scene) => {
       const checked = new Set<string>()
@@ -158,24 +160,29 @@ for (const service of sampled(services, ({ isLikeAnother }) => isLikeAnother ===
 for (const service of services.filter(({ switches }) => 'conversations.handled' in switches)) {
   for (const isHandled of [true, false]) {
     const what = isHandled ? 'handled' : 'reopened'
-    test(`${service.what}: ${what} before a request that a first run ends at`, async () => {
-      for (let [n, isOver] = [1, false]; !isOver; n += 1) {
-        await withService({ ...service, rows: 60 }, async (scene) => {
-          changeFlags(scene, !isHandled)
-          const { warehouse } = await openCopy(scene)
-          const { outcome } = await runOnce(scene, warehouse, 'incremental', (answer) => {
-            if (answer === n) changeFlags(scene, isHandled)
-            return answer === n ? 'abort' : 'continue'
+    const isInSample = isHandled === 'conversations.order' in service.switches
+    sampledTest(
+      isInSample,
+      `${service.what}: ${what} before a request that a first run ends at`,
+      async () => {
+        for (let [n, isOver] = [1, false]; !isOver; n += 1) {
+          await withService({ ...service, rows: 60 }, async (scene) => {
+            changeFlags(scene, !isHandled)
+            const { warehouse } = await openCopy(scene)
+            const { outcome } = await runOnce(scene, warehouse, 'incremental', (answer) => {
+              if (answer === n) changeFlags(scene, isHandled)
+              return answer === n ? 'abort' : 'continue'
+            })
+            isOver = outcome !== 'interrupted'
+            await runQuietly(scene, warehouse)
+            const { mutate } = scene.sandbox
+            mutate.setHandled(mutate.addConversation().id, true)
+            expectNone(await findFaults(scene, warehouse, await runQuietly(scene, warehouse)))
+            await warehouse.close()
           })
-          isOver = outcome !== 'interrupted'
-          await runQuietly(scene, warehouse)
-          const { mutate } = scene.sandbox
-          mutate.setHandled(mutate.addConversation().id, true)
-          expectNone(await findFaults(scene, warehouse, await runQuietly(scene, warehouse)))
-          await warehouse.close()
-        })
-      }
-    })
+        }
+      },
+    )
   }
 }
 

@@ -41,15 +41,10 @@ export type TestedService = {
   /** No request with a bound shows all of its rows, so only a reconcile has to find out. */
   readonly hidesRows?: true
   /**
-   * Another one of the sample behaves so, too: in another list, or with pages shown in the other
-   * direction.
+   * How `npm test` ends its runs: some services of each list, as `every-small-list.test.ts` tries
+   * all without a database. The soak ends those of each service in both ways.
    */
-  readonly isLikeAnother?: true
-  /**
-   * The sample ends its runs by Ctrl-C, too: one of each list, and where no request is without
-   * bounds.
-   */
-  readonly isStoppedInSample?: true
+  readonly sample?: 'killed' | 'killed and stopped'
 }
 
 /** `folder`: of its warehouses, removed with it. `connections`: of all its runs. */
@@ -199,7 +194,9 @@ async function* endedRuns(scene: Scene, start: string, mode: SyncMode): AsyncGen
     if (answer <= maxAnswers) killed.push(copyDatabase(scene, whole.path))
     return 'continue'
   })
-  const stops = new Set(sampled([...killed.keys()], () => scene.service.isStoppedInSample === true))
+  const stops = new Set(
+    sampled([...killed.keys()], () => scene.service.sample === 'killed and stopped'),
+  )
   for (const [n, path] of killed.entries()) {
     yield { label: `kill -9 at answer ${n + 1}`, warehouse: await open(path) }
     if (!stops.has(n)) continue

@@ -5,8 +5,11 @@ import { expect, test } from 'vitest'
 import { suspectListCap } from '../../../src/mirror/core/list-cap.ts'
 import type { Switches } from '../../../src/sandbox/switches.ts'
 import { databases } from '../../support/databases.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { findDifferences, unexplainedDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
+
+const testOnOne = createTestOnOne()
 
 const lists = { conversations: 24, visitors: 2, calls: 0, days: 9, activityPerVisitor: 0 } as const
 const size = { ...lists, messagesPerConversation: [3, 45] } as const
@@ -26,28 +29,32 @@ const services: Record<string, Partial<Switches>> = {
 }
 
 for (const [name, switches] of Object.entries(services))
-  for (const db of databases.slice(0, name.includes('last 20, whatever') ? 2 : 1))
-    test(`no conversation counts as complete of which messages are missing: a service that ${name} — ${db.name}`, async () => {
-      await withSandbox(
-        { seed: 1, speed: 0, size, switches, db, streams },
-        async ({ sandbox, warehouse, sync }) => {
-          for (const mode of ['incremental', 'incremental', 'reconcile'] as const) {
-            expect(await sync({ mode })).toMatchObject({ outcome: 'gaps' })
-            expect(await unexplainedDifferences(warehouse, sandbox, streams)).toEqual([])
-            sandbox.advance(60_000)
-            sandbox.applyRandomMutations(10, 1, ['visitorWrites'])
-          }
-          const [whole] = await warehouse.query(
-            'select count(*) as n from conversations where messages_complete',
-          )
-          expect(Number(whole!.n)).toBeGreaterThan(5)
-          sandbox.setSwitches({ 'messages.most': 0 })
-          await sync({ mode: 'reconcile' })
-          expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
-          expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
-        },
-      )
-    })
+  for (const db of databases)
+    testOnOne(
+      db.name,
+      `no conversation counts as complete of which messages are missing: a service that ${name} — ${db.name}`,
+      async () => {
+        await withSandbox(
+          { seed: 1, speed: 0, size, switches, db, streams },
+          async ({ sandbox, warehouse, sync }) => {
+            for (const mode of ['incremental', 'incremental', 'reconcile'] as const) {
+              expect(await sync({ mode })).toMatchObject({ outcome: 'gaps' })
+              expect(await unexplainedDifferences(warehouse, sandbox, streams)).toEqual([])
+              sandbox.advance(60_000)
+              sandbox.applyRandomMutations(10, 1, ['visitorWrites'])
+            }
+            const [whole] = await warehouse.query(
+              'select count(*) as n from conversations where messages_complete',
+            )
+            expect(Number(whole!.n)).toBeGreaterThan(5)
+            sandbox.setSwitches({ 'messages.most': 0 })
+            await sync({ mode: 'reconcile' })
+            expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
+            expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
+          },
+        )
+      },
+    )
 
 const reachable: Record<string, Partial<Switches>> = {
   'the newest first, in pages of 20, and `before` shows the rest': {
@@ -68,26 +75,30 @@ const reachable: Record<string, Partial<Switches>> = {
 }
 
 for (const [name, switches] of Object.entries(reachable))
-  for (const db of databases.slice(0, name.includes('`since`') ? 2 : 1))
-    for (const conversations of db.name === 'sqlite' ? [1, 24] : [24])
-      test(`nothing is missing if a service shows ${name}, and never sets \`hasMore\`: ${conversations} conversations — ${db.name}`, async () => {
-        const never = { ...switches, 'messages.limit': 'ignored', hasMore: 'never' } as const
-        const messagesPerConversation: [number, number] = conversations > 2 ? [3, 75] : [64, 64]
-        const counts = { ...lists, conversations, messagesPerConversation }
-        const options = { seed: 1, speed: 0, size: counts, switches: never, db, streams } as const
-        await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
-          for (let n = 0; n < 3; n++) {
-            expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
-            expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
-            sandbox.advance(3_600_000)
-            sandbox.applyRandomMutations(30, n, [
-              'visitorWrites',
-              'agentReplies',
-              'addConversation',
-            ])
-          }
-        })
-      })
+  for (const db of databases)
+    for (const conversations of [1, 24])
+      testOnOne(
+        db.name,
+        `nothing is missing if a service shows ${name}, and never sets \`hasMore\`: ${conversations} conversations — ${db.name}`,
+        async () => {
+          const never = { ...switches, 'messages.limit': 'ignored', hasMore: 'never' } as const
+          const messagesPerConversation: [number, number] = conversations > 2 ? [3, 75] : [64, 64]
+          const counts = { ...lists, conversations, messagesPerConversation }
+          const options = { seed: 1, speed: 0, size: counts, switches: never, db, streams } as const
+          await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+            for (let n = 0; n < 3; n++) {
+              expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
+              expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
+              sandbox.advance(3_600_000)
+              sandbox.applyRandomMutations(30, n, [
+                'visitorWrites',
+                'agentReplies',
+                'addConversation',
+              ])
+            }
+          })
+        },
+      )
 
 test('a limit that is lifted between two syncs hides nothing any longer, without a reconcile', async () => {
   const switches = { 'messages.paging': 'all', 'messages.most': 20 } as const

@@ -2,8 +2,11 @@
 import { expect, test } from 'vitest'
 import { toTimestamp } from '../../../src/values/time.ts'
 import { databases } from '../../support/databases.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
+
+const testOnOne = createTestOnOne()
 
 const size = {
   conversations: 1,
@@ -20,22 +23,29 @@ const options = () => ({ seed: 1, speed: 0, size, streams, now: toTimestamp(Date
 for (const db of databases)
   for (const days of [1, 7, 30, 90])
     for (const order of ['oldest', 'newest'] as const)
-      test(`all calls are mirrored, and later syncs ask right at once: ${days} days, ${order} first — ${db.name}`, async () => {
-        const switches = { 'calls.window': days, 'calls.order': order } as const
-        await withSandbox({ ...options(), switches, db }, async ({ sandbox, warehouse, sync }) => {
-          const startDate = Math.floor((sandbox.now() - 101 * 86_400_000) / 1000)
-          const over = { project: { startDate } }
-          expect(await sync(over)).toMatchObject({ outcome: 'complete', gaps: [] })
-          expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
-          sandbox.advance(3_600_000)
-          sandbox.applyRandomMutations(3, 1, ['addCall'])
-          sandbox.resetLog()
-          expect(await sync(over)).toMatchObject({ outcome: 'complete', gaps: [] })
-          expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
-          expect(sandbox.log().length).toBeLessThanOrEqual(3)
-          expect(sandbox.log().filter(({ status }) => status === 400)).toEqual([])
-        })
-      })
+      testOnOne(
+        db.name,
+        `all calls are mirrored, and later syncs ask right at once: ${days} days, ${order} first — ${db.name}`,
+        async () => {
+          const switches = { 'calls.window': days, 'calls.order': order } as const
+          await withSandbox(
+            { ...options(), switches, db },
+            async ({ sandbox, warehouse, sync }) => {
+              const startDate = Math.floor((sandbox.now() - 101 * 86_400_000) / 1000)
+              const over = { project: { startDate } }
+              expect(await sync(over)).toMatchObject({ outcome: 'complete', gaps: [] })
+              expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
+              sandbox.advance(3_600_000)
+              sandbox.applyRandomMutations(3, 1, ['addCall'])
+              sandbox.resetLog()
+              expect(await sync(over)).toMatchObject({ outcome: 'complete', gaps: [] })
+              expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
+              expect(sandbox.log().length).toBeLessThanOrEqual(3)
+              expect(sandbox.log().filter(({ status }) => status === 400)).toEqual([])
+            },
+          )
+        },
+      )
 
 test('without a start date, the reading ends where a long time showed no call', async () => {
   const switches = { 'calls.window': 30 } as const

@@ -8,7 +8,7 @@ import { createGzip } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { SyncReport } from '../../../src/mirror/core/reports.ts'
 import { type DatabaseInstance, databases, type TestDatabase } from '../../support/databases.ts'
-import { sampledTest } from '../../support/sampled.ts'
+import { sampledCount, sampledTest } from '../../support/sampled.ts'
 
 const script = fileURLToPath(new URL('one-answer.ts', import.meta.url))
 const project = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
@@ -110,15 +110,16 @@ async function measureIn(
 for (const db of databases) {
   describe(`a single answer takes less than ${maxMb} MB — ${db.name}`, () => {
     // The sample has each of the two on one of the databases.
-    const longAnswer = 'a conversation of 130,000 messages in one answer is stored completely'
+    const count = sampledCount(60_000, 130_000)
+    const longAnswer = `a conversation of ${count} messages in one answer is stored completely`
     sampledTest(db.name === 'postgres', longAnswer, async () => {
       const result = await measureIn(
         db,
-        { messages: () => rows(130_000, message) },
+        { messages: () => rows(count, message) },
         'conversations,messages',
       )
       expect(result.peakMb).toBeLessThan(maxMb)
-      expect(result).toMatchObject({ outcome: 'complete', stored: { messages: 130_000 } })
+      expect(result).toMatchObject({ outcome: 'complete', stored: { messages: count } })
     })
 
     sampledTest(db.name === 'sqlite', 'rows of maximum length', async () => {

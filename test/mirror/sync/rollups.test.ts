@@ -5,7 +5,10 @@ import type { Warehouse } from '../../../src/app/open.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { secret } from '../../../src/values/secret.ts'
 import { databases, type TestDatabase } from '../../support/databases.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { type SyncOverrides, syncOnce } from './sync-sandbox.ts'
+
+const testOnOne = createTestOnOne()
 
 const hour = 3_600_000
 /** The sandbox's history begins and ends at noon, so it touches one more day. */
@@ -333,60 +336,76 @@ for (const db of [sqlite, postgres]) {
       }
     })
 
-    test('keeps the old rollups of a day that cannot be read in the new zone', async () => {
-      const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
-      await sync()
-      sandbox.setSwitches({ 'analytics.unreadable': '2026-06-09' })
-      const project = { timeZone: 'Asia/Tokyo' }
-      expect((await sync({ ...rollups, project, changeTimeZone: true })).outcome).toBe('gaps')
-      const old = `select day from analytics_rollups where time_zone = 'UTC' order by day`
-      expect(await column(warehouse, old)).toEqual(['2026-06-09', '2026-06-10'])
-      sandbox.setSwitches({ 'analytics.unreadable': '' })
-      expect((await sync({ ...rollups, project })).outcome).toBe('complete')
-      expect(await column(warehouse, old)).toEqual([])
-      expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
-    })
+    testOnOne(
+      db.name,
+      'keeps the old rollups of a day that cannot be read in the new zone',
+      async () => {
+        const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
+        await sync()
+        sandbox.setSwitches({ 'analytics.unreadable': '2026-06-09' })
+        const project = { timeZone: 'Asia/Tokyo' }
+        expect((await sync({ ...rollups, project, changeTimeZone: true })).outcome).toBe('gaps')
+        const old = `select day from analytics_rollups where time_zone = 'UTC' order by day`
+        expect(await column(warehouse, old)).toEqual(['2026-06-09', '2026-06-10'])
+        sandbox.setSwitches({ 'analytics.unreadable': '' })
+        expect((await sync({ ...rollups, project })).outcome).toBe('complete')
+        expect(await column(warehouse, old)).toEqual([])
+        expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
+      },
+    )
 
-    test('costs nothing if its days are the same: another name, or a winter', async () => {
-      const { sandbox, warehouse, sync } = await startSyncedSandbox(db, {
-        now: '2026-02-15T12:00:00Z',
-      })
-      await sync()
-      for (const timeZone of ['Etc/UTC', 'Europe/London', 'Africa/Accra']) {
-        await sync({ ...rollups, project: { timeZone } })
-        expect(requestedDays(sandbox)).toHaveLength(1)
-        expect(await zones(warehouse)).toEqual([timeZone])
-      }
-      expect(await storedDays(warehouse)).toHaveLength(days)
-    })
+    testOnOne(
+      db.name,
+      'costs nothing if its days are the same: another name, or a winter',
+      async () => {
+        const { sandbox, warehouse, sync } = await startSyncedSandbox(db, {
+          now: '2026-02-15T12:00:00Z',
+        })
+        await sync()
+        for (const timeZone of ['Etc/UTC', 'Europe/London', 'Africa/Accra']) {
+          await sync({ ...rollups, project: { timeZone } })
+          expect(requestedDays(sandbox)).toHaveLength(1)
+          expect(await zones(warehouse)).toEqual([timeZone])
+        }
+        expect(await storedDays(warehouse)).toHaveLength(days)
+      },
+    )
 
-    test('removes days by earlier rules of the zone, and keeps those by the present ones', async () => {
-      const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
-      await sync()
-      const columns = 'project_id, raw, synced_at, run_id, asked_at, read_at, day, time_zone'
-      const doubled = "'2026-06-14T15:00:00Z', '2026-06-15T15:00:00Z'"
-      await warehouse.query(`insert into analytics_rollups (${columns}, window_from, window_to)
+    testOnOne(
+      db.name,
+      'removes days by earlier rules of the zone, and keeps those by the present ones',
+      async () => {
+        const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
+        await sync()
+        const columns = 'project_id, raw, synced_at, run_id, asked_at, read_at, day, time_zone'
+        const doubled = "'2026-06-14T15:00:00Z', '2026-06-15T15:00:00Z'"
+        await warehouse.query(`insert into analytics_rollups (${columns}, window_from, window_to)
         select ${columns}, ${doubled} from analytics_rollups where window_from = '2026-06-14T00:00:00Z'`)
-      await warehouse.query(`insert into analytics_metrics (project_id, window_from, window_to, day, time_zone, metric, value)
+        await warehouse.query(`insert into analytics_metrics (project_id, window_from, window_to, day, time_zone, metric, value)
         select project_id, ${doubled}, day, time_zone, metric, value from analytics_metrics where window_from = '2026-06-14T00:00:00Z'`)
-      expect(await storedDays(warehouse)).toHaveLength(days + 1)
+        expect(await storedDays(warehouse)).toHaveLength(days + 1)
 
-      expect((await sync(rollups)).outcome).toBe('complete')
-      expect(requestedDays(sandbox)).toHaveLength(1)
-      expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
-      expect([await zones(warehouse), await overlapping(warehouse)]).toEqual([['UTC'], []])
-      expect(await storedDays(warehouse)).toHaveLength(days)
-    })
+        expect((await sync(rollups)).outcome).toBe('complete')
+        expect(requestedDays(sandbox)).toHaveLength(1)
+        expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
+        expect([await zones(warehouse), await overlapping(warehouse)]).toEqual([['UTC'], []])
+        expect(await storedDays(warehouse)).toHaveLength(days)
+      },
+    )
 
-    test('does not change the stored rollups before the service has answered for the first new day', async () => {
-      const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
-      await sync()
-      sandbox.addKey({ key: 'svc_live_none', scopes: ['conversations:read'] })
-      const project = { timeZone: 'Asia/Tokyo', apiKey: secret('svc_live_none') }
-      expect((await sync({ ...rollups, project, changeTimeZone: true })).outcome).toBe('gaps')
-      expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
-      expect(await zones(warehouse)).toEqual(['UTC'])
-    })
+    testOnOne(
+      db.name,
+      'does not change the stored rollups before the service has answered for the first new day',
+      async () => {
+        const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
+        await sync()
+        sandbox.addKey({ key: 'svc_live_none', scopes: ['conversations:read'] })
+        const project = { timeZone: 'Asia/Tokyo', apiKey: secret('svc_live_none') }
+        expect((await sync({ ...rollups, project, changeTimeZone: true })).outcome).toBe('gaps')
+        expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
+        expect(await zones(warehouse)).toEqual(['UTC'])
+      },
+    )
   })
 }
 

@@ -1,6 +1,6 @@
 /**
  * The tests of combinations, for one database per file so that the files run concurrently.
- * `chosen`: numbers from 0. `size`: of the service.
+ * `chosen`: numbers from 0. `size` and `switches`: of the service.
  */
 import { describe, expect, test } from 'vitest'
 import type { TestDatabase } from '../../support/databases.ts'
@@ -14,12 +14,14 @@ export function testCombinations(
   db: TestDatabase,
   chosen: readonly number[],
   size: (combination: Combination) => object = sizeOf,
+  switchesOf = ({ switches }: Combination) => switches,
 ): void {
   describe(`however the service behaves, the mirror is correct or has a gap — ${db.name}`, () => {
     for (const n of chosen) {
       const combination = behaviourCombinations[n]!
       test(`combination ${n + 1} of ${behaviourCombinations.length}`, async () => {
-        const options = { seed: n + 1, size: size(combination), switches: combination.switches, db }
+        const switches = switchesOf(combination)
+        const options = { seed: n + 1, size: size(combination), switches, db }
         await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
           const first = await sync()
           sandbox.setSwitches({ 'move.every': 0, 'stale.ms': 0 })

@@ -22,9 +22,10 @@ import type {
   PageReply,
   PageRequest,
 } from '../../../../src/mirror/core/pagination/reading-state.ts'
+import { sampledCount } from '../../../support/sampled.ts'
 
 const day = 86_400
-const now = 1000 * day
+const now = 200 * day
 const pageSize = 2
 
 type Row = { readonly id: string; readonly at: number }
@@ -158,20 +159,21 @@ function expectNothingMissing(
   service: Service,
   profile: PagingProfile,
 ): void {
+  const lost: object[] = []
   for (const rows of lists) {
     const start = { pending: [{ lo: 0, hi: null }], profile }
     const whole = read(rows, service, start, Number.POSITIVE_INFINITY)
-    expect({ rows, missing: missing(rows, [whole]) }).toEqual({ rows, missing: [] })
+    const note = (most: number, ids: readonly string[]) => {
+      if (ids.length > 0) lost.push({ rows, most, ids })
+    }
+    note(whole.requests, missing(rows, [whole]))
     for (let most = 1; most < whole.requests; most++) {
       const ended = read(rows, service, start, most)
       const after = read(rows, service, ended, Number.POSITIVE_INFINITY)
-      expect({ rows, most, missing: missing(rows, [ended, after]) }).toEqual({
-        rows,
-        most,
-        missing: [],
-      })
+      note(most, missing(rows, [ended, after]))
     }
   }
+  expect(lost.slice(0, 3)).toEqual([])
 }
 
 for (const from of ['oldest', 'newest'] as const) {
@@ -188,7 +190,7 @@ for (const from of ['oldest', 'newest'] as const) {
       const list = endpoint('since', 'before', 2 * pageSize)
       const service: Service = { list, from, hasMore: 'never', ignoresBounds }
       const profile = { ...emptyProfile(list), listedAtMost: pageSize }
-      expectNothingMissing(everyList(4, [0, 1, day]), service, profile)
+      expectNothingMissing(everyList(sampledCount(3, 4), [0, 1, day]), service, profile)
     })
 
   for (const hasMore of ['always', 'never', 'exact'] as const)
@@ -216,7 +218,7 @@ for (const from of ['oldest', 'newest'] as const) {
     for (const readable of [1, 2, 5])
       for (const hasMore of ['exact', 'never'] as const)
         expectNothingMissing(
-          everyList(5, [0, 1, day]),
+          everyList(sampledCount(4, 5), [0, 1, day]),
           { list, from, hasMore, readable },
           emptyProfile(list),
         )
@@ -234,7 +236,7 @@ for (const from of ['oldest', 'newest'] as const) {
       for (const bad of ['r0', 'r1', 'r2', 'r3'])
         for (const hasMore of ['exact', 'never'] as const) {
           const service: Service = { list, from, hasMore, readable: 8, bad }
-          const lists = [...everyList(4, [1, day])].filter((rows) =>
+          const lists = [...everyList(sampledCount(3, 4), [1, day])].filter((rows) =>
             rows.some(({ id }) => id === bad),
           )
           expectNothingMissing(lists, service, emptyProfile(list))
