@@ -141,9 +141,44 @@ type KyselyConnection = DatabaseConnection & {
  * level is named, as a role or a database may have another default, under which a transaction does
  * not see what it has waited for.
  */
-const beginStatements: Readonly<Record<DatabaseKind, string>> = {
+export const beginStatements: Readonly<Record<DatabaseKind, string>> = {
   sqlite: 'begin immediate',
   postgres: 'begin isolation level read committed',
+}
+
+/**
+ * A transaction whose statements are sent at once, without waiting for the results of those before:
+ * kysely's own waits, which costs a round trip for each. They are executed in the order in which
+ * they are sent. `begin`: the first statements, without parameters.
+ */
+export function inPipeline<T>(db: Db, begin: string, work: (trx: Db) => Promise<T>): Promise<T> {
+  return db.getExecutor().provideConnection(async (kyselyConnection) => {
+    const { connection } = kyselyConnection as KyselyConnection
+    let hasEnded = false
+    const run: DbConnection['run'] = async (text, parameters) => {
+      if (hasEnded) throw new Error('the transaction has ended')
+      return connection.run(text, parameters)
+    }
+    const pool: ConnectionPool = {
+      kind: 'postgres',
+      acquire: async () => ({ run, release: () => {} }),
+      openSeparate: () => pool,
+      close: async () => {},
+    }
+    await run(begin, [])
+    try {
+      const result = await work(openKysely(pool))
+      hasEnded = true
+      await connection.run('commit', [])
+      return result
+    } catch (error) {
+      hasEnded = true
+      await connection.run('rollback', []).catch(() => {
+        ;(kyselyConnection as KyselyConnection).isBroken = true
+      })
+      throw error
+    }
+  })
 }
 
 function createKyselyDriver(pool: ConnectionPool): Driver {

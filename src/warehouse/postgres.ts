@@ -127,6 +127,8 @@ async function openPool(
   const pool = new pg.Pool({
     ...config,
     Client: PostgresClient,
+    // What a transaction sends without waiting arrives at once.
+    pipeline: true,
     stream: () => {
       const socket = new Socket()
       sockets.add(socket)

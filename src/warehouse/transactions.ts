@@ -5,10 +5,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import pRetry from 'p-retry'
 import type { DatabaseKind } from '../../schema/column-types.ts'
-import type { ProjectId } from '../values/project.ts'
 import type { EpochMs } from '../values/time.ts'
-import type { Db } from './connection-pool.ts'
-import { acquireLock, readClock } from './dialect.ts'
+import { beginStatements, type Db, inPipeline } from './connection-pool.ts'
+import { readClock } from './dialect.ts'
 import type { ProjectDb } from './project-db.ts'
 
 /** `clock`: within the transaction, that of the database. */
@@ -23,11 +22,11 @@ export function inTransaction<C extends ProjectDb, T>(
   context: C,
   work: (trx: C) => Promise<T>,
 ): Promise<T> {
-  const run = context.kind === 'sqlite' ? undoingInMemory : inPlainTransaction
-  return run(context.db, async (db) => {
-    await acquireWriteLock(db, context.kind, context.project)
-    return work({ ...context, db })
-  })
+  const { db, kind, project } = context
+  const inTrx = (trx: Db) => work({ ...context, db: trx })
+  if (kind === 'sqlite') return undoingInMemory(db, inTrx)
+  const lock = `select pg_advisory_xact_lock(hashtext('deskmirror.write ${project.replaceAll("'", "''")}'))`
+  return inPipeline(db, `${beginStatements.postgres}; ${lock}`, inTrx)
 }
 
 function inPlainTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
@@ -50,10 +49,6 @@ function undoingInMemory<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
       await sql`pragma temp_store = default`.execute(connection).catch(() => {})
     }
   })
-}
-
-function acquireWriteLock(trx: Db, kind: DatabaseKind, project: ProjectId): Promise<void> {
-  return acquireLock(trx, kind, `deskmirror.write ${project}`)
 }
 
 /**

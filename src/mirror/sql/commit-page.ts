@@ -115,23 +115,48 @@ async function commitPages(
   for (const { stream, rows, requestedAt } of pages)
     fields.set(stream, await context.fields.ensureColumns(stream, rows, requestedAt))
   return inTransaction(context, async (trx) => {
-    const results: CommitResult[] = []
     let escaped = 0
-    for (const page of pages) {
+    const commit = async (page: MirrorCommit): Promise<CommitResult> => {
       const encoded = encodePage(trx, page, fields.get(page.stream) as StreamFields)
       const { changed, rejectedRows: unstorable } = await store(trx, page, encoded)
       const rejectedRows = [...(page.rejectedRows ?? []), ...encoded.rejectedRows, ...unstorable]
       const unlisted = await storeSyncState(trx, page, rejectedRows, changed)
       escaped += encoded.escaped
-      results.push({
+      return {
         changed: changed + (unlisted?.marked ?? 0),
         ...(rejectedRows.length === 0 ? {} : { rejectedRows }),
         ...(unlisted === null ? {} : { unlisted }),
-      })
+      }
     }
+    const results = await sideBySide(pages, commit)
     if (escaped > 0) await addEscapedCount(trx, escaped)
     return results
   })
+}
+
+/**
+ * Child lists of different parents share no rows, so their statements need not wait for each other.
+ * Ends when all have ended, also after a failure, as the transaction ends then.
+ */
+async function sideBySide(
+  pages: readonly MirrorCommit[],
+  commit: (page: MirrorCommit) => Promise<CommitResult>,
+): Promise<CommitResult[]> {
+  const last = new Map<string, Promise<unknown>>()
+  let failure: { readonly error: unknown } | null = null
+  const committed = pages.map((page) => {
+    const { stream, childRead } = page
+    const key = `${stream} ${childRead?.parentId ?? ''}`
+    const result = (last.get(key) ?? Promise.resolve()).then(() => commit(page))
+    last.set(key, result)
+    result.catch((error) => {
+      failure ??= { error }
+    })
+    return result
+  })
+  const settled = await Promise.allSettled(committed)
+  if (failure !== null) throw (failure as { readonly error: unknown }).error
+  return settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
 }
 
 /** Returns how many rows were new or changed, and those that the database cannot hold. */

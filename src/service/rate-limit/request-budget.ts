@@ -1,6 +1,6 @@
 /**
  * The budget for the requests of one process: they queue by priority, and the first of each queue
- * request a slot. Slots are released with the next request for one, as each update is a write to
+ * request slots. Slots are released with the next request for one, as each update is a write to
  * the store.
  */
 import { randomUUID } from 'node:crypto'
@@ -61,15 +61,22 @@ export function createRequestBudget(
   async function serveNext(heads: readonly QueuedRequest[]): Promise<void> {
     const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
     wakeUp = wake
-    if (inFlight.isFull()) return waitFor(woken, fullPollMs, wake)
+    if (inFlight.room() < 1) return waitFor(woken, fullPollMs, wake)
     // Taken before the request: the slot cannot have been granted earlier.
     const requestedAt = now()
     void releases.flush()
     const pending = heads.map(({ request }) => request)
-    const decision = await store.acquire(processId, pending)
-    if ('slot' in decision)
-      return grantNext(pending[decision.granted], decision.slot, () => now() - requestedAt)
-    return waitFor(woken, decision.waitMs, wake)
+    const decisions = await Promise.all(
+      Array.from({ length: countAsked(queues, inFlight.room()) }, () =>
+        store.acquire(processId, pending),
+      ),
+    )
+    const waits = decisions.flatMap((decision) => {
+      if (!('slot' in decision)) return decision.waitMs
+      grantNext(pending[decision.granted], decision.slot, () => now() - requestedAt)
+      return []
+    })
+    if (waits.length === decisions.length) await waitFor(woken, Math.min(...waits), wake)
   }
 
   function grantNext(request: PendingRequest | undefined, slot: Slot, ageMs: () => Ms): void {
@@ -152,10 +159,11 @@ function createInFlight(now: () => Ms) {
   const besideOf = new WeakMap<object, number>()
   let limit = noInFlightLimit
   return {
-    isFull: (): boolean => {
+    /** How many more may be granted. */
+    room: (): number => {
       for (const grant of granted) if (grant.remainingMs() <= 0) granted.delete(grant)
       limit = raiseLimit(limit, now())
-      return granted.size >= limit.most
+      return limit.most - granted.size
     },
     add: (grant: Grant): void => {
       granted.add(grant)
@@ -189,6 +197,15 @@ function enqueueRequest(
   signal?.addEventListener('abort', onAbort, { once: true })
   queue.add(queued)
   return promise.finally(() => signal?.removeEventListener('abort', onAbort))
+}
+
+/** So many slots are asked for at once, as a store may be far away. */
+const maxAsked = 8
+
+/** No more than the shortest queue has, as any of them may get all. */
+function countAsked(queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>, room: number): number {
+  const lengths = [...queues.values()].map(({ size }) => size).filter((size) => size > 0)
+  return Math.max(1, Math.min(maxAsked, room, ...lengths))
 }
 
 function queueName(request: PendingRequest): string {
