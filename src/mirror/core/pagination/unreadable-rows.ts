@@ -192,7 +192,7 @@ function* findReadable(
   reading: Reading,
   range: TimeRange,
   way: ScanDirection,
-  isComparable = true,
+  isComparable = reading.profile.support.limit !== 'ignored',
 ): Requests<Readable | null> {
   const { near, far, sign } = edgeOf(reading, range, way)
   const distance = Math.abs(far - near)
@@ -219,6 +219,9 @@ function* findReadable(
     // Answers differ as well if `limit` is ignored: each shows other rows beside the bad one.
     const readable = yield* findReadable(reading, range, way, false)
     const isLimitIgnored = (readable?.page?.ids.length ?? 0) > 1
+    const { profile } = reading
+    if (isLimitIgnored)
+      reading.profile = { ...profile, support: { ...profile.support, limit: 'ignored' } }
     if (isLimitIgnored || contentOf(yield* ask(tooNear)) !== first) return readable
   }
   return { way, bound: near + sign * passed, page }
