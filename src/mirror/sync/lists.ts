@@ -145,7 +145,7 @@ async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
     const wider = isRelisted ? before : behind
     const ranges = stream.name === 'calls' ? await withLateArrivingCalls(run, wider) : wider
     const scan = { stream: stream.name, list, ranges, priority: priorityFor(run, stored === null) }
-    await readRanges(run, stream, scan, before, (cursor) => ({ cursors: { [cursorName]: cursor } }))
+    await storeRanges(run, stream, scan, before, (cursor) => ({ cursors: { [cursorName]: cursor } }))
   }
 }
 
@@ -244,7 +244,7 @@ async function readWholePart(
     [cursorName]: readToEnd,
     [`${stream.name}${suffix}`]: cursor,
   })
-  await readRanges(run, stream, scan, ranges, (cursor, isComplete) => ({
+  await storeRanges(run, stream, scan, ranges, (cursor, isComplete) => ({
     cursors: isComplete ? endCursors(cursor) : { [cursorName]: cursor },
     seenRowsKey: `${stream.name}:whole`,
     isAuthoritative: true,
@@ -274,7 +274,7 @@ async function wholeListStart(run: SyncRun, stream: ListStream): Promise<EpochMs
  * `before`: what was left to read. A time slice ends once less is left, or the next ones would read
  * the same again. `atCursor`: what is stored with the rows once this cursor is reached.
  */
-async function readRanges(
+async function storeRanges(
   run: SyncRun,
   stream: ListStream,
   scan: ListScan,

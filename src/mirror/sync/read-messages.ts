@@ -49,18 +49,18 @@ export async function readMessages(
   { isProven = false } = {},
 ): Promise<MessagesRead> {
   const requestedAt = deps.now()
-  const first = await readPages(deps, conversation, allTime, null)
+  const first = await readMessagePages(deps, conversation, allTime, null)
   const { middleTime, profile, rows, clockOffset } = first
   const found = { rows: [...rows.values()], requestedAt, clockOffset, isComplete: first.isComplete }
   if (!isProven || first.pages <= 1 || !first.isComplete || middleTime === null) return found
   const range =
     profile.ways.unbounded === 'backward' ? { lo: 0, hi: middleTime } : { lo: middleTime, hi: null }
-  const again = await readPages(deps, conversation, range, profile)
+  const again = await readMessagePages(deps, conversation, range, profile)
   const isComplete = again.isComplete && [...again.rows.keys()].every((id) => rows.has(id))
   return { ...found, rows: [...new Map([...again.rows, ...rows]).values()], isComplete }
 }
 
-async function readPages(
+async function readMessagePages(
   deps: ReadMessagesDeps,
   conversation: string,
   range: TimeRange,
