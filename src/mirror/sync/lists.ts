@@ -145,7 +145,9 @@ async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
     const wider = isRelisted ? before : behind
     const ranges = stream.name === 'calls' ? await withLateArrivingCalls(run, wider) : wider
     const scan = { stream: stream.name, list, ranges, priority: priorityFor(run, stored === null) }
-    await storeRanges(run, stream, scan, before, (cursor) => ({ cursors: { [cursorName]: cursor } }))
+    await storeRanges(run, stream, scan, before, (cursor) => ({
+      cursors: { [cursorName]: cursor },
+    }))
   }
 }
 

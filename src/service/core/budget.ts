@@ -2,16 +2,29 @@
  * The request budget of one API key: which slots are taken, and how that changes. Pure: `(state,
  * now, …) → state`.
  *
- * A slot is taken before the request leaves, and is free again one window after the response
- * arrived (or one window after the deadline, if none came). The service counts a request at some
- * point between sending and response. So all requests that it counts within one window hold their
- * slots at the same time, and no window, fixed or sliding, contains more requests than there are
- * slots. A limiter that counts at sending time cannot promise that.
+ * The idea: a slot is taken before the request leaves, and is free again one window after the
+ * response arrived (or one window after the deadline, if none came). The service counts a request
+ * at some point between sending and response. So all requests that it counts within one window hold
+ * their slots at the same time, and no window, fixed or sliding, contains more requests than there
+ * are slots. A limiter that counts at sending time cannot promise that.
  *
  * There are fewer slots than the limit by the margin, and a window that is longer by the margin
  * holds no more requests than the limit: for a service that counts whole seconds, whose minute has
  * 61 of them, and for a clock of the store that runs ahead. So a slot that is free again is
  * remembered for as long.
+ *
+ * The states of a slot: free, granted (`acquire-slot.ts`: whose turn it is, and at which pace, is in
+ * `slots.ts`), responded, and free again after a window. One that was never sent is given back at
+ * once. After a 429 all of the key pause, and there are fewer slots for a while (`reduction`).
+ *
+ * The state is one record that all processes share (`budget-store.ts`): each change is a
+ * compare-and-set on the last one, by the clock of the store. If the record may have been lost, or
+ * is older than what a process has seen, nothing is sent for a whole window (`fail-closed.ts`).
+ *
+ * The invariant: whatever a process, a clock or a store does, the service counts no more requests
+ * in a window than its limit. `simulation.test.ts` proves it with servers that count in every way
+ * we know, `stores.test.ts` with real stores that lose records, `processes.test.ts` with processes
+ * that are killed and suspended.
  */
 import type { EpochMs, Ms, Rate } from '../../values/time.ts'
 import type { Priority } from './api-request.ts'

@@ -182,7 +182,7 @@ for (const hasMore of ['always', 'never', 'absent'] as const)
 
 test('a list is a gap if rows exist that it does not show any longer, and nothing reaches them', async () => {
   const switches = { hasMore: 'never', 'pages.size': 20, 'visitors.order': 'newest' } as const
-  const visitors = { ...listed, conversations: 0, calls: 0 } as const
+  const visitors = { ...listed, conversations: 0, visitors: 40, calls: 0 } as const
   const options = { seed: 1, speed: 0, size: { ...visitors, ...small }, switches } as const
   await withSandbox({ ...options, streams: ['visitors'] }, async ({ sandbox, sync }) => {
     await sync()

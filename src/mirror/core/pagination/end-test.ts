@@ -57,6 +57,7 @@ function* testSize(reading: Reading, query: RangeQuery, page: ScanPage): Request
   const size = page.ids.length
   const count = size > testedPages.rows ? 0 : testedPages.count
   Object.assign(testedPages, { rows: size, count: count + 1 })
+  if (!page.hasMore && (yield* setsHasMore(reading, query))) return
   for (const { way, bounds } of waysBeyond(reading, query, page, 0)) {
     const beyond = yield* requestBeyond(reading, way, bounds)
     if (beyond === null || !showsEarlierRows(reading, beyond, page)) continue
@@ -71,6 +72,20 @@ function* testSize(reading: Reading, query: RangeQuery, page: ScanPage): Request
   reading.profile = isCutThere
     ? { ...profile, listedAtMost: size }
     : { ...profile, largestPage: Math.max(profile.largestPage, size) }
+}
+
+/** Whether it does so on a page of a single row, as others follow that. */
+function* setsHasMore(reading: Reading, { bounds }: RangeQuery): Requests<boolean> {
+  const { profile } = reading
+  if (!mayWork(profile.support.limit)) return false
+  const single = yield* request(reading, bounds, { limit: 1 })
+  if (single.kind === 'refused') return false
+  const { ids, hasMore } = single.page
+  reading.profile =
+    ids.length > 1
+      ? { ...profile, support: { ...profile.support, limit: 'ignored' } }
+      : { ...profile, setsHasMore: hasMore }
+  return reading.profile.setsHasMore
 }
 
 /** Null: it is not such a page. */
@@ -109,7 +124,7 @@ function mayBeCutSilently(reading: Reading, page: ScanPage): boolean {
   const isTelling = page.hasMore ? profile.isHasMoreReliableIfShort : profile.setsHasMore
   if (isTelling || smallerPage !== null || isCut(reading, page)) return false
   const { most, usual } = fullSizes(reading)
-  if (size === 0 || size > most || size < usual * smallestShare) return false
+  if (size < 2 || size > most || size < usual * smallestShare) return false
   return size > testedPages.rows || (size === testedPages.rows && testedPages.count < testsOfSize)
 }
 

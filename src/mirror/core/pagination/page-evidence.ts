@@ -39,9 +39,8 @@ export function isCut(reading: KnownList, page: ScanPage): boolean {
   if (page.hasMore && profile.isHasMoreReliableIfShort !== false) return true
   if (size === profile.listedAtMost) return true
   if (page.hasMore) return size >= usual
-  if (profile.setsHasMore || size > most) return false
-  // A service that never sets `hasMore` cuts at a round number, or at one that `testEnd` finds.
-  return size >= usual && (size % usual === 0 || size === most)
+  // A service may never set `hasMore`. More rows than `most` are no page.
+  return !profile.setsHasMore && size >= usual && size <= most
 }
 
 /** Most rows are outside the bounds: the service ignores a bound. */

@@ -2,10 +2,29 @@
  * Reads the pending ranges of a list: decides which page to request next, and what a page proves.
  * Pure: a generator that yields requests and is given the replies.
  *
- * It assumes nothing about the service: which time orders the list, from which end a page is taken,
- * whether bounds work or include their own second, whether `hasMore` is exact. A page takes from a
- * range only what it proves to be read. What is not proven stays pending, and is committed as such,
- * so a reading may end after any response.
+ * The idea: nothing about the service is assumed: not which time orders the list, from which end a
+ * page is taken, whether bounds work or include their own second, whether `hasMore` is exact. A page
+ * takes from a range only what it proves to be read. What is not proved stays pending, and is
+ * committed with the rows, so a reading may end after any reply, and the next one goes on.
+ *
+ * The states of a range: pending (a `TimeRange` of the cursor), taken (no longer pending), or missed
+ * (a gap says why). For the first one, ways to ask are tried in turn (`movesFor`): from its lower
+ * end, from its upper end, without bounds. A page of it:
+ *
+ * - refutes the way (a bound is refused or ignored): the next one is tried;
+ * - is whole: the range is taken (`finishRange`);
+ * - is cut (`isCut`): its end is asked for (`findEnd`), and what it shows is taken (`leavePage`);
+ * - ends within a second that has more rows than a page: parts of the list are read
+ *   (`passCollision`), and what they do not show is a gap;
+ * - cannot be read: smaller ones are asked for, then what is behind the row (`passUnreadable`).
+ *
+ * What pages show of the service is the profile (`PagingProfile`): it saves requests, and no row
+ * depends on it. Where it could have been learned wrong, every reconcile learns it again.
+ *
+ * The invariant: a row that the service lists is mirrored, or within a pending range or a gap. For
+ * each list of few rows and every behaviour, `every-small-list.test.ts` proves it, with every end
+ * and every change between two requests; `limited-services.test.ts` where a service limits what can
+ * be asked for; the simulator with the rest of a sync around it.
  */
 
 import { addOlder, testBounds } from './bound-test.ts'
