@@ -83,8 +83,7 @@ export function openSendRecord(
     throw new UserError({
       what: `nothing is sent for the project ${project.name}`,
       why,
-      next: `${hint('writeback list --status queued')} shows what was queued
-        then; ${hint('writeback resume --restored')} makes it drafts, and lets others be sent`,
+      next: `${hint('writeback list --status queued')} shows what was queued then; ${hint('writeback resume --restored')} makes it drafts, and lets others be sent`,
       exitCode: 2,
     })
   }
@@ -201,8 +200,7 @@ export function resumeRestored(
     if (resumed !== null) return { project: project.name, ...resumed }
     throw new UserError({
       what: 'nothing was changed',
-      why: `the sending of ${project.name} is not held, and nothing is known to have been sent that
-        the warehouse does not know`,
+      why: `the sending of ${project.name} is not held, and nothing is known to have been sent that the warehouse does not know`,
       next: '`deskmirror status` shows its state',
       exitCode: 2,
     })

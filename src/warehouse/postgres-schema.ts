@@ -78,13 +78,11 @@ function mirroredElsewhere(
 ): UserError {
   const instead =
     chosen === null ? '' : `, and the search path of this role leads to the schema ${chosen}`
-  const anew = `, or ?schema=${chosen} for a mirror that begins anew
-    and does not know what was sent`
+  const anew = `, or ?schema=${chosen} for a mirror that begins anew and does not know what was sent`
   const other = chosen === null ? '' : isInBoth ? `, or ?schema=${chosen}` : anew
   return new UserError({
     what: 'cannot tell which schema of the database is the warehouse',
-    why: `the project ${project} is mirrored in the schema
-      ${schema}${isInBoth ? ` and in ${chosen}` : instead}`,
+    why: `the project ${project} is mirrored in the schema ${schema}${isInBoth ? ` and in ${chosen}` : instead}`,
     next: `add ?schema=${schema} to the address of the warehouse${other}`,
     exitCode: 2,
   })

@@ -292,8 +292,7 @@ async function rejectClosedSchema(
   throw new UserError({
     what: 'cannot use this database as the warehouse',
     why: `the user ${user} may not use the schema ${closed.name}`,
-    next: `let its owner run: grant usage, create on schema ${write(closed.name)} to
-      ${write(user)}`,
+    next: `let its owner run: grant usage, create on schema ${write(closed.name)} to ${write(user)}`,
     exitCode: 2,
   })
 }

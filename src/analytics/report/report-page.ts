@@ -62,9 +62,7 @@ function comparisonText({ to, whole }: Report['period'], before: Report['before'
   if (whole === null)
     return 'No day of the period is over and read to its end, so nothing is compared.'
   if (whole.to === to) return `Compared with the days before, ${before.from} to ${before.to}.`
-  return `Numbers are those of the days that are over and read to their
-    end, ${whole.from} to ${whole.to}, compared with ${before.from} to ${before.to}; charts mark the
-    others.`
+  return `Numbers are those of the days that are over and read to their end, ${whole.from} to ${whole.to}, compared with ${before.from} to ${before.to}; charts mark the others.`
 }
 
 function overviewSection({ volume, responseTimes, backlog, ai, calls }: Report): Section {

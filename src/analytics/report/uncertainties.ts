@@ -69,8 +69,7 @@ function ofThePeriod({
   return {
     'period not over':
       period.to >= today &&
-      `The period is not over: ${today} is today.
-        ${period.whole === null ? 'Its numbers are those so far, and compared with nothing.' : `Its numbers are those up to ${period.whole.to}.`}`,
+      `The period is not over: ${today} is today. ${period.whole === null ? 'Its numbers are those so far, and compared with nothing.' : `Its numbers are those up to ${period.whole.to}.`}`,
     'no period before':
       !hasBefore && `There is nothing to compare: no conversation is older than ${period.from}.`,
     'period before not whole':
@@ -82,9 +81,7 @@ function ofThePeriod({
       `The mirror began at ${timeText(project.mirroredSince, project.timeZone)}. Reopenings before it are not known, so the backlog of earlier days is too small.`,
     'incomplete conversations':
       incomplete > 0 &&
-      `${formatCount(incomplete)} of ${pluralize(started, 'conversation')} that started in the
-        period ${incomplete === 1 ? 'is' : 'are'} incomplete: messages, times
-        or senders are not known. Response times and targets leave them out.`,
+      `${formatCount(incomplete)} of ${pluralize(started, 'conversation')} that started in the period ${incomplete === 1 ? 'is' : 'are'} incomplete: messages, times or senders are not known. Response times and targets leave them out.`,
   }
 }
 

@@ -24,8 +24,7 @@ export async function listCopies(db: Db): Promise<readonly string[]> {
     ...(archives > 0 ? ['the archive of that log, which archive_mode fills'] : []),
     ...(replicas > 0
       ? [
-          `${pluralize(replicas, 'connected replica')}: it has the same rows
-            and files within moments`,
+          `${pluralize(replicas, 'connected replica')}: it has the same rows and files within moments`,
         ]
       : []),
     ...(slots > 0

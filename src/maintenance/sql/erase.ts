@@ -331,8 +331,7 @@ async function rejectInFlight(trx: ProjectDb, ids: Ids): Promise<void> {
   throw new UserError({
     what: 'nothing was erased',
     why: `the write-back ${open.id} to this visitor may or may not have arrived`,
-    next: `\`deskmirror writeback show ${open.id}\` says what is known; wait, or resolve it,
-      and erase again`,
+    next: `\`deskmirror writeback show ${open.id}\` says what is known; wait, or resolve it, and erase again`,
     exitCode: 2,
   })
 }

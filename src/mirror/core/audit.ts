@@ -119,8 +119,7 @@ function estimateStream(
 function exactWords(stream: AuditedStream, { sampled, differing }: SampleCounts): string {
   if (differing === 0)
     return `none of the ${formatCount(sampled)} ${stream} differed from the service`
-  return `${formatCount(differing)} of the ${formatCount(sampled)} ${stream} differed
-    from the service`
+  return `${formatCount(differing)} of the ${formatCount(sampled)} ${stream} differed from the service`
 }
 
 function sampledWords(stream: AuditedStream, limit: number): string {

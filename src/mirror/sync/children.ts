@@ -289,8 +289,7 @@ async function confirmAbsent(
   try {
     const { rowPath } = listStreams[streamSpecs[stream].parent]
     const { requestId } = await run.get(rowPath(run.projectId, parent), {}, 'fresh')
-    const evidence = `${parent} exists and its ${stream} were answered 404, request
-      ${requestId ?? 'without id'}`
+    const evidence = `${parent} exists and its ${stream} were answered 404, request ${requestId ?? 'without id'}`
     await commitWithoutRows(run, stream, {
       observations: [{ name, value: 'answered 404', evidence }],
     })

@@ -174,8 +174,7 @@ export async function readOpenConversations(run: SyncRun, stream: ListStream): P
   await readOpenList(run, stream)
   const isKnown = run.behaviours.get(filterBehaviour) === unreliable
   if (isKnown || (await findUnlistedOpen(run, stream))) {
-    const evidence = `${minEvidence} open conversations were twice missing
-      from the list with handled=false`
+    const evidence = `${minEvidence} open conversations were twice missing from the list with handled=false`
     await commitWithoutRows(run, stream.name, {
       observations: [{ name: filterBehaviour, value: unreliable, evidence }],
       gaps: [{ stream: stream.name, from: null, to: null, reason: incompleteReason }],

@@ -50,8 +50,7 @@ export async function markLimitedLists(run: SyncRun, longest: number): Promise<v
 
 async function storeMost(run: SyncRun, profile: PagingProfile, most: number): Promise<void> {
   run.profiles.set(messages.name, { ...profile, listedAtMost: most })
-  const evidence = `the longest lists have ${most} messages, and do not show all of their
-    conversations`
+  const evidence = `the longest lists have ${most} messages, and do not show all of their conversations`
   const observations = [{ name: limitBehaviour, value: String(most), evidence }]
   await commitWithoutRows(run, messages.name, { observations })
 }

@@ -102,8 +102,7 @@ export async function unconfirmedZoneReason(
 ) {
   const outdated = outdatedRollups(await mirror.readRollups(), timeZone)
   if (outdated.length === 0 || (await mirror.readCursor(zoneCursor)) === timeZone) return null
-  return `the stored rollups are days of ${outdated[0]?.timeZone},
-    and the time zone is now ${timeZone}: ${outdated.length} of them would be replaced`
+  return `the stored rollups are days of ${outdated[0]?.timeZone}, and the time zone is now ${timeZone}: ${outdated.length} of them would be replaced`
 }
 
 export const confirmZone =

@@ -223,8 +223,7 @@ function clockOffsetNotice({ now }: SyncRun, offset: Seconds): string {
 function futureDatedNotice(stream: StreamName, count: number): string {
   const many = count >= maxCounted ? `${maxCounted} or more` : String(count)
   const are = count === 1 ? `1 row of ${stream} is` : `${many} rows of ${stream} are`
-  return `${are} dated in the future. They are stored, and read again until that time, because
-    cursors stay behind them.`
+  return `${are} dated in the future. They are stored, and read again until that time, because cursors stay behind them.`
 }
 
 /** Of columns that could not get the type that their values need. */
