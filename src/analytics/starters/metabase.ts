@@ -20,8 +20,7 @@ function filtersOf(kind: DatabaseKind): ChartFilters {
   return {
     project: (column) => `${column} = {{project}}`,
     days: (column) =>
-      `${column} >= coalesce([[{{from}}, ]]${first}, null) and ${column} <= coalesce([[{{to}},
-        ]]${last}, null)`,
+      `${column} >= coalesce([[{{from}}, ]]${first}, null) and ${column} <= coalesce([[{{to}}, ]]${last}, null)`,
   }
 }
 
