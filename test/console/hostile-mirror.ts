@@ -136,6 +136,7 @@ async function queueHostile({ query, projectDb }: Warehouse, personal: string): 
   } as const
   await createOutbox(projectDb('main')).enqueue([[reply, correction, reply, reply]], options)
   const text = `'${attack.replaceAll("'", "''")}'`
+  await query(`update writebacks set found_by = '${personal.replaceAll("'", "''")}'`)
   const nth = (n: number) =>
     `(select id from writebacks where batch_id = '${hostileBatch}' order by seq limit 1 offset ${n})`
   await query(
