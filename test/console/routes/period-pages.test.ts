@@ -167,11 +167,13 @@ test('… and on no screen what customers said, or who they are', async () => {
   }
   // Markup in a text is marked, with what it probably was.
   const hidden = await startConsole((...of) => fillHostile(...of, `${words} &auml;`), { access })
-  const { text: uncertain } = await get('writebacks?status=uncertain', 'ann', hidden)
-  const writebacks = linksOf(uncertain).filter((to) => /\/writebacks\/[^/?]+$/.test(to))
+  const { text: failed } = await get('writebacks?status=failed', 'ann', hidden)
+  const writebacks = linksOf(failed).filter((to) => /\/writebacks\/[^/?]+$/.test(to))
+  const retries = writebacks.map((to) => to.replace('/writebacks/', '/confirm?decision=retry&id='))
   const all = [
     ...screens,
     ...writebacks,
+    ...retries,
     '/console/p/main/sheet',
     '/console/p/main/search?q=personal',
   ]
