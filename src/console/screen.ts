@@ -58,8 +58,8 @@ export function digitsOf(text: string | null): string | null {
 
 const maxInteger = 2n ** 63n - 1n
 
-/** Names of fields with what customers said and who they are, on whatever page. */
-const personal: ReadonlySet<string> = new Set([
+/** Fields with what customers said and who they are, on whatever page. */
+const personal = [
   'content',
   'name',
   'email',
@@ -72,16 +72,55 @@ const personal: ReadonlySet<string> = new Set([
   'firstWords',
   'payload',
   'effect',
+  'marks',
   'samples',
-])
+] as const
 
-export function visibleTo<T>({ viewer }: Pick<ProjectFrame, 'viewer'>, data: T): T {
-  return viewer?.hidesMessages === true ? hideMessages(data) : data
+/**
+ * Fields with other texts, which everyone may read: ids, times, what the team and deskmirror say,
+ * and words of the service.
+ */
+type Public =
+  | NamesIn<'id batchId conversationId messageId requestId visitorId ref digest example next'>
+  | NamesIn<'older target'>
+  | NamesIn<'at approvedAt createdAt deletedAt expiresAt finishedAt handled handledAt lastAt'>
+  | NamesIn<'sentAt stoppedAt since sinceByService serviceWaitingSince waitingSince'>
+  | NamesIn<'mirrorAsOf restsUntil undoUntil'>
+  | NamesIn<'after agent approvedBy before by createdBy decidedBy detail difference error'>
+  | NamesIn<'expect field note origin person reason restsBecause revertedBy reverts review'>
+  | NamesIn<'role sender source stoppedBy text title why'>
+
+type NamesIn<List> = List extends `${infer Name} ${infer Others}` ? Name | NamesIn<Others> : List
+
+/** The fields with any text, at any depth, that are neither. */
+type Unclassified<T> = T extends readonly (infer Item)[]
+  ? Unclassified<Item>
+  : T extends object
+    ? { [Name in keyof T & string]-?: UnclassifiedField<Name, T[Name]> }[keyof T & string]
+    : never
+
+type UnclassifiedField<Name, Value> = Name extends (typeof personal)[number]
+  ? never
+  : Unclassified<Value> | (HasText<Value> extends true ? Exclude<Name, Public> : never)
+
+type HasText<Value> = string extends Value | (Value extends readonly (infer Item)[] ? Item : never)
+  ? true
+  : false
+
+type Classified<T> = [Unclassified<T>] extends [never]
+  ? T
+  : { readonly isPersonalOrPublic: Unclassified<T> }
+
+/** A new field with a text does not compile before it is said whether everyone may read it. */
+export function visibleTo<T>({ viewer }: Pick<ProjectFrame, 'viewer'>, data: Classified<T>): T {
+  return (viewer?.hidesMessages === true ? hideMessages(data) : data) as T
 }
 
 export function hideMessages<T>(data: T): T {
   return hide(data) as T
 }
+
+const personalNames: ReadonlySet<string> = new Set(personal)
 
 function hide(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(hide)
@@ -90,7 +129,7 @@ function hide(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       name,
-      personal.has(name) ? hidden(inner) : hide(inner),
+      personalNames.has(name) ? hidden(inner) : hide(inner),
     ]),
   )
 }

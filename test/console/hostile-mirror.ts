@@ -47,6 +47,7 @@ export async function fillHostile(
         { [attack.slice(0, 60)]: personal, link: 'javascript:alert(8)' },
         { name: personal, email: personal },
       ),
+      visitor(known, {}, { name: personal, email: null }),
     ]),
   )
   const columns = {
@@ -124,7 +125,7 @@ async function queueHostile({ query, projectDb }: Warehouse, personal: string): 
     ...common,
     operation: 'visitor',
     target: known,
-    payload: { name: personal.slice(0, 60) },
+    payload: { name: `${personal.slice(0, 50)}!` },
   } as const
   const batch = { title: attack, source: attack, note: attack, reverts: null }
   const options = {
@@ -136,6 +137,10 @@ async function queueHostile({ query, projectDb }: Warehouse, personal: string): 
   } as const
   await createOutbox(projectDb('main')).enqueue([[reply, correction, reply, reply]], options)
   const text = `'${attack.replaceAll("'", "''")}'`
+  await query(
+    `update writebacks set found_by = '${personal.replaceAll("'", "''")}',
+      evidence = '{"candidates":["1"]}'`,
+  )
   const nth = (n: number) =>
     `(select id from writebacks where batch_id = '${hostileBatch}' order by seq limit 1 offset ${n})`
   await query(

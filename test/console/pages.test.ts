@@ -10,7 +10,7 @@ import { thread } from '../../src/console/pages/conversations.ts'
 import { overviewSentences } from '../../src/console/pages/overview.ts'
 import { weekSection } from '../../src/console/pages/week.ts'
 import type { OverviewData, StreamRow, WeekData } from '../../src/console/reads.ts'
-import { hideMessages } from '../../src/console/screen.ts'
+import { hideMessages, visibleTo } from '../../src/console/screen.ts'
 import { ageText, exactText, markedText, spanText } from '../../src/console/text.ts'
 import { timeChart } from '../../src/document/chart.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
@@ -441,6 +441,18 @@ test('what customers said, and who they are, is left out of whatever is hidden',
     fields: [],
     groups: [{ count: 1, samples: [] }],
   })
+})
+
+test('a new field with a text does not compile before it is said whether everyone may read it', () => {
+  const frame = { viewer: { name: 'hal', role: 'viewer' as const, hidesMessages: true } }
+  expect(visibleTo(frame, { id: 'c1', rows: [{ words: 'x', waits: 1 }] })).toEqual({
+    id: 'c1',
+    rows: [{ words: null, waits: 1 }],
+  })
+  // @ts-expect-error: is it a customer's?
+  visibleTo(frame, { id: 'c1', preview: 'x' })
+  // @ts-expect-error: also within others.
+  visibleTo(frame, { rows: [{ message: { subjects: ['x'] } }] })
 })
 
 test('a review says when it was made, and how old the mirror was then', () => {

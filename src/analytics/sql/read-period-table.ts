@@ -8,7 +8,7 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inSnapshot } from '../../warehouse/transactions.ts'
 import type { DateRange } from '../core/report-period.ts'
 import { type PeriodTableName, periodTables } from '../views/all-period-pages.ts'
-import type { PeriodTable, Within } from '../views/period-table.ts'
+import { type PeriodTable, quote, type Within } from '../views/period-table.ts'
 import { sqlDialects } from '../views/sql-dialect.ts'
 
 export type PeriodFilter = DateRange & { readonly agent: string | null }
@@ -97,17 +97,12 @@ export function conversationsOf(
   return `c.${id} in (select ${id} from (${facts(quoted(project, filter))}) facts${chosen})`
 }
 
-/** The dates are checked, because they are part of the text of a query. */
-export function quoted(project: ProjectId, { from, to, agent }: PeriodFilter): Within {
-  const wrong = [from, to].find((date) => !/^\d{4}-\d\d-\d\d$/.test(date))
-  if (wrong !== undefined) throw new Error(`not a date: ${wrong}`)
-  return { from, to, project: quote(project), agent: agent === null ? null : quote(agent) }
-}
-
-/** Postgres stores no NUL, so nothing has such a name. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "''").replaceAll('\0', '')}'`
-}
+export const quoted = (project: ProjectId, { from, to, agent }: PeriodFilter): Within => ({
+  project: quote(project),
+  from: quote(from),
+  to: quote(to),
+  agent: agent === null ? null : quote(agent),
+})
 
 /** Columns under their names in camel case: `open_at_end` is `openAtEnd`. */
 export function columns(...names: readonly string[]) {

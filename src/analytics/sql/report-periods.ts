@@ -71,12 +71,16 @@ export async function readPeriods(
   today: LocalDate,
 ) {
   const within = (range: DateRange) => quoted(project, { ...range, agent: null })
-  const ranges = { current: within(period.whole ?? period), before: within(period.before) }
+  const ranges = { current: period.whole ?? period, before: period.before }
   const days = await readDays(read, within({ from: period.before.from, to: period.to }), today)
-  const responseTimes = await readResponseTimes(read, ranges)
+  const responseTimes = await readResponseTimes(read, {
+    current: within(ranges.current),
+    before: within(ranges.before),
+  })
   const readPeriod = async (part: Part) => {
-    const range = ranges[part]
-    const daysOfPart = days.filter(({ date }) => date >= range.from && date <= range.to)
+    const { from, to } = ranges[part]
+    const range = within(ranges[part])
+    const daysOfPart = days.filter(({ date }) => date >= from && date <= to)
     const sums = countNames.map((name) => [
       name,
       daysOfPart.reduce((sum, day) => sum + day[name], 0),

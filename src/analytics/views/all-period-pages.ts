@@ -40,7 +40,7 @@ const callRows = (within: Within, keys: Record<string, string>) => {
 
 /** What had begun and not ended at the end of the last day. */
 const atEnd = ({ project, to }: Within, begins: string, ends: string) =>
-  `project_id = ${project} and ${begins} <= '${to}' and (${ends} is null or ${ends} > '${to}')`
+  `project_id = ${project} and ${begins} <= ${to} and (${ends} is null or ${ends} > ${to})`
 
 const dayRows = (within: Within) =>
   `select * from report_day where ${where(within, '', 'date', null)}`

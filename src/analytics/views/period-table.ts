@@ -6,8 +6,17 @@ import type { DateRange } from '../core/report-period.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import type { AnalyticsView } from './view-spec.ts'
 
-/** `agent`: the name on the messages; null = all. `project`, `agent`: quoted for SQL. */
-export type Within = DateRange & { readonly project: string; readonly agent: string | null }
+/** A text as a literal of SQL, which only `quote` makes. */
+type SqlLiteral = string & { readonly isQuoted: true }
+
+/** Postgres stores no NUL, so nothing has such a name. */
+export const quote = (text: string) =>
+  `'${text.replaceAll("'", "''").replaceAll('\0', '')}'` as SqlLiteral
+
+/** `agent`: the name on the messages; null = all. */
+export type Within = Readonly<Record<keyof DateRange | 'project', SqlLiteral>> & {
+  readonly agent: SqlLiteral | null
+}
 
 /** By day. `series`: titles by columns. `unit` null: durations. */
 type DayChart = {
@@ -60,6 +69,5 @@ export function where(
   name: string | null,
 ): string {
   const ofAgent = agent === null || name === null ? '' : ` and ${alias}${name} = ${agent}`
-  return `${alias}project_id = ${project} and ${alias}${date} between '${from}'
-    and '${to}'${ofAgent}`
+  return `${alias}project_id = ${project} and ${alias}${date} between ${from} and ${to}${ofAgent}`
 }

@@ -10,13 +10,23 @@ import {
   type PeriodTableName,
   periodTables,
 } from '../../../src/analytics/views/all-period-pages.ts'
-import type { PeriodTable } from '../../../src/analytics/views/period-table.ts'
+import { type PeriodTable, quote, where } from '../../../src/analytics/views/period-table.ts'
 import { readCountedConversations } from '../../../src/console/sql/counted-conversations.ts'
 import { databases } from '../../support/databases.ts'
 import { openViewsWarehouse } from './view-fixtures.ts'
 
 const both = { from: '2025-10-20', to: '2025-11-02' }
 const names = Object.keys(periodTables) as PeriodTableName[]
+
+test('only a quoted text fits into a condition', () => {
+  const day = quote('2026-01-01')
+  const within = { project: quote('main'), from: day, to: day, agent: quote("O'Neil") }
+  expect(where(within, 'w.', 'date', 'name')).toBe(
+    "w.project_id = 'main' and w.date between '2026-01-01' and '2026-01-01' and w.name = 'O''Neil'",
+  )
+  // @ts-expect-error: it is not quoted.
+  where({ ...within, agent: "O'Neil" }, 'w.', 'date', 'name')
+})
 
 for (const db of databases) {
   test(`a period has the numbers that the report has of it — ${db.name}`, async () => {

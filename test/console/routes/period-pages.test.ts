@@ -4,6 +4,7 @@ import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { ProjectConfig } from '../../../src/config/config.ts'
+import { projectScreens } from '../../../src/console/routes/screens.ts'
 import { readMessages } from '../../analytics/sql/facts-fixtures.ts'
 import {
   call,
@@ -164,11 +165,27 @@ test('… and on no screen what customers said, or who they are', async () => {
     people: () => [person('hugo', 'approver', true), person('ann', 'approver')],
     httpToken: null,
   }
-  const hidden = await startConsole((...of) => fillHostile(...of, words), { access })
+  // Markup in a text is marked, with what it probably was.
+  const hidden = await startConsole((...of) => fillHostile(...of, `${words} &auml;`), { access })
+  const { text: failed } = await get('writebacks?status=failed', 'ann', hidden)
+  const writebacks = linksOf(failed).filter((to) => /\/writebacks\/[^/?]+$/.test(to))
+  const retries = writebacks.map((to) => to.replace('/writebacks/', '/confirm?decision=retry&id='))
+  const all = [
+    ...screens,
+    ...writebacks,
+    ...retries,
+    '/console/p/main/sheet',
+    '/console/p/main/search?q=personal',
+  ]
+  const missing = projectScreens.filter(({ path }) => {
+    const pattern = new RegExp(`^/console/p/main${path.replace(':id', '[^/]+')}([?]|$)`)
+    return !all.some((screen) => pattern.test(screen))
+  })
+  expect(missing).toEqual([])
   const showing = async (name: string) => {
     const headers = { cookie: await hidden.signIn(name) }
     const texts = await Promise.all(
-      screens.map(async (path) => [path, (await hidden.ask(path, { headers })).text] as const),
+      all.map(async (path) => [path, (await hidden.ask(path, { headers })).text] as const),
     )
     return texts.flatMap(([path, text]) => (text.includes(words) ? [path] : []))
   }
