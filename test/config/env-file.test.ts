@@ -160,11 +160,11 @@ describe('the other files of the configuration', () => {
   test('a file that gives no data and has no end is not waited for', () => {
     const script = `import { readTextFile } from '${import.meta.dirname}/../../src/config/text-file.ts'
       process.stdout.write(String(readTextFile('/proc/kmsg')))`
-    const told = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+    const answer = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
       encoding: 'utf8',
       timeout: 30_000,
     })
-    expect(told).toMatch(/^(Error: (it gives no data, and has no end|permission denied)|null)$/)
+    expect(answer).toMatch(/^(Error: (it gives no data, and has no end|permission denied)|null)$/)
   })
 
   test('a key is not waited for, and a device is not read without end', () => {

@@ -141,7 +141,8 @@ async function readAll(
 ) {
   const lowWatermark = await readLowWatermark(run)
   const attempt = async (parent: PendingParent) => {
-    throwIfSliceOver(run)
+    // Each slice reads some, however long the lists before took, so that a sequence of them ends.
+    if (tally.read > 0) throwIfSliceOver(run)
     try {
       await read(parent, priorityOf(parent), lowWatermark)
       tally.read += 1

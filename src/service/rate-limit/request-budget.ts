@@ -61,13 +61,13 @@ export function createRequestBudget(
   async function serveNext(heads: readonly QueuedRequest[]): Promise<void> {
     const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
     wakeUp = wake
-    if (inFlight.room() < 1) return waitFor(woken, fullPollMs, wake)
+    if (inFlight.spare() < 1) return waitFor(woken, fullPollMs, wake)
     // Taken before the request: the slot cannot have been granted earlier.
     const requestedAt = now()
     void releases.flush()
     const pending = heads.map(({ request }) => request)
     const decisions = await Promise.all(
-      Array.from({ length: countAsked(queues, inFlight.room()) }, () =>
+      Array.from({ length: countAsked(queues, inFlight.spare()) }, () =>
         store.acquire(processId, pending),
       ),
     )
@@ -160,7 +160,7 @@ function createInFlight(now: () => Ms) {
   let limit = noInFlightLimit
   return {
     /** How many more may be granted. */
-    room: (): number => {
+    spare: (): number => {
       for (const grant of granted) if (grant.remainingMs() <= 0) granted.delete(grant)
       limit = raiseLimit(limit, now())
       return limit.most - granted.size
@@ -203,9 +203,9 @@ function enqueueRequest(
 const maxAsked = 8
 
 /** No more than the shortest queue has, as any of them may get all. */
-function countAsked(queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>, room: number): number {
+function countAsked(queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>, spare: number): number {
   const lengths = [...queues.values()].map(({ size }) => size).filter((size) => size > 0)
-  return Math.max(1, Math.min(maxAsked, room, ...lengths))
+  return Math.max(1, Math.min(maxAsked, spare, ...lengths))
 }
 
 function queueName(request: PendingRequest): string {
