@@ -203,7 +203,10 @@ function enqueueRequest(
 const maxAsked = 8
 
 /** No more than the shortest queue has, as any of them may get all. */
-function countAsked(queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>, spare: number): number {
+function countAsked(
+  queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>,
+  spare: number,
+): number {
   const lengths = [...queues.values()].map(({ size }) => size).filter((size) => size > 0)
   return Math.max(1, Math.min(maxAsked, spare, ...lengths))
 }
