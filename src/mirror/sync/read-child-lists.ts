@@ -173,8 +173,9 @@ function childListReader(
       const isOlderLeft = rows.some(
         ({ columns }) => (parseTime(columns[timeColumn]) ?? readFrom) < readFrom - 1,
       )
+      const isInferred = batch.profile.isHasMoreReliableIfShort === false && isHasMoreSet(batch)
       const isEndInferred =
-        batch.isComplete && batch.missedRanges.length === 0 && isHasMoreSet(batch) && !isOlderLeft
+        isInferred && batch.isComplete && batch.missedRanges.length === 0 && !isOlderLeft
       if (isEndInferred && doubtful.inferredEnds.length < maxInferredEnds)
         doubtful.inferredEnds.push(parent)
     }

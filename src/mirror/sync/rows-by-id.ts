@@ -77,7 +77,8 @@ export async function resolveUnseenRows(
       })
     after = ids.at(-1) ?? null
   }
-  if (unlisted < minUnlisted) return
+  // A gap that is open says already that rows are missing.
+  if (unlisted < minUnlisted || (await run.mirror.listOpenGaps(name)).length > 0) return
   const reason = `the service does not list all ${name}: ${unlisted} that exist were missing`
   await commitWithoutRows(run, name, { gaps: [{ stream: name, from: null, to: null, reason }] })
 }
