@@ -103,7 +103,7 @@ for (const db of databases)
           for (const _ of ['idle', 'idle again']) {
             const before = sandbox.log().length
             expect((await sync()).gaps).toHaveLength(broken.length)
-            // Two for the conversations and, if nothing says so, whether they end; and what each of the rows costs.
+            // Two for the conversations, the question whether they end, and what each row costs.
             const ends = hasMore === 'absent' ? 2 : 0
             const most = 2 + ends + 9 * broken.length
             expect(sandbox.log().length - before).toBeLessThanOrEqual(most)
