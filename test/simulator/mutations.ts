@@ -36,8 +36,8 @@ export const mutations: readonly Mutation[] = [
     promise: 'rows and cursor are committed together',
     needsLists: true,
     file: 'src/mirror/sql/commit-page.ts',
-    line: `  return inTransaction(context, async (trx) => {\n    const results`,
-    instead: `  for (const page of pages) await writeCursors(context, page.cursors ?? {})\n  return inTransaction(context, async (trx) => {\n    const results`,
+    line: `  return inTransaction(context, async (trx) => {\n    let escaped`,
+    instead: `  for (const page of pages) await writeCursors(context, page.cursors ?? {})\n  return inTransaction(context, async (trx) => {\n    let escaped`,
   },
   {
     promise: 'an incremental run looks back for rows that appeared late',
