@@ -36,15 +36,16 @@ export function listPage<T>(
     upper === undefined ? Number.POSITIVE_INFINITY : upperBound(upper.at, { ...upper, hidden })
   const [start, end] = isBounded ? [firstAt(lowest), firstAt(highest)] : [0, rows.length]
   const { takenFrom, shown } = pageShape(order, isBounded)
+  const size = Math.min(limit, s['pages.most'] || limit)
   const taken: { readonly position: number; readonly row: T }[] = []
   let more = false
   for (const position of positions(start, end, takenFrom)) {
     const row = rows.rowAt(position)
     if (matches?.(row) === false) continue
-    more = taken.length === limit
+    more = taken.length === size
     if (more) break
     taken.push({ position, row })
-    if (s.hasMore === 'full' && taken.length === limit) break
+    if (s.hasMore === 'full' && taken.length === size) break
   }
   const rank = { ascending: 1, descending: -1, shuffled: 0 }[shown]
   const key = (position: number) => (rank === 0 ? scatter(position) : rank * position)
@@ -53,10 +54,14 @@ export function listPage<T>(
     .map(({ row }) => toWire(row))
   if (s.hasMore === 'absent') return { items }
   // `full`: a full page claims that more follows, whether true or not.
-  return {
-    items,
-    hasMore: { exact: more, full: items.length === limit, always: true, never: false }[s.hasMore],
+  const says = {
+    exact: more,
+    full: items.length === size,
+    asked: items.length === limit,
+    always: true,
+    never: false,
   }
+  return { items, hasMore: says[s.hasMore] }
 }
 
 type End = 'oldest' | 'newest' | 'any'

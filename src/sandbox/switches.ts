@@ -70,8 +70,9 @@ const switchTable = {
   'query.unknown': 'ignored | rejected: what an unknown query parameter does',
   'limit.over': 'rejected | clamped | honoured: what a `limit` over 200 does',
   hasMore:
-    'exact | full | always | never | absent: `full`: true whenever the page is full, even the last; `absent`: there is no such field',
+    'exact | full | asked | always | never | absent: `full`: true whenever the page is full, even the last; `asked`: whenever it has as many rows as `limit` says; `absent`: there is no such field',
   'pages.size': '0: rows of a full page of every list, whatever `limit` says; 0 = as `limit` says',
+  'pages.most': '0: rows of a full page of every list, if `limit` says more; 0 = as `limit` says',
   'pages.hollow': 'false: a list with a bound is empty, but claims that more follows',
   'single.shape':
     'same | more | fewer | other: fields of a conversation, visitor or call that is read by its id: the same as in the list, more, fewer, or other values of some',

@@ -58,7 +58,7 @@ test.concurrent('check, migrate, sync, sync again, status, verify: a first day o
 
   const first = await runDeskmirror(['sync'], { cwd, env })
   expect(first.exit).toBe(0)
-  expect(first.out).toMatch(/^conversations +4 requests +[3-9][0-9] rows +30 changed/m)
+  expect(first.out).toMatch(/^conversations +5 requests +[3-9][0-9] rows +30 changed/m)
   expect(first.out).toMatch(/^default .* complete$/m)
   expect(first.err).not.toMatch(/warn|error/)
 
@@ -278,7 +278,7 @@ test.concurrent('a missing scope is named, its streams are skipped, the others a
   const { exit, out } = await runInProcess(['sync', '--quiet'], { cwd, env })
   expect(exit).toBe(3)
   expect(out).toMatch(/^skipped: calls, call_recordings: the key lacks the scope calls:read$/m)
-  expect(out).toMatch(/^conversations +4 requests +[3-9][0-9] rows/m)
+  expect(out).toMatch(/^conversations +5 requests +[3-9][0-9] rows/m)
   expect((await runInProcess(['check'], { cwd, env })).exit).toBe(3)
 })
 

@@ -44,6 +44,7 @@ import {
   type PassedPlace,
   type Progress,
   type RangesToRead,
+  startTests,
   type UnreadablePlace,
 } from '../core/pagination/reading-state.ts'
 import { recordFutureDated, type SyncRun } from './run.ts'
@@ -66,7 +67,7 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
   const { localTime, serviceTime } = run.clocks()
   const now = Math.max(localTime, serviceTime)
   const known = isList ? await readPlaces(run, scan) : noPlaces
-  const testedPages = run.testedPages.get(list.name) ?? { rows: profile.largestPage, count: 0 }
+  const testedPages = run.testedPages.get(list.name) ?? startTests(profile)
   run.testedPages.set(list.name, testedPages)
   const options = {
     list,

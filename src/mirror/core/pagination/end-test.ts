@@ -17,8 +17,9 @@ import {
 } from './reading-state.ts'
 import { maxOf, minOf, type ScanDirection, type TimeBounds, timesOf } from './sort-order.ts'
 
-/** No service has pages of less than this share of the documented size. */
-const smallestShare = 1 / 5
+/** The numbers at which services cut pages, unless they say that more rows follow. */
+const roundRows = 5
+const fewestRoundRows = 10
 /** A list may by chance have as many rows as a page holds, but not so many lists. */
 const testsOfSize = 3
 
@@ -56,23 +57,33 @@ function* testSize(reading: Reading, query: RangeQuery, page: ScanPage): Request
   const { testedPages } = reading
   const size = page.ids.length
   const count = size > testedPages.rows ? 0 : testedPages.count
-  Object.assign(testedPages, { rows: size, count: count + 1 })
-  if (!page.hasMore && (yield* setsHasMore(reading, query))) return
+  if (size >= testedPages.rows) Object.assign(testedPages, { rows: size, count: count + 1 })
+  const isAsked = page.hasMore || reading.profile.setsHasMore || testedPages.isSingleAsked
+  testedPages.isSingleAsked ||= !isAsked
+  if (!isAsked && (yield* setsHasMore(reading, query)) && !isRound(size)) return
   for (const { way, bounds } of waysBeyond(reading, query, page, 0)) {
     const beyond = yield* requestBeyond(reading, way, bounds)
     if (beyond === null || !showsEarlierRows(reading, beyond, page)) continue
-    reading.profile = { ...reading.profile, listedAtMost: size }
-    return
+    return setCut(reading, page)
   }
   const { profile, list } = reading
   const { lower, upper } = profile.support
   // Where no documented bound works, only the number speaks.
-  const isRound = size % (pageSizesOf(list).usual * smallestShare) === 0
-  const isCutThere = list.isDocumented && isRound && !mayWork(lower) && !mayWork(upper)
-  reading.profile = isCutThere
-    ? { ...profile, listedAtMost: size }
-    : { ...profile, largestPage: Math.max(profile.largestPage, size) }
+  if (list.isDocumented && isRound(size) && !mayWork(lower) && !mayWork(upper))
+    return setCut(reading, page)
+  reading.profile = { ...profile, largestPage: Math.max(profile.largestPage, size) }
 }
+
+function setCut(reading: Reading, page: ScanPage): void {
+  const { profile } = reading
+  reading.cutPage = page
+  reading.profile = {
+    ...profile,
+    listedAtMost: Math.max(profile.listedAtMost ?? 0, page.ids.length),
+  }
+}
+
+const isRound = (rows: number): boolean => rows >= fewestRoundRows && rows % roundRows === 0
 
 /** Whether it does so on a page of a single row, as others follow that. */
 function* setsHasMore(reading: Reading, { bounds }: RangeQuery): Requests<boolean> {
@@ -117,15 +128,23 @@ function mayHasMoreBeWrong(reading: Reading, page: ScanPage): boolean {
   return lastPage !== null && (first === last || !showsNewRows(page, lastPage.page))
 }
 
-/** It is the largest page, and `hasMore` says nothing. */
+/**
+ * `hasMore` says nothing on one of the largest pages, or may compare a round number with the
+ * `limit` that was asked for. Where pages were cut before, the others may lack rows that a service
+ * left out after cutting.
+ */
 function mayBeCutSilently(reading: Reading, page: ScanPage): boolean {
-  const { profile, smallerPage, testedPages } = reading
+  const { profile, smallerPage, testedPages, list } = reading
   const size = page.ids.length
-  const isTelling = page.hasMore ? profile.isHasMoreReliableIfShort : profile.setsHasMore
-  if (isTelling || smallerPage !== null || isCut(reading, page)) return false
-  const { most, usual } = fullSizes(reading)
-  if (size < 2 || size > most || size < usual * smallestShare) return false
-  return size > testedPages.rows || (size === testedPages.rows && testedPages.count < testsOfSize)
+  const knownCut = profile.listedAtMost ?? 0
+  if (smallerPage !== null || isCut(reading, page)) return false
+  if (size < (page.hasMore ? 1 : 2) || size > pageSizesOf(list).most) return false
+  const isTold = profile.setsHasMore && !page.hasMore
+  if (isTold && !isRound(size)) return false
+  const isNearCut = knownCut > 0 && size >= knownCut / 2
+  const tests = isTold ? 1 : testsOfSize
+  const isEqual = size === testedPages.rows && testedPages.count < tests
+  return isNearCut || size > testedPages.rows || isEqual
 }
 
 /** Rows that were there when the page was requested, and are not on it. */

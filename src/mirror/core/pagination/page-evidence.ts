@@ -22,6 +22,8 @@ type KnownList = {
   readonly list: ListEndpoint
   readonly profile: PagingProfile
   readonly smallerPage?: { readonly rows: number } | null
+  /** A request beyond its rows showed more. */
+  readonly cutPage?: ScanPage | null
 }
 
 /** The sizes of a page that may be cut. */
@@ -37,7 +39,7 @@ export function isCut(reading: KnownList, page: ScanPage): boolean {
   const size = page.ids.length
   if (size === 0) return false
   if (page.hasMore && profile.isHasMoreReliableIfShort !== false) return true
-  if (size === profile.listedAtMost) return true
+  if (size === profile.listedAtMost || reading.cutPage?.ids.join() === page.ids.join()) return true
   if (page.hasMore) return size >= usual
   // A service may never set `hasMore`. More rows than `most` are no page.
   return !profile.setsHasMore && size >= usual && size <= most

@@ -180,6 +180,7 @@ function* readCutPage(reading: Reading, query: RangeQuery, first: ScanPage): Req
   const { page, way } = found
   // The search for the end may have shown that the service sets `hasMore`, and that this page has
   // no more.
+  if (!isCut(reading, page)) yield* testEnd(reading, query, page)
   if (!isCut(reading, page)) return finishRange(reading, range, page)
   if (leavePage(reading, query, found)) return
   if (page.times.some((row) => isOutside(row, bounds, reading.profile.order)))

@@ -165,6 +165,7 @@ export type Reading = {
   misleading: ScanPage | null
   /** It was asked whether the service sets `hasMore` always. */
   isHasMoreTested: boolean
+  cutPage: ScanPage | null
   /** Shared with other readings of the list. */
   readonly testedPages: TestedPages
   /**
@@ -176,8 +177,15 @@ export type Reading = {
   readonly isHasMoreReliableIfEmpty: boolean | null
 }
 
-/** The size of the largest pages that were tested in a run, and how many of that size were. */
-export type TestedPages = { rows: number; count: number }
+/**
+ * The size of the largest pages that were tested in a run, how many of that size were, and whether a
+ * page of a single row was asked for.
+ */
+export type TestedPages = { rows: number; count: number; isSingleAsked: boolean }
+
+export const startTests = (profile: PagingProfile | null): TestedPages => {
+  return { rows: profile?.largestPage ?? 0, count: 0, isSingleAsked: false }
+}
 
 export type RangesToRead = {
   readonly list: ListEndpoint
@@ -199,7 +207,7 @@ export function createReading({
   profile: known,
   ranges,
   isHasMoreReliableIfEmpty = null,
-  testedPages = { rows: known?.largestPage ?? 0, count: 0 },
+  testedPages = startTests(known),
   now = 0,
   knownPlaces = [],
   expectedPlaces = [],
@@ -221,6 +229,7 @@ export function createReading({
     misleading: null,
     newestSeen: ranges.find(({ hi }) => hi === null)?.lo ?? 0,
     isHasMoreTested: false,
+    cutPage: null,
     testedPages,
     smallerPage: null,
     unreadable: null,
