@@ -25,6 +25,7 @@ import { earliestTime, latestMessageTime } from './mirror-state.ts'
 import {
   correctFutureDueTimes,
   countPendingParents,
+  markChildrenPending,
   markFutureDatedPending,
   readPendingParents,
   recordChildFailure,
@@ -100,6 +101,7 @@ const writes = {
   recordChildFailure,
   correctFutureDueTimes,
   requestFullRereads,
+  markChildrenPending,
   markFutureDatedPending,
   markListsIncomplete,
   rereadUnlisted,

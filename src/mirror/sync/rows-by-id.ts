@@ -4,7 +4,7 @@
  */
 
 import type { MirrorRow } from '../../../schema/row.ts'
-import type { ListStreamName } from '../../../schema/stream-specs.ts'
+import { childStreamsOf, type ListStreamName } from '../../../schema/stream-specs.ts'
 import {
   isNotFound,
   isUnreadable,
@@ -146,8 +146,12 @@ export function rereadByIds(
       if (await markRowDeleted(run, name, id)) run.stats.recordPage(name, 0, { changed: 1 })
       return null
     }
-    // The gap where a list has it tells of it.
-    if (isUnreadable(error) && (await hasUnreadable(run, name))) return null
+    if (isUnreadable(error) && (await hasUnreadable(run, name))) {
+      // The gap where a list has it tells of it, but nothing shows whether its children changed.
+      for (const child of childStreamsOf(name))
+        await run.mirror.markChildrenPending(child, [id], run.now())
+      return null
+    }
     const why = unreadableRowReason(error)
     if (why === null) throw error
     const commit = { stream: name, rows: [], rejectedRows: [{ id, why }], requestedAt: run.now() }

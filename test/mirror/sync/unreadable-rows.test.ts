@@ -127,14 +127,17 @@ for (const db of databases)
       db,
       size: { ...lists, conversations: 20, days: 20, messagesPerConversation: 1 },
       switches: { 'rows.brokenBy': 'brace' },
-      streams: ['conversations'],
+      streams: ['conversations', 'messages'],
     } as const
-    await withSandbox(options, async ({ sandbox, sync }) => {
+    await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
       expect(await sync()).toMatchObject({ outcome: 'complete' })
       const [broken] = openConversations(sandbox)
       sandbox.setSwitches({ 'rows.broken': `"id":"${broken!.id}"` })
+      sandbox.mutate.visitorWrites(broken!.id)
       for (const mode of ['incremental', 'incremental', 'reconcile'] as const)
         expect(await sync({ mode })).toMatchObject({ outcome: 'gaps', gaps: [{}] })
+      // Its new message is there, although its row does not show it.
+      expect(await findDifferences(warehouse, sandbox, undefined, ['messages'])).toEqual([])
       sandbox.setSwitches({ 'rows.broken': '' })
       expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
     })

@@ -427,8 +427,10 @@ export function isProvenBy(reading: Reading, page: ScanPage, bounds: TimeBounds)
   if (page.times.some((row) => isOutside(row, bounds, null))) return true
   const isMissing = (field: string) => !unproven.page.times.some((row) => row.has(field))
   const common = conservativeOrder(page.times)?.fields ?? []
-  // More rows are said to follow an empty page: that is a gap of its own, and shows no time.
-  if (page.ids.length === 0 && page.hasMore) return true
+  // More rows are said to follow an empty page: that is a gap of its own, and shows no time. Nor
+  // does it where the rows that were said to follow cannot be read.
+  const hasPassed = reading.passedPlaces.length > 0
+  if (page.ids.length === 0 && (page.hasMore || hasPassed)) return true
   if (page.ids.length > 0 && !common.some(isMissing)) {
     reading.unproven = null
     return true
