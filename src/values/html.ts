@@ -37,10 +37,11 @@ function mark<T extends Html | Attribute>(value: T): T {
 
 type Value = string | number | null | Html | Attribute | readonly (string | Html)[]
 
+/** A line break and the indentation after it become one space: they only keep lines short. */
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
-  const places = placesOf(parts)
+  const { texts, places } = readTemplate(parts)
   const written = values.map((value, index) => write(value, places[index] ?? 'text'))
-  return mark({ html: parts.map((part, index) => part + (written[index] ?? '')).join('') })
+  return mark({ html: texts.map((text, index) => text + (written[index] ?? '')).join('') })
 }
 
 export const nothing: Html = mark({ html: '' })
@@ -89,18 +90,19 @@ function toSafeLink(address: string): string {
 /** `link`: at the start of an address. `attributes`: within a tag, between attributes. */
 type Place = 'text' | 'attribute' | 'link' | 'attributes'
 
-const known = new WeakMap<TemplateStringsArray, readonly Place[]>()
+/** What it writes around its values, and their places. */
+type Template = { readonly texts: readonly string[]; readonly places: readonly Place[] }
 
-/**
- * The places of a template's values. Throws if a value stands where escaping does not make it
- * harmless.
- */
-function placesOf(parts: TemplateStringsArray): readonly Place[] {
+const known = new WeakMap<TemplateStringsArray, Template>()
+
+/** Throws if a value stands where escaping does not make it harmless. */
+function readTemplate(parts: TemplateStringsArray): Template {
   const cached = known.get(parts)
   if (cached !== undefined) return cached
-  const places = findPlaces(parts)
-  known.set(parts, places)
-  return places
+  const texts = parts.map((part) => part.replace(/\n +/g, ' '))
+  const template = { texts, places: findPlaces(texts) }
+  known.set(parts, template)
+  return template
 }
 
 /**
