@@ -49,8 +49,9 @@ export const mutations: readonly Mutation[] = [
   {
     promise: 'a reply is looked for by ids: any new message may be it',
     file: 'src/outbox/handlers/match-reply.ts',
-    line: `  if (other !== undefined) return`,
-    instead: `  if (other !== undefined && matchesPayload(other, payload)) return`,
+    // Verification and the last look before a send both use it.
+    line: `  return messages.filter(({ id }) => !before.has(id) && !matchedIds.has(id))`,
+    instead: `  return messages.filter(({ id }) => before.has(id) && matchedIds.has(id))`,
   },
   {
     promise: 'a lane is first in, first out',

@@ -86,6 +86,8 @@ export function createPlan(scheduler: Scheduler) {
       focus === 'outbox' ? pick([0.1, 0.3]) : pick([0.03, 0.1, 0.3]),
       0,
     ),
+    /** Writes are few among the requests. */
+    writeFaultRate: usually(focus === 'outbox' ? 0.6 : 0.2, 0.5, 0),
     latencyMs: focus === 'budget' ? pick([400, 2000, 3000]) : pick([5, 50, 400, 2000]),
     endsWithReconcile: chance(0.3),
     budgetLosses: focus === 'budget' ? usually(0.5, 4, 0) : usually(0.25, 1, 0),
@@ -108,11 +110,12 @@ const faults: readonly [FaultKind, ...FaultKind[]] = [
 export function chooseDelivery(
   { random, chance, pick, int }: Scheduler,
   plan: Plan,
-  isCalm: boolean,
+  { isCalm, isWrite }: { readonly isCalm: boolean; readonly isWrite: boolean },
 ): Delivery {
   const latency = () => Math.round(plan.latencyMs * (isCalm ? 0.2 : 1) * -Math.log(1 - random()))
   const delivery: Delivery = { fault: null, lost: null, outMs: latency(), backMs: latency() }
-  if (isCalm || !chance(plan.networkFaultRate)) return delivery
+  const faultRate = Math.max(plan.networkFaultRate, isWrite ? plan.writeFaultRate : 0)
+  if (isCalm || !chance(faultRate)) return delivery
   if (chance(0.4)) return { ...delivery, fault: pick(faults) }
   if (chance(0.2)) return { ...delivery, [pick(['outMs', 'backMs'])]: int(1000, 9000) }
   const lost = chance(0.1) ? 'silence' : pick(['connect', 'request', 'response', 'response'])

@@ -149,7 +149,8 @@ function createWorld({ seed, plan, scheduler, database }: WorldOptions, all: Sim
   const network = createSimulatedNetwork({
     scheduler,
     sandbox,
-    chooseDelivery: () => chooseDelivery(scheduler, plan, state.isCalm),
+    chooseDelivery: ({ method }) =>
+      chooseDelivery(scheduler, plan, { isCalm: state.isCalm, isWrite: method !== 'GET' }),
     onLeave: (process, request) => {
       observer.onWrite(process, request)
       processes().onRequest(process)
