@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every night, without a worker: sync, push, report, of all projects. Ends with the exit code that matters most: 2, 1, 3, 0.
+# Every night, without a worker: sync, push, report, and a lake in the folder LAKE, of all projects. Ends with the exit code that matters most: 2, 1, 3, 0.
 # A command that fails with 1 runs again, after a minute and after ten.
 set -u
 worst=0
@@ -22,4 +22,5 @@ run() {
 run sync --mode reconcile --wait --quiet
 run push --quiet
 run report --output report.html --force
+[ -z "${LAKE:-}" ] || run export --lake "$LAKE" --quiet
 exit "$worst"

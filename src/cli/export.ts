@@ -1,7 +1,7 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
 import { InvalidArgumentError, Option } from 'commander'
 import { exportFormats, formatOfPath, isTextFormat } from '../export/core/formats.ts'
-import type { ExportFormat, ExportProgress, ExportReport } from '../export/export.ts'
+import type { ExportFormat, ExportProgress, ExportReport, LakeReport } from '../export/export.ts'
 import { keptFiles } from '../export/kept-files.ts'
 import { formatBytes, formatCount, pluralize } from '../values/format.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
@@ -25,6 +25,7 @@ type Options = CommonOptions & {
   readonly timeColumn?: string
   readonly where?: readonly Condition[]
   readonly columns?: readonly string[]
+  readonly lake?: string
 }
 
 const help = `
@@ -37,6 +38,10 @@ Examples:
   $ deskmirror export messages --since 2026-01-01 --until 2026-02-01 --format jsonl | gzip > january.jsonl.gz
   $ deskmirror export visitors --columns name,email --excel --output visitors.csv
   $ deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db      one SQLite file, which a read-only folder may hold
+  $ deskmirror export --lake lake/                       messages/month=2026-11/data.parquet and so on; run it again after each sync
+
+--lake writes Parquet by object and month for programs that read folders. Only months that changed are written again, and
+manifest.json last. Without OBJECT: what the lake has, or else all that is mirrored.
 
 Exit code: 0 exported · 1 failed, trying again may help · 2 a person must change something · 130 interrupted`
 
@@ -44,7 +49,7 @@ export const command = defineCommand<Options, readonly string[]>({
   name: 'export',
   description:
     'Exports tables and views of the warehouse. Reads only the warehouse: needs no key and makes no request.',
-  argument: ['<object...>', 'tables and views'],
+  argument: ['[object...]', 'tables and views'],
   options: [
     new Option(
       '--format <format>',
@@ -54,6 +59,20 @@ export const command = defineCommand<Options, readonly string[]>({
       '--output <path>',
       'a file, or a folder; - is standard output, the default for a single object',
     ),
+    new Option(
+      '--lake <folder>',
+      'Parquet by object and month; only what changed is written again',
+    ).conflicts([
+      'format',
+      'output',
+      'force',
+      'since',
+      'until',
+      'timeColumn',
+      'where',
+      'columns',
+      'excel',
+    ]),
     new Option('--force', 'overwrite existing files'),
     new Option(
       '--project <name>',
@@ -75,7 +94,7 @@ export const command = defineCommand<Options, readonly string[]>({
       'CSV for spreadsheets: a byte order mark, and no text that would be executed as a formula',
     ),
     quietOption(),
-    new Option('--json', 'print a summary as one JSON document; needs --output'),
+    new Option('--json', 'print a summary as one JSON document; needs --output or --lake'),
   ],
   help,
   run: runExport,
@@ -86,16 +105,20 @@ async function runExport(
   options: Options,
   objects: readonly string[],
 ): Promise<CommandResult> {
+  if (options.lake !== undefined)
+    return runLakeExport(context, { ...options, lake: options.lake }, objects)
+  if (objects.length === 0)
+    throw new UserError({
+      what: 'cannot export',
+      why: 'no table or view is named',
+      next: 'name some: `deskmirror export messages`, or export all that is mirrored with --lake FOLDER',
+      exitCode: 2,
+    })
   const format = options.format ?? formatOfPath(options.output ?? '') ?? 'csv'
   const target =
     options.output === undefined || options.output === '-' ? context.openStdout() : options.output
   rejectContradictions(format, options, typeof target === 'string' ? null : target)
-  // Without --project the projects are not needed, only the database.
-  const config = context.loadConfig(options.project === undefined ? 'database' : 'mirror')
-  const projectId =
-    options.project === undefined
-      ? null
-      : selectCall(config, options.project, 'cannot export').project.projectId
+  const { config, projectId } = selectRead(context, options)
   const display = context.openDisplay(options.quiet === true)
   const signal = context.openEndingSignal()
   const { exportFromWarehouse } = await context.load(() => import('../app/export.ts'))
@@ -121,6 +144,42 @@ async function runExport(
     lines: typeof target === 'string' ? renderExport(report) : [],
     exit: 0,
   }
+}
+
+/** Without --project the projects are not needed, only the database. */
+function selectRead(context: CommandContext, { project }: Options) {
+  const config = context.loadConfig(project === undefined ? 'database' : 'mirror')
+  const projectId =
+    project === undefined ? null : selectCall(config, project, 'cannot export').project.projectId
+  return { config, projectId }
+}
+
+async function runLakeExport(
+  context: CommandContext,
+  options: Options & { readonly lake: string },
+  objects: readonly string[],
+): Promise<CommandResult> {
+  const { config, projectId } = selectRead(context, options)
+  const display = context.openDisplay(options.quiet === true)
+  const signal = context.openEndingSignal()
+  const { exportLake } = await context.load(() => import('../app/export.ts'))
+  const request = { folder: options.lake, objects, projectId, kept: keptFiles(config) }
+  const onProgress = createExportProgress(display, context.now)
+  const report = await exportLake(config, request, { onProgress, signal }).finally(display.clear)
+  return { document: report, lines: renderLake(report), exit: 0 }
+}
+
+function renderLake({ objects }: LakeReport): readonly string[] {
+  const lines = objects.map(({ object, rows, partitions, written, bytes }) => [
+    object,
+    pluralize(rows, 'row'),
+    formatBytes(bytes),
+    `${written} of ${pluralize(partitions, 'file')} written`,
+  ])
+  const widened = objects.flatMap(({ object, newColumns }) =>
+    newColumns.length === 0 ? [] : `note: ${object} has new columns: ${newColumns.join(', ')}`,
+  )
+  return [...alignColumns(lines), ...widened]
 }
 
 function rejectContradictions(

@@ -25,6 +25,7 @@ export {
   otherOutput,
   rejectKept,
 } from './kept-files.ts'
+export { type LakeReport, type LakeRequest, writeLake } from './lake/write-lake.ts'
 export { countMirror, type MirrorCount, readVerifyDocument } from './mirror-count.ts'
 export {
   chunkSize,

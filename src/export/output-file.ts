@@ -80,7 +80,8 @@ export function isFolder(path: string): boolean {
   return path.endsWith('/') || (existsSync(path) && statSync(path).isDirectory())
 }
 
-async function explainErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
+/** Throws UserError where the system says why a file or folder cannot be written. */
+export async function explainErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

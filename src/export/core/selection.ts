@@ -184,7 +184,7 @@ function timeConditions(
 const ownTimes: readonly string[] = ['synced_at', 'deleted_at']
 
 /** `created_at`, or else the first time or date. */
-function usualTimeColumn({ columns }: ExportObject): ExportColumn | undefined {
+export function usualTimeColumn({ columns }: ExportObject): ExportColumn | undefined {
   const times = columns.filter(
     ({ name, type }) => (type === 'time' || type === 'date') && !ownTimes.includes(name),
   )

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { toCanonicalJson } from '../../values/json.ts'
-import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
+import { type EpochSeconds, isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import type { ConnectionPool, Db, DbConnection } from '../../warehouse/connection-pool.ts'
 import { typedParameter } from '../../warehouse/dialect.ts'
@@ -17,6 +17,7 @@ import type {
   ExportValue,
   ObjectName,
 } from '../core/selection.ts'
+import { monthsQuery, toMonthStates } from './months.ts'
 import { describeObject, listObjects, type RunQuery, type SourceObject } from './objects.ts'
 
 /** The transaction only reads. It keeps no one from writing, in neither database. */
@@ -66,6 +67,20 @@ function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection) {
     describe,
     countRows: async (selection: ExportSelection) =>
       (await run(countQuery(kind, selection)))[0]?.rows ?? 0,
+    /** How many rows each month has, and what they tell of their change. */
+    readMonths: async (
+      selection: ExportSelection,
+      timeColumn: string | null,
+      now: EpochSeconds,
+    ) => {
+      const { columns } = await describe(selection.object)
+      const time = columns.find(({ name }) => name === timeColumn) ?? null
+      const from = fromWhere(kind, selection)
+      return toMonthStates(await run(monthsQuery(kind, selection.object, time, from)), now)
+    },
+    /** Of people and conversations; the same number tells that nobody was erased since. */
+    countErased: async () =>
+      (await run(sql<{ n: number }>`select count(*) as n from erased_ids`))[0]?.n ?? 0,
     /** Batches of bounded size. */
     async *readRows(selection: ExportSelection): AsyncGenerator<readonly ExportRow[]> {
       const { object, columns } = selection

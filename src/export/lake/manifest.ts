@@ -1,0 +1,79 @@
+/**
+ * What a lake holds: a document that is written last, so that who reads by it sees one moment of
+ * the warehouse.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { UserError } from '../../values/user-error.ts'
+import type { ExportType } from '../core/selection.ts'
+
+export const manifestName = 'manifest.json'
+/** Its name begins as those do that programs leave out when they read a folder. */
+export const versionsFolder = '_versions'
+
+const partitionSchema = z.object({
+  /** `2026-11`, in UTC; null: rows without a time, or an object without months. */
+  month: z.string().nullable(),
+  /** A file that is never changed. Gone a day after no manifest names it any longer. */
+  path: z.string(),
+  /** The same file where programs look for it: `messages/month=2026-11/data.parquet`. */
+  current: z.string(),
+  rows: z.number(),
+  bytes: z.number(),
+  sha256: z.string(),
+  /** What its rows tell of their change; null: only reading them all can show it. */
+  state: z.string().nullable(),
+})
+
+const objectSchema = z.object({
+  object: z.string(),
+  /** By which it is divided into months; null: not at all. */
+  timeColumn: z.string().nullable(),
+  columns: z.array(z.object({ name: z.string(), type: z.custom<ExportType>() })),
+  rows: z.number(),
+  partitions: z.array(partitionSchema),
+})
+
+const manifestSchema = z.object({
+  format: z.literal('deskmirror-lake-1'),
+  /** The moment of the warehouse that all of it shows: RFC 3339. */
+  writtenAt: z.string(),
+  /** Null: all projects. */
+  project: z.string().nullable(),
+  /** How many people and conversations had been erased. */
+  erased: z.number(),
+  objects: z.array(objectSchema),
+})
+
+export type LakePartition = z.infer<typeof partitionSchema>
+export type LakeObject = z.infer<typeof objectSchema>
+export type LakeManifest = z.infer<typeof manifestSchema>
+
+/** Null: there is none yet. Throws UserError. */
+export function readManifest(folder: string): LakeManifest | null {
+  const path = join(folder, manifestName)
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw refuse(path, error instanceof Error ? error.message : String(error))
+  }
+  const manifest = manifestSchema.safeParse(parseOrNull(text))
+  if (manifest.success) return manifest.data
+  throw refuse(path, 'it is not a manifest that deskmirror has written')
+}
+
+function refuse(path: string, why: string): UserError {
+  const next = 'name another folder, or remove this one and let it be written anew'
+  return new UserError({ what: `cannot continue the lake of ${path}`, why, next, exitCode: 2 })
+}
+
+function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

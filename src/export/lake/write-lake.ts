@@ -1,0 +1,307 @@
+/**
+ * Tables and views as Parquet files by month, of which only those that changed are written again.
+ * Each file stands under two names: one that never changes, which the manifest names, and one that
+ * is the same after every run, where programs look for it. So who reads by the manifest sees one
+ * moment, and who reads a folder sees each month once, whenever this process is killed.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import {
+  accessSync,
+  constants,
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { ProjectId } from '../../values/project.ts'
+import { type EpochMs, type Ms, rfc3339 } from '../../values/time.ts'
+import { UserError } from '../../values/user-error.ts'
+import { replaceFile } from '../../warehouse/replace-file.ts'
+import { lockFile } from '../../warehouse/sqlite-file.ts'
+import type { ByteOutput, ExportObject, ExportProgress } from '../core/selection.ts'
+import { findObjects, selectRows, usualTimeColumn } from '../core/selection.ts'
+import type { KeptFiles } from '../kept-files.ts'
+import { rejectKept } from '../kept-files.ts'
+import { createOutputFile, explainErrors } from '../output-file.ts'
+import type { ExportSnapshot } from '../sql/snapshot.ts'
+import { createParquetWriter } from '../writers/parquet-writer.ts'
+import {
+  type LakeManifest,
+  type LakeObject,
+  type LakePartition,
+  manifestName,
+  readManifest,
+  versionsFolder,
+} from './manifest.ts'
+import {
+  columnsOf,
+  folderOf,
+  newColumns,
+  type PartitionPlan,
+  planPartitions,
+} from './partitions.ts'
+import { removeUnnamed } from './unnamed-files.ts'
+
+export type LakeRequest = {
+  readonly folder: string
+  /** Names or patterns; none: those that the lake has, or all that is mirrored. */
+  readonly objects: readonly string[]
+  readonly projectId: ProjectId | null
+  readonly kept: KeptFiles
+}
+
+export type LakeReport = {
+  readonly folder: string
+  readonly objects: readonly LakeObjectReport[]
+  readonly tookMs: Ms
+}
+
+export type LakeObjectReport = {
+  readonly object: string
+  readonly rows: number
+  readonly partitions: number
+  /** Written again, or for the first time. */
+  readonly written: number
+  readonly bytes: number
+  /** Columns that the lake did not have before. */
+  readonly newColumns: readonly string[]
+}
+
+type LakeDeps = {
+  readonly snapshot: ExportSnapshot
+  readonly now: () => EpochMs
+  readonly onProgress: (progress: ExportProgress) => void
+  readonly signal: AbortSignal
+}
+
+const mirrored = [
+  'conversations',
+  'messages',
+  'visitors',
+  'visitor_activity',
+  'calls',
+  'call_recordings',
+  'analytics_metrics',
+  'availability_snapshots',
+  'conversation_changes',
+]
+
+/** Throws UserError; then the lake is as it was. */
+export async function writeLake(
+  request: LakeRequest,
+  deps: LakeDeps,
+): Promise<Omit<LakeReport, 'tookMs'>> {
+  const { folder, kept } = request
+  rejectKept(join(folder, manifestName), kept)
+  await explainErrors(folder, async () => {
+    mkdirSync(join(folder, versionsFolder), { recursive: true })
+    accessSync(folder, constants.W_OK)
+  })
+  const release = lockFile(join(folder, '.lock'), folder)
+  if (release === null)
+    throw new UserError({
+      what: `cannot write the lake ${folder}`,
+      why: 'another process is writing it',
+      next: 'wait until it has ended, and run it again',
+      exitCode: 1,
+    })
+  try {
+    return await writeUnderLock(request, deps)
+  } finally {
+    release()
+  }
+}
+
+async function writeUnderLock(request: LakeRequest, deps: LakeDeps) {
+  const { folder, projectId } = request
+  const { snapshot } = deps
+  const earlier = readManifest(folder)
+  if (earlier !== null && earlier.project !== projectId) throw otherProject(folder, earlier)
+  const now = deps.now()
+  const erased = await snapshot.countErased()
+  const existing = await snapshot.listObjects()
+  const names = new Set(existing.map(({ name }) => name))
+  const ofLake = earlier?.objects.map(({ object }) => object).filter((name) => names.has(name))
+  const wanted = [...(ofLake ?? []), ...request.objects]
+  const chosen = wanted.length > 0 ? wanted : mirrored.filter((name) => names.has(name))
+  const objects: LakeObject[] = []
+  const reports: LakeObjectReport[] = []
+  for (const name of findObjects(chosen, existing)) {
+    const object = await snapshot.describe(name)
+    const before = earlier?.objects.find((known) => known.object === name.name) ?? null
+    const { lakeObject, written } = await writeObject(request, deps, object, before)
+    objects.push(lakeObject)
+    reports.push({
+      object: name.name,
+      rows: lakeObject.rows,
+      partitions: lakeObject.partitions.length,
+      written,
+      bytes: lakeObject.partitions.reduce((sum, { bytes }) => sum + bytes, 0),
+      newColumns: newColumns(object, before),
+    })
+  }
+  const manifest: LakeManifest = {
+    format: 'deskmirror-lake-1',
+    writtenAt: rfc3339(Math.floor(now / 1000)),
+    project: projectId,
+    erased,
+    objects,
+  }
+  await explainErrors(folder, async () => publish(folder, manifest, earlier))
+  // What was erased must not remain for a day.
+  removeUnnamed(folder, manifest, earlier, { now, isErased: earlier?.erased !== erased })
+  return { folder, objects: reports }
+}
+
+async function writeObject(
+  { folder, projectId, kept }: LakeRequest,
+  deps: LakeDeps,
+  object: ExportObject,
+  earlier: LakeObject | null,
+) {
+  const { snapshot, onProgress, now } = deps
+  const rowsOfProject = { ...allRows, projectId }
+  const selection = selectRows(object, rowsOfProject)
+  const timeColumn = usualTimeColumn(object)?.name ?? null
+  const seconds = Math.floor(now() / 1000)
+  const months = await snapshot.readMonths(selection, timeColumn, seconds)
+  const plans = planPartitions(selection, timeColumn, months, earlier)
+  const total = plans.reduce((sum, { isUnchanged, rows }) => sum + (isUnchanged ? 0 : rows), 0)
+  let rows = 0
+  let written = 0
+  const partitions: LakePartition[] = []
+  for (const plan of plans) {
+    const { month, previous, isUnchanged } = plan
+    if (previous !== null && isUnchanged && isThere(folder, previous)) {
+      partitions.push(previous)
+      continue
+    }
+    const onRows = (count: number) => onProgress({ object: object.name, rows: rows + count, total })
+    const place = folderOf(object, timeColumn, month)
+    const partition = await writePartition({ folder, kept, place }, deps, plan, onRows)
+    if (partition !== previous && partition.path !== previous?.path) written += 1
+    partitions.push(partition)
+    rows += plan.rows
+  }
+  const lakeObject: LakeObject = {
+    object: object.name,
+    timeColumn,
+    columns: columnsOf(object),
+    rows: partitions.reduce((sum, partition) => sum + partition.rows, 0),
+    partitions,
+  }
+  return { lakeObject, written }
+}
+
+const allRows = { columns: [], since: null, until: null, timeColumn: null, where: [] }
+
+type Place = { readonly folder: string; readonly kept: KeptFiles; readonly place: string }
+
+/** The file that there was, if the new one would be the same. */
+async function writePartition(
+  { folder, kept, place }: Place,
+  { snapshot, signal }: LakeDeps,
+  { month, selection, rows: expected, state, previous }: PartitionPlan,
+  onRows: (rows: number) => void,
+): Promise<LakePartition> {
+  const path = `${versionsFolder}/${place}/${randomUUID()}.parquet`
+  const file = await createOutputFile(join(folder, path), { overwrite: false, kept })
+  const hash = createHash('sha256')
+  const output: ByteOutput = {
+    write: (bytes) => {
+      hash.update(bytes)
+      return file.output.write(bytes)
+    },
+  }
+  try {
+    const writer = createParquetWriter(selection, output)
+    let rows = 0
+    for await (const batch of snapshot.readRows(selection)) {
+      if (signal.aborted) throw interrupted(folder)
+      await writer.write(batch)
+      rows += batch.length
+      onRows(rows)
+    }
+    await writer.end()
+    if (rows !== expected) throw otherTimes(selection.object.name, month)
+    const sha256 = hash.digest('hex')
+    if (previous?.sha256 === sha256 && isThere(folder, previous)) return { ...previous, state }
+    const bytes = await file.publish()
+    return { month, path, current: `${place}/data.parquet`, rows, bytes, sha256, state }
+  } finally {
+    await file.discard()
+  }
+}
+
+function isThere(folder: string, { path, bytes }: LakePartition): boolean {
+  return statSync(join(folder, path), { throwIfNoEntry: false })?.size === bytes
+}
+
+/** The files first, the manifest last. */
+function publish(folder: string, manifest: LakeManifest, earlier: LakeManifest | null): void {
+  const partitions = manifest.objects.flatMap((object) => object.partitions)
+  for (const { path, current } of partitions) showAs(folder, path, current)
+  const shown = new Set(partitions.map(({ current }) => current))
+  for (const { current } of earlier?.objects.flatMap((object) => object.partitions) ?? []) {
+    if (shown.has(current)) continue
+    rmSync(join(folder, current), { force: true })
+    removeEmptyFolder(dirname(join(folder, current)))
+  }
+  replaceFile(join(folder, manifestName), `${JSON.stringify(manifest, null, 1)}\n`)
+}
+
+/** A second name of the same file; a copy where the file system has no links. */
+function showAs(folder: string, path: string, current: string): void {
+  const version = join(folder, path)
+  const shown = join(folder, current)
+  const found = statSync(shown, { throwIfNoEntry: false })
+  const file = statSync(version)
+  if (found?.ino === file.ino && found.dev === file.dev) return
+  mkdirSync(dirname(shown), { recursive: true })
+  const added = join(folder, versionsFolder, `${randomUUID()}.partial`)
+  try {
+    linkSync(version, added)
+  } catch {
+    copyFileSync(version, added)
+  }
+  renameSync(added, shown)
+}
+
+function removeEmptyFolder(path: string): void {
+  try {
+    rmdirSync(path)
+  } catch {
+    // Other files are there.
+  }
+}
+
+function interrupted(folder: string): UserError {
+  return new UserError({
+    what: `the lake ${folder} was not written`,
+    why: 'it was asked to stop',
+    next: 'run it again: the lake is as it was',
+    exitCode: 1,
+  })
+}
+
+function otherProject(folder: string, { project }: LakeManifest): UserError {
+  return new UserError({
+    what: `cannot continue the lake ${folder}`,
+    why: project === null ? 'it has the rows of all projects' : `it has the rows of ${project}`,
+    next: 'name another folder, or leave --project as it was',
+    exitCode: 2,
+  })
+}
+
+function otherTimes(object: string, month: string | null): UserError {
+  return new UserError({
+    what: `cannot divide ${object} into months`,
+    why: `times of ${month ?? 'no month'} have different forms`,
+    next: 'correct them to forms like 2026-01-31T08:00:00Z, or leave the object out',
+    exitCode: 2,
+  })
+}
