@@ -6,7 +6,8 @@
 import { allTime, boundsOf, mayWork, type TimeRange } from './list-cursor.ts'
 import { isCut, repeatsRow } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
-import { addGap, type RangeQuery, type Reading, type Requests, request } from './reading-state.ts'
+import { request } from './page-request.ts'
+import { addGap, type RangeQuery, type Reading, type Requests } from './reading-state.ts'
 import {
   completeTo,
   maxOf,

@@ -6,13 +6,13 @@ import { clockToleranceSeconds } from '../../../values/time.ts'
 import { farFuture, mayWork } from './list-cursor.ts'
 import { fullSizes, isBoundIgnored, isCut, isOutside, showsNewRows } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
+import { request } from './page-request.ts'
 import { pageSizesOf } from './paging-profile.ts'
 import {
   orderOf,
   type RangeQuery,
   type Reading,
   type Requests,
-  request,
   setSupport,
 } from './reading-state.ts'
 import { maxOf, minOf, type ScanDirection, type TimeBounds, timesOf } from './sort-order.ts'

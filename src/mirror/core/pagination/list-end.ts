@@ -3,8 +3,9 @@ import type { EpochSeconds } from '../../../values/time.ts'
 import { mayWork, type TimeRange } from './list-cursor.ts'
 import { edgeSecond, isCut, middleSecond } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
+import { request } from './page-request.ts'
 import type { Move } from './paging-profile.ts'
-import { observe, orderOf, type Reading, type Requests, request } from './reading-state.ts'
+import { observe, orderOf, type Reading, type Requests } from './reading-state.ts'
 import {
   completeTo,
   countSteps,

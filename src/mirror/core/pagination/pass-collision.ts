@@ -15,6 +15,7 @@ import {
   showsNewRows,
 } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
+import { request } from './page-request.ts'
 import { boundOf, pageSizesOf } from './paging-profile.ts'
 import {
   addGap,
@@ -25,7 +26,6 @@ import {
   type Reading,
   type Requests,
   replaceRange,
-  request,
   setSupport,
 } from './reading-state.ts'
 import { maxOf, minOf, type ScanDirection, sortTimesOf, type TimeBounds } from './sort-order.ts'

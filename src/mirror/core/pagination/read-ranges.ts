@@ -42,16 +42,14 @@ import {
   showsNewRows,
 } from './page-evidence.ts'
 import type { RefusedParameter, ScanPage } from './page-exchange.ts'
+import { request } from './page-request.ts'
 import { boundOf, type Move } from './paging-profile.ts'
 import { passCollision } from './pass-collision.ts'
 import {
   addGap,
-  awaitProof,
   createReading,
   finishRange,
   giveUpRange,
-  isProvenBy,
-  isSamePage,
   observe,
   orderOf,
   type PageReply,
@@ -62,14 +60,12 @@ import {
   type Reading,
   type Requests,
   replaceRange,
-  request,
   setSupport,
-  setTaken,
-  settleUnproven,
   takeProgress,
 } from './reading-state.ts'
 import type { OrderObservation, ScanDirection } from './sort-order.ts'
 import { narrowWindow, splitIntoWindows } from './time-windows.ts'
+import { awaitProof, isProvenBy, isSamePage, setTaken, settleUnproven } from './unproven-page.ts'
 import {
   isPlaceExpected,
   leadsToUnreadable,

@@ -4,13 +4,7 @@
  */
 import type { EpochSeconds } from '../../../values/time.ts'
 import type { PendingRanges, TimeRange } from './list-cursor.ts'
-import {
-  conservativeOrder,
-  isCut,
-  isOutside,
-  learnFromPage,
-  showsNewRows,
-} from './page-evidence.ts'
+import { conservativeOrder, learnFromPage } from './page-evidence.ts'
 import type { PageQuery, RefusedParameter, ScanPage } from './page-exchange.ts'
 import {
   boundOf,
@@ -18,13 +12,11 @@ import {
   type ListEndpoint,
   type Move,
   type PagingProfile,
-  pageSizesOf,
   type Support,
 } from './paging-profile.ts'
 import {
   completeTo,
   inferOrder,
-  minConclusiveRows,
   type OrderObservation,
   type ScanDirection,
   type SortOrder,
@@ -265,54 +257,6 @@ export function takeProgress(reading: Reading): Progress {
   }
 }
 
-export function* request(
-  reading: Reading,
-  bounds: TimeBounds,
-  more: Partial<PageQuery> = {},
-): Requests<SettledReply> {
-  // Before the request, as the size of its page says whether it is cut.
-  if (more.limit == null) growPage(reading)
-  for (;;) {
-    const limit = more.limit ?? reading.smallerPage?.rows ?? null
-    const reply = yield { part: {}, ...more, limit, bounds, progress: takeProgress(reading) }
-    if (reply.kind !== 'unreadable') return reply
-    const asked = limit ?? pageSizesOf(reading.list).most
-    const { support } = reading.profile
-    const isSmallest =
-      asked <= 1 || more.limit != null || support.limit === 'ignored' || support.limit === 'refused'
-    if (isSmallest) return { kind: 'refused', parameter: 'unreadable', error: reply.error }
-    const rows = Math.max(1, rowsInNextPage(reading, asked))
-    reading.smallerPage = { rows, pages: 0, error: reply.error, tooMany: asked }
-  }
-}
-
-/** `asked`: the page of so many rows has one that cannot be read. */
-function rowsInNextPage(reading: Reading, asked: number): number {
-  const rows = rowsUntilPlace(reading) ?? asked
-  // A page begins with the last row again.
-  const whole = rows + (reading.rowsSincePlace > 0 ? 1 : 0)
-  return whole < asked ? whole : asked >> 1
-}
-
-/** How many rows are left until one that cannot be read; null = not known. */
-export function rowsUntilPlace({ expectedPlaces, rowsSincePlace }: Reading): number | null {
-  const [next] = expectedPlaces
-  return next === undefined ? null : next.rowsBefore - rowsSincePlace
-}
-
-/** So many pages show that the large rows are left behind. */
-const pagesUntilLarger = 8
-
-function growPage(reading: Reading): void {
-  const { smallerPage: smaller, list } = reading
-  if (smaller === null) return
-  const isGrown = smaller.pages >= pagesUntilLarger
-  const rows = isGrown ? smaller.rows * 2 : smaller.rows
-  const pages = isGrown ? 0 : smaller.pages + 1
-  reading.smallerPage =
-    rows >= pageSizesOf(list).most ? null : { ...smaller, rows, pages, tooMany: null }
-}
-
 /** Learns from a full page. */
 export function observe(reading: Reading, page: ScanPage, bounds: TimeBounds): OrderObservation {
   const observation = inferOrder(reading.profile.order, page.times, bounds)
@@ -395,68 +339,4 @@ export function orderOf({ profile }: Reading, page: ScanPage): SortOrder | null 
 function newestTime(reading: Reading, page: ScanPage): EpochSeconds {
   const order = orderOf(reading, page)
   return (order === null ? undefined : completeTo('forward', order, page.times)) ?? 0
-}
-
-/**
- * The rows of a page without bounds may all lack the time by which the service sorts, and be in
- * order of another one. So what such a page takes from a range stays pending until a page with a
- * bound, which has only rows with the sort time, shows no time that it lacks. Called after a page
- * without bounds, the first that shows an order.
- */
-export function awaitProof(reading: Reading, page: ScanPage): void {
-  reading.unproven = { page, pending: reading.pending, taken: [] }
-}
-
-/** After all that the page has taken from the range. */
-export function setTaken(reading: Reading, range: TimeRange): void {
-  const { unproven, pending } = reading
-  if (unproven === null || pending[0] === range) return
-  const rests = pending.slice(0, pending.length - unproven.pending.length + 1)
-  const lo = (rests.find(({ hi }) => hi !== range.hi)?.hi ?? range.lo - 1) + 1
-  const next = rests.find((rest) => rest.lo !== range.lo)?.lo
-  const hi = next === undefined ? range.hi : next - 1
-  // A page that is not cut shows all rows, whatever their order.
-  const taken = hi !== null && hi < lo ? [] : [{ lo, hi }]
-  reading.unproven = isCut(reading, unproven.page) ? { ...unproven, taken } : null
-}
-
-/** False: a page with a bound refutes the page without, so the range is read anew. */
-export function isProvenBy(reading: Reading, page: ScanPage, bounds: TimeBounds): boolean {
-  const { unproven } = reading
-  if (unproven === null || isSamePage(page, unproven.page)) return true
-  if (page.times.some((row) => isOutside(row, bounds, null))) return true
-  const isMissing = (field: string) => !unproven.page.times.some((row) => row.has(field))
-  const common = conservativeOrder(page.times)?.fields ?? []
-  // More rows are said to follow an empty page: that is a gap of its own, and shows no time. Nor
-  // does it where the rows that were said to follow cannot be read.
-  const hasPassed = reading.passedPlaces.length > 0
-  if (page.ids.length === 0 && (page.hasMore || hasPassed)) return true
-  if (page.ids.length > 0 && !common.some(isMissing)) {
-    reading.unproven = null
-    return true
-  }
-  for (const range of unproven.pending.slice(0, 1)) addGap(reading, range, 'timeless')
-  readAnew(reading, unproven)
-  return false
-}
-
-/** A request with a bound shows the page without bounds, so the bound is ignored. */
-export function isSamePage(page: ScanPage, other: ScanPage): boolean {
-  return page.ids.length === other.ids.length && !showsNewRows(page, other)
-}
-
-/**
- * At the end of a reading: no page with a bound has decided, so only the number of its rows speaks
- * for the page.
- */
-export function settleUnproven(reading: Reading): void {
-  const { unproven } = reading
-  if (unproven !== null && unproven.page.ids.length < minConclusiveRows) readAnew(reading, unproven)
-  reading.unproven = null
-}
-
-function readAnew(reading: Reading, { page, pending }: NonNullable<Reading['unproven']>): void {
-  reading.pending = pending.map((range) => ({ ...range }))
-  reading.profile = { ...reading.profile, order: null }
-  Object.assign(reading, { lastPage: null, nextRunAt: null, unproven: null, misleading: page })
 }

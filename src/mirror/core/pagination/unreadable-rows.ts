@@ -9,6 +9,7 @@ import { type EpochSeconds, rfc3339 } from '../../../values/time.ts'
 import { boundsOf, farFuture, mayWork, type TimeRange } from './list-cursor.ts'
 import { showsNewRows } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
+import { request, rowsUntilPlace } from './page-request.ts'
 import { boundOf, type Move } from './paging-profile.ts'
 import {
   addGap,
@@ -16,8 +17,6 @@ import {
   type Reading,
   type Requests,
   replaceRange,
-  request,
-  rowsUntilPlace,
   type SettledReply,
   type UnreadablePlace,
 } from './reading-state.ts'
