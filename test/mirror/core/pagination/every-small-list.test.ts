@@ -172,7 +172,7 @@ function changesOf(rows: readonly Row[]): Change[] {
 }
 
 test('a list that changes before any of the requests, which the next run sees', () => {
-  const lists = [...everyList(3, [0, 10]), ...everyList(4, [10], 4)]
+  const lists = [...everyList(3, [0, 10]), ...everyList(sampledCount(3, 4), [10], 4)]
   expectNothingMissing(lists, shownAsTaken, function* (rows, behaviour, run) {
     for (const { name, apply } of changesOf(rows)) {
       const changed = apply(rows)
