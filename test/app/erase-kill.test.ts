@@ -51,7 +51,9 @@ async function startErasure(database: Kind) {
     return [...files, ...statistics].map(({ text }) => String(text)).join()
   }
   return {
-    ...{ fixture, cwd, eraseWatched },
+    fixture,
+    cwd,
+    eraseWatched,
     erase: () => run(command),
     status: async () => (await run(['status', '--json'])).document.projects[0],
     left: async () => {
