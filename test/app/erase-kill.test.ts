@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { runInProcess } from '../cli/run-in-process.ts'
 import { runDeskmirror } from '../cli/run-process.ts'
 import { sampled } from '../support/sampled.ts'
 import { mirrorOnePerson } from './one-person.ts'
@@ -19,20 +20,22 @@ async function startErasure(database: Kind) {
   await warehouse.query('analyze')
   const cwd = mkdtempSync(join(tmpdir(), 'erase-kill-'))
   onTestFinished(() => rmSync(cwd, { recursive: true }))
-  const run = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
-    const variables = {
-      DESKMIRROR_BASE_URL: sandbox.baseUrl,
-      DESKMIRROR_PROJECT_ID: sandbox.projectId,
-      DESKMIRROR_API_KEY: sandbox.key,
-      DESKMIRROR_DATABASE_URL: instance.url,
-      NODE_OPTIONS: `--import=${preload}`,
-      ...env,
-    }
-    const { exit, out, err } = await runDeskmirror([...args, '--json'], { cwd, env: variables })
-    return { exit, err, document: out === '' ? null : JSON.parse(out) }
+  const variables = {
+    DESKMIRROR_BASE_URL: sandbox.baseUrl,
+    DESKMIRROR_PROJECT_ID: sandbox.projectId,
+    DESKMIRROR_API_KEY: sandbox.key,
+    DESKMIRROR_DATABASE_URL: instance.url,
   }
-  const erase = (env?: Readonly<Record<string, string>>) =>
-    run(['erase', '--visitor', visitor, '--yes'], env)
+  const command = ['erase', '--visitor', visitor, '--yes', '--json']
+  const run = async (args: readonly string[]) => {
+    const { exit, out, err } = await runInProcess(args, { cwd, env: variables })
+    return { exit, err, document: JSON.parse(out) }
+  }
+  /** In a process that writes down its statements, or is killed before one. */
+  const eraseWatched = async (env: Readonly<Record<string, string>>) => {
+    const watched = { ...variables, NODE_OPTIONS: `--import=${preload}`, ...env }
+    return (await runDeskmirror(command, { cwd, env: watched })).exit
+  }
   const secrets = [String(person.email), words[0]!, 'A secret note of theirs.']
   const readAll = async () => {
     if (database === 'sqlite') {
@@ -48,8 +51,11 @@ async function startErasure(database: Kind) {
     return [...files, ...statistics].map(({ text }) => String(text)).join()
   }
   return {
-    ...{ fixture, cwd, erase },
-    status: async () => (await run(['status'])).document.projects[0],
+    fixture,
+    cwd,
+    eraseWatched,
+    erase: () => run(command),
+    status: async () => (await run(['status', '--json'])).document.projects[0],
     left: async () => {
       const all = await readAll()
       return secrets.filter((text) => all.includes(text))
@@ -60,9 +66,9 @@ async function startErasure(database: Kind) {
 
 /** The statements of an erasure that is not killed: of each kind the one in the middle. */
 async function listKillPoints(database: Kind): Promise<readonly string[]> {
-  const { erase, left, cwd } = await startErasure(database)
+  const { eraseWatched, left, cwd } = await startErasure(database)
   const file = join(cwd, 'statements')
-  expect(await erase({ STATEMENTS: file })).toMatchObject({ exit: 0 })
+  expect(await eraseWatched({ STATEMENTS: file })).toBe(0)
   expect(await left()).toEqual([])
   const statements = readFileSync(file, 'utf8').trim().split('\n')
   const ofKind = Map.groupBy(statements, (statement) => statement.replace(/ \d+$/, ''))
@@ -76,8 +82,8 @@ for (const database of ['sqlite', 'postgres'] as const)
     expect(chosen.length).toBeGreaterThan(1)
     const stillThere = new Set<string>()
     for (const point of chosen) {
-      const { erase, left, status, fixture } = await startErasure(database)
-      expect((await erase({ KILL_BEFORE: point })).exit, point).toBe(null)
+      const { erase, eraseWatched, left, status, fixture } = await startErasure(database)
+      expect(await eraseWatched({ KILL_BEFORE: point }), point).toBe(null)
       const isDeleted =
         (await fixture.warehouse.query(`select 1 from visitors where id = '${fixture.visitor}'`))
           .length === 0

@@ -56,97 +56,103 @@ for (const database of ['sqlite', 'postgres'] as const) {
       )
     })
 
-    test('leaves no word and no id of them, in no table, and no sync brings them back', async () => {
-      const fixture = await mirrorOnePerson(database)
-      const {
-        erase,
-        own,
-        visitor,
-        queue,
-        push,
-        sync,
-        person,
-        words,
-        warehouse,
-        instance,
-        visitors,
-        verify,
-        sandbox,
-      } = fixture
-      await queue(
-        { operation: 'note', visitor_id: visitor, content: 'Secret note.', ref: 'note-1' },
-        {
-          operation: 'message',
-          conversation_id: own[0],
-          content: 'Secret reply.',
-          sender_name: 'Ann',
-        },
-        {
+    testOnOne(
+      database,
+      'leaves no word and no id of them, in no table, and no sync brings them back',
+      async () => {
+        const fixture = await mirrorOnePerson(database)
+        const {
+          erase,
+          own,
+          visitor,
+          queue,
+          push,
+          sync,
+          person,
+          words,
+          warehouse,
+          instance,
+          visitors,
+          verify,
+          sandbox,
+        } = fixture
+        await queue(
+          { operation: 'note', visitor_id: visitor, content: 'Secret note.', ref: 'note-1' },
+          {
+            operation: 'message',
+            conversation_id: own[0],
+            content: 'Secret reply.',
+            sender_name: 'Ann',
+          },
+          {
+            operation: 'note',
+            visitor_id: visitors().find((id) => id !== visitor),
+            content: 'Another person.',
+          },
+        )
+        await push()
+        await queue({ operation: 'visitor', visitor_id: visitor, name: 'Secret name' })
+        await warehouse.query(
+          `update writebacks set found_by = 'Secret address' where visitor_id = '${visitor}'`,
+        )
+        const audit = {
+          ...auditCounts,
+          stream: 'visitors',
+          startedAt: '2026-01-01T00:00:00Z',
+        } as const
+        const difference = {
+          stream: 'visitors',
+          key: visitor,
+          kind: 'different',
+          fields: [],
+          storedHash: 'a',
+        } as const
+        await createAuditStore(warehouse.projectDb(sandbox.projectId)).add(
+          audit,
+          [difference],
+          Date.now(),
+        )
+        const secrets = ['note', 'reply', 'name', 'address'].map((what) => `secret ${what}`)
+        const texts = [visitor, ...own, ...words, String(person.email), ...secrets]
+        expect(await findMentions(fixture, texts)).not.toEqual([])
+        const { rows } = await erase(false)
+        expect(rows).toMatchObject({ visitors: 1, conversations: own.length, writebacks: 3 })
+        expect(await findMentions(fixture, texts)).toEqual([])
+        expect(await warehouse.query('select differing from sync_audits')).toEqual([
+          { differing: 1 },
+        ])
+        for (const mode of ['incremental', 'reconcile', 'full'] as const)
+          expect(await sync(mode)).toMatchObject({ outcome: 'complete' })
+        expect(await findMentions(fixture, texts)).toEqual([])
+        // The same file again sends nothing twice.
+        await queue({
           operation: 'note',
-          visitor_id: visitors().find((id) => id !== visitor),
-          content: 'Another person.',
-        },
-      )
-      await push()
-      await queue({ operation: 'visitor', visitor_id: visitor, name: 'Secret name' })
-      await warehouse.query(
-        `update writebacks set found_by = 'Secret address' where visitor_id = '${visitor}'`,
-      )
-      const audit = {
-        ...auditCounts,
-        stream: 'visitors',
-        startedAt: '2026-01-01T00:00:00Z',
-      } as const
-      const difference = {
-        stream: 'visitors',
-        key: visitor,
-        kind: 'different',
-        fields: [],
-        storedHash: 'a',
-      } as const
-      await createAuditStore(warehouse.projectDb(sandbox.projectId)).add(
-        audit,
-        [difference],
-        Date.now(),
-      )
-      const secrets = ['note', 'reply', 'name', 'address'].map((what) => `secret ${what}`)
-      const texts = [visitor, ...own, ...words, String(person.email), ...secrets]
-      expect(await findMentions(fixture, texts)).not.toEqual([])
-      const { rows } = await erase(false)
-      expect(rows).toMatchObject({ visitors: 1, conversations: own.length, writebacks: 3 })
-      expect(await findMentions(fixture, texts)).toEqual([])
-      expect(await warehouse.query('select differing from sync_audits')).toEqual([{ differing: 1 }])
-      for (const mode of ['incremental', 'reconcile', 'full'] as const)
-        expect(await sync(mode)).toMatchObject({ outcome: 'complete' })
-      expect(await findMentions(fixture, texts)).toEqual([])
-      // The same file again sends nothing twice.
-      await queue({
-        operation: 'note',
-        visitor_id: visitors()[0],
-        content: 'Once more.',
-        ref: 'note-1',
-      })
-      expect(await push()).toMatchObject({ settled: {} })
-      const verified = await verify()
-      expect(verified.differences).toEqual([])
-      const kept = await warehouse.query('select status, payload from writebacks order by seq')
-      expect(kept.map(({ status }) => status)).toEqual([
-        'succeeded',
-        'succeeded',
-        'succeeded',
-        'cancelled',
-      ])
-      expect(JSON.stringify(kept)).toContain('Another person.')
-      const [event] = await createAuditLog(warehouse.db).list(null, 1)
-      expect(event).toMatchObject({ person: by, action: 'visitor_erased', subject: null })
-      if (database === 'postgres') return
-      await warehouse.query('vacuum')
-      await warehouse.query('pragma wal_checkpoint(truncate)')
-      const file = readFileSync(instance.url!.slice('sqlite:'.length), 'latin1')
-      expect(
-        ['Secret note.', 'Secret reply.', words[0]!].filter((text) => file.includes(text)),
-      ).toEqual([])
-    })
+          visitor_id: visitors()[0],
+          content: 'Once more.',
+          ref: 'note-1',
+        })
+        expect(await push()).toMatchObject({ settled: {} })
+        const verified = await verify()
+        expect(verified.differences).toEqual([])
+        const kept = await warehouse.query('select status, payload from writebacks order by seq')
+        expect(kept.map(({ status }) => status)).toEqual([
+          'succeeded',
+          'succeeded',
+          'succeeded',
+          'cancelled',
+        ])
+        expect(JSON.stringify(kept)).toContain('Another person.')
+        const [event] = await createAuditLog(warehouse.db).list(null, 1)
+        expect(event).toMatchObject({ person: by, action: 'visitor_erased', subject: null })
+        if (database === 'postgres') return
+        await warehouse.query('vacuum')
+        await warehouse.query('pragma wal_checkpoint(truncate)')
+        const file = readFileSync(instance.url!.slice('sqlite:'.length), 'latin1')
+        expect(
+          ['Secret note.', 'Secret reply.', words[0]!].filter((text) => file.includes(text)),
+        ).toEqual([])
+      },
+    )
 
     testOnOne(database, 'is refused while a write-back to them may be arriving', async () => {
       const { erase, queue, visitor, warehouse } = await mirrorOnePerson(database)
@@ -218,39 +224,43 @@ for (const database of ['sqlite', 'postgres'] as const) {
       },
     )
 
-    test('says where else their address stands, never the address, and nothing of a short name', async () => {
-      const { erase, person, visitor, warehouse, visitors, sync, sandbox } =
-        await mirrorOnePerson(database)
-      const other = visitors().find((id) => id !== visitor)!
-      sandbox.mutate.renameVisitor(visitor, 'Al', 'jo@example.com')
-      sandbox.mutate.renameVisitor(other, 'Alan Alder', 'mojo@example.com')
-      await sync('full')
-      expect(person.email).not.toBe('jo@example.com')
-      await warehouse.query(`create table own_copy as select id, email, raw from visitors`)
-      await warehouse.query(
-        `create view vip as select id from visitors where email = 'jo@example.com'`,
-      )
-      await warehouse.query(`insert into service_behaviours (project_id, name, value, evidence, learned_at)
+    testOnOne(
+      database,
+      'says where else their address stands, never the address, and nothing of a short name',
+      async () => {
+        const { erase, person, visitor, warehouse, visitors, sync, sandbox } =
+          await mirrorOnePerson(database)
+        const other = visitors().find((id) => id !== visitor)!
+        sandbox.mutate.renameVisitor(visitor, 'Al', 'jo@example.com')
+        sandbox.mutate.renameVisitor(other, 'Alan Alder', 'mojo@example.com')
+        await sync('full')
+        expect(person.email).not.toBe('jo@example.com')
+        await warehouse.query(`create table own_copy as select id, email, raw from visitors`)
+        await warehouse.query(
+          `create view vip as select id from visitors where email = 'jo@example.com'`,
+        )
+        await warehouse.query(`insert into service_behaviours (project_id, name, value, evidence, learned_at)
         values ('p', 'n', 'v', 'as jo@example.com shows', '2026-01-01T00:00:00Z')`)
-      if (database === 'postgres')
-        await warehouse.query('create materialized view own_view as select email from visitors')
-      const { search } = await erase(false)
-      const commands = Object.fromEntries(
-        search!.remains.map(({ place, command }) => [place, command]),
-      )
-      const files =
-        database === 'sqlite' ? {} : { 'own_view.email': 'refresh materialized view own_view' }
-      expect(commands).toEqual({
-        'own_copy.id': null,
-        'own_copy.email': null,
-        'own_copy.raw': null,
-        'service_behaviours.evidence': null,
-        'definition of vip': 'drop view vip',
-        ...files,
-      })
-      expect(JSON.stringify(search)).not.toContain('jo@')
-      expect(search!.elsewhere[0]).toContain('backups')
-    })
+        if (database === 'postgres')
+          await warehouse.query('create materialized view own_view as select email from visitors')
+        const { search } = await erase(false)
+        const commands = Object.fromEntries(
+          search!.remains.map(({ place, command }) => [place, command]),
+        )
+        const files =
+          database === 'sqlite' ? {} : { 'own_view.email': 'refresh materialized view own_view' }
+        expect(commands).toEqual({
+          'own_copy.id': null,
+          'own_copy.email': null,
+          'own_copy.raw': null,
+          'service_behaviours.evidence': null,
+          'definition of vip': 'drop view vip',
+          ...files,
+        })
+        expect(JSON.stringify(search)).not.toContain('jo@')
+        expect(search!.elsewhere[0]).toContain('backups')
+      },
+    )
   })
 }
 

@@ -53,8 +53,8 @@ function* killPoints(n: number, most: number): Generator<number> {
 }
 
 for (const { db, kills } of [
-  { db: databases[0]!, kills: sampledCount(3, 12) },
-  { db: databases[1], kills: sampledCount(2, 12) },
+  { db: databases[0]!, kills: sampledCount(2, 12) },
+  { db: databases[1], kills: sampledCount(1, 12) },
 ]) {
   test(`${kills} kills at random times lose and duplicate nothing — ${db.name}`, async () => {
     const database = await db.makeForSandbox()

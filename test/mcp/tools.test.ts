@@ -10,7 +10,7 @@ import { readReport } from '../../src/app/report.ts'
 import { offeredForBatch } from '../../src/console/core/permissions.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { databases } from '../support/databases.ts'
-import { createTestOnOne } from '../support/sampled.ts'
+import { createTestOnOne, sampledTest } from '../support/sampled.ts'
 import { commit, message } from '../warehouse/row-fixtures.ts'
 import type { McpClient } from './mcp-client.ts'
 import { type McpFixture, openMcpFixture } from './mcp-fixture.ts'
@@ -39,6 +39,9 @@ for (const db of databases) {
     let fixture: McpFixture
     let mcp: McpClient
     const ended: (() => unknown)[] = []
+    /** What it drafts does not depend on the database. One test goes on where another has ended. */
+    const testHere = (title: string, work: () => Promise<void>) =>
+      sampledTest(db.name === 'sqlite', title, work)
     beforeAll(async () => {
       fixture = await openMcpFixture(db, (work) => void ended.unshift(work))
       mcp = await fixture.connect()
@@ -130,24 +133,27 @@ for (const db of databases) {
       expect([hidden.isError, hidden.text]).toEqual([true, expect.stringContaining('a[U+200B]b')])
     })
 
-    test('report has the numbers of the weekly report, and status what waits for a person', async () => {
-      const { data } = await mcp.call('report')
-      const project = { name: 'default', projectId: fixture.service.projectId }
-      // Both are of another second.
-      const {
-        generatedAt: _,
-        waitingNow: __,
-        ...expected
-      } = await readReport({ databaseUrl: fixture.database.url }, project, {}, Date.now())
-      expect(data).toMatchObject(JSON.parse(JSON.stringify(expected)))
-      const status = await mcp.call('status')
-      expect(status.data).toMatchObject({ decisions: [], gaps: [], held: null, pendingFacts: 0 })
-      expect(status.data.streams[0]).toMatchObject({
-        stream: 'conversations',
-        rows: 40,
-        syncedAt: expect.any(String),
-      })
-    })
+    testHere(
+      'report has the numbers of the weekly report, and status what waits for a person',
+      async () => {
+        const { data } = await mcp.call('report')
+        const project = { name: 'default', projectId: fixture.service.projectId }
+        // Both are of another second.
+        const {
+          generatedAt: _,
+          waitingNow: __,
+          ...expected
+        } = await readReport({ databaseUrl: fixture.database.url }, project, {}, Date.now())
+        expect(data).toMatchObject(JSON.parse(JSON.stringify(expected)))
+        const status = await mcp.call('status')
+        expect(status.data).toMatchObject({ decisions: [], gaps: [], held: null, pendingFacts: 0 })
+        expect(status.data.streams[0]).toMatchObject({
+          stream: 'conversations',
+          rows: 40,
+          syncedAt: expect.any(String),
+        })
+      },
+    )
 
     test('conversations are found by who waits, by words and by an id', async () => {
       const waiting = await mcp.call('find_conversations')
@@ -171,7 +177,7 @@ for (const db of databases) {
       expect(await mcp.call('read_conversation', { id: 'nobody' })).toMatchObject({ isError: true })
     })
 
-    test('what a visitor wrote leads to nothing but its own text', async () => {
+    testHere('what a visitor wrote leads to nothing but its own text', async () => {
       const [id] = await conversations(fixture)
       await propose(mcp, [
         { operation: 'handled', conversation_id: id, handled: true, ref: 'before' },
@@ -199,86 +205,103 @@ for (const db of databases) {
       expect(await writebacks(fixture)).toEqual(before)
     })
 
-    test('a proposal becomes one batch of drafts, once, with what each row would do', async () => {
-      const [, id, other] = await conversations(fixture)
-      const rows = [
-        {
-          operation: 'message',
-          conversation_id: id,
-          content: 'We have found it.',
-          sender_name: 'Ann',
-        },
-        { operation: 'handled', conversation_id: id, handled: true },
-        { operation: 'message', conversation_id: other, content: 'Thank you.', sender_name: 'Ann' },
-      ]
-      const { data } = await propose(mcp, rows)
-      expect(data).toMatchObject({
-        outcome: 'drafted',
-        queued: 3,
-        mirrorAsOf: expect.stringMatching(/Z$/),
-        mistakes: [],
-        rows: [{ row: 1 }, { row: 2 }, { row: 3 }],
-      })
-      expect(data.rows[0]).toMatchObject({
-        action: 'reply',
-        outcome: 'will be sent',
-        effect: expect.stringContaining('We have found it.'),
-      })
-      expect(data.approve).toEqual({
-        page: `http://127.0.0.1:8484/console/p/default/batches/${data.batch}`,
-        command: `deskmirror writeback batches show ${data.batch}`,
-      })
-      const stored = await fixture.warehouse.query(
-        `select created_by, note, rows from writeback_batches where id = '${data.batch}'`,
-      )
-      expect(stored).toEqual([{ created_by: 'ann via Claude', note: 'They asked twice.', rows: 3 }])
-      const before = await writebacks(fixture)
-      const again = await propose(
-        mcp,
-        rows.map((row) => Object.fromEntries(Object.entries(row).toReversed())),
-      )
-      expect(again.data).toMatchObject({ outcome: 'proposed before', batch: data.batch, queued: 0 })
-      expect(again.data.rows).toEqual(data.rows)
-      expect(await writebacks(fixture)).toEqual(before)
-      expect(before.every(({ status }) => status === 'draft')).toBe(true)
-      const undecided = async () =>
-        (await mcp.call('status')).data.decisions.map(
-          (decision: { batch: string }) => decision.batch,
-        )
-      expect(await undecided()).toContain(data.batch)
-      // It still waits when a part of it is on its way.
-      const outbox = createOutbox(fixture.warehouse.projectDb(fixture.service.projectId))
-      const first = before.find(({ batch_id: batch }) => batch === data.batch)!.id
-      await outbox.decide('approved', { ids: [first] }, { by: 'bea', approveOwn: false })
-      expect(await undecided()).toContain(data.batch)
-    })
-
-    test('nobody approves what an assistant drafted for them where nobody may approve their own', async () => {
-      const [, , , id] = await conversations(fixture)
-      const { data } = await propose(mcp, [
-        { operation: 'handled', conversation_id: id, handled: true, ref: 'own' },
-      ])
-      const outbox = createOutbox(fixture.warehouse.projectDb(fixture.service.projectId))
-      const approve = (by: string) =>
-        outbox.decide('approved', { batch: data.batch }, { by, approveOwn: false })
-      const offered = async (name: string) => {
-        const batch = await outbox.findBatch(data.batch)
-        const report = { batch: batch!, approval: { digest: '', count: 1 }, revertible: 0 }
-        return offeredForBatch(report, null, {
-          viewer: { name, role: 'approver' },
-          canDecide: true,
-          approveOwn: false,
+    testHere(
+      'a proposal becomes one batch of drafts, once, with what each row would do',
+      async () => {
+        const [, id, other] = await conversations(fixture)
+        const rows = [
+          {
+            operation: 'message',
+            conversation_id: id,
+            content: 'We have found it.',
+            sender_name: 'Ann',
+          },
+          { operation: 'handled', conversation_id: id, handled: true },
+          {
+            operation: 'message',
+            conversation_id: other,
+            content: 'Thank you.',
+            sender_name: 'Ann',
+          },
+        ]
+        const { data } = await propose(mcp, rows)
+        expect(data).toMatchObject({
+          outcome: 'drafted',
+          queued: 3,
+          mirrorAsOf: expect.stringMatching(/Z$/),
+          mistakes: [],
+          rows: [{ row: 1 }, { row: 2 }, { row: 3 }],
         })
-      }
-      expect([await offered('ANN'), await offered('bea')]).toEqual([
-        expect.not.arrayContaining(['approve']),
-        expect.arrayContaining(['approve']),
-      ])
-      expect(await approve('Ann')).toMatchObject({ count: 0 })
-      expect(await approve('bea')).toMatchObject({ count: 1 })
-    })
+        expect(data.rows[0]).toMatchObject({
+          action: 'reply',
+          outcome: 'will be sent',
+          effect: expect.stringContaining('We have found it.'),
+        })
+        expect(data.approve).toEqual({
+          page: `http://127.0.0.1:8484/console/p/default/batches/${data.batch}`,
+          command: `deskmirror writeback batches show ${data.batch}`,
+        })
+        const stored = await fixture.warehouse.query(
+          `select created_by, note, rows from writeback_batches where id = '${data.batch}'`,
+        )
+        expect(stored).toEqual([
+          { created_by: 'ann via Claude', note: 'They asked twice.', rows: 3 },
+        ])
+        const before = await writebacks(fixture)
+        const again = await propose(
+          mcp,
+          rows.map((row) => Object.fromEntries(Object.entries(row).toReversed())),
+        )
+        expect(again.data).toMatchObject({
+          outcome: 'proposed before',
+          batch: data.batch,
+          queued: 0,
+        })
+        expect(again.data.rows).toEqual(data.rows)
+        expect(await writebacks(fixture)).toEqual(before)
+        expect(before.every(({ status }) => status === 'draft')).toBe(true)
+        const undecided = async () =>
+          (await mcp.call('status')).data.decisions.map(
+            (decision: { batch: string }) => decision.batch,
+          )
+        expect(await undecided()).toContain(data.batch)
+        // It still waits when a part of it is on its way.
+        const outbox = createOutbox(fixture.warehouse.projectDb(fixture.service.projectId))
+        const first = before.find(({ batch_id: batch }) => batch === data.batch)!.id
+        await outbox.decide('approved', { ids: [first] }, { by: 'bea', approveOwn: false })
+        expect(await undecided()).toContain(data.batch)
+      },
+    )
 
-    test('a proposal with mistakes queues nothing, and says them row by row', async () => {
+    testHere(
+      'nobody approves what an assistant drafted for them where nobody may approve their own',
+      async () => {
+        const [, , , id] = await conversations(fixture)
+        const { data } = await propose(mcp, [
+          { operation: 'handled', conversation_id: id, handled: true, ref: 'own' },
+        ])
+        const outbox = createOutbox(fixture.warehouse.projectDb(fixture.service.projectId))
+        const approve = (by: string) =>
+          outbox.decide('approved', { batch: data.batch }, { by, approveOwn: false })
+        const offered = async (name: string) => {
+          const batch = await outbox.findBatch(data.batch)
+          const report = { batch: batch!, approval: { digest: '', count: 1 }, revertible: 0 }
+          return offeredForBatch(report, null, {
+            viewer: { name, role: 'approver' },
+            canDecide: true,
+            approveOwn: false,
+          })
+        }
+        expect([await offered('ANN'), await offered('bea')]).toEqual([
+          expect.not.arrayContaining(['approve']),
+          expect.arrayContaining(['approve']),
+        ])
+        expect(await approve('Ann')).toMatchObject({ count: 0 })
+        expect(await approve('bea')).toMatchObject({ count: 1 })
+      },
+    )
+
+    testHere('a proposal with mistakes queues nothing, and says them row by row', async () => {
       const before = await writebacks(fixture)
       const { data } = await propose(mcp, [
         { operation: 'handled', conversation_id: 'x', handled: true },
@@ -294,7 +317,7 @@ for (const db of databases) {
       expect(await writebacks(fixture)).toEqual(before)
     })
 
-    test('rows whose refs are queued are not queued again', async () => {
+    testHere('rows whose refs are queued are not queued again', async () => {
       const [first, , , fourth] = await conversations(fixture)
       const { data } = await propose(mcp, [
         { operation: 'handled', conversation_id: first, handled: true, ref: 'before' },
@@ -380,7 +403,7 @@ for (const db of databases) {
       expect((await ask('role-3')).isError).toBe(true)
     })
 
-    test('a call that does not fit is explained and counted', async () => {
+    testHere('a call that does not fit is explained and counted', async () => {
       const { isError, text } = await mcp.call('find_conversations', { waitingMinutes: 1e300 })
       expect([isError, text]).toEqual([
         true,
@@ -424,7 +447,7 @@ for (const db of databases) {
         expect(performance.now() - startedAt).toBeLessThan(5000)
       })
 
-    test('describe and query alone answer the questions of a support lead', async () => {
+    testHere('describe and query alone answer the questions of a support lead', async () => {
       expect((await askQuestions(mcp)).length).toBeGreaterThanOrEqual(10)
     })
 

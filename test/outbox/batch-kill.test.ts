@@ -2,7 +2,7 @@
  * A batch under kills and faults. Larger, and with more senders on both databases:
  * test/soak/batches.soak.ts.
  */
-import { test } from 'vitest'
+import { sampledTest } from '../support/sampled.ts'
 import { runBatchScenario } from './batch-scenario.ts'
 
 for (const [senders, scenario] of [
@@ -12,5 +12,8 @@ for (const [senders, scenario] of [
     { database: 'postgres', processes: 2, workers: 1, kills: [1, 0, 0] },
   ],
 ] as const)
-  test(`a batch is stopped, resumed and taken back while senders are killed: ${senders}`, () =>
-    runBatchScenario({ ...scenario, rows: 24, targets: 6 }))
+  sampledTest(
+    scenario.workers > 0,
+    `a batch is stopped, resumed and taken back while senders are killed: ${senders}`,
+    () => runBatchScenario({ ...scenario, rows: 24, targets: 6 }),
+  )

@@ -1,6 +1,6 @@
 /** Cancelling everything: large queues, and replies in flight. */
 
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { databases } from '../support/databases.ts'
 import { createTestOnOne } from '../support/sampled.ts'
@@ -56,115 +56,141 @@ const isCancelling = 'select 1 from writeback_cancellations where finished_at is
 
 for (const database of ['sqlite', 'postgres'] as const) {
   describe(`large queues — ${database}`, () => {
-    test('more rows than a statement may have parameters are cancelled at once, and none can be claimed', async () => {
-      const rows = { sqlite: 33_000, postgres: 66_000 }[database]
-      const { admin, outbox } = await createManyRows(database, rows)
-      const report = await decideRows(admin, 'cancelled', {}, { by: 'ann' })
-      expect(report).toMatchObject({ moved: rows, stayed: [] })
-      expect(report.ids).toHaveLength(1000)
-      expect(await admin.countByStatus({})).toEqual({ cancelled: rows })
-      expect(await admin.list({ statuses: ['cancelled'] }, 1)).toMatchObject([
-        { status: 'cancelled' },
-      ])
-      expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
-    })
-
-    test('drafts are approved and cancelled in windows of rows, and each change is in the event log', async () => {
-      const { warehouse, admin, outbox } = await createManyRows(database, 5_000, {
-        status: 'draft',
-      })
-      const approved = await decideRows(admin, 'approved', { batch: 'big' }, { by: 'ann' })
-      expect(approved).toMatchObject({ moved: 5_000, stayed: [] })
-      expect(approved.ids).toHaveLength(1000)
-      expect(await decideRows(admin, 'cancelled', { batch: 'big' }, { by: 'ann' })).toMatchObject({
-        moved: 5_000,
-        stayed: [],
-      })
-      // Looking for work updates the covered rows and finds nothing to claim.
-      while ((await warehouse.query(isCancelling)).length > 0)
+    testOnOne(
+      database,
+      'more rows than a statement may have parameters are cancelled at once, and none can be claimed',
+      async () => {
+        const rows = { sqlite: 33_000, postgres: 66_000 }[database]
+        const { admin, outbox } = await createManyRows(database, rows)
+        const report = await decideRows(admin, 'cancelled', {}, { by: 'ann' })
+        expect(report).toMatchObject({ moved: rows, stayed: [] })
+        expect(report.ids).toHaveLength(1000)
+        expect(await admin.countByStatus({})).toEqual({ cancelled: rows })
+        expect(await admin.list({ statuses: ['cancelled'] }, 1)).toMatchObject([
+          { status: 'cancelled' },
+        ])
         expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
-      expect(
-        await warehouse.query('select status, count(*) as rows from writebacks group by status'),
-      ).toEqual([{ status: 'cancelled', rows: 5_000 }])
-      const steps = `select detail, count(*) as rows, count(distinct seq) as places from writeback_events
-        group by detail order by detail`
-      expect(await warehouse.query(steps)).toEqual([
-        { detail: 'approved by ann', rows: 5_000, places: 5_000 },
-        { detail: 'cancelled by ann', rows: 5_000, places: 5_000 },
-      ])
-    })
+      },
+    )
 
-    test('a cancellation applies to covered rows that are not updated yet, and to no others', async () => {
-      const { warehouse, admin, outbox } = await createManyRows(database, 3)
-      const [first] = await outbox.findClaimable(Date.now(), 1)
-      const claimed = await outbox.claim(first!.id, Date.now())
-      // The state while covered rows are not updated yet.
-      await warehouse.query(`insert into writeback_cancellations
+    testOnOne(
+      database,
+      'drafts are approved and cancelled in windows of rows, and each change is in the event log',
+      async () => {
+        const { warehouse, admin, outbox } = await createManyRows(database, 5_000, {
+          status: 'draft',
+        })
+        const approved = await decideRows(admin, 'approved', { batch: 'big' }, { by: 'ann' })
+        expect(approved).toMatchObject({ moved: 5_000, stayed: [] })
+        expect(approved.ids).toHaveLength(1000)
+        expect(await decideRows(admin, 'cancelled', { batch: 'big' }, { by: 'ann' })).toMatchObject(
+          {
+            moved: 5_000,
+            stayed: [],
+          },
+        )
+        // Looking for work updates the covered rows and finds nothing to claim.
+        while ((await warehouse.query(isCancelling)).length > 0)
+          expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
+        expect(
+          await warehouse.query('select status, count(*) as rows from writebacks group by status'),
+        ).toEqual([{ status: 'cancelled', rows: 5_000 }])
+        const steps = `select detail, count(*) as rows, count(distinct seq) as places from writeback_events
+        group by detail order by detail`
+        expect(await warehouse.query(steps)).toEqual([
+          { detail: 'approved by ann', rows: 5_000, places: 5_000 },
+          { detail: 'cancelled by ann', rows: 5_000, places: 5_000 },
+        ])
+      },
+    )
+
+    testOnOne(
+      database,
+      'a cancellation applies to covered rows that are not updated yet, and to no others',
+      async () => {
+        const { warehouse, admin, outbox } = await createManyRows(database, 3)
+        const [first] = await outbox.findClaimable(Date.now(), 1)
+        const claimed = await outbox.claim(first!.id, Date.now())
+        // The state while covered rows are not updated yet.
+        await warehouse.query(`insert into writeback_cancellations
         (project_id, id, includes_rows_without_project, up_to, done_to, cancelled_at, cancelled_by)
         values ('${project}', 'x', 0, 3, 0, '2026-01-01T00:00:00Z', 'ann')`)
-      expect(await outbox.markSending(claimed!, {}, Date.now(), Date.now())).toBe(false)
-      await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
+        expect(await outbox.markSending(claimed!, {}, Date.now(), Date.now())).toBe(false)
+        await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
         values ('${project}', 'handled', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f', '{"handled": true}')`)
-      expect(await admin.countByStatus({})).toEqual({ cancelled: 3, queued: 1 })
-      expect(await admin.list({ statuses: ['queued'] }, 9)).toHaveLength(1)
-      await decideRows(admin, 'retried', { statuses: ['cancelled'] }, { by: 'bea' })
-      expect(await admin.countByStatus({})).toEqual({ queued: 4 })
-      expect(await outbox.findClaimable(Date.now(), 9)).toHaveLength(4)
-    })
+        expect(await admin.countByStatus({})).toEqual({ cancelled: 3, queued: 1 })
+        expect(await admin.list({ statuses: ['queued'] }, 9)).toHaveLength(1)
+        await decideRows(admin, 'retried', { statuses: ['cancelled'] }, { by: 'bea' })
+        expect(await admin.countByStatus({})).toEqual({ queued: 4 })
+        expect(await outbox.findClaimable(Date.now(), 9)).toHaveLength(4)
+      },
+    )
 
-    test('when everything is cancelled, each concurrent send is either recorded before or rejected', async () => {
-      const { place, admin, outbox } = await createManyRows(database, 120)
-      const claimed = []
-      for (const { id } of await outbox.findClaimable(Date.now(), 120))
-        claimed.push((await outbox.claim(id, Date.now()))!)
-      const person = createOutbox((await place.open()).projectDb(project))
-      const leaving = claimed.map((writeback) =>
-        outbox.markSending(writeback, {}, Date.now(), Date.now()),
-      )
-      await leaving[0]
-      const { moved } = await decideRows(person, 'cancelled', {}, { by: 'ann' })
-      const left = (await Promise.all(leaving)).filter(Boolean).length
-      expect(moved).toBe(120 - left)
-      expect(await admin.countByStatus({})).toEqual({
-        sending: left,
-        ...(moved > 0 ? { cancelled: moved } : {}),
-      })
-    })
-
-    test('a cancellation covers drafts, one batch, and rows without a project; later rows stay', async () => {
-      const { warehouse, admin } = await createManyRows(database, 2, { of: '' })
-      expect(
-        await admin.decide('cancelled', { orWithoutProject: true }, { by: 'ann' }),
-      ).toMatchObject({ count: 2 })
-      await warehouse.query(`update writebacks set project_id = '${project}'`)
-      const more = (batch: string, status: string) =>
-        warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload, batch_id, status)
-          values ('${project}', 'handled', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f', '{"handled": true}', '${batch}', '${status}')`)
-      await more('other', 'queued')
-      await more('other', 'draft')
-      await more('big', 'queued')
-      expect(await decideRows(admin, 'cancelled', { batch: 'other' }, { by: 'ann' })).toMatchObject(
-        { moved: 2 },
-      )
-      expect(await admin.countByStatus({})).toEqual({ cancelled: 4, queued: 1 })
-    })
-
-    test('what was cancelled before is counted, also if rows without a project are cancelled now', async () => {
-      const { warehouse, admin } = await createManyRows(database, 3)
-      await decideRows(admin, 'cancelled', {}, { by: 'ann' })
-      for (const n of [1, 2])
-        await insertFlag(warehouse, {
-          project_id: '',
-          conversation_id: conversation(n),
-          ref: `without ${n}`,
+    testOnOne(
+      database,
+      'when everything is cancelled, each concurrent send is either recorded before or rejected',
+      async () => {
+        const { place, admin, outbox } = await createManyRows(database, 120)
+        const claimed = []
+        for (const { id } of await outbox.findClaimable(Date.now(), 120))
+          claimed.push((await outbox.claim(id, Date.now()))!)
+        const person = createOutbox((await place.open()).projectDb(project))
+        const leaving = claimed.map((writeback) =>
+          outbox.markSending(writeback, {}, Date.now(), Date.now()),
+        )
+        await leaving[0]
+        const { moved } = await decideRows(person, 'cancelled', {}, { by: 'ann' })
+        const left = (await Promise.all(leaving)).filter(Boolean).length
+        expect(moved).toBe(120 - left)
+        expect(await admin.countByStatus({})).toEqual({
+          sending: left,
+          ...(moved > 0 ? { cancelled: moved } : {}),
         })
-      expect(
-        await decideRows(admin, 'cancelled', { orWithoutProject: true }, { by: 'ann' }),
-      ).toMatchObject({
-        moved: 2,
-        stayed: [{ status: 'cancelled', count: 3 }],
-      })
-    })
+      },
+    )
+
+    testOnOne(
+      database,
+      'a cancellation covers drafts, one batch, and rows without a project; later rows stay',
+      async () => {
+        const { warehouse, admin } = await createManyRows(database, 2, { of: '' })
+        expect(
+          await admin.decide('cancelled', { orWithoutProject: true }, { by: 'ann' }),
+        ).toMatchObject({ count: 2 })
+        await warehouse.query(`update writebacks set project_id = '${project}'`)
+        const more = (batch: string, status: string) =>
+          warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload, batch_id, status)
+          values ('${project}', 'handled', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f', '{"handled": true}', '${batch}', '${status}')`)
+        await more('other', 'queued')
+        await more('other', 'draft')
+        await more('big', 'queued')
+        expect(
+          await decideRows(admin, 'cancelled', { batch: 'other' }, { by: 'ann' }),
+        ).toMatchObject({ moved: 2 })
+        expect(await admin.countByStatus({})).toEqual({ cancelled: 4, queued: 1 })
+      },
+    )
+
+    testOnOne(
+      database,
+      'what was cancelled before is counted, also if rows without a project are cancelled now',
+      async () => {
+        const { warehouse, admin } = await createManyRows(database, 3)
+        await decideRows(admin, 'cancelled', {}, { by: 'ann' })
+        for (const n of [1, 2])
+          await insertFlag(warehouse, {
+            project_id: '',
+            conversation_id: conversation(n),
+            ref: `without ${n}`,
+          })
+        expect(
+          await decideRows(admin, 'cancelled', { orWithoutProject: true }, { by: 'ann' }),
+        ).toMatchObject({
+          moved: 2,
+          stayed: [{ status: 'cancelled', count: 3 }],
+        })
+      },
+    )
   })
 }
 

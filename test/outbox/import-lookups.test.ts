@@ -6,7 +6,10 @@ import { describe, expect, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { createOutboxFixture, type OutboxFixture } from './outbox-fixture.ts'
+
+const testOnOne = createTestOnOne()
 
 const since = '2026-05-02T12:00:00Z'
 
@@ -27,65 +30,77 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
       .map(({ content, sentAt }) => [content, sentAt])
   }
 
-  test('who has signed an earlier reply, by the facts for analysts, or the messages while there are none', async () => {
-    const o = await createOutboxFixture({ database: database as 'sqlite' | 'postgres' })
-    const known = createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).findKnownSenders
-    const [first] = await o.warehouse.query(
-      "select sender_display_name as name from messages where sender_type = 'agent' and sender_display_name is not null limit 1",
-    )
-    const name = String(first?.name)
-    for (const delete_ of ['', 'delete from fct_contribution']) {
-      if (delete_ !== '') await o.warehouse.query(delete_)
-      expect(await known([name, `${name}”`, 'nobody\u0000'])).toEqual(new Set([name]))
-    }
-    expect(await known([])).toEqual(new Set())
-  })
-
-  test('replies that were sent since, may have been, or are still to be sent', async () => {
-    const o = await createOutboxFixture({
-      database: database as 'sqlite' | 'postgres',
-      mirrored: false,
-    })
-    const statuses = [
-      'queued',
-      'draft',
-      'succeeded',
-      'uncertain',
-      'sending',
-      'failed',
-      'conflict',
-      'cancelled',
-      'expired',
-    ]
-    const before = `'2026-05-02T11:59:59Z'`
-    // One that was sent long ago in vain, and queued again since.
-    const sentAts: Record<string, string> = { old: before, again: before, succeeded: `'${since}'` }
-    const statusOf: Record<string, string> = { old: 'succeeded', again: 'queued' }
-    for (const status of [...statuses, 'old', 'again']) {
-      const [id] = await o.queue(reply(o, 0, `our ${status} "words"`))
-      const [sentAt, stored] = [sentAts[status] ?? 'null', statusOf[status] ?? status]
-      await o.warehouse.query(
-        `update writebacks set status = '${stored}', sent_at = ${sentAt} where id = '${id}'`,
+  testOnOne(
+    database,
+    'who has signed an earlier reply, by the facts for analysts, or the messages while there are none',
+    async () => {
+      const o = await createOutboxFixture({ database: database as 'sqlite' | 'postgres' })
+      const known = createOutbox(o.warehouse.projectDb(o.sandbox.projectId)).findKnownSenders
+      const [first] = await o.warehouse.query(
+        "select sender_display_name as name from messages where sender_type = 'agent' and sender_display_name is not null limit 1",
       )
-    }
-    await o.queue(reply(o, 1, 'our other'), {
-      operation: 'note',
-      visitor_id: o.visitor(0),
-      content: 'our note',
-    })
-    expect(await contentsOf(o, o.conversation(0).toUpperCase())).toEqual([
-      ['our queued "words"', null],
-      ['our draft "words"', null],
-      ['our succeeded "words"', since],
-      ['our uncertain "words"', null],
-      ['our sending "words"', null],
-      ['our again "words"', null],
-    ])
-    expect(await contentsOf(o, o.conversation(2))).toEqual([])
-    expect(await contentsOf(o)).toEqual([])
-  })
+      const name = String(first?.name)
+      for (const delete_ of ['', 'delete from fct_contribution']) {
+        if (delete_ !== '') await o.warehouse.query(delete_)
+        expect(await known([name, `${name}”`, 'nobody\u0000'])).toEqual(new Set([name]))
+      }
+      expect(await known([])).toEqual(new Set())
+    },
+  )
 
-  test('what the team wrote by other means, as the mirror shows it', async () => {
+  testOnOne(
+    database,
+    'replies that were sent since, may have been, or are still to be sent',
+    async () => {
+      const o = await createOutboxFixture({
+        database: database as 'sqlite' | 'postgres',
+        mirrored: false,
+      })
+      const statuses = [
+        'queued',
+        'draft',
+        'succeeded',
+        'uncertain',
+        'sending',
+        'failed',
+        'conflict',
+        'cancelled',
+        'expired',
+      ]
+      const before = `'2026-05-02T11:59:59Z'`
+      // One that was sent long ago in vain, and queued again since.
+      const sentAts: Record<string, string> = {
+        old: before,
+        again: before,
+        succeeded: `'${since}'`,
+      }
+      const statusOf: Record<string, string> = { old: 'succeeded', again: 'queued' }
+      for (const status of [...statuses, 'old', 'again']) {
+        const [id] = await o.queue(reply(o, 0, `our ${status} "words"`))
+        const [sentAt, stored] = [sentAts[status] ?? 'null', statusOf[status] ?? status]
+        await o.warehouse.query(
+          `update writebacks set status = '${stored}', sent_at = ${sentAt} where id = '${id}'`,
+        )
+      }
+      await o.queue(reply(o, 1, 'our other'), {
+        operation: 'note',
+        visitor_id: o.visitor(0),
+        content: 'our note',
+      })
+      expect(await contentsOf(o, o.conversation(0).toUpperCase())).toEqual([
+        ['our queued "words"', null],
+        ['our draft "words"', null],
+        ['our succeeded "words"', since],
+        ['our uncertain "words"', null],
+        ['our sending "words"', null],
+        ['our again "words"', null],
+      ])
+      expect(await contentsOf(o, o.conversation(2))).toEqual([])
+      expect(await contentsOf(o)).toEqual([])
+    },
+  )
+
+  testOnOne(database, 'what the team wrote by other means, as the mirror shows it', async () => {
     const o = await createOutboxFixture({ database: database as 'sqlite' | 'postgres' })
     o.sandbox.mutate.agentReplies(o.conversation(3), 'our words by hand')
     o.sandbox.mutate.visitorWrites(o.conversation(3), 'our visitor')
@@ -95,40 +110,44 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
     ])
   })
 
-  test('a ref is taken by what was queued with it, and free where that failed', async () => {
-    const o = await createOutboxFixture({
-      database: database as 'sqlite' | 'postgres',
-      mirrored: false,
-    })
-    const ids = await o.queue(
-      { ...reply(o, 0, 'Hi \\u0000'), ref: 'a"\u2028b' },
-      { operation: 'handled', conversation_id: o.conversation(0), handled: true, ref: 'b' },
-      { operation: 'visitor', visitor_id: o.visitor(0), name: null, ref: 'c' },
-    )
-    await o.warehouse.query(`update writebacks set status = 'failed' where id = '${ids[1]}'`)
-    const { findQueuedRefs } = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
-    const found = await findQueuedRefs(['a"\u2028b', 'b', 'c', 'd'])
-    expect([...found]).toMatchObject([
-      [
-        'a"\u2028b',
-        {
-          operation: 'message',
-          target: o.conversation(0),
-          batchId: null,
-          request: { request: { payload: { content: 'Hi \\u0000', sender_name: 'Ann' } } },
-        },
-      ],
-      [
-        'c',
-        {
-          operation: 'visitor',
-          target: o.visitor(0),
-          request: { request: { payload: { name: null } } },
-        },
-      ],
-    ])
-    expect(await findQueuedRefs([])).toEqual(new Map())
-  })
+  testOnOne(
+    database,
+    'a ref is taken by what was queued with it, and free where that failed',
+    async () => {
+      const o = await createOutboxFixture({
+        database: database as 'sqlite' | 'postgres',
+        mirrored: false,
+      })
+      const ids = await o.queue(
+        { ...reply(o, 0, 'Hi \\u0000'), ref: 'a"\u2028b' },
+        { operation: 'handled', conversation_id: o.conversation(0), handled: true, ref: 'b' },
+        { operation: 'visitor', visitor_id: o.visitor(0), name: null, ref: 'c' },
+      )
+      await o.warehouse.query(`update writebacks set status = 'failed' where id = '${ids[1]}'`)
+      const { findQueuedRefs } = createOutbox(o.warehouse.projectDb(o.sandbox.projectId))
+      const found = await findQueuedRefs(['a"\u2028b', 'b', 'c', 'd'])
+      expect([...found]).toMatchObject([
+        [
+          'a"\u2028b',
+          {
+            operation: 'message',
+            target: o.conversation(0),
+            batchId: null,
+            request: { request: { payload: { content: 'Hi \\u0000', sender_name: 'Ann' } } },
+          },
+        ],
+        [
+          'c',
+          {
+            operation: 'visitor',
+            target: o.visitor(0),
+            request: { request: { payload: { name: null } } },
+          },
+        ],
+      ])
+      expect(await findQueuedRefs([])).toEqual(new Map())
+    },
+  )
 })
 
 test('a reply whose cancellation is in force repeats nothing, even before its row has followed', async () => {

@@ -2,7 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { parsePersonName } from '../../src/config/people.ts'
 import { databases } from '../support/databases.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { flag, openOutbox, queueFlags } from './batch-fixture.ts'
+
+const testOnOne = createTestOnOne('postgres')
 
 const bea = { by: 'bea', graceMs: 60_000 }
 
@@ -22,7 +25,7 @@ for (const database of databases) {
       ['ÜNAL via bi_tool', 'Ünal'],
       ['STRASSER', 'Straßer'],
     ])
-      test(`${approves} does not approve what ${queuedBy} queued`, async () => {
+      testOnOne(database.name, `${approves} does not approve what ${queuedBy} queued`, async () => {
         const { admin } = await openOutbox(database)
         await queueFlags(admin, 1, { status: 'draft', createdBy: queuedBy! })
         await queueFlags(admin, 1, { status: 'draft', createdBy: `${queuedBy}a` })
@@ -32,33 +35,39 @@ for (const database of databases) {
         })
       })
 
-    test('is of one version of a row: a correction needs its own, and its approval can be taken back', async () => {
-      const { warehouse, admin } = await openOutbox(database)
-      const [approved, unapproved] = ['draft', 'queued'] as const
-      for (const status of [approved, unapproved]) {
-        await queueFlags(admin, 1, { status, batchId: status })
-        await admin.decide('approved', { batch: status }, { by: 'bea' })
-      }
-      await warehouse.query(
-        `update writebacks set status = 'failed', attempts = 1, sent_at = '2026-01-01T00:00:00Z', ref = batch_id`,
-      )
-      const options = {
-        status: 'draft',
-        batchId: 'corrected',
-        createdBy: 'ann',
-        expiresAt: null,
-      } as const
-      await admin.enqueue([[flag(1, { ref: approved }), flag(2, { ref: unapproved })]], options)
-      const ann = { by: 'ann', approveOwn: false }
-      await admin.decide('cancelled', { batch: 'corrected' }, ann)
-      expect(await admin.decide('retried', { batch: 'corrected' }, ann)).toMatchObject({ count: 0 })
-      await warehouse.query(`update writebacks set status = 'draft'`)
-      expect(await admin.decide('approved', { batch: 'corrected' }, bea)).toMatchObject({
-        count: 2,
-      })
-      expect(await admin.decide('approval_undone', { batch: 'corrected' }, bea)).toMatchObject({
-        count: 2,
-      })
-    })
+    testOnOne(
+      database.name,
+      'is of one version of a row: a correction needs its own, and its approval can be taken back',
+      async () => {
+        const { warehouse, admin } = await openOutbox(database)
+        const [approved, unapproved] = ['draft', 'queued'] as const
+        for (const status of [approved, unapproved]) {
+          await queueFlags(admin, 1, { status, batchId: status })
+          await admin.decide('approved', { batch: status }, { by: 'bea' })
+        }
+        await warehouse.query(
+          `update writebacks set status = 'failed', attempts = 1, sent_at = '2026-01-01T00:00:00Z', ref = batch_id`,
+        )
+        const options = {
+          status: 'draft',
+          batchId: 'corrected',
+          createdBy: 'ann',
+          expiresAt: null,
+        } as const
+        await admin.enqueue([[flag(1, { ref: approved }), flag(2, { ref: unapproved })]], options)
+        const ann = { by: 'ann', approveOwn: false }
+        await admin.decide('cancelled', { batch: 'corrected' }, ann)
+        expect(await admin.decide('retried', { batch: 'corrected' }, ann)).toMatchObject({
+          count: 0,
+        })
+        await warehouse.query(`update writebacks set status = 'draft'`)
+        expect(await admin.decide('approved', { batch: 'corrected' }, bea)).toMatchObject({
+          count: 2,
+        })
+        expect(await admin.decide('approval_undone', { batch: 'corrected' }, bea)).toMatchObject({
+          count: 2,
+        })
+      },
+    )
   })
 }

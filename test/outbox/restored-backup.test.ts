@@ -27,8 +27,11 @@ import { startTestRedis } from '../jobs/queue-fixtures.ts'
 import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
 import { dumpPostgres, restorePostgres, restoreSqlite } from '../support/guide-backup.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { startWorkerInProcess, workerConfig } from '../worker/in-process-worker.ts'
 import { createOutboxFixture, type OutboxFixture, performedWrites } from './outbox-fixture.ts'
+
+const testOnOne = createTestOnOne()
 
 type Kind = 'sqlite' | 'postgres'
 
@@ -99,23 +102,27 @@ async function restoreAfterSending(kind: Kind) {
 
 for (const kind of ['sqlite', 'postgres'] as const) {
   describe(`after a backup was restored (${kind})`, () => {
-    test('push sends nothing of what was queued in it, and status says why', async () => {
-      const { push, queueUrl, sandbox, warehouse, statuses } = await restoreAfterSending(kind)
-      await expect(push({ queueUrl })).rejects.toThrow(
-        /nothing is sent .* older than the last write-back that was sent/,
-      )
-      await expect(push({ queueUrl })).rejects.toThrow(/older than/)
-      expect(await statuses()).toEqual(['queued', 'queued', 'queued', 'queued'])
-      expect(performedWrites(sandbox)).toHaveLength(4)
-      const { held } = await readStatus(
-        warehouse.projectDb(sandbox.projectId),
-        Date.now(),
-        usualPolicy,
-      )
-      expect(held).toMatchObject({ why: expect.stringMatching(/0 sends of 4/) })
-    })
+    testOnOne(
+      kind,
+      'push sends nothing of what was queued in it, and status says why',
+      async () => {
+        const { push, queueUrl, sandbox, warehouse, statuses } = await restoreAfterSending(kind)
+        await expect(push({ queueUrl })).rejects.toThrow(
+          /nothing is sent .* older than the last write-back that was sent/,
+        )
+        await expect(push({ queueUrl })).rejects.toThrow(/older than/)
+        expect(await statuses()).toEqual(['queued', 'queued', 'queued', 'queued'])
+        expect(performedWrites(sandbox)).toHaveLength(4)
+        const { held } = await readStatus(
+          warehouse.projectDb(sandbox.projectId),
+          Date.now(),
+          usualPolicy,
+        )
+        expect(held).toMatchObject({ why: expect.stringMatching(/0 sends of 4/) })
+      },
+    )
 
-    test('a person makes drafts of it, and what is queued later is sent', async () => {
+    testOnOne(kind, 'a person makes drafts of it, and what is queued later is sent', async () => {
       const { push, queueUrl, sandbox, warehouse, statuses, visitor, config, project } =
         await restoreAfterSending(kind)
       const by = { by: 'ann', queued: 'draft' } as const
@@ -130,34 +137,38 @@ for (const kind of ['sqlite', 'postgres'] as const) {
       expect(performedWrites(sandbox)).toHaveLength(5)
     })
 
-    test('a worker sends nothing, and says so in its log, its metrics and /readyz', async () => {
-      const { queueUrl, sandbox, instance, project } = await restoreAfterSending(kind)
-      const off = { kind: 'off' } as const
-      const schedules = {
-        incremental: off,
-        reconcile: off,
-        analytics: off,
-        availability: off,
-        audit: off,
-      }
-      const config = workerConfig(
-        { ...instance, databaseUrl: instance.url!, queueUrl },
-        [{ ...project, schedules }],
-        {
-          http: { host: '127.0.0.1', port: 0 },
-        },
-      )
-      const worker = await startWorkerInProcess(config)
-      await worker.waitFor(({ event }) => event === 'sending.held')
-      const answer = await fetch(`${worker.address}/readyz`)
-      expect([answer.status, await answer.json()]).toEqual([
-        200,
-        { ready: true, missing: [], sendingHeld: 1, heldProjects: [project.name] },
-      ])
-      const metrics = await (await fetch(`${worker.address}/metrics`)).text()
-      expect(metrics).toContain(`deskmirror_sending_held{project="${project.name}"} 1`)
-      expect(performedWrites(sandbox)).toHaveLength(4)
-    })
+    testOnOne(
+      kind,
+      'a worker sends nothing, and says so in its log, its metrics and /readyz',
+      async () => {
+        const { queueUrl, sandbox, instance, project } = await restoreAfterSending(kind)
+        const off = { kind: 'off' } as const
+        const schedules = {
+          incremental: off,
+          reconcile: off,
+          analytics: off,
+          availability: off,
+          audit: off,
+        }
+        const config = workerConfig(
+          { ...instance, databaseUrl: instance.url!, queueUrl },
+          [{ ...project, schedules }],
+          {
+            http: { host: '127.0.0.1', port: 0 },
+          },
+        )
+        const worker = await startWorkerInProcess(config)
+        await worker.waitFor(({ event }) => event === 'sending.held')
+        const answer = await fetch(`${worker.address}/readyz`)
+        expect([answer.status, await answer.json()]).toEqual([
+          200,
+          { ready: true, missing: [], sendingHeld: 1, heldProjects: [project.name] },
+        ])
+        const metrics = await (await fetch(`${worker.address}/metrics`)).text()
+        expect(metrics).toContain(`deskmirror_sending_held{project="${project.name}"} 1`)
+        expect(performedWrites(sandbox)).toHaveLength(4)
+      },
+    )
   })
 }
 
@@ -177,32 +188,36 @@ async function beginAnew(kind: Kind, { instance, warehouse }: OutboxFixture): Pr
 }
 
 for (const kind of ['sqlite', 'postgres'] as const)
-  test(`an empty warehouse in the place of one that has sent sends nothing until a person says so (${kind})`, async () => {
-    const fixture = await createOutboxFixture({ database: kind, mirrored: false })
-    const { queue, push, instance, project, sandbox, visitor } = fixture
-    await queue({ operation: 'note', visitor_id: visitor(0), content: 'Called.', ref: 'call-1' })
-    expect(await push()).toMatchObject({ settled: { succeeded: 1 } })
-    await beginAnew(kind, fixture)
-    const warehouse = await instance.open()
-    await warehouse.query(`insert into writebacks (operation, visitor_id, payload, ref)
+  testOnOne(
+    kind,
+    `an empty warehouse in the place of one that has sent sends nothing until a person says so (${kind})`,
+    async () => {
+      const fixture = await createOutboxFixture({ database: kind, mirrored: false })
+      const { queue, push, instance, project, sandbox, visitor } = fixture
+      await queue({ operation: 'note', visitor_id: visitor(0), content: 'Called.', ref: 'call-1' })
+      expect(await push()).toMatchObject({ settled: { succeeded: 1 } })
+      await beginAnew(kind, fixture)
+      const warehouse = await instance.open()
+      await warehouse.query(`insert into writebacks (operation, visitor_id, payload, ref)
       values ('note', '${visitor(0)}', '{"content":"Called."}', 'call-1')`)
-    await expect(push()).rejects.toMatchObject({
-      why: expect.stringMatching(
-        /has sent nothing yet, but one at the same address has sent write-backs .*\(1 or more\)/,
-      ),
-      exitCode: 2,
-    })
-    expect(performedWrites(sandbox)).toHaveLength(1)
-    const config = configOf(instance.url!, project)
-    expect(await resumeRestored(config, project, { by: 'ann', queued: 'draft' })).toMatchObject({
-      drafts: 1,
-    })
-    await warehouse.query(`insert into writebacks (operation, visitor_id, payload)
+      await expect(push()).rejects.toMatchObject({
+        why: expect.stringMatching(
+          /has sent nothing yet, but one at the same address has sent write-backs .*\(1 or more\)/,
+        ),
+        exitCode: 2,
+      })
+      expect(performedWrites(sandbox)).toHaveLength(1)
+      const config = configOf(instance.url!, project)
+      expect(await resumeRestored(config, project, { by: 'ann', queued: 'draft' })).toMatchObject({
+        drafts: 1,
+      })
+      await warehouse.query(`insert into writebacks (operation, visitor_id, payload)
       values ('note', '${visitor(1)}', '{"content":"Later."}')`)
-    expect(await push()).toMatchObject({ settled: { succeeded: 1 } })
-    expect(await push()).toMatchObject({ outcome: 'done' })
-    expect(performedWrites(sandbox)).toHaveLength(2)
-  })
+      expect(await push()).toMatchObject({ settled: { succeeded: 1 } })
+      expect(await push()).toMatchObject({ outcome: 'done' })
+      expect(performedWrites(sandbox)).toHaveLength(2)
+    },
+  )
 
 test('a push while Redis is away says so, and sends nothing', async () => {
   const { queue, push, sandbox, visitor, statuses } = await createOutboxFixture({ mirrored: false })
@@ -301,34 +316,38 @@ test('the file beside the warehouse has its owner, also after root has sent', as
 })
 
 for (const kind of ['sqlite', 'postgres'] as const)
-  test(`two replies that are there already hold what is behind them, where nothing else knows of them (${kind})`, async () => {
-    const { queue, push, conversation, visitor, sandbox, project, instance } =
-      await createOutboxFixture({
-        database: kind,
-      })
-    const reply = (n: number) =>
-      ({
-        operation: 'message',
-        conversation_id: conversation(n),
-        content: 'Found.',
-        sender_name: 'Ann',
-      }) as const
-    const note = { operation: 'note', visitor_id: visitor(0), content: 'Called.' }
-    await queue(reply(0))
-    sandbox.mutate.agentReplies(conversation(0), 'Found.', 'Ann')
-    await push()
-    expect(await push()).toMatchObject({ outcome: 'done' })
-    await queue(reply(1), reply(2))
-    for (const n of [1, 2]) sandbox.mutate.agentReplies(conversation(n), 'Found.', 'Ann')
-    await push().catch(() => {})
-    await queue(reply(3), note)
-    sandbox.mutate.agentReplies(conversation(3), 'Found.', 'Ann')
-    await expect(push()).rejects.toThrow(
-      /replies were in their conversations already, as after a restored backup/,
-    )
-    expect(performedWrites(sandbox)).toHaveLength(0)
-    await resumeRestored(configOf(instance.url!, project), project, { by: 'ann', queued: 'send' })
-    await push()
-    expect(await push()).toMatchObject({ outcome: 'done' })
-    expect(performedWrites(sandbox)).toHaveLength(1)
-  })
+  testOnOne(
+    kind,
+    `two replies that are there already hold what is behind them, where nothing else knows of them (${kind})`,
+    async () => {
+      const { queue, push, conversation, visitor, sandbox, project, instance } =
+        await createOutboxFixture({
+          database: kind,
+        })
+      const reply = (n: number) =>
+        ({
+          operation: 'message',
+          conversation_id: conversation(n),
+          content: 'Found.',
+          sender_name: 'Ann',
+        }) as const
+      const note = { operation: 'note', visitor_id: visitor(0), content: 'Called.' }
+      await queue(reply(0))
+      sandbox.mutate.agentReplies(conversation(0), 'Found.', 'Ann')
+      await push()
+      expect(await push()).toMatchObject({ outcome: 'done' })
+      await queue(reply(1), reply(2))
+      for (const n of [1, 2]) sandbox.mutate.agentReplies(conversation(n), 'Found.', 'Ann')
+      await push().catch(() => {})
+      await queue(reply(3), note)
+      sandbox.mutate.agentReplies(conversation(3), 'Found.', 'Ann')
+      await expect(push()).rejects.toThrow(
+        /replies were in their conversations already, as after a restored backup/,
+      )
+      expect(performedWrites(sandbox)).toHaveLength(0)
+      await resumeRestored(configOf(instance.url!, project), project, { by: 'ann', queued: 'send' })
+      await push()
+      expect(await push()).toMatchObject({ outcome: 'done' })
+      expect(performedWrites(sandbox)).toHaveLength(1)
+    },
+  )

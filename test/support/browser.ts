@@ -3,16 +3,48 @@
  * names, or the one within the npm package @sparticuz/chromium (Linux on x64), or an installed one.
  */
 import { spawnSync } from 'node:child_process'
-import { createReadStream, createWriteStream, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createBrotliDecompress } from 'node:zlib'
 import { type Browser, chromium } from 'playwright-core'
+import { ownCache } from './compile-once.ts'
 import { makeOnce } from './make-once.ts'
 
+const packageFolder = join(
+  dirname(createRequire(import.meta.url).resolve('@sparticuz/chromium')),
+  '..',
+)
+
 export function launchBrowser(): Promise<Browser> {
-  return launch(() => makeOnce('chromium', unpackInto))
+  return launch(async () => {
+    const { version } = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8'))
+    const path = join(ownCache, `chromium-${version}`)
+    // One process of a run unpacks it, where no earlier run has.
+    await makeOnce('chromium-is-unpacked', async (sign) => {
+      if (!existsSync(path)) await unpackWhole(path)
+      writeFileSync(sign, '')
+    })
+    return path
+  })
+}
+
+/** So that nobody finds a half of it, and another run may do the same. */
+async function unpackWhole(path: string): Promise<void> {
+  const unfinished = `${path}.${process.pid}`
+  await unpackInto(unfinished)
+  if (existsSync(path)) rmSync(unfinished, { recursive: true })
+  else renameSync(unfinished, path)
 }
 
 /** For a program that is no test: unpacks it below this folder. */
@@ -70,12 +102,8 @@ function unpackedBrowser(folder: string): FoundBrowser {
 }
 
 async function unpackInto(folder: string): Promise<void> {
-  mkdirSync(folder)
-  const packed = join(
-    dirname(createRequire(import.meta.url).resolve('@sparticuz/chromium')),
-    '..',
-    'bin',
-  )
+  mkdirSync(folder, { recursive: true })
+  const packed = join(packageFolder, 'bin')
   await decompress(join(packed, 'chromium.br'), join(folder, 'chromium'), 0o755)
   for (const name of ['al2023.tar', 'fonts.tar', 'swiftshader.tar']) {
     await decompress(join(packed, `${name}.br`), join(folder, name), 0o644)

@@ -9,7 +9,8 @@ import { promisify } from 'node:util'
 
 const root = join(import.meta.dirname, '../..')
 const script = join(import.meta.dirname, 'compile-sources.ts')
-const ownCache = join(root, 'node_modules/.cache/deskmirror')
+/** What later runs need not make again. */
+export const ownCache = join(root, 'node_modules/.cache/deskmirror')
 
 /** Compiled code of the tests: the program's own has other flags. */
 export const compileCache = join(ownCache, 'compiled')

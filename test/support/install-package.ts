@@ -26,16 +26,23 @@ export async function packPackage(folder: string): Promise<string> {
   return join(folder, tarball)
 }
 
-/** `others`: installed beside it. Returns the folder of the package. */
-export async function installPackage(
-  folder: string,
-  others: readonly string[] = [],
-  packed?: string,
-): Promise<string> {
+/** Returns the folder of the package. */
+export async function installPackage(folder: string, packed?: string): Promise<string> {
   const tarball = packed ?? (await packPackage(folder))
   writeFileSync(join(folder, 'package.json'), '{ "private": true }')
-  await npmInstall(folder, tarball, ...others)
+  await npmInstall(folder, tarball)
   return join(folder, 'node_modules', 'deskmirror')
+}
+
+/** A release of Node.js. Returns its program, without the thousands of files that npm would install. */
+export async function fetchNode(folder: string, version: string): Promise<string> {
+  const isWindows = process.platform === 'win32'
+  const name = `node-${isWindows ? 'win' : process.platform}-${process.arch}`
+  const program = `package/bin/${isWindows ? 'node.exe' : 'node'}`
+  const pack = ['pack', '--silent', '--prefer-offline', `${name}@${version}`]
+  const { stdout } = await run('npm', pack, { cwd: folder, env: userEnvironment })
+  await run('tar', ['-xzf', stdout.trim(), program], { cwd: folder })
+  return join(folder, program)
 }
 
 /** For all users of a system, which has its programs below `prefix`. */
@@ -47,7 +54,11 @@ export async function installGlobally(prefix: string, tarball: string): Promise<
 
 async function npmInstall(folder: string, ...args: readonly string[]): Promise<void> {
   const quietOptions = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
-  await run('npm', ['install', ...quietOptions, ...args], { cwd: folder, env: userEnvironment })
+  // npm unpacks into its cache first: into a folder that is as fast as this one. More threads than
+  // one spend their time on waiting for one another.
+  const options = [...quietOptions, '--cache', join(folder, 'npm-cache')]
+  const env = { ...userEnvironment, UV_THREADPOOL_SIZE: '1' }
+  await run('npm', ['install', ...options, ...args], { cwd: folder, env })
 }
 
 /**

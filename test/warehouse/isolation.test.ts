@@ -6,8 +6,10 @@ import { openWarehouse } from '../../src/app/open.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createDatabaseWith } from '../support/databases.ts'
+import { sampled } from '../support/sampled.ts'
 
-for (const level of ['repeatable read', 'serializable'])
+// What the stricter one refuses includes what the other one does.
+for (const level of sampled(['serializable', 'repeatable read'], (_, index) => index === 0))
   test(`four first processes create one warehouse, and sync into it, where the default is ${level}`, async () => {
     const database = await createDatabaseWith('UTF8')
     onTestFinished(database.drop)

@@ -131,7 +131,7 @@ describe('a Postgres that crashes and restarts', () => {
     await syncOnce(url, sandbox)
     const project = projectConfigOf(sandbox)
     const contents = [...sandbox.truth('conversations')].flatMap(({ id }) =>
-      [1, 2, 3].map((n) => ({ id, content: `Answer ${n} to ${id}` })),
+      [1, 2].map((n) => ({ id, content: `Answer ${n} to ${id}` })),
     )
     const lines = contents.map(({ id, content }) =>
       JSON.stringify({ operation: 'message', conversation_id: id, content, sender_name: 'Ann' }),
@@ -147,7 +147,7 @@ describe('a Postgres that crashes and restarts', () => {
       },
     )
     const lost = () => worker.log.filter(({ event }) => event === 'warehouse.lost').length
-    for (const sent of [10, 50]) {
+    for (const sent of [10, 30]) {
       while (sandbox.ledger().length < sent) await sleep(1)
       const before = lost()
       await server.kill(async () => {

@@ -4,9 +4,12 @@
  */
 import { expect, test } from 'vitest'
 import { databases } from '../../support/databases.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { call, commit, conversation, visitor } from '../../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 import { factsOf, settings } from './facts-settings.ts'
+
+const testOnOne = createTestOnOne()
 
 const fields = {
   plan: 'pro',
@@ -38,7 +41,7 @@ for (const db of databases) {
     return opened
   }
 
-  test(`each field is a text, under a name that is free — ${db.name}`, async () => {
+  testOnOne(db.name, `each field is a text, under a name that is free — ${db.name}`, async () => {
     const { mirror, one } = await open()
     await mirror.commit(commit('visitors', [visitor('v1', fields)]))
     await mirror.commit(commit('conversations', [conversation('c1', {}, { plan: 'gold' })]))
@@ -59,37 +62,49 @@ for (const db of databases) {
     })
   })
 
-  test(`it stays a text of one name while its values change their type — ${db.name}`, async () => {
-    const { mirror, list } = await open()
-    for (const [n, score] of [true, 1, 1.5, 'high'].entries())
-      await mirror.commit(commit('visitors', [visitor(`v${n}`, { score })]))
-    expect(await list('select score from dim_visitor order by visitor_id')).toEqual([
-      'true',
-      '1',
-      '1.5',
-      'high',
-    ])
-    await mirror.commit(commit('visitors', [visitor('v9', { score: 'low', plan: 'free' })]))
-    expect(await list("select plan from dim_visitor where score = 'low'")).toEqual(['free'])
-  })
+  testOnOne(
+    db.name,
+    `it stays a text of one name while its values change their type — ${db.name}`,
+    async () => {
+      const { mirror, list } = await open()
+      for (const [n, score] of [true, 1, 1.5, 'high'].entries())
+        await mirror.commit(commit('visitors', [visitor(`v${n}`, { score })]))
+      expect(await list('select score from dim_visitor order by visitor_id')).toEqual([
+        'true',
+        '1',
+        '1.5',
+        'high',
+      ])
+      await mirror.commit(commit('visitors', [visitor('v9', { score: 'low', plan: 'free' })]))
+      expect(await list("select plan from dim_visitor where score = 'low'")).toEqual(['free'])
+    },
+  )
 
-  test(`fields are left out with personal data, as nobody knows what they hold — ${db.name}`, async () => {
-    const { mirror, one } = await open(false)
-    await mirror.commit(commit('visitors', [visitor('v1', fields)]))
-    expect(await one('select plan, vip from dim_visitor')).toEqual({ plan: null, vip: null })
-  })
+  testOnOne(
+    db.name,
+    `fields are left out with personal data, as nobody knows what they hold — ${db.name}`,
+    async () => {
+      const { mirror, one } = await open(false)
+      await mirror.commit(commit('visitors', [visitor('v1', fields)]))
+      expect(await one('select plan, vip from dim_visitor')).toEqual({ plan: null, vip: null })
+    },
+  )
 
-  test(`a newer version shows the fields that were found before — ${db.name}`, async () => {
-    const { mirror, list, database } = await open()
-    await mirror.commit(commit('visitors', [visitor('v1', { plan: 'pro' })]))
-    const names = await list('select name from sync_views')
-    await list('drop view sync_views')
-    const registry = names.map((name) => `select '${name}' as name, 'older' as fingerprint`)
-    await list(`create view sync_views as ${registry.join(' union all ')}`)
-    await database.open()
-    expect(await list('select plan from dim_visitor')).toEqual(['pro'])
-    expect(await list('select distinct fingerprint from sync_views')).not.toEqual(['older'])
-  })
+  testOnOne(
+    db.name,
+    `a newer version shows the fields that were found before — ${db.name}`,
+    async () => {
+      const { mirror, list, database } = await open()
+      await mirror.commit(commit('visitors', [visitor('v1', { plan: 'pro' })]))
+      const names = await list('select name from sync_views')
+      await list('drop view sync_views')
+      const registry = names.map((name) => `select '${name}' as name, 'older' as fingerprint`)
+      await list(`create view sync_views as ${registry.join(' union all ')}`)
+      await database.open()
+      expect(await list('select plan from dim_visitor')).toEqual(['pro'])
+      expect(await list('select distinct fingerprint from sync_views')).not.toEqual(['older'])
+    },
+  )
 }
 
 for (const db of databases.filter(({ name }) => name === 'postgres')) {

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { analyticsViews } from '../../../src/analytics/views/all-views.ts'
 import type { AnalyticsView } from '../../../src/analytics/views/view-spec.ts'
 import { databases } from '../../support/databases.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import {
   activity,
   call,
@@ -15,6 +16,8 @@ import {
   visitor,
 } from '../../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
+
+const testOnOne = createTestOnOne('postgres')
 
 const names = Object.keys(analyticsViews)
 
@@ -45,16 +48,20 @@ for (const db of databases) {
     return { ...opened, runAll, columnsOf }
   }
 
-  test(`views of an older version are replaced, and those that no longer exist are dropped — ${db.name}`, async () => {
-    const { database, runAll, columnsOf, list, all } = await open()
-    await runAll(olderViews)
-    await database.open()
-    expect(await columnsOf('report_day')).toEqual(Object.keys(analyticsViews.report_day.columns))
-    expect(await list('select name from sync_views')).toEqual(names)
-    await expect(all('select * from report_retired')).rejects.toThrow()
-  })
+  testOnOne(
+    db.name,
+    `views of an older version are replaced, and those that no longer exist are dropped — ${db.name}`,
+    async () => {
+      const { database, runAll, columnsOf, list, all } = await open()
+      await runAll(olderViews)
+      await database.open()
+      expect(await columnsOf('report_day')).toEqual(Object.keys(analyticsViews.report_day.columns))
+      expect(await list('select name from sync_views')).toEqual(names)
+      await expect(all('select * from report_retired')).rejects.toThrow()
+    },
+  )
 
-  test(`a view that was dropped by hand is created again — ${db.name}`, async () => {
+  testOnOne(db.name, `a view that was dropped by hand is created again — ${db.name}`, async () => {
     const { database, all, columnsOf } = await open()
     await all('drop view report_sla_day')
     await database.open()
@@ -63,52 +70,60 @@ for (const db of databases) {
     )
   })
 
-  test(`several processes may replace the views at once — ${db.name}`, async () => {
+  testOnOne(db.name, `several processes may replace the views at once — ${db.name}`, async () => {
     const { database, runAll, list } = await open()
     await runAll(olderViews)
     await Promise.all([database.open(), database.open(), database.open()])
     expect(await list('select name from sync_views')).toEqual(names)
   })
 
-  test(`a view of the user that has the name of a new one is not replaced — ${db.name}`, async () => {
-    const { database, runAll, one } = await open()
-    const registry = names
-      .filter((name) => name !== 'report_day')
-      .map((name) => `select '${name}' as name, '' as fingerprint`)
-    await runAll([
-      'drop view sync_views',
-      'drop view report_day',
-      'create view report_day as select 7 as mine',
-      `create view sync_views as ${registry.join(' union all ')}`,
-    ])
-    await expect(database.open()).rejects.toThrow('cannot create the view report_day')
-    expect(await one('select mine from report_day')).toEqual({ mine: 7 })
-  })
+  testOnOne(
+    db.name,
+    `a view of the user that has the name of a new one is not replaced — ${db.name}`,
+    async () => {
+      const { database, runAll, one } = await open()
+      const registry = names
+        .filter((name) => name !== 'report_day')
+        .map((name) => `select '${name}' as name, '' as fingerprint`)
+      await runAll([
+        'drop view sync_views',
+        'drop view report_day',
+        'create view report_day as select 7 as mine',
+        `create view sync_views as ${registry.join(' union all ')}`,
+      ])
+      await expect(database.open()).rejects.toThrow('cannot create the view report_day')
+      expect(await one('select mine from report_day')).toEqual({ mine: 7 })
+    },
+  )
 
-  test(`the views do not keep discovered columns from being widened — ${db.name}`, async () => {
-    const { mirror, columnsOf } = await open()
-    const at = '2026-01-02T00:00:00Z'
-    const rows = (score: number | string) => [
-      commit('conversations', [conversation('c1', {}, { score })]),
-      commit('visitors', [visitor('v1', { score })]),
-      commit('visitor_activity', [activity('v1', 'one', 0, { score })]),
-      commit('calls', [call('k1', {}, { score, visitorId: 'v1', durationSeconds: score })]),
-      commit('call_recordings', [recording('k1', true, at)]),
-    ]
-    for (const value of [1, 'high']) for (const page of rows(value)) await mirror.commit(page)
-    for (const table of ['conversations', 'visitors', 'visitor_activity', 'calls']) {
+  testOnOne(
+    db.name,
+    `the views do not keep discovered columns from being widened — ${db.name}`,
+    async () => {
+      const { mirror, columnsOf } = await open()
+      const at = '2026-01-02T00:00:00Z'
+      const rows = (score: number | string) => [
+        commit('conversations', [conversation('c1', {}, { score })]),
+        commit('visitors', [visitor('v1', { score })]),
+        commit('visitor_activity', [activity('v1', 'one', 0, { score })]),
+        commit('calls', [call('k1', {}, { score, visitorId: 'v1', durationSeconds: score })]),
+        commit('call_recordings', [recording('k1', true, at)]),
+      ]
+      for (const value of [1, 'high']) for (const page of rows(value)) await mirror.commit(page)
+      for (const table of ['conversations', 'visitors', 'visitor_activity', 'calls']) {
+        expect(
+          (await columnsOf(table)).filter((name) => String(name).startsWith('score')),
+          table,
+        ).toEqual(['score'])
+      }
       expect(
-        (await columnsOf(table)).filter((name) => String(name).startsWith('score')),
-        table,
-      ).toEqual(['score'])
-    }
-    expect(
-      (await columnsOf('calls')).filter((name) => String(name).startsWith('duration')),
-    ).toEqual(['duration_seconds'])
-    for (const name of names) expect(await columnsOf(name), name).not.toEqual([])
-  })
+        (await columnsOf('calls')).filter((name) => String(name).startsWith('duration')),
+      ).toEqual(['duration_seconds'])
+      for (const name of names) expect(await columnsOf(name), name).not.toEqual([])
+    },
+  )
 
-  test(`Metabase finds a description of every column — ${db.name}`, async () => {
+  testOnOne(db.name, `Metabase finds a description of every column — ${db.name}`, async () => {
     const { list } = await open()
     const described = new Set(await list('select keypath from _metabase_metadata'))
     for (const [name, { columns }] of Object.entries<AnalyticsView>(analyticsViews)) {

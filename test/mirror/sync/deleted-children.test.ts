@@ -5,8 +5,11 @@
 import { expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { databases, type TestDatabase } from '../../support/databases.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { type SandboxContext, withSandbox } from './with-sandbox.ts'
+
+const testOnOne = createTestOnOne('postgres')
 
 const lists = { conversations: 8, visitors: 8, calls: 0, days: 2 } as const
 const size = { ...lists, messagesPerConversation: [4, 12], activityPerVisitor: [4, 9] } as const
@@ -23,25 +26,29 @@ const countDeleted = async (warehouse: Warehouse, table: 'messages' | 'visitor_a
   )
 
 for (const db of databases) {
-  test(`a reconcile marks a deleted message and a deleted entry of activity, wherever they were — ${db.name}`, async () => {
-    await withLists(async ({ sandbox, warehouse, sync }) => {
-      await sync()
-      const [first, second] = [...sandbox.truth('conversations')].map(({ id }) => id!)
-      const [visitor] = [...sandbox.truth('visitors')].map(({ id }) => id!)
-      sandbox.mutate.deleteMessage(first!, 2)
-      sandbox.mutate.deleteMessage(second!, 0)
-      sandbox.mutate.deleteActivity(visitor!, 1)
-      sandbox.advance(60_000)
-      await sync({ mode: 'reconcile' })
-      expect(await findDifferences(warehouse, sandbox)).toEqual([])
-      expect(await countDeleted(warehouse, 'messages')).toBe(2)
-      expect(await countDeleted(warehouse, 'visitor_activity')).toBe(1)
-      const whole = await warehouse.query(
-        'select id from conversations where not messages_complete',
-      )
-      expect(whole).toEqual([])
-    }, db)
-  })
+  testOnOne(
+    db.name,
+    `a reconcile marks a deleted message and a deleted entry of activity, wherever they were — ${db.name}`,
+    async () => {
+      await withLists(async ({ sandbox, warehouse, sync }) => {
+        await sync()
+        const [first, second] = [...sandbox.truth('conversations')].map(({ id }) => id!)
+        const [visitor] = [...sandbox.truth('visitors')].map(({ id }) => id!)
+        sandbox.mutate.deleteMessage(first!, 2)
+        sandbox.mutate.deleteMessage(second!, 0)
+        sandbox.mutate.deleteActivity(visitor!, 1)
+        sandbox.advance(60_000)
+        await sync({ mode: 'reconcile' })
+        expect(await findDifferences(warehouse, sandbox)).toEqual([])
+        expect(await countDeleted(warehouse, 'messages')).toBe(2)
+        expect(await countDeleted(warehouse, 'visitor_activity')).toBe(1)
+        const whole = await warehouse.query(
+          'select id from conversations where not messages_complete',
+        )
+        expect(whole).toEqual([])
+      }, db)
+    },
+  )
 }
 
 test('a message that one reading misses, and the next one shows, is not marked', async () => {

@@ -4,7 +4,7 @@ import { databases } from '../../support/databases.ts'
 import { findDifferences, unexplainedDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
-const lists = { conversations: 80, visitors: 80, calls: 80, days: 3 }
+const lists = { conversations: 40, visitors: 40, calls: 40, days: 3 }
 const size = { ...lists, messagesPerConversation: [1, 4], activityPerVisitor: [0, 3] } as const
 
 const reasons = [

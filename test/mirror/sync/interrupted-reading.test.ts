@@ -49,7 +49,6 @@ const services: readonly TestedService[] = [
     what: 'visitors, newest first, `since` ignored',
     list: 'visitors',
     switches: { 'visitors.order': 'newest', 'visitors.bound': 'ignored' },
-    sample: 'killed',
   },
   {
     what: 'visitors, oldest first, `since` refused',
@@ -78,7 +77,7 @@ const services: readonly TestedService[] = [
     what: 'conversations, only handled ones without `handled`, newest first',
     list: 'conversations',
     switches: { 'conversations.handled': 'handled', 'conversations.order': 'newest' },
-    sample: 'killed and stopped',
+    sample: 'killed',
   },
   {
     what: 'visitors, oldest in no order',
@@ -89,14 +88,12 @@ const services: readonly TestedService[] = [
     what: 'calls, newest in no order',
     list: 'calls',
     switches: { 'calls.order': 'newest-shuffled' },
-    sample: 'killed',
   },
   {
     what: 'conversations, 200 of any time',
     list: 'conversations',
     switches: { 'conversations.order': 'any' },
     rows: 450,
-    sample: 'killed',
   },
   {
     what: 'visitors, newest first, no `hasMore`, exactly 200',
@@ -108,7 +105,6 @@ const services: readonly TestedService[] = [
     what: 'visitors, newest first, no `hasMore`',
     list: 'visitors',
     switches: { 'visitors.order': 'newest', ...noMore },
-    sample: 'killed',
   },
   {
     what: 'calls, newest first, no `hasMore`',
@@ -119,13 +115,11 @@ const services: readonly TestedService[] = [
     what: 'conversations, oldest first, `hasMore` always',
     list: 'conversations',
     switches: { hasMore: 'always' },
-    sample: 'killed',
   },
   {
     what: 'calls, oldest first',
     list: 'calls',
     switches: { 'calls.order': 'oldest' },
-    sample: 'killed',
   },
   {
     what: 'messages, newest shown ascending, with `before`',

@@ -8,7 +8,7 @@ import { withSandbox } from './with-sandbox.ts'
 
 test('messages of a megabyte each are read in smaller pages', async () => {
   const size = {
-    conversations: 2,
+    conversations: 1,
     visitors: 1,
     calls: 0,
     days: 1,

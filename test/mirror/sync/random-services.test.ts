@@ -1,3 +1,3 @@
 import { testRandomServices } from './random-services.ts'
 
-testRandomServices(5)
+testRandomServices(2)

@@ -6,8 +6,11 @@ import { expect, test } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../../src/sandbox/switches.ts'
 import { databases } from '../../support/databases.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
+
+const testOnOne = createTestOnOne()
 
 const lists = { conversations: 3, visitors: 2, calls: 0, days: 3, activityPerVisitor: 0 } as const
 const size = { ...lists, messagesPerConversation: [230, 230] } as const
@@ -85,60 +88,71 @@ for (const db of databases)
     for (const hasMore of place === 'amid others'
       ? (['exact', 'absent'] as const)
       : (['exact'] as const))
-      test(`an open conversation that does not parse is one gap, and is passed in few requests: ${place}, hasMore ${hasMore} — ${db.name}`, async () => {
-        const options = {
-          seed: 5,
-          speed: 0,
-          db,
-          // More than are listed whole in each sync.
-          size: { ...lists, conversations: 240, days: 60, messagesPerConversation: 1 },
-          switches: { hasMore, 'rows.brokenBy': 'brace' },
-          streams: ['conversations'],
-        } as const
-        await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
-          const open = openConversations(sandbox)
-          const broken = indexesOf(open.length).map((index) => open[index]!.id)
-          sandbox.setSwitches({ 'rows.broken': broken.map((id) => `"id":"${id}"`).join() })
-          expect(await sync()).toMatchObject({ outcome: 'gaps', gaps: broken.map(() => ({})) })
-          for (const _ of ['idle', 'idle again']) {
-            const before = sandbox.log().length
-            expect((await sync()).gaps).toHaveLength(broken.length)
-            // Two for the conversations, the question whether they end, and what each row costs.
-            const ends = hasMore === 'absent' ? 2 : 0
-            const most = 2 + ends + 9 * broken.length
-            expect(sandbox.log().length - before).toBeLessThanOrEqual(most)
-          }
-          expect((await sync({ mode: 'reconcile' })).gaps).toHaveLength(broken.length)
-          const missing = await findDifferences(warehouse, sandbox, undefined, ['conversations'])
-          expect(missing.map(({ key }) => key).sort()).toEqual([...broken].sort())
-          sandbox.setSwitches({ 'rows.broken': '' })
-          expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
-          expect(await findDifferences(warehouse, sandbox, undefined, ['conversations'])).toEqual(
-            [],
-          )
-        })
-      })
+      testOnOne(
+        db.name,
+        `an open conversation that does not parse is one gap, and is passed in few requests: ${place}, hasMore ${hasMore} — ${db.name}`,
+        async () => {
+          const options = {
+            seed: 5,
+            speed: 0,
+            db,
+            // More than are listed whole in each sync.
+            size: { ...lists, conversations: 240, days: 60, messagesPerConversation: 1 },
+            switches: { hasMore, 'rows.brokenBy': 'brace' },
+            streams: ['conversations'],
+          } as const
+          await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+            const open = openConversations(sandbox)
+            const broken = indexesOf(open.length).map((index) => open[index]!.id)
+            sandbox.setSwitches({ 'rows.broken': broken.map((id) => `"id":"${id}"`).join() })
+            expect(await sync()).toMatchObject({ outcome: 'gaps', gaps: broken.map(() => ({})) })
+            for (const _ of ['idle', 'idle again']) {
+              const before = sandbox.log().length
+              expect((await sync()).gaps).toHaveLength(broken.length)
+              // Two for the conversations, the question whether they end, and what each row costs.
+              const ends = hasMore === 'absent' ? 2 : 0
+              const most = 2 + ends + 9 * broken.length
+              expect(sandbox.log().length - before).toBeLessThanOrEqual(most)
+            }
+            expect((await sync({ mode: 'reconcile' })).gaps).toHaveLength(broken.length)
+            const missing = await findDifferences(warehouse, sandbox, undefined, ['conversations'])
+            expect(missing.map(({ key }) => key).sort()).toEqual([...broken].sort())
+            sandbox.setSwitches({ 'rows.broken': '' })
+            expect(await sync({ mode: 'reconcile' })).toMatchObject({
+              outcome: 'complete',
+              gaps: [],
+            })
+            expect(await findDifferences(warehouse, sandbox, undefined, ['conversations'])).toEqual(
+              [],
+            )
+          })
+        },
+      )
 
 for (const db of databases)
-  test(`a mirrored conversation that no longer parses is a gap, and fails nothing — ${db.name}`, async () => {
-    const options = {
-      seed: 5,
-      speed: 0,
-      db,
-      size: { ...lists, conversations: 20, days: 20, messagesPerConversation: 1 },
-      switches: { 'rows.brokenBy': 'brace' },
-      streams: ['conversations', 'messages'],
-    } as const
-    await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
-      expect(await sync()).toMatchObject({ outcome: 'complete' })
-      const [broken] = openConversations(sandbox)
-      sandbox.setSwitches({ 'rows.broken': `"id":"${broken!.id}"` })
-      sandbox.mutate.visitorWrites(broken!.id)
-      for (const mode of ['incremental', 'incremental', 'reconcile'] as const)
-        expect(await sync({ mode })).toMatchObject({ outcome: 'gaps', gaps: [{}] })
-      // Its new message is there, although its row does not show it.
-      expect(await findDifferences(warehouse, sandbox, undefined, ['messages'])).toEqual([])
-      sandbox.setSwitches({ 'rows.broken': '' })
-      expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
-    })
-  })
+  testOnOne(
+    db.name,
+    `a mirrored conversation that no longer parses is a gap, and fails nothing — ${db.name}`,
+    async () => {
+      const options = {
+        seed: 5,
+        speed: 0,
+        db,
+        size: { ...lists, conversations: 20, days: 20, messagesPerConversation: 1 },
+        switches: { 'rows.brokenBy': 'brace' },
+        streams: ['conversations', 'messages'],
+      } as const
+      await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+        expect(await sync()).toMatchObject({ outcome: 'complete' })
+        const [broken] = openConversations(sandbox)
+        sandbox.setSwitches({ 'rows.broken': `"id":"${broken!.id}"` })
+        sandbox.mutate.visitorWrites(broken!.id)
+        for (const mode of ['incremental', 'incremental', 'reconcile'] as const)
+          expect(await sync({ mode })).toMatchObject({ outcome: 'gaps', gaps: [{}] })
+        // Its new message is there, although its row does not show it.
+        expect(await findDifferences(warehouse, sandbox, undefined, ['messages'])).toEqual([])
+        sandbox.setSwitches({ 'rows.broken': '' })
+        expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
+      })
+    },
+  )

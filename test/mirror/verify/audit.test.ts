@@ -15,8 +15,11 @@ import { type CompareDeps, compareParent } from '../../../src/mirror/verify/comp
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { unlimitedPolicy } from '../../service/test-service.ts'
 import { databases } from '../../support/databases.ts'
+import { createTestOnOne } from '../../support/sampled.ts'
 import { configOf, findDifferences, projectConfigOf } from '../sync/sync-sandbox.ts'
 import { type SandboxContext, withSandbox } from '../sync/with-sandbox.ts'
+
+const testOnOne = createTestOnOne()
 
 const lists = { conversations: 30, visitors: 20, calls: 1, days: 3 }
 const size = { ...lists, messagesPerConversation: [1, 4], activityPerVisitor: [0, 3] } as const
@@ -83,89 +86,93 @@ describe('an audit', () => {
 
   const title =
     'finds rows of the mirror that are wrong or missing, corrects them, and keeps counting them'
-  test.for(databases)(`${title} — $name`, async (db) => {
-    await withSandbox({ ...world, db }, async (context) => {
-      const { sandbox, warehouse, sync } = context
-      await sync()
-      const [a, b, c] = handledLongAgo(sandbox)
-      await corrupt(warehouse, 'conversations', `id = '${a}'`, 'origin')
-      await corrupt(
-        warehouse,
-        'messages',
-        `conversation_id = '${b}' and id = (${firstMessage(b!)})`,
-        'content',
-      )
-      await warehouse.query(
-        `delete from messages where conversation_id = '${c}' and id = (${firstMessage(c!)})`,
-      )
-      const [entry] = await warehouse.query(
-        'select visitor_id from visitor_activity order by entry_hash limit 1',
-      )
-      await warehouse.query(
-        `delete from visitor_activity where visitor_id = '${entry?.visitor_id}'`,
-      )
-      const report = await audit(context)
-      expect(counts(report)).toEqual([
-        ['conversations', 30, 3, 0, 0],
-        ['visitors', 20, 1, 0, 0],
-      ])
-      const found = report.differences.map(
-        ({ stream, kind, fields }) => `${stream}: ${kind} ${fields.join()}`,
-      )
-      expect(new Set(found)).toEqual(
-        new Set([
-          'conversations: different origin',
-          'messages: different content',
-          'messages: missing here ',
-          'visitor_activity: missing here ',
-        ]),
-      )
-      expect(report.audits.map(({ corrected }) => corrected)).toEqual([3, 1])
-      expect(await findDifferences(warehouse, sandbox)).toEqual([])
-      // A sample, because a whole comparison that finds nothing would replace it.
-      const next = await audit(context, { sampleSize: 10 })
-      expect(counts(next)).toEqual([
-        ['conversations', 10, 0, 0, 0],
-        ['visitors', 10, 0, 0, 0],
-      ])
-      expect(next.estimates).toMatchObject([
-        { stream: 'conversations', sampled: 40, differing: 3, isExact: false },
-        { stream: 'visitors', sampled: 30, differing: 1, isExact: false },
-      ])
+  for (const db of databases)
+    testOnOne(db.name, `${title} — ${db.name}`, async () => {
+      await withSandbox({ ...world, db }, async (context) => {
+        const { sandbox, warehouse, sync } = context
+        await sync()
+        const [a, b, c] = handledLongAgo(sandbox)
+        await corrupt(warehouse, 'conversations', `id = '${a}'`, 'origin')
+        await corrupt(
+          warehouse,
+          'messages',
+          `conversation_id = '${b}' and id = (${firstMessage(b!)})`,
+          'content',
+        )
+        await warehouse.query(
+          `delete from messages where conversation_id = '${c}' and id = (${firstMessage(c!)})`,
+        )
+        const [entry] = await warehouse.query(
+          'select visitor_id from visitor_activity order by entry_hash limit 1',
+        )
+        await warehouse.query(
+          `delete from visitor_activity where visitor_id = '${entry?.visitor_id}'`,
+        )
+        const report = await audit(context)
+        expect(counts(report)).toEqual([
+          ['conversations', 30, 3, 0, 0],
+          ['visitors', 20, 1, 0, 0],
+        ])
+        const found = report.differences.map(
+          ({ stream, kind, fields }) => `${stream}: ${kind} ${fields.join()}`,
+        )
+        expect(new Set(found)).toEqual(
+          new Set([
+            'conversations: different origin',
+            'messages: different content',
+            'messages: missing here ',
+            'visitor_activity: missing here ',
+          ]),
+        )
+        expect(report.audits.map(({ corrected }) => corrected)).toEqual([3, 1])
+        expect(await findDifferences(warehouse, sandbox)).toEqual([])
+        // A sample, because a whole comparison that finds nothing would replace it.
+        const next = await audit(context, { sampleSize: 10 })
+        expect(counts(next)).toEqual([
+          ['conversations', 10, 0, 0, 0],
+          ['visitors', 10, 0, 0, 0],
+        ])
+        expect(next.estimates).toMatchObject([
+          { stream: 'conversations', sampled: 40, differing: 3, isExact: false },
+          { stream: 'visitors', sampled: 30, differing: 1, isExact: false },
+        ])
+      })
     })
-  })
 
   const columnsTitle = 'finds and corrects columns that say something else than their row'
-  test.for(databases)(`${columnsTitle} — $name`, async (db) => {
-    await withSandbox({ ...world, db }, async (context) => {
-      const { sandbox, warehouse, sync } = context
-      await sync()
-      const [old] = handledLongAgo(sandbox)
-      const [field] = await warehouse.query(
-        `select column_name as name from discovered_fields where stream = 'visitor_activity' and type = 'text' limit 1`,
-      )
-      const entry = '(select min(entry_hash) from visitor_activity)'
-      await warehouse.query(`update conversations set origin = 'wrong' where id = '${old}'`)
-      await warehouse.query(
-        `update visitor_activity set "${field!.name}" = 'wrong' where entry_hash = ${entry}`,
-      )
-      const report = await audit(context)
-      expect(
-        report.differences.map(({ stream, kind, fields }) => `${stream}: ${kind} ${fields.join()}`),
-      ).toEqual([
-        'conversations: different column origin',
-        `visitor_activity: different column ${field!.name}`,
-      ])
-      expect(report.audits.map(({ differing, corrected }) => [differing, corrected])).toEqual([
-        [1, 1],
-        [1, 1],
-      ])
-      const wrong = await warehouse.query(`select origin from conversations where origin = 'wrong'
+  for (const db of databases)
+    testOnOne(db.name, `${columnsTitle} — ${db.name}`, async () => {
+      await withSandbox({ ...world, db }, async (context) => {
+        const { sandbox, warehouse, sync } = context
+        await sync()
+        const [old] = handledLongAgo(sandbox)
+        const [field] = await warehouse.query(
+          `select column_name as name from discovered_fields where stream = 'visitor_activity' and type = 'text' limit 1`,
+        )
+        const entry = '(select min(entry_hash) from visitor_activity)'
+        await warehouse.query(`update conversations set origin = 'wrong' where id = '${old}'`)
+        await warehouse.query(
+          `update visitor_activity set "${field!.name}" = 'wrong' where entry_hash = ${entry}`,
+        )
+        const report = await audit(context)
+        expect(
+          report.differences.map(
+            ({ stream, kind, fields }) => `${stream}: ${kind} ${fields.join()}`,
+          ),
+        ).toEqual([
+          'conversations: different column origin',
+          `visitor_activity: different column ${field!.name}`,
+        ])
+        expect(report.audits.map(({ differing, corrected }) => [differing, corrected])).toEqual([
+          [1, 1],
+          [1, 1],
+        ])
+        const wrong = await warehouse.query(`select origin from conversations where origin = 'wrong'
         union all select "${field!.name}" from visitor_activity where "${field!.name}" = 'wrong'`)
-      expect(wrong).toEqual([])
-      expect((await audit(context)).differences).toEqual([])
+        expect(wrong).toEqual([])
+        expect((await audit(context)).differences).toEqual([])
+      })
     })
-  })
 
   test('does not count what the service changed after the last sync, and counts what no incremental sync shows', async () => {
     await withSandbox(world, async (context) => {

@@ -8,7 +8,7 @@
  * row of the page was there again (`wayOf`).
  */
 import { expect, test } from 'vitest'
-import { sampledCount } from '../../../support/sampled.ts'
+import { sampled, sampledCount } from '../../../support/sampled.ts'
 import {
   type Behaviour,
   type Committed,
@@ -174,7 +174,9 @@ function changesOf(rows: readonly Row[]): Change[] {
 test('a list that changes before any of the requests, which the next run sees', () => {
   const lists = [...everyList(3, [0, 10]), ...everyList(4, [10], 4)]
   expectNothingMissing(lists, shownAsTaken, function* (rows, behaviour, run) {
-    for (const { name, apply } of changesOf(rows)) {
+    // One row that changes shows no more in a longer list.
+    const changes = sampled(changesOf(rows), ({ name }) => rows.length < 4 || /^only/.test(name))
+    for (const { name, apply } of changes) {
       const changed = apply(rows)
       for (let [changedAt, requests] = [2, 2]; changedAt <= requests; changedAt++) {
         const after = run(behaviour, {

@@ -208,7 +208,7 @@ for (const from of ['oldest', 'newest'] as const) {
         // Within a second, no bound leads beyond a page.
         const isReachable = (rows: readonly Row[]) =>
           rows.every(({ at }) => rows.filter((row) => row.at === at).length <= pageSize)
-        const rows = [...everyList(5, [0, 1, day])].filter(isReachable)
+        const rows = [...everyList(sampledCount(4, 5), [0, 1, day])].filter(isReachable)
         expectNothingMissing(rows, service, emptyProfile(list))
       }
     })
