@@ -9,6 +9,7 @@ import type { ProjectId } from '../values/project.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { type ConnectionPool, type Db, openKysely } from '../warehouse/connection-pool.ts'
 import { type MigrationSummary, migrate, requireCurrentSchema } from '../warehouse/migrate.ts'
+import { findMove, movedError, readMoves, wholeWarehouse } from '../warehouse/moves.ts'
 import { openDatabase, type WarehouseOptions } from '../warehouse/open-database.ts'
 import { createProjectDb, type ProjectDb } from '../warehouse/project-db.ts'
 import { noRetry, type WarehouseRetry } from '../warehouse/retry.ts'
@@ -26,10 +27,16 @@ export type Warehouse = {
   readonly retry: WarehouseRetry
   /** What opening did to the schema; null for a reader. */
   readonly migration: MigrationSummary | null
+  /** What had moved, or was arriving, when it was opened: nothing of that is changed. */
+  readonly moves: Awaited<ReturnType<typeof readMoves>>
   readonly close: () => Promise<void>
 }
 
-type OpenOptions = WarehouseOptions & { readonly retry?: WarehouseRetry }
+type OpenOptions = WarehouseOptions & {
+  readonly retry?: WarehouseRetry
+  /** Also for writing into what has moved away, or is arriving. */
+  readonly isMove?: boolean
+}
 
 /** `sqlite:PATH` or `postgres://…`. Throws UserError. */
 export function openWarehouse(url: string, options: OpenOptions = {}): Promise<Warehouse> {
@@ -39,14 +46,24 @@ export function openWarehouse(url: string, options: OpenOptions = {}): Promise<W
 /** For connections that are already open; closes them if this fails. */
 export async function createWarehouse(
   pool: ConnectionPool,
-  { retry = noRetry, ...options }: OpenOptions = {},
+  { retry = noRetry, isMove = false, ...options }: OpenOptions = {},
 ): Promise<Warehouse> {
   const { kind, close } = pool
   const db = openKysely(pool)
   try {
     const migration = await prepareSchema(db, kind, options)
-    const projectDb = (project: ProjectId) => createProjectDb(db, kind, project, retry)
-    return { kind, db, pool, projectDb, query: runOn(db), retry, migration, close }
+    const moves = isMove ? [] : await readMoves(db)
+    const isReader = options.access === 'read'
+    const requireHere = (project: ProjectId) => {
+      const move = isReader ? undefined : findMove(moves, project)
+      if (move !== undefined) throw movedError(move, options.setting)
+    }
+    requireHere(wholeWarehouse)
+    const projectDb = (project: ProjectId) => {
+      requireHere(project)
+      return createProjectDb(db, kind, project, retry)
+    }
+    return { kind, db, pool, projectDb, query: runOn(db), retry, migration, moves, close }
   } catch (error) {
     await close()
     throw error
