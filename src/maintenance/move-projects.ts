@@ -32,7 +32,7 @@ import {
   takeOver,
   writeMarks,
 } from './sql/move-marks.ts'
-import { type MovedRows, type MoveSide, moveRows } from './sql/move-rows.ts'
+import { type MovedRows, type MoveSide, moveRows, suspendTriggers } from './sql/move-rows.ts'
 
 /** `labels`: of both warehouses, without credentials. */
 export type Move = {
@@ -177,8 +177,10 @@ export async function copyProjects(
       }
     }
     await durably(target, async () => {
+      const resume = await suspendTriggers(target, ['discovered_fields', 'facts_state'])
       for (const releaseNext of release) await releaseNext()
       await takeOver(source, target, projects, await listSearched(source))
+      await resume()
     })
     const marks = await readMarks(source)
     const moved = projects.map((id) => [id, marks.get(id)?.moveId ?? ''] as const)

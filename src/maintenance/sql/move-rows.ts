@@ -77,7 +77,9 @@ export async function moveRows(
     after = last
     onRows(rows.length)
   }
-  if (!isBehindAll && (await hasRows(work, after, null))) await write.replace(after, null, [])
+  const canEnd = after === null || key.length > 0
+  if (canEnd && !isBehindAll && (await hasRows(work, after, null)))
+    await write.replace(after, null, [])
   await write.commit()
   const copied = createDigest()
   for await (const batch of readRows(work, target, null, null))
@@ -250,7 +252,7 @@ function createWriter(work: Work) {
   const begin = async () => {
     if (resume !== null) return
     await target.run(beginStatements[target.kind])
-    resume = await suspendTriggers(target, table.name)
+    resume = await suspendTriggers(target, [table.name])
   }
   const commit = async () => {
     if (resume === null) return
@@ -312,24 +314,26 @@ async function insertInPostgres({ target, table, columns }: Work, rows: readonly
  * Within a transaction: rows are stored as they are, and nobody else can write meanwhile. Returns
  * what makes the triggers work again.
  */
-async function suspendTriggers(
+export async function suspendTriggers(
   { kind, run }: MoveSide,
-  table: string,
+  tables: readonly string[],
 ): Promise<() => Promise<void>> {
-  const found = await run(
-    kind === 'sqlite'
-      ? `select name, sql from sqlite_master where type = 'trigger' and tbl_name = '${table}'`
-      : `select tgname as name from pg_trigger where tgrelid = to_regclass('${table}')
-          and not tgisinternal and tgenabled = 'O'`,
-  )
-  const change = async (statement: (name: string, text: string) => string) => {
-    for (const { name, sql } of found) await run(statement(quoteName(String(name)), String(sql)))
-  }
-  await change((name) =>
-    kind === 'sqlite' ? `drop trigger ${name}` : `alter table ${table} disable trigger ${name}`,
-  )
-  return () =>
-    change((name, text) =>
-      kind === 'sqlite' ? text : `alter table ${table} enable trigger ${name}`,
+  const resume: string[] = []
+  for (const table of tables) {
+    const found = await run(
+      kind === 'sqlite'
+        ? `select name, sql from sqlite_master where type = 'trigger' and tbl_name = '${table}'`
+        : `select tgname as name from pg_trigger where tgrelid = to_regclass('${table}')
+            and not tgisinternal and tgenabled = 'O'`,
     )
+    for (const { name, sql } of found) {
+      const trigger = quoteName(String(name))
+      const change = `alter table ${table} enable trigger ${trigger}`
+      resume.push(kind === 'sqlite' ? String(sql) : change)
+      await run(kind === 'sqlite' ? `drop trigger ${trigger}` : change.replace('enable', 'disable'))
+    }
+  }
+  return async () => {
+    for (const statement of resume) await run(statement)
+  }
 }
