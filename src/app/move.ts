@@ -26,6 +26,7 @@ export type MoveReport = {
   readonly rows: number
   /** What this run copied or compared. The digests, SHA-256, are those of both warehouses. */
   readonly tables: readonly CopiedTable[]
+  /** Without the index of words, which is built when the target is alive. */
   readonly tookMs: Ms
 }
 
@@ -60,6 +61,7 @@ export async function moveWarehouse(config: Config, options: MoveOptions): Promi
       throw error
     }
   })
+  const tookMs = Math.round(performance.now() - startedAt)
   if (tables !== null) await indexWords(config, plan, options)
   return {
     from: labels.source,
@@ -69,7 +71,7 @@ export async function moveWarehouse(config: Config, options: MoveOptions): Promi
     projects: plan,
     rows: (tables ?? []).reduce((sum, { rows }) => sum + rows, 0),
     tables: tables ?? [],
-    tookMs: Math.round(performance.now() - startedAt),
+    tookMs,
   }
 }
 

@@ -39,9 +39,9 @@ export async function openMove(use: Use, config: Config, { to, only, signal, log
   const address = addressOptions(config)
   // A writer would create what is not there.
   await (await openWarehouse(config.databaseUrl, { ...address, access: 'read' })).close()
-  const source = use(await openWarehouse(config.databaseUrl, { ...address, isMove: true }))
+  const source = use(await openWarehouse(config.databaseUrl, { ...address, evenIfMoved: true }))
   const projects = only === null ? undefined : [only]
-  const target = use(await openWarehouse(to, { setting: '--to', isMove: true, projects }))
+  const target = use(await openWarehouse(to, { setting: '--to', evenIfMoved: true, projects }))
   await refuseSameSchema(source, target)
   const lost = new AbortController()
   const onLost = (error: Error) => lost.abort(error)
@@ -56,7 +56,7 @@ export async function openMove(use: Use, config: Config, { to, only, signal, log
 
 /** The target alone: the source can never be opened again. */
 export async function openTarget(use: Use, { to, log }: Pick<Options, 'to' | 'log'>) {
-  const target = use(await openWarehouse(to, { setting: '--to', isMove: true }))
+  const target = use(await openWarehouse(to, { setting: '--to', evenIfMoved: true }))
   await lockWorkers(use, to, target, { log, onLost: () => {} })
   return { side: await holdSide(use, target), label: labelOf(parseDatabaseUrl(to, '--to')) }
 }

@@ -9,7 +9,7 @@ import type { ProjectId } from '../values/project.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { type ConnectionPool, type Db, openKysely } from '../warehouse/connection-pool.ts'
 import { type MigrationSummary, migrate, requireCurrentSchema } from '../warehouse/migrate.ts'
-import { findMove, movedError, readMoves, wholeWarehouse } from '../warehouse/moves.ts'
+import { describeMove, findMove, movedError, readMoves, wholeWarehouse } from '../warehouse/moves.ts'
 import { openDatabase, type WarehouseOptions } from '../warehouse/open-database.ts'
 import { createProjectDb, type ProjectDb } from '../warehouse/project-db.ts'
 import { noRetry, type WarehouseRetry } from '../warehouse/retry.ts'
@@ -34,8 +34,9 @@ export type Warehouse = {
 
 type OpenOptions = WarehouseOptions & {
   readonly retry?: WarehouseRetry
-  /** Also for writing into what has moved away, or is arriving. */
-  readonly isMove?: boolean
+  readonly notifyMoved?: (line: string) => void
+  /** Without a word about what has moved away, or is arriving. */
+  readonly evenIfMoved?: boolean
 }
 
 /** `sqlite:PATH` or `postgres://…`. Throws UserError. */
@@ -46,17 +47,19 @@ export function openWarehouse(url: string, options: OpenOptions = {}): Promise<W
 /** For connections that are already open; closes them if this fails. */
 export async function createWarehouse(
   pool: ConnectionPool,
-  { retry = noRetry, isMove = false, ...options }: OpenOptions = {},
+  { retry = noRetry, evenIfMoved = false, ...options }: OpenOptions = {},
 ): Promise<Warehouse> {
   const { kind, close } = pool
   const db = openKysely(pool)
   try {
     const migration = await prepareSchema(db, kind, options)
-    const moves = isMove ? [] : await readMoves(db)
+    const moves = await readMoves(db)
     const isReader = options.access === 'read'
     const requireHere = (project: ProjectId) => {
-      const move = isReader ? undefined : findMove(moves, project)
-      if (move !== undefined) throw movedError(move, options.setting)
+      const move = findMove(moves, project)
+      if (move === undefined || evenIfMoved) return
+      if (!isReader) throw movedError(move, options.setting)
+      options.notifyMoved?.(`${describeMove(move)}; this is what was here then`)
     }
     requireHere(wholeWarehouse)
     const projectDb = (project: ProjectId) => {
@@ -92,11 +95,17 @@ async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOp
  */
 export type DatabaseAddress = Pick<Config, 'databaseUrl' | 'databaseSetting'> & {
   readonly projects?: readonly { readonly projectId: ProjectId }[]
+  /** Tells a person who reads what has moved away. */
+  readonly notifyMoved?: (line: string) => void
 }
 
 /** The options of `openWarehouse` that an address tells. */
-export function addressOptions({ databaseSetting, projects }: DatabaseAddress) {
-  return { setting: databaseSetting, projects: projects?.map(({ projectId }) => projectId) }
+export function addressOptions({ databaseSetting, projects, notifyMoved }: DatabaseAddress) {
+  return {
+    setting: databaseSetting,
+    projects: projects?.map(({ projectId }) => projectId),
+    ...(notifyMoved && { notifyMoved }),
+  }
 }
 
 /** For work that needs nothing else. */

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { pino } from 'pino'
 import { streamNames } from '../../schema/stream-specs.ts'
 import { type MoveOptions, moveWarehouse } from '../../src/app/move.ts'
-import { openWarehouse, type Warehouse } from '../../src/app/open.ts'
+import { openWarehouse } from '../../src/app/open.ts'
 import { pushProject } from '../../src/app/push.ts'
 import { verifyProject } from '../../src/app/verify.ts'
 import { configOf, projectConfigOf, type SyncOverrides, syncOnce } from '../mirror/sync/sync-sandbox.ts'
@@ -14,10 +14,11 @@ export type Kind = 'sqlite' | 'postgres'
 export const log = pino({ level: 'silent' })
 const unending = new AbortController().signal
 
-export async function fillWarehouse(kind: Kind) {
+export async function fillWarehouse(kind: Kind, seed = 1) {
   const fixture = await createOutboxFixture({
     database: kind,
     mirrored: false,
+    seed,
     size: { conversations: 12, visitors: 6, calls: 8, activityPerVisitor: 3, days: 2 },
   })
   const { sandbox, instance, conversation, visitor, queue, push, warehouse } = fixture
@@ -62,11 +63,6 @@ type Fixture = Pick<Awaited<ReturnType<typeof fillWarehouse>>, 'sandbox'>
 
 export function programOn({ sandbox }: Fixture) {
   const project = projectConfigOf(sandbox, { verifyAfterMs: 200 })
-  const open = async (url: string): Promise<Warehouse> => {
-    const opened = await openWarehouse(url, { access: 'read' })
-    onTestFinished(() => opened.close())
-    return opened
-  }
   return {
     project,
     move: async (from: string, to: string, over: Partial<MoveOptions> = {}) => {
@@ -104,13 +100,16 @@ export function programOn({ sandbox }: Fixture) {
       await opened.close()
       return rows
     },
-    open,
+    change: async (url: string, statement: string) => {
+      const opened = await openWarehouse(url)
+      await opened.query(statement).finally(opened.close)
+    },
   }
 }
 
 /** As if it had been idle for minutes: otherwise the next request waits until none is counted. */
-async function forgetRequests(url: string): Promise<void> {
-  const warehouse = await openWarehouse(url, { isMove: true })
+export async function forgetRequests(url: string): Promise<void> {
+  const warehouse = await openWarehouse(url, { evenIfMoved: true })
   await warehouse.query('update sync_keys set used_at = used_at - 600000')
   await warehouse.close()
 }

@@ -52,3 +52,44 @@ for (const [kind, other] of directions)
     await push(from)
     expect(performedWrites(sandbox)).toHaveLength(4)
   }, 60_000)
+
+test('one project of several moves, into a warehouse that has others', async () => {
+  const fixture = await fillWarehouse('sqlite')
+  const { move, sync, push, verify, query, change, project } = programOn(fixture)
+  const { sandbox } = fixture
+  const from = fixture.instance.url!
+  const other = await fillWarehouse('postgres', 2)
+  const others = programOn(other)
+  const to = other.instance.url!
+  await change(from, `insert into sync_streams (project_id, stream) values ('another', 'calls')`)
+  const places = await query(to, 'select id, seq from writebacks order by seq')
+  await expect(move(from, to)).rejects.toThrow(/is in use/)
+
+  expect(await move(from, to, { project })).toMatchObject({
+    outcome: 'moved',
+    whole: false,
+    projects: [sandbox.projectId],
+  })
+  await expect(sync(from)).rejects.toThrow(/the project .* has moved to/)
+  // Others stay where they are, on both sides.
+  await change(from, `update sync_streams set synced_at = '2026-01-01T00:00:00Z' where project_id = 'another'`)
+  await expect(change(from, 'delete from visitors')).rejects.toThrow(/moved to another database/)
+  const own = `project_id = '${sandbox.projectId}'`
+  expect(await query(to, `select id, seq from writebacks where not ${own} order by seq`)).toEqual(places)
+  expect((await verify(to)).differences).toEqual([])
+  expect((await others.verify(to)).differences).toEqual([])
+  await sync(to)
+  await push(to)
+  await others.push(to)
+  for (const service of [sandbox, other.sandbox])
+    expect(performedWrites(service).map(({ operation }) => operation).sort()).toEqual([
+      'addNote',
+      'sendMessage',
+      'sendMessage',
+      'setHandled',
+    ])
+
+  await move(to, from, { project })
+  expect(await sync(from)).toMatchObject({ outcome: 'complete' })
+  expect((await verify(from)).differences.filter(({ stream }) => stream !== 'analytics')).toEqual([])
+}, 60_000)
