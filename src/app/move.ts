@@ -30,6 +30,8 @@ export type MoveReport = {
   readonly tookMs: Ms
 }
 
+export type AcceptedMove = Pick<MoveReport, 'to' | 'whole' | 'projects'>
+
 export type MoveOptions = Pick<CommandOptions, 'signal' | 'log'> & {
   readonly to: string
   /** Null: the whole warehouse. */
@@ -79,7 +81,11 @@ export async function moveWarehouse(config: Config, options: MoveOptions): Promi
  * Ends a move whose source is lost between its mark and that of the target. Throws UserError if not
  * all had arrived.
  */
-export function acceptMoved({ project, to, log }: Omit<MoveOptions, 'signal' | 'onProgress'>) {
+export function acceptMoved({
+  project,
+  to,
+  log,
+}: Omit<MoveOptions, 'signal' | 'onProgress'>): Promise<AcceptedMove> {
   return withOpened(async (use) => {
     const { side, label } = await openTarget(use, { to, log })
     const accepted = await acceptMove(side, project?.projectId ?? null)

@@ -9,7 +9,13 @@ import type { ProjectId } from '../values/project.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { type ConnectionPool, type Db, openKysely } from '../warehouse/connection-pool.ts'
 import { type MigrationSummary, migrate, requireCurrentSchema } from '../warehouse/migrate.ts'
-import { describeMove, findMove, movedError, readMoves, wholeWarehouse } from '../warehouse/moves.ts'
+import {
+  describeMove,
+  findMove,
+  movedError,
+  readMoves,
+  wholeWarehouse,
+} from '../warehouse/moves.ts'
 import { openDatabase, type WarehouseOptions } from '../warehouse/open-database.ts'
 import { createProjectDb, type ProjectDb } from '../warehouse/project-db.ts'
 import { noRetry, type WarehouseRetry } from '../warehouse/retry.ts'

@@ -34,7 +34,9 @@ export function createCommandContext() {
     /** Opens the display on standard error: progress and notices. */
     openDisplay: (quiet: boolean): Display => openDisplay(process.stderr, quiet, Date.now),
     /** With `notifyMoved`, as whoever opens a warehouse gets the configuration. */
-    loadConfig: (needs: ConfigNeeds): Config & { readonly notifyMoved?: (line: string) => void } => {
+    loadConfig: (
+      needs: ConfigNeeds,
+    ): Config & { readonly notifyMoved?: (line: string) => void } => {
       return { ...loadConfig(needs), notifyMoved: createMovedNotice() }
     },
     /** Never throws: for commands that need no configuration, and must not write over it. */
@@ -72,10 +74,10 @@ export function createCommandContext() {
 
 /** Each line once, however often the warehouse is opened. */
 function createMovedNotice(): (line: string) => void {
-  const told = new Set<string>()
+  const shown = new Set<string>()
   return (line) => {
-    if (!told.has(line)) process.stderr.write(`deskmirror: ${line}\n`)
-    told.add(line)
+    if (!shown.has(line)) process.stderr.write(`deskmirror: ${line}\n`)
+    shown.add(line)
   }
 }
 

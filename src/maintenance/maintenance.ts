@@ -13,13 +13,14 @@ export {
   type JobKind,
 } from './core/job-failure.ts'
 export {
+  acceptMove,
   beginMove,
   type CopiedTable,
   copyProjects,
   endMove,
-  type Move,
   type MovePlan,
   type MoveProgress,
+  type OpenMove,
   planMove,
 } from './move-projects.ts'
 export { type RemainsReport, searchRemains } from './search-remains.ts'

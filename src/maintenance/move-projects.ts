@@ -35,7 +35,7 @@ import {
 import { type MovedRows, type MoveSide, moveRows, suspendTriggers } from './sql/move-rows.ts'
 
 /** `labels`: of both warehouses, without credentials. */
-export type Move = {
+export type OpenMove = {
   readonly source: MoveSide
   readonly target: MoveSide
   readonly labels: { readonly source: string; readonly target: string }
@@ -48,7 +48,7 @@ export type MovePlan = ReadonlyMap<ProjectId, MoveStep>
 
 /** `only` null: the whole warehouse. Throws UserError if it cannot move. */
 export async function planMove(
-  { source, target, labels }: Pick<Move, 'labels'> & Record<'source' | 'target', Reader>,
+  { source, target, labels }: Pick<OpenMove, 'labels'> & Record<'source' | 'target', Reader>,
   only: ProjectId | null,
 ): Promise<MovePlan> {
   const [here, there] = [await readMarks(source), await readMarks(target)]
@@ -89,7 +89,7 @@ function hasOthers(rows: RowsOfProjects, marks: Marks, moving: readonly ProjectI
 }
 
 type Refusal = MoveRefusal | 'no rows' | 'target moved'
-type Names = Move['labels'] & { readonly other: string }
+type Names = OpenMove['labels'] & { readonly other: string }
 
 const dropIt = 'end that move by the command that began it, or drop that database'
 const refusals: Readonly<Record<Refusal, (names: Names) => readonly [why: string, next: string]>> =
@@ -118,7 +118,10 @@ const chosen = (plan: MovePlan, ...steps: readonly MoveStep[]): readonly Project
   [...plan].filter(([, step]) => steps.includes(step)).map(([project]) => project)
 
 /** Marks the source as leaving, then the target as arriving. */
-export async function beginMove({ source, target, labels }: Move, plan: MovePlan): Promise<void> {
+export async function beginMove(
+  { source, target, labels }: OpenMove,
+  plan: MovePlan,
+): Promise<void> {
   const beginning = chosen(plan, 'begin')
   if (beginning.length === 0) return
   // Another target, which was given up, must not be taken for this one.
@@ -145,7 +148,7 @@ export type CopiedTable = MovedRows & { readonly table: string }
  * `signal.reason`.
  */
 export async function copyProjects(
-  { source, target, labels }: Move,
+  { source, target, labels }: OpenMove,
   plan: MovePlan,
   options: CopyOptions,
 ): Promise<readonly CopiedTable[]> {
@@ -196,7 +199,7 @@ export async function copyProjects(
 }
 
 /** Makes the target alive. */
-export async function endMove({ source, target, labels }: Move, plan: MovePlan): Promise<void> {
+export async function endMove({ source, target, labels }: OpenMove, plan: MovePlan): Promise<void> {
   const projects = chosen(plan, 'begin', 'copy', 'arrive')
   const marks = await readMarks(source)
   await arrive(

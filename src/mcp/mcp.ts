@@ -79,7 +79,8 @@ export async function serveMcp(given: ServeOptions) {
   })
   // It brings the schema to this version, which readers need.
   const opened = configured && (await openWarehouse(databaseUrl, { ...address, evenIfMoved: true }))
-  const move = opened === null ? undefined : findMove(opened.moves, configured?.project.projectId ?? '')
+  const move =
+    opened === null ? undefined : findMove(opened.moves, configured?.project.projectId ?? '')
   const writer = move === undefined ? opened : null
   if (writer === null) await opened?.close()
   const options = move === undefined ? given : asReadOnly(given)
@@ -135,7 +136,10 @@ export async function serveMcp(given: ServeOptions) {
     () => {
       const mcp = new McpServer(
         { name: 'deskmirror', title: 'deskmirror', version },
-        { instructions: move === undefined ? instructions : `${instructions}\n${describeMove(move)}.` },
+        {
+          instructions:
+            move === undefined ? instructions : `${instructions}\n${describeMove(move)}.`,
+        },
       )
       for (const tool of tools.filter(({ isOffered }) => isOffered?.(session) !== false)) {
         const { name, description, input, output } = tool

@@ -1,12 +1,18 @@
 /** A warehouse with rows in most tables, and another database to move it into. */
-import { onTestFinished } from 'vitest'
+
 import { pino } from 'pino'
+import { onTestFinished } from 'vitest'
 import { streamNames } from '../../schema/stream-specs.ts'
 import { type MoveOptions, moveWarehouse } from '../../src/app/move.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { pushProject } from '../../src/app/push.ts'
 import { verifyProject } from '../../src/app/verify.ts'
-import { configOf, projectConfigOf, type SyncOverrides, syncOnce } from '../mirror/sync/sync-sandbox.ts'
+import {
+  configOf,
+  projectConfigOf,
+  type SyncOverrides,
+  syncOnce,
+} from '../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture } from '../outbox/outbox-fixture.ts'
 import { databases } from '../support/databases.ts'
 

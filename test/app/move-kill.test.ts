@@ -104,9 +104,12 @@ test('wherever it is killed, the same command ends the move, and nothing is sent
       continue
     }
     const [{ point } = { point: '' }] = queue.splice(next, 1)
-    await program.change(moves.living(), `insert into writebacks (project_id, operation, conversation_id,
+    await program.change(
+      moves.living(),
+      `insert into writebacks (project_id, operation, conversation_id,
       payload) select project_id, 'message', id, '{"content":"Round ${rounds}.","sender_name":"Ann"}'
-      from conversations order by id limit 1`)
+      from conversations order by id limit 1`,
+    )
     rounds += 1
     const { exit } = await moves.runInProcess({ KILL_BEFORE: point })
     // Another kill may have shortened this one.
@@ -118,9 +121,12 @@ test('wherever it is killed, the same command ends the move, and nothing is sent
     expect(await moves.continue(), point).toMatchObject({ outcome: 'moved' })
     expect(await moves.alive(), point).toEqual([false, true])
     moves.swap()
-    expect((await program.verify(moves.living())).differences.filter(
-      ({ stream }) => stream !== 'analytics',
-    ), point).toEqual([])
+    expect(
+      (await program.verify(moves.living())).differences.filter(
+        ({ stream }) => stream !== 'analytics',
+      ),
+      point,
+    ).toEqual([])
     await program.push(moves.living())
     expect(performedWrites(sandbox), point).toHaveLength(writes + rounds)
   }

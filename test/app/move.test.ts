@@ -38,9 +38,11 @@ for (const [kind, other] of directions)
     if (kind === other) expect(next.changed).toBe(0)
     expect(next.requests).toBeLessThanOrEqual(idle.requests)
     await push(to)
-    expect(performedWrites(sandbox).map(({ operation }) => operation).sort()).toEqual(
-      ['addNote', 'sendMessage', 'sendMessage', 'setHandled'],
-    )
+    expect(
+      performedWrites(sandbox)
+        .map(({ operation }) => operation)
+        .sort(),
+    ).toEqual(['addNote', 'sendMessage', 'sendMessage', 'setHandled'])
     expect(await query(to, 'select status from writebacks order by seq')).toEqual(
       ['succeeded', 'succeeded', 'succeeded', 'succeeded'].map((status) => ({ status })),
     )
@@ -72,24 +74,30 @@ test('one project of several moves, into a warehouse that has others', async () 
   })
   await expect(sync(from)).rejects.toThrow(/the project .* has moved to/)
   // Others stay where they are, on both sides.
-  await change(from, `update sync_streams set synced_at = '2026-01-01T00:00:00Z' where project_id = 'another'`)
+  await change(
+    from,
+    `update sync_streams set synced_at = '2026-01-01T00:00:00Z' where project_id = 'another'`,
+  )
   await expect(change(from, 'delete from visitors')).rejects.toThrow(/moved to another database/)
   const own = `project_id = '${sandbox.projectId}'`
-  expect(await query(to, `select id, seq from writebacks where not ${own} order by seq`)).toEqual(places)
+  expect(await query(to, `select id, seq from writebacks where not ${own} order by seq`)).toEqual(
+    places,
+  )
   expect((await verify(to)).differences).toEqual([])
   expect((await others.verify(to)).differences).toEqual([])
   await sync(to)
   await push(to)
   await others.push(to)
   for (const service of [sandbox, other.sandbox])
-    expect(performedWrites(service).map(({ operation }) => operation).sort()).toEqual([
-      'addNote',
-      'sendMessage',
-      'sendMessage',
-      'setHandled',
-    ])
+    expect(
+      performedWrites(service)
+        .map(({ operation }) => operation)
+        .sort(),
+    ).toEqual(['addNote', 'sendMessage', 'sendMessage', 'setHandled'])
 
   await move(to, from, { project })
   expect(await sync(from)).toMatchObject({ outcome: 'complete' })
-  expect((await verify(from)).differences.filter(({ stream }) => stream !== 'analytics')).toEqual([])
+  expect((await verify(from)).differences.filter(({ stream }) => stream !== 'analytics')).toEqual(
+    [],
+  )
 }, 60_000)

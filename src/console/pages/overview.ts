@@ -105,7 +105,10 @@ function pauseSentences(
   const { now } = frame
   const found: Sentence[] = []
   if (moved !== null)
-    found.push({ kind: 'act', text: html`Nothing is read or sent here any more: ${foreignText(moved)}` })
+    found.push({
+      kind: 'act',
+      text: html`Nothing is read or sent here any more: ${foreignText(moved)}`,
+    })
   if (paused !== null) {
     const text = html`The service denies the key, so nothing is read or sent for another <b>${spanText(Date.parse(paused.until) - now)}</b>: ${foreignText(paused.why)}`
     found.push({ kind: 'act', text })

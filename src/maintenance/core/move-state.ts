@@ -4,14 +4,20 @@
  * is marked before the target becomes alive, and the target only becomes alive if the source is
  * marked with the same move; each mark is durable before the next step. Between the two marks
  * neither is alive, and the same command ends that. Proof: `test/maintenance/core/move-state.test.ts`
- * walks through all that steps and kills can lead to.
+ * visits all that steps and kills can lead to.
  */
 
 /** `leaving`: alive, with a move that has begun. */
-export type SourceState = 'alive' | 'leaving' | 'moved' | 'arriving'
+export type MoveSourceState = 'alive' | 'leaving' | 'moved' | 'arriving'
 
 /** `arriving`, `arrived`: by the move that the source names. `other`: by another one. */
-export type TargetState = 'empty' | 'alive' | 'moved' | 'arriving' | 'arriving_other' | 'arrived'
+export type MoveTargetState =
+  | 'empty'
+  | 'alive'
+  | 'moved'
+  | 'arriving'
+  | 'arriving_other'
+  | 'arrived'
 
 /**
  * `begin`: marks the source as leaving, then the target as arriving. `copy`: copies what is missing
@@ -20,7 +26,9 @@ export type TargetState = 'empty' | 'alive' | 'moved' | 'arriving' | 'arriving_o
 export type MoveStep = 'begin' | 'copy' | 'arrive' | 'done' | MoveRefusal
 export type MoveRefusal = 'already there' | 'busy' | 'moved elsewhere' | 'not here yet'
 
-export const moveSteps: Readonly<Record<SourceState, Readonly<Record<TargetState, MoveStep>>>> = {
+export const moveSteps: Readonly<
+  Record<MoveSourceState, Readonly<Record<MoveTargetState, MoveStep>>>
+> = {
   alive: {
     empty: 'begin',
     moved: 'begin',
@@ -63,7 +71,7 @@ export type MoveMark = {
   readonly moveId: string
 }
 
-export function sourceStateOf(mark: MoveMark | undefined): SourceState {
+export function sourceStateOf(mark: MoveMark | undefined): MoveSourceState {
   return mark === undefined || mark.state === 'arrived' ? 'alive' : mark.state
 }
 
@@ -72,7 +80,7 @@ export function targetStateOf(
   mark: MoveMark | undefined,
   source: MoveMark | undefined,
   hasRows: boolean,
-): TargetState {
+): MoveTargetState {
   const isSame = mark !== undefined && mark.moveId === source?.moveId
   switch (mark?.state) {
     case 'moved':

@@ -19,7 +19,7 @@ import {
 } from '../../warehouse/connection-pool.ts'
 import { batchesOf, elementType, quoteName, rowsPerStatement } from '../../warehouse/dialect.ts'
 import { cursorReader } from '../../warehouse/postgres-cursor.ts'
-import { type Cell, codecOf, type ValueCodec } from './moved-values.ts'
+import { codecOf, type StoredCell, type ValueCodec } from './moved-values.ts'
 
 /** One of the two warehouses, on a connection that only the move uses. */
 export type MoveSide = {
@@ -136,7 +136,7 @@ function placeRow({ table, columns }: Work, row: ValueList): ValueList {
 function convertRow(work: Work, row: ValueList): ValueList {
   const isToSqlite = work.target.kind === 'sqlite' && work.source.kind !== 'sqlite'
   return work.columns.map(({ name, convert }, n) => {
-    const value = row[n] as Cell
+    const value = row[n] as StoredCell
     if (value === null)
       return isToSqlite && work.table.name === 'message_rows' && name === 'raw' ? '{}' : null
     const converted = convert(value)
@@ -157,7 +157,7 @@ function unstorable({ table }: Work, why: string): UserError {
 function formOf({ table, columns }: Work, kind: DatabaseKind, row: ValueList): string {
   return JSON.stringify(
     columns.map(({ name, formOf: form }, n) => {
-      const value = row[n] as Cell
+      const value = row[n] as StoredCell
       if (table.name === 'message_rows' && name === 'raw' && value === null) return '{}'
       return value === null ? null : form(kind, value)
     }),

@@ -7,15 +7,15 @@ import { toCanonicalJson } from '../../values/json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 import { decodeJson, encodeJson } from '../../warehouse/escape.ts'
 
-export type Cell = string | number | bigint | boolean | null
+export type StoredCell = string | number | bigint | boolean | null
 
 /**
  * Never called for null. `convert`: undefined = it cannot be stored there. `formOf`: of a value as
  * that database returns it.
  */
 export type ValueCodec = {
-  readonly convert: (value: Cell) => Cell | undefined
-  readonly formOf: (kind: DatabaseKind, value: Cell) => string
+  readonly convert: (value: StoredCell) => StoredCell | undefined
+  readonly formOf: (kind: DatabaseKind, value: StoredCell) => string
 }
 
 export function codecOf(from: DatabaseKind, to: DatabaseKind, type: ColumnType): ValueCodec {
@@ -29,7 +29,7 @@ const unchanged: ValueCodec = {
 
 /** What Postgres has in place of a NUL; see `escape.ts`. */
 const nul = '\u241b0000'
-const withMarks = (value: Cell) => String(value).replaceAll('\0', nul)
+const withMarks = (value: StoredCell) => String(value).replaceAll('\0', nul)
 
 const codecs = (
   to: DatabaseKind,

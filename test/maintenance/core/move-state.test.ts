@@ -2,22 +2,22 @@
 import { expect, test } from 'vitest'
 import {
   type MoveMark,
+  type MoveSourceState,
   type MoveStep,
+  type MoveTargetState,
   moveSteps,
-  type SourceState,
   sourceStateOf,
-  type TargetState,
   targetStateOf,
 } from '../../../src/maintenance/core/move-state.ts'
 
 type World = { readonly source?: MoveMark; readonly target?: MoveMark; readonly hasRows: boolean }
 
 const isAlive = {
-  source: (state: SourceState) => state === 'alive' || state === 'leaving',
-  target: (state: TargetState) => state === 'alive' || state === 'arrived',
+  source: (state: MoveSourceState) => state === 'alive' || state === 'leaving',
+  target: (state: MoveTargetState) => state === 'alive' || state === 'arrived',
 }
 
-function statesOf({ source, target, hasRows }: World): readonly [SourceState, TargetState] {
+function statesOf({ source, target, hasRows }: World): readonly [MoveSourceState, MoveTargetState] {
   return [sourceStateOf(source), targetStateOf(target, source, hasRows)]
 }
 
@@ -30,7 +30,11 @@ const writes: Readonly<Partial<Record<MoveStep, (world: World) => readonly World
   },
   copy: ({ source, target }) => [
     { ...(source && { source }), ...(target && { target }), hasRows: true },
-    { source: { state: 'moved', moveId: source!.moveId }, ...(target && { target }), hasRows: true },
+    {
+      source: { state: 'moved', moveId: source!.moveId },
+      ...(target && { target }),
+      hasRows: true,
+    },
   ],
   arrive: (world) => [{ ...world, target: { state: 'arrived', moveId: world.source!.moveId } }],
 }
