@@ -131,4 +131,4 @@ test('wherever it is killed, the same command ends the move, and nothing is sent
     expect(performedWrites(sandbox), point).toHaveLength(writes + rounds)
   }
   expect([...seen].sort()).toEqual(expect.arrayContaining(['false,false', 'true,false']))
-}, 600_000)
+}, 1_800_000)
