@@ -11,6 +11,9 @@ import { hasProject, movedTables } from './moved-tables.ts'
 export const fenceMessage = 'this project has moved to another database, or is arriving from one'
 
 const events = ['insert', 'update', 'delete'] as const
+/** A warehouse without it is not asked for its moves. */
+export const fenceTrigger = 'writebacks_fence_insert'
+
 const nameOf = (table: string, event: string) => `${table}_fence_${event}`
 const fenced = `state in ('arriving','moved')`
 

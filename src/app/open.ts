@@ -58,8 +58,8 @@ export async function createWarehouse(
   const { kind, close } = pool
   const db = openKysely(pool)
   try {
-    const migration = await prepareSchema(db, kind, options)
-    const moves = await readMoves(db)
+    const { migration, isFenced } = await prepareSchema(db, kind, options)
+    const moves = isFenced ? await readMoves(db) : []
     const isReader = options.access === 'read'
     const requireHere = (project: ProjectId) => {
       const move = findMove(moves, project)
@@ -85,14 +85,15 @@ export async function createWarehouse(
  */
 async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOptions) {
   if (access === 'read') {
-    await requireCurrentSchema(db, kind)
-    return null
+    return { migration: null, ...(await requireCurrentSchema(db, kind)) }
   }
   // Only then: a reader needs none of them.
   const { explainDependentView, updateAnalyticsViews } = await import('../analytics/sql/views.ts')
-  return migrate(db, kind, (trx) => updateAnalyticsViews(trx, kind)).catch((error: unknown) => {
+  const migrated = migrate(db, kind, (trx) => updateAnalyticsViews(trx, kind))
+  const { summary, isFenced } = await migrated.catch((error: unknown) => {
     throw explainDependentView(error)
   })
+  return { migration: summary, isFenced }
 }
 
 /**

@@ -1,13 +1,17 @@
 /** What a move refuses, and what happens when one of the two warehouses is lost. */
 import { copyFileSync, linkSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { updateFence } from '../../schema/move-fence.ts'
 import { acceptMoved } from '../../src/app/move.ts'
 import { lockAsOnlyWorker } from '../../src/app/only-worker.ts'
+import { openWarehouse } from '../../src/app/open.ts'
 import { currentOwner } from '../../src/outbox/sql/claimable.ts'
 import { performedWrites } from '../outbox/outbox-fixture.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { emptyDatabase, fillWarehouse, type Kind, log, programOn } from './move-fixture.ts'
 
 const kinds: readonly Kind[] = ['sqlite', 'postgres']
+const testOnOne = createTestOnOne()
 
 test('onto itself, by whatever name', async () => {
   const fixture = await fillWarehouse('sqlite')
@@ -26,7 +30,7 @@ test('onto itself, by whatever name', async () => {
 })
 
 for (const kind of kinds)
-  test(`while others use one of the two — ${kind}`, async () => {
+  testOnOne(kind, `while others use one of the two — ${kind}`, async () => {
     const fixture = await fillWarehouse(kind)
     const { move, change, sync } = programOn(fixture)
     const [from, to] = [fixture.instance.url, await emptyDatabase('sqlite')]
@@ -84,17 +88,19 @@ test('a backup of the source that is restored afterwards sends nothing', async (
 })
 
 for (const kind of kinds)
-  test(`the source is lost between the two marks — to ${kind}`, async () => {
+  testOnOne(kind, `the source is lost between the two marks — to ${kind}`, async () => {
     const fixture = await fillWarehouse('sqlite')
-    const { move, sync, push, query, change } = programOn(fixture)
+    const { move, sync, push, query } = programOn(fixture)
     const [from, to] = [fixture.instance.url, await emptyDatabase(kind)]
     await expect(acceptMoved({ to, project: null, log })).rejects.toThrow(/nothing is arriving/)
     await move(from, to)
     // As if it had been killed before its last step.
-    await change(
-      to,
+    const target = await openWarehouse(to)
+    await target.query(
       `update sync_moves set state = 'arriving', verified_at = '2026-01-01T00:00:00Z'`,
     )
+    await updateFence(target.query, kind)
+    await target.close()
     await expect(sync(to)).rejects.toThrow(/still arriving/)
     expect(await acceptMoved({ to, project: null, log })).toMatchObject({ whole: true })
     expect(await sync(to)).toMatchObject({ outcome: 'complete' })
@@ -103,5 +109,4 @@ for (const kind of kinds)
       'arrived',
       'arrived',
     ])
-    onTestFinished(() => {})
   })

@@ -63,7 +63,8 @@ async function openProcess(
   const all = { ...migrations, '9999_lock_tokens': migration }
   return {
     ...connection,
-    migrate: () => migrate(connection.db, kind, (trx) => updateAnalyticsViews(trx, kind), all),
+    migrate: async () =>
+      (await migrate(connection.db, kind, (trx) => updateAnalyticsViews(trx, kind), all)).summary,
     requireCurrentSchema: () => requireCurrentSchema(connection.db, kind, all),
   }
 }
