@@ -17,18 +17,28 @@ export const fenceTrigger = 'writebacks_fence_insert'
 const nameOf = (table: string, event: string) => `${table}_fence_${event}`
 const fenced = `state in ('arriving','moved')`
 
-/** Makes the triggers if a project is fenced, and removes them if none is. */
+/**
+ * Makes the triggers if a project is fenced, and removes them if none is. Nothing is dropped first:
+ * in Postgres that would wait for whoever reads.
+ */
 export async function updateFence(run: Run, kind: DatabaseKind): Promise<void> {
   const needed = (await run(`select 1 from sync_moves where ${fenced} limit 1`)).length > 0
   const schema = kind === 'sqlite' ? 'main' : await schemaOf(run)
+  const found = await run(
+    kind === 'sqlite'
+      ? `select name from sqlite_master where type = 'trigger'`
+      : `select tgname as name from pg_trigger where tgfoid = to_regproc('${schema.replaceAll("'", "''")}.moves_fence')`,
+  )
+  const existing = new Set(found.map(({ name }) => String(name)))
   if (needed && kind === 'postgres') await createFunction(run, schema)
   for (const [table, spec] of movedTables)
     for (const event of events) {
       const name = nameOf(table, event)
+      if (needed === existing.has(name)) continue
+      const on = kind === 'sqlite' ? '' : ` on ${schema}.${table}`
       await run(
-        `drop trigger if exists ${name}${kind === 'sqlite' ? '' : ` on ${schema}.${table}`}`,
+        needed ? create[kind]({ table, spec, event, name, schema }) : `drop trigger ${name}${on}`,
       )
-      if (needed) await run(create[kind]({ table, spec, event, name, schema }))
     }
   if (!needed && kind === 'postgres') await run(`drop function if exists ${schema}.moves_fence()`)
 }

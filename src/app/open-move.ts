@@ -38,7 +38,7 @@ export async function openMove(use: Use, config: Config, { to, only, signal, log
   refuseSameFile(locations.source, locations.target)
   const address = addressOptions(config)
   // A writer would create what is not there.
-  await (await openWarehouse(config.databaseUrl, { ...address, access: 'read' })).close()
+  await (await openWarehouse(config.databaseUrl, { access: 'read', evenIfMoved: true })).close()
   const source = use(await openWarehouse(config.databaseUrl, { ...address, evenIfMoved: true }))
   const projects = only === null ? undefined : [only]
   const target = use(await openWarehouse(to, { setting: '--to', evenIfMoved: true, projects }))

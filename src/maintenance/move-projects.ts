@@ -23,6 +23,7 @@ import {
   countMoveAsSend,
   countMovedRows,
   holdSends,
+  isGone,
   listSearched,
   type Marks,
   markOf,
@@ -58,7 +59,7 @@ export async function planMove(
     refuseMove(project, why, { ...labels, other: markOf(here, project)?.other ?? '' })
   const plan = new Map<ProjectId, MoveStep>()
   for (const project of projects) {
-    if (only !== null && markOf(there, '') !== undefined) throw refuse(project, 'target moved')
+    if (only !== null && isGone(there.get(wholeWarehouse))) throw refuse(project, 'target moved')
     const own = markOf(here, project)
     const isUsed =
       project === wholeWarehouse ? hasOthers(rowsThere, there, projects) : rowsThere.has(project)

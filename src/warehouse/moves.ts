@@ -22,9 +22,9 @@ export const isFenced = ({ state }: Pick<Move, 'state'>): boolean =>
 
 /** The move because of which nothing may be stored of the project; '': of any. */
 export function findMove(moves: readonly Move[], project: ProjectId): Move | undefined {
-  return moves.find(
-    (move) => isFenced(move) && (move.project_id === '' || move.project_id === project),
-  )
+  const fenced = moves.filter(isFenced)
+  const ofId = (id: ProjectId) => fenced.find(({ project_id }) => project_id === id)
+  return ofId(wholeWarehouse) ?? ofId(project)
 }
 
 /** `the project 0d9c… has moved to postgres://db/mirror` */
@@ -40,9 +40,10 @@ export function afterMove(
   { project_id, other }: Pick<Move, 'project_id' | 'other'>,
   setting: string,
 ) {
+  const address = other.startsWith('sqlite:') ? other : `${other}, with its user`
   return project_id === wholeWarehouse
-    ? `set ${setting} to the address of ${other}`
-    : `remove the project from this configuration, and give it one of its own that sets ${setting} to the address of ${other}`
+    ? `set ${setting} to ${address}`
+    : `remove the project from this configuration, and give it one of its own that sets ${setting} to ${address}`
 }
 
 /** For those who would write. */

@@ -108,6 +108,8 @@ test('one project of several moves, into a warehouse that has others', async () 
 
   await move(to, from, { project })
   expect(await sync(from)).toMatchObject({ outcome: 'complete' })
+  await move(from, to, { project })
+  await move(to, from, { project })
   expect((await verify(from)).differences.filter(({ stream }) => stream !== 'analytics')).toEqual(
     [],
   )

@@ -11,7 +11,7 @@ import type { ProjectId } from '../../values/project.ts'
 import { toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { databaseNowMs } from '../../warehouse/dialect.ts'
-import { readMoves, wholeWarehouse } from '../../warehouse/moves.ts'
+import { isFenced, readMoves, wholeWarehouse } from '../../warehouse/moves.ts'
 import type { MoveMark } from '../core/move-state.ts'
 import type { MoveSide } from './move-rows.ts'
 
@@ -41,9 +41,11 @@ export async function readMarks({ db }: Pick<MoveSide, 'db'>): Promise<Marks> {
 /** `whole`: a warehouse that has moved as a whole says so of each of its projects. */
 export function markOf(marks: Marks, project: ProjectId): StoredMark | undefined {
   const whole = marks.get(wholeWarehouse)
-  const isFenced = whole?.state === 'moved' || whole?.state === 'arriving'
-  return isFenced ? whole : marks.get(project)
+  return isGone(whole) ? whole : marks.get(project)
 }
+
+export const isGone = (mark: StoredMark | undefined): boolean =>
+  mark !== undefined && isFenced(mark)
 
 type NewMark = Pick<DatabaseSchema['sync_moves'], 'state' | 'move_id' | 'other'> & {
   readonly first_place?: number
