@@ -24,7 +24,7 @@ export type MoveReport = {
   readonly whole: boolean
   readonly projects: readonly ProjectId[]
   readonly rows: number
-  /** What this run copied or compared. The digests, SHA-256, are those of both warehouses. */
+  /** What this run copied or compared. The digests, sums of SHA-256, are those of both warehouses. */
   readonly tables: readonly CopiedTable[]
   /** Without the index of words, which is built when the target is alive. */
   readonly tookMs: Ms
