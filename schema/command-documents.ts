@@ -32,6 +32,7 @@ export const commandDocuments: Readonly<Record<string, string>> = {
   token: '{ project: string, token: string, expiresAt: string | null, answer: unknown }',
   migrate:
     'MigrationSummary; with --grant: MigrationSummary & GrantReport; with --rebuild-analytics: { projects: FactsRebuildReport[] }',
+  move: 'MoveReport; with --source-lost: AcceptedMove',
   erase: 'EraseReport',
   demo: '{ passes: SyncReport[], pushed: PushReport, tables: object[], questions: object[] }',
 }

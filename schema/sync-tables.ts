@@ -216,6 +216,25 @@ export const syncTables = {
     key: ['id'],
     columns: { id: ['key', 'UUID'] },
   },
+  sync_moves: {
+    note: 'Projects that `deskmirror move` has moved from or to this warehouse. While the state is arriving or moved, the database refuses to change their rows here.',
+    key: ['project_id'],
+    columns: {
+      project_id: ['key', 'the project; empty = the warehouse with all of its projects'],
+      move_id: ['text', 'UUID, the same in both warehouses'],
+      state: [
+        'text',
+        'leaving: it is being copied to the other warehouse, and is still used here; moved: it is used there; arriving: it is being copied from there; arrived: it is used here',
+      ],
+      other: ['text', 'the other warehouse, without credentials'],
+      since: ['time', 'since when it is in this state'],
+      verified_at: ['time?', 'of an arriving one: when all of it was here and had been compared'],
+      first_place: [
+        'integer',
+        'added to the places of its write-backs in the queue, as others have the first ones',
+      ],
+    },
+  },
   sync_workers: {
     note: 'Workers that are running, or were until recently.',
     key: ['id'],

@@ -25,7 +25,10 @@ type Operations = typeof operationSpecs
 type OfOperations = Readonly<Record<Operations[keyof Operations]['since'], Migration>>
 
 /** Those without a step only made what this version describes. */
-export const migrations: Migrations & OfOperations = { '0001_tables': {} }
+export const migrations: Migrations & OfOperations = {
+  '0001_tables': {},
+  '0002_moves': {},
+}
 
 /** In order. */
 export const namesOf = (all: Migrations): readonly string[] => Object.keys(all).sort()

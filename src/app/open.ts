@@ -9,6 +9,13 @@ import type { ProjectId } from '../values/project.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { type ConnectionPool, type Db, openKysely } from '../warehouse/connection-pool.ts'
 import { type MigrationSummary, migrate, requireCurrentSchema } from '../warehouse/migrate.ts'
+import {
+  describeMove,
+  findMove,
+  movedError,
+  readMoves,
+  wholeWarehouse,
+} from '../warehouse/moves.ts'
 import { openDatabase, type WarehouseOptions } from '../warehouse/open-database.ts'
 import { createProjectDb, type ProjectDb } from '../warehouse/project-db.ts'
 import { noRetry, type WarehouseRetry } from '../warehouse/retry.ts'
@@ -26,10 +33,17 @@ export type Warehouse = {
   readonly retry: WarehouseRetry
   /** What opening did to the schema; null for a reader. */
   readonly migration: MigrationSummary | null
+  /** What had moved, or was arriving, when it was opened: nothing of that is changed. */
+  readonly moves: Awaited<ReturnType<typeof readMoves>>
   readonly close: () => Promise<void>
 }
 
-type OpenOptions = WarehouseOptions & { readonly retry?: WarehouseRetry }
+type OpenOptions = WarehouseOptions & {
+  readonly retry?: WarehouseRetry
+  readonly notifyMoved?: (line: string) => void
+  /** Without a word about what has moved away, or is arriving. */
+  readonly evenIfMoved?: boolean
+}
 
 /** `sqlite:PATH` or `postgres://…`. Throws UserError. */
 export function openWarehouse(url: string, options: OpenOptions = {}): Promise<Warehouse> {
@@ -39,14 +53,26 @@ export function openWarehouse(url: string, options: OpenOptions = {}): Promise<W
 /** For connections that are already open; closes them if this fails. */
 export async function createWarehouse(
   pool: ConnectionPool,
-  { retry = noRetry, ...options }: OpenOptions = {},
+  { retry = noRetry, evenIfMoved = false, ...options }: OpenOptions = {},
 ): Promise<Warehouse> {
   const { kind, close } = pool
   const db = openKysely(pool)
   try {
-    const migration = await prepareSchema(db, kind, options)
-    const projectDb = (project: ProjectId) => createProjectDb(db, kind, project, retry)
-    return { kind, db, pool, projectDb, query: runOn(db), retry, migration, close }
+    const { migration, isFenced } = await prepareSchema(db, kind, options)
+    const moves = isFenced ? await readMoves(db) : []
+    const isReader = options.access === 'read'
+    const requireHere = (project: ProjectId) => {
+      const move = findMove(moves, project)
+      if (move === undefined || evenIfMoved) return
+      if (!isReader) throw movedError(move, options.setting)
+      options.notifyMoved?.(`${describeMove(move)}; this is what was here then`)
+    }
+    requireHere(wholeWarehouse)
+    const projectDb = (project: ProjectId) => {
+      requireHere(project)
+      return createProjectDb(db, kind, project, retry)
+    }
+    return { kind, db, pool, projectDb, query: runOn(db), retry, migration, moves, close }
   } catch (error) {
     await close()
     throw error
@@ -59,14 +85,15 @@ export async function createWarehouse(
  */
 async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOptions) {
   if (access === 'read') {
-    await requireCurrentSchema(db, kind)
-    return null
+    return { migration: null, ...(await requireCurrentSchema(db, kind)) }
   }
   // Only then: a reader needs none of them.
   const { explainDependentView, updateAnalyticsViews } = await import('../analytics/sql/views.ts')
-  return migrate(db, kind, (trx) => updateAnalyticsViews(trx, kind)).catch((error: unknown) => {
+  const migrated = migrate(db, kind, (trx) => updateAnalyticsViews(trx, kind))
+  const { summary, isFenced } = await migrated.catch((error: unknown) => {
     throw explainDependentView(error)
   })
+  return { migration: summary, isFenced }
 }
 
 /**
@@ -75,11 +102,17 @@ async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOp
  */
 export type DatabaseAddress = Pick<Config, 'databaseUrl' | 'databaseSetting'> & {
   readonly projects?: readonly { readonly projectId: ProjectId }[]
+  /** Tells a person who reads what has moved away. */
+  readonly notifyMoved?: (line: string) => void
 }
 
 /** The options of `openWarehouse` that an address tells. */
-export function addressOptions({ databaseSetting, projects }: DatabaseAddress) {
-  return { setting: databaseSetting, projects: projects?.map(({ projectId }) => projectId) }
+export function addressOptions({ databaseSetting, projects, notifyMoved }: DatabaseAddress) {
+  return {
+    setting: databaseSetting,
+    projects: projects?.map(({ projectId }) => projectId),
+    ...(notifyMoved && { notifyMoved }),
+  }
 }
 
 /** For work that needs nothing else. */

@@ -9,11 +9,12 @@ import { resolve } from 'node:path'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { createLog, type Logger } from '../log.ts'
 import type { Outbox } from '../outbox/outbox.ts'
-import { createSends } from '../outbox/sql/sending.ts'
-import type { ProjectName } from '../values/project.ts'
+import { createSends, readSends } from '../outbox/sql/sending.ts'
+import type { ProjectId, ProjectName } from '../values/project.ts'
 import { serverDisplayName } from '../values/server-address.ts'
 import { errorText, projectCommandHint, UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
+import type { Db } from '../warehouse/connection-pool.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from '../warehouse/location.ts'
 import { replaceFile } from '../warehouse/replace-file.ts'
@@ -120,6 +121,27 @@ export function openSendRecord(
     }
   }
   return { findHold, requireCurrent, guard }
+}
+
+/**
+ * After a move, whose count the source's row has, too: the target goes on from there, and a backup
+ * of the source that is restored later is noticed.
+ */
+export async function recordMove(
+  databaseUrls: readonly string[],
+  outside: RequestBudgets['numbers'],
+  target: Db,
+  projects: readonly ProjectId[],
+): Promise<void> {
+  for (const project of projects) {
+    const { key, sends } = await readSends({ db: target, project })
+    for (const location of databaseUrls.map((url) => parseDatabaseUrl(url))) {
+      const place = sendsFile(location)
+      const keys = [key, `${addressOf(location)}:${project}`]
+      if (place !== null) await numbersInFile(place.path, place.beside).raise(keys, sends)
+      await outside?.raise(keys, sends)
+    }
+  }
 }
 
 const isOlder = 'the warehouse is older than the last write-back that was sent'

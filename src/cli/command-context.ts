@@ -33,7 +33,12 @@ export function createCommandContext() {
     },
     /** Opens the display on standard error: progress and notices. */
     openDisplay: (quiet: boolean): Display => openDisplay(process.stderr, quiet, Date.now),
-    loadConfig: (needs: ConfigNeeds): Config => loadConfig(needs),
+    /** With `notifyMoved`, as whoever opens a warehouse gets the configuration. */
+    loadConfig: (
+      needs: ConfigNeeds,
+    ): Config & { readonly notifyMoved?: (line: string) => void } => {
+      return { ...loadConfig(needs), notifyMoved: createMovedNotice() }
+    },
     /** Never throws: for commands that need no configuration, and must not write over it. */
     describeConfiguration: () => describeConfiguration(),
     openLog: openCommandLog,
@@ -64,6 +69,15 @@ export function createCommandContext() {
     listenForSignals,
     readVersion,
     now: Date.now,
+  }
+}
+
+/** Each line once, however often the warehouse is opened. */
+function createMovedNotice(): (line: string) => void {
+  const shown = new Set<string>()
+  return (line) => {
+    if (!shown.has(line)) process.stderr.write(`deskmirror: ${line}\n`)
+    shown.add(line)
   }
 }
 

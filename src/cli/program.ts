@@ -40,6 +40,7 @@ const commands = {
   ],
   token: ['mint a short-lived token for the widget in a browser', () => import('./token.ts')],
   migrate: ["bring the warehouse to this version's schema", () => import('./migrate.ts')],
+  move: ['move the warehouse into another database', () => import('./move.ts')],
   erase: ['delete what is stored of a visitor', () => import('./erase.ts')],
   sandbox: ['run a double of the service, for experiments and tests', () => import('./sandbox.ts')],
   demo: ['see it work: nothing to configure, ends by itself', () => import('./demo.ts')],

@@ -122,9 +122,10 @@ function streamState(
 
 /** What is so at present, each with its name; what is not so has no row. */
 function factRows(report: ProjectStatus, now: EpochMs, hint: CommandHint): string[][] {
-  const { running, workers, paused, held, clockOffset, budget, facts } = report
+  const { moved, running, workers, paused, held, clockOffset, budget, facts } = report
   const rows: (readonly [name: string, value: string | null])[] = [
     ['project', report.project],
+    ['moved', moved],
     ['last run', lastRun(report, now)],
     ['running', running && `${running.holder}, since ${formatAge(running.since, now)}`],
     ...workers.map((worker, n) => {

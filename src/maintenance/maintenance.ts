@@ -12,6 +12,17 @@ export {
   type JobIdentity,
   type JobKind,
 } from './core/job-failure.ts'
+export {
+  acceptMove,
+  beginMove,
+  type CopiedTable,
+  copyProjects,
+  endMove,
+  type MovePlan,
+  type MoveProgress,
+  type OpenMove,
+  planMove,
+} from './move-projects.ts'
 export { type RemainsReport, searchRemains } from './search-remains.ts'
 export { countErased, type ErasedRows, erase, finishErasure } from './sql/erase.ts'
 export {
@@ -24,6 +35,7 @@ export {
   readRuns,
   readStreamStates,
 } from './sql/gauges.ts'
+export type { MoveSide } from './sql/move-rows.ts'
 export {
   listMirroredProjects,
   listPaused,

@@ -24,6 +24,7 @@ import { isSamePerson } from '../values/person-name.ts'
 import { errorText, UserError } from '../values/user-error.ts'
 import { createAuditLog } from '../warehouse/audit-log.ts'
 import { openBoundedQuery } from '../warehouse/bounded-query.ts'
+import { describeMove, findMove } from '../warehouse/moves.ts'
 import { findTool, readTool } from './conversations.ts'
 import { describeTool, queryTool } from './describe.ts'
 import { createFrameReader, maxFrameBytes } from './frames.ts'
@@ -63,7 +64,7 @@ type ServeOptions = DatabaseAddress &
   }
 
 /** `ended`: by the client. Throws UserError if the warehouse cannot be opened. */
-export async function serveMcp(options: ServeOptions) {
+export async function serveMcp(given: ServeOptions) {
   const {
     configured,
     databaseUrl,
@@ -71,18 +72,23 @@ export async function serveMcp(options: ServeOptions) {
     log,
     version,
     now,
-  } = options
+  } = given
   const address = addressOptions({
-    ...options,
+    ...given,
     ...(configured && { projects: configured.config.projects }),
   })
   // It brings the schema to this version, which readers need.
-  const writer = configured && (await openWarehouse(databaseUrl, address))
+  const opened = configured && (await openWarehouse(databaseUrl, { ...address, evenIfMoved: true }))
+  const move =
+    opened === null ? undefined : findMove(opened.moves, configured?.project.projectId ?? '')
+  const writer = move === undefined ? opened : null
+  if (writer === null) await opened?.close()
+  const options = move === undefined ? given : asReadOnly(given)
   const audit = writer && createAuditLog(writer.db)
   const warehouse = await openWarehouse(databaseUrl, { ...address, access: 'read', apart: 'brief' })
   const isListed = findListed(configured?.config ?? null, options.person) !== undefined
   const session = await openSession(options, warehouse, setting)
-  const call = async (tool: Tool, given: unknown, person: string): Promise<CallToolResult> => {
+  const call = async (tool: Tool, asked: unknown, person: string): Promise<CallToolResult> => {
     const startedAt = performance.now()
     const answerNow = async () => {
       const now = { ...session, ...readAccess(options, isListed) }
@@ -92,7 +98,7 @@ export async function serveMcp(options: ServeOptions) {
           `${tool.name} is not offered to you any more`,
           'ask for the role, and start again',
         )
-      const answer = await callTool(tool, given, now, person)
+      const answer = await callTool(tool, asked, now, person)
       // Only the dictionary has names that are nobody's.
       return toResult(now.hidesMessages && tool !== describeTool ? hideMessages(answer) : answer)
     }
@@ -109,7 +115,7 @@ export async function serveMcp(options: ServeOptions) {
       },
     )
     const took_ms = Math.round(performance.now() - startedAt)
-    const bytes_in = sizeOf(given)
+    const bytes_in = sizeOf(asked)
     const bytes_out = sizeOf(result.content)
     const is_error = result.isError === true
     log.info({ event: 'mcp.called', tool: tool.name, bytes_in, bytes_out, took_ms, is_error })
@@ -130,7 +136,10 @@ export async function serveMcp(options: ServeOptions) {
     () => {
       const mcp = new McpServer(
         { name: 'deskmirror', title: 'deskmirror', version },
-        { instructions },
+        {
+          instructions:
+            move === undefined ? instructions : `${instructions}\n${describeMove(move)}.`,
+        },
       )
       for (const tool of tools.filter(({ isOffered }) => isOffered?.(session) !== false)) {
         const { name, description, input, output } = tool
@@ -157,6 +166,11 @@ export async function serveMcp(options: ServeOptions) {
     for (const open of [server, session.query, warehouse, writer]) await open?.close()
   }
   return { ended, close }
+}
+
+/** Nothing can be proposed in a warehouse that has moved away. */
+function asReadOnly(options: ServeOptions): ServeOptions {
+  return { ...options, readConfig: () => ({ ...options.readConfig(), readOnly: true }) }
 }
 
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))

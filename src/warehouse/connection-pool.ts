@@ -159,15 +159,9 @@ export function inPipeline<T>(db: Db, begin: string, work: (trx: Db) => Promise<
       if (hasEnded) throw new Error('the transaction has ended')
       return connection.run(text, parameters)
     }
-    const pool: ConnectionPool = {
-      kind: 'postgres',
-      acquire: async () => ({ run, release: () => {} }),
-      openSeparate: () => pool,
-      close: async () => {},
-    }
     await run(begin, [])
     try {
-      const result = await work(openKysely(pool))
+      const result = await work(onConnection('postgres', run))
       hasEnded = true
       await connection.run('commit', [])
       return result
@@ -179,6 +173,17 @@ export function inPipeline<T>(db: Db, begin: string, work: (trx: Db) => Promise<
       throw error
     }
   })
+}
+
+/** For a connection that is held: all statements of the result run on it. */
+export function onConnection(kind: DatabaseKind, run: DbConnection['run']): Db {
+  const pool: ConnectionPool = {
+    kind,
+    acquire: async () => ({ run, release: () => {} }),
+    openSeparate: () => pool,
+    close: async () => {},
+  }
+  return openKysely(pool)
 }
 
 function createKyselyDriver(pool: ConnectionPool): Driver {

@@ -22,7 +22,7 @@ export const typedParameters =
     typedParameter(kind, type, value)
 
 /** A key is a text; its collation belongs to the column. */
-const elementType = (type: ColumnType): string =>
+export const elementType = (type: ColumnType): string =>
   columnTypes[type === 'key' ? 'text' : type].postgres
 
 /**

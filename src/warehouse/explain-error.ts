@@ -4,6 +4,7 @@
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { fenceMessage } from '../../schema/move-fence.ts'
 import { UserError } from '../values/user-error.ts'
 import { type DatabaseLocation, locationLabel } from './location.ts'
 
@@ -297,13 +298,22 @@ export function explainRuntimeError(
     location.kind === 'sqlite'
       ? [sqliteExternalErrors, sqliteTransientErrors]
       : [postgresExternalErrors, postgresTransientErrors]
+  const what = `cannot use the warehouse ${locationLabel(location)}`
+  if (error instanceof Error && error.message === fenceMessage)
+    return new WarehouseError(what, fenced, 'unusable', code)
   const explanation = externalErrors.test(code) ? findExplanation(location, code) : undefined
   if (explanation === undefined) return undefined
-  const what = `cannot use the warehouse ${locationLabel(location)}`
   // The database was available before, so waiting may help, whatever the exit code says.
   if (transientErrors.test(code))
     return new WarehouseError(what, { ...explanation, exitCode: 1 }, 'unavailable', code)
   return new WarehouseError(what, explanation, 'unusable', code)
+}
+
+/** It was opened before that. */
+const fenced: ErrorExplanation = {
+  why: fenceMessage,
+  next: '`deskmirror status` says which, and where it is',
+  exitCode: 2,
 }
 
 /** SQLite has no code of its own for a missing table. */

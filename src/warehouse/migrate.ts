@@ -12,7 +12,7 @@ import { type TableSpec, tables } from '../../schema/tables.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Db } from './connection-pool.ts'
 import { acquireLock } from './dialect.ts'
-import { findMixedSchema } from './mixed-schema.ts'
+import { inspectSchema } from './mixed-schema.ts'
 import { retryOnDeadlock } from './transactions.ts'
 
 /** `from`: null = the database was empty. */
@@ -21,6 +21,9 @@ export type MigrationSummary = {
   readonly to: string
   readonly applied: readonly string[]
 }
+
+/** `isFenced`: see `inspectSchema`. */
+type Migrated = { readonly summary: MigrationSummary; readonly isFenced: boolean }
 
 /**
  * Throws UserError if a newer version has written to the database. Two processes may run it at
@@ -32,20 +35,26 @@ export function migrate(
   kind: DatabaseKind,
   updateViews: (trx: Db) => Promise<void>,
   all: Migrations = migrations,
-): Promise<MigrationSummary> {
+): Promise<Migrated> {
   const migrateOnce = async (trx: Db) => {
     await acquireLock(trx, kind, 'deskmirror.migrate')
     await createMigrationTable(trx, kind)
     const before = await readAppliedMigrations(trx)
     rejectNewerSchema(before, all)
-    const mixed = await findMixedSchema(runOn(trx), kind, before, isCurrent(before, all))
+    const { mixed, isFenced } = await inspectSchema(
+      runOn(trx),
+      kind,
+      before,
+      isCurrent(before, all),
+    )
     if (mixed !== null) throw mixed
     const applied = await applyMigrations(runOn(trx), kind, all, before)
     for (const name of applied)
       await sql`insert into sync_schema (name) values (${name})`.execute(trx)
     if (applied.length > 0 && kind === 'postgres') await writeTableComments(trx)
     await updateViews(trx)
-    return { from: before.at(-1) ?? null, to: namesOf(all).at(-1) ?? '', applied }
+    const summary = { from: before.at(-1) ?? null, to: namesOf(all).at(-1) ?? '', applied }
+    return { summary, isFenced }
   }
   if (kind === 'sqlite') return db.transaction().execute(migrateOnce)
   // A query that reads several views may lock them in another order than they are replaced.
@@ -112,12 +121,15 @@ export class EmptyWarehouseError extends UserError {
   }
 }
 
-/** For a process that only reads: throws UserError unless the schema is this version's. */
+/**
+ * For a process that only reads: throws UserError unless the schema is this version's. `isFenced`:
+ * see `inspectSchema`.
+ */
 export async function requireCurrentSchema(
   db: Db,
   kind: DatabaseKind,
   all: Migrations = migrations,
-): Promise<void> {
+): Promise<{ readonly isFenced: boolean }> {
   const readApplied = async () => {
     const found = await runOn(db)(
       kind === 'sqlite'
@@ -128,13 +140,13 @@ export async function requireCurrentSchema(
   }
   const applied = await readApplied()
   rejectNewerSchema(applied, all)
-  const mixed = await findMixedSchema(runOn(db), kind, applied, isCurrent(applied, all))
+  const { mixed, isFenced } = await inspectSchema(runOn(db), kind, applied, isCurrent(applied, all))
   // Another process may have migrated it in between.
   if (mixed !== null && (await readApplied()).length !== applied.length)
     return requireCurrentSchema(db, kind, all)
   if (mixed !== null) throw mixed
   if (applied.length === 0) throw new EmptyWarehouseError()
-  if (isCurrent(applied, all)) return
+  if (isCurrent(applied, all)) return { isFenced }
   throw new UserError({
     what: 'cannot read the warehouse',
     why: `its schema is from an older version (${applied.at(-1)})`,

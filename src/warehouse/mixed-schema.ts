@@ -6,6 +6,7 @@
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { type Run, readTables } from '../../schema/create-missing.ts'
 import { indexes, uniqueIndexes } from '../../schema/indexes.ts'
+import { fenceTrigger } from '../../schema/move-fence.ts'
 import { type TableSpec, tables } from '../../schema/tables.ts'
 import { triggerNames } from '../../schema/triggers.ts'
 import { UserError } from '../values/user-error.ts'
@@ -13,10 +14,11 @@ import { UserError } from '../values/user-error.ts'
 const specs = Object.entries<TableSpec>(tables)
 
 /**
- * `applied`: the migrations that the database names. `isCurrent`: all, so that it has whatever this
+ * `isFenced`: a project has moved away, or is arriving; see `schema/move-fence.ts`. `mixed`: what is
+ * wrong with the tables. `applied`: the migrations that the database names. `isCurrent`: all, so that it has whatever this
  * version makes.
  */
-export async function findMixedSchema(
+export async function inspectSchema(
   run: Run,
   kind: DatabaseKind,
   applied: readonly string[],
@@ -24,8 +26,9 @@ export async function findMixedSchema(
 ) {
   const objects = new Set((await run(listObjects[kind])).map(({ type, name }) => `${type} ${name}`))
   const foreign = isCurrent ? null : findForeign(objects, await readTables(run, kind))
+  const isFenced = objects.has(`trigger ${fenceTrigger}`)
   if (foreign !== null)
-    return new UserError({
+    return mixed({
       what: 'cannot use the warehouse',
       why: `its database has ${foreign} that deskmirror did not create, and needs the name`,
       next: 'rename it, then run `deskmirror migrate`; or use another database, or another schema of it (?schema=NAME)',
@@ -34,14 +37,19 @@ export async function findMixedSchema(
   const found =
     findFault(kind, applied, objects) ??
     (isCurrent ? (findLost(kind, objects) ?? (await findDoubled(run, kind))) : null)
-  if (found === null) return null
-  return new UserError({
+  if (found === null) return { mixed: null, isFenced }
+  return mixed({
     what: 'cannot use the warehouse',
     why: `it has ${found}, as after a dump that was restored over existing tables, or only in part`,
     next: 'restore the dump into a new, empty database (docs/guide.md, Back up and restore), or use another one',
     exitCode: 2,
   })
 }
+
+const mixed = (texts: ConstructorParameters<typeof UserError>[0]) => ({
+  mixed: new UserError(texts),
+  isFenced: false,
+})
 
 /** `table NAME`, `view NAME`, `key TABLE`, `index NAME`, `index on TABLE: NAME`, `trigger NAME`. */
 type Objects = ReadonlySet<string>

@@ -1,6 +1,7 @@
 /** SQLite: one connection, write-ahead log, statements prepared once. */
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
+import { toCanonicalJson } from '../values/json.ts'
 import type {
   ColumnOrigin,
   ConnectionPool,
@@ -63,6 +64,10 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
       'machine_ms',
       { deterministic: false },
       () => Number(process.hrtime.bigint()) / 1e6,
+    )
+    // Equal for JSON whose fields are in another order.
+    database.function('canonical_json', { deterministic: true }, (text) =>
+      typeof text === 'string' ? toCanonicalJson(text) : text,
     )
     options.addFunctions?.(database)
   } catch (error) {

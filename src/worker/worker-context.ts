@@ -3,6 +3,7 @@
  * the workers.
  */
 import { randomUUID } from 'node:crypto'
+import { lockAsOnlyWorker } from '../app/only-worker.ts'
 import { addressOptions, openWarehouse, type Warehouse } from '../app/open.ts'
 import { openRequestBudgets } from '../app/request-budgets.ts'
 import { openSendRecord } from '../app/send-record.ts'
@@ -14,7 +15,6 @@ import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { openConnections } from '../service/exchange.ts'
 import { describeLargeLog } from '../warehouse/sqlite-file.ts'
 import { createRepeatFilter } from './job-failures.ts'
-import { lockAsOnlyWorker } from './only-worker.ts'
 import { createOutboxLanes } from './outbox-lanes.ts'
 import { endPauses, type WorkerResources } from './resources.ts'
 

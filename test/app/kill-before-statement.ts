@@ -1,6 +1,6 @@
 /**
- * Loaded before the program: writes down the kinds of the statements of an erasure, from its first
- * write on, and kills the process before the n-th of one kind (`KILL_BEFORE="vacuum full 3"`).
+ * Loaded before the program: writes down the kinds of the statements of an erasure or a move, from
+ * its first write on, and kills the process before the n-th of one kind (`KILL_BEFORE="vacuum full 3"`).
  */
 import { appendFileSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
@@ -8,11 +8,12 @@ import pg from 'pg'
 
 const { KILL_BEFORE: point, STATEMENTS: file } = process.env
 const counts = new Map<string, number>()
-let isErasing = false
+const begins = /^\s*insert into "?(erased_ids|sync_moves)"?/
+let hasBegun = false
 
 function beforeStatement(text: string): void {
-  if (text.includes('erased_ids') && text.trimStart().startsWith('insert')) isErasing = true
-  if (!isErasing) return
+  hasBegun ||= begins.test(text)
+  if (!hasBegun) return
   const kind = kindOf(text)
   const count = (counts.get(kind) ?? 0) + 1
   counts.set(kind, count)

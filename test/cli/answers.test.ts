@@ -393,6 +393,7 @@ describe('status', () => {
     workers: [],
     paused: null,
     held: null,
+    moved: null,
   }
   test('shows freshness, rows, gaps, open work and the budget, and exits with 0', async () => {
     const { exit, out } = await runCommand(

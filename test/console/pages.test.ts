@@ -79,6 +79,7 @@ describe('the overview says', () => {
       audits: [],
       paused: null,
       held: null,
+      moved: null,
       sending: { isStopped: false, isCircuitOpen: false, stop: null, why: null },
       lost: null,
       failures: [],

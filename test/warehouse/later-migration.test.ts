@@ -4,7 +4,7 @@
  */
 import { expect, onTestFinished, test } from 'vitest'
 import type { Run } from '../../schema/create-missing.ts'
-import { type Migration, migrations } from '../../schema/migrations/migrations.ts'
+import { type Migration, migrationNames, migrations } from '../../schema/migrations/migrations.ts'
 import { updateAnalyticsViews } from '../../src/analytics/sql/views.ts'
 import { openMirror } from '../../src/app/facts.ts'
 import { openWarehouse } from '../../src/app/open.ts'
@@ -60,10 +60,11 @@ async function openProcess(
 ) {
   const connection = await connect({ kind, url })
   onTestFinished(connection.close)
-  const all = { ...migrations, '0002_lock_tokens': migration }
+  const all = { ...migrations, '9999_lock_tokens': migration }
   return {
     ...connection,
-    migrate: () => migrate(connection.db, kind, (trx) => updateAnalyticsViews(trx, kind), all),
+    migrate: async () =>
+      (await migrate(connection.db, kind, (trx) => updateAnalyticsViews(trx, kind), all)).summary,
     requireCurrentSchema: () => requireCurrentSchema(connection.db, kind, all),
   }
 }
@@ -90,9 +91,9 @@ for (const db of databases) {
     const before = await Promise.all(state.map(process.query))
     expect(before.map((rows) => rows.length)).toEqual([2, 1, 1, 1, 1])
     expect(await process.migrate()).toEqual({
-      from: '0001_tables',
-      to: '0002_lock_tokens',
-      applied: ['0002_lock_tokens'],
+      from: migrationNames.at(-1),
+      to: '9999_lock_tokens',
+      applied: ['9999_lock_tokens'],
     })
     expect(await Promise.all(state.map(process.query))).toEqual(before)
     expect(await process.query('select lock_token from sync_runs')).toEqual([
@@ -112,7 +113,7 @@ for (const db of databases) {
     const process = await openProcess(database, { before: dropChangedIndex, after: fillTokens })
     await process.migrate()
     const refusal = {
-      why: 'it was written by a newer version of deskmirror (its schema has 0002_lock_tokens)',
+      why: 'it was written by a newer version of deskmirror (its schema has 9999_lock_tokens)',
       exitCode: 2,
     }
     await expect(database.open()).rejects.toMatchObject(refusal)
@@ -127,14 +128,14 @@ for (const db of databases) {
       await openProcess(database, migration),
     ]
     const summaries = await Promise.all(processes.map((process) => process.migrate()))
-    expect(summaries.map(({ applied }) => applied).toSorted()).toEqual([[], ['0002_lock_tokens']])
+    expect(summaries.map(({ applied }) => applied).toSorted()).toEqual([[], ['9999_lock_tokens']])
     expect(await processes[0]?.query('select requests from sync_runs')).toEqual([{ requests: 1 }])
   })
 
   test(`a reader says that the warehouse is to be migrated first, and changes nothing — ${db.name}`, async () => {
     const process = await openProcess(await openOlderWarehouse(db), { before: dropChangedIndex })
     await expect(process.requireCurrentSchema()).rejects.toMatchObject({
-      why: 'its schema is from an older version (0001_tables)',
+      why: `its schema is from an older version (${migrationNames.at(-1)})`,
       next: 'run `deskmirror migrate`',
       exitCode: 2,
     })
@@ -156,7 +157,7 @@ for (const db of databases) {
     await expect(failing.migrate()).rejects.toThrow('the disk is full')
     expect(await Promise.all([...state, indexQueries[db.name]].map(failing.query))).toEqual(before)
     const next = await openProcess(database, { before: dropChangedIndex, after: fillTokens })
-    expect((await next.migrate()).applied).toEqual(['0002_lock_tokens'])
+    expect((await next.migrate()).applied).toEqual(['9999_lock_tokens'])
   })
 
   test(`a stream that is new is to be read of all parents that are there — ${db.name}`, async () => {

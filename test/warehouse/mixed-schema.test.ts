@@ -8,7 +8,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
-import { migrations } from '../../schema/migrations/migrations.ts'
+import { migrationNames, migrations } from '../../schema/migrations/migrations.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { migrate } from '../../src/warehouse/migrate.ts'
 import { runInProcess } from '../cli/run-in-process.ts'
@@ -168,13 +168,13 @@ test('what people made beside the tables is no fault: a virtual table whose modu
   await (await openWarehouse(database.url)).close()
   const { db, close } = await connect(database)
   expect(await migrate(db, 'sqlite', async () => {}, later)).toMatchObject({
-    applied: ['0002_visits'],
+    summary: { applied: ['9999_visits'] },
   })
   await close()
 })
 
 /** As a later version would have it. */
-const later = { ...migrations, '0002_visits': {} }
+const later = { ...migrations, '9999_visits': {} }
 
 const peoples: Readonly<Record<string, readonly [made: string, says: string]>> = {
   'a table': ['create table fct_visit (id integer primary key, place text)', 'a table fct_visit'],
@@ -204,7 +204,9 @@ for (const db of databases)
         why: expect.stringContaining(`${says} that deskmirror did not create`),
         exitCode: 2,
       })
-      expect(await run('select name from sync_schema')).toEqual([{ name: '0001_tables' }])
+      expect(await run('select name from sync_schema')).toEqual(
+        migrationNames.map((name) => ({ name })),
+      )
       await close()
     },
   )

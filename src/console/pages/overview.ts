@@ -99,11 +99,16 @@ function writebackSentences(data: OverviewData, frame: ProjectFrame): Sentence[]
 }
 
 function pauseSentences(
-  { paused, held, sending, failures }: OverviewData,
+  { paused, held, moved, sending, failures }: OverviewData,
   frame: ProjectFrame,
 ): Sentence[] {
   const { now } = frame
   const found: Sentence[] = []
+  if (moved !== null)
+    found.push({
+      kind: 'act',
+      text: html`Nothing is read or sent here any more: ${foreignText(moved)}`,
+    })
   if (paused !== null) {
     const text = html`The service denies the key, so nothing is read or sent for another <b>${spanText(Date.parse(paused.until) - now)}</b>: ${foreignText(paused.why)}`
     found.push({ kind: 'act', text })

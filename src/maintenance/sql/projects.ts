@@ -5,6 +5,7 @@ import { readSendingStop, readSends } from '../../outbox/sql/sending.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
+import { describeMove, findMove, readMoves } from '../../warehouse/moves.ts'
 
 /** `keyFingerprint`: of the key that the service denied. */
 type ProjectPause = {
@@ -82,11 +83,12 @@ async function updateProject(
 
 /**
  * Whether the project is paused, whether sending is held, or stopped by a person (`resumeBy`: what
- * goes on), and when its request budget was last lost.
+ * goes on), when its request budget was last lost, and whether it has moved to another warehouse.
  */
 export async function readProjectIncidents(db: Db, project: ProjectId, now: EpochMs) {
   const row = await readProject(db, project)
   const until = row?.paused_until ?? 0
+  const move = findMove(await readMoves(db), project)
   const lostAt = row?.budget_lost_at ?? null
   const [stop, { held }] = [
     await readSendingStop({ db, project }),
@@ -97,6 +99,7 @@ export async function readProjectIncidents(db: Db, project: ProjectId, now: Epoc
     held:
       held !== null ? { ...held, resumeBy: '--restored' } : stop && { ...stop, resumeBy: '--all' },
     lost: lostAt === null ? null : { at: toTimestamp(lostAt), why: row?.budget_lost_why ?? '' },
+    moved: move === undefined ? null : describeMove(move),
   }
 }
 

@@ -210,6 +210,8 @@ export type StatusReport = {
    * No write-back is sent because the warehouse went back in time, until a person has said how to
    * go on.
    */
+  /** That and where it has moved, or from where it is still arriving; null: it is here. */
+  readonly moved: string | null
   /** `resumeBy`: the option of `writeback resume` that goes on. */
   readonly held: { readonly since: string; readonly why: string; readonly resumeBy: string } | null
   readonly gaps: readonly GapReport[]

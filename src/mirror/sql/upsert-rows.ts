@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely'
 
+import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import { clockToleranceSeconds } from '../../values/time.ts'
 import {
@@ -43,7 +44,7 @@ export async function upsertRows(
   const onConflict = sql`
     on conflict (${sql.join(key.map((name) => sql.ref(name)))}) do update
     set ${sql.join(updated.map((name) => sql`${sql.ref(name)} = ${excluded(name)}`))}
-    where ${isDifferent(table, columns)} and
+    where ${isDifferent(kind, table, columns)} and
     ${isNewer(table, isAuthoritative, clock() + clockToleranceSeconds * 1000)}
     returning ${sql.ref(table.firstKey)} as id`
   const stored: string[] = []
@@ -78,13 +79,18 @@ const excluded = (name: string) => sql.ref(`excluded.${name}`)
  * Also where only a column says something else than the row: whoever or whatever wrote that is
  * corrected.
  */
-function isDifferent(table: StreamTable, columns: readonly InsertedColumn[]) {
-  const compared = [
-    'raw',
-    ...(table.hasDeletedAt ? valueColumns(table, columns).map(({ name }) => name) : []),
-  ]
+function isDifferent(kind: DatabaseKind, table: StreamTable, columns: readonly InsertedColumn[]) {
   const stored = (name: string) => sql.ref(`${table.stored}.${name}`)
-  const conditions = compared.map((name) => sql`${excluded(name)} is distinct from ${stored(name)}`)
+  const differs = ({ name, type }: Pick<InsertedColumn, 'name' | 'type'>) => {
+    const isOther = sql`${excluded(name)} is distinct from ${stored(name)}`
+    // A row that has moved here from Postgres has its fields in another order.
+    return kind === 'sqlite' && type === 'json'
+      ? sql`(${isOther} and canonical_json(${excluded(name)})
+          is distinct from canonical_json(${stored(name)}))`
+      : isOther
+  }
+  const values = table.hasDeletedAt ? valueColumns(table, columns) : []
+  const conditions = [{ name: 'raw', type: 'json' } as const, ...values].map(differs)
   if (table.hasDeletedAt) conditions.push(sql`${stored('deleted_at')} is not null`)
   return sql`(${sql.join(conditions, sql` or `)})`
 }

@@ -124,6 +124,16 @@ export async function findDeadOwners(context: ProjectDb): Promise<ReadonlySet<st
   return deadOwnersOf(await readClaims(context), context.kind)
 }
 
+/** A write-back that a process which may be alive has claimed; null: there is none. */
+export async function findLiveClaim(context: ProjectDb, now: EpochMs): Promise<Claim | null> {
+  const { db, project, kind } = context
+  const { rows } = await sql<Claim>`select id, owner, fencing_token as token from writebacks
+    where project_id = ${project} and owner is not null and lease_until > ${now}
+    and status in ('queued','sending')`.execute(db)
+  const dead = deadOwnersOf(rows, kind)
+  return rows.find(({ owner }) => !dead.has(owner)) ?? null
+}
+
 function deadOwnersOf(claims: readonly Claim[], kind: DatabaseKind): ReadonlySet<string> {
   const owners = new Set(claims.map(({ owner }) => owner))
   return new Set([...owners].filter((owner) => isOwnerDead(owner, kind)))

@@ -20,7 +20,7 @@ import {
   listUndecidedBatches,
   recordFinishedBatches,
 } from './batches.ts'
-import { findClaimable, findRest, hasPending } from './claimable.ts'
+import { findClaimable, findLiveClaim, findRest, hasPending } from './claimable.ts'
 import {
   claim,
   listRecentOutcomes,
@@ -109,6 +109,7 @@ const functions = {
   findKnownSenders,
   findClaimable,
   hasPending,
+  findLiveClaim,
   findRest,
   claim,
   settleSent,

@@ -3,8 +3,6 @@
  * all of its work again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Warehouse } from '../app/open.ts'
-import { startLockHeartbeat } from '../app/sync.ts'
 import type { Logger } from '../log.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
@@ -14,12 +12,19 @@ import { type DatabaseLocation, locationLabel, parseDatabaseUrl } from '../wareh
 import { heartbeatTimeoutMs } from '../warehouse/process-identity.ts'
 import { lockFile } from '../warehouse/sqlite-file.ts'
 import { sideFile } from '../warehouse/warehouse-files.ts'
+import type { Warehouse } from './open.ts'
+import { startLockHeartbeat } from './sync.ts'
 
 /** Not the id of a project: the lock is in the table of stream locks. */
 const [allProjects, workerRole] = ['*', 'worker']
 
 type Release = () => Promise<void>
-type Options = { readonly log: Logger; readonly onLost: (error: Error) => void }
+type Options = {
+  readonly log: Logger
+  readonly onLost: (error: Error) => void
+  /** What cannot be done beside a worker. */
+  readonly what?: string
+}
 
 /**
  * In SQLite a lock of the operating system, which ends with its process; in Postgres a row with
@@ -32,7 +37,8 @@ export async function lockAsOnlyWorker(
   options: Options,
 ): Promise<Release> {
   const location = parseDatabaseUrl(databaseUrl)
-  if (location.kind === 'postgres') return acquireRow(location, warehouse, options)
+  const refuse = (holder: string) => alreadyRuns(location, holder, options.what)
+  if (location.kind === 'postgres') return acquireRow(warehouse, options, refuse)
   const lock = { ...location, path: sideFile(location, 'worker') }
   let release: ReturnType<typeof lockFile>
   try {
@@ -42,13 +48,13 @@ export async function lockAsOnlyWorker(
   }
   if (release !== null) return async () => release()
   const [oldest] = await listLiveWorkers(warehouse.db, Date.now())
-  throw alreadyRuns(location, oldest?.holder ?? 'another process')
+  throw refuse(oldest?.holder ?? 'another process')
 }
 
 async function acquireRow(
-  location: DatabaseLocation,
   warehouse: Warehouse,
   { log, onLost }: Options,
+  refuse: (holder: string) => UserError,
 ) {
   const giveUpAt = Date.now() + heartbeatTimeoutMs + 1000
   for (let isFirst = true; ; isFirst = false) {
@@ -66,7 +72,7 @@ async function acquireRow(
         await lock.release()
       }
     }
-    if (lock.isAlive === true || Date.now() > giveUpAt) throw alreadyRuns(location, lock.holder)
+    if (lock.isAlive === true || Date.now() > giveUpAt) throw refuse(lock.holder)
     // On another machine or in another container only its heartbeats show whether it was killed.
     if (isFirst)
       log.info({
@@ -78,11 +84,13 @@ async function acquireRow(
   }
 }
 
-function alreadyRuns(location: DatabaseLocation, holder: string): UserError {
+function alreadyRuns(location: DatabaseLocation, holder: string, what?: string): UserError {
+  const second = 'start a second worker with the embedded queue'
+  const shared = ', or set DESKMIRROR_QUEUE_URL to a Redis that all workers share'
   return new UserError({
-    what: `cannot start a second worker with the embedded queue on ${locationLabel(location)}`,
-    why: `${holder} runs one`,
-    next: 'stop that one first, or set DESKMIRROR_QUEUE_URL to a Redis that all workers share',
+    what: `cannot ${what ?? second} on ${locationLabel(location)}`,
+    why: what === undefined ? `${holder} runs one` : `${holder} uses it`,
+    next: `stop that one first${what === undefined ? shared : ''}`,
     exitCode: 1,
   })
 }

@@ -1,0 +1,97 @@
+/**
+ * A move of a project between two warehouses, as a state machine: what each of them says, and the
+ * next step. Invariant: at no moment are both alive, whichever process is killed when. The source
+ * is marked before the target becomes alive, and the target only becomes alive if the source is
+ * marked with the same move; each mark is durable before the next step. Between the two marks
+ * neither is alive, and the same command ends that. Proof: `test/maintenance/core/move-state.test.ts`
+ * visits all that steps and kills can lead to.
+ */
+
+/** `leaving`: alive, with a move that has begun. */
+export type MoveSourceState = 'alive' | 'leaving' | 'moved' | 'arriving'
+
+/** `arriving`, `arrived`: by the move that the source names. `other`: by another one. */
+export type MoveTargetState =
+  | 'empty'
+  | 'alive'
+  | 'moved'
+  | 'arriving'
+  | 'arriving_other'
+  | 'arrived'
+
+/**
+ * `begin`: marks the source as leaving, then the target as arriving. `copy`: copies what is missing
+ * or differs, marks the source as moved, then goes on as `arrive`, which makes the target alive.
+ */
+export type MoveStep = 'begin' | 'copy' | 'arrive' | 'done' | MoveRefusal
+export type MoveRefusal = 'already there' | 'busy' | 'moved elsewhere' | 'not here yet'
+
+export const moveSteps: Readonly<
+  Record<MoveSourceState, Readonly<Record<MoveTargetState, MoveStep>>>
+> = {
+  alive: {
+    empty: 'begin',
+    moved: 'begin',
+    alive: 'already there',
+    arriving: 'busy',
+    arriving_other: 'busy',
+    arrived: 'already there',
+  },
+  // Killed between the two marks of the beginning, or the first target was given up.
+  leaving: {
+    empty: 'begin',
+    moved: 'begin',
+    alive: 'already there',
+    arriving: 'copy',
+    arriving_other: 'busy',
+    // A person has declared the source lost.
+    arrived: 'already there',
+  },
+  moved: {
+    empty: 'moved elsewhere',
+    moved: 'moved elsewhere',
+    alive: 'moved elsewhere',
+    arriving: 'arrive',
+    arriving_other: 'moved elsewhere',
+    arrived: 'done',
+  },
+  arriving: {
+    empty: 'not here yet',
+    moved: 'not here yet',
+    alive: 'not here yet',
+    arriving: 'not here yet',
+    arriving_other: 'not here yet',
+    arrived: 'not here yet',
+  },
+}
+
+/** As `sync_moves` stores it. */
+export type MoveMark = {
+  readonly state: 'leaving' | 'moved' | 'arriving' | 'arrived'
+  readonly moveId: string
+}
+
+export function sourceStateOf(mark: MoveMark | undefined): MoveSourceState {
+  return mark === undefined || mark.state === 'arrived' ? 'alive' : mark.state
+}
+
+/** `hasRows`: of the project. */
+export function targetStateOf(
+  mark: MoveMark | undefined,
+  source: MoveMark | undefined,
+  hasRows: boolean,
+): MoveTargetState {
+  const isSame = mark !== undefined && mark.moveId === source?.moveId
+  switch (mark?.state) {
+    case 'moved':
+      return 'moved'
+    case 'arriving':
+      return isSame ? 'arriving' : 'arriving_other'
+    case 'arrived':
+      return isSame ? 'arrived' : 'alive'
+    case 'leaving':
+      return 'alive'
+    case undefined:
+      return hasRows ? 'alive' : 'empty'
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * The columns of undocumented fields in the target of a move. Projects of a warehouse share them.
+ * A column that the target has already with another type, or for another field, is not copied: it
+ * is filled from `raw` later, as any column that is new.
+ */
+import { sql } from 'kysely'
+import {
+  type ColumnType,
+  columnTypeOf,
+  columnTypes,
+  type DatabaseKind,
+  type FieldType,
+} from '../../../schema/column-types.ts'
+import { runOn } from '../../../schema/create-missing.ts'
+import { createMessagesView } from '../../../schema/messages-view.ts'
+import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { type TableSpec, tables } from '../../../schema/tables.ts'
+import { showDiscoveredColumns } from '../../analytics/sql/views.ts'
+import type { ProjectId } from '../../values/project.ts'
+import type { Db } from '../../warehouse/connection-pool.ts'
+import { readColumns } from '../../warehouse/dialect.ts'
+import type { MoveSide } from './move-rows.ts'
+
+type Field = {
+  readonly owner: ProjectId
+  readonly stream: StreamName
+  readonly path: string
+  readonly column: string | null
+  readonly type: FieldType
+  readonly former: string | null
+}
+type Column = { readonly name: string; readonly type: FieldType; readonly field: Field }
+
+/** By the table that stores them. */
+export type DiscoveredColumns = ReadonlyMap<string, ReadonlyMap<string, ColumnType>>
+
+function storedIn(stream: StreamName): string {
+  const name = streamSpecs[stream].table
+  const spec: TableSpec = tables[name]
+  return spec.storedIn ?? name
+}
+
+async function readFields(db: Db): Promise<readonly Field[]> {
+  const { rows } = await sql<Field>`
+    select project_id as owner, stream, path, column_name as "column", type, former_columns as former
+    from discovered_fields where column_name is not null`.execute(db)
+  return rows
+}
+
+const columnsOf = (field: Field): readonly Column[] => [
+  { name: field.column ?? '', type: field.type, field },
+  ...(JSON.parse(field.former ?? '[]') as Pick<Column, 'name' | 'type'>[]).map((one) => ({
+    ...one,
+    field,
+  })),
+]
+
+/**
+ * Adds what is missing in the target. `unfit`: fields whose column the target has otherwise.
+ */
+export async function prepareColumns(source: MoveSide, target: MoveSide, project: ProjectId) {
+  const columns: DiscoveredColumns & Map<string, Map<string, ColumnType>> = new Map()
+  const unfit: Field[] = []
+  const others = (await readFields(target.db)).filter(({ owner }) => owner !== project)
+  const own = (await readFields(source.db)).filter(({ owner }) => owner === project)
+  for (const [table, fields] of Map.groupBy(own, ({ stream }) => storedIn(stream))) {
+    const inSource = new Set(
+      (await readColumns(source.db, source.kind, table)).map(({ name }) => name),
+    )
+    const found = await readColumns(target.db, target.kind, table)
+    const declared = new Map(found.map((column) => [column.name, column.declared]))
+    const copied = new Map<string, ColumnType>()
+    let isChanged = false
+    for (const { name, type, field } of fields.flatMap(columnsOf)) {
+      if (!inSource.has(name)) continue
+      if (isTaken(others, field, name) || !suits(target.kind, declared.get(name), type)) {
+        unfit.push(field)
+        continue
+      }
+      copied.set(name, columnTypeOf(type))
+      if (declared.has(name)) continue
+      isChanged = true
+      await sql`alter table ${sql.table(table)} add column ${sql.ref(name)}
+        ${sql.raw(columnTypes[columnTypeOf(type)][target.kind])}`.execute(target.db)
+    }
+    if (isChanged && table === 'message_rows')
+      await createMessagesView(runOn(target.db), target.kind)
+    else if (isChanged) await showDiscoveredColumns(target.db, target.kind, table)
+    columns.set(table, copied)
+  }
+  return { columns, unfit }
+}
+
+/** Another project has the column for another field, or the field in another column. */
+function isTaken(others: readonly Field[], field: Field, name: string): boolean {
+  return others.some(
+    ({ stream, path, column }) =>
+      storedIn(stream) === storedIn(field.stream) &&
+      (column === name ? path !== field.path : path === field.path && name === field.column),
+  )
+}
+
+function suits(kind: DatabaseKind, declared: string | undefined, type: FieldType): boolean {
+  const wanted: string = columnTypes[columnTypeOf(type)][kind]
+  return (
+    declared === undefined ||
+    declared.toLowerCase() === (wanted === 'timestamptz' ? 'timestamp with time zone' : wanted)
+  )
+}
+
+/** Such a field gets the column that others have, or another one, and is filled by the next sync. */
+export async function releaseUnfit(db: Db, project: ProjectId, unfit: readonly Field[]) {
+  const others = (await readFields(db)).filter(({ owner }) => owner !== project)
+  for (const { stream, path, type } of unfit) {
+    const known = others.find((other) => other.stream === stream && other.path === path)
+    await db
+      .updateTable('discovered_fields')
+      .set({
+        column_name: known?.column ?? null,
+        type: known?.type ?? type,
+        needed_type: type,
+        former_columns: known?.former ?? null,
+        fill_after: '',
+      })
+      .where('project_id', '=', project)
+      .where('stream', '=', stream)
+      .where('path', '=', path)
+      .execute()
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * How the two databases store the same value: what the other one gets, and one text for equal
+ * values, by which copies are compared. Between databases of one kind values stay as they are.
+ */
+import { type ColumnType, columnTypes, type DatabaseKind } from '../../../schema/column-types.ts'
+import { toCanonicalJson } from '../../values/json.ts'
+import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
+import { decodeJson, encodeJson } from '../../warehouse/escape.ts'
+
+export type StoredCell = string | number | bigint | boolean | null
+
+/**
+ * Never called for null. `convert`: undefined = it cannot be stored there. `formOf`: of a value as
+ * that database returns it.
+ */
+export type ValueCodec = {
+  readonly convert: (value: StoredCell) => StoredCell | undefined
+  readonly formOf: (kind: DatabaseKind, value: StoredCell) => string
+}
+
+export function codecOf(from: DatabaseKind, to: DatabaseKind, type: ColumnType): ValueCodec {
+  return from === to ? unchanged : codecs(to)[columnTypes[type].exported]
+}
+
+const unchanged: ValueCodec = {
+  convert: (value) => value,
+  formOf: (_, value) => String(value),
+}
+
+/** What Postgres has in place of a NUL; see `escape.ts`. */
+const nul = '\u241b0000'
+const withMarks = (value: StoredCell) => String(value).replaceAll('\0', nul)
+
+const codecs = (
+  to: DatabaseKind,
+): Readonly<Record<(typeof columnTypes)[ColumnType]['exported'], ValueCodec>> => ({
+  text: {
+    convert: (value) =>
+      to === 'postgres' ? withMarks(value) : String(value).replaceAll(nul, '\0'),
+    formOf: (_, value) => withMarks(value),
+  },
+  integer: unchanged,
+  number: { convert: Number, formOf: (_, value) => String(Number(value)) },
+  boolean: {
+    convert: (value) => (to === 'postgres' ? Number(value) !== 0 : Number(value)),
+    formOf: (_, value) => String(Number(value)),
+  },
+  time: {
+    convert: (value) => toTime(String(value)),
+    formOf: (_, value) => toTime(String(value)) ?? String(value),
+  },
+  date: unchanged,
+  json: {
+    convert: (value) => {
+      const text = String(value)
+      return to === 'postgres' ? encodeJson(to, text) : decodeJson('postgres', text)
+    },
+    formOf: (kind, value) => toCanonicalJson(decodeJson(kind, String(value))),
+  },
+})
+
+/** A person may have written one that SQLite's own functions make, without a zone. */
+function toTime(text: string): string | undefined {
+  if (isNormalizedTime(text)) return text
+  const at = parseTime(text) ?? parseTime(`${text}Z`)
+  return at === undefined ? undefined : rfc3339(at)
+}
