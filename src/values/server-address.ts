@@ -84,8 +84,24 @@ export function parseServerUrl(text: string, schemes: readonly string[]): Server
   return { ok: true, href: url.href }
 }
 
-/** Host, port and database for display, of a URL that `parseServerUrl` accepted. */
+/** Its first host only, of several that commas separate: a URL has one. */
+const withFirstHost = (address: string): string =>
+  address.replace(/^([\w+-]+:\/\/(?:[^/?#]*@)?[^,/?#@]*),[^/?#@]*/, '$1')
+
+/**
+ * Hosts, ports and database for display, of a URL that `parseServerUrl` accepted, or of a group of
+ * Redis.
+ */
 export function serverDisplayName(href: string): string {
+  const [, group] = /^([^:]*[+-][^:]*:\/\/)/.exec(href) ?? []
+  if (group !== undefined)
+    return (
+      group +
+      href
+        .slice(group.length)
+        .replace(/^[^/?#]*@/, '')
+        .replace(/\?.*$/s, '')
+    )
   const { protocol, hostname, port, pathname } = new URL(href)
   // `user:1234` without a host looks like a host and its port.
   const isCertain =
@@ -96,9 +112,9 @@ export function serverDisplayName(href: string): string {
 
 /** Every form in which a password of the address could be printed. */
 export function passwordsInUrl(text: string): readonly string[] {
-  const url = URL.parse(text)
+  const url = URL.parse(withFirstHost(text))
   if (url === null) return []
-  const inQuery = [...url.search.matchAll(/[?&](?:ssl)?password=([^&]*)/g)].map(
+  const inQuery = [...url.search.matchAll(/[?&](?:ssl|sentinel_)?password=([^&]*)/g)].map(
     ([, value = '']) => value,
   )
   const passwords = [url.password, ...inQuery].flatMap((text) => [text, tryDecode(text) ?? text])

@@ -11,7 +11,7 @@ import { createRepeatFilter } from '../../../src/worker/job-failures.ts'
 import { type Backend, QueueUnavailableError } from '../backend.ts'
 
 const connectionErrorText =
-  /^(Connection is closed|Command timed out|Reached the max retries|Stream isn't writeable|LOADING|MASTERDOWN)|ECONN|EPIPE/
+  /^(Connection is closed|Command timed out|Reached the max retries|Stream isn't writeable|LOADING|MASTERDOWN|UNBLOCKED)|ECONN|EPIPE|^(All sentinels are unreachable|None of startup nodes|Failed to refresh slots cache|Too many Cluster redirections|Cluster is )/
 
 /** Only these are worth a retry: Redis is unreachable, or not ready yet. */
 function isConnectionError(error: unknown): boolean {
@@ -129,6 +129,8 @@ export async function retryUntilConnected<T>(
   } catch (error) {
     if (error instanceof UserError || !(error instanceof Error)) throw error
     const why = reasonOf(error)
+    const [, ofGroup] = groupProblems.find(([pattern]) => pattern.test(why)) ?? []
+    if (ofGroup !== undefined) throw unusableQueue(url, why, ofGroup.next, ofGroup.exit)
     // Without the error as its cause: those of ioredis contain the failed command, which may hold
     // the password.
     if (isConnectionError(error))
@@ -143,6 +145,34 @@ export async function retryUntilConnected<T>(
     throw unusableQueue(url, why, 'check user, password and database in DESKMIRROR_QUEUE_URL')
   }
 }
+
+/** What a cluster, or sentinels, answer where the address is another kind of Redis than it says. */
+const groupProblems: readonly (readonly [RegExp, { next: string; exit: 1 | 2 }])[] = [
+  [
+    /^MOVED /,
+    { next: 'it is part of a cluster: write redis+cluster://… in DESKMIRROR_QUEUE_URL', exit: 2 },
+  ],
+  [
+    /cluster support disabled/,
+    { next: 'it is a single server: write redis://… in DESKMIRROR_QUEUE_URL', exit: 2 },
+  ],
+  [
+    /unknown command.*sentinel/i,
+    { next: 'name the sentinels in DESKMIRROR_QUEUE_URL (port 26379), not the servers', exit: 2 },
+  ],
+  [
+    /No such master|^All sentinels are unreachable[^:]*$/,
+    { next: 'correct the name of the master in DESKMIRROR_QUEUE_URL: …/mymaster/0', exit: 2 },
+  ],
+  [
+    /^All sentinels are unreachable.*(NOAUTH|WRONGPASS|NOPERM)/s,
+    { next: 'correct ?sentinel_username=…&sentinel_password=… in DESKMIRROR_QUEUE_URL', exit: 2 },
+  ],
+  [
+    /^CLUSTERDOWN /,
+    { next: 'start its masters that are missing, or a replica of each, then try again', exit: 1 },
+  ],
+]
 
 /** Names the address without user, password and settings. */
 export function unusableQueue(

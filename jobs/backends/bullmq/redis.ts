@@ -3,11 +3,20 @@
  * forever for running them.
  */
 import { randomUUID } from 'node:crypto'
-import { Redis, type RedisOptions } from 'ioredis'
+import { Cluster } from 'ioredis'
+import {
+  openRedisClient,
+  type RedisClient,
+  redisErrorOf,
+} from '../../../src/service/redis-client.ts'
+import {
+  parseRedisAddress,
+  redisKeyPrefix,
+  userOfRedis,
+} from '../../../src/values/redis-address.ts'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
 import type { Ms } from '../../../src/values/time.ts'
 import { errorText, UserError } from '../../../src/values/user-error.ts'
-import { redisTls } from '../../../src/warehouse/server-identity.ts'
 import { retryUntilConnected, unusableQueue } from './redis-errors.ts'
 
 const commonOptions = {
@@ -17,7 +26,7 @@ const commonOptions = {
   retryStrategy: (times: number) => Math.min(100 * times, 2_000),
   // After a failover the old primary refuses writes until the client finds the new one.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
-} satisfies RedisOptions
+}
 
 export type QueueServerOptions = {
   /** Of all keys: other programs may share the server. */
@@ -31,17 +40,17 @@ export type RedisConnections = Awaited<ReturnType<typeof openRedis>>
 
 export async function openRedis(
   url: string,
-  { prefix, connectTimeoutMs, requestTimeoutMs }: QueueServerOptions,
+  { prefix: name, connectTimeoutMs, requestTimeoutMs }: QueueServerOptions,
 ) {
+  const prefix = redisKeyPrefix(url, name)
   const server = await retryUntilConnected(url, connectTimeoutMs, () => probeServer(url, prefix))
   const warnings = serverWarnings(server)
-  const options = { ...commonOptions, ...redisTls(url) }
-  const adding = new Redis(url, {
-    ...options,
+  const adding = openRedisClient(url, {
+    ...commonOptions,
     commandTimeout: requestTimeoutMs,
     maxRetriesPerRequest: 20,
   })
-  const running = new Redis(url, { ...options, maxRetriesPerRequest: null })
+  const running = openRedisClient(url, { ...commonOptions, maxRetriesPerRequest: null })
   const blocking = trackDuplicates(running)
   // BullMQ forwards errors to its listeners; each connection would report them a second time.
   for (const client of [adding, running]) client.on('error', () => {})
@@ -67,41 +76,53 @@ export async function openRedis(
  * in order. The copy is not lazy: BullMQ would call `connect` once, remember that it failed, and
  * never wait for jobs again.
  */
-function trackDuplicates(client: Redis): ReadonlySet<Redis> {
-  const duplicates = new Set<Redis>()
-  const duplicate = client.duplicate.bind(client)
-  client.duplicate = (options) => {
-    const copy = duplicate({ ...options, lazyConnect: false })
+function trackDuplicates(client: RedisClient): ReadonlySet<RedisClient> {
+  const duplicates = new Set<RedisClient>()
+  const track = <Client extends RedisClient>(copy: Client): Client => {
     duplicates.add(copy.on('error', () => {}).once('end', () => duplicates.delete(copy)))
     return copy
   }
+  if (client instanceof Cluster) {
+    const duplicate = client.duplicate.bind(client)
+    client.duplicate = (nodes, options) =>
+      track(duplicate(nodes, { ...options, lazyConnect: false }))
+  } else {
+    const duplicate = client.duplicate.bind(client)
+    client.duplicate = (options) => track(duplicate({ ...options, lazyConnect: false }))
+  }
   return duplicates
 }
+
+const isServerAnswer = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'ReplyError'
 
 type RedisInfo = { readonly version: string | undefined; readonly policy: string | undefined }
 
 /** Uses a connection of its own, which fails at once. */
 async function probeServer(url: string, prefix: string): Promise<RedisInfo | null> {
   const failFast = { retryStrategy: () => null, connectTimeout: 5_000, commandTimeout: 5_000 }
-  const client = new Redis(url, { ...commonOptions, ...redisTls(url), ...failFast })
+  const client = openRedisClient(url, { ...commonOptions, ...failFast })
   let cause: Error | undefined
-  client.on('error', (error: Error) => {
-    cause ??= error
-  })
+  const noteError = (error: Error) => {
+    cause ??= redisErrorOf(error)
+  }
+  client.on('error', noteError).on('node error', noteError)
   try {
     await client.connect()
     await client.ping()
     await requirePermissions(client, url, prefix)
     return await readServerInfo(client)
   } catch (error) {
-    throw error instanceof UserError ? error : (cause ?? error)
+    // Of a cluster, one node may have failed before, and others answer.
+    const isCertain = client instanceof Cluster && isServerAnswer(error)
+    throw error instanceof UserError || isCertain ? error : (cause ?? error)
   } finally {
     client.disconnect()
   }
 }
 
 /** Null: this user may not run INFO. `CONFIG GET` is not used because managed servers forbid it. */
-async function readServerInfo(client: Redis): Promise<RedisInfo | null> {
+async function readServerInfo(client: RedisClient): Promise<RedisInfo | null> {
   try {
     const lines = (await client.info()).split(/\r?\n/)
     const value = (name: string) =>
@@ -159,10 +180,8 @@ return ''
 `
 
 /** Throws UserError: the database does not exist, or the user lacks a permission. */
-async function requirePermissions(client: Redis, url: string, prefix: string): Promise<void> {
+async function requirePermissions(client: RedisClient, url: string, prefix: string): Promise<void> {
   await requireDatabase(client, url)
-  // Both keys hash to one slot; BullMQ's own do not, which needs no care because clusters are not
-  // supported.
   const key = `${prefix}:probe:${randomUUID()}`
   const lines = probeCommands.map((line) =>
     line.replace('{key}', key).replace('{other}', `${key}:other`),
@@ -185,8 +204,12 @@ const isPermissionError = (why: string): boolean =>
   /NOPERM|ACL failure|can't run this command|can't access/.test(why)
 
 /** ioredis continues in database 0 if the one in the address does not exist. */
-async function requireDatabase(client: Redis, url: string): Promise<void> {
-  const database = Number(new URL(url).pathname.slice(1) || 0)
+async function requireDatabase(client: RedisClient, url: string): Promise<void> {
+  const parsed = parseRedisAddress(url)
+  if (client instanceof Cluster || !parsed.ok || parsed.address.kind === 'cluster') return
+  const { address } = parsed
+  const database =
+    address.kind === 'sentinel' ? address.database : Number(new URL(url).pathname.slice(1) || 0)
   await client.select(database).catch((error: unknown) => {
     const why = errorText(error)
     if (!/index is out of range|invalid DB index/i.test(why)) throw error
@@ -197,7 +220,7 @@ async function requireDatabase(client: Redis, url: string): Promise<void> {
 }
 
 function missingPermission(url: string, prefix: string, why: string): UserError {
-  const user = decodeURIComponent(new URL(url).username) || 'default'
+  const user = userOfRedis(url)
   const next = `allow it: ACL SETUSER ${user} ~${prefix}:* +@all -@dangerous +info`
   return unusableQueue(url, `its user ${user} lacks a permission: ${why}`, next)
 }
