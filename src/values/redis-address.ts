@@ -8,7 +8,7 @@
  * `rediss…` is TLS; `-` for `+` is the same. The user is that of the servers; sentinels have one of
  * their own: `?sentinel_username=…&sentinel_password=…`.
  */
-import { parseServerUrl } from './server-address.ts'
+import { parseServerUrl, splitAddress } from './server-address.ts'
 
 const kinds = ['cluster', 'sentinel'] as const
 
@@ -39,9 +39,6 @@ type RedisAddressResult =
   | { readonly ok: true; readonly address: RedisAddress }
   | { readonly ok: false; readonly why: string }
 
-const groupForm =
-  /^(rediss?)[+-](cluster|sentinel):\/\/((?:[^/?#]*@)?)([^/?#@]*)([^?#]*)(\?[^#]*)?$/i
-
 /**
  * `why` continues a sentence about the address and repeats nothing of it. The address of a single
  * server is not looked at.
@@ -49,18 +46,16 @@ const groupForm =
 export function parseRedisAddress(text: string): RedisAddressResult {
   if (!redisGroupSchemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}:`)))
     return { ok: true, address: { kind: 'server', url: text } }
-  const [, scheme = '', kind = '', user = '', hostList = '', path = '', query = ''] =
-    groupForm.exec(text) ?? []
-  const parsed = hostList
-    .split(',')
-    .map((host) => parseServerUrl(`redis://${user}${host}`, ['redis']))
+  const { scheme, user, hosts, rest } = splitAddress(text)
+  const [path = '', query = ''] = rest.split('?')
+  const parsed = hosts.map((host) => parseServerUrl(`redis://${user}${host}`, ['redis']))
   const urls = parsed.flatMap((host) => (host.ok ? [new URL(host.href)] : []))
   const [first] = urls
   if (first === undefined || urls.length < parsed.length || urls.some((url) => url.hostname === ''))
     return { ok: false, why: unreadable }
-  const isCluster = kind.toLowerCase() === 'cluster'
+  const isCluster = /cluster$/i.test(scheme)
   const group = {
-    isTls: scheme.toLowerCase() === 'rediss',
+    isTls: /^rediss/i.test(scheme),
     hosts: urls.map(({ hostname, port }) => ({
       host: hostname.replace(/^\[|\]$/g, ''),
       port: Number(port || (isCluster ? 6379 : 26_379)),

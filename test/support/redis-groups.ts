@@ -11,21 +11,36 @@ import {
   findProgram,
   freePort,
   type Server,
+  type ServerUser,
   startGuarded,
   unprivilegedUser,
 } from './private-server.ts'
+import type { KeyPair } from './tls.ts'
 
 /** What they demand of all who connect. `url` has it. */
 const login = { username: 'app', password: 'p@ss/word' }
 const credentials = `${login.username}:${encodeURIComponent(login.password)}`
+const adminPassword = 'of-the-administrator'
+/** They have no password. */
+const sentinelPorts = new Set<number>()
 /** The user has no more rights than the guide gives it. */
-const acl = (prefix: string) => `on >${login.password} ~${prefix}:* +@all -@dangerous +info`
+const setUser = (redis: Redis, prefix: string) =>
+  redis.call(
+    'ACL',
+    'SETUSER',
+    login.username,
+    ...`on >${login.password} ~${prefix}:* +@all -@dangerous +info`.split(' '),
+  )
 
 export type RedisGroup = Server & {
   /** Of each server, without the password. */
   readonly ports: readonly number[]
   /** Kills the master of our keys, and resolves when another one has taken its place. */
   readonly killMaster: () => Promise<void>
+  /** Kills it, and waits for nothing. */
+  readonly stopMaster: () => Promise<void>
+  /** Starts another replica of that master. */
+  readonly addReplica: () => Promise<void>
   /** All keys of all masters. */
   readonly keys: () => Promise<readonly string[]>
   /** What an administrator may do, at one of the servers. */
@@ -33,35 +48,53 @@ export type RedisGroup = Server & {
 }
 
 type RedisNode = { readonly port: number; readonly stop: () => Promise<void> }
+type ClusterNode = RedisNode & { readonly busPort: number; readonly id: string }
 
-export type GroupOptions = {
-  /** Settings of all servers, like those of TLS. */
-  readonly settings?: Readonly<Record<string, string | number>>
+/** `tls`: they speak nothing else, with this certificate. */
+export type GroupOptions = { readonly tls?: KeyPair }
+
+/** Settings for a server, or a sentinel, of this folder and port. */
+function networkSettings(folder: string, owner: ServerUser, port: number, tls?: KeyPair) {
+  const common = { bind: '127.0.0.1', dir: folder }
+  if (tls === undefined) return { ...common, port }
+  const files = { 'tls-cert-file': tls.cert, 'tls-key-file': tls.key }
+  const paths = Object.entries(files).map(([name, text]) => {
+    const path = join(folder, name)
+    writeFileSync(path, text, { mode: 0o600 })
+    if (owner !== undefined) chownSync(path, owner.uid, owner.gid)
+    return [name, path] as const
+  })
+  return {
+    ...common,
+    port: 0,
+    'tls-port': port,
+    ...Object.fromEntries(paths),
+    'tls-ca-cert-file': join(folder, 'tls-cert-file'),
+    'tls-auth-clients': 'no',
+    'tls-replication': 'yes',
+  }
 }
 
 async function startServer(
-  settings: Readonly<Record<string, string | number>>,
-  own: (port: number, folder: string) => Readonly<Record<string, string | number>>,
+  { tls }: GroupOptions,
+  own: Readonly<Record<string, string | number>> = {},
 ): Promise<RedisNode> {
   const owner = unprivilegedUser('redis', 'nobody')
   const folder = createServerFolder('redis', owner)
   const port = await freePort()
-  const all = {
-    bind: '127.0.0.1',
-    port,
-    dir: folder,
+  const settings = {
+    ...networkSettings(folder, owner, port, tls),
     save: '',
     appendonly: 'no',
     'maxmemory-policy': 'noeviction',
     'repl-diskless-sync-delay': 0,
-    ...settings,
-    ...own(port, folder),
+    requirepass: adminPassword,
+    masterauth: adminPassword,
+    ...own,
   }
+  const words = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
   const stop = await startGuarded({
-    command: [
-      program(),
-      ...Object.entries(all).flatMap(([name, value]) => [`--${name}`, String(value)]),
-    ],
+    command: [program(), ...words],
     folder,
     owner,
     signal: 'TERM',
@@ -76,172 +109,199 @@ const program = () => {
   return found
 }
 
-const adminOf = (port: number) =>
-  new Redis({ host: '127.0.0.1', port, maxRetriesPerRequest: 3 }).on('error', () => {})
-
-/** Runs `work` as an administrator. */
-async function at<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = adminOf(port)
-  return work(redis).finally(() => redis.disconnect())
+function administer({ tls }: GroupOptions) {
+  const connect = (port: number): Redis => {
+    const isSentinel = sentinelPorts.has(port)
+    const password = isSentinel ? {} : { password: adminPassword }
+    const options = { host: '127.0.0.1', port, maxRetriesPerRequest: 3, ...password }
+    const redis = new Redis(
+      tls === undefined ? options : { ...options, tls: { rejectUnauthorized: false } },
+    )
+    return redis.on('error', () => {})
+  }
+  const at = async <T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> => {
+    const redis = connect(port)
+    return work(redis).finally(() => redis.disconnect())
+  }
+  /** Like `kill -9`: nothing is passed on to replicas any more. */
+  const kill = (port: number) =>
+    at(port, async (redis) => {
+      const [, pid = ''] = /process_id:(\d+)/.exec(await redis.info('server')) ?? []
+      process.kill(Number(pid), 'SIGKILL')
+    })
+  const isSynced = (port: number) =>
+    at(port, async (redis) => (await redis.info('replication')).includes('master_link_status:up'))
+  return { connect, at, kill, isSynced }
 }
-
-/** Like `kill -9`: nothing is passed on to replicas any more. */
-const kill = (port: number) =>
-  at(port, async (redis) => {
-    const [, pid = ''] = /process_id:(\d+)/.exec(await redis.info('server')) ?? []
-    process.kill(Number(pid), 'SIGKILL')
-  })
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition().catch(() => false))) await sleep(50)
 }
 
-export async function startRedisCluster({ settings = {} }: GroupOptions = {}): Promise<RedisGroup> {
-  const busPorts = await Promise.all(Array.from({ length: 6 }, freePort))
-  const nodes = await Promise.all(
-    busPorts.map((busPort) =>
-      startServer(settings, () => ({
-        'cluster-enabled': 'yes',
-        'cluster-port': busPort,
-        'cluster-node-timeout': 1000,
-        'cluster-replica-validity-factor': 0,
-      })),
-    ),
-  )
-  const ports = nodes.map(({ port }) => port)
-  const [first = 0, ...others] = ports
-  await at(first, async (redis) => {
-    for (const [index, port] of others.entries())
-      await redis.cluster('MEET', '127.0.0.1', port, busPorts[index + 1]!)
-  })
-  const ids = await Promise.all(ports.map((port) => at(port, (redis) => redis.cluster('MYID'))))
-  for (const [index, [from, to]] of [
-    [0, 5460],
-    [5461, 10_922],
-    [10_923, 16_383],
-  ].entries())
-    await at(ports[index]!, (redis) => redis.call('CLUSTER', 'ADDSLOTSRANGE', from!, to!))
-  for (const index of [0, 1, 2])
+export async function startRedisCluster(options: GroupOptions = {}): Promise<RedisGroup> {
+  const { at, kill, isSynced, connect } = administer(options)
+  const servers: ClusterNode[] = []
+  const startNode = async () => {
+    const busPort = await freePort()
+    const server = await startServer(options, {
+      'cluster-enabled': 'yes',
+      'cluster-port': busPort,
+      'cluster-node-timeout': 1000,
+      'cluster-replica-validity-factor': 0,
+      ...(options.tls && { 'tls-cluster': 'yes' }),
+    })
+    await at(server.port, (redis) => setUser(redis, '{deskmirror}'))
+    const id = await at(server.port, (redis) => redis.call('CLUSTER', 'MYID'))
+    const node = { ...server, busPort, id: String(id) }
+    servers.push(node)
+    return node
+  }
+  const nodes = await Promise.all(Array.from({ length: 6 }, startNode))
+  const [first, ...others] = nodes
+  const meet = (port: number, node: ClusterNode) =>
+    at(port, (redis) => redis.call('CLUSTER', 'MEET', '127.0.0.1', node.port, node.busPort))
+  /** It has to know the master, and then its data. */
+  const replicate = async ({ port }: ClusterNode, master: string) => {
     await until(async () => {
-      await at(ports[index + 3]!, (redis) => redis.cluster('REPLICATE', String(ids[index])))
+      await at(port, (redis) => redis.call('CLUSTER', 'REPLICATE', master))
       return true
     })
-  const isWhole = (port: number) =>
-    at(port, async (redis) => {
-      const info = await redis.cluster('INFO')
-      const nodes = String(await redis.cluster('NODES'))
-      return String(info).includes('cluster_state:ok') && nodes.split('slave ').length === 4
-    })
-  for (const port of ports) await until(() => isWhole(port))
-  for (const port of ports.slice(3))
-    await until(() =>
-      at(port, async (redis) =>
-        (await redis.info('replication')).includes('master_link_status:up'),
-      ),
-    )
-  for (const port of ports)
-    await at(port, (redis) =>
-      redis.acl('SETUSER', login.username, ...acl('{deskmirror}').split(' ')),
-    )
+    await until(() => isSynced(port))
+  }
+  const slots = [0, 5461, 10_923, 16_384]
+  for (const node of others) await meet(first!.port, node)
+  for (const [index, { port, id }] of nodes.slice(0, 3).entries()) {
+    const range = [slots[index]!, slots[index + 1]! - 1]
+    await at(port, (redis) => redis.call('CLUSTER', 'ADDSLOTSRANGE', ...range))
+    await replicate(nodes[index + 3]!, id)
+  }
   const dead = new Set<number>()
-  const alive = () => ports.filter((port) => !dead.has(port))
+  const alive = () => servers.filter(({ port }) => !dead.has(port))
+  const isServing = (port: number) =>
+    at(port, async (redis) => String(await redis.cluster('INFO')).includes('cluster_state:ok'))
+  const knowsAll = (port: number) =>
+    at(port, async (redis) => {
+      const known = String(await redis.call('CLUSTER', 'NODES'))
+      return alive().every(({ id }) => new RegExp(`^${id} .* connected`, 'm').test(known))
+    })
+  const serving = async () => {
+    for (const { port } of alive()) await until(() => isServing(port))
+  }
+  await serving()
   /** The port of the master of our keys, as the first one that answers knows it. */
   const masterPort = () =>
-    at(alive()[0]!, async (redis) => {
+    at(alive()[0]!.port, async (redis) => {
       const slot = Number(await redis.cluster('KEYSLOT', '{deskmirror}'))
       const ranges = await redis.cluster('SLOTS')
       return ranges.find(([from, to]) => from <= slot && slot <= to)?.[2]?.[1] ?? 0
     })
+  const host = options.tls === undefined ? '127.0.0.1' : 'localhost'
+  const scheme = options.tls === undefined ? 'redis' : 'rediss'
   return {
-    url: `redis+cluster://${credentials}@127.0.0.1:${ports[0]},127.0.0.1:${ports[1]}`,
-    ports,
-    admin: adminOf,
-    stop: async () => void (await Promise.all(nodes.map((node) => node.stop()))),
+    url: `${scheme}+cluster://${credentials}@${nodes.slice(0, 3).map(({ port }) => `${host}:${port}`)}`,
+    ports: nodes.map(({ port }) => port),
+    admin: connect,
+    stop: async () => void (await Promise.all(servers.map((node) => node.stop()))),
+    stopMaster: async () => kill(await masterPort()),
     killMaster: async () => {
       const port = await masterPort()
       await kill(port)
       dead.add(port)
       await until(async () => !dead.has(await masterPort()))
-      for (const other of alive())
-        await until(() =>
-          at(other, async (redis) =>
-            String(await redis.cluster('INFO')).includes('cluster_state:ok'),
-          ),
-        )
+      await serving()
+    },
+    addReplica: async () => {
+      const master = await masterPort()
+      const node = await startNode()
+      await meet(master, node)
+      await replicate(node, servers.find(({ port }) => port === master)!.id)
+      // Otherwise they would not vote for it.
+      for (const { port } of alive()) await until(() => knowsAll(port))
     },
     keys: async () => {
-      const found = await Promise.all(alive().map((port) => at(port, (redis) => redis.keys('*'))))
+      const found = await Promise.all(
+        alive().map(({ port }) => at(port, (redis) => redis.keys('*'))),
+      )
       return [...new Set(found.flat())].toSorted()
     },
   }
 }
 
-export async function startRedisSentinels({
-  settings = {},
-}: GroupOptions = {}): Promise<RedisGroup> {
-  const master = await startServer(settings, () => ({}))
-  const replicas = await Promise.all(
-    [1, 2].map(() => startServer(settings, () => ({ replicaof: `127.0.0.1 ${master.port}` }))),
-  )
-  const servers = [master, ...replicas]
-  const ports = servers.map(({ port }) => port)
-  for (const port of ports) {
-    await at(port, (redis) => redis.acl('SETUSER', login.username, ...acl('deskmirror').split(' ')))
-    if (port !== master.port)
+export async function startRedisSentinels(options: GroupOptions = {}): Promise<RedisGroup> {
+  const { at, kill, isSynced, connect } = administer(options)
+  const servers: RedisNode[] = []
+  const startNode = async (master?: number) => {
+    const replica = master === undefined ? {} : { replicaof: `127.0.0.1 ${master}` }
+    const node = await startServer(options, {
+      'min-replicas-to-write': 1,
+      'min-replicas-max-lag': 10,
+      ...replica,
+    })
+    await at(node.port, (redis) => setUser(redis, 'deskmirror'))
+    if (master !== undefined) await until(() => isSynced(node.port))
+    servers.push(node)
+    return node
+  }
+  const master = await startNode()
+  await Promise.all([startNode(master.port), startNode(master.port)])
+  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(options, master.port)))
+  const dead = new Set<number>()
+  const masterPort = () =>
+    at(sentinels[0]!.port, async (redis) => {
+      const found = await redis.call('SENTINEL', 'get-master-addr-by-name', 'mymaster')
+      return Number((found as string[])[1])
+    })
+  /** Each sentinel knows the others, and the replicas that are alive. */
+  const isKnown = async (replicas: number) => {
+    const status = /status=ok,address=[\d.:]+,slaves=(\d+),sentinels=3/
+    for (const { port } of sentinels)
       await until(() =>
-        at(port, async (redis) =>
-          (await redis.info('replication')).includes('master_link_status:up'),
+        at(
+          port,
+          async (redis) => Number(status.exec(await redis.info('sentinel'))?.[1]) >= replicas,
         ),
       )
   }
-  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(master.port)))
-  const sentinelPorts = sentinels.map(({ port }) => port)
-  const dead = new Set<number>()
-  const masterPort = () =>
-    at(sentinelPorts[0]!, async (redis) => {
-      const [, port] = (await redis.call(
-        'SENTINEL',
-        'get-master-addr-by-name',
-        'mymaster',
-      )) as string[]
-      return Number(port)
-    })
-  // Then they know each other, and the replicas.
-  for (const port of sentinelPorts)
-    await until(() =>
-      at(port, async (redis) =>
-        /status=ok,address=[\d.:]+,slaves=2,sentinels=3/.test(await redis.info('sentinel')),
-      ),
-    )
+  await isKnown(2)
+  const scheme = options.tls === undefined ? 'redis' : 'rediss'
+  const hosts = sentinels.map(
+    ({ port }) => `${options.tls === undefined ? '127.0.0.1' : 'localhost'}:${port}`,
+  )
   return {
-    url: `redis-sentinel://${credentials}@${sentinelPorts.map((port) => `127.0.0.1:${port}`).join(',')}/mymaster/0`,
-    ports,
-    admin: adminOf,
+    url: `${scheme}-sentinel://${credentials}@${hosts}/mymaster/0`,
+    ports: servers.map(({ port }) => port),
+    admin: connect,
     stop: async () => void (await Promise.all([...sentinels, ...servers].map((one) => one.stop()))),
+    stopMaster: async () => kill(await masterPort()),
     killMaster: async () => {
       const port = await masterPort()
       await kill(port)
       dead.add(port)
       await until(async () => !dead.has(await masterPort()))
     },
-    keys: async () => at(await masterPort(), (redis) => redis.keys('*')),
+    addReplica: async () => {
+      await startNode(await masterPort())
+      await isKnown(servers.length - 1)
+    },
+    keys: async () => (await at(await masterPort(), (redis) => redis.keys('*'))).toSorted(),
   }
 }
 
-async function startSentinel(masterPort: number): Promise<RedisNode> {
+async function startSentinel({ tls }: GroupOptions, master: number): Promise<RedisNode> {
   const owner = unprivilegedUser('redis', 'nobody')
   const folder = createServerFolder('sentinel', owner)
   const port = await freePort()
+  sentinelPorts.add(port)
   const file = join(folder, 'sentinel.conf')
+  const settings = Object.entries(networkSettings(folder, owner, port, tls))
   const lines = [
-    `port ${port}`,
-    'bind 127.0.0.1',
-    `dir ${folder}`,
-    `sentinel monitor mymaster 127.0.0.1 ${masterPort} 2`,
+    ...settings.map(([name, value]) => `${name} ${value}`),
+    `sentinel monitor mymaster 127.0.0.1 ${master} 2`,
+    `sentinel auth-pass mymaster ${adminPassword}`,
     'sentinel down-after-milliseconds mymaster 1000',
     'sentinel failover-timeout mymaster 3000',
   ]
-  writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o666 })
+  writeFileSync(file, `${lines.join('\n')}\n`)
   if (owner !== undefined) chownSync(file, owner.uid, owner.gid)
   const stop = await startGuarded({
     command: [program(), file, '--sentinel'],

@@ -11,8 +11,11 @@ import { createTempFolder } from './temp-folder.ts'
 export type KeyPair = { readonly cert: string; readonly key: string }
 
 /** Self-signed, for a host that is not this machine. `certFile`: to trust it. */
-export function issueCertificate(host: string): KeyPair & { readonly certFile: string } {
-  const folder = createTempFolder()
+export function issueCertificate(
+  host: string,
+  atEnd?: (remove: () => void) => void,
+): KeyPair & { readonly certFile: string } {
+  const folder = createTempFolder(atEnd)
   const certFile = join(folder, 'cert.pem')
   const keyFile = join(folder, 'key.pem')
   const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']

@@ -4,6 +4,7 @@
  */
 import pRetry from 'p-retry'
 import type { Logger } from '../../../src/log.ts'
+import { addressProblem, whatToStart } from '../../../src/service/redis-problems.ts'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
 import type { EpochMs, Ms } from '../../../src/values/time.ts'
 import { errorText, UserError } from '../../../src/values/user-error.ts'
@@ -129,50 +130,16 @@ export async function retryUntilConnected<T>(
   } catch (error) {
     if (error instanceof UserError || !(error instanceof Error)) throw error
     const why = reasonOf(error)
-    const [, ofGroup] = groupProblems.find(([pattern]) => pattern.test(why)) ?? []
-    if (ofGroup !== undefined) throw unusableQueue(url, why, ofGroup.next, ofGroup.exit)
+    const ofAddress = addressProblem(why)
+    if (ofAddress !== null) throw unusableQueue(url, why, ofAddress.next, ofAddress.exitCode)
     // Without the error as its cause: those of ioredis contain the failed command, which may hold
     // the password.
-    if (isConnectionError(error))
-      throw unusableQueue(
-        url,
-        why,
-        'start the server, or set DESKMIRROR_QUEUE_URL to where it is',
-        1,
-      )
+    if (isConnectionError(error)) throw unusableQueue(url, why, whatToStart(url), 1)
     if (isOutage(error))
       throw unusableQueue(url, why, 'let Redis accept writes again, then try again', 1)
     throw unusableQueue(url, why, 'check user, password and database in DESKMIRROR_QUEUE_URL')
   }
 }
-
-/** What a cluster, or sentinels, answer where the address is another kind of Redis than it says. */
-const groupProblems: readonly (readonly [RegExp, { next: string; exit: 1 | 2 }])[] = [
-  [
-    /^MOVED /,
-    { next: 'it is part of a cluster: write redis+cluster://… in DESKMIRROR_QUEUE_URL', exit: 2 },
-  ],
-  [
-    /cluster support disabled/,
-    { next: 'it is a single server: write redis://… in DESKMIRROR_QUEUE_URL', exit: 2 },
-  ],
-  [
-    /unknown command.*sentinel/i,
-    { next: 'name the sentinels in DESKMIRROR_QUEUE_URL (port 26379), not the servers', exit: 2 },
-  ],
-  [
-    /No such master|^All sentinels are unreachable[^:]*$/,
-    { next: 'correct the name of the master in DESKMIRROR_QUEUE_URL: …/mymaster/0', exit: 2 },
-  ],
-  [
-    /^All sentinels are unreachable.*(NOAUTH|WRONGPASS|NOPERM)/s,
-    { next: 'correct ?sentinel_username=…&sentinel_password=… in DESKMIRROR_QUEUE_URL', exit: 2 },
-  ],
-  [
-    /^CLUSTERDOWN /,
-    { next: 'start its masters that are missing, or a replica of each, then try again', exit: 1 },
-  ],
-]
 
 /** Names the address without user, password and settings. */
 export function unusableQueue(

@@ -9,6 +9,7 @@ import {
   type RedisClient,
   redisErrorOf,
 } from '../../../src/service/redis-client.ts'
+import { writeClusterAddress } from '../../../src/service/redis-problems.ts'
 import {
   parseRedisAddress,
   redisKeyPrefix,
@@ -44,7 +45,7 @@ export async function openRedis(
 ) {
   const prefix = redisKeyPrefix(url, name)
   const server = await retryUntilConnected(url, connectTimeoutMs, () => probeServer(url, prefix))
-  const warnings = serverWarnings(server)
+  const warnings = serverWarnings(server, url)
   const adding = openRedisClient(url, {
     ...commonOptions,
     commandTimeout: requestTimeoutMs,
@@ -60,6 +61,7 @@ export async function openRedis(
     server: serverDisplayName(url),
     warnings,
     prefix,
+    commandLine: commandLineOf(url),
     adding,
     running,
     // A server that refuses writes answers PING as ever.
@@ -96,7 +98,22 @@ function trackDuplicates(client: RedisClient): ReadonlySet<RedisClient> {
 const isServerAnswer = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ReplyError'
 
-type RedisInfo = { readonly version: string | undefined; readonly policy: string | undefined }
+/** How a person runs a command there. Never with the password. */
+function commandLineOf(url: string): string {
+  const parsed = parseRedisAddress(url)
+  if (!parsed.ok || parsed.address.kind === 'server') return 'redis-cli -u "$DESKMIRROR_QUEUE_URL"'
+  const { kind, hosts, isTls } = parsed.address
+  const where = kind === 'cluster' ? `-c -h ${hosts[0]?.host} -p ${hosts[0]?.port}` : '-h MASTER'
+  return `redis-cli ${isTls ? '--tls ' : ''}${where} --user ${userOfRedis(url)} --askpass`
+}
+
+type RedisInfo = {
+  readonly version: string | undefined
+  readonly policy: string | undefined
+  readonly isClustered: boolean
+  /** It refuses writes while no replica is near. */
+  readonly needsReplica: boolean
+}
 
 /** Uses a connection of its own, which fails at once. */
 async function probeServer(url: string, prefix: string): Promise<RedisInfo | null> {
@@ -104,14 +121,19 @@ async function probeServer(url: string, prefix: string): Promise<RedisInfo | nul
   const client = openRedisClient(url, { ...commonOptions, ...failFast })
   let cause: Error | undefined
   const noteError = (error: Error) => {
-    cause ??= redisErrorOf(error)
+    // That a connection was closed is only what followed from it.
+    if (cause === undefined || cause.message === 'Connection is closed.')
+      cause = redisErrorOf(error)
   }
   client.on('error', noteError).on('node error', noteError)
   try {
     await client.connect()
     await client.ping()
+    const info = await readServerInfo(client)
+    if (info?.isClustered === true && !(client instanceof Cluster))
+      throw unusableQueue(url, 'it is part of a cluster', writeClusterAddress)
     await requirePermissions(client, url, prefix)
-    return await readServerInfo(client)
+    return info
   } catch (error) {
     // Of a cluster, one node may have failed before, and others answer.
     const isCertain = client instanceof Cluster && isServerAnswer(error)
@@ -127,19 +149,29 @@ async function readServerInfo(client: RedisClient): Promise<RedisInfo | null> {
     const lines = (await client.info()).split(/\r?\n/)
     const value = (name: string) =>
       lines.find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1)
-    return { version: value('redis_version'), policy: value('maxmemory_policy') }
+    return {
+      version: value('redis_version'),
+      policy: value('maxmemory_policy'),
+      isClustered: value('cluster_enabled') === '1',
+      needsReplica: value('min_slaves_good_slaves') !== undefined,
+    }
   } catch {
     return null
   }
 }
 
-function serverWarnings(server: RedisInfo | null): string[] {
+function serverWarnings(server: RedisInfo | null, url: string): string[] {
   if (server === null)
     return ['this user may not run INFO on Redis, so its version and maxmemory-policy are unknown']
   const found: string[] = []
   if (server.policy !== undefined && server.policy !== 'noeviction')
     found.push(
       `Redis may evict jobs when its memory is full (maxmemory-policy ${server.policy}): set it to noeviction`,
+    )
+  const parsed = parseRedisAddress(url)
+  if (parsed.ok && parsed.address.kind === 'sentinel' && !server.needsReplica)
+    found.push(
+      'a master that was cut off goes on accepting writes, so two could grant the whole rate: set min-replicas-to-write 1 and min-replicas-max-lag 10',
     )
   const [major = 0, minor = 0] = (server.version ?? '').split('.').map(Number)
   if (server.version !== undefined && (major < 6 || (major === 6 && minor < 2)))

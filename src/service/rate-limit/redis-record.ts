@@ -5,6 +5,7 @@ import type { EpochMs } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { type BudgetRecord, maxSwapDelayMs, type RecordReading } from '../core/budget-record.ts'
 import { openRedisClient, redisErrorOf } from '../redis-client.ts'
+import { addressProblem } from '../redis-problems.ts'
 
 /**
  * KEYS[1] the record: a hash with the fields version and text ARGV[1] token of this write, a new
@@ -68,8 +69,10 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   const prefix = redisKeyPrefix(url)
   let lastError: string | null = null
   const noteError = (error: Error) => {
-    lastError = errorText(redisErrorOf(error))
-    onError(lastError)
+    const why = errorText(redisErrorOf(error))
+    // That a connection was closed is only what followed from it.
+    if (lastError === null || why !== 'Connection is closed.') lastError = why
+    onError(why)
   }
   redis.on('error', noteError).on('node error', noteError)
   redis.on('ready', () => {
@@ -80,6 +83,13 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   const { swapBudgetRecord } = redis as unknown as { readonly swapBudgetRecord: ScriptCommand }
   const explain = (error: unknown) => {
     const why = lastError ?? errorText(error)
+    const ofAddress = addressProblem(why)
+    if (ofAddress?.exitCode === 2)
+      throw new UserError({
+        what: 'cannot share the request budget through Redis',
+        why,
+        ...ofAddress,
+      })
     throw isDenied.test(why) ? deniedError(why) : new Error(`Redis: ${why}`)
   }
   const explainToPeople = (error: unknown) => {
@@ -95,6 +105,8 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
     // ioredis falls back to database 0 if the named one does not exist, and no other process shares
     // that record.
     if (lastError !== null && /DB index/i.test(lastError)) throw new Error(`Redis: ${lastError}`)
+    // A cluster has no other event for that a node is back.
+    lastError = null
     return reply
   }
   return {

@@ -23,8 +23,11 @@ const seed = Date.now() % 100_000
 describe.concurrent('three processes', () => {
   const title =
     'are killed and suspended, and no window ever holds more requests than there are slots'
-  // The other Redis crashes and is flushed as well, and forgets at both.
-  const sample = sampled(storeKinds, ({ name }) => name !== 'a Redis that keeps its data')
+  // The one that keeps nothing crashes and is flushed as well; a worker on a cluster loses a master.
+  const sample = sampled(
+    storeKinds,
+    ({ name }) => !name.includes('Redis') || name === 'a Redis that keeps nothing',
+  )
   test.for(sample)(`${title}: $name (seed ${seed})`, async ({ make }, { onTestFinished }) => {
     const random = seededRandom(seed)
     const { url, faults } = await make(onTestFinished)
