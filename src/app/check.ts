@@ -1,11 +1,13 @@
 /** Runs `check`: requests and queries that show whether a sync can work. Changes nothing. */
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { findProxy, type HttpProxy } from '../config/proxy.ts'
 import { allStreams } from '../mirror/core/streams.ts'
 import {
   ApiError,
   budgetUnavailable,
   describeFailure,
   isBudgetUnavailable,
+  proxyProblemOf,
 } from '../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../service/core/api-request.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
@@ -29,7 +31,8 @@ export async function checkProject(
     const budget = (await openBudgetsOnly(use, config, options.log)).forProject(project)
     const { client } = use(openService(project, budget, { ...options, isNewAddress: true }))
     const now = Math.floor(Date.now() / 1000)
-    const service = await checkService(client.get, project.projectId, now)
+    const proxy = findProxy(project.proxy, project.baseUrl)
+    const service = await checkService(client.get, project.projectId, now, proxy)
     return [...service, await checkWarehouse(config, project), ...checkFiles(config)]
   })
 }
@@ -76,6 +79,7 @@ async function checkService(
   get: ApiGet,
   project: ProjectId,
   now: EpochSeconds,
+  proxy: HttpProxy | null,
 ): Promise<CheckItem[]> {
   const items: CheckItem[] = []
   for (const [scope, [path, query]] of scopeProbes(project, now)) {
@@ -90,7 +94,7 @@ async function checkService(
       // same way.
       if (item.name !== scope) return [...items, ...projectIdItems(project)]
     } else {
-      if (items.length === 0) items.push(...connectionItems(result, now))
+      if (items.length === 0) items.push(...connectionItems(result, now, proxy))
       items.push({ name: scope, state: 'ok', detail: `reads ${streamsOf(scope)}`, hint: null })
     }
   }
@@ -144,12 +148,17 @@ function probeOf(
   }
 }
 
-function connectionItems({ serverDate, requestId }: ApiResponse, now: EpochSeconds): CheckItem[] {
+function connectionItems(
+  { serverDate, requestId }: ApiResponse,
+  now: EpochSeconds,
+  proxy: HttpProxy | null,
+): CheckItem[] {
+  const through = proxy === null ? '' : ` through the proxy ${proxy.name}`
   const id = requestId === null ? '' : ` (request ${requestId})`
   const reached: CheckItem = {
     name: 'connection',
     state: 'ok',
-    detail: `the service answers${id}`,
+    detail: `the service answers${through}${id}`,
     hint: null,
   }
   if (serverDate === null || Math.abs(serverDate - now) <= clockToleranceSeconds) return [reached]
@@ -168,6 +177,11 @@ function failureItem(scope: ApiScope, { failure }: ApiError): CheckItem {
   if (failure.kind === 'refused' && failure.isOnlyThis === true) {
     const hint = `these stay empty: ${streamsOf(scope)}; ask the support of the service`
     return { name: scope, state: 'warning', detail, hint }
+  }
+  const proxy = proxyProblemOf(failure)
+  if (proxy !== null) {
+    const retryable = !proxy.needsPerson
+    return { name: 'connection', state: 'error', detail, hint: proxy.next, retryable }
   }
   if (failure.kind !== 'denied') {
     const hint =

@@ -10,6 +10,7 @@ import {
   budgetUnavailable,
   describeFailure,
   isBudgetUnavailable,
+  proxyProblemOf,
 } from '../service/core/api-failure.ts'
 import type { Priority } from '../service/core/api-request.ts'
 import type { BudgetView } from '../service/core/budget.ts'
@@ -56,6 +57,7 @@ export function openService(
   const client = createClient({
     baseUrl: project.baseUrl,
     key: project.apiKey.reveal(),
+    proxy: project.proxy,
     budget,
     projectId: project.projectId,
     readOnly: project.readOnly,
@@ -147,6 +149,13 @@ export function fatalRunError(
       'check DESKMIRROR_BASE_URL (with its version segment, if it has one) and DESKMIRROR_PROJECT_ID'
     return error(`this API is not served ${location}`, next, 2)
   }
+  const proxy = proxyProblemOf(failure)
+  if (proxy !== null)
+    return error(
+      `the service cannot be reached ${location}`,
+      `${proxy.next}; ${resumeHint}`,
+      proxy.needsPerson ? 2 : 1,
+    )
   if (hasServiceResponded || (failure.kind === 'transient' && failure.status !== null))
     return error(`the service fails ${location}`, `try again later: ${resumeHint}`, 1)
   return error(

@@ -3,7 +3,12 @@
  * project's key.
  */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { ApiError, type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
+import {
+  ApiError,
+  type ApiFailure,
+  describeFailure,
+  proxyProblemOf,
+} from '../service/core/api-failure.ts'
 import {
   mintToken,
   type WidgetSession,
@@ -92,6 +97,13 @@ function tokenError(
       return error('the service mints no widget token at the moment', next, 1)
     }
     case 'transient': {
+      const proxy = proxyProblemOf(failure)
+      if (proxy !== null)
+        return error(
+          `no widget token was received from ${triedAddresses}`,
+          proxy.next,
+          proxy.needsPerson ? 2 : 1,
+        )
       const next = `try again (a token that was minted nevertheless expires by itself); ${widgetUrlHint}`
       return error(`no widget token was received from ${triedAddresses}`, next, 1)
     }

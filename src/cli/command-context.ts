@@ -2,7 +2,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { type Config, collectSecrets } from '../config/config.ts'
-import { describeConfiguration, loadConfig, wantsStackTraces } from '../config/load.ts'
+import {
+  describeConfiguration,
+  loadConfig,
+  proxyOfEnvironment,
+  wantsStackTraces,
+} from '../config/load.ts'
 import type { ConfigNeeds } from '../config/setting.ts'
 import type { Logger } from '../log.ts'
 import { toPrintableLines } from '../values/format.ts'
@@ -41,6 +46,7 @@ export function createCommandContext() {
     },
     /** Never throws: for commands that need no configuration, and must not write over it. */
     describeConfiguration: () => describeConfiguration(),
+    proxyOfEnvironment: () => proxyOfEnvironment(),
     openLog: openCommandLog,
     wantsStackTraces: () => wantsStackTraces(),
     /**

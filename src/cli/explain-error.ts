@@ -4,6 +4,7 @@ import {
   budgetUnavailable,
   describeFailure,
   isBudgetUnavailable,
+  proxyProblemOf,
 } from '../service/core/api-failure.ts'
 import { toPrintable } from '../values/format.ts'
 import { redactSecrets } from '../values/secret.ts'
@@ -58,6 +59,11 @@ function explainCallFailure(error: ApiError): ErrorExplanation {
   const what = 'the service did not answer as it should'
   if (failure.kind === 'aborted')
     return { what: 'stopped', why: describeFailure(failure), next: '', exitCode: 1 }
+  const proxy = proxyProblemOf(failure)
+  if (proxy !== null) {
+    const exitCode = proxy.needsPerson ? 2 : 1
+    return { what, why: describeFailure(failure), next: proxy.next, exitCode }
+  }
   const needsPerson = failure.kind === 'denied' || failure.kind === 'refused'
   const next = needsPerson ? '`deskmirror check` says what the key may do' : 'try again later'
   return { what, why: describeFailure(failure), next, exitCode: needsPerson ? 2 : 1 }

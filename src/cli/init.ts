@@ -183,7 +183,14 @@ async function testProject(
   if (!parsed.ok) throw wrongOption(`the address ${parsed.why}`)
   const key = 'file' in project.key ? readKey(project.key.file) : project.key.value
   const { name, projectId } = project
-  const tested = defaultProject({ name, projectId, baseUrl: parsed.url, apiKey: secret(key) })
+  const proxy = context.proxyOfEnvironment()
+  const tested = defaultProject({
+    name,
+    projectId,
+    baseUrl: parsed.url,
+    apiKey: secret(key),
+    proxy,
+  })
   const config: Config = defaultConfig({ projects: [tested] })
   const display = context.openDisplay(true)
   const signal = context.openInterruptSignal(display, 'the current request')

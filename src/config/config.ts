@@ -11,6 +11,7 @@ import { defaultSchedules } from './default-schedules.ts'
 import { ConfigurationError } from './problems.ts'
 import { type GlobalConfig, globalSettings } from './program-settings.ts'
 import { type ProjectSettings, projectSettings } from './project-settings.ts'
+import { withScheme } from './proxy.ts'
 import { defaultsOf, type Settings } from './setting.ts'
 
 /**
@@ -89,8 +90,9 @@ export function resolveHttpExposure(config: Pick<Config, 'http' | 'httpToken' | 
 export function collectSecrets(config: Omit<Config, 'warnings' | 'files'>): readonly string[] {
   const ofProjects = config.projects.flatMap((project) => sensitiveValues(projectSettings, project))
   const tokens = config.console.people.map(({ token }) => token)
+  const proxies = config.projects.map(({ proxy }) => proxy?.address)
   const values = [...sensitiveValues(globalSettings, config), ...ofProjects, ...tokens]
-  const addresses = values
+  const addresses = [...values, ...proxies.flatMap(revealIfReadable).map(withScheme)]
     .filter((value) => typeof value === 'string')
     .filter((text) => text.includes('://'))
   // A password that is a plain word, like `postgres`, would redact that word in every line of the

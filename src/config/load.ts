@@ -9,6 +9,7 @@ import { parseEnvFile } from './env-file.ts'
 import { ConfigurationError, isPlainPath, isVariableName, redactName } from './problems.ts'
 import { defaultDatabaseUrl, globalSettings } from './program-settings.ts'
 import { allProjectSettings } from './project-settings.ts'
+import { isDirect, proxyOfVariables } from './proxy.ts'
 import { readConfig } from './read.ts'
 import { parseSecrets, type ReadSecret } from './secret-fields.ts'
 import { type ConfigNeeds, type Variables, variableName, variablePrefix } from './setting.ts'
@@ -42,7 +43,8 @@ export function loadConfig(
     return secretFromVariable(variables, reference.env, many)
   }
   const config = readConfig({ variables, yaml, readSecret, needs })
-  return { ...config, files, warnings: unknownVariables(variables, referenced) }
+  const warnings = [...unknownVariables(variables, referenced), ...unusedProxy(config, variables)]
+  return { ...config, files, warnings }
 }
 
 /**
@@ -103,6 +105,24 @@ export function unknownVariables(variables: Variables, referenced: ReadonlySet<s
     .filter((name) => looksOurs(name) && !name.startsWith(`${variablePrefix}TEST_`))
     .filter((name) => !known.has(name) && !referenced.has(name))
     .map((name) => `the variable ${redactName(name)} is set, but deskmirror does not know it`)
+}
+
+/** Whoever sets it expects a proxy, and there is none. */
+function unusedProxy({ projects }: Pick<Config, 'projects'>, variables: Variables): string[] {
+  const name = ['http_proxy', 'HTTP_PROXY'].find((name) => variables[name] !== undefined)
+  const isDirectly = projects.some(
+    ({ proxy, baseUrl }) => proxy?.address === null && !isDirect(proxy, baseUrl),
+  )
+  return name === undefined || !isDirectly
+    ? []
+    : [
+        `${name} is for http:// addresses: set HTTPS_PROXY, as the service is reached without a proxy`,
+      ]
+}
+
+/** Those of the variables, for a project that is not configured yet. Throws UserError. */
+export function proxyOfEnvironment(folder = process.cwd(), environment: Variables = process.env) {
+  return proxyOfVariables(readVariables(folder, environment))
 }
 
 /**

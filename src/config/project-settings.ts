@@ -17,6 +17,7 @@ import {
 } from './default-schedules.ts'
 import * as field from './fields.ts'
 import { parsedField } from './fields.ts'
+import { proxySetting } from './proxy.ts'
 import { secretField, secretsField } from './secret-fields.ts'
 import {
   addressSetting,
@@ -95,6 +96,8 @@ export const projectSettings = {
   widgetUrl: addressSetting('widget_url', field.orNull(field.url)).about(
     'The address before `/v1/widget/token`. Without it `token` tries the likely ones.',
   ),
+  /** Null: not set, and the variables set none. */
+  proxy: proxySetting,
   webhookSecrets: secretSetting('webhook_secret', (read) => secretsField(read).default([])).about(
     'Turns the receiver of webhooks on. Several while one replaces another: a list, or separated by commas in the variable.',
   ),

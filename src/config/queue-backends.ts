@@ -2,6 +2,7 @@
  * The backends of the queue: how their addresses begin, and what a worker does differently with
  * each.
  */
+import { parseRedisAddress, redisGroupSchemes } from '../values/redis-address.ts'
 import { addressField } from './fields.ts'
 
 export type BudgetLocation = 'redis' | 'warehouse'
@@ -22,7 +23,7 @@ export const queueBackends = {
     allowsSeveralWorkers: false,
   },
   redis: {
-    schemes: ['redis', 'rediss'],
+    schemes: ['redis', 'rediss', ...redisGroupSchemes],
     sharesBudgetsThrough: 'redis',
     allowsSeveralWorkers: true,
   },
@@ -37,22 +38,31 @@ const notPostgres = [
   'set redis://host for several workers, or embedded for a single one, which works with a Postgres warehouse, too',
 ].join(' ')
 
+const groupProblem = (text: string): string | null => {
+  const parsed = parseRedisAddress(text)
+  return parsed.ok ? null : parsed.why
+}
+const isGroup = (text: string): boolean =>
+  redisGroupSchemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}:`))
+
 export const queueUrl = addressField('must be redis://host or embedded', {
-  isOwn: (text) => text === 'embedded',
-  schemes: kinds.flatMap((kind) => [...queueBackends[kind].schemes]),
-  explain: (text) => (isPostgres(text) ? notPostgres : null),
+  isOwn: (text) => text === 'embedded' || (isGroup(text) && groupProblem(text) === null),
+  schemes: ['redis', 'rediss'],
+  explain: (text) => (isPostgres(text) ? notPostgres : groupProblem(text)),
 })
 
 export const queueUrlHelp = [
   'Where the worker keeps its jobs: `embedded` (in its process, for a single worker, with either database),',
-  'or `redis://…` or `rediss://…` for several workers.',
+  'or Redis for several workers: `redis://user:password@host:6379/0`, `redis+cluster://host1,host2`,',
+  '`redis+sentinel://host1,host2/mymaster`; `rediss…` is TLS.',
 ].join(' ')
 
 /** `url`: as `queueUrl` accepts it. */
 export function backendKindOf(url: string): BackendKind {
   const kind = kinds.find(
     (name) =>
-      name === url || queueBackends[name].schemes.some((scheme) => url.startsWith(`${scheme}:`)),
+      name === url ||
+      queueBackends[name].schemes.some((scheme) => url.toLowerCase().startsWith(`${scheme}:`)),
   )
   if (kind === undefined) throw new Error('no queue has a URL of this protocol')
   return kind

@@ -8,6 +8,7 @@ import {
   settingMaps,
   toProject,
 } from './project-settings.ts'
+import { addressVariable, proxyOfVariables, proxyProblem } from './proxy.ts'
 import { deferSecretErrors } from './secret-fields.ts'
 import {
   asRecord,
@@ -161,7 +162,13 @@ function readProject(
   }
   const readSecret = needsSecrets ? sources.readSecret : deferSecretErrors(sources.readSecret)
   const checked = checkSettings(allProjectSettings, values, readSecret, locate, problems)
-  return checked && toProject(name, checked)
+  if (checked === null) return null
+  const project = toProject(name, checked)
+  const proxy = project.proxy ?? proxyOfVariables(sources.variables)
+  const why = needsSecrets ? proxyProblem(proxy, project.baseUrl) : null
+  const variable = project.proxy === null ? addressVariable(sources.variables) : undefined
+  if (why !== null) problems.push({ where: variable ?? locate('proxy'), why })
+  return { ...project, proxy }
 }
 
 /** Splits maps like `schedules` into settings; a value that is not a map stays, to be refused. */

@@ -49,7 +49,7 @@ function classifyBroken(
   exchange: Extract<ExchangeResult, { kind: 'broken' }>,
   context: RequestContext,
 ): ApiFailure {
-  const { head, mayHaveBeenSent, isRetryable, isTooLarge } = exchange
+  const { head, mayHaveBeenSent, isRetryable, isTooLarge, proxy } = exchange
   const { request } = context
   // A refused write was not done, even if its response broke off. A read is sent again instead.
   if (isWrite(request) && head !== null && isCertainRefusal(head.status))
@@ -69,6 +69,7 @@ function classifyBroken(
     requestId,
     ...(statedResult && { statedResult }),
     ...(isTooLarge && status !== null && status < 300 && { unreadable: tooLargeBody }),
+    ...(proxy && { proxy }),
   }
 }
 

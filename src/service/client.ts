@@ -2,6 +2,7 @@
  * The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes a response
  * or an ApiError.
  */
+import { findProxy, type ProxyRule } from '../config/proxy.ts'
 import { trimEnd } from '../values/format.ts'
 import { stringifyJson } from '../values/json.ts'
 import { parseBaseUrl } from '../values/server-address.ts'
@@ -20,6 +21,8 @@ export type ClientOptions = {
   /** As `values/server-address.ts` accepts it; it may have a path prefix. */
   readonly baseUrl: URL
   readonly key: string
+  /** Without it, the service is reached directly. */
+  readonly proxy?: ProxyRule | null
   readonly budget: RequestBudget
   /**
    * The project of the key. Asked whether a refusal is about more than one row; without it, the
@@ -186,7 +189,10 @@ function createSend(
   const redact = createRedactor(key)
   const headers = toHeaders(key, options.version ?? '0')
   const prefix = trimEnd(baseUrl.pathname, '/')
-  const { reads, writes } = connections.forOrigin(baseUrl.origin)
+  const { reads, writes } = connections.forOrigin(
+    baseUrl,
+    findProxy(options.proxy ?? null, baseUrl),
+  )
   return async (request, beforeSend) => {
     const { method, path, priority } = request
     if (options.readOnly === true && method !== 'GET') throw readOnlyError(request)

@@ -7,9 +7,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { createRequire } from 'node:module'
 
 import type { Dispatcher, Pool } from 'undici'
+import type { HttpProxy } from '../config/proxy.ts'
 import type { Ms } from '../values/time.ts'
 import { checkServerIdentity } from '../warehouse/server-identity.ts'
 import { type BodyReader, createBodyReader } from './body-reader.ts'
+import type { ProxyProblem } from './core/api-failure.ts'
+import { describeNetworkError } from './network-errors.ts'
+import { createTunnelConnector, ProxyError } from './proxy-tunnel.ts'
 import type { SplitBody, UnreadableReason } from './row-splitter.ts'
 
 export type HttpRequest = {
@@ -34,6 +38,8 @@ export type ExchangeResult =
       readonly isRetryable: boolean
       /** The body was longer than any that is read. */
       readonly isTooLarge?: true
+      /** There was no connection through the proxy. */
+      readonly proxy?: ProxyProblem
     }
   | { readonly kind: 'aborted'; readonly mayHaveBeenSent: boolean }
 
@@ -100,7 +106,7 @@ export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options:
       const handler = createHandler(state, options, { onSending, finish, finishAndAbort })
       pool.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, handler)
     } catch (error) {
-      finish(brokenResult(state, describeNetworkError(error)))
+      finish(failedResult(state, error))
     }
   })
 }
@@ -149,7 +155,7 @@ function createHandler(
       else finish(unreadableResult(state, read))
     },
     onResponseError(_controller, error) {
-      finish(brokenResult(state, describeNetworkError(error)))
+      finish(failedResult(state, error))
     },
   }
 }
@@ -172,6 +178,12 @@ function brokenResult({ controller, head }: ExchangeState, why: string, isRetrya
   return { kind: 'broken', why, mayHaveBeenSent: controller !== null, head, isRetryable } as const
 }
 
+function failedResult(state: ExchangeState, error: unknown): ExchangeResult {
+  if (error instanceof ProxyError)
+    return { ...brokenResult(state, error.message), proxy: error.problem }
+  return brokenResult(state, describeNetworkError(error))
+}
+
 function unreadableResult(
   state: ExchangeState,
   { why, isRetryable, isTooLarge }: UnreadableReason,
@@ -179,56 +191,15 @@ function unreadableResult(
   return { ...brokenResult(state, why, isRetryable), ...(isTooLarge && { isTooLarge }) }
 }
 
-/** The text only: undici's errors carry sockets and headers. */
-function describeNetworkError(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown network error'
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-  const [inner] = error instanceof AggregateError ? error.errors : []
-  if (inner !== undefined && error.message === '') return describeNetworkError(inner)
-  const { message } = error
-  const sentence = networkErrorText(code)
-  if (sentence !== undefined)
-    return `${sentence} (${message.includes(code) && message.length < 100 ? message : code})`
-  return message.includes(code) ? message : `${code}: ${message}`
-}
-
-/**
- * Network and TLS errors as sentences. The code is shown as well, to search for. Source:
- * nodejs.org/api/errors.html.
- */
-const networkErrorTexts: readonly (readonly [RegExp, string])[] = [
-  [/^ECONNREFUSED$/, 'nothing listens at that address'],
-  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was closed without a response'],
-  [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'the host does not answer'],
-  [/^(EHOSTUNREACH|ENETUNREACH|ENETDOWN)$/, 'there is no route to that host'],
-  [/^ENOTFOUND$/, 'the host name is unknown'],
-  [/^EAI_/, 'the host name cannot be resolved'],
-  [/^(EMFILE|ENFILE)$/, 'this process cannot open more files: raise its limit (ulimit -n)'],
-  [/^CERT_HAS_EXPIRED$/, 'its certificate has expired'],
-  [/^CERT_NOT_YET_VALID$/, "its certificate is not valid yet: is this machine's clock right?"],
-  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'its certificate is for another host'],
-  [
-    /SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY|GET)|^CERT_UNTRUSTED$/,
-    'its certificate is not signed by an authority that this machine trusts; NODE_EXTRA_CA_CERTS=FILE adds one',
-  ],
-  [
-    /^(ERR_SSL_|EPROTO)/,
-    'the server does not speak HTTPS correctly: is it plain HTTP, or a proxy?',
-  ],
-  [/^HPE_|^HTTPParserError$/, 'the server does not speak HTTP: is the port right?'],
-]
-
-/** Undefined for an unknown code: then the library's own message is shown. */
-export function networkErrorText(code: string): string | undefined {
-  return networkErrorTexts.find(([pattern]) => pattern.test(code))?.[1]
-}
-
 // Only this part: the whole loads fetch, WebSocket and caches, too, four times as many files.
 const UndiciPool: typeof Pool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js')
 
 export type Connections = {
-  /** `origin`: like `https://service.example`. */
-  readonly forOrigin: (origin: string) => {
+  /** `proxy`: null for none. */
+  readonly forOrigin: (
+    url: URL,
+    proxy: HttpProxy | null,
+  ) => {
     readonly reads: Dispatcher
     readonly writes: Dispatcher
   }
@@ -239,21 +210,21 @@ export type Connections = {
 /** Unlimited: the budget limits concurrency, and a slot that waits for a connection is wasted. */
 export function openConnections(connectTimeoutMs: Ms = 10_000): Connections {
   const pools = new Map<string, { readonly reads: Pool; readonly writes: Pool }>()
-  const poolOptions = {
-    allowH2: false,
-    connect: { timeout: connectTimeoutMs, checkServerIdentity },
-  }
   return {
-    forOrigin: (origin) => {
-      const known = pools.get(origin)
+    forOrigin: ({ origin }, proxy) => {
+      const key = [origin, proxy?.isTls, proxy?.name, proxy?.authorization?.reveal()].join(' ')
+      const known = pools.get(key)
       if (known !== undefined) return known
+      const direct = { timeout: connectTimeoutMs, checkServerIdentity }
+      const connect = proxy === null ? direct : createTunnelConnector(proxy, connectTimeoutMs)
+      const poolOptions = { allowH2: false, connect }
       const opened = {
         reads: new UndiciPool(origin, poolOptions),
         // Without keep-alive: a write must not be lost on a connection that the server is just
         // closing.
         writes: new UndiciPool(origin, { ...poolOptions, connections: 8, pipelining: 0 }),
       }
-      pools.set(origin, opened)
+      pools.set(key, opened)
       return opened
     },
     close: async () => {

@@ -94,7 +94,10 @@ export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps)
     }
     if (failure.kind !== 'transient' || isRepeated(failure)) return null
     const isUnreachable = !failure.mayHaveBeenSent && !deps.hasServiceResponded()
-    if (retry >= (isUnreachable ? attemptsWithoutResponse : policy.attempts)) return null
+    // A wrong password is not tried again: it may lock the user out.
+    const isRefused = isUnreachable && failure.proxy?.needsPerson === true
+    const attempts = isUnreachable ? attemptsWithoutResponse : policy.attempts
+    if (isRefused || retry >= attempts) return null
     requestedWaitMs += failure.waitMs ?? 0
     if (requestedWaitMs > policy.maxRequestedWaitMs || !retryBudget.tryWithdraw()) return null
     return (

@@ -84,8 +84,28 @@ export function parseServerUrl(text: string, schemes: readonly string[]): Server
   return { ok: true, href: url.href }
 }
 
-/** Host, port and database for display, of a URL that `parseServerUrl` accepted. */
+/** The parts of an address as they are written: a URL has one host, and those of a group several. */
+export function splitAddress(text: string) {
+  const from = text.indexOf('://') + 3
+  const length = text.slice(from).search(/[/?#]/)
+  const to = length < 0 ? text.length : from + length
+  const authority = text.slice(from, to)
+  const at = authority.lastIndexOf('@') + 1
+  return {
+    scheme: text.slice(0, Math.max(0, from - 3)),
+    user: authority.slice(0, at),
+    hosts: authority.slice(at).split(','),
+    rest: text.slice(to),
+  }
+}
+
+/**
+ * Hosts, ports and database for display, of a URL that `parseServerUrl` accepted, or of a group of
+ * servers.
+ */
 export function serverDisplayName(href: string): string {
+  const { scheme, hosts, rest } = splitAddress(href)
+  if (/[+-]/.test(scheme)) return `${scheme}://${hosts}${rest.split('?', 1)}`
   const { protocol, hostname, port, pathname } = new URL(href)
   // `user:1234` without a host looks like a host and its port.
   const isCertain =
@@ -96,9 +116,10 @@ export function serverDisplayName(href: string): string {
 
 /** Every form in which a password of the address could be printed. */
 export function passwordsInUrl(text: string): readonly string[] {
-  const url = URL.parse(text)
+  const { scheme, user, hosts, rest } = splitAddress(text)
+  const url = URL.parse(hosts.length > 1 ? `${scheme}://${user}${hosts[0]}${rest}` : text)
   if (url === null) return []
-  const inQuery = [...url.search.matchAll(/[?&](?:ssl)?password=([^&]*)/g)].map(
+  const inQuery = [...url.search.matchAll(/[?&](?:ssl|sentinel_)?password=([^&]*)/g)].map(
     ([, value = '']) => value,
   )
   const passwords = [url.password, ...inQuery].flatMap((text) => [text, tryDecode(text) ?? text])

@@ -19,10 +19,3 @@ export function checkServerIdentity(host: string, certificate: PeerCertificate):
     ? undefined
     : error
 }
-
-/** The settings of ioredis beside the address. */
-export function redisTls(url: string): {
-  readonly tls?: { readonly checkServerIdentity: typeof checkServerIdentity }
-} {
-  return /^rediss:/i.test(url) ? { tls: { checkServerIdentity } } : {}
-}

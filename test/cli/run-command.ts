@@ -90,6 +90,7 @@ export async function runCommand(
     openDisplay: () => display,
     loadConfig: () => twoProjects(options.variables),
     describeConfiguration: () => twoProjects(options.variables),
+    proxyOfEnvironment: () => ({ address: null, exceptions: '' }),
     openLog: async () => createLog({ level: 'silent', pretty: false, secrets: [], write: err }),
     wantsStackTraces: () => false,
     openInterruptSignal: () => options.signal ?? new AbortController().signal,

@@ -9,7 +9,12 @@ import { type CommandContext, createCommandContext } from '../../src/cli/command
 import { explainError, renderError } from '../../src/cli/explain-error.ts'
 import { commandNames, createProgram } from '../../src/cli/program.ts'
 import { openDisplay } from '../../src/cli/render/display.ts'
-import { describeConfiguration, loadConfig, wantsStackTraces } from '../../src/config/load.ts'
+import {
+  describeConfiguration,
+  loadConfig,
+  proxyOfEnvironment,
+  wantsStackTraces,
+} from '../../src/config/load.ts'
 import type { ProcessResult, RunOptions } from './run-process.ts'
 
 /** It listens to the process's streams, so there is one. */
@@ -61,6 +66,7 @@ async function run(
     openDisplay: (quiet) => openDisplay(stderr, quiet, Date.now),
     loadConfig: (needs) => loadConfig(needs, cwd, env),
     describeConfiguration: () => describeConfiguration(cwd, env),
+    proxyOfEnvironment: () => proxyOfEnvironment(cwd, env),
     wantsStackTraces: () => wantsStackTraces(env),
     openInterruptSignal: () => new AbortController().signal,
     openEndingSignal: () => new AbortController().signal,

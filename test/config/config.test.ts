@@ -90,6 +90,7 @@ describe('one project is described by variables', () => {
       projectId: needed.DESKMIRROR_PROJECT_ID,
       webhookSecrets: [],
       rate: { requests: 600, windowMs: 60_000 },
+      proxy: { address: null, exceptions: '' },
       rateMargin: 0.02,
       writeRate: { requests: 120, windowMs: 60_000 },
       reserve: 0,

@@ -10,6 +10,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { findDifferences } from '../mirror/sync/sync-sandbox.ts'
 import { maxInWindow } from '../service/core/simulated-world.ts'
 import { startPrivatePostgres } from '../support/postgres-server.ts'
+import { startRedisCluster, startRedisSentinels } from '../support/redis-groups.ts'
 import { startPrivateRedis } from '../support/redis-server.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
@@ -47,6 +48,11 @@ type Deployment = {
 const deployments = [
   { name: 'single process: SQLite and the embedded queue', make: singleProcess },
   { name: 'several workers: Redis and Postgres', make: redisAndPostgres },
+  { name: 'several workers: a Redis cluster and Postgres', make: redisGroup(startRedisCluster) },
+  {
+    name: 'several workers: Redis with sentinels and Postgres',
+    make: redisGroup(startRedisSentinels),
+  },
   { name: 'single process: Postgres and the embedded queue', make: postgresAlone },
 ]
 
@@ -72,6 +78,22 @@ async function redisAndPostgres(onTestFinished: OnTestFinished): Promise<Deploym
     { name: 'Postgres crashes', times: 5, inject: postgres.crash },
   ]
   return { databaseUrl: postgres.url, queueUrl: redis.url, workers: 3, failures }
+}
+
+/** Masters die one after the other; each time another takes its place, and gets a new replica. */
+function redisGroup(start: typeof startRedisCluster) {
+  return async (onTestFinished: OnTestFinished): Promise<Deployment> => {
+    const group = await start()
+    onTestFinished(group.stop)
+    const postgres = await startPrivatePostgres()
+    onTestFinished(postgres.stop)
+    const inject = async () => {
+      await group.killMaster()
+      await group.addReplica()
+    }
+    const failures = [{ name: 'a master of Redis dies', times: 5, inject }]
+    return { databaseUrl: postgres.url, queueUrl: group.url, workers: 3, failures }
+  }
 }
 
 async function postgresAlone(onTestFinished: OnTestFinished): Promise<Deployment> {

@@ -1,8 +1,29 @@
-/** TLS on this machine: a certificate, and Postgres behind it. */
+/** TLS on this machine: certificates, and Postgres behind one. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
+import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import { onTestFinished } from 'vitest'
+import { createTempFolder } from './temp-folder.ts'
+
+export type KeyPair = { readonly cert: string; readonly key: string }
+
+/** Self-signed, for a host that is not this machine. `certFile`: to trust it. */
+export function issueCertificate(
+  host: string,
+  atEnd?: (remove: () => void) => void,
+): KeyPair & { readonly certFile: string } {
+  const folder = createTempFolder(atEnd)
+  const certFile = join(folder, 'cert.pem')
+  const keyFile = join(folder, 'key.pem')
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  const name = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`]
+  const files = ['-keyout', keyFile, '-out', certFile]
+  execFileSync('openssl', ['req', '-x509', ...kind, ...name, ...files], { stdio: 'pipe' })
+  return { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8'), certFile }
+}
 
 /** Self-signed, for localhost. */
 export const certificate = {

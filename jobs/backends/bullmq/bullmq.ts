@@ -128,8 +128,7 @@ export function createBullBackend(
     queue,
     worker,
     ensureSchedules,
-    resumeStep: (name: string) =>
-      `redis-cli -u "$DESKMIRROR_QUEUE_URL" hdel ${prefix}:${name}:meta paused`,
+    resumeStep: (name: string) => `${redis.commandLine} hdel ${prefix}:${name}:meta paused`,
     loadBoard: async () => (await import('./board.ts')).bullBoardPlugin(queues),
     ping: () => named(redis.ping()),
     close,

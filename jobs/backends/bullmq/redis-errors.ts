@@ -4,6 +4,7 @@
  */
 import pRetry from 'p-retry'
 import type { Logger } from '../../../src/log.ts'
+import { addressProblem, whatToStart } from '../../../src/service/redis-problems.ts'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
 import type { EpochMs, Ms } from '../../../src/values/time.ts'
 import { errorText, UserError } from '../../../src/values/user-error.ts'
@@ -11,7 +12,7 @@ import { createRepeatFilter } from '../../../src/worker/job-failures.ts'
 import { type Backend, QueueUnavailableError } from '../backend.ts'
 
 const connectionErrorText =
-  /^(Connection is closed|Command timed out|Reached the max retries|Stream isn't writeable|LOADING|MASTERDOWN)|ECONN|EPIPE/
+  /^(Connection is closed|Command timed out|Reached the max retries|Stream isn't writeable|LOADING|MASTERDOWN|UNBLOCKED)|ECONN|EPIPE|^(All sentinels are unreachable|None of startup nodes|Failed to refresh slots cache|Too many Cluster redirections|Cluster is )/
 
 /** Only these are worth a retry: Redis is unreachable, or not ready yet. */
 function isConnectionError(error: unknown): boolean {
@@ -129,15 +130,11 @@ export async function retryUntilConnected<T>(
   } catch (error) {
     if (error instanceof UserError || !(error instanceof Error)) throw error
     const why = reasonOf(error)
+    const ofAddress = addressProblem(why)
+    if (ofAddress !== null) throw unusableQueue(url, why, ofAddress.next, ofAddress.exitCode)
     // Without the error as its cause: those of ioredis contain the failed command, which may hold
     // the password.
-    if (isConnectionError(error))
-      throw unusableQueue(
-        url,
-        why,
-        'start the server, or set DESKMIRROR_QUEUE_URL to where it is',
-        1,
-      )
+    if (isConnectionError(error)) throw unusableQueue(url, why, whatToStart(url), 1)
     if (isOutage(error))
       throw unusableQueue(url, why, 'let Redis accept writes again, then try again', 1)
     throw unusableQueue(url, why, 'check user, password and database in DESKMIRROR_QUEUE_URL')

@@ -3,11 +3,21 @@
  * forever for running them.
  */
 import { randomUUID } from 'node:crypto'
-import { Redis, type RedisOptions } from 'ioredis'
+import { Cluster } from 'ioredis'
+import {
+  openRedisClient,
+  type RedisClient,
+  redisErrorOf,
+} from '../../../src/service/redis-client.ts'
+import { writeClusterAddress } from '../../../src/service/redis-problems.ts'
+import {
+  parseRedisAddress,
+  redisKeyPrefix,
+  userOfRedis,
+} from '../../../src/values/redis-address.ts'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
 import type { Ms } from '../../../src/values/time.ts'
 import { errorText, UserError } from '../../../src/values/user-error.ts'
-import { redisTls } from '../../../src/warehouse/server-identity.ts'
 import { retryUntilConnected, unusableQueue } from './redis-errors.ts'
 
 const commonOptions = {
@@ -17,7 +27,7 @@ const commonOptions = {
   retryStrategy: (times: number) => Math.min(100 * times, 2_000),
   // After a failover the old primary refuses writes until the client finds the new one.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
-} satisfies RedisOptions
+}
 
 export type QueueServerOptions = {
   /** Of all keys: other programs may share the server. */
@@ -31,17 +41,17 @@ export type RedisConnections = Awaited<ReturnType<typeof openRedis>>
 
 export async function openRedis(
   url: string,
-  { prefix, connectTimeoutMs, requestTimeoutMs }: QueueServerOptions,
+  { prefix: name, connectTimeoutMs, requestTimeoutMs }: QueueServerOptions,
 ) {
+  const prefix = redisKeyPrefix(url, name)
   const server = await retryUntilConnected(url, connectTimeoutMs, () => probeServer(url, prefix))
-  const warnings = serverWarnings(server)
-  const options = { ...commonOptions, ...redisTls(url) }
-  const adding = new Redis(url, {
-    ...options,
+  const warnings = serverWarnings(server, url)
+  const adding = openRedisClient(url, {
+    ...commonOptions,
     commandTimeout: requestTimeoutMs,
     maxRetriesPerRequest: 20,
   })
-  const running = new Redis(url, { ...options, maxRetriesPerRequest: null })
+  const running = openRedisClient(url, { ...commonOptions, maxRetriesPerRequest: null })
   const blocking = trackDuplicates(running)
   // BullMQ forwards errors to its listeners; each connection would report them a second time.
   for (const client of [adding, running]) client.on('error', () => {})
@@ -51,6 +61,7 @@ export async function openRedis(
     server: serverDisplayName(url),
     warnings,
     prefix,
+    commandLine: commandLineOf(url),
     adding,
     running,
     // A server that refuses writes answers PING as ever.
@@ -67,58 +78,100 @@ export async function openRedis(
  * in order. The copy is not lazy: BullMQ would call `connect` once, remember that it failed, and
  * never wait for jobs again.
  */
-function trackDuplicates(client: Redis): ReadonlySet<Redis> {
-  const duplicates = new Set<Redis>()
-  const duplicate = client.duplicate.bind(client)
-  client.duplicate = (options) => {
-    const copy = duplicate({ ...options, lazyConnect: false })
+function trackDuplicates(client: RedisClient): ReadonlySet<RedisClient> {
+  const duplicates = new Set<RedisClient>()
+  const track = <Client extends RedisClient>(copy: Client): Client => {
     duplicates.add(copy.on('error', () => {}).once('end', () => duplicates.delete(copy)))
     return copy
+  }
+  if (client instanceof Cluster) {
+    const duplicate = client.duplicate.bind(client)
+    client.duplicate = (nodes, options) =>
+      track(duplicate(nodes, { ...options, lazyConnect: false }))
+  } else {
+    const duplicate = client.duplicate.bind(client)
+    client.duplicate = (options) => track(duplicate({ ...options, lazyConnect: false }))
   }
   return duplicates
 }
 
-type RedisInfo = { readonly version: string | undefined; readonly policy: string | undefined }
+const isServerAnswer = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'ReplyError'
+
+/** How a person runs a command there. Never with the password. */
+function commandLineOf(url: string): string {
+  const parsed = parseRedisAddress(url)
+  if (!parsed.ok || parsed.address.kind === 'server') return 'redis-cli -u "$DESKMIRROR_QUEUE_URL"'
+  const { kind, hosts, isTls } = parsed.address
+  const where = kind === 'cluster' ? `-c -h ${hosts[0]?.host} -p ${hosts[0]?.port}` : '-h MASTER'
+  return `redis-cli ${isTls ? '--tls ' : ''}${where} --user ${userOfRedis(url)} --askpass`
+}
+
+type RedisInfo = {
+  readonly version: string | undefined
+  readonly policy: string | undefined
+  readonly isClustered: boolean
+  /** It refuses writes while no replica is near. */
+  readonly needsReplica: boolean
+}
 
 /** Uses a connection of its own, which fails at once. */
 async function probeServer(url: string, prefix: string): Promise<RedisInfo | null> {
   const failFast = { retryStrategy: () => null, connectTimeout: 5_000, commandTimeout: 5_000 }
-  const client = new Redis(url, { ...commonOptions, ...redisTls(url), ...failFast })
+  const client = openRedisClient(url, { ...commonOptions, ...failFast })
   let cause: Error | undefined
-  client.on('error', (error: Error) => {
-    cause ??= error
-  })
+  const noteError = (error: Error) => {
+    // That a connection was closed is only what followed from it.
+    if (cause === undefined || cause.message === 'Connection is closed.')
+      cause = redisErrorOf(error)
+  }
+  client.on('error', noteError).on('node error', noteError)
   try {
     await client.connect()
     await client.ping()
+    const info = await readServerInfo(client)
+    if (info?.isClustered === true && !(client instanceof Cluster))
+      throw unusableQueue(url, 'it is part of a cluster', writeClusterAddress)
     await requirePermissions(client, url, prefix)
-    return await readServerInfo(client)
+    return info
   } catch (error) {
-    throw error instanceof UserError ? error : (cause ?? error)
+    // Of a cluster, one node may have failed before, and others answer.
+    const isCertain = client instanceof Cluster && isServerAnswer(error)
+    throw error instanceof UserError || isCertain ? error : (cause ?? error)
   } finally {
     client.disconnect()
   }
 }
 
 /** Null: this user may not run INFO. `CONFIG GET` is not used because managed servers forbid it. */
-async function readServerInfo(client: Redis): Promise<RedisInfo | null> {
+async function readServerInfo(client: RedisClient): Promise<RedisInfo | null> {
   try {
     const lines = (await client.info()).split(/\r?\n/)
     const value = (name: string) =>
       lines.find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1)
-    return { version: value('redis_version'), policy: value('maxmemory_policy') }
+    return {
+      version: value('redis_version'),
+      policy: value('maxmemory_policy'),
+      isClustered: value('cluster_enabled') === '1',
+      needsReplica: value('min_slaves_good_slaves') !== undefined,
+    }
   } catch {
     return null
   }
 }
 
-function serverWarnings(server: RedisInfo | null): string[] {
+function serverWarnings(server: RedisInfo | null, url: string): string[] {
   if (server === null)
     return ['this user may not run INFO on Redis, so its version and maxmemory-policy are unknown']
   const found: string[] = []
   if (server.policy !== undefined && server.policy !== 'noeviction')
     found.push(
       `Redis may evict jobs when its memory is full (maxmemory-policy ${server.policy}): set it to noeviction`,
+    )
+  const parsed = parseRedisAddress(url)
+  if (parsed.ok && parsed.address.kind === 'sentinel' && !server.needsReplica)
+    found.push(
+      'a master that was cut off goes on accepting writes, so two could grant the whole rate: set min-replicas-to-write 1 and min-replicas-max-lag 10',
     )
   const [major = 0, minor = 0] = (server.version ?? '').split('.').map(Number)
   if (server.version !== undefined && (major < 6 || (major === 6 && minor < 2)))
@@ -159,10 +212,8 @@ return ''
 `
 
 /** Throws UserError: the database does not exist, or the user lacks a permission. */
-async function requirePermissions(client: Redis, url: string, prefix: string): Promise<void> {
+async function requirePermissions(client: RedisClient, url: string, prefix: string): Promise<void> {
   await requireDatabase(client, url)
-  // Both keys hash to one slot; BullMQ's own do not, which needs no care because clusters are not
-  // supported.
   const key = `${prefix}:probe:${randomUUID()}`
   const lines = probeCommands.map((line) =>
     line.replace('{key}', key).replace('{other}', `${key}:other`),
@@ -185,8 +236,12 @@ const isPermissionError = (why: string): boolean =>
   /NOPERM|ACL failure|can't run this command|can't access/.test(why)
 
 /** ioredis continues in database 0 if the one in the address does not exist. */
-async function requireDatabase(client: Redis, url: string): Promise<void> {
-  const database = Number(new URL(url).pathname.slice(1) || 0)
+async function requireDatabase(client: RedisClient, url: string): Promise<void> {
+  const parsed = parseRedisAddress(url)
+  if (client instanceof Cluster || !parsed.ok || parsed.address.kind === 'cluster') return
+  const { address } = parsed
+  const database =
+    address.kind === 'sentinel' ? address.database : Number(new URL(url).pathname.slice(1) || 0)
   await client.select(database).catch((error: unknown) => {
     const why = errorText(error)
     if (!/index is out of range|invalid DB index/i.test(why)) throw error
@@ -197,7 +252,7 @@ async function requireDatabase(client: Redis, url: string): Promise<void> {
 }
 
 function missingPermission(url: string, prefix: string, why: string): UserError {
-  const user = decodeURIComponent(new URL(url).username) || 'default'
+  const user = userOfRedis(url)
   const next = `allow it: ACL SETUSER ${user} ~${prefix}:* +@all -@dangerous +info`
   return unusableQueue(url, `its user ${user} lacks a permission: ${why}`, next)
 }

@@ -43,6 +43,8 @@ export type ApiFailure =
       readonly readable?: ApiResponse
       /** The delay that the service asks for (Retry-After of a 503). */
       readonly waitMs?: Ms
+      /** There was no connection through the proxy, so nothing was sent. */
+      readonly proxy?: ProxyProblem
       /** The store of the request budget did not answer, so nothing was sent. */
       readonly isBudgetFailure?: true
       readonly requestId: string | null
@@ -82,6 +84,13 @@ export type ApiFailure =
     }
   /** The caller's signal was aborted. */
   | { readonly kind: 'aborted' }
+
+/** What to do about a proxy. `needsPerson`: trying again does not help. */
+export type ProxyProblem = { readonly next: string; readonly needsPerson: boolean }
+
+/** Null: it is not about a proxy. */
+export const proxyProblemOf = (failure: ApiFailure): ProxyProblem | null =>
+  failure.kind === 'transient' ? (failure.proxy ?? null) : null
 
 /**
  * Carries a failure up to the use case that turns it into an outcome. Anything else that is thrown

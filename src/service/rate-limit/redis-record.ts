@@ -1,10 +1,11 @@
 /** Budgets kept in Redis: one hash each, one script, and Redis's own clock. */
 import { randomUUID } from 'node:crypto'
-import { Redis } from 'ioredis'
+import { parseRedisAddress, redisKeyPrefix } from '../../values/redis-address.ts'
 import type { EpochMs } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
-import { redisTls } from '../../warehouse/server-identity.ts'
 import { type BudgetRecord, maxSwapDelayMs, type RecordReading } from '../core/budget-record.ts'
+import { openRedisClient, redisErrorOf } from '../redis-client.ts'
+import { addressProblem } from '../redis-problems.ts'
 
 /**
  * KEYS[1] the record: a hash with the fields version and text ARGV[1] token of this write, a new
@@ -48,14 +49,13 @@ const raiseScript = `
 if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1]) end`
 
 /**
- * One connection for all budgets of this process, `redis://` or `rediss://`. It reconnects by
+ * One connection for all budgets of this process, to any Redis. It reconnects by
  * itself; commands fail soon while it is down. Throws UserError if the URL is not valid. `onError`
  * gets connection errors as text only: ioredis's own errors carry the command that failed, which
  * may contain the password.
  */
 export function openRedisRecords(url: string, onError: (why: string) => void = () => {}) {
-  const redis = new Redis(validRedisUrl(url), {
-    ...redisTls(url),
+  const redis = openRedisClient(validRedisUrl(url), {
     connectTimeout: 5000,
     commandTimeout: 5000,
     retryStrategy: (tries) => Math.min(2000, tries * 50),
@@ -66,11 +66,15 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
     // After a failover the old primary refuses writes, so connect to the new one.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   })
+  const prefix = redisKeyPrefix(url)
   let lastError: string | null = null
-  redis.on('error', (error) => {
-    lastError = errorText(error)
-    onError(lastError)
-  })
+  const noteError = (error: Error) => {
+    const why = errorText(redisErrorOf(error))
+    // That a connection was closed is only what followed from it.
+    if (lastError === null || why !== 'Connection is closed.') lastError = why
+    onError(why)
+  }
+  redis.on('error', noteError).on('node error', noteError)
   redis.on('ready', () => {
     lastError = null
   })
@@ -79,6 +83,13 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   const { swapBudgetRecord } = redis as unknown as { readonly swapBudgetRecord: ScriptCommand }
   const explain = (error: unknown) => {
     const why = lastError ?? errorText(error)
+    const ofAddress = addressProblem(why)
+    if (ofAddress?.exitCode === 2)
+      throw new UserError({
+        what: 'cannot share the request budget through Redis',
+        why,
+        ...ofAddress,
+      })
     throw isDenied.test(why) ? deniedError(why) : new Error(`Redis: ${why}`)
   }
   const explainToPeople = (error: unknown) => {
@@ -94,17 +105,19 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
     // ioredis falls back to database 0 if the named one does not exist, and no other process shares
     // that record.
     if (lastError !== null && /DB index/i.test(lastError)) throw new Error(`Redis: ${lastError}`)
+    // A cluster has no other event for that a node is back.
+    lastError = null
     return reply
   }
   return {
-    record: (name: string) => redisRecord(runScript, `deskmirror:budget:${name}`),
+    record: (name: string) => redisRecord(runScript, `${prefix}:budget:${name}`),
     /** Numbers that only grow, and never expire. */
     numbers: {
       read: async (name: string) =>
-        Number(await redis.get(`deskmirror:sends:${name}`).catch(explainToPeople)),
+        Number(await redis.get(`${prefix}:sends:${name}`).catch(explainToPeople)),
       raise: async (names: readonly string[], to: number) => {
         for (const name of names)
-          await redis.eval(raiseScript, 1, `deskmirror:sends:${name}`, to).catch(explain)
+          await redis.eval(raiseScript, 1, `${prefix}:sends:${name}`, to).catch(explain)
       },
     },
     close: () => redis.disconnect(),
@@ -167,6 +180,8 @@ function toRecordReading([, now, run, version = null, text = null]: ScriptReply)
 function validRedisUrl(url: string): string {
   const parsed = URL.parse(url)
   // ioredis reads a path that is not a number as database NaN, and ends the process.
+  const group = parseRedisAddress(url)
+  if (group.ok && group.address.kind !== 'server') return url
   if (/^rediss?:$/.test(parsed?.protocol ?? '') && /^\/?\d*$/.test(parsed?.pathname ?? ''))
     return url
   throw new UserError({

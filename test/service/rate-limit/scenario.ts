@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { databases } from '../../support/databases.ts'
+import { startRedisCluster, startRedisSentinels } from '../../support/redis-groups.ts'
 import { startPrivateRedis } from '../../support/redis-server.ts'
 import type { OnTestFinished, ProcessGroup } from './process-group.ts'
 
@@ -19,6 +20,20 @@ async function inRedis(durable: boolean, onFinished: OnTestFinished): Promise<Sh
   const redis = await startPrivateRedis({ durable })
   onFinished(redis.stop)
   return { url: redis.url, faults: [redis.crash, redis.flush] }
+}
+
+/** Twice, a master dies, and another takes its place. */
+async function inGroup(
+  start: typeof startRedisCluster,
+  onFinished: OnTestFinished,
+): Promise<SharedLocation> {
+  const group = await start()
+  onFinished(group.stop)
+  const failAgain = async () => {
+    await group.addReplica()
+    await group.killMaster()
+  }
+  return { url: group.url, faults: [group.killMaster, failAgain] }
 }
 
 async function inWarehouse(
@@ -49,6 +64,11 @@ async function endConnections(url: string): Promise<void> {
 export const storeKinds: readonly StoreKind[] = [
   { name: 'a Redis that keeps its data', make: (onFinished) => inRedis(true, onFinished) },
   { name: 'a Redis that keeps nothing', make: (onFinished) => inRedis(false, onFinished) },
+  { name: 'a Redis cluster', make: (onFinished) => inGroup(startRedisCluster, onFinished) },
+  {
+    name: 'a Redis with sentinels',
+    make: (onFinished) => inGroup(startRedisSentinels, onFinished),
+  },
   { name: 'Postgres', make: (onFinished) => inWarehouse('postgres', onFinished) },
   { name: 'SQLite', make: (onFinished) => inWarehouse('sqlite', onFinished) },
 ]

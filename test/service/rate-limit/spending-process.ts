@@ -44,7 +44,7 @@ const client = createClient({
 
 /** Loads only what it uses, because many of these processes are started. */
 async function openRecord(url: string): Promise<BudgetRecord> {
-  if (url.startsWith('redis:')) {
+  if (/^redis/.test(url)) {
     const { openRedisRecords } = await import('../../../src/service/rate-limit/redis-record.ts')
     return openRedisRecords(url).record('spent')
   }

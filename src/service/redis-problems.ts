@@ -1,0 +1,58 @@
+/** What to do about a Redis that does not serve, by its kind and by what it answers. Pure. */
+import { parseRedisAddress } from '../values/redis-address.ts'
+
+export const writeClusterAddress =
+  'write redis+cluster://HOST:PORT in DESKMIRROR_QUEUE_URL, with its user and password'
+
+export function whatToStart(url: string): string {
+  const parsed = parseRedisAddress(url)
+  switch (parsed.ok ? parsed.address.kind : 'server') {
+    case 'server':
+      return 'start the server, or set DESKMIRROR_QUEUE_URL to where it is'
+    case 'cluster':
+      return 'start its servers; if they run, let them announce addresses that this machine reaches (cluster-announce-ip)'
+    case 'sentinel':
+      return 'start the sentinels, most of which have to run, and the master that they name'
+  }
+}
+
+type AddressProblem = { readonly next: string; readonly exitCode: 1 | 2 }
+
+/** What a cluster, or sentinels, answer where the address is another kind of Redis than it says. */
+const addressProblems: readonly (readonly [RegExp, AddressProblem])[] = [
+  [/^(MOVED|CROSSSLOT) /, { next: writeClusterAddress, exitCode: 2 }],
+  [
+    /cluster support disabled/,
+    { next: 'it is a single server: write redis://… in DESKMIRROR_QUEUE_URL', exitCode: 2 },
+  ],
+  [
+    /unknown command.*sentinel/i,
+    {
+      next: 'name the sentinels in DESKMIRROR_QUEUE_URL (port 26379), not the servers',
+      exitCode: 2,
+    },
+  ],
+  [
+    /No such master|^All sentinels are unreachable[^:]*$/,
+    { next: 'correct the name of the master in DESKMIRROR_QUEUE_URL: …/mymaster/0', exitCode: 2 },
+  ],
+  [
+    /^All sentinels are unreachable.*(NOAUTH|WRONGPASS|NOPERM)/s,
+    {
+      next: 'correct ?sentinel_username=…&sentinel_password=… in DESKMIRROR_QUEUE_URL',
+      exitCode: 2,
+    },
+  ],
+  [
+    /^CLUSTERDOWN /,
+    {
+      next: 'start its masters that are missing, or a replica of each, then try again',
+      exitCode: 1,
+    },
+  ],
+]
+
+/** Null: it is about something else. `why`: the error's message. */
+export function addressProblem(why: string): AddressProblem | null {
+  return addressProblems.find(([pattern]) => pattern.test(why))?.[1] ?? null
+}
