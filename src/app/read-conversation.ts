@@ -1,9 +1,12 @@
 /** Reads one conversation from the service while a person looks at it, and stores its messages. */
+import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
+import { createMirrorGet } from '../mirror/core/mirror-get.ts'
 import { readMessages } from '../mirror/sync/read-messages.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
+import type { ApiGet } from '../service/core/api-request.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
@@ -27,7 +30,9 @@ export async function readConversationNow(
       const { service, warehouse } = await openProject(use, config, project, options)
       const { projectId, schema } = project
       const { readBehaviours, recordBehaviours } = createOutbox(warehouse.projectDb(projectId))
-      const deps = { projectId, get: service.client.get, now: Date.now }
+      const read = createMirrorGet(service.client.get, toColumnRules(project))
+      const get = (...request: Parameters<ApiGet>) => read('messages', ...request)
+      const deps = { projectId, get, now: Date.now }
       const { rows, requestedAt } = await readMessages(
         { ...deps, readBehaviours, recordBehaviours },
         conversation,

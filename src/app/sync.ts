@@ -5,9 +5,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import { updateCallFields } from '../analytics/sql/reference-tables.ts'
+import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { readStreamStates } from '../maintenance/sql/gauges.ts'
 import { listGaps } from '../maintenance/sql/status.ts'
+import { createMirrorGet } from '../mirror/core/mirror-get.ts'
 import type { LockResult, SyncMode, SyncProgress, SyncReport } from '../mirror/mirror.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { requireConfirmedZone } from '../mirror/sync/rollup-days.ts'
@@ -208,7 +210,7 @@ export async function runSyncUnderLock(
       streams: new Set(options.streams),
       mirrored: new Set(project.streams),
       lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
-      get: service.client.get,
+      get: createMirrorGet(service.client.get, toColumnRules(project)),
       mirror: openMirror(warehouse, projectId, { schema, lockToken: lock.token }),
       requestCount: service.client.requestCount,
       now: Date.now,

@@ -3,11 +3,13 @@
  * counts them again.
  */
 import { type StreamName, streamSpecs } from '../../schema/stream-specs.ts'
+import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { compareDigests } from '../export/core/day-digests.ts'
 import type { ExportSnapshot, MirrorCount, StreamChange } from '../export/export.ts'
 import { countMirror, readVerifyDocument } from '../export/mirror-count.ts'
 import { withSnapshot } from '../export/sql/snapshot.ts'
+import { createMirrorGet } from '../mirror/core/mirror-get.ts'
 import type { SyncProgress, VerifyReport } from '../mirror/mirror.ts'
 import { createAuditStore } from '../mirror/sql/audits.ts'
 import { verifyMirror } from '../mirror/verify/verify-mirror.ts'
@@ -40,7 +42,8 @@ export function verifyProject(
   return withOpened(async (use) => {
     const opened = await openProject(use, config, project, { ...options, access: 'read' })
     const { service, warehouse } = opened
-    const { get, requestCount } = service.client
+    const { requestCount } = service.client
+    const get = createMirrorGet(service.client.get, toColumnRules(project))
     const result = await verifyMirror({
       ...project,
       ...options,

@@ -1,4 +1,5 @@
 /** Turns variables and a YAML file into the configuration, or into all of its problems at once. */
+import { hashKeyProblem } from './column-settings.ts'
 import type { Config } from './config.ts'
 import { type ConfigProblem, ConfigurationError, containsApiKey, maxProblems } from './problems.ts'
 import { readGlobalConfig } from './program-settings.ts'
@@ -151,7 +152,15 @@ function readProject(
   const fromVariables = readVariables(sources.variables, allProjectSettings, 'value')
   const needsSecrets = sources.needs === 'service'
   const keyReference = needsSecrets ? {} : { api_key: { env: variableName('api_key') } }
-  const values: RawSettings = { ...keyReference, ...defaultLines, ...fromVariables, ...ownLines }
+  const columns = { ...asRecord(defaultLines.columns), ...asRecord(ownLines.columns) }
+  const values: RawSettings = {
+    ...keyReference,
+    ...defaultLines,
+    ...fromVariables,
+    ...ownLines,
+    // A project adds to what is private in all of them, and cannot forget it.
+    ...(isMapOrMissing(defaultLines.columns) && isMapOrMissing(ownLines.columns) && { columns }),
+  }
   const locate: LocateSetting = (key, within = []) => {
     if (key in ownLines) return ownLocation(key, within)
     if (key in fromVariables) return variableName(key)
@@ -161,8 +170,13 @@ function readProject(
   }
   const readSecret = needsSecrets ? sources.readSecret : deferSecretErrors(sources.readSecret)
   const checked = checkSettings(allProjectSettings, values, readSecret, locate, problems)
-  return checked && toProject(name, checked)
+  const project = checked && toProject(name, checked)
+  const why = project === null || !needsSecrets ? undefined : hashKeyProblem(project)
+  if (why !== undefined) problems.push({ where: locate('hash_key'), why })
+  return project
 }
+
+const isMapOrMissing = (lines: unknown) => lines === undefined || asRecord(lines) !== null
 
 /** Splits maps like `schedules` into settings; a value that is not a map stays, to be refused. */
 function flattenMaps(settings: RawSettings): RawSettings {

@@ -13,6 +13,7 @@ export {
   describeEvidence,
 } from './core/audit.ts'
 export { type MessageSide, teamSenderTypes, toMessageSide } from './core/message-fields.ts'
+export { createMirrorGet } from './core/mirror-get.ts'
 export type {
   AuditReport,
   GapReport,
