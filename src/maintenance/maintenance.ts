@@ -13,6 +13,7 @@ export {
   type JobKind,
 } from './core/job-failure.ts'
 export { type RemainsReport, searchRemains } from './search-remains.ts'
+export { compactRewritten } from './sql/compact.ts'
 export { countErased, type ErasedRows, erase, finishErasure } from './sql/erase.ts'
 export {
   listAllPendingStreams,

@@ -4,6 +4,7 @@
  * knows nothing of write-backs, analytics or pages.
  */
 
+export { noColumnState, planChange } from './core/applied-columns.ts'
 export {
   type AuditEstimate,
   type AuditedStream,
@@ -35,6 +36,7 @@ export {
 } from './sql/mirror-state.ts'
 export { countAllPending, countPendingParents, listPendingStreams } from './sql/pending-children.ts'
 export { findPendingKind, listPendingFacts, removePendingFacts } from './sql/pending-facts.ts'
+export { endCompaction, isCompactionPending } from './sql/private-columns.ts'
 export { countMirrored, readRowCounts } from './sql/row-counts.ts'
 export { acquireStreamLocks, type LockResult } from './sql/stream-locks.ts'
 export { readLastReads } from './sql/sync-runs.ts'

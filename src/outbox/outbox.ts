@@ -63,6 +63,7 @@ export {
   targetIdOf,
   type Writeback,
 } from './core/outbox-entry.ts'
+export { hasPrivateFields } from './core/private-fields.ts'
 export {
   describeChange,
   describeEffect,

@@ -24,3 +24,11 @@ export function redactSecrets(text: string, secrets: readonly string[]): string 
     text.replace(/svc_[a-z]+_[\w-]+/g, '[secret]'),
   )
 }
+
+/** Removes texts of customers, in whatever letters. */
+export function hideTexts(text: string, hidden: readonly string[]): string {
+  return hidden.reduce((shown, value) => {
+    const pattern = value.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+    return shown.replace(new RegExp(pattern, 'giu'), '[not stored]')
+  }, text)
+}

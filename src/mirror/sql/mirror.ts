@@ -30,6 +30,7 @@ import {
   recordChildFailure,
   requestFullRereads,
 } from './pending-children.ts'
+import { beginColumns, cleanColumns, readColumnStates } from './private-columns.ts'
 import {
   countFutureRows,
   findErasedRows,
@@ -91,6 +92,7 @@ const reads = {
   findErasedRows,
   listFormerColumns,
   findWrongColumns,
+  readColumnStates,
 }
 
 /** Writes outside of a page's commit. Each is a transaction. */
@@ -112,6 +114,8 @@ const writes = {
 }
 
 type Write = (trx: ProjectDb, ...args: never[]) => Promise<unknown>
+
+type Tail<F> = F extends (context: never, ...rest: infer R) => unknown ? R : never
 
 export type Mirror = ReturnType<typeof createMirror>
 
@@ -142,6 +146,10 @@ export function createMirror(
   const mirror = {
     ...ofProject(context, reads),
     ...(Object.fromEntries(inTransactions) as OfProject<typeof writes>),
+    beginColumns: (...change: Tail<typeof beginColumns>) =>
+      runSerially(() => beginColumns(context, ...change)),
+    cleanColumns: (...of: Tail<typeof cleanColumns>) =>
+      runSerially(() => cleanColumns(context, ...of)),
     commit: createPageCommitter(context, runSerially, statistics.rowsStored),
     startRun: async (mode: SyncMode, now: EpochMs) => {
       fields.invalidate()

@@ -15,6 +15,8 @@ export type ApiRequest = {
   /** The response may come without the envelope; then the whole body is its data. */
   readonly envelope?: 'optional'
   readonly priority: Priority
+  /** Texts that no error and no log shows, although the service may repeat them. */
+  readonly hidden?: readonly string[]
 }
 
 /** Query parameters; those that are undefined are not sent. */

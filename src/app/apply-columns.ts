@@ -1,0 +1,83 @@
+/**
+ * Brings what is stored into line with the setting `columns`, before the streams of a run are read:
+ * rows are cleaned, or requested again. It holds their locks, and goes on where it was interrupted.
+ */
+import type { StreamName } from '../../schema/stream-specs.ts'
+import type { ProjectConfig } from '../config/config.ts'
+import type { Logger } from '../log.ts'
+import { compactRewritten } from '../maintenance/sql/compact.ts'
+import { noColumnState, planChange } from '../mirror/core/applied-columns.ts'
+import { allStreams } from '../mirror/core/streams.ts'
+import type { Mirror, SyncProgress } from '../mirror/mirror.ts'
+import { findPendingKind } from '../mirror/sql/pending-facts.ts'
+import { endCompaction, isCompactionPending } from '../mirror/sql/private-columns.ts'
+import { hasPrivateFields } from '../outbox/core/private-fields.ts'
+import { createOutbox } from '../outbox/sql/outbox.ts'
+import type { ColumnRules } from '../values/column-rules.ts'
+import { pluralize } from '../values/format.ts'
+import type { Warehouse } from './open.ts'
+
+type ApplyOptions = {
+  readonly streams: readonly StreamName[]
+  readonly rules: ColumnRules
+  readonly mirror: Mirror
+  readonly signal: AbortSignal
+  readonly isSliceOver?: (() => boolean) | undefined
+  readonly onProgress: (progress: SyncProgress) => void
+  readonly log: Logger
+}
+
+/** Sentences for users; none if nothing has changed. */
+export async function applyColumns(
+  warehouse: Warehouse,
+  project: ProjectConfig,
+  { streams, rules, mirror, signal, isSliceOver, onProgress, log }: ApplyOptions,
+): Promise<readonly string[]> {
+  const states = await mirror.readColumnStates()
+  const outbox = createOutbox(warehouse.projectDb(project.projectId))
+  const notices: string[] = []
+  for (const stream of allStreams.filter(({ name }) => streams.includes(name))) {
+    const { name } = stream
+    const change = planChange(states.get(name) ?? noColumnState, rules.describe(name))
+    if (name === 'visitors' && hasPrivateFields(rules)) await outbox.forgetEnded()
+    if (change !== null) {
+      if (name === 'visitors') await outbox.forgetPrivate(rules)
+      await mirror.beginColumns(name, change, Date.now())
+      const paths = change.toReread.join(', ')
+      if (paths !== '')
+        notices.push(
+          `${name} is read again, because what is stored of ${paths} does not tell what \`columns\` asks for now.`,
+        )
+    }
+    let [rows, changed] = [0, 0]
+    for (let isDone = false; !isDone && !signal.aborted && isSliceOver?.() !== true; ) {
+      const cleaned = await mirror.cleanColumns(stream, rules)
+      isDone = cleaned.isDone
+      rows += cleaned.rows
+      changed += cleaned.changed
+      if (cleaned.rows > 0)
+        onProgress({ stream: name, state: 'running', rows, changed, requests: 0, left: null })
+    }
+    if (rows === 0) continue
+    log.info({ event: 'columns.cleaned', project: project.name, stream: name, rows, changed })
+    notices.push(
+      `${pluralize(changed, 'row')} of ${name} had what \`columns\` no longer lets be stored; \`deskmirror verify --private\` says what is left where.`,
+    )
+  }
+  return notices
+}
+
+/** Once facts and searched words are made of clean rows, the files of the database are cleaned. */
+export async function finishColumns(
+  { db, kind, projectDb }: Warehouse,
+  { projectId }: ProjectConfig,
+  mirror: Mirror,
+): Promise<void> {
+  const context = projectDb(projectId)
+  if (!(await isCompactionPending(context))) return
+  const states = [...(await mirror.readColumnStates()).values()]
+  if (states.some(({ cleaning }) => cleaning !== null)) return
+  if ((await findPendingKind(context)) !== null) return
+  await compactRewritten(db, kind)
+  await endCompaction(context)
+}
