@@ -38,7 +38,7 @@ export async function applyColumns(
   const notices: string[] = []
   for (const stream of allStreams.filter(({ name }) => streams.includes(name))) {
     const { name } = stream
-    const change = planChange(states.get(name) ?? noColumnState, rules.describe(name))
+    const change = planChange(states.get(name) ?? noColumnState, rules.describe(name), Date.now())
     if (name === 'visitors' && hasPrivateFields(rules)) await outbox.forgetEnded()
     if (change !== null) {
       if (name === 'visitors') await outbox.forgetPrivate(rules)

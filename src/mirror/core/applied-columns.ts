@@ -3,6 +3,7 @@
  * may no longer be stored, and read again for what may be stored again. Pure.
  */
 import type { AppliedRules, ColumnAction } from '../../values/column-rules.ts'
+import type { EpochMs } from '../../values/time.ts'
 
 /**
  * `applied`: the rules that all stored rows follow. `cleaning`: the rules that rows follow up to a
@@ -10,7 +11,12 @@ import type { AppliedRules, ColumnAction } from '../../values/column-rules.ts'
  */
 export type ColumnState = {
   readonly applied: AppliedRules
-  readonly cleaning: { readonly to: AppliedRules; readonly after: readonly string[] | null } | null
+  readonly cleaning: {
+    readonly to: AppliedRules
+    readonly after: readonly string[] | null
+    /** When all rows were requested again; null: they were not. */
+    readonly rereadSince: EpochMs | null
+  } | null
 }
 
 export const noColumnState: ColumnState = { applied: { columns: [], key: null }, cleaning: null }
@@ -23,17 +29,22 @@ export type ColumnChange = {
 }
 
 /** Null: nothing has changed since, or the cleaning only has to go on. */
-export function planChange(state: ColumnState, wanted: AppliedRules): ColumnChange | null {
+export function planChange(
+  state: ColumnState,
+  wanted: AppliedRules,
+  now: EpochMs,
+): ColumnChange | null {
   const { applied, cleaning } = state
   if (isEqual(cleaning?.to ?? applied, wanted)) return null
   // Rows may follow either, if the cleaning for the other one has not ended.
   const before = [applied, ...(cleaning === null ? [] : [cleaning.to])]
-  const now = new Map(wanted.columns)
+  const actions = new Map(wanted.columns)
   const toReread = before.flatMap(({ columns, key }) =>
-    columns.filter(([path, was]) => isLost(was, now.get(path), key !== wanted.key)),
+    columns.filter(([path, was]) => isLost(was, actions.get(path), key !== wanted.key)),
   )
+  const rereadSince = toReread.length > 0 ? now : (cleaning?.rereadSince ?? null)
   return {
-    begun: { applied: mergeRules(before), cleaning: { to: wanted, after: null } },
+    begun: { applied: mergeRules(before), cleaning: { to: wanted, after: null, rereadSince } },
     toReread: [...new Set(toReread.map(([path]) => path))],
   }
 }

@@ -7,12 +7,13 @@ import { sql } from 'kysely'
 import { isListStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ColumnRules, Kept } from '../../values/column-rules.ts'
 import { parseJson, stringifyJson } from '../../values/json.ts'
-import type { EpochMs } from '../../values/time.ts'
+import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
 import { type ColumnChange, type ColumnState, noColumnState } from '../core/applied-columns.ts'
+import { contentHash } from '../core/item-fields.ts'
 import type { RowKey } from '../core/mirror.ts'
 import { parseStored } from '../core/parse-stored.ts'
 import type { Stream } from '../core/stream-kinds.ts'
@@ -90,7 +91,7 @@ export async function cleanColumns(
   const state = (await readColumnStates(context)).get(name)
   const cleaning = state?.cleaning ?? null
   if (cleaning === null) return { rows: 0, changed: 0, isDone: true }
-  const { after, to } = cleaning
+  const { after, to, rereadSince } = cleaning
   const readBatch = (from: Db) =>
     readRowsAfterKey(from, kind, {
       table: streamSpecs[name].table,
@@ -112,6 +113,8 @@ export async function cleanColumns(
     let changed = 0
     const touched = new Set<string>()
     for (const { key, raw } of batch) {
+      if (name === 'visitor_activity' && rereadSince !== null)
+        await replaceEntry(trx, key, raw, rereadSince)
       const row = parse(key, raw)
       if (row === undefined) continue
       const page = { stream: name, rows: [withKey(stream, key, row)], requestedAt: 0 }
@@ -133,7 +136,7 @@ export async function cleanColumns(
     const isDone = batch.length < batchRows
     const next: ColumnState = isDone
       ? { applied: to, cleaning: null }
-      : { ...noColumnState, ...state, cleaning: { to, after: batch.at(-1)?.key ?? null } }
+      : { ...noColumnState, ...state, cleaning: { ...cleaning, after: batch.at(-1)?.key ?? null } }
     const isPlain = isDone && to.columns.length === 0
     await writeCursors(trx, { [cursorOf(name)]: isPlain ? null : JSON.stringify(next) })
     return { rows: batch.length, changed, isDone }
@@ -190,6 +193,23 @@ async function renameEntry(
       where project_id = ${project} and visitor_id = ${visitor} and entry_hash = ${renamed})
     where project_id = ${project} and visitor_id = ${visitor} and entry_hash = ${hash}
       and ordinal = ${typed('integer', Number(ordinal))}`.execute(db)
+}
+
+/**
+ * An entry without an id, of which a column is read again, comes back under another hash. This copy
+ * is then no row of its own.
+ */
+async function replaceEntry(
+  { db, kind, project, typed }: ProjectDb,
+  [visitor = '', hash = '', ordinal = '0']: RowKey,
+  raw: string,
+  since: EpochMs,
+): Promise<void> {
+  if (contentHash(parseJson(decodeJson(kind, raw))) !== hash) return
+  await sql`update visitor_activity set deleted_at = ${typed('time', toTimestamp(since))}
+    where project_id = ${project} and visitor_id = ${visitor} and entry_hash = ${hash}
+      and ordinal = ${typed('integer', Number(ordinal))} and asked_at < ${typed('integer', since)}
+      and deleted_at is null`.execute(db)
 }
 
 /** Pending: the files and statistics of the database still have what was cleaned. */
