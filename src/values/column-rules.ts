@@ -66,6 +66,17 @@ export function createColumnRules(rules: readonly ColumnRule[], key: Secret | nu
     keep: (stream: string, item: Json): Kept => apply(stream, item, false),
     /** The same of one that is stored; its hashes stay as they are. */
     keepStored: (stream: string, item: Json): Kept => apply(stream, item, true),
+    /** The texts that may not be stored of a row, as the service sent them. */
+    valuesOf: (stream: string, item: Json): readonly PrivateText[] => {
+      const found: PrivateText[] = []
+      for (const { names, ...rule } of of(stream))
+        changeAt(item, names, (value) => {
+          for (const text of textsIn(value))
+            found.push({ column: `${rule.stream}.${rule.path}`, text })
+          return value
+        })
+      return found
+    },
     /** `block` where several rules are about the field; null: it is stored. */
     actionOf: (stream: string, path: string): ColumnAction | null => {
       const names = namesOf(path)
@@ -83,6 +94,15 @@ export function createColumnRules(rules: readonly ColumnRule[], key: Secret | nu
       return { columns: sorted, key: hashes ? digest('deskmirror hash_key').slice(0, 16) : null }
     },
   }
+}
+
+/** `column`: as the rule names it. */
+export type PrivateText = { readonly column: string; readonly text: string }
+
+function textsIn(value: Json): readonly string[] {
+  if (value === null || typeof value === 'boolean') return []
+  if (typeof value === 'object') return Object.values(value).flatMap(textsIn)
+  return [String(value)]
 }
 
 export type AppliedRules = {

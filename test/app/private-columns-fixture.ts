@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { streamNames } from '../../schema/stream-specs.ts'
 import { syncProject } from '../../src/app/sync.ts'
 import { verifyProject } from '../../src/app/verify.ts'
+import { verifyPrivate } from '../../src/app/verify-private.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import type { ColumnRule } from '../../src/values/column-rules.ts'
 import { asJsonObject } from '../../src/values/json.ts'
@@ -100,10 +101,12 @@ export async function createPrivateFixture(database: Kind, options: OutboxFixtur
   return {
     ...fixture,
     ...{ sync, verify, secrets, projectWith, lines },
+    verifyPrivate: (columns: readonly ColumnRule[]) =>
+      verifyPrivate(configOf(instance.url, projectWith(columns)), projectWith(columns), common),
     /** Those that are stored anywhere. */
-    leaks: async () => {
+    leaks: async (texts = secrets()) => {
       const all = (await readAll()).join('\n')
-      return secrets().filter((text) => all.includes(text))
+      return texts.filter((text) => all.includes(text))
     },
   }
 }

@@ -49,4 +49,69 @@ for (const database of ['sqlite', 'postgres'] as const)
         await warehouse.query(`select stream from sync_cursors where stream like 'columns%'`),
       ).toEqual([])
     })
+
+    test('a correction keeps what it was not meant to change, and leaves neither the old nor the new address', async () => {
+      const { sync, push, queue, visitor, sandbox, warehouse, leaks, secrets, lines, statuses } =
+        await createPrivateFixture(database)
+      await sync(rules.all)
+      const personOf = (n: number) =>
+        asJsonObject([...sandbox.truth('visitors')].find(({ id }) => id === visitor(n))?.row)
+      const before = personOf(0)
+      const named = personOf(1)
+      const shownBefore = secrets()
+      await queue(
+        { operation: 'visitor', visitor_id: visitor(0), email: 'Corrected.Address@example.org' },
+        { operation: 'visitor', visitor_id: visitor(0), email: 'second.address@example.org' },
+        { operation: 'visitor', visitor_id: visitor(1), name: 'Corrected Person' },
+      )
+      await push({ columns: rules.all, hashKey })
+      expect(await statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
+      expect(personOf(0)).toMatchObject({ name: before?.name, email: 'second.address@example.org' })
+      expect(personOf(1)).toMatchObject({ name: 'Corrected Person', email: named?.email })
+      expect(await leaks(shownBefore)).toEqual([])
+      const [row] = await warehouse.query(`select email from visitors where id = '${visitor(0)}'`)
+      expect(row?.email).toBe(hashOf('second.address@example.org'))
+      const kept = JSON.stringify([
+        await warehouse.query('select * from writebacks'),
+        await warehouse.query('select * from writeback_events'),
+        lines,
+      ])
+      expect(kept).not.toMatch(/address@example.org|Corrected/i)
+    })
+
+    test('an edit by someone else is seen by its hash, and no hash is ever sent', async () => {
+      const { sync, push, queue, visitor, sandbox, statuses, all } =
+        await createPrivateFixture(database)
+      await sync(rules.all)
+      await queue(
+        { operation: 'visitor', visitor_id: visitor(0), email: 'mine@example.org' },
+        { operation: 'visitor', visitor_id: visitor(1), email: hashOf('bo@example.org') },
+      )
+      sandbox.mutate.renameVisitor(visitor(0), 'Someone Else', 'else@example.org')
+      await push({ columns: rules.all, hashKey })
+      expect(await statuses()).toEqual(['conflict', 'failed'])
+      expect((await all())[0]?.reason).toMatch(/someone changed the email/)
+      expect((await all())[1]?.reason).toMatch(/is a hash of a text that is not stored/)
+    })
+
+    test('what is left is found where it is, with what removes it', async () => {
+      const { sync, verifyPrivate, warehouse, secrets } = await createPrivateFixture(database)
+      await sync(rules.none)
+      const before = await verifyPrivate(rules.all)
+      const places = before.search.remains.map(({ place, command }) => `${place}: ${command}`)
+      expect(places).toContain('visitors.email: deskmirror sync --streams visitors')
+      expect(places).toContain('message_rows.content: deskmirror sync --streams messages')
+      await sync(rules.all)
+      const clean = await verifyPrivate(rules.all)
+      expect(clean.search).toMatchObject({ remains: [], unread: [] })
+      expect(clean.search.values).toBeGreaterThan(30)
+      const [address = ''] = secrets().filter((text) => text.includes('@'))
+      await warehouse.query('create table "copy of a person" (words text)')
+      await warehouse.query(`insert into "copy of a person" values ('for ${address}.')`)
+      const { remains } = (await verifyPrivate(rules.all)).search
+      expect(remains.map(({ place, values }) => [place, values])).toContainEqual([
+        'copy of a person.words',
+        1,
+      ])
+    })
   })

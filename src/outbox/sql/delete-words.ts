@@ -21,14 +21,18 @@ const endedSql = sql`operation = 'visitor' and status in ('succeeded','cancelled
  * The words of ended corrections, whose fields the mirror does not store. While another one to the
  * same visitor is open, it may need to know what they were. Their log stays.
  */
-export function forgetEnded(context: ProjectDb): Promise<number> {
+export async function forgetEnded(context: ProjectDb): Promise<void> {
   const isOpen = sql`exists (select 1 from writebacks other where other.project_id = writebacks.project_id
     and other.lane = writebacks.lane and other.status in ('draft','queued','sending','uncertain'))`
-  return inDurableTransaction(context, (trx) => {
+  const isSqlite = context.kind === 'sqlite'
+  if (isSqlite) await sql`pragma secure_delete = on`.execute(context.db)
+  const forgotten = await inDurableTransaction(context, (trx) => {
     const among = sql`project_id = ${trx.project} and ${endedSql} and erased_at is null
       and not ${isOpen}`
     return clearWords(trx, among, { keepsLog: true })
   })
+  // The log has what was there before. While others read it, it stays until the next time.
+  if (isSqlite && forgotten > 0) await sql`pragma wal_checkpoint(truncate)`.execute(context.db)
 }
 
 /**
