@@ -1,18 +1,23 @@
 /**
- * Loaded before the program: writes down the kinds of the statements of an erasure, from its first
- * write on, and kills the process before the n-th of one kind (`KILL_BEFORE="vacuum full 3"`).
+ * Loaded before the program: writes down the kinds of the statements from the one that begins with
+ * `KILL_FROM` on, by default the first write of an erasure, and kills the process before the n-th of
+ * one kind (`KILL_BEFORE="vacuum full 3"`).
  */
 import { appendFileSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 
-const { KILL_BEFORE: point, STATEMENTS: file } = process.env
+const {
+  KILL_BEFORE: point,
+  STATEMENTS: file,
+  KILL_FROM: from = 'insert into erased_ids',
+} = process.env
 const counts = new Map<string, number>()
-let isErasing = false
+let hasBegun = false
 
 function beforeStatement(text: string): void {
-  if (text.includes('erased_ids') && text.trimStart().startsWith('insert')) isErasing = true
-  if (!isErasing) return
+  if (text.trimStart().startsWith(from)) hasBegun = true
+  if (!hasBegun) return
   const kind = kindOf(text)
   const count = (counts.get(kind) ?? 0) + 1
   counts.set(kind, count)
