@@ -6,12 +6,9 @@ import type { StreamName } from '../../schema/stream-specs.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { compactRewritten } from '../maintenance/sql/compact.ts'
-import { noColumnState, planChange } from '../mirror/core/applied-columns.ts'
 import { allStreams } from '../mirror/core/streams.ts'
 import type { Mirror, SyncProgress } from '../mirror/mirror.ts'
 import { findPendingKind } from '../mirror/sql/pending-facts.ts'
-import { endCompaction, isCompactionPending } from '../mirror/sql/private-columns.ts'
-import { hasPrivateFields } from '../outbox/core/private-fields.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { ColumnRules } from '../values/column-rules.ts'
 import { pluralize } from '../values/format.ts'
@@ -33,22 +30,21 @@ export async function applyColumns(
   project: ProjectConfig,
   { streams, rules, mirror, signal, isSliceOver, onProgress, log }: ApplyOptions,
 ): Promise<readonly string[]> {
-  const states = await mirror.readColumnStates()
   const outbox = createOutbox(warehouse.projectDb(project.projectId))
+  const states = await mirror.readColumnStates()
   const notices: string[] = []
   for (const stream of allStreams.filter(({ name }) => streams.includes(name))) {
     const { name } = stream
-    const change = planChange(states.get(name) ?? noColumnState, rules.describe(name), Date.now())
-    if (name === 'visitors' && hasPrivateFields(rules)) await outbox.forgetEnded()
-    if (change !== null) {
-      if (name === 'visitors') await outbox.forgetPrivate(rules)
-      await mirror.beginColumns(name, change, Date.now())
-      const paths = change.toReread.join(', ')
-      if (paths !== '')
-        notices.push(
-          `${name} is read again, because what is stored of ${paths} does not tell what \`columns\` asks for now.`,
-        )
-    }
+    if (!states.has(name) && rules.describe(name).columns.length === 0) continue
+    if (name === 'visitors') await outbox.forgetEnded(rules)
+    const toReread = await mirror.beginColumns(name, rules, Date.now())
+    const cleaning = (await mirror.readColumnStates()).get(name)?.cleaning ?? null
+    if (cleaning === null) continue
+    if (name === 'visitors') await outbox.forgetPrivate(rules)
+    if (toReread.length > 0)
+      notices.push(
+        `${name} is read again, because what is stored of ${toReread.join(', ')} does not tell what \`columns\` asks for now.`,
+      )
     let [rows, changed] = [0, 0]
     for (let isDone = false; !isDone && !signal.aborted && isSliceOver?.() !== true; ) {
       const cleaned = await mirror.cleanColumns(stream, rules)
@@ -58,7 +54,7 @@ export async function applyColumns(
       if (cleaned.rows > 0)
         onProgress({ stream: name, state: 'running', rows, changed, requests: 0, left: null })
     }
-    if (rows === 0) continue
+    if (changed === 0) continue
     log.info({ event: 'columns.cleaned', project: project.name, stream: name, rows, changed })
     notices.push(
       `${pluralize(changed, 'row')} of ${name} had what \`columns\` no longer lets be stored; \`deskmirror verify --private\` says what is left where.`,
@@ -74,10 +70,10 @@ export async function finishColumns(
   mirror: Mirror,
 ): Promise<void> {
   const context = projectDb(projectId)
-  if (!(await isCompactionPending(context))) return
+  if (!(await mirror.isCompactionPending())) return
   const states = [...(await mirror.readColumnStates()).values()]
   if (states.some(({ cleaning }) => cleaning !== null)) return
   if ((await findPendingKind(context)) !== null) return
   await compactRewritten(db, kind)
-  await endCompaction(context)
+  await mirror.endCompaction()
 }

@@ -2,10 +2,8 @@
  * Runs an audit: reads a random sample of the mirror again, corrects what differs, and says what
  * follows.
  */
-import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { auditedStreams } from '../mirror/core/audit.ts'
-import { createMirrorGet } from '../mirror/core/mirror-get.ts'
 import type {
   AuditDeps,
   AuditedStream,
@@ -127,7 +125,7 @@ export function createAuditDeps(
   return {
     ...project,
     streams: new Set(project.streams),
-    get: createMirrorGet(service.client.get, toColumnRules(project)),
+    get: service.mirrorGet,
     mirror: openMirror(warehouse, projectId, { schema }),
     store: createAuditStore(warehouse.projectDb(projectId)),
     sampleSize,

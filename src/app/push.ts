@@ -3,7 +3,6 @@
  * can be sent.
  */
 import pRetry from 'p-retry'
-import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import type { Outbox, PushProgress, PushReport } from '../outbox/outbox.ts'
@@ -100,7 +99,7 @@ export async function writebackDeps(
   return {
     ...project,
     get: client.get,
-    columns: toColumnRules(project),
+    columns: service.columns,
     send: client.send,
     isProjectServed: client.isProjectServed,
     outbox: warehouse.retry === noRetry ? { ...outbox, settleSent: persistent } : outbox,

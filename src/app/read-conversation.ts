@@ -1,8 +1,6 @@
 /** Reads one conversation from the service while a person looks at it, and stores its messages. */
-import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import { createMirrorGet } from '../mirror/core/mirror-get.ts'
 import { readMessages } from '../mirror/sync/read-messages.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
@@ -30,8 +28,7 @@ export async function readConversationNow(
       const { service, warehouse } = await openProject(use, config, project, options)
       const { projectId, schema } = project
       const { readBehaviours, recordBehaviours } = createOutbox(warehouse.projectDb(projectId))
-      const read = createMirrorGet(service.client.get, toColumnRules(project))
-      const get = (...request: Parameters<ApiGet>) => read('messages', ...request)
+      const get = (...request: Parameters<ApiGet>) => service.mirrorGet('messages', ...request)
       const deps = { projectId, get, now: Date.now }
       const { rows, requestedAt } = await readMessages(
         { ...deps, readBehaviours, recordBehaviours },

@@ -5,11 +5,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import { updateCallFields } from '../analytics/sql/reference-tables.ts'
-import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { readStreamStates } from '../maintenance/sql/gauges.ts'
 import { listGaps } from '../maintenance/sql/status.ts'
-import { createMirrorGet } from '../mirror/core/mirror-get.ts'
 import type { LockResult, SyncMode, SyncProgress, SyncReport } from '../mirror/mirror.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { requireConfirmedZone } from '../mirror/sync/rollup-days.ts'
@@ -205,12 +203,11 @@ export async function runSyncUnderLock(
     await warehouse.retry.run(() =>
       updateCallFields(warehouse.projectDb(projectId), project.analytics),
     )
-    const rules = toColumnRules(project)
     const mirror = openMirror(warehouse, projectId, { schema, lockToken: lock.token })
     const { streams, isSliceOver, onProgress } = options
     const applying = {
       streams,
-      rules,
+      rules: service.columns,
       mirror,
       signal: service.signal,
       isSliceOver,
@@ -224,7 +221,7 @@ export async function runSyncUnderLock(
       streams: new Set(options.streams),
       mirrored: new Set(project.streams),
       lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
-      get: createMirrorGet(service.client.get, rules),
+      get: service.mirrorGet,
       mirror,
       requestCount: service.client.requestCount,
       now: Date.now,

@@ -10,7 +10,6 @@ import { createValueCollector } from '../maintenance/core/erased-values.ts'
 import type { RemainsReport } from '../maintenance/maintenance.ts'
 import { searchWarehouse } from '../maintenance/search-remains.ts'
 import { type DescribePlace, placeOf } from '../maintenance/sql/search-tables.ts'
-import { noColumnState } from '../mirror/core/applied-columns.ts'
 import { readPrivateValues } from '../mirror/verify/read-private-values.ts'
 import type { ColumnRules } from '../values/column-rules.ts'
 import type { ProjectName } from '../values/project.ts'
@@ -82,8 +81,9 @@ type States = Awaited<ReturnType<ReturnType<typeof openMirror>['readColumnStates
 /** No value may be there, whoever's row it is. */
 function describePrivatePlace(rules: ColumnRules, states: States): DescribePlace {
   const isApplied = (stream: StreamName) => {
-    const { applied, cleaning } = states.get(stream) ?? noColumnState
-    return cleaning === null && JSON.stringify(applied) === JSON.stringify(rules.describe(stream))
+    const state = states.get(stream)
+    const wanted = JSON.stringify(rules.describe(stream))
+    return state?.cleaning === null && JSON.stringify(state.applied) === wanted
   }
   return (table, column) => {
     const place = `${table.name}.${column}`

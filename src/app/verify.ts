@@ -3,13 +3,11 @@
  * counts them again.
  */
 import { type StreamName, streamSpecs } from '../../schema/stream-specs.ts'
-import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { compareDigests } from '../export/core/day-digests.ts'
 import type { ExportSnapshot, MirrorCount, StreamChange } from '../export/export.ts'
 import { countMirror, readVerifyDocument } from '../export/mirror-count.ts'
 import { withSnapshot } from '../export/sql/snapshot.ts'
-import { createMirrorGet } from '../mirror/core/mirror-get.ts'
 import type { SyncProgress, VerifyReport } from '../mirror/mirror.ts'
 import { createAuditStore } from '../mirror/sql/audits.ts'
 import { verifyMirror } from '../mirror/verify/verify-mirror.ts'
@@ -43,12 +41,11 @@ export function verifyProject(
     const opened = await openProject(use, config, project, { ...options, access: 'read' })
     const { service, warehouse } = opened
     const { requestCount } = service.client
-    const get = createMirrorGet(service.client.get, toColumnRules(project))
     const result = await verifyMirror({
       ...project,
       ...options,
       streams: new Set(options.streams),
-      get,
+      get: service.mirrorGet,
       mirror: openMirror(warehouse, project.projectId),
       store: createAuditStore(warehouse.projectDb(project.projectId)),
       now: Date.now,

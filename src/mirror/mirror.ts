@@ -4,7 +4,6 @@
  * knows nothing of write-backs, analytics or pages.
  */
 
-export { noColumnState, planChange } from './core/applied-columns.ts'
 export {
   type AuditEstimate,
   type AuditedStream,
@@ -36,11 +35,16 @@ export {
 } from './sql/mirror-state.ts'
 export { countAllPending, countPendingParents, listPendingStreams } from './sql/pending-children.ts'
 export { findPendingKind, listPendingFacts, removePendingFacts } from './sql/pending-facts.ts'
-export { endCompaction, isCompactionPending } from './sql/private-columns.ts'
 export { countMirrored, readRowCounts } from './sql/row-counts.ts'
 export { acquireStreamLocks, type LockResult } from './sql/stream-locks.ts'
 export { readLastReads } from './sql/sync-runs.ts'
-export { readBehaviours, readCursor, recordBehaviours, writeCursors } from './sql/sync-state.ts'
+export {
+  readBehaviours,
+  readColumnStates,
+  readCursor,
+  recordBehaviours,
+  writeCursors,
+} from './sql/sync-state.ts'
 export { type MessagesRead, readMessages } from './sync/read-messages.ts'
 export { findRollupHistory, requireConfirmedZone } from './sync/rollup-days.ts'
 export { runSync } from './sync/sync.ts'

@@ -63,7 +63,6 @@ export {
   targetIdOf,
   type Writeback,
 } from './core/outbox-entry.ts'
-export { hasPrivateFields } from './core/private-fields.ts'
 export {
   describeChange,
   describeEffect,

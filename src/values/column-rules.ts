@@ -77,6 +77,11 @@ export function createColumnRules(rules: readonly ColumnRule[], key: Secret | nu
         })
       return found
     },
+    /** A text as it is stored in a field; null: it is not. */
+    storedText: (stream: string, field: string, text: string): string | null => {
+      const kept = asJsonObject(apply(stream, { [field]: text }, false))?.[field]
+      return typeof kept === 'string' ? kept : null
+    },
     /** `block` where several rules are about the field; null: it is stored. */
     actionOf: (stream: string, path: string): ColumnAction | null => {
       const names = namesOf(path)

@@ -45,6 +45,11 @@ export async function createPrivateFixture(database: Kind, options: OutboxFixtur
     ...options,
   })
   const { instance, sandbox, warehouse } = fixture
+  // The template of the file has had the rows of such a sandbox.
+  for (const statement of database === 'sqlite'
+    ? ['vacuum', 'pragma wal_checkpoint(truncate)']
+    : [])
+    await warehouse.query(statement)
   const lines: string[] = []
   const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
   const projectWith = (columns: readonly ColumnRule[], over: Partial<ProjectConfig> = {}) =>

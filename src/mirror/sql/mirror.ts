@@ -4,7 +4,6 @@ import { type OfProject, ofProject, type ProjectDb } from '../../warehouse/proje
 import { retryAllMethods } from '../../warehouse/retry.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
-import type { StreamReport, SyncMode, SyncOutcome } from '../core/reports.ts'
 import { readRollups } from './analytics-rollups.ts'
 import { createPageCommitter } from './commit-page.ts'
 import { doubtUnseenRows, endDeletionDoubt, markDeleted } from './deletion.ts'
@@ -30,7 +29,12 @@ import {
   recordChildFailure,
   requestFullRereads,
 } from './pending-children.ts'
-import { beginColumns, cleanColumns, readColumnStates } from './private-columns.ts'
+import {
+  beginColumns,
+  cleanColumns,
+  endCompaction,
+  isCompactionPending,
+} from './private-columns.ts'
 import {
   countFutureRows,
   findErasedRows,
@@ -56,7 +60,7 @@ import {
   recordRunHeartbeat,
   startRun,
 } from './sync-runs.ts'
-import { readBehaviours, readCursor, writeCursors } from './sync-state.ts'
+import { readBehaviours, readColumnStates, readCursor, writeCursors } from './sync-state.ts'
 
 export type MirrorOptions = {
   /** `freeze`: undocumented fields get no columns; they stay in `raw`. */
@@ -93,6 +97,7 @@ const reads = {
   listFormerColumns,
   findWrongColumns,
   readColumnStates,
+  isCompactionPending,
 }
 
 /** Writes outside of a page's commit. Each is a transaction. */
@@ -111,6 +116,7 @@ const writes = {
   doubtUnseenRows,
   endDeletionDoubt,
   resolveGaps,
+  endCompaction,
 }
 
 type Write = (trx: ProjectDb, ...args: never[]) => Promise<unknown>
@@ -151,20 +157,15 @@ export function createMirror(
     cleanColumns: (...of: Tail<typeof cleanColumns>) =>
       runSerially(() => cleanColumns(context, ...of)),
     commit: createPageCommitter(context, runSerially, statistics.rowsStored),
-    startRun: async (mode: SyncMode, now: EpochMs) => {
+    startRun: async (mode: Tail<typeof startRun>[0], now: EpochMs) => {
       fields.invalidate()
       const id = await startRun(context, mode, now, lockToken)
       run.id = id
       if (schema === 'discover') await completeColumns(context, now)
       return id
     },
-    finishRun: async (
-      id: string,
-      outcome: SyncOutcome,
-      reports: readonly StreamReport[],
-      now: EpochMs,
-    ) => {
-      await finishRun(context, id, outcome, reports, now)
+    finishRun: async (...run: Tail<typeof finishRun>) => {
+      await finishRun(context, ...run)
       await statistics.runEnded()
     },
   }

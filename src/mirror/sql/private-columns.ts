@@ -8,11 +8,10 @@ import { isListStream, type StreamName, streamSpecs } from '../../../schema/stre
 import type { ColumnRules, Kept } from '../../values/column-rules.ts'
 import { parseJson, stringifyJson } from '../../values/json.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
-import type { Db } from '../../warehouse/connection-pool.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
-import { type ColumnChange, type ColumnState, noColumnState } from '../core/applied-columns.ts'
+import { type ColumnState, noColumnState, planChange } from '../core/applied-columns.ts'
 import { contentHash } from '../core/item-fields.ts'
 import type { RowKey } from '../core/mirror.ts'
 import { parseStored } from '../core/parse-stored.ts'
@@ -24,30 +23,19 @@ import { markFactsOfRows } from './pending-facts.ts'
 import { keyParameters, readRowsAfterKey } from './reader.ts'
 import { type InsertedColumn, streamTables, valueColumns } from './stream-tables.ts'
 import type { ProjectContext } from './sync-runs.ts'
-import { writeCursors } from './sync-state.ts'
+import { columnsCursor, readColumnStates, writeCursors } from './sync-state.ts'
 
-const cursorOf = (stream: string) => `columns:${stream}`
-
-/** By stream; one without rules, now and before, is absent. */
-export async function readColumnStates({
-  db,
-  project,
-}: Pick<ProjectDb, 'db' | 'project'>): Promise<ReadonlyMap<string, ColumnState>> {
-  const { rows } = await sql<{ stream: string; position: string }>`
-    select stream, position from sync_cursors
-    where project_id = ${project} and stream like 'columns:%'`.execute(db)
-  return new Map(
-    rows.map(({ stream, position }) => [stream.slice(cursorOf('').length), JSON.parse(position)]),
-  )
-}
-
-/** What has to be read again is requested. */
+/** Returns the columns that have to be read again, which it has requested. */
 export async function beginColumns(
   context: ProjectDb,
   name: StreamName,
-  { begun, toReread }: ColumnChange,
+  rules: ColumnRules,
   now: EpochMs,
-): Promise<void> {
+): Promise<readonly string[]> {
+  const state = (await readColumnStates(context)).get(name) ?? noColumnState
+  const change = planChange(state, rules.describe(name), now)
+  if (change === null) return []
+  const { begun, toReread } = change
   // What is overwritten is so in the file, too.
   if (context.kind === 'sqlite') await sql`pragma secure_delete = on`.execute(context.db)
   return inTransaction(context, async (trx) => {
@@ -57,10 +45,8 @@ export async function beginColumns(
       where project_id = ${trx.project}`.execute(trx.db)
     await sql`update sync_children set unlisted = null
       where project_id = ${trx.project} and stream = ${name}`.execute(trx.db)
-    await writeCursors(trx, {
-      [cursorOf(name)]: JSON.stringify(begun),
-      [compactionCursor]: 'pending',
-    })
+    await writeCursors(trx, { [columnsCursor(name)]: JSON.stringify(begun) })
+    return toReread
   })
 }
 
@@ -92,7 +78,7 @@ export async function cleanColumns(
   const cleaning = state?.cleaning ?? null
   if (cleaning === null) return { rows: 0, changed: 0, isDone: true }
   const { after, to, rereadSince } = cleaning
-  const readBatch = (from: Db) =>
+  const readBatch = (from: ProjectDb['db']) =>
     readRowsAfterKey(from, kind, {
       table: streamSpecs[name].table,
       columns: streamTables[name].key,
@@ -138,7 +124,10 @@ export async function cleanColumns(
       ? { applied: to, cleaning: null }
       : { ...noColumnState, ...state, cleaning: { ...cleaning, after: batch.at(-1)?.key ?? null } }
     const isPlain = isDone && to.columns.length === 0
-    await writeCursors(trx, { [cursorOf(name)]: isPlain ? null : JSON.stringify(next) })
+    await writeCursors(trx, {
+      [columnsCursor(name)]: isPlain ? null : JSON.stringify(next),
+      ...(changed > 0 && { [compactionCursor]: 'pending' }),
+    })
     return { rows: batch.length, changed, isDone }
   })
 }

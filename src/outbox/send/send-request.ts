@@ -213,7 +213,7 @@ async function settleAccepted(
   const inRead = shown === null ? inAnswer : (handler.findContradiction?.(sent, shown) ?? null)
   const why = describe(inRead)
   if (inRead !== inAnswer) await deps.outbox.recordContradiction(writeback, why, inRead !== null)
-  if (privateTexts(deps.columns, body).length > 0) await deps.outbox.forgetEnded()
+  if (privateTexts(deps.columns, body).length > 0) await deps.outbox.forgetEnded(deps.columns)
   return { kind: 'settled', status: settledStatus, why, isContradicted: inRead !== null }
 }
 

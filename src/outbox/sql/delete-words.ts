@@ -21,7 +21,8 @@ const endedSql = sql`operation = 'visitor' and status in ('succeeded','cancelled
  * The words of ended corrections, whose fields the mirror does not store. While another one to the
  * same visitor is open, it may need to know what they were. Their log stays.
  */
-export async function forgetEnded(context: ProjectDb): Promise<void> {
+export async function forgetEnded(context: ProjectDb, columns: ColumnRules): Promise<void> {
+  if (!hasPrivateFields(columns)) return
   const isOpen = sql`exists (select 1 from writebacks other where other.project_id = writebacks.project_id
     and other.lane = writebacks.lane and other.status in ('draft','queued','sending','uncertain'))`
   const isSqlite = context.kind === 'sqlite'
