@@ -7,7 +7,7 @@ import type { ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { compactRewritten } from '../maintenance/sql/compact.ts'
 import { allStreams } from '../mirror/core/streams.ts'
-import type { Mirror, SyncProgress } from '../mirror/mirror.ts'
+import type { Mirror, StreamReport, SyncProgress } from '../mirror/mirror.ts'
 import { findPendingKind } from '../mirror/sql/pending-facts.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { ColumnRules } from '../values/column-rules.ts'
@@ -61,6 +61,29 @@ export async function applyColumns(
     )
   }
   return notices
+}
+
+const seenCursor = 'columns seen'
+
+/** Null: all columns that the setting names have been seen, in this run or before. */
+export async function unseenNotice(
+  mirror: Mirror,
+  { rules, matched }: ColumnRules,
+  reports: readonly StreamReport[],
+): Promise<string | null> {
+  if (rules.length === 0) return null
+  const seen: readonly string[] = JSON.parse((await mirror.readCursor(seenCursor)) ?? '[]')
+  const all = new Set([...seen, ...matched])
+  if (all.size > seen.length) await mirror.writeCursor(seenCursor, JSON.stringify([...all]))
+  const isRead = (stream: string) =>
+    reports.some((report) => report.rows > 0 && (stream === '*' || report.stream === stream))
+  const unseen = rules
+    .filter(({ stream }) => isRead(stream))
+    .map(({ stream, path }) => `${stream}.${path}`)
+    .filter((name) => !all.has(name))
+  return unseen.length === 0
+    ? null
+    : `No row has shown ${unseen.join(', ')} so far, which \`columns\` names; if it is not mistyped, it is covered when it appears.`
 }
 
 /** Once facts and searched words are made of clean rows, the files of the database are cleaned. */

@@ -17,7 +17,7 @@ import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { heartbeatTimeoutMs } from '../warehouse/process-identity.ts'
-import { applyColumns, finishColumns } from './apply-columns.ts'
+import { applyColumns, finishColumns, unseenNotice } from './apply-columns.ts'
 import { openMirror, refreshFacts, startFactsRefreshes } from './facts.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
@@ -233,7 +233,8 @@ export async function runSyncUnderLock(
     await refreshes.close()
     await refreshFacts(warehouse, project, factsOptions)
     await finishColumns(warehouse, project, mirror)
-    const notices = [...applied, ...run.notices]
+    const unseen = await unseenNotice(mirror, service.columns, run.reports)
+    const notices = [...applied, ...[unseen ?? []].flat(), ...run.notices]
     return { run: { ...run, notices }, requests: service.client.requestCount(), isLockLost }
   })
 }

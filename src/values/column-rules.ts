@@ -45,13 +45,15 @@ export function createColumnRules(rules: readonly ColumnRule[], key: Secret | nu
     compiled.set(stream, found)
     return found
   }
+  const matched = new Set<string>()
   const digest = (text: string) =>
     createHmac('sha256', key?.reveal() ?? '')
       .update(text)
       .digest('hex')
   const change =
-    ({ path, action }: ColumnRule, isStored: boolean) =>
+    ({ stream, path, action }: ColumnRule, isStored: boolean) =>
     (value: Json): Json => {
+      matched.add(`${stream}.${path}`)
       if (action === 'block' || value === null) return null
       return isStored && isHash(value) ? value : `${hashPrefix}${digest(hashedText(path, value))}`
     }
@@ -62,6 +64,8 @@ export function createColumnRules(rules: readonly ColumnRule[], key: Secret | nu
     ) as Kept
   return {
     rules,
+    /** Those whose fields rows have had, as `visitors.email`. Grows. */
+    matched: matched as ReadonlySet<string>,
     /** What may be stored of a row that the service sent. */
     keep: (stream: string, item: Json): Kept => apply(stream, item, false),
     /** The same of one that is stored; its hashes stay as they are. */

@@ -2,21 +2,26 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { asJsonObject } from '../../src/values/json.ts'
+import { secret } from '../../src/values/secret.ts'
 import { createPrivateFixture, hashKey, rules } from './private-columns-fixture.ts'
 
 /** As docs/guide.md says, for other programs. */
-const hashOf = (text: string) =>
-  `hmac:${createHmac('sha256', hashKey.reveal()).update(text).digest('hex')}`
+const hashOf = (text: string, key = hashKey) =>
+  `hmac:${createHmac('sha256', key.reveal()).update(text).digest('hex')}`
 
 for (const database of ['sqlite', 'postgres'] as const)
   describe(`private columns (${database})`, () => {
     test('are stored nowhere, and the mirror is still what the service shows without them', async () => {
       const { sync, verify, leaks, secrets, sandbox, warehouse } =
         await createPrivateFixture(database)
-      expect(await sync(rules.all)).toMatchObject({ outcome: 'complete' })
+      const phone = { stream: '*', path: 'phone_number', action: 'block' } as const
+      const { outcome, notices } = await sync([...rules.all, phone])
+      expect(outcome).toBe('complete')
+      expect(notices.join()).toMatch(/No row has shown .*\*\.phone_number.* so far/)
+      expect(notices.join()).not.toMatch(/visitors\.email/)
       expect(secrets().length).toBeGreaterThan(30)
       expect(await leaks()).toEqual([])
-      for (const mode of ['reconcile', 'full', 'incremental'] as const)
+      for (const mode of ['reconcile', 'full'] as const)
         expect(await sync(rules.all, { mode })).toMatchObject({ outcome: 'complete' })
       expect(await verify(rules.all)).toMatchObject({ differences: [] })
       expect(await leaks()).toEqual([])
@@ -40,13 +45,22 @@ for (const database of ['sqlite', 'postgres'] as const)
       expect(await leaks()).toEqual([])
       expect(await verify(rules.all)).toMatchObject({ differences: [] })
       expect((await sync(rules.all)).notices.join()).not.toContain('columns')
+      const otherKey = secret('another key of the installation')
+      expect((await sync(rules.all, { key: otherKey })).notices.join()).toMatch(
+        /visitors is read again, because what is stored of customfields.seats, email/,
+      )
+      const [{ email = '' } = {}] = await warehouse.query(
+        'select email from visitors where email is not null',
+      )
+      const addresses = secrets().filter((text) => text.includes('@'))
+      expect(addresses.map((text) => hashOf(text.toLowerCase(), otherKey))).toContain(email)
       const off = await sync(rules.none)
       expect(off.notices.join()).toMatch(/visitors is read again/)
       await sync(rules.none)
       expect(await verify(rules.none)).toMatchObject({ differences: [] })
       expect((await leaks()).length).toBeGreaterThan(secrets().length - 3)
       expect(
-        await warehouse.query(`select stream from sync_cursors where stream like 'columns%'`),
+        await warehouse.query(`select stream from sync_cursors where stream like 'columns:%'`),
       ).toEqual([])
     })
 
