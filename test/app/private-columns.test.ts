@@ -37,8 +37,15 @@ for (const database of ['sqlite', 'postgres'] as const)
     })
 
     test('are cleaned when they become so, and read again when they no longer are', async () => {
-      const { sync, verify, leaks, secrets, warehouse } = await createPrivateFixture(database)
+      const { sync, verify, leaks, secrets, warehouse, queue, visitor } =
+        await createPrivateFixture(database)
       await sync(rules.none)
+      const [address = ''] = secrets().filter((text) => text.includes('@'))
+      await queue(
+        { operation: 'note', visitor_id: visitor(0), content: 'A note.' },
+        { operation: 'visitor', visitor_id: visitor(1), name: 'A Corrected Name' },
+      )
+      await warehouse.query(`update writebacks set found_by = '${address}'`)
       expect((await leaks()).length).toBeGreaterThan(secrets().length - 3)
       const on = await sync(rules.all)
       expect(on.notices.join()).toMatch(/visitors had what `columns` no longer lets be stored/)

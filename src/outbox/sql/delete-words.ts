@@ -49,6 +49,9 @@ export function forgetPrivate(context: ProjectDb, columns: ColumnRules): Promise
       sql`project_id = ${project} and operation = 'visitor' and erased_at is null
         and status not in ('draft','queued','sending','uncertain')`,
     )
+    // By which address or name a row of a sheet was found.
+    await sql`update writebacks set found_by = null
+      where project_id = ${project} and found_by is not null`.execute(db)
     const { rows } = await sql<Record<'id' | 'snapshot' | 'evidence', string | null>>`
       select id, cast(target_snapshot as text) as snapshot, cast(evidence as text) as evidence
       from writebacks where project_id = ${project} and erased_at is null
