@@ -26,7 +26,8 @@ export const commandDocuments: Readonly<Record<string, string>> = {
   status:
     '{ versions: { program: string, schema: string }, projects: (StatusReport & { readOnly: boolean })[] }',
   report: '{ projects: Report[] }',
-  verify: '{ projects: VerifyDocument[] }; with --against: { projects: DigestComparison[] }',
+  verify:
+    '{ projects: VerifyDocument[] }; with --against: { projects: DigestComparison[] }; with --private: { projects: PrivateReport[] }',
   audit: '{ projects: AuditReport[] }',
   export: 'ExportReport',
   token: '{ project: string, token: string, expiresAt: string | null, answer: unknown }',

@@ -27,6 +27,7 @@ export const logEvents: Readonly<Record<string, string>> = {
     'an audit was interrupted, and nothing of it is stored; the next one draws again',
   'behaviour.learned': 'a behaviour of the service: `name` `value`',
   'behaviour.changed': 'the service behaves otherwise: `name` `value` `was`',
+  'columns.cleaned': 'rows were cleaned of what `columns` does not let be stored: `rows` `changed`',
   'facts.refreshed': 'facts for analysts were derived: `conversations`',
   'request.completed': 'a request to the service: `method` `path` `took_ms`',
   'request.retried': 'it will be repeated: `why` `wait_ms`',

@@ -115,8 +115,8 @@ export const mirrorTables = {
     columns: {
       ...rowColumns,
       id: ['key', 'UUID'],
-      name: ['text?', 'null = not known'],
-      email: ['text?', 'null = not known'],
+      name: ['text?', 'null = not known, or blocked by `columns`'],
+      email: ['text?', 'null = not known or blocked; `hmac:…` = only a hash is stored'],
     },
   },
   visitor_activity: {

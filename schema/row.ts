@@ -2,14 +2,18 @@
  * What is stored: a row of the mirror, what is known to be missing, what was learned, what people
  * did.
  */
+import type { Kept } from '../src/values/column-rules.ts'
 import type { ExtraField } from '../src/values/field-path.ts'
 import type { Json, Scalar } from '../src/values/json.ts'
 import type { ProjectId } from '../src/values/project.ts'
 import type { EpochSeconds } from '../src/values/time.ts'
 import type { StreamName } from './stream-specs.ts'
 
-/** One row of a mirrored table, read from the service and not yet stored. */
-export type MirrorRow = {
+/**
+ * One row of a mirrored table, read from the service and not yet stored. Only one whose item went
+ * through the rules of its columns can be stored (`Kept`); another one is a live row.
+ */
+export type MirrorRow<Item extends Json = Kept> = {
   /**
    * Documented columns by their names in the table, keys included, `project_id` excluded. Times are
    * RFC 3339 text.
@@ -18,7 +22,7 @@ export type MirrorRow = {
   /** Undocumented fields by dotted path (`customFields.plan`). */
   readonly extraFields: ReadonlyMap<string, ExtraField>
   /** The row as it came. Its JSON text is the column `raw`. */
-  readonly item: Json
+  readonly item: Item
   /** What is stored in place of that text where the columns hold the rest. */
   readonly storedRaw?: string
 }

@@ -10,6 +10,7 @@ import type { AnalyticsView } from '../../src/analytics/views/view-spec.ts'
 import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { AnalyticsSettings } from '../../src/config/analytics-settings.ts'
+import { noColumnRules } from '../../src/values/column-rules.ts'
 import { analyzeAllTables } from '../../src/warehouse/statistics.ts'
 import { median, printFigure } from '../figures.ts'
 import { benchProject, dashboardDays } from './synthetic-project.ts'
@@ -132,7 +133,7 @@ async function changeConversations(warehouse: Warehouse, count: number): Promise
       created_at: '2025-12-31T23:00:00Z',
     }
     const columns = { conversation_id: String(conversation_id), ...text, ...sender }
-    const row = { columns, extraFields: new Map(), item: columns }
+    const row = { columns, extraFields: new Map(), item: noColumnRules.keep('messages', columns) }
     await mirror.commit({ stream: 'messages', rows: [row], requestedAt: Date.now() })
   }
 }
@@ -141,7 +142,11 @@ async function changeConversations(warehouse: Warehouse, count: number): Promise
 export async function discoverPlan(warehouse: Warehouse): Promise<void> {
   const columns = { id: 'visitor with a plan', name: null, email: null }
   const extraFields = new Map([['plan', { value: 'pro', isJsonText: false }]])
-  const row = { columns, extraFields, item: { ...columns, plan: 'pro' } }
+  const row = {
+    columns,
+    extraFields,
+    item: noColumnRules.keep('visitors', { ...columns, plan: 'pro' }),
+  }
   await openMirror(warehouse, benchProject).commit({
     stream: 'visitors',
     rows: [row],

@@ -3,6 +3,8 @@
 import { openMirror } from '../../src/app/facts.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { conversations, messages } from '../../src/mirror/core/streams.ts'
+import { noColumnRules } from '../../src/values/column-rules.ts'
+import type { Json } from '../../src/values/json.ts'
 import { itemsOf, type Pages } from './pages.ts'
 
 /** Seconds. `concurrency`: pages under way at once; a sync reads 16 conversations side by side. */
@@ -15,13 +17,13 @@ export async function mirrorPages(
   const { commit } = openMirror(warehouse, project)
   await commit({
     stream: 'conversations',
-    rows: conversations.parseRows(list, project).rows,
+    rows: conversations.parseRows(list.map(stored), project).rows,
     requestedAt: Date.now(),
   })
   const left = pages.values()
   const mirror = async () => {
     for (const { parent, body } of left) {
-      const { rows } = messages.parseRows(await itemsOf(body), parent)
+      const { rows } = messages.parseRows((await itemsOf(body)).map(stored), parent)
       const end = {
         parentId: parent,
         requestedVersion: 1,
@@ -43,3 +45,5 @@ export async function mirrorPages(
   await warehouse.close()
   return seconds
 }
+
+const stored = (item: Json) => noColumnRules.keep('', item)

@@ -125,7 +125,7 @@ export function createAuditDeps(
   return {
     ...project,
     streams: new Set(project.streams),
-    get: service.client.get,
+    get: service.mirrorGet,
     mirror: openMirror(warehouse, projectId, { schema }),
     store: createAuditStore(warehouse.projectDb(projectId)),
     sampleSize,

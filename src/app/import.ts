@@ -1,5 +1,6 @@
 /** Opens what an import of write-backs needs, and runs the import or its dry run. */
 
+import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { checkFile, importFile } from '../imports/enqueue-file.ts'
 import type {
@@ -50,7 +51,12 @@ export function importWritebacks(
   return withImportFile(source, (given) => {
     const queueRows = async (warehouse: Warehouse) => {
       const outbox = await openOutbox(config, project, warehouse)
-      const file = await prepareFile(warehouse.projectDb(project.projectId), outbox, given)
+      const file = await prepareFile(
+        warehouse.projectDb(project.projectId),
+        outbox,
+        given,
+        toColumnRules(project),
+      )
       const queuedEarlier = await countUnsettled(outbox)
       const onChecked = async () => {
         await options.onReview(await reviewImportFile(project, warehouse, file, options))
@@ -96,7 +102,12 @@ export function dryRunImport(
   const { name, approveOver } = project
   return withImportFile(source, (given) =>
     withOutbox(config, project, async (outbox, warehouse): Promise<DryRunReport> => {
-      const file = await prepareFile(warehouse.projectDb(project.projectId), outbox, given)
+      const file = await prepareFile(
+        warehouse.projectDb(project.projectId),
+        outbox,
+        given,
+        toColumnRules(project),
+      )
       const checked = await checkFile(outbox, file, {
         ...options,
         project: name,

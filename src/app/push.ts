@@ -99,6 +99,7 @@ export async function writebackDeps(
   return {
     ...project,
     get: client.get,
+    columns: service.columns,
     send: client.send,
     isProjectServed: client.isProjectServed,
     outbox: warehouse.retry === noRetry ? { ...outbox, settleSent: persistent } : outbox,

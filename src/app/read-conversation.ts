@@ -4,6 +4,7 @@ import type { Logger } from '../log.ts'
 import { readMessages } from '../mirror/sync/read-messages.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
+import type { ApiGet } from '../service/core/api-request.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
@@ -27,7 +28,8 @@ export async function readConversationNow(
       const { service, warehouse } = await openProject(use, config, project, options)
       const { projectId, schema } = project
       const { readBehaviours, recordBehaviours } = createOutbox(warehouse.projectDb(projectId))
-      const deps = { projectId, get: service.client.get, now: Date.now }
+      const get = (...request: Parameters<ApiGet>) => service.mirrorGet('messages', ...request)
+      const deps = { projectId, get, now: Date.now }
       const { rows, requestedAt } = await readMessages(
         { ...deps, readBehaviours, recordBehaviours },
         conversation,

@@ -2,8 +2,10 @@
  * The service for one project: a client with the project's key, on the key's shared request budget.
  */
 import { randomUUID } from 'node:crypto'
+import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
+import { createMirrorGet } from '../mirror/core/mirror-get.ts'
 import { createClient } from '../service/client.ts'
 import {
   type ApiFailure,
@@ -75,7 +77,18 @@ export function openService(
     stopSignal.removeEventListener('abort', abortReads)
     await client.close()
   }
-  return { client, budget, signal: stopSignal, stop: () => ownAbort.abort(), close }
+  const columns = toColumnRules(project)
+  return {
+    client,
+    budget,
+    /** What of it may be stored. */
+    columns,
+    /** The only way in which what the service sends becomes rows of the mirror. */
+    mirrorGet: createMirrorGet(client.get, columns),
+    signal: stopSignal,
+    stop: () => ownAbort.abort(),
+    close,
+  }
 }
 
 /** What long work of a command takes. `notify`: the warehouse is away, or back. */

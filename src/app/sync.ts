@@ -17,6 +17,7 @@ import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { heartbeatTimeoutMs } from '../warehouse/process-identity.ts'
+import { applyColumns, finishColumns, unseenNotice } from './apply-columns.ts'
 import { openMirror, refreshFacts, startFactsRefreshes } from './facts.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
@@ -202,14 +203,26 @@ export async function runSyncUnderLock(
     await warehouse.retry.run(() =>
       updateCallFields(warehouse.projectDb(projectId), project.analytics),
     )
+    const mirror = openMirror(warehouse, projectId, { schema, lockToken: lock.token })
+    const { streams, isSliceOver, onProgress } = options
+    const applying = {
+      streams,
+      rules: service.columns,
+      mirror,
+      signal: service.signal,
+      isSliceOver,
+      onProgress,
+      log,
+    }
+    const applied = await applyColumns(warehouse, project, applying)
     const run = await runSync({
       ...project,
       mode: options.mode,
       streams: new Set(options.streams),
       mirrored: new Set(project.streams),
       lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
-      get: service.client.get,
-      mirror: openMirror(warehouse, projectId, { schema, lockToken: lock.token }),
+      get: service.mirrorGet,
+      mirror,
       requestCount: service.client.requestCount,
       now: Date.now,
       signal: service.signal,
@@ -219,7 +232,10 @@ export async function runSyncUnderLock(
     })
     await refreshes.close()
     await refreshFacts(warehouse, project, factsOptions)
-    return { run, requests: service.client.requestCount(), isLockLost }
+    await finishColumns(warehouse, project, mirror)
+    const unseen = await unseenNotice(mirror, service.columns, run.reports)
+    const notices = [...applied, ...[unseen ?? []].flat(), ...run.notices]
+    return { run: { ...run, notices }, requests: service.client.requestCount(), isLockLost }
   })
 }
 

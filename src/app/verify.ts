@@ -40,12 +40,12 @@ export function verifyProject(
   return withOpened(async (use) => {
     const opened = await openProject(use, config, project, { ...options, access: 'read' })
     const { service, warehouse } = opened
-    const { get, requestCount } = service.client
+    const { requestCount } = service.client
     const result = await verifyMirror({
       ...project,
       ...options,
       streams: new Set(options.streams),
-      get,
+      get: service.mirrorGet,
       mirror: openMirror(warehouse, project.projectId),
       store: createAuditStore(warehouse.projectDb(project.projectId)),
       now: Date.now,

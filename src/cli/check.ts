@@ -1,6 +1,6 @@
 /** `deskmirror check`: verifies that a sync can run. Changes nothing. */
 import type { CheckItem } from '../app/check.ts'
-import type { Config } from '../config/config.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
 import { ConfigurationError } from '../config/problems.ts'
 import { allStreams } from '../mirror/core/streams.ts'
 import { toPrintable } from '../values/format.ts'
@@ -80,6 +80,7 @@ async function checkProjects(
   const results = await forEachProject(calls, signal, async ({ project }) => [
     ...(await checkProject(config, project, { signal, log })),
     ...(project.readOnly ? [readOnlyItem] : []),
+    ...(project.columns.length > 0 ? [columnsItem(project)] : []),
   ])
   return results.map((result): ProjectChecks => {
     const project = result.call.project.name
@@ -99,6 +100,15 @@ const readOnlyItem: CheckItem = {
   state: 'ok',
   detail: 'switched off (DESKMIRROR_READ_ONLY): write-backs stay in the queue',
   hint: null,
+}
+
+function columnsItem({ columns }: ProjectConfig): CheckItem {
+  const names = (action: string) =>
+    columns.flatMap((rule) => (rule.action === action ? [`${rule.stream}.${rule.path}`] : []))
+  const [blocked, hashed] = [names('block'), names('hash')].map((some) => some.join(', '))
+  const parts = [blocked && `never stored: ${blocked}`, hashed && `only as a hash: ${hashed}`]
+  const detail = parts.filter((part) => part).join('; ')
+  return { name: 'columns', state: 'ok', detail, hint: null }
 }
 
 /** A missing scope skips streams; any other warning does not affect the result. */

@@ -1,7 +1,6 @@
 /** `deskmirror erase`: deletes what is stored of a visitor. */
 import { Option } from 'commander'
-import type { RemainsReport } from '../maintenance/maintenance.ts'
-import { formatCount, pluralize } from '../values/format.ts'
+import { formatCount } from '../values/format.ts'
 import { selectCall } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import {
@@ -12,6 +11,7 @@ import {
   type PersonOption,
   personOption,
 } from './options.ts'
+import { isClean, remainsLines } from './render/remains.ts'
 import { alignColumns } from './render/table.ts'
 
 type Options = CommonOptions & PersonOption & { readonly visitor: string; readonly yes?: true }
@@ -65,31 +65,9 @@ export const command = defineCommand<Options>({
         ...alignColumns(rows, '  '),
         ...(search === null
           ? [`next: ${hint(`erase --visitor ${visitor} --yes`)} ${does}`]
-          : searchLines(search)),
+          : remainsLines(search)),
       ],
       exit: search === null || isClean(search) ? 0 : 3,
     }
   },
 })
-
-const isClean = ({ remains, unread }: RemainsReport) => remains.length === 0 && unread.length === 0
-
-/** Never a value. */
-function searchLines(search: RemainsReport): readonly string[] {
-  const { values, notSearched, tables, files, remains, unread, elsewhere } = search
-  const searched = `looked for ${pluralize(values, 'value')} in ${pluralize(tables, 'table')} and ${pluralize(files, 'file')}`
-  const found = remains.flatMap(({ place, values: count, why, command }) => [
-    `  ${place}: ${count === null ? '' : `${pluralize(count, 'value')}; `}${why}`,
-    `    ${command === null ? 'no command removes it' : `to remove it: ${command}`}`,
-  ])
-  return [
-    `${searched}: ${remains.length === 0 ? 'nothing is left' : 'this is left'}`,
-    ...found,
-    ...unread.map(({ place, why }) => `  ${place} was not looked through: ${why}`),
-    ...(notSearched === 0
-      ? []
-      : [`${pluralize(notSearched, 'value')} too short or too common to look for`]),
-    'out of reach (docs/guide.md):',
-    ...elsewhere.map((where) => `  ${where}`),
-  ]
-}

@@ -2,6 +2,7 @@
 import { Option } from 'commander'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { DigestComparison } from '../app/verify.ts'
+import type { PrivateReport } from '../app/verify-private.ts'
 import { hasChanges } from '../export/core/day-digests.ts'
 import type { DayChange } from '../export/export.ts'
 import type { VerifyReport } from '../mirror/mirror.ts'
@@ -25,6 +26,7 @@ import {
   streamsOption,
 } from './options.ts'
 import { createSyncLine } from './render/display.ts'
+import { isClean, remainsLines } from './render/remains.ts'
 import { differenceRow, renderStreamReasons } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
 
@@ -34,6 +36,7 @@ type Options = CommonOptions & {
   readonly limit: number
   readonly sample?: number
   readonly against?: string
+  readonly private?: true
   readonly certificate?: string
 }
 
@@ -43,12 +46,17 @@ Reads the whole service again, so it takes as many requests as a first sync; wit
 With --json it also counts the rows of each stream and day, with a digest of them. --against FILE compares with such a document:
 it reads only the warehouse, counts again, and lists the days that are no longer the same.
 
+--private reads a sample from the service, takes the values of columns that \`columns\` blocks or hashes, and looks for them in all
+tables, definitions, statistics and files of the warehouse, as \`erase\` does. It looks for addresses, names of 8 characters and
+texts of 12, with several words; not for single words of fewer than 20, nor for what the team wrote.
+
 Examples:
   $ deskmirror verify
   $ deskmirror verify --streams conversations --limit 20
   $ deskmirror verify --sample 1000            at random, with their messages and activity
   $ deskmirror verify --json > 2026-11.json    what was compared, what could not be, counts and digests
   $ deskmirror verify --against 2026-11.json
+  $ deskmirror verify --private                what is left of private columns, and what removes it
 
 Exit code: 0 equal · 1 failed · 2 a person must change something, or the file has no counts of this project · 3 something differs, or could not be compared`
 
@@ -68,6 +76,10 @@ export const command = defineCommand<Options>({
       '--against <file>',
       'say what changed since `verify --json` printed this file; reads only the warehouse',
     ),
+    new Option(
+      '--private',
+      'look for values of blocked and hashed columns in all that is stored',
+    ).conflicts(['against', 'streams']),
     new Option('--certificate <file>').hideHelp(),
     quietOption(),
     jsonOption(),
@@ -75,6 +87,7 @@ export const command = defineCommand<Options>({
   help,
   run: async (context, options) => {
     if (options.certificate !== undefined) throw noCertificate()
+    if (options.private) return comparePrivate(context, options)
     return options.against === undefined
       ? compare(context, options)
       : compareAgainst(context, options.against, options)
@@ -104,6 +117,33 @@ function compare(context: CommandContext, options: Options): Promise<CommandResu
     },
     renderVerify,
   )
+}
+
+function comparePrivate(context: CommandContext, options: Options): Promise<CommandResult> {
+  return runOverService(
+    context,
+    options,
+    async ({ config, project, display, log, signal }) => {
+      const { verifyPrivate } = await context.load(() => import('../app/verify-private.ts'))
+      const handlers = { signal, notify: display.notify, log }
+      return verifyPrivate(config, project, { sampleSize: options.sample, ...handlers })
+    },
+    renderPrivate,
+  )
+}
+
+function renderPrivate({ project, columns, skipped, search, requests }: PrivateReport): Rendered {
+  const rows = columns.map(({ column, values }) => [column, pluralize(values, 'value')])
+  const unread = skipped.map(({ stream, why }) => `${stream} could not be read: ${why}`)
+  return {
+    lines: [
+      toPrintable(`${project}: taken from the service in ${pluralize(requests, 'request')}`),
+      ...alignColumns(rows, '  '),
+      ...remainsLines(search),
+      ...unread.map(toPrintable),
+    ],
+    exit: isClean(search) && unread.length === 0 ? 0 : 3,
+  }
 }
 
 function compareAgainst(

@@ -7,6 +7,7 @@ import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type Ms, parseDuration } from '../values/time.ts'
 import { type AnalyticsSettings, analyticsMap, analyticsSettings } from './analytics-settings.ts'
+import { columnsField } from './column-settings.ts'
 import {
   defaultSchedules,
   loadCronParser,
@@ -149,6 +150,13 @@ export const projectSettings = {
     'streams',
     field.streams.default([...streamNames]),
   ).about('The streams to mirror.'),
+  columns: fileSetting('columns', columnsField.prefault({})).about(
+    'What is never stored (`block`), or only as a hash (`hash`): `{ visitors.email: hash, messages.content: block, "*.ip": block }`. A project adds its lines to those for all.',
+  ),
+  /** Null: nothing is hashed. */
+  hashKey: secretSetting('hash_key', (read) => field.orNull(secretField(read))).about(
+    'The key of these hashes, of at least 16 characters.',
+  ),
   schema: fileSetting('schema', field.schemaMode.default('discover')).about(
     '`freeze`: undocumented fields that are new stay in `raw` and get no columns.',
   ),

@@ -1,4 +1,5 @@
 /** Turns variables and a YAML file into the configuration, or into all of its problems at once. */
+import { hashKeyProblem } from './column-settings.ts'
 import type { Config } from './config.ts'
 import { type ConfigProblem, ConfigurationError, containsApiKey, maxProblems } from './problems.ts'
 import { readGlobalConfig } from './program-settings.ts'
@@ -152,7 +153,15 @@ function readProject(
   const fromVariables = readVariables(sources.variables, allProjectSettings, 'value')
   const needsSecrets = sources.needs === 'service'
   const keyReference = needsSecrets ? {} : { api_key: { env: variableName('api_key') } }
-  const values: RawSettings = { ...keyReference, ...defaultLines, ...fromVariables, ...ownLines }
+  const columns = { ...asRecord(defaultLines.columns), ...asRecord(ownLines.columns) }
+  const values: RawSettings = {
+    ...keyReference,
+    ...defaultLines,
+    ...fromVariables,
+    ...ownLines,
+    // A project adds to what is private in all of them, and cannot forget it.
+    ...(isMapOrMissing(defaultLines.columns) && isMapOrMissing(ownLines.columns) && { columns }),
+  }
   const locate: LocateSetting = (key, within = []) => {
     if (key in ownLines) return ownLocation(key, within)
     if (key in fromVariables) return variableName(key)
@@ -165,11 +174,17 @@ function readProject(
   if (checked === null) return null
   const project = toProject(name, checked)
   const proxy = project.proxy ?? proxyOfVariables(sources.variables)
-  const why = needsSecrets ? proxyProblem(proxy, project.baseUrl) : null
-  const variable = project.proxy === null ? addressVariable(sources.variables) : undefined
-  if (why !== null) problems.push({ where: variable ?? locate('proxy'), why })
+  if (needsSecrets) {
+    const variable = project.proxy === null ? addressVariable(sources.variables) : undefined
+    const ofProxy = proxyProblem(proxy, project.baseUrl)
+    if (ofProxy !== null) problems.push({ where: variable ?? locate('proxy'), why: ofProxy })
+    const ofKey = hashKeyProblem(project)
+    if (ofKey !== undefined) problems.push({ where: locate('hash_key'), why: ofKey })
+  }
   return { ...project, proxy }
 }
+
+const isMapOrMissing = (lines: unknown) => lines === undefined || asRecord(lines) !== null
 
 /** Splits maps like `schedules` into settings; a value that is not a map stays, to be refused. */
 function flattenMaps(settings: RawSettings): RawSettings {

@@ -13,6 +13,8 @@ type Setting =
   | 'approveOwn'
   | 'approveGraceMs'
   | 'search'
+  | 'columns'
+  | 'hashKey'
 
 /** `schedules` null: there is no configuration, so nobody knows them, nor what the key allows. */
 export type ConsoleProject = Pick<ProjectConfig, Setting | keyof BudgetPolicy> & {
@@ -41,6 +43,8 @@ export function unconfiguredProject(projectId: ProjectId, timeZone: string | nul
     approveOwn: true,
     approveGraceMs: 0,
     search: true,
+    columns: [],
+    hashKey: null,
     timeZone: timeZone !== null && isTimeZone(timeZone) ? timeZone : 'UTC',
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import { isFound } from '../analytics/core/search-words.ts'
+import { isHash } from '../values/column-rules.ts'
 import { localDateAt } from '../values/days.ts'
 import { formatCount, formatSeconds, formatTime } from '../values/format.ts'
 import { type Html, html, nothing } from '../values/html.ts'
@@ -12,6 +13,7 @@ import type { EpochMs, LocalDate, Ms } from '../values/time.ts'
 
 /** Of any origin; null or empty: a dash. */
 export function foreignText(text: string | null): Html {
+  if (isHash(text)) return html`<span class="faint" title="${text}">not stored</span>`
   return text === null || text === ''
     ? html`<span class="faint">–</span>`
     : html`<bdi>${text}</bdi>`
@@ -25,7 +27,7 @@ export function shortened(text: string | null, length: number): Html {
 
 /** Exactly what is there: line breaks stay, and characters that nobody could see are named. */
 export function exactText(text: string | null): Html {
-  if (text === null || text === '') return foreignText(text)
+  if (text === null || text === '' || isHash(text)) return foreignText(text)
   const parts = splitInvisible(text).map((part) =>
     part.isInvisible
       ? html`<span class="invisible" title="invisible">${namesOf(part.text)}</span>`

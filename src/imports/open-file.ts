@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { chunkSize, createUnnamedFile, readFromStart } from '../export/output-file.ts'
 import { toMistake } from '../outbox/core/writeback-request.ts'
 import type { ColumnMap, Outbox, ReviewSource } from '../outbox/outbox.ts'
+import type { ColumnRules } from '../values/column-rules.ts'
 import { formatBytes } from '../values/format.ts'
 import type { Ms } from '../values/time.ts'
 import { systemErrorText, UserError } from '../values/user-error.ts'
@@ -76,6 +77,7 @@ export async function prepareFile(
   context: ProjectDb,
   outbox: Pick<Outbox, 'listColumnMaps'>,
   given: ImportFile,
+  columnRules: ColumnRules,
 ): Promise<ImportFile> {
   const head = await readHead(given)
   if (head === null) return given
@@ -97,7 +99,7 @@ export async function prepareFile(
   if (!isSought || file.parse.findConversation !== undefined) return file
   for await (const _ of readImportLines(file, { findConversation: note }));
   const matches = await context.retry.run(() =>
-    findVisitorConversations(context, [...sought.values()]),
+    findVisitorConversations(context, [...sought.values()], columnRules),
   )
   const found = new Map([...sought.keys()].map((key, index) => [key, matches[index]]))
   const findConversation = (visitor: SoughtVisitor) =>

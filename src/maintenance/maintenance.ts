@@ -2,6 +2,8 @@
  * What keeps a warehouse in order and says how it is: status, failing jobs, workers, retention,
  * erasure.
  */
+
+export { createValueCollector } from './core/erased-values.ts'
 export {
   type FailingJob,
   failedStream,
@@ -23,7 +25,8 @@ export {
   type OpenMove,
   planMove,
 } from './move-projects.ts'
-export { type RemainsReport, searchRemains } from './search-remains.ts'
+export { type RemainsReport, searchRemains, searchWarehouse } from './search-remains.ts'
+export { compactRewritten } from './sql/compact.ts'
 export { countErased, type ErasedRows, erase, finishErasure } from './sql/erase.ts'
 export {
   listAllPendingStreams,
@@ -46,6 +49,7 @@ export {
   setPause,
 } from './sql/projects.ts'
 export { deleteExpired, deleteOldRecords } from './sql/retention.ts'
+export { type DescribePlace, placeOf } from './sql/search-tables.ts'
 export type { StatusReport } from './sql/status.ts'
 export { listGaps, readBehaviours, readProjectState, readStatus } from './sql/status.ts'
 export {

@@ -11,7 +11,7 @@ import { filesBeside, searchFiles } from './search-files.ts'
 import { type Compacted, compactPostgres, compactSqlite } from './sql/compact.ts'
 import { listCopies } from './sql/copies.ts'
 import type { Erased } from './sql/erase.ts'
-import { searchTables, type Unread } from './sql/search-tables.ts'
+import { type DescribePlace, searchTables, type Unread } from './sql/search-tables.ts'
 
 export type RemainsReport = {
   /** How many ids, addresses, names and texts were looked for. */
@@ -31,16 +31,35 @@ export type RemainsReport = {
 type Database = { readonly db: Db; readonly pool: ConnectionPool }
 
 export async function searchRemains(
-  { db, pool }: Database,
+  database: Database,
   location: DatabaseLocation,
   { values, tables: changed, isRepeated }: Erased,
 ): Promise<RemainsReport> {
+  const { db } = database
   const compacted = location.kind === 'sqlite' ? await compactSqlite(db, location) : null
   const unwritten = compacted === null ? await compactPostgres(db, changed) : []
+  const search = { values, compacted, isRepeated }
+  const report = await searchWarehouse(database, location, search)
+  return { ...report, remains: [...report.remains, ...unwritten] }
+}
+
+type Search = Pick<Erased, 'values' | 'isRepeated'> & {
+  /** Null: Postgres. */
+  readonly compacted: Compacted | null
+  readonly describePlace?: DescribePlace
+}
+
+/** Looks for values, and changes nothing. */
+export async function searchWarehouse(
+  { db, pool }: Database,
+  location: DatabaseLocation,
+  { values, compacted, isRepeated, describePlace }: Search,
+): Promise<RemainsReport> {
   const { tables, remains, unread, common, gone, kept } = await searchTables(
     db,
     pool,
     values.values,
+    describePlace,
   )
   const own = ownFiles(location)
   const all = await filesOf(location)
@@ -67,7 +86,7 @@ export async function searchRemains(
     notSearched: values.left + common,
     tables,
     files: files.length,
-    remains: [...remains, ...inFiles, ...unwritten],
+    remains: [...remains, ...inFiles],
     unread: [
       ...unread,
       ...files.flatMap(({ path, values: count }) =>

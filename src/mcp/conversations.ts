@@ -1,5 +1,6 @@
 /** `find_conversations` and `read_conversation`: the lists and the thread of the console. */
 import { z } from 'zod'
+import { toColumnRules } from '../config/column-settings.ts'
 import { listWritebacksTo } from '../console/pages/conversations.ts'
 import { readConversation, readVisitor, readWaiting } from '../console/sql/conversations.ts'
 import { search } from '../console/sql/search.ts'
@@ -25,14 +26,14 @@ export const findTool = defineTool({
     ),
     next,
   }),
-  run: async ({ text, waitingMinutes, after = null }, { db, hidesMessages, now }) => {
+  run: async ({ text, waitingMinutes, after = null }, { db, hidesMessages, now, project }) => {
     if (text === undefined) {
       const filter = { minAgeMs: waitingMinutes * 60_000, isUnassigned: false, after }
       const { rows, next } = await readWaiting(db, filter, now())
       const conversations = rows.map(({ lastWords: words, ...row }) => ({ ...row, words }))
       return { conversations, visitors: [], next }
     }
-    const found = await search(db, text, after)
+    const found = await search(db, text, after, toColumnRules(project))
     if ('id' in found) {
       const visitor = found.kind === 'visitor' ? await readVisitor(db, found.id) : null
       if (visitor === null) return { conversations: [{ id: found.id }], visitors: [], next: null }

@@ -13,6 +13,7 @@ export {
   describeEvidence,
 } from './core/audit.ts'
 export { type MessageSide, teamSenderTypes, toMessageSide } from './core/message-fields.ts'
+export { createMirrorGet } from './core/mirror-get.ts'
 export type {
   AuditReport,
   GapReport,
@@ -37,9 +38,16 @@ export { findPendingKind, listPendingFacts, removePendingFacts } from './sql/pen
 export { countMirrored, readRowCounts } from './sql/row-counts.ts'
 export { acquireStreamLocks, type LockResult } from './sql/stream-locks.ts'
 export { readLastReads } from './sql/sync-runs.ts'
-export { readBehaviours, readCursor, recordBehaviours, writeCursors } from './sql/sync-state.ts'
+export {
+  readBehaviours,
+  readColumnStates,
+  readCursor,
+  recordBehaviours,
+  writeCursors,
+} from './sql/sync-state.ts'
 export { type MessagesRead, readMessages } from './sync/read-messages.ts'
 export { findRollupHistory, requireConfirmedZone } from './sync/rollup-days.ts'
 export { runSync } from './sync/sync.ts'
 export { type AuditDeps, auditedNames, canAudit, runAudit } from './verify/audit.ts'
+export { readPrivateValues } from './verify/read-private-values.ts'
 export { verifyMirror } from './verify/verify-mirror.ts'

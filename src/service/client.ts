@@ -5,6 +5,7 @@
 import { findProxy, type ProxyRule } from '../config/proxy.ts'
 import { trimEnd } from '../values/format.ts'
 import { stringifyJson } from '../values/json.ts'
+import { hideTexts } from '../values/secret.ts'
 import { parseBaseUrl } from '../values/server-address.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -186,7 +187,7 @@ function createSend(
   } = options
   const address = parseBaseUrl(baseUrl.href)
   if (!address.ok) throw new Error(`the base URL ${address.why}`)
-  const redact = createRedactor(key)
+  const redactKey = createRedactor(key)
   const headers = toHeaders(key, options.version ?? '0')
   const prefix = trimEnd(baseUrl.pathname, '/')
   const { reads, writes } = connections.forOrigin(
@@ -194,7 +195,8 @@ function createSend(
     findProxy(options.proxy ?? null, baseUrl),
   )
   return async (request, beforeSend) => {
-    const { method, path, priority } = request
+    const { method, path, priority, hidden = [] } = request
+    const redact: Redact = (text) => hideTexts(redactKey(text), hidden)
     if (options.readOnly === true && method !== 'GET') throw readOnlyError(request)
     const maxDurationMs = timeoutMs + grantTtlMs + (beforeSend === undefined ? 0 : maxBeforeSendMs)
     const slot = await acquireGrant(

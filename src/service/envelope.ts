@@ -197,8 +197,9 @@ function lazyItems(batches: readonly RowBatch[]): ListItems | null {
 }
 
 /** The rows of a parsed list; null: not a list. */
-export function toItems(items: Json | undefined): ListItems | null {
-  if (!Array.isArray(items)) return null
+export function toItems<Item extends Json>(list: Item | undefined): ListItems<Item> | null {
+  if (!Array.isArray(list)) return null
+  const items: readonly Item[] = list
   return { count: items.length, batches: () => [{ items, rejectedRows: [] }] }
 }
 

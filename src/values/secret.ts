@@ -24,3 +24,24 @@ export function redactSecrets(text: string, secrets: readonly string[]): string 
     text.replace(/svc_[a-z]+_[\w-]+/g, '[secret]'),
   )
 }
+
+const hiddenText = '[not stored]'
+
+/** Removes texts of customers, in whatever letters. */
+export function hideTexts(text: string, hidden: readonly string[]): string {
+  return hidden.reduce((shown, value) => {
+    const [all, sought] = [shown.toLowerCase(), value.toLowerCase()]
+    // Few letters are longer in lower case.
+    if (all.length !== shown.length) return shown.replaceAll(value, hiddenText)
+    return all
+      .split(sought)
+      .reduce(
+        ({ parts, from }, part) => ({
+          parts: [...parts, shown.slice(from, from + part.length)],
+          from: from + part.length + sought.length,
+        }),
+        { parts: [] as string[], from: 0 },
+      )
+      .parts.join(hiddenText)
+  }, text)
+}

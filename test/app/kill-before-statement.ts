@@ -1,18 +1,22 @@
 /**
- * Loaded before the program: writes down the kinds of the statements of an erasure or a move, from
- * its first write on, and kills the process before the n-th of one kind (`KILL_BEFORE="vacuum full 3"`).
+ * Loaded before the program: writes down the kinds of the statements from the one that begins with
+ * `KILL_FROM` on, by default the first write of an erasure or a move, and kills the process before the n-th of
+ * one kind (`KILL_BEFORE="vacuum full 3"`).
  */
 import { appendFileSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 
-const { KILL_BEFORE: point, STATEMENTS: file } = process.env
+const { KILL_BEFORE: point, STATEMENTS: file, KILL_FROM: from } = process.env
 const counts = new Map<string, number>()
-const begins = /^\s*insert into "?(erased_ids|sync_moves)"?/
+const begins =
+  from === undefined
+    ? (text: string) => /^\s*insert into "?(erased_ids|sync_moves)"?/.test(text)
+    : (text: string) => text.trimStart().startsWith(from)
 let hasBegun = false
 
 function beforeStatement(text: string): void {
-  hasBegun ||= begins.test(text)
+  hasBegun ||= begins(text)
   if (!hasBegun) return
   const kind = kindOf(text)
   const count = (counts.get(kind) ?? 0) + 1

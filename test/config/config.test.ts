@@ -106,6 +106,8 @@ describe('one project is described by variables', () => {
       search: true,
       schedules: defaultSchedules,
       schema: 'discover',
+      columns: [],
+      hashKey: null,
       readOnly: false,
     })
     expect([baseUrl.href, widgetUrl, apiKey.reveal(), streams.length]).toEqual([

@@ -2,9 +2,12 @@
  * Whose conversation a row of a sheet is for, by address or exact name: certain, or refused with
  * the candidates.
  */
+
 import { expect, test } from 'vitest'
 import { openMirror } from '../../src/app/facts.ts'
 import { findVisitorConversations } from '../../src/imports/sql/visitor-matches.ts'
+import { createColumnRules, noColumnRules } from '../../src/values/column-rules.ts'
+import { secret } from '../../src/values/secret.ts'
 import { databases } from '../support/databases.ts'
 import { commit, conversation, visitor } from '../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../warehouse/test-warehouse.ts'
@@ -29,8 +32,12 @@ for (const db of databases)
       conversation('max2-open', { visitor_id: 'max2', handled_at: null }),
     ]
     await main.commit(commit('conversations', conversations))
-    const find = async (email: string | null, name: string | null) => {
-      const [match] = await findVisitorConversations(warehouse.projectDb('main'), [{ email, name }])
+    const find = async (email: string | null, name: string | null, columns = noColumnRules) => {
+      const [match] = await findVisitorConversations(
+        warehouse.projectDb('main'),
+        [{ email, name }],
+        columns,
+      )
       if (match === undefined) return match
       return 'mistake' in match
         ? `${match.mistake.why}: ${match.mistake.found}`
@@ -49,7 +56,19 @@ for (const db of databases)
     expect(await find(null, 'Max Muster')).toMatch(
       /several conversations.*: Max Muster: max2-open .* · max1-one /,
     )
+    const path = 'email'
+    const hashed = createColumnRules([{ stream: 'visitors', path, action: 'hash' }], key)
+    expect(await find('ada@example.com', null, hashed)).toMatch(/^no visitor has this address/)
+    await warehouse.query(`update visitors
+      set email = '${hashed.storedText('visitors', 'email', 'ada@example.com')}' where id = 'ada'`)
+    expect(await find(' Ada@example.com', null, hashed)).toBe('ada-open')
+    const blocked = createColumnRules([{ stream: 'visitors', path, action: 'block' }], null)
+    expect(await find('max@example.com', null, blocked)).toMatch(
+      /^nobody can be found by it, because `columns` blocks visitors.email/,
+    )
   })
+
+const key = secret('a key of the installation')
 
 test('many addresses are found among many visitors of SQLite in one pass', async () => {
   const { warehouse } = await openTestWarehouse(databases[0])
@@ -61,7 +80,7 @@ test('many addresses are found among many visitors of SQLite in one pass', async
     name: null,
   }))
   const startedAt = performance.now()
-  const matches = await findVisitorConversations(warehouse.projectDb('main'), sought)
+  const matches = await findVisitorConversations(warehouse.projectDb('main'), sought, noColumnRules)
   expect(new Set(matches.map((match) => 'mistake' in match && match.mistake.why))).toEqual(
     new Set(['this visitor has no conversation']),
   )

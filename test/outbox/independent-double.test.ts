@@ -10,6 +10,7 @@ import { evaluateCircuits } from '../../src/outbox/send/circuit-breaker.ts'
 import { sendOne } from '../../src/outbox/send/lane.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { ApiError } from '../../src/service/core/api-failure.ts'
+import { noColumnRules } from '../../src/values/column-rules.ts'
 import type { Json } from '../../src/values/json.ts'
 import { createTestOnOne } from '../support/sampled.ts'
 import {
@@ -508,6 +509,7 @@ test('write-backs are sent even if reads are very slow', async () => {
         })
       },
       isProjectServed: async () => true,
+      columns: noColumnRules,
       outbox,
       mirror: {
         commit: async () => ({ changed: 0, unchanged: 0 }) as never,

@@ -1,9 +1,11 @@
 /** What the mirror shows of a field that write-backs set and that has no column. */
+
 import { expect, test } from 'vitest'
 import { shownSql } from '../../schema/operation-specs.ts'
 import { openMirror } from '../../src/app/facts.ts'
 import { visitors } from '../../src/mirror/core/streams.ts'
 import { databases } from '../support/databases.ts'
+import { stored } from '../support/stored-items.ts'
 
 const id = '9f8e7d6c-aaaa-4bbb-8ccc-ddddeeeeffff'
 
@@ -13,7 +15,7 @@ test.each(databases)(
     const { open, drop } = await database.make()
     const warehouse = await open()
     const { rows } = visitors.parseRows(
-      [{ id, projectId: id, name: 'Vi', phone: '+49 30 "1"' }],
+      [stored({ id, projectId: id, name: 'Vi', phone: '+49 30 "1"' })],
       id,
     )
     await openMirror(warehouse, id as never).commit({

@@ -7,6 +7,7 @@ import type { MirrorRow } from '../../schema/row.ts'
 import { toRow } from '../../src/mirror/core/item-fields.ts'
 import type { MirrorCommit } from '../../src/mirror/core/mirror.ts'
 import type { Json, Scalar } from '../../src/values/json.ts'
+import { stored } from '../support/stored-items.ts'
 
 export const timeAt = (second: number): string =>
   new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString().replace('.000', '')
@@ -14,7 +15,11 @@ export const timeAt = (second: number): string =>
 type Columns = Readonly<Record<string, Scalar>>
 
 function row(columns: Columns, extra: Readonly<Record<string, Json>> = {}): MirrorRow {
-  return { columns, extraFields: toRow(extra, {}).extraFields, item: { ...columns, ...extra } }
+  return {
+    columns,
+    extraFields: toRow(extra, {}).extraFields,
+    item: stored({ ...columns, ...extra }),
+  }
 }
 
 export const conversation = (id: string, columns: Columns = {}, extra = {}): MirrorRow =>
@@ -67,13 +72,13 @@ export const call = (id: string, columns: Columns = {}, extra = {}): MirrorRow =
 export const recording = (call_id: string, has_recording: boolean, read_at: string): MirrorRow => ({
   columns: { call_id, has_recording, read_at },
   extraFields: new Map(),
-  item: { hasRecording: has_recording },
+  item: stored({ hasRecording: has_recording }),
 })
 
 export const rollup = (window_from: string, window_to: string, figures: Json): MirrorRow => ({
   columns: { window_from, window_to, day: window_from.slice(0, 10), time_zone: 'UTC' },
   extraFields: new Map(),
-  item: figures,
+  item: stored(figures),
 })
 
 let lastAskedAt = Date.UTC(2026, 5, 1)
@@ -81,11 +86,11 @@ let lastAskedAt = Date.UTC(2026, 5, 1)
 /** A commit with a later request time than all commits before it. */
 export const commit = (
   stream: MirrorCommit['stream'],
-  rows: readonly MirrorRow[],
+  rows: readonly MirrorRow<Json>[],
   rest: Partial<MirrorCommit> = {},
 ): MirrorCommit => ({
   stream,
-  rows,
+  rows: rows.map((own) => ({ ...own, item: stored(own.item) })),
   requestedAt: ++lastAskedAt,
   ...rest,
 })

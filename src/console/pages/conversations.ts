@@ -14,6 +14,7 @@ import type { Ms } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { addressOf, choices, facts, linkTo, older, section, table } from '../blocks.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
+import { rulesOf, searchNote, storedNote } from '../private-notes.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import {
   type ConversationData,
@@ -107,6 +108,7 @@ export async function showConversation({
   frame,
   id,
   query,
+  project,
 }: ScreenRequest): Promise<ConsolePage | null> {
   const data = await readConversation(db, id, digitsOf(query('before')))
   if (data === null) return null
@@ -114,7 +116,9 @@ export async function showConversation({
   const key = query('drafted')
   const joined =
     key === null ? null : (writebacks.find(({ ref }) => ref?.startsWith(key))?.batchId ?? null)
-  return conversationPage(data, writebacks, { draft: null, problem: null, joined }, frame)
+  const page = conversationPage(data, writebacks, { draft: null, problem: null, joined }, frame)
+  const note = storedNote(project, ['conversations', 'messages', 'visitors'])
+  return { ...page, content: html`${note}${page.content}` }
 }
 
 const listedWritebacks = 20
@@ -249,7 +253,7 @@ export async function showSearch(
 ): Promise<ConsolePage | { readonly redirect: string }> {
   const { db, project, frame, query } = request
   const text = query('q')
-  const found = text === null ? null : await search(db, text, query('before'))
+  const found = text === null ? null : await search(db, text, query('before'), rulesOf(project))
   if (found !== null && found.kind !== 'found')
     return { redirect: addressOf(frame, `${found.kind}s`, found.id) }
   // Whether a word is found says that it is there, so who may not read messages finds things by
@@ -259,7 +263,7 @@ export async function showSearch(
   const form = html`<div class="period"><form action="${addressOf(frame, 'search')}"><label>An id or its beginning, a name, an e-mail address, or words of messages
 <input type="search" name="q" value="${text}" autocomplete="off"></label><button type="submit">Search</button></form></div>`
   const off = html`<p class="faint">Words of messages are not searched here: the setting <code>search</code> is off. Ids, names and addresses are.</p>`
-  const content = html`${form}${project.search ? nothing : off}${found === null ? nothing : results({ ...found, ...nobody }, text ?? '', frame)}`
+  const content = html`${form}${project.search ? nothing : off}${searchNote(project)}${found === null ? nothing : results({ ...found, ...nobody }, text ?? '', frame)}`
   return { title: 'Search', section: 'Search', content }
 }
 
@@ -292,7 +296,12 @@ ${older(next === null ? null : withQuery(addressOf(frame, 'search'), { q: query,
 const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
 /** One visitor: what is known, conversations, activity. */
-export async function showVisitor({ db, frame, id }: ScreenRequest): Promise<ConsolePage | null> {
+export async function showVisitor({
+  db,
+  frame,
+  id,
+  project,
+}: ScreenRequest): Promise<ConsolePage | null> {
   const visitor = visibleTo(frame, await readVisitor(db, id))
   if (visitor === null) return null
   const { name, email, deletedAt, fields, conversations, activity } = visitor
@@ -302,7 +311,7 @@ export async function showVisitor({ db, frame, id }: ScreenRequest): Promise<Con
     activity.map(({ at, text }) => [timeOf(at, frame), foreignText(text)]),
     'No activity is known.',
   )
-  const content = html`${deletedAt === null ? nothing : html`<p class="problem">The service no longer has this visitor.</p>`}
+  const content = html`${deletedAt === null ? nothing : html`<p class="problem">The service no longer has this visitor.</p>`}${storedNote(project, ['visitors', 'visitor_activity'])}
 ${facts([
   ['Name', foreignText(name)],
   ['E-mail', foreignText(email)],

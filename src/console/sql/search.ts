@@ -7,6 +7,7 @@ import type { SearchQuery } from '../../analytics/analytics.ts'
 import { hasWord, isFound, parseSearch } from '../../analytics/core/search-words.ts'
 import { countPendingConversations } from '../../analytics/sql/facts-state.ts'
 import { lastMessageAt } from '../../analytics/sql/search-index.ts'
+import { type ColumnRules, isHash } from '../../values/column-rules.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { ConversationRow } from './conversations.ts'
@@ -25,7 +26,12 @@ const tablesOfIds = {
 }
 
 /** `before`: the `next` of the page before. An id is that of the only thing which is found. */
-export async function search(context: ProjectDb, asked: string, before: string | null) {
+export async function search(
+  context: ProjectDb,
+  asked: string,
+  before: string | null,
+  columns: ColumnRules,
+) {
   const text = storable(asked)
   const exact = await findById(context, text)
   if (exact !== null) return exact
@@ -33,7 +39,9 @@ export async function search(context: ProjectDb, asked: string, before: string |
   /** Conversations that the index does not have yet. */
   const { conversations: missing } = await countPendingConversations(context)
   const [ids, people] =
-    before === null ? [await findIds(context, text), await findPeople(context, text)] : [[], []]
+    before === null
+      ? [await findIds(context, text), await findPeople(context, text, columns)]
+      : [[], []]
   return { kind: 'found' as const, ids, people, ...found, missing }
 }
 
@@ -107,7 +115,7 @@ async function findIds({ db, project }: ProjectDb, text: string) {
 /**
  * By the beginning of the address, with or without its `+tag`, of the name, or of its second part.
  */
-async function findPeople({ db, kind, project }: ProjectDb, text: string) {
+async function findPeople({ db, kind, project }: ProjectDb, text: string, columns: ColumnRules) {
   if (text.length < 2) return []
   const escaped = text.replace(/[\\%_]/g, '\\$&')
   const like = (column: 'name' | 'email', pattern: string) =>
@@ -118,6 +126,10 @@ async function findPeople({ db, kind, project }: ProjectDb, text: string) {
     ...tagged,
     like('name', `${escaped}%`),
     like('name', `% ${escaped}%`),
+    ...(['email', 'name'] as const).flatMap((column) => {
+      const stored = columns.storedText('visitors', column, text)
+      return isHash(stored) ? [sql`${sql.ref(column)} = ${stored}`] : []
+    }),
   ]
   const { rows } = await sql<{ id: string; name: string | null; email: string | null }>`
     select id, name, email from visitors where project_id = ${project} and deleted_at is null

@@ -3,6 +3,7 @@
  * is not certain is refused.
  */
 import { sql } from 'kysely'
+import { type ColumnRules, isHash } from '../../values/column-rules.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -18,21 +19,31 @@ const visitorsPerRead = 5_000
 export async function findVisitorConversations(
   context: ProjectDb,
   sought: readonly SoughtVisitor[],
+  columns: ColumnRules,
 ): Promise<readonly VisitorMatch[]> {
   const found: VisitorMatch[] = []
+  const stored = ({ email, name }: SoughtVisitor): SoughtVisitor => ({
+    email: email && (columns.storedText('visitors', 'email', email)?.toLowerCase() ?? null),
+    name: name && columns.storedText('visitors', 'name', name),
+  })
   for (let from = 0; from < sought.length; from += visitorsPerRead) {
     const some = sought.slice(from, from + visitorsPerRead)
     const byEmail = await listCandidates(
       context,
       'email',
-      some.flatMap(({ email }) => email?.toLowerCase() ?? []),
+      some.flatMap((visitor) => stored(visitor).email ?? []),
     )
-    const names = some.filter(({ email }) => email === null).flatMap(({ name }) => name ?? [])
+    const named = some.filter(({ email }) => email === null)
+    const names = named.flatMap((visitor) => stored(visitor).name ?? [])
     const byName = await listCandidates(context, 'name', names)
     for (const visitor of some) {
-      const { email, name } = visitor
-      const candidates = email === null ? byName.get(name ?? '') : byEmail.get(email.toLowerCase())
-      found.push(choose(visitor, candidates ?? []))
+      const by = visitor.email === null ? 'name' : 'email'
+      const { [by]: key } = stored(visitor)
+      const candidates = (by === 'name' ? byName : byEmail).get(key ?? '') ?? []
+      const action = columns.actionOf('visitors', by)
+      if (action === 'block') found.push(notStored(visitor, by))
+      else
+        found.push(choose(visitor, candidates, action === null ? (visitor[by] ?? '') : given[by]))
     }
   }
   return found
@@ -61,9 +72,22 @@ function decode(row: Candidate): Candidate {
   return { ...row, email: email ?? null, name: name ?? null }
 }
 
+/** What is stored of it is a hash, so it is not stored here either. */
+const given = { email: 'the address given', name: 'the name given' } as const
+
+function notStored(visitor: SoughtVisitor, by: 'email' | 'name'): VisitorMatch {
+  const why = `nobody can be found by it, because \`columns\` blocks visitors.${by}; write the conversation_id`
+  return {
+    mistake: { field: 'conversation_id', why, override: null, found: visitor[by] ?? '' },
+  }
+}
+
 /** An address is an address, whatever else the row says; a name beside it is only looked at. */
-function choose({ email, name }: SoughtVisitor, candidates: readonly Candidate[]): VisitorMatch {
-  const wanted = email ?? name ?? ''
+function choose(
+  { email }: SoughtVisitor,
+  candidates: readonly Candidate[],
+  wanted: string,
+): VisitorMatch {
   const conversations = candidates.filter(({ conversation }) => conversation !== null)
   const open = conversations.filter(({ handledAt }) => handledAt === null)
   // People share names, and one who has no open conversation may be meant.
@@ -93,5 +117,6 @@ const maxCandidates = 4
 /** `48a89980-… Ada Lovelace, open, last 2026-01-31` */
 function describe({ conversation, name, email, lastAt, handledAt }: Candidate): string {
   const last = lastAt === null ? 'no message' : `last ${lastAt.slice(0, 16).replace('T', ' ')}`
-  return `${conversation} ${name ?? email ?? 'no name'}, ${handledAt === null ? 'open' : 'handled'}, ${last}`
+  const who = [name, email].find((text) => text !== null && !isHash(text)) ?? 'no name'
+  return `${conversation} ${who}, ${handledAt === null ? 'open' : 'handled'}, ${last}`
 }

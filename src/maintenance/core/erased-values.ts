@@ -53,6 +53,11 @@ export function createValueCollector(project: string) {
   }
   return {
     addId: (id: string) => add('own', id),
+    /** Of a private column: nobody's row may have it. */
+    addPrivate: (column: string, text: string) => {
+      const kind = /name$/i.test(column) ? 'name' : 'text'
+      add(isAddress(text.trim()) ? 'own' : kind, text)
+    },
     /** A row as the database returns it. */
     addRow: (row: Readonly<Record<string, unknown>>, isOfVisitor: boolean) => {
       if (isOfVisitor && typeof row.name === 'string') add('name', row.name)

@@ -4,9 +4,11 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { tables } from '../../../schema/tables.ts'
 import { formatBytes } from '../../values/format.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import type { DatabaseLocation } from '../../warehouse/location.ts'
+import { type DatabaseLocation, parseDatabaseUrl } from '../../warehouse/location.ts'
 import { readStorage } from '../../warehouse/storage.ts'
 import type { Remains } from '../core/remains.ts'
 
@@ -36,6 +38,18 @@ export async function compactSqlite(db: Db, location: DatabaseLocation): Promise
 async function emptyLog(db: Db): Promise<boolean> {
   const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db)
   return rows[0]?.busy === 0
+}
+
+/** After rows of any table were rewritten. What is not removed is found by `verify --private`. */
+export async function compactRewritten(db: Db, kind: DatabaseKind): Promise<void> {
+  if (kind === 'postgres') {
+    await compactPostgres(db, [...Object.keys(tables), 'search_words'])
+    return
+  }
+  const { rows } = await sql<{ file: string }>`select file from pragma_database_list
+    where name = 'main' and file <> ''`.execute(db)
+  const [main] = rows
+  if (main !== undefined) await compactSqlite(db, parseDatabaseUrl(`sqlite:${main.file}`))
 }
 
 type TableFiles = { readonly name: string; readonly bytes: number; readonly file: number }

@@ -50,10 +50,14 @@ type Table = {
   readonly columns: readonly string[]
 }
 
+/** What a column of a table says about values that are found there. */
+export type DescribePlace = (table: Pick<Table, 'name' | 'kind'>, column: string) => Place
+
 export async function searchTables(
   db: Db,
   pool: ConnectionPool,
   values: readonly ErasedValue[],
+  describePlace: DescribePlace = placeOf,
 ): Promise<SearchedTables> {
   const pieces = piecesOf(values)
   const tally = createTally(pieces)
@@ -62,7 +66,7 @@ export async function searchTables(
   const listed = await (pool.kind === 'sqlite' ? listSqliteTables(db) : listPostgresTables(db))
   for (const table of listed) {
     const why = table.isReadable
-      ? await searchTable(pool, table, tally, scan)
+      ? await searchTable(pool, table, { tally, scan, describePlace })
       : 'the role may not read it'
     if (why !== null) unread.push({ place: table.name, why })
   }
@@ -82,6 +86,12 @@ export async function searchTables(
   }
 }
 
+type Search = {
+  readonly tally: ReturnType<typeof createTally>
+  readonly scan: Scan
+  readonly describePlace: DescribePlace
+}
+
 /**
  * Null: it was read. A table that fails, or is dropped meanwhile, does not keep the others from
  * being read.
@@ -89,11 +99,10 @@ export async function searchTables(
 async function searchTable(
   pool: ConnectionPool,
   table: Table,
-  tally: ReturnType<typeof createTally>,
-  scan: Scan,
+  { tally, scan, describePlace }: Search,
 ) {
   const connection = await pool.acquire()
-  const places = table.columns.map((column) => placeOf(table, column))
+  const places = table.columns.map((column) => describePlace(table, column))
   try {
     for await (const rows of readTable(connection, table))
       for (const [n, place] of places.entries()) {
@@ -175,7 +184,7 @@ const rowsOfOthers: readonly string[] = [
   ...['writebacks', 'writeback_events', 'search_conversations'],
 ]
 
-function placeOf({ name, kind }: Table, column: string): Place {
+export function placeOf({ name, kind }: Pick<Table, 'name' | 'kind'>, column: string): Place {
   const place = `${name}.${column}`
   if (name === 'erased_ids') return { place, isKept: true, why: '', command: null }
   if (name === 'calls') return { place, ofOthers: true, why: namesNobody, command: null }

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { MirrorRow, RejectedRow } from '../../../schema/row.ts'
+import type { Kept } from '../../values/column-rules.ts'
 import {
   type ExtraField,
   escapeDots,
@@ -99,21 +100,21 @@ function withSortedKeys(item: Json): Json {
 }
 
 /** Rows, and items that are not rows: no object, no key, or of another project. */
-export type ParsedRows = {
-  readonly rows: readonly MirrorRow[]
+export type ParsedRows<Item extends Json = Kept> = {
+  readonly rows: readonly MirrorRow<Item>[]
   readonly rejectedRows: readonly RejectedRow[]
 }
 
 /** Null if the item has no key. */
-type RowParser = (item: JsonObject) => MirrorRow | null
+type RowParser<Item extends Json> = (item: Item & JsonObject) => MirrorRow<Item> | null
 
 /** `project`: the project that the rows have to belong to; null = not checked. */
-export function parseItems(
-  items: readonly Json[],
+export function parseItems<Item extends Json>(
+  items: readonly Item[],
   project: ProjectId | null,
-  parseRow: RowParser,
-): ParsedRows {
-  const rows: MirrorRow[] = []
+  parseRow: RowParser<Item>,
+): ParsedRows<Item> {
+  const rows: MirrorRow<Item>[] = []
   const rejectedRows: RejectedRow[] = []
   for (const item of items) {
     const row = parseItem(item, project, parseRow)
@@ -123,12 +124,12 @@ export function parseItems(
   return { rows, rejectedRows }
 }
 
-function parseItem(
-  item: Json,
+function parseItem<Item extends Json>(
+  item: Item,
   project: ProjectId | null,
-  parseRow: RowParser,
-): MirrorRow | RejectedRow {
-  const fields = asJsonObject(item)
+  parseRow: RowParser<Item>,
+): MirrorRow<Item> | RejectedRow {
+  const fields = asJsonObject(item) as (Item & JsonObject) | null
   if (fields === null) return { id: null, why: 'it is not a JSON object' }
   const other = project === null ? null : foreignProject(fields, project)
   if (other !== null)
@@ -156,15 +157,15 @@ export const occurredAtFields: DocumentedFields = {
  * `own`: columns that override the item's fields, such as keys, the parent's key and the time of
  * reading.
  */
-export function toRow(
-  item: JsonObject,
+export function toRow<Item extends JsonObject>(
+  item: Item,
   documented: DocumentedFields,
   own: MirrorRow['columns'] = {},
-): MirrorRow {
+): MirrorRow<Item> {
   const columns: Record<string, Scalar> = {}
   const extraFields = new Map<string, ExtraField>()
   for (const field in item) {
-    const value = item[field] as Json
+    const value: Json = item[field] ?? null
     const known = Object.hasOwn(documented, field) ? documented[field] : undefined
     if (known !== undefined) columns[known[0]] = toColumnValue(value, known[1])
     else if (field !== 'projectId') collectExtraFields(escapeDots(field), value, extraFields, 1)

@@ -1,6 +1,7 @@
 /** Which rows of a stream are mirrored: a sync stores them, verify and audits expect them. */
 import type { MirrorRow } from '../../../schema/row.ts'
 import { dayColumn, hasStartDate, type StreamName } from '../../../schema/stream-specs.ts'
+import type { Json } from '../../values/json.ts'
 import { type EpochSeconds, parseTime } from '../../values/time.ts'
 import { allTime, type TimeRange } from './pagination/list-cursor.ts'
 
@@ -26,7 +27,7 @@ export function isLimited({ startDate }: RangeSettings, stream: StreamName): boo
 export function isMirrored(
   settings: RangeSettings,
   stream: StreamName,
-  { columns }: MirrorRow,
+  { columns }: MirrorRow<Json>,
 ): boolean {
   const column = isLimited(settings, stream) ? dayColumn(stream) : null
   const at = column === null ? undefined : parseTime(columns[column])

@@ -21,7 +21,10 @@ export type ListStream = StreamOf<'list'> & {
   readonly list: (project: ProjectId) => ListEndpoint
   readonly rowPath: (project: ProjectId, id: string) => string
   /** `project`: rows that name another project are rejected. */
-  readonly parseRows: (items: readonly Json[], project?: ProjectId | null) => ParsedRows
+  readonly parseRows: <Item extends Json>(
+    items: readonly Item[],
+    project?: ProjectId | null,
+  ) => ParsedRows<Item>
 }
 
 type ChildRowOptions = {
@@ -41,18 +44,22 @@ export type ChildListStream = StreamOf<'child-list'> & {
    * whole.
    */
   readonly isNumbered: boolean
-  readonly parseRows: (
-    items: readonly Json[],
+  readonly parseRows: <Item extends Json>(
+    items: readonly Item[],
     parentId: string,
     options?: ChildRowOptions,
-  ) => ParsedRows
+  ) => ParsedRows<Item>
 }
 
 /** One object that belongs to one parent. */
 export type ChildObjectStream = StreamOf<'child-object'> & {
   readonly path: (parentId: string) => string
   /** `item` null: the service responded 404 for a parent that exists. */
-  readonly parseRow: (item: JsonObject | null, parentId: string, readAt: EpochSeconds) => MirrorRow
+  readonly parseRow: <Item extends Json>(
+    item: Item | null,
+    parentId: string,
+    readAt: EpochSeconds,
+  ) => MirrorRow<Item>
   /**
    * Time until the next read if the parent does not change; null = never. `age`: time since the
    * parent's own.
@@ -63,18 +70,18 @@ export type ChildObjectStream = StreamOf<'child-object'> & {
 /** One object per day. */
 export type DailyStream = StreamOf<'daily'> & {
   readonly path: (project: ProjectId) => string
-  readonly parseRow: (
-    item: Json,
+  readonly parseRow: <Item extends Json>(
+    item: Item,
     day: LocalDay,
     timeZone: string,
     readAt: EpochSeconds,
-  ) => MirrorRow
+  ) => MirrorRow<Item>
 }
 
 /** An object that shows the current state only. */
 export type SnapshotStream = StreamOf<'snapshot'> & {
   readonly path: (project: ProjectId) => string
-  readonly parseRow: (item: Json, readAt: EpochSeconds) => MirrorRow
+  readonly parseRow: <Item extends Json>(item: Item, readAt: EpochSeconds) => MirrorRow<Item>
 }
 
 export type Stream = ListStream | ChildListStream | ChildObjectStream | DailyStream | SnapshotStream

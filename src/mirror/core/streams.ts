@@ -47,6 +47,10 @@ const recordingFields: DocumentedFields = {
   hasRecording: ['has_recording', 'boolean'],
 }
 
+/** None of what is no object. */
+const toFields = <Item extends Json>(item: Item | null) =>
+  (asJsonObject(item ?? {}) ?? {}) as Item & JsonObject
+
 /** Up to this age of the call, a missing recording is requested again. */
 const recheckWindowSeconds = 7 * daySeconds
 
@@ -58,7 +62,7 @@ export const callRecordings: ChildObjectStream = {
   parseRow: (item, call, readAt) => {
     const own = { call_id: call, read_at: rfc3339(readAt) }
     return toRow(
-      item ?? {},
+      toFields(item),
       recordingFields,
       item === null ? { ...own, has_recording: false } : own,
     )
@@ -85,7 +89,7 @@ export const availability: SnapshotStream = {
   scope: 'availability:read',
   path: (project) => `/public/projects/${pathSegment(project)}/availability`,
   parseRow: (item, readAt) =>
-    toRow(asJsonObject(item) ?? {}, availabilityFields, { read_at: rfc3339(readAt) }),
+    toRow(toFields(item), availabilityFields, { read_at: rfc3339(readAt) }),
 }
 
 /** The analytics rollup, one request per day. Its fields are undocumented. */
@@ -215,7 +219,7 @@ export const messages: ChildListStream = {
     ),
 }
 
-function toMessage(item: JsonObject, conversation: string): MirrorRow {
+function toMessage<Item extends JsonObject>(item: Item, conversation: string): MirrorRow<Item> {
   const row = toRow(item, messageFields, { conversation_id: conversation })
   return { ...row, storedRaw: fieldsNotInColumns(item, row.columns) }
 }

@@ -4,7 +4,6 @@ import { type OfProject, ofProject, type ProjectDb } from '../../warehouse/proje
 import { retryAllMethods } from '../../warehouse/retry.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
-import type { StreamReport, SyncMode, SyncOutcome } from '../core/reports.ts'
 import { readRollups } from './analytics-rollups.ts'
 import { createPageCommitter } from './commit-page.ts'
 import { doubtUnseenRows, endDeletionDoubt, markDeleted } from './deletion.ts'
@@ -32,6 +31,12 @@ import {
   requestFullRereads,
 } from './pending-children.ts'
 import {
+  beginColumns,
+  cleanColumns,
+  endCompaction,
+  isCompactionPending,
+} from './private-columns.ts'
+import {
   countFutureRows,
   findErasedRows,
   nthNewestCallTime,
@@ -56,7 +61,7 @@ import {
   recordRunHeartbeat,
   startRun,
 } from './sync-runs.ts'
-import { readBehaviours, readCursor, writeCursors } from './sync-state.ts'
+import { readBehaviours, readColumnStates, readCursor, writeCursors } from './sync-state.ts'
 
 export type MirrorOptions = {
   /** `freeze`: undocumented fields get no columns; they stay in `raw`. */
@@ -92,6 +97,8 @@ const reads = {
   findErasedRows,
   listFormerColumns,
   findWrongColumns,
+  readColumnStates,
+  isCompactionPending,
 }
 
 /** Writes outside of a page's commit. Each is a transaction. */
@@ -111,9 +118,12 @@ const writes = {
   doubtUnseenRows,
   endDeletionDoubt,
   resolveGaps,
+  endCompaction,
 }
 
 type Write = (trx: ProjectDb, ...args: never[]) => Promise<unknown>
+
+type Tail<F> = F extends (context: never, ...rest: infer R) => unknown ? R : never
 
 export type Mirror = ReturnType<typeof createMirror>
 
@@ -144,21 +154,20 @@ export function createMirror(
   const mirror = {
     ...ofProject(context, reads),
     ...(Object.fromEntries(inTransactions) as OfProject<typeof writes>),
+    beginColumns: (...change: Tail<typeof beginColumns>) =>
+      runSerially(() => beginColumns(context, ...change)),
+    cleanColumns: (...of: Tail<typeof cleanColumns>) =>
+      runSerially(() => cleanColumns(context, ...of)),
     commit: createPageCommitter(context, runSerially, statistics.rowsStored),
-    startRun: async (mode: SyncMode, now: EpochMs) => {
+    startRun: async (mode: Tail<typeof startRun>[0], now: EpochMs) => {
       fields.invalidate()
       const id = await startRun(context, mode, now, lockToken)
       run.id = id
       if (schema === 'discover') await completeColumns(context, now)
       return id
     },
-    finishRun: async (
-      id: string,
-      outcome: SyncOutcome,
-      reports: readonly StreamReport[],
-      now: EpochMs,
-    ) => {
-      await finishRun(context, id, outcome, reports, now)
+    finishRun: async (...run: Tail<typeof finishRun>) => {
+      await finishRun(context, ...run)
       await statistics.runEnded()
     },
   }

@@ -7,6 +7,7 @@ import type { ServiceBehaviour } from '../../../schema/row.ts'
 import { toTimestamp } from '../../values/time.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { ColumnState } from '../core/applied-columns.ts'
 
 export async function readCursor({ db, project }: ProjectDb, name: string): Promise<string | null> {
   const { rows } = await sql<{ position: string }>`
@@ -63,4 +64,22 @@ export async function recordBehaviours(
       )
       .execute()
   }
+}
+
+export const columnsCursor = (stream: string) => `columns:${stream}`
+
+/** Which rules of columns the rows of each stream follow; one without any is absent. */
+export async function readColumnStates({
+  db,
+  project,
+}: Pick<ProjectDb, 'db' | 'project'>): Promise<ReadonlyMap<string, ColumnState>> {
+  const { rows } = await sql<{ stream: string; position: string }>`
+    select stream, position from sync_cursors
+    where project_id = ${project} and stream like 'columns:%'`.execute(db)
+  return new Map(
+    rows.map(({ stream, position }) => [
+      stream.slice(columnsCursor('').length),
+      JSON.parse(position),
+    ]),
+  )
 }

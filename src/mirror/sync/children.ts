@@ -12,7 +12,8 @@ import {
   unreadableRowReason,
 } from '../../service/core/api-failure.ts'
 import type { Priority } from '../../service/core/api-request.ts'
-import { asJsonObject } from '../../values/json.ts'
+import type { Kept } from '../../values/column-rules.ts'
+import { asJsonObject, type JsonObject } from '../../values/json.ts'
 import {
   clockToleranceSeconds,
   type EpochSeconds,
@@ -211,7 +212,7 @@ async function isParentDeleted(
 ): Promise<boolean> {
   const parent = listStreams[streamSpecs[stream].parent]
   try {
-    await run.get(parent.rowPath(run.projectId, parentId), {}, 'fresh')
+    await run.get(parent.name, parent.rowPath(run.projectId, parentId), {}, 'fresh')
     return false
   } catch (error) {
     return isNotFound(error)
@@ -227,12 +228,12 @@ export function childObjectReader(run: SyncRun, stream: ChildObjectStream): Chil
   const isAbsent = serialize((parent) => confirmAbsent(run, stream.name, parent))
   return async (parent, priority) => {
     const response = await run
-      .get(stream.path(parent.parentId), {}, priority)
+      .get(stream.name, stream.path(parent.parentId), {}, priority)
       .catch(async (error) => {
         if (isNotFound(error) && (await isAbsent(parent.parentId))) return null
         throw error
       })
-    const item = response === null ? null : asJsonObject(response.data)
+    const item = asJsonObject(response?.data ?? null) as Kept<JsonObject> | null
     const now = response?.cursorLimit ?? run.cursorLimit()
     const rereadAfter = stream.rereadAfter(item, ageOf(parent, now))
     const { parentId, requestedVersion } = parent
@@ -288,8 +289,8 @@ async function confirmAbsent(
   const name = `${stream}.none`
   if (run.behaviours.has(name)) return true
   try {
-    const { rowPath } = listStreams[streamSpecs[stream].parent]
-    const { requestId } = await run.get(rowPath(run.projectId, parent), {}, 'fresh')
+    const { name: list, rowPath } = listStreams[streamSpecs[stream].parent]
+    const { requestId } = await run.get(list, rowPath(run.projectId, parent), {}, 'fresh')
     const evidence = `${parent} exists and its ${stream} were answered 404, request ${requestId ?? 'without id'}`
     await commitWithoutRows(run, stream, {
       observations: [{ name, value: 'answered 404', evidence }],

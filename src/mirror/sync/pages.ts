@@ -7,6 +7,7 @@ import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { isUnreadable, throwIfAborted } from '../../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, ListItems, Priority } from '../../service/core/api-request.ts'
 import { toItems } from '../../service/envelope.ts'
+import type { Kept } from '../../values/column-rules.ts'
 import { type Json, parseJson, stringifyJson } from '../../values/json.ts'
 import { rfc3339 } from '../../values/time.ts'
 import type { ParsedRows } from '../core/item-fields.ts'
@@ -56,7 +57,7 @@ export type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {
 }
 
 /** The pages of a list. The caller commits each page before it takes the next one. */
-export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<PageBatch> {
+export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<PageBatch<Kept>> {
   const { stream, list, ranges, priority } = scan
   const profile = await loadProfile(run, scan)
   const isList = streamSpecs[stream].kind === 'list'
@@ -79,7 +80,7 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
     now,
     ...known,
   }
-  for await (const batch of readList(run.get, options)) {
+  for await (const batch of readList((...request) => run.get(stream, ...request), options)) {
     if (batch.observations.length > 0) {
       run.profiles.set(
         list.name,
@@ -241,14 +242,14 @@ export function toGaps(stream: StreamName, batch: PageBatch): Gap[] {
  * A response, or a part of one. Store all of it: a reading that stops after it continues from
  * `pendingRanges`.
  */
-export type PageBatch = {
-  readonly items: readonly Json[]
+export type PageBatch<Item extends Json = Json> = {
+  readonly items: readonly Item[]
   /** Rows that are too large to be parsed. */
   readonly rejectedRows: readonly RejectedRow[]
   /** Whether these are the last rows of their response: a large one is yielded in parts. */
   readonly isLastOfResponse: boolean
   /** Null if the service refused the request. */
-  readonly response: ApiResponse | null
+  readonly response: ApiResponse<Item> | null
   /** All that this run or the next must still read, and prove. */
   readonly pendingRanges: PendingRanges
   readonly missedRanges: readonly MissedRange[]
@@ -265,7 +266,10 @@ export type PageBatch = {
 type ListReadOptions = RangesToRead & { readonly priority: Priority }
 
 /** Every page of the ranges, in an order that the service decides. Throws ApiError. */
-export async function* readList(get: ApiGet, options: ListReadOptions): AsyncGenerator<PageBatch> {
+export async function* readList<Item extends Json>(
+  get: ApiGet<Item>,
+  options: ListReadOptions,
+): AsyncGenerator<PageBatch<Item>> {
   const { list, priority, now = Math.floor(Date.now() / 1000) } = options
   const reading = readRanges({ ...options, now })
   let profile = options.profile ?? emptyProfile(list)
@@ -293,11 +297,11 @@ export async function* readList(get: ApiGet, options: ListReadOptions): AsyncGen
 }
 
 /** The rows of a response, batch by batch; the progress that it made comes with the last one. */
-function* splitPage(
-  reply: PageReply,
+function* splitPage<Item extends Json>(
+  reply: PageReply<Item>,
   after: Progress & Pick<PageBatch, 'observations' | 'isComplete'>,
   pendingBefore: PendingRanges,
-): Generator<PageBatch> {
+): Generator<PageBatch<Item>> {
   if (reply.kind !== 'page') return yield { ...withoutRows, ...after }
   const { response, page, items } = reply
   const whole = {
@@ -306,7 +310,7 @@ function* splitPage(
     response,
     futureDatedIds: findFutureDated(after.profile.order, page),
   }
-  let previous: PageBatch | null = null
+  let previous: PageBatch<Item> | null = null
   for (const rows of items.batches()) {
     if (previous !== null) yield { ...previous, ...unfinished, pendingRanges: pendingBefore }
     previous = { ...whole, ...rows }
@@ -329,7 +333,7 @@ const unfinished = {
   observations: [],
 }
 
-function evidenceOf({ bounds, limit }: PageRequest, reply: PageReply): string {
+function evidenceOf({ bounds, limit }: PageRequest, reply: PageReply<Json>): string {
   const since = bounds.lower === undefined ? '' : ` from ${rfc3339(bounds.lower)}`
   const until = bounds.upper === undefined ? '' : ` to ${rfc3339(bounds.upper)}`
   const size = limit === null ? '' : ` with limit ${limit}`
@@ -339,23 +343,23 @@ function evidenceOf({ bounds, limit }: PageRequest, reply: PageReply): string {
 }
 
 /** A page with its rows, or the parameter that the service refuses. */
-type PageReply =
+type PageReply<Item extends Json> =
   | {
       readonly kind: 'page'
       readonly page: ScanPage
-      readonly items: ListItems
-      readonly response: ApiResponse
+      readonly items: ListItems<Item>
+      readonly response: ApiResponse<Item>
     }
   | { readonly kind: 'refused'; readonly parameter: RefusedParameter; readonly error: unknown }
   | { readonly kind: 'unreadable'; readonly error: unknown }
 
 /** Requests one page. Throws ApiError. */
-async function requestPage(
-  get: ApiGet,
+async function requestPage<Item extends Json>(
+  get: ApiGet<Item>,
   list: ListEndpoint,
   request: PageRequest,
   priority: Priority,
-): Promise<PageReply> {
+): Promise<PageReply<Item>> {
   const { profile } = request.progress
   const sent = toParameters(list, request, profile)
   try {

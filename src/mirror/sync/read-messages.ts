@@ -4,6 +4,7 @@
  */
 import type { MirrorRow, ServiceBehaviour } from '../../../schema/row.ts'
 import type { ApiGet } from '../../service/core/api-request.ts'
+import type { Json } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type EpochSeconds, parseTime, type Seconds } from '../../values/time.ts'
 import { allTime, type TimeRange } from '../core/pagination/list-cursor.ts'
@@ -16,17 +17,17 @@ import { countSteps } from '../core/pagination/sort-order.ts'
 import { messages } from '../core/streams.ts'
 import { readList } from './pages.ts'
 
-type ReadMessagesDeps = {
+type ReadMessagesDeps<Item extends Json> = {
   readonly projectId: ProjectId
-  readonly get: ApiGet
+  readonly get: ApiGet<Item>
   readonly now: () => EpochMs
   readonly readBehaviours: () => Promise<ReadonlyMap<string, string>>
   readonly recordBehaviours: (observations: readonly ServiceBehaviour[]) => Promise<void>
 }
 
-export type MessagesRead = {
-  /** One for each message, for the mirror. */
-  readonly rows: readonly MirrorRow[]
+export type MessagesRead<Item extends Json = Json> = {
+  /** One for each message. */
+  readonly rows: readonly MirrorRow<Item>[]
   readonly requestedAt: EpochMs
   /** How far the service's clock is ahead of ours; 0 if its responses do not say. */
   readonly clockOffset: Seconds
@@ -43,11 +44,11 @@ const maxPages = 50
  * page start too late. `isProven`: a list of several pages is therefore read again from the middle
  * of the first page, and must show the same messages. Throws ApiError.
  */
-export async function readMessages(
-  deps: ReadMessagesDeps,
+export async function readMessages<Item extends Json>(
+  deps: ReadMessagesDeps<Item>,
   conversation: string,
   { isProven = false } = {},
-): Promise<MessagesRead> {
+): Promise<MessagesRead<Item>> {
   const requestedAt = deps.now()
   const first = await readMessagePages(deps, conversation, allTime, null)
   const { middleTime, profile, rows, clockOffset } = first
@@ -60,15 +61,15 @@ export async function readMessages(
   return { ...found, rows: [...new Map([...again.rows, ...rows]).values()], isComplete }
 }
 
-async function readMessagePages(
-  deps: ReadMessagesDeps,
+async function readMessagePages<Item extends Json>(
+  deps: ReadMessagesDeps<Item>,
   conversation: string,
   range: TimeRange,
   knownProfile: PagingProfile | null,
 ) {
   const list = messages.list(deps.projectId, conversation)
   let profile = knownProfile ?? decodeProfile(list, await deps.readBehaviours())
-  const rows = new Map<string, MirrorRow>()
+  const rows = new Map<string, MirrorRow<Item>>()
   let pages = 0
   let isComplete = true
   let isInOrder = true
@@ -106,12 +107,12 @@ async function readMessagePages(
   return { rows, pages, isComplete: isWhole, middleTime, profile, clockOffset: clockOffset ?? 0 }
 }
 
-function timeOf(row: MirrorRow | undefined): EpochSeconds | undefined {
+function timeOf(row: MirrorRow<Json> | undefined): EpochSeconds | undefined {
   return parseTime(row?.columns.created_at)
 }
 
 /** In ascending or descending order. */
-function isSorted(rows: readonly MirrorRow[]): boolean {
+function isSorted(rows: readonly MirrorRow<Json>[]): boolean {
   const times = rows.flatMap((row) => timeOf(row) ?? [])
   const { rises, falls } = countSteps(times)
   return rows.length <= 1 || (times.length === rows.length && (rises === 0 || falls === 0))

@@ -1,7 +1,8 @@
 /** Days of rollups: how one is requested, how far back they go, and in which time zone. */
 import { listStreamNames, type StreamName } from '../../../schema/stream-specs.ts'
 import { ApiError, isNotFound, isRefused } from '../../service/core/api-failure.ts'
-import type { ApiGet, ApiResponse, Priority } from '../../service/core/api-request.ts'
+import type { ApiResponse, Priority } from '../../service/core/api-request.ts'
+import type { Kept } from '../../values/column-rules.ts'
 import { type LocalDay, localDateOfDay } from '../../values/days.ts'
 import { asJsonObject } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -9,20 +10,21 @@ import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { foreignProject } from '../core/item-fields.ts'
 import type { StoredRollup } from '../core/mirror.ts'
+import type { MirrorGet } from '../core/mirror-get.ts'
 import type { DailyStream } from '../core/stream-kinds.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import type { SyncRun } from './run.ts'
 
 /** Throws ApiError, also if the rollup is of another project. */
 export async function fetchDay(
-  { get, projectId }: { readonly get: ApiGet; readonly projectId: ProjectId },
+  { get, projectId }: { readonly get: MirrorGet; readonly projectId: ProjectId },
   stream: DailyStream,
   day: Pick<LocalDay, 'from' | 'to'>,
   priority: Priority,
   now: EpochSeconds,
-): Promise<ApiResponse> {
+): Promise<ApiResponse<Kept>> {
   const getUntil = (to: EpochSeconds) =>
-    get(stream.path(projectId), { from: rfc3339(day.from), to: rfc3339(to) }, priority)
+    get(stream.name, stream.path(projectId), { from: rfc3339(day.from), to: rfc3339(to) }, priority)
   const response = await getUntil(day.to).catch((error) => {
     // The current day ends in the future, which a service may not accept.
     if (isRefused(error) && !isNotFound(error) && day.to > now) return getUntil(now)

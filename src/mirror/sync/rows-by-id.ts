@@ -161,7 +161,7 @@ export function rereadByIds(
   return mapConcurrently(ids, concurrency, async (id): Promise<MirrorRow | null> => {
     throwIfAborted(run.signal)
     // An id that cannot be requested is thrown here, too.
-    const request = async () => run.get(stream.rowPath(run.projectId, id), {}, priority)
+    const request = async () => run.get(name, stream.rowPath(run.projectId, id), {}, priority)
     const response = await request().catch((error) => recordUnreadable(id, error))
     if (response === null) return null
     const stored = (await run.mirror.readRawById(name, [id])).get(id)

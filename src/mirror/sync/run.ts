@@ -2,7 +2,7 @@
 import { childStreamNames, isChildStream, type StreamName } from '../../../schema/stream-specs.ts'
 import type { ClientLog, LogEvent } from '../../service/client.ts'
 import type { ApiFailure } from '../../service/core/api-failure.ts'
-import type { ApiGet, Priority } from '../../service/core/api-request.ts'
+import type { Priority } from '../../service/core/api-request.ts'
 import type { EarlyEnd } from '../../values/early-end.ts'
 import type { ProjectId } from '../../values/project.ts'
 import {
@@ -14,6 +14,7 @@ import {
   type Seconds,
 } from '../../values/time.ts'
 import { type CommitResult, clockOffsetCursor } from '../core/mirror.ts'
+import type { MirrorGet } from '../core/mirror-get.ts'
 import type { RangeSettings } from '../core/mirrored-range.ts'
 import type { PagingProfile } from '../core/pagination/paging-profile.ts'
 import type { TestedPages } from '../core/pagination/reading-state.ts'
@@ -31,7 +32,7 @@ export type SyncDeps = RangeSettings & {
   readonly timeZone: string
   /** How far behind its cursor an incremental sync begins. */
   readonly lookBackSeconds: Seconds
-  readonly get: ApiGet
+  readonly get: MirrorGet
   readonly mirror: Mirror
   /** HTTP requests sent so far, retries included. */
   readonly requestCount: () => number
@@ -57,7 +58,7 @@ export async function startRun(deps: SyncDeps) {
   let measuredOffset: Seconds | null = null
   let hasServiceResponded = false
   const localTime = (): EpochSeconds => Math.floor(deps.now() / 1000)
-  const get: ApiGet = async (...args) => {
+  const get: MirrorGet = async (...args) => {
     const response = await deps.get(...args)
     hasServiceResponded = true
     if (response.serverDate !== null) offset = measuredOffset = response.serverDate - localTime()
@@ -99,7 +100,7 @@ export async function startRun(deps: SyncDeps) {
 
 /** The run as one of its streams sees it: its requests are counted. */
 export function runOfStream(run: SyncRun, stream: StreamName): SyncRun {
-  const get: ApiGet = (...args) => {
+  const get: MirrorGet = (...args) => {
     run.stats.recordRequest(stream)
     return run.get(...args)
   }

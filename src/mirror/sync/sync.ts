@@ -200,7 +200,7 @@ function syncStream(run: SyncRun, stream: Stream): Promise<void> {
 
 /** Stores the current availability of agents. */
 async function syncSnapshot(run: SyncRun, stream: SnapshotStream): Promise<void> {
-  const { data, requestedAt } = await run.get(stream.path(run.projectId), {}, 'fresh')
+  const { data, requestedAt } = await run.get(stream.name, stream.path(run.projectId), {}, 'fresh')
   const fields = asJsonObject(data)
   const other = foreignProject(fields ?? {}, run.projectId)
   const present = await createPresentTime(run)

@@ -2,9 +2,9 @@
  * Compares the columns of stored rows with the rows as they came: no request is needed for that.
  */
 import { throwIfAborted } from '../../service/core/api-failure.ts'
-import { asJsonObject } from '../../values/json.ts'
 import type { Difference } from '../core/audit.ts'
 import type { RowKey } from '../core/mirror.ts'
+import { parseStored } from '../core/parse-stored.ts'
 import type { Stream } from '../core/stream-kinds.ts'
 import type { Mirror } from '../sql/mirror.ts'
 
@@ -24,8 +24,9 @@ export async function* wrongColumns(
   stream: Stream,
   firstKey: string | null = null,
 ): AsyncGenerator<Difference> {
-  const parse = parserOf(stream)
-  if (parse === null) return
+  // Their columns are not those of one row of the service.
+  if (stream.kind === 'daily' || stream.kind === 'snapshot') return
+  const parse: ParseStored = (item, key) => parseStored(stream, item, key)
   for (let after: RowKey | null = null; ; ) {
     throwIfAborted(signal)
     const range = { after, limit: rowsAtOnce, firstKey }
@@ -36,20 +37,5 @@ export async function* wrongColumns(
     }
     after = found.last
     if (after === null) return
-  }
-}
-
-/** Null: its columns are not those of one row of the service. */
-function parserOf(stream: Stream): ParseStored | null {
-  switch (stream.kind) {
-    case 'list':
-      return (item) => stream.parseRows([item]).rows[0]
-    case 'child-list':
-      return (item, [parent = '']) => stream.parseRows([item], parent).rows[0]
-    case 'child-object':
-      return (item, [parent = '']) => stream.parseRow(asJsonObject(item), parent, 0)
-    case 'daily':
-    case 'snapshot':
-      return null
   }
 }

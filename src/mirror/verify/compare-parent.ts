@@ -155,11 +155,13 @@ async function readParent(
   listOnly: ReturnType<typeof listOnlyFields>,
 ): Promise<{ readonly row: MirrorRow; readonly requestedAt: EpochMs } | 'gone' | 'unreadable'> {
   const list = listStreams[stream]
-  const response = await get(list.rowPath(projectId, id), {}, 'reconcile').catch((error) => {
-    if (isNotFound(error)) return 'gone' as const
-    if (unreadableRowReason(error) !== null) return 'unreadable' as const
-    throw error
-  })
+  const response = await get(stream, list.rowPath(projectId, id), {}, 'reconcile').catch(
+    (error) => {
+      if (isNotFound(error)) return 'gone' as const
+      if (unreadableRowReason(error) !== null) return 'unreadable' as const
+      throw error
+    },
+  )
   if (typeof response === 'string') return response
   // The list's shape has all stored fields, so an answer without the row would look like the row.
   const own = list.parseRows([response.data], projectId).rows[0]

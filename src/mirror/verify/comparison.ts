@@ -1,15 +1,15 @@
 /** Counts and lists the differences between the mirror and the service. */
 import { isDeepStrictEqual } from 'node:util'
 import type { StreamName } from '../../../schema/stream-specs.ts'
-import type { ApiGet } from '../../service/core/api-request.ts'
 import { asJsonObject, parseJson } from '../../values/json.ts'
 import type { Difference } from '../core/audit.ts'
+import type { MirrorGet } from '../core/mirror-get.ts'
 import type { SyncProgress } from '../core/reports.ts'
 
 export type RowComparison = ReturnType<typeof createComparison>
 
 export type ComparisonOptions = {
-  readonly get: ApiGet
+  readonly get: MirrorGet
   /** How many differences are listed; all are counted. */
   readonly limit: number
   readonly onProgress: (progress: SyncProgress) => void
@@ -41,11 +41,11 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
     if (differences.length < limit) differences.push(difference)
   }
   return {
-    counting: (stream: StreamName): ApiGet => {
-      return (path, query, priority) => {
+    counting: (stream: StreamName): MirrorGet => {
+      return (...request) => {
         count(stream).requests += 1
         reportProgress(stream, 'running')
-        return get(path, query, priority)
+        return get(...request)
       }
     },
     /**

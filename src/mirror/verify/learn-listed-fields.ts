@@ -79,10 +79,12 @@ async function countDifferingFields(
   const counts = new Map<string, number>()
   let compared = 0
   for (const [id, raw] of stored) {
-    const response = await deps.get(rowPath(deps.projectId, id), {}, 'reconcile').catch((error) => {
-      if (unreadableRowReason(error) === null) throw error
-      return null
-    })
+    const response = await deps
+      .get(stream, rowPath(deps.projectId, id), {}, 'reconcile')
+      .catch((error) => {
+        if (unreadableRowReason(error) === null) throw error
+        return null
+      })
     if (response === null) continue
     compared += 1
     const [row] = parseRows([toListShape(raw, response.data)], deps.projectId).rows

@@ -4,10 +4,10 @@
 import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { throwIfAborted } from '../../service/core/api-failure.ts'
-import type { ApiGet } from '../../service/core/api-request.ts'
 import { parseJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { RowKey } from '../core/mirror.ts'
+import type { MirrorGet } from '../core/mirror-get.ts'
 import { isLimited, isMirrored, type RangeSettings, streamRange } from '../core/mirrored-range.ts'
 import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
 import type { ChildListStream } from '../core/stream-kinds.ts'
@@ -19,7 +19,7 @@ export type ReadDeps = RangeSettings & {
   readonly projectId: ProjectId
   /** The streams that the project mirrors, or that are to be compared. */
   readonly streams: ReadonlySet<StreamName>
-  readonly get: ApiGet
+  readonly get: MirrorGet
   readonly mirror: Pick<Mirror, 'readRows' | 'readRawById'>
   readonly signal: AbortSignal
 }
@@ -77,7 +77,7 @@ export async function* readServedItems(
     ...learned,
   } as const
   for await (const { items, isLastOfResponse, missedRanges, rejectedRows } of readList(
-    deps.get,
+    (...request) => deps.get(stream, ...request),
     scan,
   )) {
     for (const { reason } of missedRanges) onMissed(reason)

@@ -150,7 +150,9 @@ async function compareUnlisted(
   id: string,
   raw: string,
 ): Promise<void> {
-  const request = nullIfNotFound(deps.get(stream.rowPath(deps.projectId, id), {}, 'reconcile'))
+  const request = nullIfNotFound(
+    deps.get(stream.name, stream.rowPath(deps.projectId, id), {}, 'reconcile'),
+  )
   const response = await request.catch((error) => {
     const why = unreadableRowReason(error)
     if (why === null) throw error
@@ -219,7 +221,9 @@ function compareChildLists(deps: Verification, stream: ChildListStream): Promise
 
 function compareChildObjects(deps: Verification, stream: ChildObjectStream): Promise<void> {
   return compareEach(deps, stream, readParents(deps, stream), async (parent) => {
-    const response = await nullIfNotFound(deps.get(stream.path(parent), {}, 'reconcile'))
+    const response = await nullIfNotFound(
+      deps.get(stream.name, stream.path(parent), {}, 'reconcile'),
+    )
     const there = stringifyJson(response === null ? {} : asJsonObject(response.data))
     const here = (await deps.mirror.readRawById(stream.name, [parent])).get(parent)
     return () => deps.comparison.row(stream.name, parent, here, there)

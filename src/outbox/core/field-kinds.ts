@@ -10,6 +10,7 @@ import {
   maxLengths,
   targetFields,
 } from '../../../schema/operation-specs.ts'
+import { isHash } from '../../values/column-rules.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 
 export type RequestField = {
@@ -165,6 +166,8 @@ export type MirroredTarget = TargetState & {
   readonly syncedAt: string
   readonly isDeleted: boolean
   readonly visitorName: string | null
+  /** Fields that the mirror does not store. */
+  readonly notStored?: readonly FieldName[]
   /** The last message of the conversation that the team did not write. */
   readonly lastVisitorMessage: MirroredMessage | null
 }
@@ -194,12 +197,16 @@ export function toFieldValues(shown: TargetState | null | undefined): FieldValue
   return Object.fromEntries(values.filter(([, value]) => value !== undefined))
 }
 
+/** What the mirror has no value of, or only a hash. */
+export const notStored = 'not stored'
+
 /** `handled` · `none` · the text, in quotes unless it is to be as it is. */
 export function describeValue(
   field: FieldName,
   value: FieldValue,
   ofText = (text: string) => JSON.stringify(text),
 ) {
+  if (value === notStored || isHash(value)) return notStored
   if (value === null) return 'none'
   return typeof value === 'string'
     ? ofText(value)

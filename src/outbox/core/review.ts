@@ -5,7 +5,13 @@
  */
 import { excerpt } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
-import { type FieldValues, fieldNames, type TargetState, toFieldValues } from './field-kinds.ts'
+import {
+  type FieldValues,
+  fieldNames,
+  type MirroredTarget,
+  notStored,
+  toFieldValues,
+} from './field-kinds.ts'
 import { type Operation, operationTypes, type ReviewAction } from './operations.ts'
 import type { Writeback } from './outbox-entry.ts'
 import { findObstacleInMirror, type GuardFacts } from './review-guards.ts'
@@ -116,11 +122,12 @@ function findObstacle(
 
 function findChanges(
   request: WritebackRequest,
-  target: TargetState,
+  target: MirroredTarget,
   lane: LaneState,
 ): readonly FieldChange[] {
   const wanted = effectOf(request)
-  const current: FieldValues = { ...toFieldValues(target), ...lane }
+  const blocked = (target.notStored ?? []).map((field) => [field, notStored])
+  const current: FieldValues = { ...toFieldValues(target), ...Object.fromEntries(blocked), ...lane }
   return fieldNames.flatMap((field) => {
     const old = current[field]
     const value = wanted[field]

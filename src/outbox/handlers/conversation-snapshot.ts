@@ -5,7 +5,7 @@ import { conversations } from '../../mirror/core/streams.ts'
 import type { MessageSide, MessagesRead } from '../../mirror/mirror.ts'
 import { readMessages } from '../../mirror/sync/read-messages.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
-import { asJsonObject } from '../../values/json.ts'
+import { asJsonObject, type Json } from '../../values/json.ts'
 import { type EpochSeconds, parseTime } from '../../values/time.ts'
 import { toLaneName } from '../core/operations.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
@@ -40,7 +40,7 @@ export async function readSnapshot(
 }
 
 function toSnapshot({ rows, ...read }: MessagesRead) {
-  const oldestFirst = (some: readonly MirrorRow[]) =>
+  const oldestFirst = (some: readonly MirrorRow<Json>[]) =>
     some.map(toSnapshotMessage).sort(compareByTime)
   return {
     ...read,
@@ -48,17 +48,17 @@ function toSnapshot({ rows, ...read }: MessagesRead) {
     utterances: oldestFirst(rows.filter(isUtterance)),
     /** Including system events, as it is not documented which messages are system events. */
     messages: oldestFirst(rows),
-    /** The same messages as rows for the mirror. */
+    /** The same messages as they came. */
     rows,
   }
 }
 
 /** According to the API documentation, every other kind is a system event. */
-function isUtterance({ columns }: MirrorRow): boolean {
+function isUtterance({ columns }: MirrorRow<Json>): boolean {
   return columns.kind === 'utterance' || columns.kind === undefined || columns.kind === null
 }
 
-function toSnapshotMessage({ columns }: MirrorRow): SnapshotMessage {
+function toSnapshotMessage({ columns }: MirrorRow<Json>): SnapshotMessage {
   return {
     id: String(columns.id),
     at: parseTime(columns.created_at) ?? null,

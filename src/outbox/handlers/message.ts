@@ -4,7 +4,6 @@
  * reply is searched among the new messages.
  */
 
-import { messages } from '../../mirror/core/streams.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { findKey } from '../../values/field-path.ts'
 import { asJsonObject } from '../../values/json.ts'
@@ -35,6 +34,7 @@ import {
   isInDoubt,
   readTarget,
   readTrace,
+  storeMessages,
   type Task,
 } from './operation-handler.ts'
 
@@ -92,7 +92,7 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     }
     const verification = matchReply(current, context)
     // A person decides by what is there, so the mirror shows it before the row says so.
-    const showMessages = () => deps.mirror.commit({ stream: 'messages', ...toCommit(read) })
+    const showMessages = () => storeMessages(task, read)
     if (verification.kind === 'unverifiable') await showMessages()
     if (
       verification.kind !== 'found' ||
@@ -124,15 +124,12 @@ const documentedFields = [
 ]
 
 /** The response body of a write is not documented. If it is the complete message, it is stored. */
-async function storeReturnedMessage(
-  { deps, writeback }: Task,
-  response: ApiResponse,
-): Promise<string | null> {
+async function storeReturnedMessage(task: Task, response: ApiResponse): Promise<string | null> {
   const fields = asJsonObject(response.data)
   if (fields === null || !documentedFields.every((name) => name in fields)) return null
-  if (String(fields.conversationId).toLowerCase() !== writeback.target.toLowerCase()) return null
-  const { rows } = messages.parseRows([response.data], writeback.target)
-  await deps.mirror.commit({ stream: 'messages', rows, requestedAt: response.requestedAt })
+  if (String(fields.conversationId).toLowerCase() !== task.writeback.target.toLowerCase())
+    return null
+  await storeMessages(task, { rows: [{ item: response.data }], requestedAt: response.requestedAt })
   return findKey(response.data, ['id'])
 }
 
@@ -146,8 +143,8 @@ async function findSentMessage(
   response: ApiResponse,
 ) {
   const { deps, writeback } = task
-  const { messages: current, rows, requestedAt } = await readSnapshot(deps, writeback.target)
-  await deps.mirror.commit({ stream: 'messages', rows, requestedAt })
+  const { messages: current, ...read } = await readSnapshot(deps, writeback.target)
+  await storeMessages(task, read)
   const before = messageIdsBefore(writeback)
   const returnedId = before === null ? null : messageIdIn(response, before)
   if (returnedId !== null) return returnedId
@@ -173,10 +170,11 @@ type Repetition = { readonly why: string; readonly evidence?: Evidence }
  * stops it once: who queues it again after that has seen which it is.
  */
 async function findEarlierSend(
-  { deps, writeback }: Task,
+  task: Task,
   payload: WritebackPayload['message'],
   { utterances, messages: current, ...read }: ConversationSnapshot,
 ): Promise<Repetition | null> {
+  const { deps, writeback } = task
   const { earlier } = writeback.evidence
   if (earlier === undefined) return null
   const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
@@ -188,17 +186,13 @@ async function findEarlierSend(
     earlier.ids === undefined ? added.filter((message) => matchesPayload(message, payload)) : added
   const [first] = found
   if (first === undefined) return null
-  await deps.mirror.commit({ stream: 'messages', ...toCommit(read) })
+  await storeMessages(task, read)
   const candidates = found.slice(0, maxCandidates).map(({ id }) => id)
   const ids = [...new Set([...(earlier.ids ?? []), ...current.map(({ id }) => id)])]
   return {
     why: `message ${first.id} has appeared since this was first sent, and may be it in another form`,
     evidence: { candidates, earlier: { ids } },
   }
-}
-
-function toCommit({ rows, requestedAt }: Pick<ConversationSnapshot, 'rows' | 'requestedAt'>) {
-  return { rows, requestedAt }
 }
 
 /** Why it would reach the customer twice; null if nothing shows that. */

@@ -3,12 +3,14 @@
  * settings of the project and functions, so that it depends on neither HTTP nor SQL.
  */
 
+import type { MirrorRow } from '../../../schema/row.ts'
 import type { Logger } from '../../log.ts'
-import { conversations, visitors } from '../../mirror/core/streams.ts'
+import { conversations, messages, visitors } from '../../mirror/core/streams.ts'
 import type { Mirror } from '../../mirror/mirror.ts'
 import type { ApiFailure } from '../../service/core/api-failure.ts'
 import type { ApiGet, ApiRequest, ApiResponse } from '../../service/core/api-request.ts'
 import { toListShape } from '../../service/core/row-by-id-shape.ts'
+import type { ColumnRules } from '../../values/column-rules.ts'
 import { asJsonObject, type Json } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
@@ -97,6 +99,8 @@ export type WritebackDeps = {
   readonly isProjectServed: () => Promise<boolean>
   readonly outbox: Outbox
   readonly mirror: Pick<Mirror, 'commit' | 'readRawById'>
+  /** What the mirror may store of what `get` and `send` show. */
+  readonly columns: ColumnRules
   /** Delay before a reply without a response is verified. */
   readonly verifyAfterMs: Ms
   /**
@@ -157,9 +161,23 @@ export async function refreshTarget(task: Task): Promise<Json> {
   const { name: stream, parseRows } = targetLists[operationTypes[writeback.operation].target]
   const { data, requestedAt } = await readTarget(task)
   const stored = (await deps.mirror.readRawById(stream, [writeback.target])).get(writeback.target)
-  const { rows } = parseRows([toListShape(stored, data)], deps.projectId)
+  const kept = deps.columns.keep(stream, data)
+  const { rows } = parseRows([toListShape(stored, kept)], deps.projectId)
   await deps.mirror.commit({ stream, rows, requestedAt, isAuthoritative: true })
   return data
+}
+
+/** Makes messages of the target, as they came, visible in the mirror. */
+export async function storeMessages(
+  { deps: { columns, mirror }, writeback: { target } }: Task,
+  {
+    rows: live,
+    requestedAt,
+  }: { rows: readonly Pick<MirrorRow<Json>, 'item'>[]; requestedAt: EpochMs },
+): Promise<void> {
+  const items = live.map(({ item }) => columns.keep('messages', item))
+  const { rows } = messages.parseRows(items, target)
+  await mirror.commit({ stream: 'messages', rows, requestedAt })
 }
 
 /** It was sent, no response proved its outcome, and no person has queued it again since. */

@@ -5,6 +5,7 @@
 import { asJsonObject, type Json } from '../../values/json.ts'
 import { fieldNames, shownName, toFieldValues, toShownFields } from '../core/field-kinds.ts'
 import { type Operation, operationTypes } from '../core/operations.ts'
+import { asMirrored, findHash, withoutPrivate } from '../core/private-fields.ts'
 import { findForeignEdit, isSameValue } from '../core/review-guards.ts'
 import { effectOf } from '../core/writeback-request.ts'
 import { findVisitorViolation } from './conversation-snapshot.ts'
@@ -31,14 +32,20 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
       }
       body[shownName(field)] = value
     }
+    const hash = findHash(body)
+    if (hash !== null) return { canSend: false, event: 'invalid', why: hash }
+    const { columns } = deps
+    const { ownEdit, lastOwnEdit } = await deps.outbox.findOwnEdits(writeback)
+    // The mirror, which the person saw, may have only hashes: they are compared with hashes.
     const facts = {
-      queuedAs: writeback.targetSnapshot,
+      queuedAs: writeback.targetSnapshot && asMirrored(columns, writeback.targetSnapshot),
       sentAs: writeback.evidence.before,
-      ...(await deps.outbox.findOwnEdits(writeback)),
+      ownEdit: asMirrored(columns, ownEdit),
+      lastOwnEdit: asMirrored(columns, lastOwnEdit),
     }
-    const edit = findForeignEdit(wanted, live, facts)
+    const edit = findForeignEdit(asMirrored(columns, wanted), asMirrored(columns, live), facts)
     if (edit !== null) return { canSend: false, event: 'conflicted', why: edit }
-    return { canSend: true, body, before: shown }
+    return { canSend: true, body, before: withoutPrivate(columns, shown) }
   },
   verify: async (task) => {
     const { before, statedResult } = task.writeback.evidence

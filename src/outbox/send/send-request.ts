@@ -16,6 +16,7 @@ import type { Ms } from '../../values/time.ts'
 import { assertNever } from '../../values/user-error.ts'
 import { operationTypes } from '../core/operations.ts'
 import type { Evidence, Transition, Writeback, WritebackOutcome } from '../core/outbox-entry.ts'
+import { privateTexts } from '../core/private-fields.ts'
 import type { WritebackStatus } from '../core/state.ts'
 import {
   isInDoubt,
@@ -49,7 +50,9 @@ export async function sendRequest(
     return decision === 'recorded'
   }
   const path = `${targetPath(deps, writeback)}${handler.path}`
-  const request = { method: handler.method, path, body: ready.body, priority: 'write' } as const
+  const { body } = ready
+  const hidden = privateTexts(deps.columns, body)
+  const request = { method: handler.method, path, body, priority: 'write', hidden } as const
   const sent = await deps.send(request, markSending).catch((error: unknown) => {
     if (!(error instanceof ApiError) || decision === null) throw error
     return error.failure
@@ -210,6 +213,7 @@ async function settleAccepted(
   const inRead = shown === null ? inAnswer : (handler.findContradiction?.(sent, shown) ?? null)
   const why = describe(inRead)
   if (inRead !== inAnswer) await deps.outbox.recordContradiction(writeback, why, inRead !== null)
+  if (privateTexts(deps.columns, body).length > 0) await deps.outbox.forgetEnded(deps.columns)
   return { kind: 'settled', status: settledStatus, why, isContradicted: inRead !== null }
 }
 

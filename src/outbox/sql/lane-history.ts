@@ -81,7 +81,7 @@ export async function readOwnEdits(
       case when ${lastEventSeq(successSql)} > ${lastEventSeq(queuedSql, 'own')} then 1 else 0 end as "isLater"
     from writebacks own join writebacks on writebacks.project_id = own.project_id
       and writebacks.lane = own.lane and writebacks.id <> own.id and ${operationSql(isCorrection, sql`writebacks.operation`)}
-      and writebacks.status = 'succeeded'
+      and writebacks.status = 'succeeded' and writebacks.erased_at is null
     where own.project_id = ${project} and own.id ${inList(kind, ids)} order by ${lastEventSeq(successSql)}`.execute(
     db,
   )

@@ -32,7 +32,7 @@ import {
   settleSent,
 } from './claims.ts'
 import { decide, decideBatch, revokeSending } from './decisions.ts'
-import { deleteWords, erase } from './delete-words.ts'
+import { deleteWords, erase, forgetEnded, forgetPrivate } from './delete-words.ts'
 import {
   assignProject,
   enqueue,
@@ -150,6 +150,8 @@ export function createOutbox(context: ProjectDb) {
     markSending,
     deleteWords,
     erase,
+    forgetEnded,
+    forgetPrivate,
   })
   const outbox = retryAllMethods(context.retry, ofProject(context, repeated))
   return {

@@ -3,15 +3,24 @@
  * queue.
  */
 import { type RawBuilder, sql } from 'kysely'
-import type { TargetKind } from '../../../schema/operation-specs.ts'
+import type { FieldName, TargetKind } from '../../../schema/operation-specs.ts'
 import { teamSenderTypes } from '../../mirror/core/message-fields.ts'
 import { readLastReads } from '../../mirror/sql/sync-runs.ts'
+import { readColumnStates } from '../../mirror/sql/sync-state.ts'
+import { isHash } from '../../values/column-rules.ts'
 import { excerpt } from '../../values/invisible.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { inAnyCase, inList, rowsParameter } from '../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { MirroredMessage, MirroredTarget, TargetState } from '../core/field-kinds.ts'
+import {
+  fieldNames,
+  type MirroredMessage,
+  type MirroredTarget,
+  notStored,
+  shownName,
+  type TargetState,
+} from '../core/field-kinds.ts'
 import { isCorrection, operationTypes } from '../core/operations.ts'
 import { type NamedEntry, type OutboxEntry, targetIdOf } from '../core/outbox-entry.ts'
 import {
@@ -284,20 +293,25 @@ async function readConversations(
       lastVisitorMessage:
         messageId === null
           ? null
-          : { id: String(messageId), at: messageAt, text: textOrNull(messageText) },
+          : { id: String(messageId), at: messageAt, text: wordsOf(messageText) },
     }),
   )
 }
 
+/** A hash has no words to show. */
+const wordsOf = (text: string | null) => (isHash(text) ? notStored : textOrNull(text))
+
 function byId<R extends MirroredRow>(
   rows: readonly R[],
   more: (row: R) => TargetState & Pick<MirroredTarget, 'lastVisitorMessage'>,
+  notStoredFields: readonly FieldName[] = [],
 ): ReadonlyMap<string, MirroredTarget> {
   const toTarget = (row: R): MirroredTarget => ({
     ...decodeShown(row),
     syncedAt: row.syncedAt,
     isDeleted: row.deletedAt !== null,
-    visitorName: textOrNull(row.visitorName),
+    visitorName: isHash(row.visitorName) ? null : textOrNull(row.visitorName),
+    notStored: notStoredFields,
     ...more(row),
   })
   return new Map(rows.map((row) => [row.id.toLowerCase(), toTarget(row)]))
@@ -315,7 +329,10 @@ async function readVisitors(
     from visitors where project_id = ${project} and lower(id) ${inList(kind, inLowerCase(ids))}`.execute(
     db,
   )
-  return byId(rows, () => ({ lastVisitorMessage: null }))
+  const state = (await readColumnStates(context)).get('visitors')
+  const rules = new Map([...(state?.applied.columns ?? []), ...(state?.cleaning?.to.columns ?? [])])
+  const blocked = fieldNames.filter((field) => rules.get(shownName(field)) === 'block')
+  return byId(rows, () => ({ lastVisitorMessage: null }), blocked)
 }
 
 type VisitorConversation = { readonly visitor: string; readonly id: string }

@@ -15,6 +15,8 @@ export type ApiRequest = {
   /** The response may come without the envelope; then the whole body is its data. */
   readonly envelope?: 'optional'
   readonly priority: Priority
+  /** Texts that no error and no log shows, although the service may repeat them. */
+  readonly hidden?: readonly string[]
 }
 
 /** Query parameters; those that are undefined are not sent. */
@@ -24,20 +26,24 @@ export type QueryParams = Readonly<Record<string, string | number | boolean | un
  * The rows of a list, parsed in batches because all of them may not fit into memory. Each call of
  * `batches` starts anew.
  */
-export type ListItems = { readonly count: number; readonly batches: () => Iterable<ItemBatch> }
+export type ListItems<Item extends Json = Json> = {
+  readonly count: number
+  readonly batches: () => Iterable<ItemBatch<Item>>
+}
 /** `rejectedRows`: rows that are too large to parse. */
-export type ItemBatch = {
-  readonly items: readonly Json[]
+export type ItemBatch<Item extends Json = Json> = {
+  readonly items: readonly Item[]
   readonly rejectedRows: readonly RejectedRow[]
 }
 
-export type ApiResponse = {
+/** `Item`: `Kept` in the mirror, which may not store all that the service sends. */
+export type ApiResponse<Item extends Json = Json> = {
   /** The envelope's `data`; null if the response to a write has no body. */
-  readonly data: Json
+  readonly data: Item
   /**
    * The rows of a list that is too large to parse at once. `data` then holds nothing but `hasMore`.
    */
-  readonly items?: ListItems
+  readonly items?: ListItems<Item>
   readonly status: number
   readonly requestId: string | null
   /** The service's clock (the `Date` header); null if it sends none. */
@@ -55,7 +61,11 @@ export type ApiResponse = {
 }
 
 /** Reads from the service: waits for the request budget and retries. Throws ApiError. */
-export type ApiGet = (path: string, query: QueryParams, priority: Priority) => Promise<ApiResponse>
+export type ApiGet<Item extends Json = Json> = (
+  path: string,
+  query: QueryParams,
+  priority: Priority,
+) => Promise<ApiResponse<Item>>
 
 /**
  * What a request is for, most urgent first: a write-back or its checks, new rows, backfill,

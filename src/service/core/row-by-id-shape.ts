@@ -27,12 +27,12 @@ export function listOnlyFields(
  * `stored`: the mirrored row as JSON text; undefined if there is none, then the row is taken as it
  * came.
  */
-export function toListShape(
+export function toListShape<Item extends Json>(
   stored: string | undefined,
-  read: Json,
+  read: Item,
   listOnly: ReadonlySet<string> = new Set(),
-): Json {
-  return stored === undefined ? read : projectFields(parseJson(stored), read, listOnly)
+): Item {
+  return stored === undefined ? read : (projectFields(parseJson(stored), read, listOnly) as Item)
 }
 
 function projectFields(stored: Json, read: Json, listOnly: ReadonlySet<string> = new Set()): Json {

@@ -2,6 +2,7 @@
  * A warehouse with the facts of its project `main`: rows to derive them from, and all rows of all
  * tables for analysts.
  */
+
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { MirrorRow } from '../../../schema/row.ts'
 import type { ProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
@@ -9,6 +10,7 @@ import type { Warehouse } from '../../../src/app/open.ts'
 import type { ChildReadResult } from '../../../src/mirror/core/mirror.ts'
 import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import type { TestDatabase } from '../../support/databases.ts'
+import { stored } from '../../support/stored-items.ts'
 import {
   activity,
   commit,
@@ -57,7 +59,7 @@ export async function refreshAndRebuild(warehouse: Warehouse, facts: ProjectFact
 /** An agent's snapshot, each a minute after the one before. */
 export const snapshot = (minute: number, agents = 2): MirrorRow => {
   const columns = { read_at: timeAt(minute * 60), available: agents > 0, agents_online: agents }
-  return { columns, extraFields: new Map(), item: columns }
+  return { columns, extraFields: new Map(), item: stored(columns) }
 }
 
 /** The messages of a conversation as they are read: with the result of the read. */

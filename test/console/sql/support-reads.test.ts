@@ -17,6 +17,7 @@ import {
 import { readOverview } from '../../../src/console/sql/overview.ts'
 import { replySheet } from '../../../src/console/sql/reply-sheet.ts'
 import { search as searchMirror } from '../../../src/console/sql/search.ts'
+import { noColumnRules } from '../../../src/values/column-rules.ts'
 import { secret } from '../../../src/values/secret.ts'
 import type { ProjectDb } from '../../../src/warehouse/project-db.ts'
 import { databases } from '../../support/databases.ts'
@@ -115,7 +116,7 @@ for (const db of databases) {
     afterAll(() => drop())
 
     const search = async (text: string, before: string | null = null) => {
-      const found = await searchMirror(reads, text, before)
+      const found = await searchMirror(reads, text, before, noColumnRules)
       return found.kind === 'found'
         ? found
         : { ...found, conversations: [], ids: [], people: [], next: null }

@@ -13,6 +13,7 @@ import { createRequestBudget } from '../../../src/service/rate-limit/request-bud
 import { unlimitedPolicy } from '../../service/test-service.ts'
 import { databases } from '../../support/databases.ts'
 import { freePort } from '../../support/private-server.ts'
+import { keepAll } from '../../support/stored-items.ts'
 import { projectConfigOf, syncOnce } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
@@ -52,7 +53,7 @@ test('a 502 after good answers ends its stream, and the error does not blame the
     startDate: null,
     timeZone: 'UTC',
     lookBackSeconds: 600,
-    get: client.get,
+    get: keepAll(client.get),
     mirror: openMirror(warehouse, sandbox.projectId),
     requestCount: client.requestCount,
     now: Date.now,

@@ -2,6 +2,7 @@
  * Syncs of one list that are ended after any answer, and what must hold afterwards. A run is a
  * function of what the warehouse holds, so what follows two equal states is checked once.
  */
+
 import { randomUUID } from 'node:crypto'
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,6 +27,7 @@ import { unlimitedPolicy } from '../../service/test-service.ts'
 import { makeOnce } from '../../support/make-once.ts'
 import { sampled, sampledCount } from '../../support/sampled.ts'
 import { sqliteTemplateForSandbox } from '../../support/sandbox-template.ts'
+import { keepAll } from '../../support/stored-items.ts'
 import { sourceVersion } from '../../support/warehouse-templates.ts'
 import { unexplainedDifferences } from './sync-sandbox.ts'
 import { findUncoveredRows, type ListName } from './uncovered-rows.ts'
@@ -82,14 +84,14 @@ export async function runOnce(
     startDate,
     timeZone: 'UTC',
     lookBackSeconds: 600,
-    get: async (...request) => {
+    get: keepAll(async (...request) => {
       const response = await client.get(...request)
       answers += 1
       const how = onAnswer(answers)
       if (how === 'abort') abort.abort()
       if (how === 'end slice') isSliceOver = true
       return response
-    },
+    }),
     mirror: openMirror(warehouse, sandbox.projectId),
     requestCount: client.requestCount,
     now: Date.now,

@@ -10,6 +10,7 @@ import { ApiError } from '../../../src/service/core/api-failure.ts'
 import type { ApiGet } from '../../../src/service/core/api-request.ts'
 import type { Json } from '../../../src/values/json.ts'
 import { databases } from '../../support/databases.ts'
+import { keepAll } from '../../support/stored-items.ts'
 import { commit, message } from '../../warehouse/row-fixtures.ts'
 
 const conversation = (id: string, origin = 'visitor') => ({
@@ -74,12 +75,14 @@ const notFound = () => {
   throw new ApiError({ ...refused, requestId: null })
 }
 
-function auditOf(warehouse: Warehouse, over: Partial<AuditDeps> = {}) {
+type Audited = Partial<Omit<AuditDeps, 'get'>> & { readonly get?: ApiGet }
+
+function auditOf(warehouse: Warehouse, { get = serve(), ...over }: Audited = {}) {
   const deps: AuditDeps = {
     projectId: 'p',
     streams: new Set(['conversations']),
     startDate: null,
-    get: serve(),
+    get: keepAll(get),
     mirror: openMirror(warehouse, 'p'),
     store: createAuditStore(warehouse.projectDb('p')),
     sampleSize: 1000,

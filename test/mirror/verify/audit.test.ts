@@ -16,6 +16,7 @@ import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { unlimitedPolicy } from '../../service/test-service.ts'
 import { databases } from '../../support/databases.ts'
 import { createTestOnOne } from '../../support/sampled.ts'
+import { keepAll } from '../../support/stored-items.ts'
 import { configOf, findDifferences, projectConfigOf } from '../sync/sync-sandbox.ts'
 import { type SandboxContext, withSandbox } from '../sync/with-sandbox.ts'
 
@@ -328,13 +329,13 @@ test('every request of a comparison has the lowest priority', async () => {
     projectId: 'p',
     streams: new Set(['conversations', 'messages']),
     startDate: null,
-    get: async (path, _query, priority) => {
+    get: keepAll(async (path, _query, priority) => {
       asked.push(`${priority} ${path}`)
       return {
         ...response,
         data: path.endsWith('/messages') ? { items: [], hasMore: false } : { id: 'c' },
       }
-    },
+    }),
     mirror: {
       readRawById: async () => new Map([['c', '{"id":"c"}']]),
       readRows: async () => [],

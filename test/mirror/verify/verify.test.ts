@@ -4,6 +4,7 @@ import { runVerify } from '../../../src/mirror/verify/verify.ts'
 import { runVerifySample } from '../../../src/mirror/verify/verify-mirror.ts'
 import { ApiError } from '../../../src/service/core/api-failure.ts'
 import { rfc3339 } from '../../../src/values/time.ts'
+import { keepAll } from '../../support/stored-items.ts'
 
 const days = { timeZone: 'UTC', present: 0 }
 const lists = {
@@ -25,7 +26,7 @@ test('a stream whose scope the key lacks is skipped, even if the message does no
     projectId: 'p',
     streams: new Set(streamNames),
     startDate: null,
-    get: async (path) => {
+    get: keepAll(async (path) => {
       if (path.endsWith('/calls'))
         throw new ApiError({ ...denied, why: 'missing permission', requestId: null })
       const data = { items: [], hasMore: false }
@@ -37,7 +38,7 @@ test('a stream whose scope the key lacks is skipped, even if the message does no
         cursorLimit: 0,
         requestedAt: 0,
       }
-    },
+    }),
     mirror: { ...lists, readRows: async () => [], readRawById: async () => new Map() },
     limit: 10,
     signal: new AbortController().signal,
@@ -64,10 +65,10 @@ test('a message is not called gone if the service did not list all of them, and 
     streams: new Set(['messages']),
     startDate: null,
     // A full page that says that there is more, whatever it is asked for.
-    get: async () => ({
+    get: keepAll(async () => ({
       data: { items: listed, hasMore: true },
       ...{ status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: 0 },
-    }),
+    })),
     mirror: {
       ...lists,
       readRows: async (stream, after) => {
@@ -106,8 +107,9 @@ test('a row that is not readable is not silently left out of the comparison', as
     projectId: 'p',
     streams: new Set(['conversations', 'messages']),
     startDate: null,
-    get: async (path) =>
+    get: keepAll(async (path) =>
       page(path.endsWith('/messages') ? [{ content: 'no id' }] : [{ id: 'c' }, { visitorId: 'v' }]),
+    ),
     mirror: {
       ...lists,
       readRows: async (stream, after) => {
@@ -151,7 +153,7 @@ const sample = (
     projectId: 'p',
     streams: new Set(['conversations', 'messages']),
     startDate: null,
-    get: async (path) => ({ ...page([]), data: answers(path) as never }),
+    get: keepAll(async (path) => ({ ...page([]), data: answers(path) as never })),
     mirror: {
       readRows: async () => [],
       readRawById: async () => stored,

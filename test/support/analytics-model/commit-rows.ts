@@ -8,6 +8,7 @@ import type { MirrorRow } from '../../../schema/row.ts'
 import type { MirrorCommit } from '../../../src/mirror/core/mirror.ts'
 import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import type { Scalar } from '../../../src/values/json.ts'
+import { stored } from '../stored-items.ts'
 import type { RandomChoices } from './random-choices.ts'
 import {
   type ChangeRow,
@@ -166,7 +167,7 @@ function toRow(columns: Columns, extra: Columns = {}): MirrorRow {
   const extraFields = new Map(
     Object.entries(extra).map(([name, value]) => [name, { value, isJsonText: false }]),
   )
-  return { columns, extraFields, item: { ...columns, ...extra } }
+  return { columns, extraFields, item: stored({ ...columns, ...extra }) }
 }
 
 const toMessage = ({ deleted_at: _, ...columns }: MessageRow): MirrorRow => toRow(columns)

@@ -71,19 +71,19 @@ export function refusedParameter(
 }
 
 /** Where an answer has its items. */
-export function itemsIn(data: Json): Json | undefined {
-  return Array.isArray(data) ? data : asJsonObject(data)?.items
+export function itemsIn<Item extends Json>(data: Item): Item | undefined {
+  return Array.isArray(data) ? data : (asJsonObject(data)?.items as Item | undefined)
 }
 
 /** A documented list may hold this many times the requested limit; more is not a page. */
 const maxPageFactor = 5
 
 /** Throws ApiError if the answer is no page of the list. */
-export function requirePage(
+export function requirePage<Item extends Json>(
   list: ListEndpoint,
   { status, requestId }: ApiResponse,
-  items: ListItems | null,
-): asserts items is ListItems {
+  items: ListItems<Item> | null,
+): asserts items is ListItems<Item> {
   if (items === null) {
     const why = `${list.path} answered without a list of items`
     throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })

@@ -24,7 +24,7 @@ export type StoredRange = {
 }
 
 /** Undefined: the item is no row. */
-export type ParseStored = (item: Json, key: RowKey) => MirrorRow | undefined
+export type ParseStored = (item: Json, key: RowKey) => MirrorRow<Json> | undefined
 
 /** `last`: the key of the last row that was compared; null: there are no more. */
 export type WrongColumns = {

@@ -1,0 +1,102 @@
+/**
+ * Brings what is stored into line with the setting `columns`, before the streams of a run are read:
+ * rows are cleaned, or requested again. It holds their locks, and goes on where it was interrupted.
+ */
+import type { StreamName } from '../../schema/stream-specs.ts'
+import type { ProjectConfig } from '../config/config.ts'
+import type { Logger } from '../log.ts'
+import { compactRewritten } from '../maintenance/sql/compact.ts'
+import { allStreams } from '../mirror/core/streams.ts'
+import type { Mirror, StreamReport, SyncProgress } from '../mirror/mirror.ts'
+import { findPendingKind } from '../mirror/sql/pending-facts.ts'
+import { createOutbox } from '../outbox/sql/outbox.ts'
+import type { ColumnRules } from '../values/column-rules.ts'
+import { pluralize } from '../values/format.ts'
+import type { Warehouse } from './open.ts'
+
+type ApplyOptions = {
+  readonly streams: readonly StreamName[]
+  readonly rules: ColumnRules
+  readonly mirror: Mirror
+  readonly signal: AbortSignal
+  readonly isSliceOver?: (() => boolean) | undefined
+  readonly onProgress: (progress: SyncProgress) => void
+  readonly log: Logger
+}
+
+/** Sentences for users; none if nothing has changed. */
+export async function applyColumns(
+  warehouse: Warehouse,
+  project: ProjectConfig,
+  { streams, rules, mirror, signal, isSliceOver, onProgress, log }: ApplyOptions,
+): Promise<readonly string[]> {
+  const outbox = createOutbox(warehouse.projectDb(project.projectId))
+  const states = await mirror.readColumnStates()
+  const notices: string[] = []
+  for (const stream of allStreams.filter(({ name }) => streams.includes(name))) {
+    const { name } = stream
+    if (!states.has(name) && rules.describe(name).columns.length === 0) continue
+    if (name === 'visitors') await outbox.forgetEnded(rules)
+    const toReread = await mirror.beginColumns(name, rules, Date.now())
+    const cleaning = (await mirror.readColumnStates()).get(name)?.cleaning ?? null
+    if (cleaning === null) continue
+    if (name === 'visitors') await outbox.forgetPrivate(rules)
+    if (toReread.length > 0)
+      notices.push(
+        `${name} is read again, because what is stored of ${toReread.join(', ')} does not tell what \`columns\` asks for now.`,
+      )
+    let [rows, changed] = [0, 0]
+    for (let isDone = false; !isDone && !signal.aborted && isSliceOver?.() !== true; ) {
+      const cleaned = await mirror.cleanColumns(stream, rules)
+      isDone = cleaned.isDone
+      rows += cleaned.rows
+      changed += cleaned.changed
+      if (cleaned.rows > 0)
+        onProgress({ stream: name, state: 'running', rows, changed, requests: 0, left: null })
+    }
+    if (changed === 0) continue
+    log.info({ event: 'columns.cleaned', project: project.name, stream: name, rows, changed })
+    notices.push(
+      `${pluralize(changed, 'row')} of ${name} had what \`columns\` no longer lets be stored; \`deskmirror verify --private\` says what is left where.`,
+    )
+  }
+  return notices
+}
+
+const seenCursor = 'columns seen'
+
+/** Null: all columns that the setting names have been seen, in this run or before. */
+export async function unseenNotice(
+  mirror: Mirror,
+  { rules, matched }: ColumnRules,
+  reports: readonly StreamReport[],
+): Promise<string | null> {
+  if (rules.length === 0) return null
+  const seen: readonly string[] = JSON.parse((await mirror.readCursor(seenCursor)) ?? '[]')
+  const all = new Set([...seen, ...matched])
+  if (all.size > seen.length) await mirror.writeCursor(seenCursor, JSON.stringify([...all]))
+  const isRead = (stream: string) =>
+    reports.some((report) => report.rows > 0 && (stream === '*' || report.stream === stream))
+  const unseen = rules
+    .filter(({ stream }) => isRead(stream))
+    .map(({ stream, path }) => `${stream}.${path}`)
+    .filter((name) => !all.has(name))
+  return unseen.length === 0
+    ? null
+    : `No row has shown ${unseen.join(', ')} so far, which \`columns\` names; if it is not mistyped, it is covered when it appears.`
+}
+
+/** Once facts and searched words are made of clean rows, the files of the database are cleaned. */
+export async function finishColumns(
+  { db, kind, projectDb }: Warehouse,
+  { projectId }: ProjectConfig,
+  mirror: Mirror,
+): Promise<void> {
+  const context = projectDb(projectId)
+  if (!(await mirror.isCompactionPending())) return
+  const states = [...(await mirror.readColumnStates()).values()]
+  if (states.some(({ cleaning }) => cleaning !== null)) return
+  if ((await findPendingKind(context)) !== null) return
+  await compactRewritten(db, kind)
+  await mirror.endCompaction()
+}

@@ -1,0 +1,63 @@
+/**
+ * What a changed setting of `columns` means for what a stream has stored: rows are cleaned of what
+ * may no longer be stored, and read again for what may be stored again. Pure.
+ */
+import type { AppliedRules, ColumnAction } from '../../values/column-rules.ts'
+import type { EpochMs } from '../../values/time.ts'
+
+/**
+ * `applied`: the rules that all stored rows follow. `cleaning`: the rules that rows follow up to a
+ * key; null: all do.
+ */
+export type ColumnState = {
+  readonly applied: AppliedRules
+  readonly cleaning: {
+    readonly to: AppliedRules
+    readonly after: readonly string[] | null
+    /** When all rows were requested again; null: they were not. */
+    readonly rereadSince: EpochMs | null
+  } | null
+}
+
+export const noColumnState: ColumnState = { applied: { columns: [], key: null }, cleaning: null }
+
+export type ColumnChange = {
+  /** The state to begin with. */
+  readonly begun: ColumnState
+  /** Columns whose values have to be read again. */
+  readonly toReread: readonly string[]
+}
+
+/** Null: nothing has changed since, or the cleaning only has to go on. */
+export function planChange(
+  state: ColumnState,
+  wanted: AppliedRules,
+  now: EpochMs,
+): ColumnChange | null {
+  const { applied, cleaning } = state
+  if (isEqual(cleaning?.to ?? applied, wanted)) return null
+  // Rows may follow either, if the cleaning for the other one has not ended.
+  const before = [applied, ...(cleaning === null ? [] : [cleaning.to])]
+  const actions = new Map(wanted.columns)
+  const toReread = before.flatMap(({ columns, key }) =>
+    columns.filter(([path, was]) => isLost(was, actions.get(path), key !== wanted.key)),
+  )
+  const rereadSince = toReread.length > 0 ? now : (cleaning?.rereadSince ?? null)
+  return {
+    begun: { applied: mergeRules(before), cleaning: { to: wanted, after: null, rereadSince } },
+    toReread: [...new Set(toReread.map(([path]) => path))],
+  }
+}
+
+/** What is stored in place of the value does not tell what is to be stored now. */
+function isLost(was: ColumnAction, now: ColumnAction | undefined, isKeyNew: boolean): boolean {
+  return now !== 'block' && (was === 'block' || now === undefined || isKeyNew)
+}
+
+function mergeRules(all: readonly AppliedRules[]): AppliedRules {
+  const columns = new Map(all.flatMap((rules) => rules.columns))
+  const [key = null, ...others] = new Set(all.map((rules) => rules.key))
+  return { columns: [...columns], key: others.length > 0 ? null : key }
+}
+
+const isEqual = (a: AppliedRules, b: AppliedRules) => JSON.stringify(a) === JSON.stringify(b)

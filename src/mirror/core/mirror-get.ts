@@ -1,0 +1,46 @@
+/**
+ * How the mirror reads from the service: each answer goes through the rules of its stream's columns
+ * before anything sees it, so that pages are compared, rows are parsed and evidence is recorded of
+ * what may be stored.
+ */
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import type { ApiGet, ApiResponse, ListItems } from '../../service/core/api-request.ts'
+import type { ColumnRules, Kept } from '../../values/column-rules.ts'
+import { asJsonObject, type Json } from '../../values/json.ts'
+
+/** `stream`: of the rows in the answer. Throws ApiError. */
+export type MirrorGet = (
+  stream: StreamName,
+  ...request: Parameters<ApiGet>
+) => Promise<ApiResponse<Kept>>
+
+export function createMirrorGet(get: ApiGet, rules: ColumnRules): MirrorGet {
+  return async (stream, ...request) => {
+    const { data, items, ...response } = await get(...request)
+    const keep = (row: Json) => rules.keep(stream, row)
+    const keptItems = items && keepItems(items, keep)
+    return { ...response, data: keepData(data, keep), ...(keptItems && { items: keptItems }) }
+  }
+}
+
+type Keep = (row: Json) => Kept
+
+/** A row, or the rows of a list. */
+function keepData(data: Json, keep: Keep): Kept {
+  if (Array.isArray(data)) return data.map(keep) as unknown as Kept
+  const fields = asJsonObject(data)
+  const rows = fields?.items
+  return Array.isArray(rows) && fields?.id === undefined
+    ? ({ ...fields, items: rows.map(keep) } as unknown as Kept)
+    : keep(data)
+}
+
+/** They are parsed when they are asked for, as all of them may not fit into memory. */
+function keepItems({ count, batches }: ListItems, keep: Keep): ListItems<Kept> {
+  return {
+    count,
+    *batches() {
+      for (const batch of batches()) yield { ...batch, items: batch.items.map(keep) }
+    },
+  }
+}

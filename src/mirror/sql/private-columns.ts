@@ -1,0 +1,215 @@
+/**
+ * Cleans stored rows of what the setting `columns` no longer lets be stored, batch by batch: each
+ * is a transaction that also stores how far it is, so that what is killed goes on. What may be
+ * stored again is requested again.
+ */
+import { sql } from 'kysely'
+import { isListStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import type { ColumnRules, Kept } from '../../values/column-rules.ts'
+import { parseJson, stringifyJson } from '../../values/json.ts'
+import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import { decodeJson } from '../../warehouse/escape.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { inTransaction } from '../../warehouse/transactions.ts'
+import { type ColumnState, noColumnState, planChange } from '../core/applied-columns.ts'
+import { contentHash } from '../core/item-fields.ts'
+import type { RowKey } from '../core/mirror.ts'
+import { parseStored } from '../core/parse-stored.ts'
+import type { Stream } from '../core/stream-kinds.ts'
+import { replaceMetrics } from './analytics-rollups.ts'
+import { type EncodedRow, encodePage } from './encode-rows.ts'
+import { requestFullRereads } from './pending-children.ts'
+import { markFactsOfRows } from './pending-facts.ts'
+import { keyParameters, readRowsAfterKey } from './reader.ts'
+import { type InsertedColumn, streamTables, valueColumns } from './stream-tables.ts'
+import type { ProjectContext } from './sync-runs.ts'
+import { columnsCursor, readColumnStates, writeCursors } from './sync-state.ts'
+
+/** Returns the columns that have to be read again, which it has requested. */
+export async function beginColumns(
+  context: ProjectDb,
+  name: StreamName,
+  rules: ColumnRules,
+  now: EpochMs,
+): Promise<readonly string[]> {
+  const state = (await readColumnStates(context)).get(name) ?? noColumnState
+  const change = planChange(state, rules.describe(name), now)
+  if (change === null) return []
+  const { begun, toReread } = change
+  // What is overwritten is so in the file, too.
+  if (context.kind === 'sqlite') await sql`pragma secure_delete = on`.execute(context.db)
+  return inTransaction(context, async (trx) => {
+    if (toReread.length > 0) await rereadAll(trx, name, now)
+    // They were made of rows with everything.
+    await sql`update sync_audits set differences = null
+      where project_id = ${trx.project}`.execute(trx.db)
+    await sql`update sync_children set unlisted = null
+      where project_id = ${trx.project} and stream = ${name}`.execute(trx.db)
+    await writeCursors(trx, { [columnsCursor(name)]: JSON.stringify(begun) })
+    return toReread
+  })
+}
+
+/** As if nothing of the stream had been read yet; its rows stay until they are read. */
+async function rereadAll(trx: ProjectDb, stream: StreamName, now: EpochMs): Promise<void> {
+  const { db, project } = trx
+  const { kind, table } = streamSpecs[stream]
+  if (isListStream(stream))
+    await sql`delete from sync_cursors where project_id = ${project}
+      and (stream = ${stream} or stream like ${`${stream}:%`})`.execute(db)
+  else if (kind === 'daily')
+    await sql`update ${sql.table(table)} set read_at = window_from
+      where project_id = ${project}`.execute(db)
+  else if (stream !== 'availability' && stream !== 'analytics')
+    await requestFullRereads(trx, stream, 'all', now)
+}
+
+const batchRows = 500
+
+/** Cleans the next rows. `done`: none are left, and all follow the rules. */
+export async function cleanColumns(
+  context: ProjectContext,
+  stream: Stream,
+  rules: ColumnRules,
+): Promise<{ readonly rows: number; readonly changed: number; readonly isDone: boolean }> {
+  const { db, kind, project } = context
+  const { name } = stream
+  const state = (await readColumnStates(context)).get(name)
+  const cleaning = state?.cleaning ?? null
+  if (cleaning === null) return { rows: 0, changed: 0, isDone: true }
+  const { after, to, rereadSince } = cleaning
+  const readBatch = (from: ProjectDb['db']) =>
+    readRowsAfterKey(from, kind, {
+      table: streamSpecs[name].table,
+      columns: streamTables[name].key,
+      where: sql`project_id = ${project} and raw is not null`,
+      after,
+      limit: batchRows,
+    })
+  const parse = (key: RowKey, raw: string) => {
+    const item = parseJson(decodeJson(kind, raw))
+    const kept: Kept = rules.keepStored(name, item)
+    return stringifyJson(kept) === stringifyJson(item) ? undefined : parseStored(stream, kept, key)
+  }
+  // A hash may need a wider column, which is made before the transaction.
+  const seen = (await readBatch(db)).flatMap(({ key, raw }) => parse(key, raw) ?? [])
+  const fields = await context.fields.ensureColumns(name, seen, context.clock())
+  return inTransaction(context, async (trx) => {
+    const batch = await readBatch(trx.db)
+    let changed = 0
+    const touched = new Set<string>()
+    for (const { key, raw } of batch) {
+      if (name === 'visitor_activity' && rereadSince !== null)
+        await replaceEntry(trx, key, raw, rereadSince)
+      const row = parse(key, raw)
+      if (row === undefined) continue
+      const page = { stream: name, rows: [withKey(stream, key, row)], requestedAt: 0 }
+      const { rows, columns } = encodePage(trx, page, fields)
+      const [encoded] = rows
+      if (encoded === undefined) continue
+      const isOfRow = (column: InsertedColumn) =>
+        column.field !== undefined || column.name in row.columns
+      const values = valueColumns(streamTables[name], columns).filter(isOfRow)
+      await updateRow(trx, stream, key, encoded, values)
+      if (name === 'visitor_activity')
+        await renameEntry(trx, key, String(row.columns.entry_hash ?? key[1]))
+      if (name === 'analytics')
+        await replaceMetrics(trx, { ...encoded, ...(await readDay(trx, key)) })
+      touched.add(key[0] ?? '')
+      changed += 1
+    }
+    await markFactsOfRows(trx, name, [...touched])
+    const isDone = batch.length < batchRows
+    const next: ColumnState = isDone
+      ? { applied: to, cleaning: null }
+      : { ...noColumnState, ...state, cleaning: { ...cleaning, after: batch.at(-1)?.key ?? null } }
+    const isPlain = isDone && to.columns.length === 0
+    await writeCursors(trx, {
+      [columnsCursor(name)]: isPlain ? null : JSON.stringify(next),
+      ...(changed > 0 && { [compactionCursor]: 'pending' }),
+    })
+    return { rows: batch.length, changed, isDone }
+  })
+}
+
+type ParsedRow = NonNullable<ReturnType<typeof parseStored<Kept>>>
+
+/** What is not in the row as it came. */
+function withKey(stream: Stream, key: RowKey, row: ParsedRow): ParsedRow {
+  const names = streamTables[stream.name].key
+  const own = Object.fromEntries(names.map((name, n) => [name, key[n] ?? null]))
+  return { ...row, columns: { ...row.columns, ...own } }
+}
+
+/** What only the table knows of a rollup. */
+async function readDay({ db, project }: ProjectDb, [from = '', to = '']: RowKey) {
+  const { rows } = await sql<EncodedRow>`
+    select window_from, window_to, day, time_zone from analytics_rollups
+    where project_id = ${project} and window_from = ${from} and window_to = ${to}`.execute(db)
+  return rows[0]
+}
+
+async function updateRow(
+  { db, kind, project, typed }: ProjectDb,
+  { name }: Stream,
+  key: RowKey,
+  encoded: EncodedRow,
+  values: readonly InsertedColumn[],
+): Promise<void> {
+  const { stored, key: columns } = streamTables[name]
+  const raw = { name: 'raw', type: 'json' } as const
+  const set = [raw, ...values].map(
+    (column) => sql`${sql.ref(column.name)} = ${typed(column.type, encoded[column.name] ?? null)}`,
+  )
+  const parameters = keyParameters(kind, streamSpecs[name].table, columns, key)
+  const isRow = columns.map((column, n) => sql`${sql.ref(column)} = ${parameters[n]}`)
+  await sql`update ${sql.table(stored)} set ${sql.join(set)}
+    where project_id = ${project} and ${sql.join(isRow, sql` and `)}`.execute(db)
+}
+
+/**
+ * An entry without an id is known by a hash of all of it, which would tell what it had; the next
+ * reading has the hash of the rest. Two that differed in nothing else are numbered.
+ */
+async function renameEntry(
+  { db, project, typed }: ProjectDb,
+  [visitor = '', hash = '', ordinal = '0']: RowKey,
+  renamed: string,
+): Promise<void> {
+  if (renamed === hash) return
+  await sql`update visitor_activity set entry_hash = ${renamed}, ordinal = (
+      select coalesce(max(ordinal) + 1, 0) from visitor_activity
+      where project_id = ${project} and visitor_id = ${visitor} and entry_hash = ${renamed})
+    where project_id = ${project} and visitor_id = ${visitor} and entry_hash = ${hash}
+      and ordinal = ${typed('integer', Number(ordinal))}`.execute(db)
+}
+
+/**
+ * An entry without an id, of which a column is read again, comes back under another hash. This copy
+ * is then no row of its own.
+ */
+async function replaceEntry(
+  { db, kind, project, typed }: ProjectDb,
+  [visitor = '', hash = '', ordinal = '0']: RowKey,
+  raw: string,
+  since: EpochMs,
+): Promise<void> {
+  if (contentHash(parseJson(decodeJson(kind, raw))) !== hash) return
+  await sql`update visitor_activity set deleted_at = ${typed('time', toTimestamp(since))}
+    where project_id = ${project} and visitor_id = ${visitor} and entry_hash = ${hash}
+      and ordinal = ${typed('integer', Number(ordinal))} and asked_at < ${typed('integer', since)}
+      and deleted_at is null`.execute(db)
+}
+
+/** Pending: the files and statistics of the database still have what was cleaned. */
+const compactionCursor = 'columns compaction'
+
+export async function isCompactionPending({ db, project }: ProjectDb): Promise<boolean> {
+  const { rows } = await sql`select 1 from sync_cursors
+    where project_id = ${project} and stream = ${compactionCursor}`.execute(db)
+  return rows.length > 0
+}
+
+export function endCompaction(context: ProjectDb): Promise<void> {
+  return writeCursors(context, { [compactionCursor]: null })
+}

@@ -1,0 +1,90 @@
+/**
+ * Values of private columns as the service shows them, from a sample of its rows: what must be
+ * nowhere in the warehouse. Stores nothing.
+ */
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import { streamSpecs } from '../../../schema/stream-specs.ts'
+import { ApiError, isRefused, throwIfAborted } from '../../service/core/api-failure.ts'
+import type { ApiGet, ApiResponse } from '../../service/core/api-request.ts'
+import { toItems } from '../../service/envelope.ts'
+import type { ColumnRules, PrivateText } from '../../values/column-rules.ts'
+import { asJsonObject, type Json } from '../../values/json.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { toMessageSide } from '../core/message-fields.ts'
+import { itemsIn } from '../core/pagination/page-exchange.ts'
+import type { Stream } from '../core/stream-kinds.ts'
+import { allStreams } from '../core/streams.ts'
+import type { Mirror } from '../sql/mirror.ts'
+
+export type PrivateSampleDeps = {
+  readonly projectId: ProjectId
+  /** What it returns is never stored. */
+  readonly get: ApiGet
+  readonly mirror: Pick<Mirror, 'readRows'>
+  readonly rules: ColumnRules
+  /** How many parents' children are read, and how many rows of a list. */
+  readonly sampleSize: number
+  readonly signal: AbortSignal
+}
+
+/** `onSkipped`: the service does not let a stream be read. Throws any other ApiError. */
+export async function* readPrivateValues(
+  deps: PrivateSampleDeps,
+  onSkipped: (stream: StreamName, why: string) => void,
+): AsyncGenerator<PrivateText> {
+  const { rules, signal } = deps
+  for (const stream of allStreams) {
+    if (rules.describe(stream.name).columns.length === 0) continue
+    for await (const response of readAnswers(deps, stream, onSkipped)) {
+      throwIfAborted(signal)
+      for (const item of rowsOf(stream, response))
+        if (!isOwnMessage(stream, item)) yield* rules.valuesOf(stream.name, item)
+    }
+  }
+}
+
+async function* readAnswers(
+  { projectId, get, mirror, sampleSize }: PrivateSampleDeps,
+  stream: Stream,
+  onSkipped: (stream: StreamName, why: string) => void,
+): AsyncGenerator<ApiResponse> {
+  const { name } = stream
+  const read = (path: string, query: Readonly<Record<string, number>> = {}) =>
+    get(path, query, 'reconcile').catch((error: unknown) => {
+      const isOfStream = error instanceof ApiError && error.failure.kind === 'denied'
+      if (!isRefused(error) && !isOfStream) throw error
+      return (error as ApiError).message
+    })
+  const paths: string[] = []
+  if (stream.kind === 'list') paths.push(stream.list(projectId).path)
+  else if (stream.kind === 'snapshot') paths.push(stream.path(projectId))
+  else if (stream.kind !== 'daily') {
+    const { parent } = streamSpecs[stream.name]
+    for (const { key } of await mirror.readRows(parent, null, sampleSize)) {
+      const [id = ''] = key
+      paths.push(stream.kind === 'child-list' ? stream.list(projectId, id).path : stream.path(id))
+    }
+  }
+  let why: string | null = null
+  let isRead = false
+  for (const path of paths) {
+    const limit = Math.min(sampleSize, 200)
+    const answer = await read(path, stream.kind === 'list' ? { limit } : {})
+    if (typeof answer === 'string') why ??= answer
+    else {
+      isRead = true
+      yield answer
+    }
+  }
+  if (!isRead) onSkipped(name, why ?? 'no row of it is mirrored whose children could be read')
+}
+
+function* rowsOf({ kind }: Stream, { data, items }: ApiResponse): Generator<Json> {
+  if (kind !== 'list' && kind !== 'child-list') return yield data
+  for (const batch of (items ?? toItems(itemsIn(data)))?.batches() ?? []) yield* batch.items
+}
+
+/** What the team wrote, write-backs have as well. */
+function isOwnMessage({ name }: Stream, item: Json): boolean {
+  return name === 'messages' && toMessageSide(asJsonObject(item)?.senderType) === 'team'
+}

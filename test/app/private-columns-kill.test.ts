@@ -1,0 +1,64 @@
+/** Wherever the cleaning is killed, the next sync ends as one that was not killed. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { runDeskmirror } from '../cli/run-process.ts'
+import { sampled } from '../support/sampled.ts'
+import { createPrivateFixture, hashKey, type Kind, rules } from './private-columns-fixture.ts'
+
+const preload = new URL('./kill-before-statement.ts', import.meta.url).href
+
+async function startCleaning(database: Kind) {
+  const fixture = await createPrivateFixture(database)
+  const { instance, sandbox, sync } = fixture
+  await sync(rules.none)
+  const cwd = mkdtempSync(join(tmpdir(), 'columns-kill-'))
+  onTestFinished(() => rmSync(cwd, { recursive: true }))
+  const lines = rules.all.map(({ stream, path, action }) => `  "${stream}.${path}": ${action}`)
+  const project = `{ base_url: "${sandbox.baseUrl}", project_id: "${sandbox.projectId}", api_key: { env: KEY } }`
+  writeFileSync(
+    join(cwd, 'deskmirror.yaml'),
+    `columns:\n${lines.join('\n')}\nhash_key: { env: HASH_KEY }\nprojects:\n  shop: ${project}\n`,
+  )
+  const run = async (env: Readonly<Record<string, string>> = {}) => {
+    const variables = {
+      KEY: sandbox.key,
+      HASH_KEY: hashKey.reveal().replaceAll(' ', '-'),
+      DESKMIRROR_DATABASE_URL: instance.url,
+      NODE_OPTIONS: `--import=${preload}`,
+      KILL_FROM: 'update sync_audits set differences',
+      ...env,
+    }
+    const { exit, err } = await runDeskmirror(['sync'], { cwd, env: variables })
+    return { exit, err }
+  }
+  return { ...fixture, cwd, run }
+}
+
+/** Of each kind of statement the one in the middle. */
+async function listKillPoints(database: Kind): Promise<readonly string[]> {
+  const { run, leaks, cwd } = await startCleaning(database)
+  const file = join(cwd, 'statements')
+  expect(await run({ STATEMENTS: file })).toMatchObject({ exit: 0 })
+  expect(await leaks()).toEqual([])
+  const statements = readFileSync(file, 'utf8').trim().split('\n')
+  const ofKind = Map.groupBy(statements, (statement) => statement.replace(/ \d+$/, ''))
+  return [...ofKind.values()].map((some) => some[some.length >> 1]!)
+}
+
+for (const database of ['sqlite', 'postgres'] as const)
+  test(`wherever the cleaning is killed, the next sync completes it — ${database}`, async () => {
+    const points = await listKillPoints(database)
+    const chosen = sampled(points, (point) => /^(vacuum|update visitors)/.test(point))
+    expect(chosen.length).toBeGreaterThan(1)
+    let leftBehind = 0
+    for (const point of chosen) {
+      const { run, leaks } = await startCleaning(database)
+      expect((await run({ KILL_BEFORE: point })).exit, point).toBe(null)
+      leftBehind += (await leaks()).length
+      expect(await run(), point).toMatchObject({ exit: 0 })
+      expect(await leaks(), point).toEqual([])
+    }
+    expect(leftBehind, 'some of the kills left texts').toBeGreaterThan(0)
+  }, 600_000)
