@@ -171,7 +171,7 @@ for (const db of databases)
       expect(await readFolder(folder, 'messages')).toEqual(await tableOf(warehouse, 'messages'))
     })
 
-    test('who reads by an earlier manifest has a day; after an erasure nothing remains', async () => {
+    test('who reads by an earlier manifest has a day; of what was erased or cleaned nothing remains', async () => {
       const { warehouse, folder } = await openLake()
       await write(warehouse, folder)
       const before = readManifest(folder)!
@@ -192,6 +192,17 @@ for (const db of databases)
       await warehouse.query(`insert into erased_ids (project_id, id) values ('main', 'c9')`)
       await write(warehouse, folder)
       expect(remaining()).toBe(old.length - 2)
+
+      // Rows that are cleaned of a column that is blocked keep the time at which they were read.
+      const { path } = readManifest(folder)!
+        .objects.flatMap(({ partitions }) => partitions)
+        .find(({ current }) => current.startsWith('messages/month=2026-01/'))!
+      await warehouse.query('update message_rows set content = null where id = 1')
+      await warehouse.query(`insert into sync_cursors (project_id, stream, position)
+        values ('main', 'columns:messages', '{}')`)
+      expect(writtenFiles(await write(warehouse, folder))).toEqual({ messages: 1 })
+      expect(await readFolder(folder, 'messages')).toEqual(await tableOf(warehouse, 'messages'))
+      expect(existsSync(join(folder, path))).toBe(false)
     })
   })
 

@@ -41,8 +41,8 @@ const manifestSchema = z.object({
   writtenAt: z.string(),
   /** Null: all projects. */
   project: z.string().nullable(),
-  /** How many people and conversations had been erased. */
-  erased: z.number(),
+  /** Another text after an erasure, or after a change of `columns`. */
+  removals: z.string(),
   objects: z.array(objectSchema),
 })
 

@@ -5,14 +5,14 @@ import { daySeconds, type EpochMs } from '../../values/time.ts'
 import { type LakeManifest, versionsFolder } from './manifest.ts'
 
 /**
- * Who reads by an earlier manifest has a day to end. `isErased`: a person was erased since, so
+ * Who reads by an earlier manifest has a day to end. `hasRemoved`: values were removed since, so
  * nothing remains.
  */
 export function removeUnnamed(
   folder: string,
   manifest: LakeManifest,
   earlier: LakeManifest | null,
-  { now, isErased }: { readonly now: EpochMs; readonly isErased: boolean },
+  { now, hasRemoved }: { readonly now: EpochMs; readonly hasRemoved: boolean },
 ): void {
   const named = pathsOf(manifest)
   const justReplaced = pathsOf(earlier)
@@ -21,8 +21,8 @@ export function removeUnnamed(
     if (named.has(name)) continue
     const isUnfinished = !name.endsWith('.parquet')
     // Its day begins now, not when it was written.
-    if (justReplaced.has(name) && !isErased) utimesSync(path, now / 1000, now / 1000)
-    else if (isErased || isUnfinished || now - statSync(path).mtimeMs > daySeconds * 1000)
+    if (justReplaced.has(name) && !hasRemoved) utimesSync(path, now / 1000, now / 1000)
+    else if (hasRemoved || isUnfinished || now - statSync(path).mtimeMs > daySeconds * 1000)
       rmSync(path)
   }
 }

@@ -122,7 +122,8 @@ async function writeUnderLock(request: LakeRequest, deps: LakeDeps) {
   const earlier = readManifest(folder)
   if (earlier !== null && earlier.project !== projectId) throw otherProject(folder, earlier)
   const now = deps.now()
-  const erased = await snapshot.countErased()
+  const removals = await snapshot.readRemovals()
+  const hasRemoved = earlier !== null && earlier.removals !== removals
   const existing = await snapshot.listObjects()
   const names = new Set(existing.map(({ name }) => name))
   const ofLake = earlier?.objects.map(({ object }) => object).filter((name) => names.has(name))
@@ -133,7 +134,8 @@ async function writeUnderLock(request: LakeRequest, deps: LakeDeps) {
   for (const name of findObjects(chosen, existing)) {
     const object = await snapshot.describe(name)
     const before = earlier?.objects.find((known) => known.object === name.name) ?? null
-    const { lakeObject, written } = await writeObject(request, deps, object, before)
+    const known = before !== null && hasRemoved ? withoutStates(before) : before
+    const { lakeObject, written } = await writeObject(request, deps, object, known)
     objects.push(lakeObject)
     reports.push({
       object: name.name,
@@ -148,13 +150,17 @@ async function writeUnderLock(request: LakeRequest, deps: LakeDeps) {
     format: 'deskmirror-lake-1',
     writtenAt: rfc3339(Math.floor(now / 1000)),
     project: projectId,
-    erased,
+    removals,
     objects,
   }
   await explainErrors(folder, async () => publish(folder, manifest, earlier))
-  // What was erased must not remain for a day.
-  removeUnnamed(folder, manifest, earlier, { now, isErased: earlier?.erased !== erased })
+  removeUnnamed(folder, manifest, earlier, { now, hasRemoved })
   return { folder, objects: reports }
+}
+
+/** Rows that were cleaned do not tell of it. */
+function withoutStates(object: LakeObject): LakeObject {
+  return { ...object, partitions: object.partitions.map((part) => ({ ...part, state: null })) }
 }
 
 async function writeObject(

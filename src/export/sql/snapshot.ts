@@ -1,4 +1,5 @@
 /** Reads whole tables and views from one state of the database, in batches of bounded size. */
+import { createHash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { toCanonicalJson } from '../../values/json.ts'
@@ -78,9 +79,14 @@ function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection) {
       const from = fromWhere(kind, selection)
       return toMonthStates(await run(monthsQuery(kind, selection.object, time, from)), now)
     },
-    /** Of people and conversations; the same number tells that nobody was erased since. */
-    countErased: async () =>
-      (await run(sql<{ n: number }>`select count(*) as n from erased_ids`))[0]?.n ?? 0,
+    /** What was erased, and which columns are kept: a text that is another one after a change. */
+    readRemovals: async () => {
+      const rows = await run(sql<{ what: string }>`
+        select 'erased ' || count(*) as what from erased_ids
+        union all select project_id || ' ' || stream || ' ' || position from sync_cursors
+        where stream like 'columns:%' order by 1`)
+      return createHash('sha256').update(JSON.stringify(rows)).digest('hex')
+    },
     /** Batches of bounded size. */
     async *readRows(selection: ExportSelection): AsyncGenerator<readonly ExportRow[]> {
       const { object, columns } = selection
