@@ -82,6 +82,18 @@ function projectsOf(rows: RowsOfProjects, marks: Marks): readonly ProjectId[] {
   return [...named.filter(isHere), wholeWarehouse]
 }
 
+/** To other warehouses: whoever names one of these projects must learn so in the target, too. */
+async function readMovedBefore(source: MoveSide, plan: MovePlan) {
+  const marks = [...(await readMarks(source))]
+  const moved = marks.filter(([id, { state }]) => state === 'moved' && !plan.has(id))
+  return new Map(
+    moved.map(([id, { moveId, other }]) => [
+      id,
+      { state: 'moved' as const, move_id: moveId, other },
+    ]),
+  )
+}
+
 /** Only a warehouse without living projects of its own takes over a whole one. */
 function hasOthers(rows: RowsOfProjects, marks: Marks, moving: readonly ProjectId[]): boolean {
   return [...rows.keys()].some(
@@ -185,6 +197,7 @@ export async function copyProjects(
       for (const releaseNext of release) await releaseNext()
       await takeOver(source, target, projects, await listSearched(source))
       await resume()
+      if (plan.has(wholeWarehouse)) await writeMarks(target, await readMovedBefore(source, plan))
     })
     const marks = await readMarks(source)
     const moved = projects.map((id) => [id, marks.get(id)?.moveId ?? ''] as const)
