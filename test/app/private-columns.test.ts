@@ -100,6 +100,19 @@ for (const database of ['sqlite', 'postgres'] as const)
       expect(kept).not.toMatch(/address@example.org|Corrected/i)
     })
 
+    test('a correction that succeeded before leaves nothing of either, whatever became private first', async () => {
+      const { sync, push, queue, visitor, leaks, secrets, statuses } =
+        await createPrivateFixture(database)
+      await sync(rules.none)
+      const shownBefore = secrets()
+      await queue({ operation: 'visitor', visitor_id: visitor(0), name: 'A Corrected Name' })
+      await push()
+      expect(await statuses()).toEqual(['succeeded'])
+      await sync(rules.all.filter(({ path }) => path === 'email'))
+      await sync(rules.all)
+      expect(await leaks([...shownBefore, 'A Corrected Name'])).toEqual([])
+    })
+
     test('an edit by someone else is seen by its hash, and no hash is ever sent', async () => {
       const { sync, push, queue, visitor, sandbox, statuses, all } =
         await createPrivateFixture(database)
