@@ -113,6 +113,19 @@ for (const database of ['sqlite', 'postgres'] as const)
       expect(await leaks([...shownBefore, 'A Corrected Name'])).toEqual([])
     })
 
+    test('the history of a conversation forgets a field that becomes private', async () => {
+      const { sync, warehouse, leaks } = await createPrivateFixture(database)
+      await sync(rules.none)
+      await warehouse.query(`update conversations set origin = 'a former origin'`)
+      await sync(rules.none, { mode: 'full' })
+      expect(await leaks(['a former origin'])).toEqual(['a former origin'])
+      const kept = `select count(*) as n from conversation_changes where field = 'handled_at'`
+      const before = await warehouse.query(kept)
+      await sync([{ stream: 'conversations', path: 'origin', action: 'hash' }])
+      expect(await leaks(['a former origin'])).toEqual([])
+      expect(await warehouse.query(kept)).toEqual(before)
+    })
+
     test('an edit by someone else is seen by its hash, and no hash is ever sent', async () => {
       const { sync, push, queue, visitor, sandbox, statuses, all } =
         await createPrivateFixture(database)

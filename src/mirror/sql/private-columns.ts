@@ -17,6 +17,7 @@ import type { RowKey } from '../core/mirror.ts'
 import { parseStored } from '../core/parse-stored.ts'
 import type { Stream } from '../core/stream-kinds.ts'
 import { replaceMetrics } from './analytics-rollups.ts'
+import { forgetChanges } from './conversation-changes.ts'
 import { type EncodedRow, encodePage } from './encode-rows.ts'
 import { requestFullRereads } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
@@ -45,6 +46,7 @@ export async function beginColumns(
       where project_id = ${trx.project}`.execute(trx.db)
     await sql`update sync_children set unlisted = null
       where project_id = ${trx.project} and stream = ${name}`.execute(trx.db)
+    if (name === 'conversations') await forgetChanges(trx, rules)
     await writeCursors(trx, { [columnsCursor(name)]: JSON.stringify(begun) })
     return toReread
   })
