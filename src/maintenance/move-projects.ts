@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { movedTables } from '../../schema/moved-tables.ts'
+import { requestCompaction } from '../mirror/sql/private-columns.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { ProjectId } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
@@ -193,8 +194,15 @@ export async function copyProjects(
       }
     }
     await durably(target, async () => {
-      const resume = await suspendTriggers(target, ['discovered_fields', 'facts_state'])
+      const resume = await suspendTriggers(target, [
+        'discovered_fields',
+        'facts_state',
+        'sync_cursors',
+      ])
       for (const releaseNext of release) await releaseNext()
+      // Its files still have what was replaced, which may have been erased or hashed meanwhile.
+      for (const project of projects.filter((id) => id !== wholeWarehouse && stale.has(id)))
+        await requestCompaction(createProjectDb(target.db, target.kind, project))
       await takeOver(source, target, projects, await listSearched(source))
       await resume()
       if (plan.has(wholeWarehouse)) await writeMarks(target, await readMovedBefore(source, plan))

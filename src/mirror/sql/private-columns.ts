@@ -206,6 +206,11 @@ async function replaceEntry(
 /** Pending: the files and statistics of the database still have what was cleaned. */
 const compactionCursor = 'columns compaction'
 
+/** The next sync compacts the database. */
+export function requestCompaction(context: ProjectDb): Promise<void> {
+  return writeCursors(context, { [compactionCursor]: 'pending' })
+}
+
 export async function isCompactionPending({ db, project }: ProjectDb): Promise<boolean> {
   const { rows } = await sql`select 1 from sync_cursors
     where project_id = ${project} and stream = ${compactionCursor}`.execute(db)
