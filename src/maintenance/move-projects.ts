@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { movedTables } from '../../schema/moved-tables.ts'
-import { requestCompaction } from '../mirror/sql/private-columns.ts'
+import { requestCompaction } from '../mirror/sql/sync-state.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { ProjectId } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'

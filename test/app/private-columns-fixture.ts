@@ -12,8 +12,7 @@ import { asJsonObject } from '../../src/values/json.ts'
 import { secret } from '../../src/values/secret.ts'
 import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture, type OutboxFixtureOptions } from '../outbox/outbox-fixture.ts'
-
-export type Kind = 'sqlite' | 'postgres'
+import type { Kind } from './move-fixture.ts'
 
 const rule = (name: string, action: ColumnRule['action']): ColumnRule => {
   const [stream = '', ...path] = name.split('.')

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { runDeskmirror } from '../cli/run-process.ts'
 import { sampled } from '../support/sampled.ts'
-import { createPrivateFixture, hashKey, type Kind, rules } from './private-columns-fixture.ts'
+import type { Kind } from './move-fixture.ts'
+import { createPrivateFixture, hashKey, rules } from './private-columns-fixture.ts'
 
 const preload = new URL('./kill-before-statement.ts', import.meta.url).href
 

@@ -4,7 +4,6 @@
  */
 import { sql } from 'kysely'
 import type { tables } from '../../../schema/tables.ts'
-import type { ColumnRules } from '../../values/column-rules.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import { batchesOf, inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -92,14 +91,4 @@ export async function recordChanges(
   for (const batch of batchesOf(changes, 100))
     await trx.db.insertInto('conversation_changes').values(batch).execute()
   await addToIdSet(trx, recheckSet, toRecheck)
-}
-
-/** The history of the fields that may no longer be stored as they are. */
-export async function forgetChanges(
-  { db, kind, project }: ProjectDb,
-  rules: ColumnRules,
-): Promise<void> {
-  const fields = trackedColumns.filter((name) => rules.actionOf('conversations', name) !== null)
-  await sql`delete from conversation_changes
-    where project_id = ${project} and field ${inList(kind, fields)}`.execute(db)
 }
