@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { movedTables } from '../../schema/moved-tables.ts'
+import { requestCompaction } from '../mirror/sql/sync-state.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { ProjectId } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
@@ -80,6 +81,18 @@ function projectsOf(rows: RowsOfProjects, marks: Marks): readonly ProjectId[] {
   }
   const named = [...rows.keys()].filter((project) => project !== wholeWarehouse)
   return [...named.filter(isHere), wholeWarehouse]
+}
+
+/** To other warehouses: whoever names one of these projects must learn so in the target, too. */
+async function readMovedBefore(source: MoveSide, plan: MovePlan) {
+  const marks = [...(await readMarks(source))]
+  const moved = marks.filter(([id, { state }]) => state === 'moved' && !plan.has(id))
+  return new Map(
+    moved.map(([id, { moveId, other }]) => [
+      id,
+      { state: 'moved' as const, move_id: moveId, other },
+    ]),
+  )
 }
 
 /** Only a warehouse without living projects of its own takes over a whole one. */
@@ -181,10 +194,18 @@ export async function copyProjects(
       }
     }
     await durably(target, async () => {
-      const resume = await suspendTriggers(target, ['discovered_fields', 'facts_state'])
+      const resume = await suspendTriggers(target, [
+        'discovered_fields',
+        'facts_state',
+        'sync_cursors',
+      ])
       for (const releaseNext of release) await releaseNext()
+      // Its files still have what was replaced, which may have been erased or hashed meanwhile.
+      for (const project of projects.filter((id) => id !== wholeWarehouse && stale.has(id)))
+        await requestCompaction(createProjectDb(target.db, target.kind, project))
       await takeOver(source, target, projects, await listSearched(source))
       await resume()
+      if (plan.has(wholeWarehouse)) await writeMarks(target, await readMovedBefore(source, plan))
     })
     const marks = await readMarks(source)
     const moved = projects.map((id) => [id, marks.get(id)?.moveId ?? ''] as const)

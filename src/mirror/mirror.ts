@@ -43,6 +43,7 @@ export {
   readColumnStates,
   readCursor,
   recordBehaviours,
+  requestCompaction,
   writeCursors,
 } from './sql/sync-state.ts'
 export { type MessagesRead, readMessages } from './sync/read-messages.ts'

@@ -116,3 +116,17 @@ test('one project of several moves, into a warehouse that has others', async () 
     [],
   )
 }, 60_000)
+
+test('a project that has moved away stays so, wherever the rest of its warehouse moves', async () => {
+  const fixture = await fillWarehouse('sqlite')
+  const { move, sync, push, project } = programOn(fixture)
+  const from = fixture.instance.url!
+  const own = await emptyDatabase('sqlite')
+  const rest = await emptyDatabase('sqlite')
+  await move(from, own, { project })
+  await move(from, rest)
+  await expect(sync(rest)).rejects.toThrow(/the project .* has moved to/)
+  await expect(push(rest)).rejects.toThrow(/the project .* has moved to/)
+  await move(own, rest, { project })
+  expect(await sync(rest)).toMatchObject({ outcome: 'complete' })
+}, 60_000)

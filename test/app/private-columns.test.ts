@@ -1,8 +1,10 @@
 /** What `columns` blocks or hashes is stored nowhere, whatever is done with the project. */
+
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { asJsonObject } from '../../src/values/json.ts'
 import { secret } from '../../src/values/secret.ts'
+import { emptyDatabase, forgetRequests, programOn } from './move-fixture.ts'
 import { createPrivateFixture, hashKey, rules } from './private-columns-fixture.ts'
 
 /** As docs/guide.md says, for other programs. */
@@ -98,6 +100,49 @@ for (const database of ['sqlite', 'postgres'] as const)
         lines,
       ])
       expect(kept).not.toMatch(/address@example.org|Corrected/i)
+    })
+
+    test('a correction that succeeded before leaves nothing of either, whatever became private first', async () => {
+      const { sync, push, queue, visitor, leaks, secrets, statuses } =
+        await createPrivateFixture(database)
+      await sync(rules.none)
+      const shownBefore = secrets()
+      await queue({ operation: 'visitor', visitor_id: visitor(0), name: 'A Corrected Name' })
+      await push()
+      expect(await statuses()).toEqual(['succeeded'])
+      await sync(rules.all.filter(({ path }) => path === 'email'))
+      await sync(rules.all)
+      expect(await leaks([...shownBefore, 'A Corrected Name'])).toEqual([])
+    })
+
+    test('the history of a conversation forgets a field that becomes private', async () => {
+      const { sync, warehouse, leaks } = await createPrivateFixture(database)
+      await sync(rules.none)
+      await warehouse.query(`update conversations set origin = 'a former origin'`)
+      await sync(rules.none, { mode: 'full' })
+      expect(await leaks(['a former origin'])).toEqual(['a former origin'])
+      const kept = `select count(*) as n from conversation_changes where field = 'handled_at'`
+      const before = await warehouse.query(kept)
+      await sync([{ stream: 'conversations', path: 'origin', action: 'hash' }])
+      expect(await leaks(['a former origin'])).toEqual([])
+      expect(await warehouse.query(kept)).toEqual(before)
+    })
+
+    test('what was removed elsewhere is not in the files of a warehouse that moves back', async () => {
+      const fixture = await createPrivateFixture(database)
+      const { sync, leaks, sandbox, instance } = fixture
+      const { move, change } = programOn(fixture)
+      const elsewhere = await emptyDatabase('sqlite')
+      await sync(rules.none)
+      await move(instance.url, elsewhere)
+      await change(elsewhere, 'delete from message_rows')
+      await move(elsewhere, instance.url)
+      await forgetRequests(instance.url)
+      await sync(rules.none)
+      const texts = [...sandbox.truth('messages')].map(({ row }) =>
+        String(asJsonObject(row)?.content),
+      )
+      expect(await leaks(texts.filter((text) => text.length > 12))).toEqual([])
     })
 
     test('an edit by someone else is seen by its hash, and no hash is ever sent', async () => {

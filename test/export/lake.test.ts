@@ -13,7 +13,7 @@ import { lockFile } from '../../src/warehouse/sqlite-file.ts'
 import { runDeskmirror } from '../cli/run-process.ts'
 import { databases } from '../support/databases.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
-import { commit, conversation, message, visitor } from '../warehouse/row-fixtures.ts'
+import { commit, conversation, message, recording, visitor } from '../warehouse/row-fixtures.ts'
 import { exportBytes, openWorld } from './export-world.ts'
 
 /** Long after all rows were written, so that their state counts. */
@@ -145,6 +145,12 @@ for (const db of databases)
           ),
         ),
       ).toEqual({ conversations: 1 })
+      // Read again, and found as it was.
+      const readAt = (time: string) =>
+        mirror.commit({ ...commit('call_recordings', [recording('c1', true, time)]), ...later })
+      await readAt('2026-01-01T00:00:00Z')
+      await write(warehouse, folder)
+      expect(await changed(() => readAt('2026-01-02T00:00:00Z'))).toEqual({ call_recordings: 1 })
       // A month that has no rows any longer.
       await changed(() => warehouse.query(`delete from messages where id = 102`))
       expect(existsSync(join(folder, 'messages/month=2026-03'))).toBe(false)

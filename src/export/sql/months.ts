@@ -41,14 +41,15 @@ function monthOf(kind: DatabaseKind, { name, declared }: { name: string; declare
 }
 
 /**
- * `synced_at` moves when a row is written. What is set apart from that shows in how many rows have
- * a value: marks of deletion, columns that are filled in later, flags.
+ * `synced_at` moves when a row is written. What is set apart from that shows in its sum, or in how
+ * many rows have a value: when a row was last read, marks of deletion, columns that are filled in
+ * later, flags.
  */
 function stateOf(kind: DatabaseKind, { columns, key }: ExportObject): RawBuilder<unknown> {
   const parts = columns.flatMap(({ name, type }) => {
     if (key.includes(name) || type === 'json' || name === 'content') return []
     const ref = sql.ref(name)
-    if (name === 'synced_at' || name === 'deleted_at')
+    if (['synced_at', 'deleted_at', 'read_at'].includes(name))
       return [sql`sum(${epochSeconds(kind, name)})`]
     if (type !== 'boolean') return [sql`count(${ref})`]
     return [sql`count(${ref})`, sql`sum(case when ${ref} then 1 else 0 end)`]

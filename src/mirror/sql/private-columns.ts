@@ -23,7 +23,7 @@ import { markFactsOfRows } from './pending-facts.ts'
 import { keyParameters, readRowsAfterKey } from './reader.ts'
 import { type InsertedColumn, streamTables, valueColumns } from './stream-tables.ts'
 import type { ProjectContext } from './sync-runs.ts'
-import { columnsCursor, readColumnStates, writeCursors } from './sync-state.ts'
+import { columnsCursor, compactionCursor, readColumnStates, writeCursors } from './sync-state.ts'
 
 /** Returns the columns that have to be read again, which it has requested. */
 export async function beginColumns(
@@ -45,9 +45,18 @@ export async function beginColumns(
       where project_id = ${trx.project}`.execute(trx.db)
     await sql`update sync_children set unlisted = null
       where project_id = ${trx.project} and stream = ${name}`.execute(trx.db)
+    if (name === 'conversations') await deleteHistory(trx, rules)
     await writeCursors(trx, { [columnsCursor(name)]: JSON.stringify(begun) })
     return toReread
   })
+}
+
+/** Of the fields of conversations that may no longer be stored as they are. */
+async function deleteHistory({ db, project }: ProjectDb, rules: ColumnRules): Promise<void> {
+  for (const { name } of streamTables.conversations.columns)
+    if (rules.actionOf('conversations', name) !== null)
+      await sql`delete from conversation_changes
+        where project_id = ${project} and field = ${name}`.execute(db)
 }
 
 /** As if nothing of the stream had been read yet; its rows stay until they are read. */
@@ -200,9 +209,6 @@ async function replaceEntry(
       and ordinal = ${typed('integer', Number(ordinal))} and asked_at < ${typed('integer', since)}
       and deleted_at is null`.execute(db)
 }
-
-/** Pending: the files and statistics of the database still have what was cleaned. */
-const compactionCursor = 'columns compaction'
 
 export async function isCompactionPending({ db, project }: ProjectDb): Promise<boolean> {
   const { rows } = await sql`select 1 from sync_cursors

@@ -83,3 +83,11 @@ export async function readColumnStates({
     ]),
   )
 }
+
+/** Pending: the files and statistics of the database still have what was cleaned or replaced. */
+export const compactionCursor = 'columns compaction'
+
+/** The next sync compacts the database. */
+export function requestCompaction(context: ProjectDb): Promise<void> {
+  return writeCursors(context, { [compactionCursor]: 'pending' })
+}

@@ -38,7 +38,8 @@ export async function forgetEnded(context: ProjectDb, columns: ColumnRules): Pro
 
 /**
  * After a change of `columns`: what was stored of private fields before. Words and log of corrections
- * that are not open are deleted, as the service may have repeated a value.
+ * that are not open are deleted, as the service may have repeated a value; also the log of those
+ * whose words are gone already.
  */
 export function forgetPrivate(context: ProjectDb, columns: ColumnRules): Promise<void> {
   if (!hasPrivateFields(columns)) return Promise.resolve()
@@ -46,7 +47,8 @@ export function forgetPrivate(context: ProjectDb, columns: ColumnRules): Promise
     const { db, kind, project } = trx
     await clearWords(
       trx,
-      sql`project_id = ${project} and operation = 'visitor' and erased_at is null
+      sql`project_id = ${project} and operation = 'visitor'
+        and (erased_at is null or evidence is not null or error is not null or reason is not null)
         and status not in ('draft','queued','sending','uncertain')`,
     )
     // By which address or name a row of a sheet was found.
@@ -54,7 +56,8 @@ export function forgetPrivate(context: ProjectDb, columns: ColumnRules): Promise
       where project_id = ${project} and found_by is not null`.execute(db)
     const { rows } = await sql<Record<'id' | 'snapshot' | 'evidence', string | null>>`
       select id, cast(target_snapshot as text) as snapshot, cast(evidence as text) as evidence
-      from writebacks where project_id = ${project} and erased_at is null
+      from writebacks where project_id = ${project}
+        and (target_snapshot is not null or evidence is not null)
         and ${operationSql(({ target }) => target === 'visitor')}`.execute(db)
     for (const { id, snapshot, evidence } of rows) {
       const { before, firstBefore, ...rest } = decodeEvidence(kind, evidence)
@@ -100,7 +103,7 @@ async function clearWords(
 ) {
   const ofLog = keepsLog ? sql`` : sql`, evidence = null, error = null, reason = null`
   const { rows } = await sql<{ project: ProjectId; id: string }>`
-    update writebacks set erased_at = ${toTimeValue(trx)}, payload = ${emptyPayload(trx)}, target_snapshot = null,
+    update writebacks set erased_at = coalesce(erased_at, ${toTimeValue(trx)}), payload = ${emptyPayload(trx)}, target_snapshot = null,
       expect = null, found_by = null ${ofLog} ${alsoSet}
     where (project_id, id) in (select project_id, id from writebacks where ${among})
     returning project_id as project, id`.execute(trx.db)
