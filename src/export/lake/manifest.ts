@@ -11,6 +11,8 @@ import type { ExportType } from '../core/selection.ts'
 export const manifestName = 'manifest.json'
 /** Its name begins as those do that programs leave out when they read a folder. */
 export const versionsFolder = '_versions'
+/** `removals`: as the manifest has it. Files of earlier ones may have what was removed since. */
+export const versionsOf = (removals: string) => `${versionsFolder}/${removals.slice(0, 8)}`
 
 const partitionSchema = z.object({
   /** `2026-11`, in UTC; null: rows without a time, or an object without months. */

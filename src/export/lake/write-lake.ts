@@ -36,6 +36,7 @@ import {
   manifestName,
   readManifest,
   versionsFolder,
+  versionsOf,
 } from './manifest.ts'
 import {
   columnsOf,
@@ -135,7 +136,8 @@ async function writeUnderLock(request: LakeRequest, deps: LakeDeps) {
     const object = await snapshot.describe(name)
     const before = earlier?.objects.find((known) => known.object === name.name) ?? null
     const known = before !== null && hasRemoved ? withoutStates(before) : before
-    const { lakeObject, written } = await writeObject(request, deps, object, known)
+    const versions = versionsOf(removals)
+    const { lakeObject, written } = await writeObject({ ...request, versions }, deps, object, known)
     objects.push(lakeObject)
     reports.push({
       object: name.name,
@@ -154,7 +156,7 @@ async function writeUnderLock(request: LakeRequest, deps: LakeDeps) {
     objects,
   }
   await explainErrors(folder, async () => publish(folder, manifest, earlier))
-  removeUnnamed(folder, manifest, earlier, { now, hasRemoved })
+  removeUnnamed(folder, manifest, earlier, now)
   return { folder, objects: reports }
 }
 
@@ -164,7 +166,7 @@ function withoutStates(object: LakeObject): LakeObject {
 }
 
 async function writeObject(
-  { folder, projectId, kept }: LakeRequest,
+  { folder, projectId, kept, versions }: LakeRequest & Pick<Place, 'versions'>,
   deps: LakeDeps,
   object: ExportObject,
   earlier: LakeObject | null,
@@ -188,7 +190,7 @@ async function writeObject(
     }
     const onRows = (count: number) => onProgress({ object: object.name, rows: rows + count, total })
     const place = folderOf(object, timeColumn, month)
-    const partition = await writePartition({ folder, kept, place }, deps, plan, onRows)
+    const partition = await writePartition({ folder, kept, versions, place }, deps, plan, onRows)
     if (partition !== previous && partition.path !== previous?.path) written += 1
     partitions.push(partition)
     rows += plan.rows
@@ -205,16 +207,21 @@ async function writeObject(
 
 const allRows = { columns: [], since: null, until: null, timeColumn: null, where: [] }
 
-type Place = { readonly folder: string; readonly kept: KeptFiles; readonly place: string }
+type Place = {
+  readonly folder: string
+  readonly kept: KeptFiles
+  readonly versions: string
+  readonly place: string
+}
 
 /** The file that there was, if the new one would be the same. */
 async function writePartition(
-  { folder, kept, place }: Place,
+  { folder, kept, versions, place }: Place,
   { snapshot, signal }: LakeDeps,
   { month, selection, rows: expected, state, previous }: PartitionPlan,
   onRows: (rows: number) => void,
 ): Promise<LakePartition> {
-  const path = `${versionsFolder}/${place}/${randomUUID()}.parquet`
+  const path = `${versions}/${place}/${randomUUID()}.parquet`
   const file = await createOutputFile(join(folder, path), { overwrite: false, kept })
   const hash = createHash('sha256')
   const output: ByteOutput = {
