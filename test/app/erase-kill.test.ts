@@ -4,16 +4,15 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import type { DatabaseKind } from '../../schema/column-types.ts'
 import { runInProcess } from '../cli/run-in-process.ts'
 import { runDeskmirror } from '../cli/run-process.ts'
 import { sampled } from '../support/sampled.ts'
 import { mirrorOnePerson } from './one-person.ts'
 
-type Kind = 'sqlite' | 'postgres'
-
 const preload = new URL('./kill-before-statement.ts', import.meta.url).href
 
-async function startErasure(database: Kind) {
+async function startErasure(database: DatabaseKind) {
   const fixture = await mirrorOnePerson(database)
   const { instance, sandbox, visitor, person, words, warehouse, queue } = fixture
   await queue({ operation: 'note', visitor_id: visitor, content: 'A secret note of theirs.' })
@@ -65,7 +64,7 @@ async function startErasure(database: Kind) {
 }
 
 /** The statements of an erasure that is not killed: of each kind the one in the middle. */
-async function listKillPoints(database: Kind): Promise<readonly string[]> {
+async function listKillPoints(database: DatabaseKind): Promise<readonly string[]> {
   const { eraseWatched, left, cwd } = await startErasure(database)
   const file = join(cwd, 'statements')
   expect(await eraseWatched({ STATEMENTS: file })).toBe(0)

@@ -2,6 +2,7 @@
 
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
+import type { DatabaseKind } from '../../schema/column-types.ts'
 import { streamNames } from '../../schema/stream-specs.ts'
 import { type MoveOptions, moveWarehouse } from '../../src/app/move.ts'
 import { openWarehouse } from '../../src/app/open.ts'
@@ -16,11 +17,10 @@ import {
 import { createOutboxFixture } from '../outbox/outbox-fixture.ts'
 import { databases } from '../support/databases.ts'
 
-export type Kind = 'sqlite' | 'postgres'
 export const log = pino({ level: 'silent' })
 const unending = new AbortController().signal
 
-export async function fillWarehouse(kind: Kind, seed = 1) {
+export async function fillWarehouse(kind: DatabaseKind, seed = 1) {
   const fixture = await createOutboxFixture({
     database: kind,
     mirrored: false,
@@ -59,7 +59,7 @@ export async function fillWarehouse(kind: Kind, seed = 1) {
 }
 
 /** Without tables. */
-export async function emptyDatabase(kind: Kind): Promise<string> {
+export async function emptyDatabase(kind: DatabaseKind): Promise<string> {
   const instance = await databases.find(({ name }) => name === kind)!.makeEmpty()
   onTestFinished(() => instance.drop())
   return instance.url

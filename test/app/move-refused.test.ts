@@ -1,6 +1,8 @@
 /** What a move refuses, and what happens when one of the two warehouses is lost. */
+
 import { copyFileSync, linkSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import type { DatabaseKind } from '../../schema/column-types.ts'
 import { updateFence } from '../../schema/move-fence.ts'
 import { acceptMoved } from '../../src/app/move.ts'
 import { lockAsOnlyWorker } from '../../src/app/only-worker.ts'
@@ -8,9 +10,9 @@ import { openWarehouse } from '../../src/app/open.ts'
 import { currentOwner } from '../../src/outbox/sql/claimable.ts'
 import { performedWrites } from '../outbox/outbox-fixture.ts'
 import { createTestOnOne } from '../support/sampled.ts'
-import { emptyDatabase, fillWarehouse, type Kind, log, programOn } from './move-fixture.ts'
+import { emptyDatabase, fillWarehouse, log, programOn } from './move-fixture.ts'
 
-const kinds: readonly Kind[] = ['sqlite', 'postgres']
+const kinds: readonly DatabaseKind[] = ['sqlite', 'postgres']
 const testOnOne = createTestOnOne()
 
 test('onto itself, by whatever name', async () => {

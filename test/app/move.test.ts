@@ -1,12 +1,14 @@
 /** A warehouse moves to another database with everything, and exactly one of the two is alive. */
+
 import { expect, test } from 'vitest'
+import type { DatabaseKind } from '../../schema/column-types.ts'
 import { streamNames } from '../../schema/stream-specs.ts'
 import { performedWrites } from '../outbox/outbox-fixture.ts'
 import { sampledTest } from '../support/sampled.ts'
-import { emptyDatabase, fillWarehouse, type Kind, programOn } from './move-fixture.ts'
+import { emptyDatabase, fillWarehouse, programOn } from './move-fixture.ts'
 
 const directions = (['sqlite', 'postgres'] as const).flatMap((from) =>
-  (['sqlite', 'postgres'] as const).map((to): readonly [Kind, Kind] => [from, to]),
+  (['sqlite', 'postgres'] as const).map((to): readonly [DatabaseKind, DatabaseKind] => [from, to]),
 )
 
 for (const [kind, other] of directions)

@@ -1,7 +1,9 @@
 /** A project whose columns are private, and a search for their values in all that is stored. */
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { pino } from 'pino'
+import type { DatabaseKind } from '../../schema/column-types.ts'
 import { streamNames } from '../../schema/stream-specs.ts'
 import { syncProject } from '../../src/app/sync.ts'
 import { verifyProject } from '../../src/app/verify.ts'
@@ -12,8 +14,6 @@ import { asJsonObject } from '../../src/values/json.ts'
 import { secret } from '../../src/values/secret.ts'
 import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture, type OutboxFixtureOptions } from '../outbox/outbox-fixture.ts'
-
-export type Kind = 'sqlite' | 'postgres'
 
 const rule = (name: string, action: ColumnRule['action']): ColumnRule => {
   const [stream = '', ...path] = name.split('.')
@@ -37,7 +37,10 @@ export const rules = {
 export const hashKey = secret('a key of the installation')
 
 /** `lines`: of the log. */
-export async function createPrivateFixture(database: Kind, options: OutboxFixtureOptions = {}) {
+export async function createPrivateFixture(
+  database: DatabaseKind,
+  options: OutboxFixtureOptions = {},
+) {
   const fixture = await createOutboxFixture({
     database,
     mirrored: false,

@@ -1,15 +1,17 @@
 /** Wherever the cleaning is killed, the next sync ends as one that was not killed. */
+
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import type { DatabaseKind } from '../../schema/column-types.ts'
 import { runDeskmirror } from '../cli/run-process.ts'
 import { sampled } from '../support/sampled.ts'
-import { createPrivateFixture, hashKey, type Kind, rules } from './private-columns-fixture.ts'
+import { createPrivateFixture, hashKey, rules } from './private-columns-fixture.ts'
 
 const preload = new URL('./kill-before-statement.ts', import.meta.url).href
 
-async function startCleaning(database: Kind) {
+async function startCleaning(database: DatabaseKind) {
   const fixture = await createPrivateFixture(database)
   const { instance, sandbox, sync } = fixture
   await sync(rules.none)
@@ -37,7 +39,7 @@ async function startCleaning(database: Kind) {
 }
 
 /** Of each kind of statement the one in the middle. */
-async function listKillPoints(database: Kind): Promise<readonly string[]> {
+async function listKillPoints(database: DatabaseKind): Promise<readonly string[]> {
   const { run, leaks, cwd } = await startCleaning(database)
   const file = join(cwd, 'statements')
   expect(await run({ STATEMENTS: file })).toMatchObject({ exit: 0 })
