@@ -40,13 +40,11 @@ export const columnsField = z
       const addIssue = (message: string) =>
         context.addIssue({ code: 'custom', message, path: [name] })
       if (stream !== '*' && !streamNames.some((known) => known === stream))
-        addIssue(`names no stream: begin with one of ${streamNames.join(', ')}, or * for every one`)
-      else if (fields.length === 0 || fields.includes('')) addIssue(`names no field: ${help}`)
+        addIssue(`begin the line with a stream: ${streamNames.join(', ')}, or * for every one`)
+      else if (fields.length === 0 || fields.includes('')) addIssue(`name a field, too: ${help}`)
       const why = whyNeeded(path)
-      if (why !== undefined) {
-        const done = action === 'hash' ? 'hashed' : 'blocked'
-        addIssue(`cannot be ${done}, because the mirror needs it: ${why}`)
-      }
+      if (why !== undefined)
+        addIssue(`remove this line, because the mirror needs the field: ${why}`)
       return { stream, path, action }
     }),
   )

@@ -65,7 +65,10 @@ export function parseRedisAddress(text: string): RedisAddressResult {
   if (isCluster)
     return /^\/?0?$/.test(path) && query === ''
       ? { ok: true, address: { kind: 'cluster', ...group } }
-      : { ok: false, why: 'has something behind its hosts, and a cluster has no databases' }
+      : {
+          ok: false,
+          why: 'has something behind its hosts: remove that, as a cluster has a single database and no settings',
+        }
   const [, master = '', database = '0'] = /^\/([\w.-]+)(?:\/(\d*))?\/?$/.exec(path) ?? []
   const own = new URLSearchParams(query)
   const names = [...own.keys()].filter((name) => !/^sentinel_(username|password)$/.test(name))
