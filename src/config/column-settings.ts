@@ -10,6 +10,7 @@ import {
 import { normalizeName } from '../values/field-path.ts'
 import type { Secret } from '../values/secret.ts'
 
+const orders = 'lists are read, and rows are ordered, by it'
 /** Why the mirror needs a field of a row, by its name without case and underscores. */
 const needed: Readonly<Record<string, readonly string[]>> = {
   'rows are found, requested and joined by it':
@@ -18,13 +19,12 @@ const needed: Readonly<Record<string, readonly string[]>> = {
     'status kind sendertype lastmessagesendertype handled waitingsince available agentsonline hasrecording'.split(
       ' ',
     ),
-  'lists are read, and rows are ordered, by it':
-    'timestamp time at date start starttime created'.split(' '),
+  [orders]: 'timestamp time at date start starttime created'.split(' '),
 }
 
 function whyNeeded(path: string): string | undefined {
   const name = normalizeName(path)
-  if (/[a-z]At$|_at$/.test(path)) return 'lists are read, and rows are ordered, by it'
+  if (/[a-z]At$|_at$/.test(path)) return orders
   return Object.keys(needed).find((why) => needed[why]?.includes(name))
 }
 
