@@ -9,6 +9,7 @@ import {
 } from '../values/column-rules.ts'
 import { normalizeName } from '../values/field-path.ts'
 import type { Secret } from '../values/secret.ts'
+import { writeReference } from './secret-fields.ts'
 
 const orders = 'lists are read, and rows are ordered, by it'
 /** Why the mirror needs a field of a row, by its name without case and underscores. */
@@ -55,8 +56,7 @@ const minKeyLength = 16
 /** Undefined: the key is right for the rules. */
 export function hashKeyProblem({ columns, hashKey }: ColumnSettings): string | undefined {
   if (!columns.some(({ action }) => action === 'hash')) return undefined
-  if (hashKey === null)
-    return 'is missing: columns are hashed with it; keep it in a variable or a file, and write { env: NAME } or { file: PATH } here'
+  if (hashKey === null) return `is missing: columns are hashed with it; ${writeReference}`
   return hashKey.reveal().length < minKeyLength
     ? `has fewer than ${minKeyLength} characters: whoever can guess it can undo the hashes`
     : undefined
