@@ -20,7 +20,7 @@ type ProjectChecks = {
 }
 
 const help = `
-Checks the configuration, the connection, the key and its scopes, and the warehouse. Changes nothing.
+Checks the configuration, the connection, the key and its scopes, Redis if it is set, and the warehouse. Changes nothing.
 
 Examples:
   $ deskmirror check
