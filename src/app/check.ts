@@ -1,7 +1,6 @@
 /** Runs `check`: requests and queries that show whether a sync can work. Changes nothing. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { findProxy, type HttpProxy } from '../config/proxy.ts'
-import { backendKindOf } from '../config/queue-backends.ts'
 import { allStreams } from '../mirror/core/streams.ts'
 import {
   ApiError,
@@ -14,14 +13,13 @@ import type { ApiGet, ApiResponse, QueryParams } from '../service/core/api-reque
 import type { BudgetView } from '../service/core/budget.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
 import { isMissingScope } from '../service/core/whose-refusal.ts'
-import { whatToStart } from '../service/redis-problems.ts'
 import type { ProjectId } from '../values/project.ts'
-import { serverDisplayName } from '../values/server-address.ts'
 import { clockToleranceSeconds, daySeconds, type EpochSeconds, rfc3339 } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { EmptyWarehouseError } from '../warehouse/migrate.ts'
 import { findExposedFiles } from '../warehouse/sqlite-file.ts'
+import { checkQueue } from './check-queue.ts'
 import { openBudgetsOnly } from './request-budgets.ts'
 import { openService, type ServiceOptions } from './service.ts'
 import { readStatus } from './status.ts'
@@ -50,24 +48,6 @@ export async function checkProject(
 type CheckHandlers = {
   /** The first request is sent when the budget is open again. */
   readonly onWait?: (budget: BudgetView) => void
-}
-
-/** Before the first sync there is no budget that would be read there. Throws UserError. */
-async function checkQueue(url: string): Promise<CheckItem[]> {
-  if (backendKindOf(url) !== 'redis') return []
-  const { openRedisRecords } = await import('../service/rate-limit/redis-record.ts')
-  const records = openRedisRecords(url)
-  try {
-    await records.record('check').read()
-    const detail = `Redis answers at ${serverDisplayName(url)}`
-    return [{ name: 'queue', state: 'ok', detail, hint: null }]
-  } catch (error) {
-    if (error instanceof UserError) throw error
-    const detail = `${serverDisplayName(url)} cannot be used: ${Object(error).message}`
-    return [{ name: 'queue', state: 'error', detail, hint: whatToStart(url), retryable: true }]
-  } finally {
-    records.close()
-  }
 }
 
 /** A user who may read the file can read the customers' messages. */
