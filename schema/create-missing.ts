@@ -5,7 +5,7 @@ import { analyticsTables } from './analytics-tables.ts'
 import { columnTypes, type DatabaseKind, plainType } from './column-types.ts'
 import { indexes, uniqueIndexes } from './indexes.ts'
 import { type ChildStreamName, childStreamNames, streamSpecs } from './stream-specs.ts'
-import { type ColumnSpec, type TableSpec, tables } from './tables.ts'
+import { type ColumnSpec, storedTable, type TableSpec, tables } from './tables.ts'
 import { columnClauses, tableClauses } from './writeback-constraints.ts'
 
 export type Run = (statement: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
@@ -43,19 +43,13 @@ export async function createMissing(run: Run, kind: DatabaseKind): Promise<void>
     for (const statement of statements) await run(statement)
   }
   for (const stream of childStreamNames)
-    if (!existing.has(storedIn(stream))) await run(addPending(stream))
+    if (!existing.has(storedTable(stream))) await run(addPending(stream))
   if (kind === 'postgres') await run('alter sequence writebacks_seq owned by writebacks.seq')
   if (kind === 'postgres')
     await run('alter sequence writeback_events_seq owned by writeback_events.seq')
   for (const statement of searchIndex[kind]) await run(statement)
   for (const index of uniqueIndexes) await run(`create unique index if not exists ${index}`)
   for (const index of indexes) await run(`create index if not exists ${index}`)
-}
-
-function storedIn(stream: ChildStreamName): string {
-  const { table } = streamSpecs[stream]
-  const spec: TableSpec = tables[table]
-  return spec.storedIn ?? table
 }
 
 /**

@@ -15,7 +15,9 @@ const events = ['insert', 'update', 'delete'] as const
 export const fenceTrigger = 'writebacks_fence_insert'
 
 const nameOf = (table: string, event: string) => `${table}_fence_${event}`
-const fenced = `state in ('arriving','moved')`
+/** In `sync_moves`. */
+export const fencedStates: readonly string[] = ['arriving', 'moved']
+const fenced = `state in (${fencedStates.map((state) => `'${state}'`).join(',')})`
 
 /**
  * Makes the triggers if a project is fenced, and removes them if none is. Nothing is dropped first:

@@ -3,11 +3,13 @@
  * the data dictionary. A column is its portable type (`?` = may be null) and a note. A test checks
  * that the migrations create these tables.
  */
+
 import { analyticsTables } from './analytics-tables.ts'
-import type { ColumnType, columnTypes } from './column-types.ts'
+import type { ColumnType, columnTypes, TableSpec } from './column-types.ts'
 import { consoleTables } from './console-tables.ts'
 import { mirrorTables } from './mirror-tables.ts'
 import { outboxTables } from './outbox-tables.ts'
+import { type StreamName, streamSpecs } from './stream-specs.ts'
 import { auditTables, syncTables } from './sync-tables.ts'
 
 export type { ColumnSpec, TableSpec } from './column-types.ts'
@@ -50,4 +52,11 @@ export type DatabaseSchema = {
       ? ColumnValue<S & string>
       : never
   }
+}
+
+/** The table in which a stream's rows are: people may read them by a view. */
+export function storedTable(stream: StreamName): string {
+  const { table } = streamSpecs[stream]
+  const { storedIn = table }: TableSpec = tables[table]
+  return storedIn
 }

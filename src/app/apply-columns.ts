@@ -43,7 +43,7 @@ export async function applyColumns(
     if (name === 'visitors') await outbox.forgetPrivate(rules)
     if (toReread.length > 0)
       notices.push(
-        `${name} is read again, because what is stored of ${toReread.join(', ')} does not tell what \`columns\` asks for now.`,
+        `${name} is read again, because the stored values of ${toReread.join(', ')} cannot be turned into what \`columns\` asks for now.`,
       )
     let [rows, changed] = [0, 0]
     for (let isDone = false; !isDone && !signal.aborted && isSliceOver?.() !== true; ) {
@@ -57,7 +57,7 @@ export async function applyColumns(
     if (changed === 0) continue
     log.info({ event: 'columns.cleaned', project: project.name, stream: name, rows, changed })
     notices.push(
-      `${pluralize(changed, 'row')} of ${name} had what \`columns\` no longer lets be stored; \`deskmirror verify --private\` says what is left where.`,
+      `${pluralize(changed, 'row')} of ${name} were cleaned of what \`columns\` no longer allows; \`deskmirror verify --private\` says whether any of it is left, and where.`,
     )
   }
   return notices

@@ -10,6 +10,7 @@ import {
   proxyProblemOf,
 } from '../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../service/core/api-request.ts'
+import type { BudgetView } from '../service/core/budget.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
 import { isMissingScope } from '../service/core/whose-refusal.ts'
 import type { ProjectId } from '../values/project.ts'
@@ -18,6 +19,7 @@ import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { EmptyWarehouseError } from '../warehouse/migrate.ts'
 import { findExposedFiles } from '../warehouse/sqlite-file.ts'
+import { checkQueue } from './check-queue.ts'
 import { openBudgetsOnly } from './request-budgets.ts'
 import { openService, type ServiceOptions } from './service.ts'
 import { readStatus } from './status.ts'
@@ -25,16 +27,27 @@ import { readStatus } from './status.ts'
 export async function checkProject(
   config: Config,
   project: ProjectConfig,
-  options: Pick<ServiceOptions, 'signal' | 'log'>,
+  options: Pick<ServiceOptions, 'signal' | 'log'> & CheckHandlers,
 ): Promise<readonly CheckItem[]> {
+  const queue = await checkQueue(config.queueUrl)
+  const stored = async () => [await checkWarehouse(config, project), ...checkFiles(config)]
+  // Without it no request is sent.
+  if (queue.some(({ state }) => state === 'error')) return [...queue, ...(await stored())]
   return withOpened(async (use) => {
     const budget = (await openBudgetsOnly(use, config, options.log)).forProject(project)
     const { client } = use(openService(project, budget, { ...options, isNewAddress: true }))
-    const now = Math.floor(Date.now() / 1000)
     const proxy = findProxy(project.proxy, project.baseUrl)
-    const service = await checkService(client.get, project.projectId, now, proxy)
-    return [...service, await checkWarehouse(config, project), ...checkFiles(config)]
+    // A record that cannot be read is an item of the check.
+    const view = await budget.view().catch(() => null)
+    if (view !== null && view.closedForMs !== null) options.onWait?.(view)
+    const service = await checkService(client.get, project.projectId, proxy)
+    return [...service, ...queue, ...(await stored())]
   })
+}
+
+type CheckHandlers = {
+  /** The first request is sent when the budget is open again. */
+  readonly onWait?: (budget: BudgetView) => void
 }
 
 /** A user who may read the file can read the customers' messages. */
@@ -74,15 +87,14 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
 const newKeyAdvice =
   'create a key under Settings > API keys in the app (only the account owner can)'
 
-/** `now`: this machine's clock. Never throws ApiError. */
+/** Never throws ApiError. */
 async function checkService(
   get: ApiGet,
   project: ProjectId,
-  now: EpochSeconds,
   proxy: HttpProxy | null,
 ): Promise<CheckItem[]> {
   const items: CheckItem[] = []
-  for (const [scope, [path, query]] of scopeProbes(project, now)) {
+  for (const [scope, [path, query]] of scopeProbes(project, readClock())) {
     const result = await get(path, query, 'fresh').catch((error: unknown) => {
       if (error instanceof ApiError) return error
       throw error
@@ -94,7 +106,7 @@ async function checkService(
       // same way.
       if (item.name !== scope) return [...items, ...projectIdItems(project)]
     } else {
-      if (items.length === 0) items.push(...connectionItems(result, now, proxy))
+      if (items.length === 0) items.push(...connectionItems(result, proxy))
       items.push({ name: scope, state: 'ok', detail: `reads ${streamsOf(scope)}`, hint: null })
     }
   }
@@ -108,6 +120,8 @@ function projectIdItems(project: ProjectId): CheckItem[] {
   const hint = 'correct DESKMIRROR_PROJECT_ID (`project_id` in deskmirror.yaml)'
   return [{ name: 'project', state: 'warning', detail, hint }]
 }
+
+const readClock = (): EpochSeconds => Math.floor(Date.now() / 1000)
 
 type Stream = (typeof allStreams)[number]
 type ApiScope = Stream['scope']
@@ -148,11 +162,12 @@ function probeOf(
   }
 }
 
+/** Called at once, as the request may have waited for the budget before it was sent. */
 function connectionItems(
   { serverDate, requestId }: ApiResponse,
-  now: EpochSeconds,
   proxy: HttpProxy | null,
 ): CheckItem[] {
+  const now = readClock()
   const through = proxy === null ? '' : ` through the proxy ${proxy.name}`
   const id = requestId === null ? '' : ` (request ${requestId})`
   const reached: CheckItem = {

@@ -1,6 +1,6 @@
 /**
  * Runs `move`: copies a warehouse, or a project of it, into another database, and makes that one
- * the living one.
+ * the active one.
  */
 import { createProjectFacts } from '../analytics/sql/project-facts.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
@@ -9,6 +9,7 @@ import { acceptMove, beginMove, copyProjects, endMove } from '../maintenance/mov
 import type { ProjectId } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
 import { withOpened } from '../values/with-opened.ts'
+import { wholeWarehouse } from '../warehouse/moves.ts'
 import { withWarehouse } from './open.ts'
 import { openMove, openTarget } from './open-move.ts'
 import { openRequestBudgets } from './request-budgets.ts'
@@ -19,14 +20,14 @@ export type MoveReport = {
   /** Without credentials. */
   readonly from: string
   readonly to: string
-  /** `interrupted`: the source is alive as before, and the same command continues. */
+  /** `interrupted`: the source is active as before, and the same command continues. */
   readonly outcome: 'moved' | 'interrupted'
   readonly whole: boolean
   readonly projects: readonly ProjectId[]
   readonly rows: number
   /** What this run copied or compared. The digests, sums of SHA-256, are those of both warehouses. */
   readonly tables: readonly CopiedTable[]
-  /** Without the index of words, which is built when the target is alive. */
+  /** Without the index of words, which is built when the target is active. */
   readonly tookMs: Ms
 }
 
@@ -48,7 +49,7 @@ export async function moveWarehouse(config: Config, options: MoveOptions): Promi
       ...options,
       only: project?.projectId ?? null,
     })
-    const plan = [...opened.plan.keys()].filter((id) => id !== '')
+    const plan = [...opened.plan.keys()].filter((id) => id !== wholeWarehouse)
     const ended = { plan, labels: move.labels }
     try {
       await beginMove(move, opened.plan)
@@ -89,7 +90,7 @@ export function acceptMoved({
   return withOpened(async (use) => {
     const { side, label } = await openTarget(use, { to, log })
     const accepted = await acceptMove(side, project?.projectId ?? null)
-    const projects = accepted.filter((id) => id !== '')
+    const projects = accepted.filter((id) => id !== wholeWarehouse)
     await recordMove([to], null, side.db, projects)
     return { to: label, projects, whole: project === null }
   })

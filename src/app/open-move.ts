@@ -14,6 +14,7 @@ import { UserError } from '../values/user-error.ts'
 import type { Use } from '../values/with-opened.ts'
 import { onConnection } from '../warehouse/connection-pool.ts'
 import { type DatabaseLocation, locationLabel, parseDatabaseUrl } from '../warehouse/location.ts'
+import { wholeWarehouse } from '../warehouse/moves.ts'
 import { resolveLinks } from '../warehouse/warehouse-files.ts'
 import { lockAsOnlyWorker } from './only-worker.ts'
 import { addressOptions, openWarehouse, type Warehouse } from './open.ts'
@@ -138,7 +139,7 @@ async function lockStreams(
   onLost: (error: Error) => void,
 ): Promise<void> {
   for (const [project, step] of plan) {
-    if (project === '' || (step !== 'begin' && step !== 'copy')) continue
+    if (project === wholeWarehouse || (step !== 'begin' && step !== 'copy')) continue
     const context = source.projectDb(project)
     const lock = await acquireStreamLocks(context, streamNames, Date.now())
     if (!lock.held)

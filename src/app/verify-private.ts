@@ -3,7 +3,8 @@
  * all that the warehouse keeps, as an erasure does. Changes nothing.
  */
 import { analyticsTables } from '../../schema/analytics-tables.ts'
-import { type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
+import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
+import { storedTable } from '../../schema/tables.ts'
 import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { createValueCollector } from '../maintenance/core/erased-values.ts'
@@ -87,8 +88,7 @@ function describePrivatePlace(rules: ColumnRules, states: States): DescribePlace
   }
   return (table, column) => {
     const place = `${table.name}.${column}`
-    const shown = table.name === 'message_rows' ? 'messages' : table.name
-    const mirrored = streamNames.find((name) => streamSpecs[name].table === shown)
+    const mirrored = streamNames.find((name) => storedTable(name) === table.name)
     if (mirrored !== undefined && !isApplied(mirrored)) {
       const why = 'it was stored before `columns` named it; a sync cleans it'
       return { place, why, command: `deskmirror sync --streams ${mirrored}` }

@@ -3,6 +3,7 @@ import type { CheckItem } from '../app/check.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ConfigurationError } from '../config/problems.ts'
 import { allStreams } from '../mirror/core/streams.ts'
+import type { BudgetView } from '../service/core/budget.ts'
 import { toPrintable } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { CommandContext } from './command-context.ts'
@@ -10,6 +11,7 @@ import { type CommandResult, forEachProject, selectCalls } from './command-resul
 import { defineCommand } from './define-command.ts'
 import { type ExitCode, worstExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
+import { formatBudget } from './render/progress.ts'
 
 type ProjectChecks = {
   readonly project: ProjectName | null
@@ -18,7 +20,7 @@ type ProjectChecks = {
 }
 
 const help = `
-Checks the configuration, the connection, the key and its scopes, and the warehouse. Changes nothing.
+Checks the configuration, the connection, the key and its scopes, Redis if it is set, and the warehouse. Changes nothing.
 
 Examples:
   $ deskmirror check
@@ -77,8 +79,9 @@ async function checkProjects(
   const signal = context.openInterruptSignal(display, 'the current request')
   const log = await context.openLog(config, display)
   const { checkProject } = await context.load(() => import('../app/check.ts'))
+  const onWait = (budget: BudgetView) => display.notify(formatBudget(budget))
   const results = await forEachProject(calls, signal, async ({ project }) => [
-    ...(await checkProject(config, project, { signal, log })),
+    ...(await checkProject(config, project, { signal, log, onWait })),
     ...(project.readOnly ? [readOnlyItem] : []),
     ...(project.columns.length > 0 ? [columnsItem(project)] : []),
   ])

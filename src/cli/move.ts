@@ -20,7 +20,7 @@ It goes between SQLite and Postgres, in any direction, into a new database; one 
 warehouse of other projects. Rights, and objects that people made themselves, stay behind.
 
 Until the copy is complete and compared, the warehouse is used where it was. Then it refuses to sync and send, and says
-where it went; reading it goes on. Killed at any moment, the same command goes on. It can be moved back in the same way.
+where it went; reading it goes on. If it is killed, run it again: it continues. It can be moved back in the same way.
 
 Leave a password out of the address: other users see it in the list of processes. PGPASSWORD or ~/.pgpass has it.
 

@@ -9,7 +9,9 @@ import {
 } from '../values/column-rules.ts'
 import { normalizeName } from '../values/field-path.ts'
 import type { Secret } from '../values/secret.ts'
+import { writeReference } from './secret-fields.ts'
 
+const orders = 'lists are read, and rows are ordered, by it'
 /** Why the mirror needs a field of a row, by its name without case and underscores. */
 const needed: Readonly<Record<string, readonly string[]>> = {
   'rows are found, requested and joined by it':
@@ -18,13 +20,12 @@ const needed: Readonly<Record<string, readonly string[]>> = {
     'status kind sendertype lastmessagesendertype handled waitingsince available agentsonline hasrecording'.split(
       ' ',
     ),
-  'lists are read, and rows are ordered, by it':
-    'timestamp time at date start starttime created'.split(' '),
+  [orders]: 'timestamp time at date start starttime created'.split(' '),
 }
 
 function whyNeeded(path: string): string | undefined {
   const name = normalizeName(path)
-  if (/[a-z]At$|_at$/.test(path)) return 'lists are read, and rows are ordered, by it'
+  if (/[a-z]At$|_at$/.test(path)) return orders
   return Object.keys(needed).find((why) => needed[why]?.includes(name))
 }
 
@@ -40,13 +41,11 @@ export const columnsField = z
       const addIssue = (message: string) =>
         context.addIssue({ code: 'custom', message, path: [name] })
       if (stream !== '*' && !streamNames.some((known) => known === stream))
-        addIssue(`names no stream: begin with one of ${streamNames.join(', ')}, or * for every one`)
-      else if (fields.length === 0 || fields.includes('')) addIssue(`names no field: ${help}`)
+        addIssue(`begin the line with a stream: ${streamNames.join(', ')}, or * for every one`)
+      else if (fields.length === 0 || fields.includes('')) addIssue(`name a field, too: ${help}`)
       const why = whyNeeded(path)
-      if (why !== undefined) {
-        const done = action === 'hash' ? 'hashed' : 'blocked'
-        addIssue(`cannot be ${done}, because the mirror needs it: ${why}`)
-      }
+      if (why !== undefined)
+        addIssue(`remove this line, because the mirror needs the field: ${why}`)
       return { stream, path, action }
     }),
   )
@@ -57,8 +56,7 @@ const minKeyLength = 16
 /** Undefined: the key is right for the rules. */
 export function hashKeyProblem({ columns, hashKey }: ColumnSettings): string | undefined {
   if (!columns.some(({ action }) => action === 'hash')) return undefined
-  if (hashKey === null)
-    return 'is missing: columns are hashed with it; keep it in a variable or a file, and write { env: NAME } or { file: PATH } here'
+  if (hashKey === null) return `is missing: columns are hashed with it; ${writeReference}`
   return hashKey.reveal().length < minKeyLength
     ? `has fewer than ${minKeyLength} characters: whoever can guess it can undo the hashes`
     : undefined

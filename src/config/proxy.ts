@@ -5,7 +5,7 @@
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
 import { type Secret, secret } from '../values/secret.ts'
-import { isLoopback, parseServerUrl } from '../values/server-address.ts'
+import { encodingHint, isLoopback, parseServerUrl } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 import { orNull } from './fields.ts'
 import { containsPassword, plainPassword, secretField } from './secret-fields.ts'
@@ -25,8 +25,7 @@ export type HttpProxy = {
   readonly authorization: Secret | null
 }
 
-const allowed =
-  'must be the address of an HTTP proxy, like http://proxy.example.com:3128 (in a password write / as %2F, @ as %40, # as %23, ? as %3F and % as %25)'
+const allowed = `must be the address of an HTTP proxy, like http://proxy.example.com:3128 (${encodingHint})`
 
 const noProxy: ProxyRule = { address: null, exceptions: '*' }
 

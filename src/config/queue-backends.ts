@@ -2,7 +2,7 @@
  * The backends of the queue: how their addresses begin, and what a worker does differently with
  * each.
  */
-import { parseRedisAddress, redisGroupSchemes } from '../values/redis-address.ts'
+import { isRedisGroup, parseRedisAddress, redisGroupSchemes } from '../values/redis-address.ts'
 import { addressField } from './fields.ts'
 
 export type BudgetLocation = 'redis' | 'warehouse'
@@ -42,11 +42,9 @@ const groupProblem = (text: string): string | null => {
   const parsed = parseRedisAddress(text)
   return parsed.ok ? null : parsed.why
 }
-const isGroup = (text: string): boolean =>
-  redisGroupSchemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}:`))
 
 export const queueUrl = addressField('must be redis://host or embedded', {
-  isOwn: (text) => text === 'embedded' || (isGroup(text) && groupProblem(text) === null),
+  isOwn: (text) => text === 'embedded' || (isRedisGroup(text) && groupProblem(text) === null),
   schemes: ['redis', 'rediss'],
   explain: (text) => (isPostgres(text) ? notPostgres : groupProblem(text)),
 })

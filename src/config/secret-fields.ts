@@ -47,8 +47,10 @@ export function secretsField(readSecret: ReadSecret) {
   })
 }
 
-export const plainPassword =
-  'contains a password: keep it in a variable or a file, and write { env: NAME } or { file: PATH } here'
+export const writeReference =
+  'keep it in a variable or a file, and write { env: NAME } or { file: PATH } here'
+
+export const plainPassword = `contains a password: ${writeReference}`
 
 /** Also a password that no valid URL can hold, because of a `/` or a space in it. */
 export function containsPassword(text: string): boolean {
@@ -121,8 +123,7 @@ const missingKey = "the project's API key, created in the app under Settings > A
 
 function referenceProblem(value: unknown): string {
   if (value === undefined) return missingKey
-  const instead = 'keep it in a variable or a file, and write { env: NAME } or { file: PATH } here'
   return typeof value === 'string'
-    ? `contains the secret itself: ${instead}`
-    : `is not a reference to a secret: ${instead}`
+    ? `contains the secret itself: ${writeReference}`
+    : `is not a reference to a secret: ${writeReference}`
 }

@@ -1,7 +1,7 @@
 /**
  * The steps of a move between two open warehouses. From the first row that is read to the mark, the
  * source is in one transaction beside which nobody can write: a process that is killed leaves it as
- * it was. The steps, and why the two are never both alive: `core/move-state.ts`.
+ * it was. The steps, and why the two are never both active: `core/move-state.ts`.
  */
 import { randomUUID } from 'node:crypto'
 import { movedTables } from '../../schema/moved-tables.ts'
@@ -10,7 +10,7 @@ import { createOutbox } from '../outbox/sql/outbox.ts'
 import type { ProjectId } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
 import { beginStatements } from '../warehouse/connection-pool.ts'
-import { wholeWarehouse } from '../warehouse/moves.ts'
+import { isFenced, wholeWarehouse } from '../warehouse/moves.ts'
 import { createProjectDb } from '../warehouse/project-db.ts'
 import {
   type MoveRefusal,
@@ -24,7 +24,6 @@ import {
   countMoveAsSend,
   countMovedRows,
   holdSends,
-  isGone,
   listSearched,
   type Marks,
   markOf,
@@ -60,7 +59,7 @@ export async function planMove(
     refuseMove(project, why, { ...labels, other: markOf(here, project)?.other ?? '' })
   const plan = new Map<ProjectId, MoveStep>()
   for (const project of projects) {
-    if (only !== null && isGone(there.get(wholeWarehouse))) throw refuse(project, 'target moved')
+    if (only !== null && isFenced(there.get(wholeWarehouse))) throw refuse(project, 'target moved')
     const own = markOf(here, project)
     const isUsed =
       project === wholeWarehouse ? hasOthers(rowsThere, there, projects) : rowsThere.has(project)
@@ -95,7 +94,7 @@ async function readMovedBefore(source: MoveSide, plan: MovePlan) {
   )
 }
 
-/** Only a warehouse without living projects of its own takes over a whole one. */
+/** Only a warehouse without active projects of its own takes over a whole one. */
 function hasOthers(rows: RowsOfProjects, marks: Marks, moving: readonly ProjectId[]): boolean {
   return [...rows.keys()].some(
     (id) => marks.get(id)?.state !== 'moved' && (id === wholeWarehouse || !moving.includes(id)),
@@ -220,7 +219,7 @@ export async function copyProjects(
   })
 }
 
-/** Makes the target alive. */
+/** Makes the target active. */
 export async function endMove({ source, target, labels }: OpenMove, plan: MovePlan): Promise<void> {
   const projects = chosen(plan, 'begin', 'copy', 'arrive')
   const marks = await readMarks(source)
@@ -232,7 +231,7 @@ export async function endMove({ source, target, labels }: OpenMove, plan: MovePl
 }
 
 /**
- * Makes the target alive although nobody knows whether the source was marked, as a person says that
+ * Makes the target active although nobody knows whether the source was marked, as a person says that
  * it is lost. It may have sent since, so sending is held until a person has looked. Returns the
  * projects.
  */

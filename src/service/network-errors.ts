@@ -20,8 +20,7 @@ export const isUntrustedCertificate = (error: Error): boolean =>
   'code' in error && untrustedCertificate.test(String(error.code))
 
 /**
- * The code is shown as well, to search for. Source:
- * nodejs.org/api/errors.html.
+ * The code is shown as well, to search for. Source: nodejs.org/api/errors.html.
  */
 const networkErrorTexts: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, 'nothing listens at that address'],

@@ -8,13 +8,17 @@
  * `rediss…` is TLS; `-` for `+` is the same. The user is that of the servers; sentinels have one of
  * their own: `?sentinel_username=…&sentinel_password=…`.
  */
-import { parseServerUrl, splitAddress } from './server-address.ts'
+import { encodingHint, parseServerUrl, splitAddress } from './server-address.ts'
 
 const kinds = ['cluster', 'sentinel'] as const
 
 export const redisGroupSchemes: readonly string[] = ['redis', 'rediss'].flatMap((scheme) =>
   kinds.flatMap((kind) => [`${scheme}+${kind}`, `${scheme}-${kind}`]),
 )
+
+/** Whether it names a cluster or sentinels. */
+export const isRedisGroup = (text: string): boolean =>
+  redisGroupSchemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}:`))
 
 export type RedisLogin = { readonly username?: string; readonly password?: string }
 
@@ -44,8 +48,7 @@ type RedisAddressResult =
  * server is not looked at.
  */
 export function parseRedisAddress(text: string): RedisAddressResult {
-  if (!redisGroupSchemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}:`)))
-    return { ok: true, address: { kind: 'server', url: text } }
+  if (!isRedisGroup(text)) return { ok: true, address: { kind: 'server', url: text } }
   const { scheme, user, hosts, rest } = splitAddress(text)
   const [path = '', query = ''] = rest.split('?')
   const parsed = hosts.map((host) => parseServerUrl(`redis://${user}${host}`, ['redis']))
@@ -65,7 +68,10 @@ export function parseRedisAddress(text: string): RedisAddressResult {
   if (isCluster)
     return /^\/?0?$/.test(path) && query === ''
       ? { ok: true, address: { kind: 'cluster', ...group } }
-      : { ok: false, why: 'has something behind its hosts, and a cluster has no databases' }
+      : {
+          ok: false,
+          why: 'has something behind its hosts: remove that, as a cluster has a single database and no settings',
+        }
   const [, master = '', database = '0'] = /^\/([\w.-]+)(?:\/(\d*))?\/?$/.exec(path) ?? []
   const own = new URLSearchParams(query)
   const names = [...own.keys()].filter((name) => !/^sentinel_(username|password)$/.test(name))
@@ -75,8 +81,7 @@ export function parseRedisAddress(text: string): RedisAddressResult {
   return { ok: true, address: { ...sentinel, database: Number(database) } }
 }
 
-const unreadable =
-  'is not a list of hosts that can be read: write it as redis+cluster://user:password@host1:6379,host2:6379 (in a password write / as %2F, @ as %40, # as %23, ? as %3F and % as %25)'
+const unreadable = `is not a list of hosts that can be read: write it as redis+cluster://user:password@host1:6379,host2:6379 (${encodingHint})`
 const noMaster =
   'names no master behind the sentinels, or has unknown settings: write it as redis+sentinel://host1:26379,host2:26379/mymaster/0'
 

@@ -65,7 +65,8 @@ type ServerUrlResult =
   | { readonly ok: true; readonly href: string }
   | { readonly ok: false; readonly why: string }
 
-const encodingHint = 'in a password write / as %2F, @ as %40, # as %23, ? as %3F and % as %25'
+export const encodingHint =
+  'in a password write / as %2F, @ as %40, # as %23, ? as %3F and % as %25'
 
 /**
  * `why` continues a sentence about the address and repeats nothing of it. `schemes`: without the

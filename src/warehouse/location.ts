@@ -19,7 +19,7 @@ export function parseDatabaseUrl(
   if (parsed.ok) return { kind: 'postgres', url: parsed.href, setting }
   throw new UserError({
     what: 'cannot find the warehouse',
-    why: 'its address is neither sqlite:PATH nor a valid postgres:// URL',
+    why: `${setting} is neither sqlite:PATH nor a valid postgres:// URL`,
     next: 'write it like sqlite:deskmirror.db or postgres://user:password@host/database',
     exitCode: 2,
   })

@@ -3,6 +3,7 @@
  * one. Whoever writes is refused before they begin; the database itself refuses the rest
  * (`schema/move-fence.ts`).
  */
+import { fencedStates } from '../../schema/move-fence.ts'
 import type { DatabaseSchema } from '../../schema/tables.ts'
 import type { ProjectId } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
@@ -17,8 +18,9 @@ export function readMoves(db: Db): Promise<readonly Move[]> {
   return db.selectFrom('sync_moves').selectAll().execute()
 }
 
-export const isFenced = ({ state }: Pick<Move, 'state'>): boolean =>
-  state === 'moved' || state === 'arriving'
+/** Undefined: it has never moved. */
+export const isFenced = (move: Pick<Move, 'state'> | undefined): boolean =>
+  move !== undefined && fencedStates.includes(move.state)
 
 /** The move because of which nothing may be stored of the project; '': of any. */
 export function findMove(moves: readonly Move[], project: ProjectId): Move | undefined {

@@ -50,13 +50,13 @@ for (const database of ['sqlite', 'postgres'] as const)
       await warehouse.query(`update writebacks set found_by = '${address}'`)
       expect((await leaks()).length).toBeGreaterThan(secrets().length - 3)
       const on = await sync(rules.all)
-      expect(on.notices.join()).toMatch(/visitors had what `columns` no longer lets be stored/)
+      expect(on.notices.join()).toMatch(/visitors were cleaned of what `columns` no longer allows/)
       expect(await leaks()).toEqual([])
       expect(await verify(rules.all)).toMatchObject({ differences: [] })
       expect((await sync(rules.all)).notices.join()).not.toContain('columns')
       const otherKey = secret('another key of the installation')
       expect((await sync(rules.all, { key: otherKey })).notices.join()).toMatch(
-        /visitors is read again, because what is stored of customfields.seats, email/,
+        /visitors is read again, because the stored values of customfields.seats, email/,
       )
       const [{ email = '' } = {}] = await warehouse.query(
         'select email from visitors where email is not null',
@@ -170,6 +170,7 @@ for (const database of ['sqlite', 'postgres'] as const)
       await sync(rules.all)
       const clean = await verifyPrivate(rules.all)
       expect(clean.search).toMatchObject({ remains: [], unread: [] })
+      expect(clean.skipped).toEqual([])
       expect(clean.search.values).toBeGreaterThan(30)
       const [address = ''] = secrets().filter((text) => text.includes('@'))
       await warehouse.query('create table "copy of a person" (words text)')

@@ -34,17 +34,17 @@ test('a project adds its columns to those of all, and its own line wins', () => 
 })
 
 const refused: readonly (readonly [lines: string, why: RegExp])[] = [
-  ['columns: { visitor.email: block }', /names no stream: begin with one of conversations/],
-  ['columns: { visitors: block }', /names no field/],
+  ['columns: { visitor.email: block }', /begin the line with a stream: conversations/],
+  ['columns: { visitors: block }', /name a field, too: write a map/],
   ['columns: { visitors.email: drop }', /write block or hash/],
   ['columns: visitors.email', /write a map/],
   [
     `columns: { visitors.id: hash }\n${withKey}`,
-    /cannot be hashed, because the mirror needs it: rows are found/,
+    /remove this line, because the mirror needs the field: rows are found/,
   ],
   [
     'columns: { conversations.visitorId: block }',
-    /cannot be blocked, because the mirror needs it: rows are found/,
+    /remove this line, because the mirror needs the field: rows are found/,
   ],
   [
     'columns: { conversations.last_message_at: block }',

@@ -58,6 +58,17 @@ const groups = [
   { name: 'sentinels', of: () => sentinels, prefix: 'deskmirror:' },
 ]
 
+// Before a server is killed.
+test('the address of any server of a cluster is refused for the budget, whichever keys it has', async () => {
+  for (const port of cluster.ports) {
+    // A user with all keys: the other one may not use those of a single server.
+    const administrator = cluster.admin(port)
+    const { password } = administrator.options
+    await expectBudgetRefused(`rediss://:${password}@localhost:${port}/0`)
+    administrator.disconnect()
+  }
+})
+
 describe.for(groups)('$name', ({ of, prefix }) => {
   test('jobs, schedules and budgets go on when the master dies; the budget is known to have lost something', async () => {
     const group = of()

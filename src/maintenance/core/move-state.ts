@@ -1,19 +1,19 @@
 /**
  * A move of a project between two warehouses, as a state machine: what each of them says, and the
- * next step. Invariant: at no moment are both alive, whichever process is killed when. The source
- * is marked before the target becomes alive, and the target only becomes alive if the source is
+ * next step. Invariant: at no moment are both active, whichever process is killed when. The source
+ * is marked before the target becomes active, and the target only becomes active if the source is
  * marked with the same move; each mark is durable before the next step. Between the two marks
- * neither is alive, and the same command ends that. Proof: `test/maintenance/core/move-state.test.ts`
+ * neither is active, and the same command ends that. Proof: `test/maintenance/core/move-state.test.ts`
  * visits all that steps and kills can lead to.
  */
 
-/** `leaving`: alive, with a move that has begun. */
-export type MoveSourceState = 'alive' | 'leaving' | 'moved' | 'arriving'
+/** `leaving`: active, with a move that has begun. */
+export type MoveSourceState = 'active' | 'leaving' | 'moved' | 'arriving'
 
 /** `arriving`, `arrived`: by the move that the source names. `other`: by another one. */
 export type MoveTargetState =
   | 'empty'
-  | 'alive'
+  | 'active'
   | 'moved'
   | 'arriving'
   | 'arriving_other'
@@ -21,7 +21,7 @@ export type MoveTargetState =
 
 /**
  * `begin`: marks the source as leaving, then the target as arriving. `copy`: copies what is missing
- * or differs, marks the source as moved, then goes on as `arrive`, which makes the target alive.
+ * or differs, marks the source as moved, then goes on as `arrive`, which makes the target active.
  */
 export type MoveStep = 'begin' | 'copy' | 'arrive' | 'done' | MoveRefusal
 export type MoveRefusal = 'already there' | 'busy' | 'moved elsewhere' | 'not here yet'
@@ -29,10 +29,10 @@ export type MoveRefusal = 'already there' | 'busy' | 'moved elsewhere' | 'not he
 export const moveSteps: Readonly<
   Record<MoveSourceState, Readonly<Record<MoveTargetState, MoveStep>>>
 > = {
-  alive: {
+  active: {
     empty: 'begin',
     moved: 'begin',
-    alive: 'already there',
+    active: 'already there',
     arriving: 'busy',
     arriving_other: 'busy',
     arrived: 'already there',
@@ -41,7 +41,7 @@ export const moveSteps: Readonly<
   leaving: {
     empty: 'begin',
     moved: 'begin',
-    alive: 'already there',
+    active: 'already there',
     arriving: 'copy',
     arriving_other: 'busy',
     // A person has declared the source lost.
@@ -50,7 +50,7 @@ export const moveSteps: Readonly<
   moved: {
     empty: 'moved elsewhere',
     moved: 'moved elsewhere',
-    alive: 'moved elsewhere',
+    active: 'moved elsewhere',
     arriving: 'arrive',
     arriving_other: 'moved elsewhere',
     arrived: 'done',
@@ -58,7 +58,7 @@ export const moveSteps: Readonly<
   arriving: {
     empty: 'not here yet',
     moved: 'not here yet',
-    alive: 'not here yet',
+    active: 'not here yet',
     arriving: 'not here yet',
     arriving_other: 'not here yet',
     arrived: 'not here yet',
@@ -72,7 +72,7 @@ export type MoveMark = {
 }
 
 export function sourceStateOf(mark: MoveMark | undefined): MoveSourceState {
-  return mark === undefined || mark.state === 'arrived' ? 'alive' : mark.state
+  return mark === undefined || mark.state === 'arrived' ? 'active' : mark.state
 }
 
 /** `hasRows`: of the project. */
@@ -88,10 +88,10 @@ export function targetStateOf(
     case 'arriving':
       return isSame ? 'arriving' : 'arriving_other'
     case 'arrived':
-      return isSame ? 'arrived' : 'alive'
+      return isSame ? 'arrived' : 'active'
     case 'leaving':
-      return 'alive'
+      return 'active'
     case undefined:
-      return hasRows ? 'alive' : 'empty'
+      return hasRows ? 'active' : 'empty'
   }
 }

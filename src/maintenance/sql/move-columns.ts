@@ -13,8 +13,8 @@ import {
 } from '../../../schema/column-types.ts'
 import { runOn } from '../../../schema/create-missing.ts'
 import { createMessagesView } from '../../../schema/messages-view.ts'
-import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
-import { type TableSpec, tables } from '../../../schema/tables.ts'
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import { storedTable } from '../../../schema/tables.ts'
 import { showDiscoveredColumns } from '../../analytics/sql/views.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
@@ -33,12 +33,6 @@ type Column = { readonly name: string; readonly type: FieldType; readonly field:
 
 /** By the table that stores them. */
 export type DiscoveredColumns = ReadonlyMap<string, ReadonlyMap<string, ColumnType>>
-
-function storedIn(stream: StreamName): string {
-  const name = streamSpecs[stream].table
-  const spec: TableSpec = tables[name]
-  return spec.storedIn ?? name
-}
 
 async function readFields(db: Db): Promise<readonly Field[]> {
   const { rows } = await sql<Field>`
@@ -63,7 +57,7 @@ export async function prepareColumns(source: MoveSide, target: MoveSide, project
   const unfit: Field[] = []
   const others = (await readFields(target.db)).filter(({ owner }) => owner !== project)
   const own = (await readFields(source.db)).filter(({ owner }) => owner === project)
-  for (const [table, fields] of Map.groupBy(own, ({ stream }) => storedIn(stream))) {
+  for (const [table, fields] of Map.groupBy(own, ({ stream }) => storedTable(stream))) {
     const inSource = new Set(
       (await readColumns(source.db, source.kind, table)).map(({ name }) => name),
     )
@@ -95,7 +89,7 @@ export async function prepareColumns(source: MoveSide, target: MoveSide, project
 function isTaken(others: readonly Field[], field: Field, name: string): boolean {
   return others.some(
     ({ stream, path, column }) =>
-      storedIn(stream) === storedIn(field.stream) &&
+      storedTable(stream) === storedTable(field.stream) &&
       (column === name ? path !== field.path : path === field.path && name === field.column),
   )
 }

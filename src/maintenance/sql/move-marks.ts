@@ -41,11 +41,8 @@ export async function readMarks({ db }: Pick<MoveSide, 'db'>): Promise<Marks> {
 /** `whole`: a warehouse that has moved as a whole says so of each of its projects. */
 export function markOf(marks: Marks, project: ProjectId): StoredMark | undefined {
   const whole = marks.get(wholeWarehouse)
-  return isGone(whole) ? whole : marks.get(project)
+  return isFenced(whole) ? whole : marks.get(project)
 }
-
-export const isGone = (mark: StoredMark | undefined): boolean =>
-  mark !== undefined && isFenced(mark)
 
 type NewMark = Pick<DatabaseSchema['sync_moves'], 'state' | 'move_id' | 'other'> & {
   readonly first_place?: number

@@ -5,11 +5,12 @@
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { streamSpecs } from '../../../schema/stream-specs.ts'
 import { ApiError, isRefused, throwIfAborted } from '../../service/core/api-failure.ts'
-import type { ApiGet, ApiResponse } from '../../service/core/api-request.ts'
+import type { ApiGet, ApiResponse, QueryParams } from '../../service/core/api-request.ts'
 import { toItems } from '../../service/envelope.ts'
 import type { ColumnRules, PrivateText } from '../../values/column-rules.ts'
 import { asJsonObject, type Json } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
+import { daySeconds, rfc3339 } from '../../values/time.ts'
 import { toMessageSide } from '../core/message-fields.ts'
 import { itemsIn } from '../core/pagination/page-exchange.ts'
 import type { Stream } from '../core/stream-kinds.ts'
@@ -49,7 +50,7 @@ async function* readAnswers(
   onSkipped: (stream: StreamName, why: string) => void,
 ): AsyncGenerator<ApiResponse> {
   const { name } = stream
-  const read = (path: string, query: Readonly<Record<string, number>> = {}) =>
+  const read = (path: string, query: QueryParams = {}) =>
     get(path, query, 'reconcile').catch((error: unknown) => {
       const isOfStream = error instanceof ApiError && error.failure.kind === 'denied'
       if (!isRefused(error) && !isOfStream) throw error
@@ -57,8 +58,8 @@ async function* readAnswers(
     })
   const paths: string[] = []
   if (stream.kind === 'list') paths.push(stream.list(projectId).path)
-  else if (stream.kind === 'snapshot') paths.push(stream.path(projectId))
-  else if (stream.kind !== 'daily') {
+  else if (stream.kind === 'snapshot' || stream.kind === 'daily') paths.push(stream.path(projectId))
+  else {
     const { parent } = streamSpecs[stream.name]
     for (const { key } of await mirror.readRows(parent, null, sampleSize)) {
       const [id = ''] = key
@@ -68,15 +69,22 @@ async function* readAnswers(
   let why: string | null = null
   let isRead = false
   for (const path of paths) {
-    const limit = Math.min(sampleSize, 200)
-    const answer = await read(path, stream.kind === 'list' ? { limit } : {})
+    const answer = await read(path, queryOf(stream, sampleSize))
     if (typeof answer === 'string') why ??= answer
     else {
       isRead = true
       yield answer
     }
   }
-  if (!isRead) onSkipped(name, why ?? 'no row of it is mirrored whose children could be read')
+  if (!isRead) onSkipped(name, why ?? 'nothing is mirrored to which its rows belong')
+}
+
+/** A list by its first page, and rollups by the last 24 hours. */
+function queryOf({ kind }: Stream, sampleSize: number): QueryParams {
+  if (kind === 'list') return { limit: Math.min(sampleSize, 200) }
+  if (kind !== 'daily') return {}
+  const now = Math.floor(Date.now() / 1000)
+  return { from: rfc3339(now - daySeconds), to: rfc3339(now) }
 }
 
 function* rowsOf({ kind }: Stream, { data, items }: ApiResponse): Generator<Json> {

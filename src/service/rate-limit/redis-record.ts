@@ -16,12 +16,18 @@ import { addressProblem } from '../redis-problems.ts'
  *
  * A version is `run id of the server:token`: a restart or a failover changes the run id, and may
  * have lost writes.
+ *
+ * A node of a cluster answers for the keys that it has, so a single server's address of it could
+ * work by chance, beside the record that the other processes share.
  */
 const compareAndSetScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
+if string.sub(KEYS[1], 1, 1) ~= '{' and type(info) == 'string' and string.match(info, 'redis_mode:cluster') then
+  return redis.error_reply('MOVED it is part of a cluster')
+end
 local found = redis.call('HMGET', KEYS[1], 'version', 'text')
 local own = run .. ':' .. ARGV[1]
 if ARGV[1] ~= '' and found[1] ~= own and (found[1] or '') == ARGV[2] and now <= tonumber(ARGV[3])

@@ -1,4 +1,4 @@
-/** A move never leaves two warehouses alive, wherever it is killed, and always comes to its end. */
+/** A move never leaves two warehouses active, wherever it is killed, and always comes to its end. */
 import { expect, test } from 'vitest'
 import {
   type MoveMark,
@@ -13,8 +13,8 @@ import {
 type World = { readonly source?: MoveMark; readonly target?: MoveMark; readonly hasRows: boolean }
 
 const isAlive = {
-  source: (state: MoveSourceState) => state === 'alive' || state === 'leaving',
-  target: (state: MoveTargetState) => state === 'alive' || state === 'arrived',
+  source: (state: MoveSourceState) => state === 'active' || state === 'leaving',
+  target: (state: MoveTargetState) => state === 'active' || state === 'arrived',
 }
 
 function statesOf({ source, target, hasRows }: World): readonly [MoveSourceState, MoveTargetState] {
@@ -66,7 +66,7 @@ const beginnings: readonly World[] = [
   { source: { state: 'leaving', moveId: 'other' }, hasRows: false },
 ]
 
-test('wherever it is killed, at most one is alive, and the same command ends it', () => {
+test('wherever it is killed, at most one is active, and the same command ends it', () => {
   for (const first of beginnings) {
     const worlds = reachable(first)
     expect(worlds.length).toBeGreaterThan(4)
@@ -80,7 +80,7 @@ test('wherever it is killed, at most one is alive, and the same command ends it'
   }
 })
 
-test('the target becomes alive only if the source is marked with the same move', () => {
+test('the target becomes active only if the source is marked with the same move', () => {
   for (const [source, steps] of Object.entries(moveSteps))
     for (const [target, step] of Object.entries(steps)) {
       if (step === 'arrive') expect([source, target]).toEqual(['moved', 'arriving'])
@@ -88,10 +88,10 @@ test('the target becomes alive only if the source is marked with the same move',
     }
   const moved = { state: 'moved', moveId: 'a' } as const
   expect(targetStateOf({ state: 'arriving', moveId: 'b' }, moved, true)).toBe('arriving_other')
-  expect(targetStateOf({ state: 'arrived', moveId: 'b' }, moved, true)).toBe('alive')
+  expect(targetStateOf({ state: 'arrived', moveId: 'b' }, moved, true)).toBe('active')
 })
 
 test('a living project is never overwritten', () => {
   for (const steps of Object.values(moveSteps))
-    expect(['already there', 'moved elsewhere', 'not here yet']).toContain(steps.alive)
+    expect(['already there', 'moved elsewhere', 'not here yet']).toContain(steps.active)
 })

@@ -1,0 +1,28 @@
+/** Whether the Redis of the queue answers. Changes nothing. */
+import { backendKindOf } from '../config/queue-backends.ts'
+import { whatToStart } from '../service/redis-problems.ts'
+import { serverDisplayName } from '../values/server-address.ts'
+import { UserError } from '../values/user-error.ts'
+
+/**
+ * None: the queue is in the process. Asked by itself, as before the first sync no budget is read
+ * there. Throws UserError if a person must change something.
+ */
+export async function checkQueue(url: string) {
+  if (backendKindOf(url) !== 'redis') return []
+  const { openRedisRecords } = await import('../service/rate-limit/redis-record.ts')
+  const records = openRedisRecords(url)
+  try {
+    await records.record('check').read()
+    const detail = `Redis answers at ${serverDisplayName(url)}`
+    return [{ name: 'queue', state: 'ok' as const, detail, hint: null }]
+  } catch (error) {
+    if (error instanceof UserError) throw error
+    const detail = `${serverDisplayName(url)} cannot be used: ${Object(error).message}`
+    return [
+      { name: 'queue', state: 'error' as const, detail, hint: whatToStart(url), retryable: true },
+    ]
+  } finally {
+    records.close()
+  }
+}
