@@ -87,7 +87,9 @@ function createWebhookReceiver(
 function queueBoard({ kind, loadBoard }: Backend): HttpRoutes {
   const routes = { prefix: '/queues', auth: 'token' } as const
   if (loadBoard !== null) return { ...routes, load: loadBoard }
-  const error = `the ${kind} queue has no page: \`deskmirror status\` and the console show what is pending and what fails`
+  const error =
+    `the ${kind} queue has no page: \`deskmirror status\` and the console show what is ` +
+    'pending and what fails'
   const plugin: RoutesPlugin = async (app) => {
     for (const url of ['', '/*']) app.get(url, (_, reply) => reply.code(404).send({ error }))
   }

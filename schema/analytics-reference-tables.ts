@@ -6,14 +6,17 @@ import { type AnalyticsTableSpec, projectColumns } from './column-types.ts'
 
 export const analyticsReferenceTables = {
   dim_sender_type: {
-    note: 'Which role each sender type has. A guess by its name, unless `analytics.roles` in deskmirror.yaml says it.',
+    note:
+      'Which role each sender type has. A guess by its name, unless `analytics.roles` in ' +
+      'deskmirror.yaml says it.',
     key: ['project_id', 'sender_type'],
     columns: {
       ...projectColumns,
       sender_type: ['key', 'sender_type of messages'],
       role: [
         'text',
-        'visitor, human or ai; other = its role is unknown, so its conversations count as incomplete',
+        'visitor, human or ai; other = its role is unknown, so its ' +
+          'conversations count as incomplete',
       ],
     },
   },
@@ -27,7 +30,9 @@ export const analyticsReferenceTables = {
     },
   },
   business_spans: {
-    note: 'When business is open: hours, holidays and time zone of the project as spans in UTC. Spans that touch are one.',
+    note:
+      'When business is open: hours, holidays and time zone of the project as spans in UTC. ' +
+      'Spans that touch are one.',
     key: ['project_id', 'opens_s'],
     columns: {
       ...projectColumns,
@@ -35,7 +40,8 @@ export const analyticsReferenceTables = {
       closes_s: ['integer', 'in seconds since 1970', 'none'],
       seconds_before: [
         'integer',
-        'open seconds before this span: business time between two moments is the difference of two such sums',
+        'open seconds before this span: business time between two moments is the ' +
+          'difference of two such sums',
         'none',
       ],
     },
@@ -60,7 +66,9 @@ export const analyticsReferenceTables = {
     },
   },
   dim_sla: {
-    note: 'Targets for answers. Each applies to waits that began on the days from from_date to to_date.',
+    note:
+      'Targets for answers. Each applies to waits that began on the days ' +
+      'from from_date to to_date.',
     key: ['project_id', 'name', 'from_date'],
     columns: {
       ...projectColumns,
@@ -68,7 +76,8 @@ export const analyticsReferenceTables = {
       clock: ['text', 'any = until anybody answers, AI included; human = until a human answers'],
       which: [
         'text',
-        "first = a conversation's first wait, and no later one if that is handled without an answer; every = each wait",
+        "first = a conversation's first wait, and no later one if that is handled without " +
+          'an answer; every = each wait',
       ],
       target_seconds: ['integer', 'the answer should take this long at most', 'none'],
       in_business: ['boolean', 'only business hours count'],

@@ -12,7 +12,9 @@ const conversationColumns = {
 
 export const analyticsTables = {
   fct_conversation: {
-    note: 'One row for each conversation that exists, with its counts, its first answers and its handling.',
+    note:
+      'One row for each conversation that exists, with its counts, its ' +
+      'first answers and its handling.',
     key: ['project_id', 'conversation_id'],
     columns: {
       ...conversationColumns,
@@ -40,7 +42,8 @@ export const analyticsTables = {
       first_visitor_at: ['utc_time?', 'when the visitor first wrote'],
       first_answer_seconds: [
         'integer?',
-        'how long the first wait took that a human or the AI answered: from a later question if the first was handled without an answer',
+        'how long the first wait took that a human or the AI answered: from a later ' +
+          'question if the first was handled without an answer',
         'sum',
       ],
       first_answer_business_seconds: ['integer?', 'the same within business hours', 'sum'],
@@ -48,14 +51,16 @@ export const analyticsTables = {
       first_human_name: ['text?', 'the name on that answer; empty = it shows none'],
       first_human_seconds: [
         'integer?',
-        'how long the visitor had waited for it, however often the AI answered before; begins anew after a handling',
+        'how long the visitor had waited for it, however often the AI answered before; ' +
+          'begins anew after a handling',
         'sum',
       ],
       first_human_business_seconds: ['integer?', 'the same within business hours', 'sum'],
       human_names: ['int32', 'different names on human utterances', 'distinct'],
       human_span_seconds: [
         'integer?',
-        'from the first to the last human utterance, pauses included: the nearest to a handle time that the data allow',
+        'from the first to the last human utterance, pauses included: the nearest to a ' +
+          'handle time that the data allow',
         'sum',
       ],
       last_human_name: ['text?', 'the name on the last human utterance'],
@@ -76,7 +81,8 @@ export const analyticsTables = {
       first_handled_seconds: ['integer?', 'from created_at to first_handled_at', 'sum'],
       reopens_seen: [
         'int32',
-        'reopenings since history_from; a handling of a conversation that is handled already is none, unless someone wrote before it',
+        'reopenings since history_from; a handling of a conversation that is handled ' +
+          'already is none, unless someone wrote before it',
         'sum',
       ],
       history_from: [
@@ -91,7 +97,9 @@ export const analyticsTables = {
     },
   },
   fct_wait: {
-    note: 'One row for each time that a visitor began to wait: a run of messages of the visitor with neither an answer nor a handling between.',
+    note:
+      'One row for each time that a visitor began to wait: a run of messages of the visitor ' +
+      'with neither an answer nor a handling between.',
     key: ['project_id', 'conversation_id', 'wait_number'],
     postgresIndex: ['project_id', 'conversation_id'],
     columns: {
@@ -102,13 +110,16 @@ export const analyticsTables = {
       started_hour: ['int32', 'local hour of started_at, 0 to 23', 'dimension'],
       open_from_date: [
         'local_date?',
-        'local day from which the conversation was open while the visitor waited: mostly started_date; null = it was handled all the time',
+        'local day from which the conversation was open while the visitor waited: mostly ' +
+          'started_date; null = it was handled all the time',
       ],
       open_from_hour: ['int32?', 'and the local hour, 0 to 23', 'dimension'],
       messages: ['int32', 'messages of the run', 'sum'],
       ended_by: [
         'text',
-        'what came first: human or ai = a message of theirs; handled = a handling at the time of the last message of the run or later; nobody = it goes on. Within one second, messages come before a handling, and a lower id before a higher one',
+        'what came first: human or ai = a message of theirs; handled = a handling at the ' +
+          'time of the last message of the run or later; nobody = it goes on. Within one ' +
+          'second, messages come before a handling, and a lower id before a higher one',
       ],
       ended_at: ['utc_time?', 'when; null = nobody has ended it'],
       ended_date: ['local_date?', 'local day of ended_at'],
@@ -122,7 +133,8 @@ export const analyticsTables = {
       answer_business_seconds: ['integer?', 'the same within business hours', 'sum'],
       human_answered_at: [
         'utc_time?',
-        'the next human answer before a handling; only in the first wait since the human or handling before, so each human answer is in one row',
+        'the next human answer before a handling; only in the first wait since the human ' +
+          'or handling before, so each human answer is in one row',
       ],
       human_answered_date: ['local_date?', 'local day of human_answered_at'],
       human_answered_hour: ['int32?', 'local hour of human_answered_at, 0 to 23', 'dimension'],
@@ -136,14 +148,17 @@ export const analyticsTables = {
       ],
       after_ai_seconds: [
         'integer?',
-        "wait for the human after the AI: from the visitor's run that the human answered, or from the AI's last message if the AI wrote last; null = no AI",
+        "wait for the human after the AI: from the visitor's run that the human answered, " +
+          "or from the AI's last message if the AI wrote last; null = no AI",
         'sum',
       ],
       after_ai_business_seconds: ['integer?', 'the same within business hours', 'sum'],
     },
   },
   fct_state: {
-    note: 'The spans in which a conversation was open or handled, as far as syncs saw it: see began_by. A handling of a conversation that was handled already begins none.',
+    note:
+      'The spans in which a conversation was open or handled, as far as syncs saw it: see ' +
+      'began_by. A handling of a conversation that was handled already begins none.',
     key: ['project_id', 'conversation_id', 'state_number'],
     postgresIndex: ['project_id', 'conversation_id'],
     columns: {
@@ -155,7 +170,10 @@ export const analyticsTables = {
       from_hour: ['int32', 'local hour of from_at, 0 to 23', 'dimension'],
       began_by: [
         'text',
-        'how exact from_at is: created or service = exact; message = a reopening, dated by the first utterance between the last reading that saw it handled and the first that saw it open or handled again; seen = no more is known than that from_at is the first reading that saw it',
+        'how exact from_at is: created or service = exact; message = a reopening, dated by ' +
+          'the first utterance between the last reading that saw it handled and the first ' +
+          'that saw it open or handled again; seen = no more is known than that from_at is ' +
+          'the first reading that saw it',
       ],
       to_at: ['utc_time?', 'when it ended; null = it is the present state'],
       to_date: ['local_date?', 'local day of to_at'],
@@ -177,7 +195,9 @@ export const analyticsTables = {
     },
   },
   fct_visit: {
-    note: 'Visits: runs of activity of a visitor without a long gap (`analytics.visit_gap`, 30 minutes).',
+    note:
+      'Visits: runs of activity of a visitor without a long gap ' +
+      '(`analytics.visit_gap`, 30 minutes).',
     key: ['project_id', 'visitor_id', 'visit_number'],
     postgresIndex: ['project_id', 'visitor_id'],
     columns: {
@@ -207,7 +227,9 @@ export const analyticsTables = {
       snapshots: ['int32', 'how often the service was asked in this hour', 'sum'],
       observed_seconds: [
         'integer',
-        'seconds for which a snapshot holds: until the next one, for `analytics.availability_holds` (10 minutes) at most. One that lacks the number of agents holds for none',
+        'seconds for which a snapshot holds: until the next one, for ' +
+          '`analytics.availability_holds` (10 minutes) at most. One that lacks the number of ' +
+          'agents holds for none',
         'sum',
       ],
       available_seconds: ['integer', 'of these, seconds in which an agent was available', 'sum'],
@@ -227,7 +249,9 @@ export const analyticsTables = {
     },
   },
   facts_state: {
-    note: 'From what the facts were derived. If the settings or the version of deskmirror differ, they are rebuilt.',
+    note:
+      'From what the facts were derived. If the settings or the version of deskmirror ' +
+      'differ, they are rebuilt.',
     key: ['project_id'],
     columns: {
       ...projectColumns,
@@ -240,7 +264,8 @@ export const analyticsTables = {
       time_zone: ['text', 'the time zone of all dates and hours'],
       rebuilt_to: [
         'text?',
-        'how far a rebuild has come: the kind and the id of what it rebuilt last, empty at its start; null = no rebuild is under way',
+        'how far a rebuild has come: the kind and the id of what it rebuilt last, empty at ' +
+          'its start; null = no rebuild is under way',
       ],
       personal_data: [
         'boolean',
@@ -249,7 +274,9 @@ export const analyticsTables = {
     },
   },
   call_fields: {
-    note: 'Where calls hold what the views show of them: dotted paths within raw, from `analytics.calls` in deskmirror.yaml.',
+    note:
+      'Where calls hold what the views show of them: dotted paths within raw, from ' +
+      '`analytics.calls` in deskmirror.yaml.',
     key: ['project_id'],
     columns: {
       ...projectColumns,
@@ -262,7 +289,9 @@ export const analyticsTables = {
     },
   },
   _metabase_metadata: {
-    note: 'Descriptions of all objects for analysts, which Metabase reads when it syncs the database.',
+    note:
+      'Descriptions of all objects for analysts, which Metabase reads ' +
+      'when it syncs the database.',
     key: ['keypath'],
     columns: {
       keypath: ['key', 'table.property or table.column.property'],

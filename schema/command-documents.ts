@@ -24,15 +24,18 @@ export const commandDocuments: Readonly<Record<string, string>> = {
   push: '{ projects: PushReport[] }',
   console: '{ link: string, answers: boolean }',
   status:
-    '{ versions: { program: string, schema: string }, projects: (StatusReport & { readOnly: boolean })[] }',
+    '{ versions: { program: string, schema: string }, projects: ' +
+    '(StatusReport & { readOnly: boolean })[] }',
   report: '{ projects: Report[] }',
   verify:
-    '{ projects: VerifyDocument[] }; with --against: { projects: DigestComparison[] }; with --private: { projects: PrivateReport[] }',
+    '{ projects: VerifyDocument[] }; with --against: { projects: DigestComparison[] }; ' +
+    'with --private: { projects: PrivateReport[] }',
   audit: '{ projects: AuditReport[] }',
   export: 'ExportReport',
   token: '{ project: string, token: string, expiresAt: string | null, answer: unknown }',
   migrate:
-    'MigrationSummary; with --grant: MigrationSummary & GrantReport; with --rebuild-analytics: { projects: FactsRebuildReport[] }',
+    'MigrationSummary; with --grant: MigrationSummary & GrantReport; with ' +
+    '--rebuild-analytics: { projects: FactsRebuildReport[] }',
   move: 'MoveReport; with --source-lost: AcceptedMove',
   erase: 'EraseReport',
   demo: '{ passes: SyncReport[], pushed: PushReport, tables: object[], questions: object[] }',

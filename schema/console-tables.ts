@@ -6,7 +6,9 @@ import { projectColumns, type TableSpec } from './column-types.ts'
 
 export const consoleTables = {
   console_events: {
-    note: 'The audit log of the console: who signed in, who decided what, and what assistants asked. Append-only; reading a page is not an event.',
+    note:
+      'The audit log of the console: who signed in, who decided what, and what assistants ' +
+      'asked. Append-only; reading a page is not an event.',
     key: ['project_id', 'id'],
     columns: {
       project_id: ['key', 'the project; empty if it concerns none'],
@@ -37,7 +39,9 @@ export const consoleTables = {
     },
   },
   budget_minutes: {
-    note: 'Requests to the service by the minute and by priority, for 90 days: where the request budget goes.',
+    note:
+      'Requests to the service by the minute and by priority, for 90 ' +
+      'days: where the request budget goes.',
     key: ['project_id', 'minute', 'priority'],
     columns: {
       ...projectColumns,
@@ -58,7 +62,9 @@ export const consoleTables = {
     },
   },
   search_conversations: {
-    note: 'The conversations whose words can be searched. With search_words it is an index: a rebuild of the facts fills both.',
+    note:
+      'The conversations whose words can be searched. With search_words it is an index: a ' +
+      'rebuild of the facts fills both.',
     key: ['project_id', 'conversation_id'],
     columns: {
       ...projectColumns,

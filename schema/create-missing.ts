@@ -162,7 +162,8 @@ const searchIndex: Readonly<Record<DatabaseKind, readonly string[]>> = {
       tokenize="unicode61 remove_diacritics 2")`,
   ],
   postgres: [
-    'create table if not exists search_words (id bigint not null primary key, words tsvector not null)',
+    'create table if not exists search_words (id bigint not null ' +
+      'primary key, words tsvector not null)',
     'create index if not exists search_words_found on search_words using gin (words)',
   ],
 }

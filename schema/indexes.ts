@@ -38,24 +38,29 @@ export const indexes = [
   // With the ids, the console compares both without reading a row.
   `conversations_waiting on conversations (project_id, waiting_since, id)
       where waiting_since is not null and handled_at is null and deleted_at is null`,
-  'facts_waiting on fct_conversation (project_id, waiting_since, conversation_id) where waiting_since is not null',
+  'facts_waiting on fct_conversation (project_id, waiting_since, conversation_id) where ' +
+    'waiting_since is not null',
   'visitors_by_email on visitors (project_id, email)',
   'metrics_by_name on analytics_metrics (metric, project_id, window_from)',
   'changes_by_conversation on conversation_changes (project_id, conversation_id)',
-  "changes_of_handled on conversation_changes (project_id, conversation_id) where field = 'handled_at'",
-  'children_to_read on sync_children (project_id, stream, due_at) where due_at is not null and read_version = 0',
+  'changes_of_handled on conversation_changes (project_id, ' +
+    "conversation_id) where field = 'handled_at'",
+  'children_to_read on sync_children (project_id, stream, due_at) where due_at is not null ' +
+    'and read_version = 0',
   `children_to_refresh on sync_children (project_id, stream, due_at)
       where due_at is not null and read_version > 0 and reread_whole is null`,
   `children_to_proofread on sync_children (project_id, stream, due_at)
       where due_at is not null and read_version > 0 and reread_whole is not null`,
-  'children_by_length on sync_children (project_id, stream, listed_rows) where listed_rows is not null',
+  'children_by_length on sync_children (project_id, stream, ' +
+    'listed_rows) where listed_rows is not null',
   'children_failing on sync_children (project_id, stream) where error is not null',
   'runs_by_beat on sync_runs (project_id, beat_at)',
   'runs_unfinished on sync_runs (project_id) where finished_at is null',
   'runs_by_end on sync_runs (finished_at)',
   'gaps_closed on sync_gaps (resolved_at) where resolved_at is not null',
   'writebacks_by_status on writebacks (project_id, status, created_at)',
-  "writebacks_in_lane on writebacks (project_id, lane, seq) where status in ('queued','sending','uncertain')",
+  'writebacks_in_lane on writebacks (project_id, lane, seq) where status in ' +
+    "('queued','sending','uncertain')",
   // Sending a write-back reads the history of its lane; claiming reads only the open ones.
   'writebacks_by_lane on writebacks (project_id, lane, seq)',
   "writebacks_to_do on writebacks (project_id, seq) where status in ('queued','sending')",
@@ -67,7 +72,8 @@ export const indexes = [
   'writebacks_by_batch on writebacks (project_id, batch_id, seq) where batch_id is not null',
   // Counts a batch by status from the index alone.
   'writebacks_batch_status on writebacks (project_id, batch_id, status) where batch_id is not null',
-  'writebacks_with_words on writebacks (finished_at) where finished_at is not null and erased_at is null',
+  'writebacks_with_words on writebacks (finished_at) where finished_at ' +
+    'is not null and erased_at is null',
   'events_by_writeback on writeback_events (project_id, writeback_id, seq)',
   'batches_by_age on writeback_batches (project_id, created_at, id)',
   'batches_stopped on writeback_batches (project_id) where stopped_at is not null',

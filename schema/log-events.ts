@@ -4,7 +4,8 @@
  */
 export const logEvents: Readonly<Record<string, string>> = {
   'worker.waiting':
-    'the embedded queue is for one worker: another one on this Postgres runs, or was killed within a minute',
+    'the embedded queue is for one worker: another one on this Postgres runs, or was ' +
+    'killed within a minute',
   'worker.starting': 'the worker opens `warehouse` and `queue`',
   'worker.stopping': 'it received a signal',
   'worker.failed': 'it failed, and ends with 1: `why` `stack`',
@@ -51,7 +52,8 @@ export const logEvents: Readonly<Record<string, string>> = {
     'a delivery wakes a sync of its project, or shares one that is about to begin',
   'webhook.unavailable': 'a delivery could not wake a sync, as the queue does not answer: `why`',
   'webhook.rejected':
-    'a delivery without a valid signature: `signed` says whether it had one; further ones: `refused` in a minute',
+    'a delivery without a valid signature: `signed` says whether it had one; further ones: ' +
+    '`refused` in a minute',
   'queue.disconnected': "the queue's `server` is unreachable",
   'queue.connected': 'it is back, after `for_ms` and `errors`',
   'queue.failed': 'another error of the queue: `why`',

@@ -19,7 +19,8 @@ const fields = {
 
 /** The columns of the view come first; discovered ones follow them. */
 const columns =
-  'project_id raw synced_at run_id asked_at deleted_at conversation_id id sender_type kind content sender_display_name created_at'
+  'project_id raw synced_at run_id asked_at deleted_at conversation_id id sender_type kind ' +
+  'content sender_display_name created_at'
 
 /** What a statement is made of. `list`: the columns of the view, quoted. */
 type Parts = {
@@ -105,7 +106,8 @@ const written: Readonly<Record<DatabaseKind, Readonly<Record<string, string>>>> 
     '"raw"': 'case when new.raw is not null then pg_catalog.jsonb_build_array(new.raw) end',
     // No run of deskmirror has another id.
     '"run_id"':
-      "case when new.run_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then new.run_id::pg_catalog.uuid end",
+      "case when new.run_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then " +
+      'new.run_id::pg_catalog.uuid end',
   },
 }
 

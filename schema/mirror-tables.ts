@@ -78,7 +78,8 @@ export const mirrorTables = {
       handled_at: ['time?', 'when it was marked handled; null = open work'],
       waiting_since: [
         'time?',
-        'since when the visitor waits, by the service, which does not document when it changes; ours: report_open',
+        'since when the visitor waits, by the service, which does not document when it ' +
+          'changes; ours: report_open',
       ],
       assigned_agent_id: ['text?', 'the agent to whom it is assigned'],
       origin: ['text?', 'how it started: visitor_initiated or another value'],
@@ -89,7 +90,9 @@ export const mirrorTables = {
     },
   },
   messages: {
-    note: 'Messages of the conversations, including system events (kind is not utterance). A view of message_rows.',
+    note:
+      'Messages of the conversations, including system events (kind is not utterance). A ' +
+      'view of message_rows.',
     key: ['project_id', 'conversation_id', 'id'],
     storedIn: 'message_rows',
     erasedWith: { conversation_id: 'conversations' },
@@ -104,7 +107,8 @@ export const mirrorTables = {
       run_id: ['uuid?', 'the sync run that stored it, in sync_runs'],
       raw: [
         'json?',
-        'what the columns do not tell of the row as the service sent it; in a list = all of it; null, {} = nothing',
+        'what the columns do not tell of the row as the service sent it; in a list = all ' +
+          'of it; null, {} = nothing',
       ],
     },
   },
@@ -120,7 +124,9 @@ export const mirrorTables = {
     },
   },
   visitor_activity: {
-    note: 'What visitors did. An entry is identified by its id and its time, or else by its content, and by its number among equal ones.',
+    note:
+      'What visitors did. An entry is identified by its id and its time, or else by its ' +
+      'content, and by its number among equal ones.',
     key: ['project_id', 'visitor_id', 'entry_hash', 'ordinal'],
     erasedWith: { visitor_id: 'visitors' },
     columns: {
@@ -156,7 +162,9 @@ export const mirrorTables = {
     },
   },
   call_recordings: {
-    note: 'Whether calls have recordings, and what the service says about them; never a recording itself.',
+    note:
+      'Whether calls have recordings, and what the service says about ' +
+      'them; never a recording itself.',
     key: ['project_id', 'call_id'],
     erasedWith: { call_id: 'calls' },
     columns: {
@@ -167,7 +175,9 @@ export const mirrorTables = {
     },
   },
   analytics_rollups: {
-    note: 'The daily rollups of the service. A past day can still change: read_at says when each was last read.',
+    note:
+      'The daily rollups of the service. A past day can still change: ' +
+      'read_at says when each was last read.',
     key: ['project_id', 'window_from', 'window_to'],
     erasedWith: {},
     columns: {
@@ -177,7 +187,9 @@ export const mirrorTables = {
     },
   },
   analytics_metrics: {
-    note: 'The numbers of the rollups, one per row. When each was last read: read_at in analytics_rollups.',
+    note:
+      'The numbers of the rollups, one per row. When each was last read: ' +
+      'read_at in analytics_rollups.',
     key: ['project_id', 'window_from', 'window_to', 'metric'],
     erasedWith: {},
     columns: {
@@ -204,7 +216,9 @@ export const mirrorTables = {
     },
   },
   conversation_changes: {
-    note: 'Changes of conversations from one sync to the next: a history that the service does not keep.',
+    note:
+      'Changes of conversations from one sync to the next: a history ' +
+      'that the service does not keep.',
     key: ['project_id', 'id'],
     erasedWith: { conversation_id: 'conversations' },
     columns: {
@@ -217,7 +231,8 @@ export const mirrorTables = {
       seen_at: ['time', 'when a sync found the change'],
       old_read_at: [
         'time',
-        'when the copy with the old value had been requested: the change came between then and seen_at',
+        'when the copy with the old value had been requested: the ' +
+          'change came between then and seen_at',
       ],
     },
   },

@@ -29,7 +29,8 @@ export async function updateFence(run: Run, kind: DatabaseKind): Promise<void> {
   const found = await run(
     kind === 'sqlite'
       ? `select name from sqlite_master where type = 'trigger'`
-      : `select tgname as name from pg_trigger where tgfoid = to_regproc('${schema.replaceAll("'", "''")}.moves_fence')`,
+      : 'select tgname as name from pg_trigger where tgfoid = ' +
+          `to_regproc('${schema.replaceAll("'", "''")}.moves_fence')`,
   )
   const existing = new Set(found.map(({ name }) => String(name)))
   if (needed && kind === 'postgres') await createFunction(run, schema)

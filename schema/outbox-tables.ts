@@ -18,7 +18,9 @@ export const commonColumns = {
 
 export const outboxTables = {
   writebacks: {
-    note: 'The queue of changes to send to the service. Inserting a row with operation, target and payload queues a write-back.',
+    note:
+      'The queue of changes to send to the service. Inserting a row with operation, target ' +
+      'and payload queues a write-back.',
     key: ['project_id', 'id'],
     columns: {
       project_id: [
@@ -35,7 +37,9 @@ export const outboxTables = {
       ],
       status: [
         'text',
-        'draft, queued, sending, succeeded, failed, conflict, uncertain, cancelled or expired; rows covered by an unfinished row of writeback_cancellations count as cancelled',
+        'draft, queued, sending, succeeded, failed, conflict, uncertain, cancelled or ' +
+          'expired; rows covered by an unfinished row of ' +
+          'writeback_cancellations count as cancelled',
       ],
       attempts: ['integer', 'how often it was sent'],
       batch_id: ['text?', 'the import that created it'],
@@ -45,7 +49,8 @@ export const outboxTables = {
       ],
       found_by: [
         'text?',
-        'the address or name of the visitor by which its conversation was found; null = it was named by its id',
+        'the address or name of the visitor by which its conversation was found; null = it ' +
+          'was named by its id',
       ],
       ...commonColumns,
       created_at: ['time', 'has a default'],
@@ -62,7 +67,8 @@ export const outboxTables = {
       message_id: ['text?', 'id of the message in the service that this reply became'],
       target_snapshot: [
         'json?',
-        'what the mirror showed of its target when it was queued; null = the target was not mirrored',
+        'what the mirror showed of its target when it was queued; null ' +
+          '= the target was not mirrored',
       ],
       seq: ['integer', 'its place in the queue'],
       lane: [
@@ -78,11 +84,13 @@ export const outboxTables = {
       due_at: ['integer?', 'it is not claimed before this time, in milliseconds since 1970'],
       postponed: [
         'integer?',
-        '1 = it was tried and waits for another attempt; null = nothing has kept it from being sent',
+        '1 = it was tried and waits for another attempt; null = ' +
+          'nothing has kept it from being sent',
       ],
       revoked_as: [
         'text?',
-        'cancelled or expired: decided while it was being sent; it is not sent again, and gets this status if it did not arrive',
+        'cancelled or expired: decided while it was being sent; it is not sent again, and ' +
+          'gets this status if it did not arrive',
       ],
       approved_by: ['text?', 'who approved it; null = it needed no approval, or waits for it'],
       undo_until: [
@@ -99,7 +107,9 @@ export const outboxTables = {
     },
   },
   sync_sends: {
-    note: 'How often each project has sent write-backs. The number is also kept outside of the database, so that a restored backup is noticed.',
+    note:
+      'How often each project has sent write-backs. The number is also kept outside of the ' +
+      'database, so that a restored backup is noticed.',
     key: ['project_id'],
     columns: {
       project_id: ['key', 'the project; empty = the row that projects take their token from'],
@@ -117,7 +127,9 @@ export const outboxTables = {
     },
   },
   writeback_batches: {
-    note: 'The batches: write-backs that were queued together, by an import or with a `batch_id` of your own.',
+    note:
+      'The batches: write-backs that were queued together, by an import ' +
+      'or with a `batch_id` of your own.',
     key: ['project_id', 'id'],
     columns: {
       ...projectColumns,
@@ -127,7 +139,8 @@ export const outboxTables = {
       note: ['text?', 'what the next person should know'],
       column_map: [
         'text?',
-        'as JSON, what a person said that columns of its file mean; later files with these are read alike',
+        'as JSON, what a person said that columns of its file mean; ' +
+          'later files with these are read alike',
       ],
       rows: ['integer', 'how many write-backs it has'],
       created_at: ['time', 'when it was queued'],
@@ -142,17 +155,21 @@ export const outboxTables = {
       reverts: ['text?', 'the batch that it takes back'],
       finished_at: [
         'time?',
-        'when its last write-back was settled; null = one is open. A worker or a push sets it shortly afterwards',
+        'when its last write-back was settled; null = one is open. A worker or a push sets ' +
+          'it shortly afterwards',
       ],
       done_to: [
         'integer?',
-        'up to which place in the queue its rows have followed its last stop or resumption; null = all have',
+        'up to which place in the queue its rows have followed its last stop or ' +
+          'resumption; null = all have',
       ],
       done_by: ['text?', 'who decided that stop or resumption'],
     },
   },
   writeback_cancellations: {
-    note: 'Cancellations of a whole batch, or of everything. Each takes effect at once; the rows are updated afterwards.',
+    note:
+      'Cancellations of a whole batch, or of everything. Each takes effect at once; the rows ' +
+      'are updated afterwards.',
     key: ['project_id', 'id'],
     columns: {
       ...projectColumns,

@@ -64,7 +64,9 @@ export const syncTables = {
     },
   },
   sync_children: {
-    note: 'Which child lists (read one parent at a time) are to be read, and how far they have been read.',
+    note:
+      'Which child lists (read one parent at a time) are to be read, and ' +
+      'how far they have been read.',
     key: ['project_id', 'stream', 'parent_id'],
     columns: {
       ...projectColumns,
@@ -84,17 +86,21 @@ export const syncTables = {
       listed_rows: ['integer?', 'how many rows the list had when all of it was last read'],
       unlisted: [
         'text?',
-        'stored rows that the last reading of the whole list did not show: the next one that does not marks them as deleted',
+        'stored rows that the last reading of the whole list did not show: the next one ' +
+          'that does not marks them as deleted',
       ],
       reread_whole: ['integer?', '1 = the whole list is to be read again, not only what is new'],
       doubted_version: [
         'integer?',
-        'the requested version while too many parents are missing, this one too: without a newer one, nothing is requested',
+        'the requested version while too many parents are missing, this one too: without a ' +
+          'newer one, nothing is requested',
       ],
     },
   },
   sync_seen_rows: {
-    note: 'Ids that a scan of a whole list has returned, kept until the rows that it did not return have been checked.',
+    note:
+      'Ids that a scan of a whole list has returned, kept until the rows that it did not ' +
+      'return have been checked.',
     key: ['project_id', 'scan', 'id'],
     columns: {
       ...projectColumns,
@@ -165,7 +171,9 @@ export const syncTables = {
     },
   },
   sync_projects: {
-    note: 'Projects that are paused, whose sending a person has stopped, or whose request budget has been lost.',
+    note:
+      'Projects that are paused, whose sending a person has stopped, or ' +
+      'whose request budget has been lost.',
     key: ['project_id'],
     columns: {
       ...projectColumns,
@@ -190,12 +198,15 @@ export const syncTables = {
       sending_stopped_by: ['text?', 'who stopped it'],
       circuit_closed_at: [
         'time?',
-        'when a person last closed the circuit breaker of write-backs: it ignores what failed before',
+        'when a person last closed the circuit breaker of write-backs: ' +
+          'it ignores what failed before',
       ],
     },
   },
   sync_budgets: {
-    note: 'The request budget of each key, shared by all processes that use this warehouse without Redis.',
+    note:
+      'The request budget of each key, shared by all processes that use ' +
+      'this warehouse without Redis.',
     key: ['name'],
     columns: {
       name: ['key', 'fingerprint of the key'],
@@ -212,19 +223,25 @@ export const syncTables = {
     },
   },
   sync_installation: {
-    note: 'One row: what keeps the jobs of this installation apart from those of others in the same queue.',
+    note:
+      'One row: what keeps the jobs of this installation apart from ' +
+      'those of others in the same queue.',
     key: ['id'],
     columns: { id: ['key', 'UUID'] },
   },
   sync_moves: {
-    note: 'Projects that `deskmirror move` has moved from or to this warehouse. While the state is arriving or moved, the database refuses to change their rows here.',
+    note:
+      'Projects that `deskmirror move` has moved from or to this warehouse. While the state ' +
+      'is arriving or moved, the database refuses to change their rows here.',
     key: ['project_id'],
     columns: {
       project_id: ['key', 'the project; empty = the warehouse with all of its projects'],
       move_id: ['text', 'UUID, the same in both warehouses'],
       state: [
         'text',
-        'leaving: it is being copied to the other warehouse, and is still used here; moved: it is used there; arriving: it is being copied from there; arrived: it is used here',
+        'leaving: it is being copied to the other warehouse, and is still used here; ' +
+          'moved: it is used there; arriving: it is being copied from ' +
+          'there; arrived: it is used here',
       ],
       other: ['text', 'the other warehouse, without credentials'],
       since: ['time', 'since when it is in this state'],
@@ -248,7 +265,9 @@ export const syncTables = {
     },
   },
   erased_ids: {
-    note: 'Visitors that `deskmirror erase` has erased, their conversations and calls. The database stores no row of them again.',
+    note:
+      'Visitors that `deskmirror erase` has erased, their conversations and calls. The ' +
+      'database stores no row of them again.',
     key: ['project_id', 'id'],
     columns: {
       ...projectColumns,
@@ -256,7 +275,8 @@ export const syncTables = {
       visitor_id: ['text?', 'the visitor with whom it was erased, in small letters'],
       searched_at: [
         'time?',
-        'when the erasure had cleaned and searched files and statistics; null: it was killed before, so erase the visitor again',
+        'when the erasure had cleaned and searched files and statistics; null: it was ' +
+          'killed before, so erase the visitor again',
       ],
     },
   },
@@ -286,7 +306,9 @@ export const syncTables = {
       ],
       former_columns: [
         'text?',
-        'as JSON, the columns that it had before, whose type could not be changed because something else uses them: they have the values that fit their type, and null for others',
+        'as JSON, the columns that it had before, whose type could not be changed because ' +
+          'something else uses them: they have the values that fit their ' +
+          'type, and null for others',
       ],
       first_seen_at: ['time', 'when the field first appeared'],
       fill_after: [
@@ -319,7 +341,8 @@ export const auditTables = {
       took_ms: ['integer', 'how long it took, in milliseconds'],
       differences: [
         'json?',
-        'the first 1,000 differences: stream, key, kind, fields, and a hash of the stored row; never a value; null = none, or erased',
+        'the first 1,000 differences: stream, key, kind, fields, and a hash of the stored ' +
+          'row; never a value; null = none, or erased',
       ],
     },
   },

@@ -68,7 +68,9 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
         return null;`,
       writebacks_arrived: refuse(rules.refusals.arrived),
       // A new token: a process that has read the row before must not send the changed one.
-      writebacks_changed: `new.lane := ${rules.laneOf('pg_catalog.lower')}; new.fencing_token := old.fencing_token + 1; return new;`,
+      writebacks_changed:
+        `new.lane := ${rules.laneOf('pg_catalog.lower')}; new.fencing_token := ` +
+        'old.fencing_token + 1; return new;',
       writebacks_revoked: `if new.reason is not distinct from old.reason then
           new.reason := pg_catalog.concat(new.status, ' while it was on its way'); end if;
         new.revoked_as := new.status; new.status := old.status; new.finished_at := null; new.error

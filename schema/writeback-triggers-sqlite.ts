@@ -90,11 +90,13 @@ export function writebackTriggersInSqlite(): SqliteTriggers {
     ],
     writebacks_batched: ['after insert on writebacks when new.batch_id is not null', joinBatch],
     writebacks_rebatched_from: [
-      'after update of batch_id on writebacks when old.batch_id is not null and new.batch_id is not old.batch_id',
+      'after update of batch_id on writebacks when old.batch_id is not null and ' +
+        'new.batch_id is not old.batch_id',
       leaveBatch,
     ],
     writebacks_rebatched_to: [
-      'after update of batch_id on writebacks when new.batch_id is not null and new.batch_id is not old.batch_id',
+      'after update of batch_id on writebacks when new.batch_id is not null and ' +
+        'new.batch_id is not old.batch_id',
       joinBatch,
     ],
     writebacks_unbatched: ['after delete on writebacks when old.batch_id is not null', leaveBatch],

@@ -43,7 +43,8 @@ export async function applyColumns(
     if (name === 'visitors') await outbox.forgetPrivate(rules)
     if (toReread.length > 0)
       notices.push(
-        `${name} is read again, because the stored values of ${toReread.join(', ')} cannot be turned into what \`columns\` asks for now.`,
+        `${name} is read again, because the stored values of ${toReread.join(', ')} cannot ` +
+          'be turned into what `columns` asks for now.',
       )
     let [rows, changed] = [0, 0]
     for (let isDone = false; !isDone && !signal.aborted && isSliceOver?.() !== true; ) {
@@ -57,7 +58,8 @@ export async function applyColumns(
     if (changed === 0) continue
     log.info({ event: 'columns.cleaned', project: project.name, stream: name, rows, changed })
     notices.push(
-      `${pluralize(changed, 'row')} of ${name} were cleaned of what \`columns\` no longer allows; \`deskmirror verify --private\` says whether any of it is left, and where.`,
+      `${pluralize(changed, 'row')} of ${name} were cleaned of what \`columns\` no longer ` +
+        'allows; `deskmirror verify --private` says whether any of it is left, and where.',
     )
   }
   return notices
@@ -83,7 +85,8 @@ export async function unseenNotice(
     .filter((name) => !all.has(name))
   return unseen.length === 0
     ? null
-    : `No row has shown ${unseen.join(', ')} so far, which \`columns\` names; if it is not mistyped, it is covered when it appears.`
+    : `No row has shown ${unseen.join(', ')} so far, which \`columns\` names; if it is not ` +
+        'mistyped, it is covered when it appears.'
 }
 
 /** Once facts and searched words are made of clean rows, the files of the database are cleaned. */

@@ -75,7 +75,8 @@ async function auditStreams(
   for (const stream of auditedStreams.filter((name) => project.streams.includes(name))) {
     if (!(await canAudit(deps.mirror, deps.streams, stream))) {
       notices.push(
-        `${stream} cannot be audited before a sync has read them and what belongs to them to the end`,
+        `${stream} cannot be audited before a sync has read them and ` +
+          'what belongs to them to the end',
       )
       continue
     }

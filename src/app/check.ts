@@ -54,7 +54,9 @@ type CheckHandlers = {
 function checkFiles(config: Config): CheckItem[] {
   const exposed = findExposedFiles(config.databaseUrl)
   if (exposed.length === 0) return []
-  const detail = `other users of this machine may read ${exposed.map(({ path, mode }) => `${path} (mode ${mode})`).join(', ')}`
+  const detail =
+    'other users of this machine may read ' +
+    `${exposed.map(({ path, mode }) => `${path} (mode ${mode})`).join(', ')}`
   const hint = `unless this is intended: chmod go= ${exposed.map(({ path }) => path).join(' ')}`
   return [{ name: 'files', state: 'warning', detail, hint }]
 }
@@ -201,7 +203,8 @@ function failureItem(scope: ApiScope, { failure }: ApiError): CheckItem {
   if (failure.kind !== 'denied') {
     const hint =
       failure.kind === 'refused' && failure.status === 404
-        ? 'correct DESKMIRROR_BASE_URL: it has to end with the version of the API if that has one, like /v1'
+        ? 'correct DESKMIRROR_BASE_URL: it has to end with the version ' +
+          'of the API if that has one, like /v1'
         : 'check DESKMIRROR_BASE_URL, and whether this machine reaches that address'
     const retryable = failure.kind === 'transient' || failure.kind === 'throttled'
     return { name: 'connection', state: 'error', detail, hint, retryable }

@@ -50,7 +50,9 @@ export async function pushProject(
     throw new UserError({
       what: `nothing is sent for the project ${project.name}`,
       why: `writing to the service is switched off (${readOnlySetting})`,
-      next: 'to allow writing, set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml) or leave it out',
+      next:
+        'to allow writing, set DESKMIRROR_READ_ONLY=0 (`read_only` in ' +
+        'deskmirror.yaml) or leave it out',
       exitCode: 2,
     })
   }

@@ -151,7 +151,9 @@ async function assertSameBudgetLocation(
   throw new UserError({
     what: 'cannot share the request budget with the running worker',
     why: `${other.holder} keeps it in ${where}, and DESKMIRROR_QUEUE_URL names another store here`,
-    next: `set DESKMIRROR_QUEUE_URL to the value that the worker has (its queue is ${other.queue}), or stop the worker`,
+    next:
+      'set DESKMIRROR_QUEUE_URL to the value that the worker has (its queue is ' +
+      `${other.queue}), or stop the worker`,
     exitCode: 2,
   })
 }

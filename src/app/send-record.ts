@@ -73,7 +73,10 @@ export function openSendRecord(
   ): Promise<string | null> => {
     if (numbers.exists()) return null
     if (counted > 0)
-      return `${numbers.path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
+      return (
+        `${numbers.path} is missing, which knows what was sent, ` +
+        `${asRestored} or moved elsewhere`
+      )
     await numbers.raise([key], 0)
     return null
   }
@@ -84,7 +87,9 @@ export function openSendRecord(
     throw new UserError({
       what: `nothing is sent for the project ${project.name}`,
       why,
-      next: `${hint('writeback list --status queued')} shows what was queued then; ${hint('writeback resume --restored')} makes it drafts, and lets others be sent`,
+      next:
+        `${hint('writeback list --status queued')} shows what was queued then; ` +
+        `${hint('writeback resume --restored')} makes it drafts, and lets others be sent`,
       exitCode: 2,
     })
   }
@@ -147,7 +152,8 @@ export async function recordMove(
 const isOlder = 'the warehouse is older than the last write-back that was sent'
 const asRestored = 'as after a restored backup'
 const isEmpty =
-  'the warehouse has sent nothing yet, but one at the same address has sent write-backs of this project'
+  'the warehouse has sent nothing yet, but one at the same address has ' +
+  'sent write-backs of this project'
 const asReplaced = 'as after its database was dropped, or another file or schema took its place'
 
 /**
@@ -187,7 +193,10 @@ function numbersInFile(path: string, beside: string) {
         readAll()
         return null
       } catch (error) {
-        return `${path}, which knows what was sent, cannot be read (${errorText(error)}): correct or move it first`
+        return (
+          `${path}, which knows what was sent, cannot be read (${errorText(error)}): correct ` +
+          'or move it first'
+        )
       }
     },
     read: async (key: string) => readAll()[key] ?? 0,
@@ -222,7 +231,9 @@ export function resumeRestored(
     if (resumed !== null) return { project: project.name, ...resumed }
     throw new UserError({
       what: 'nothing was changed',
-      why: `the sending of ${project.name} is not held, and nothing is known to have been sent that the warehouse does not know`,
+      why:
+        `the sending of ${project.name} is not held, and nothing is known to have been sent ` +
+        'that the warehouse does not know',
       next: '`deskmirror status` shows its state',
       exitCode: 2,
     })

@@ -153,13 +153,16 @@ export function fatalRunError(
   if (failure.kind === 'denied') {
     const next =
       failure.code === 'api_key_wrong_project'
-        ? 'set DESKMIRROR_PROJECT_ID (`project_id` in deskmirror.yaml) to the project of the key, or use a key of this project'
-        : 'create a key under Settings > API keys (only the account owner can) and set DESKMIRROR_API_KEY, or what deskmirror.yaml names'
+        ? 'set DESKMIRROR_PROJECT_ID (`project_id` in deskmirror.yaml) to the project of the ' +
+          'key, or use a key of this project'
+        : 'create a key under Settings > API keys (only the account owner can) and set ' +
+          'DESKMIRROR_API_KEY, or what deskmirror.yaml names'
     return error(`the service denies the key of the project ${project.name}`, next, 2)
   }
   if (failure.kind === 'refused') {
     const next =
-      'check DESKMIRROR_BASE_URL (with its version segment, if it has one) and DESKMIRROR_PROJECT_ID'
+      'check DESKMIRROR_BASE_URL (with its version segment, if it has ' +
+      'one) and DESKMIRROR_PROJECT_ID'
     return error(`this API is not served ${location}`, next, 2)
   }
   const proxy = proxyProblemOf(failure)

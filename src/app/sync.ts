@@ -158,7 +158,9 @@ function lockedError(
   return new UserError({
     what: `cannot sync the project ${project.name}`,
     why: `${holder} has been reading its ${stream} since ${since}`,
-    next: 'wait for it to end, or run `deskmirror sync --wait`; a running worker keeps the project up to date by itself',
+    next:
+      'wait for it to end, or run `deskmirror sync --wait`; a running worker keeps the ' +
+      'project up to date by itself',
     exitCode: 1,
   })
 }

@@ -58,7 +58,9 @@ export function mintWidgetToken(
   })
 }
 
-const widgetUrlHint = `DESKMIRROR_WIDGET_URL (\`widget_url\` in deskmirror.yaml) is the part of the address before ${widgetTokenPath}`
+const widgetUrlHint =
+  'DESKMIRROR_WIDGET_URL (`widget_url` in deskmirror.yaml) is the part of the address ' +
+  `before ${widgetTokenPath}`
 
 function tokenError(
   { name }: ProjectConfig,
@@ -82,7 +84,8 @@ function tokenError(
       // Only a server that understood the body can object to it.
       if (failure.status === 400 || failure.status === 422) {
         const next =
-          'change --email, --name, --company, --metadata or --ttl (the bounds of ttl are not documented)'
+          'change --email, --name, --company, --metadata or --ttl (the ' +
+          'bounds of ttl are not documented)'
         return error('the service refuses this widget token', next, 2)
       }
       const hint = failure.status === 403 ? `${keyHints.lacking}; ` : ''
@@ -116,7 +119,10 @@ function tokenError(
  */
 const keyHints = {
   unknown:
-    '`deskmirror check` shows whether the key itself is right; if it is, this address is another service, or the widget needs another key or role (not documented; see Settings > API keys)',
+    '`deskmirror check` shows whether the key itself is right; if it is, this address is ' +
+    'another service, or the widget needs another key or role (not ' +
+    'documented; see Settings > API keys)',
   lacking:
-    'the key lacks a permission for this; which scope or role is needed is not documented; try a key with all scopes, from Settings > API keys',
+    'the key lacks a permission for this; which scope or role is needed is not documented; ' +
+    'try a key with all scopes, from Settings > API keys',
 } as const

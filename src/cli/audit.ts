@@ -36,7 +36,8 @@ Exit code: 0 nothing differed · 1 failed · 2 a person must change something ·
 export const command = defineCommand<Options>({
   name: 'audit',
   description:
-    'Reads a random sample of the mirror again, corrects what differs, and says how much differs at most.',
+    'Reads a random sample of the mirror again, corrects what differs, ' +
+    'and says how much differs at most.',
   options: [
     new Option(
       '--sample <n>',
@@ -87,7 +88,8 @@ function auditRow(audit: AuditResult): string[] {
   return [
     stream,
     `${formatCount(compared)} of ${formatCount(population)} read again`,
-    `${formatCount(differing)} differed${differing === 0 ? '' : `, ${formatCount(corrected)} corrected`}`,
+    `${formatCount(differing)} ` +
+      `differed${differing === 0 ? '' : `, ${formatCount(corrected)} corrected`}`,
     gone === 0 ? '' : `${formatCount(gone)} deleted in the service`,
     unreadable === 0 ? '' : `${formatCount(unreadable)} could not be read`,
     formatDuration(tookMs),

@@ -44,7 +44,8 @@ Just trying it out? deskmirror demo needs none of this.`
 export const command = defineCommand<CommonOptions>({
   name: 'check',
   description:
-    'Checks everything that a sync needs, and explains how to get what is missing. Changes nothing.',
+    'Checks everything that a sync needs, and explains how to get what ' +
+    'is missing. Changes nothing.',
   options: [projectOption(), jsonOption()],
   help,
   run: async (context, options) => {

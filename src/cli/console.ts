@@ -78,7 +78,8 @@ async function printLink(
   const { link, address, answers } = await createWorkerLink(config, config.http, context.now())
   if (!answers) {
     context.writeErr(
-      `no worker answers at ${address} now: start it with \`deskmirror start\`; if it runs on another machine, open the link with its address\n`,
+      `no worker answers at ${address} now: start it with \`deskmirror start\`; if it runs ` +
+        `on another machine, open the link with its address\n`,
     )
   }
   return { document: { link, answers }, lines: [link], exit: 0 }

@@ -96,7 +96,8 @@ async function runDemoSteps(
   await runStatements(path, enqueueStatements)
   dropOneAnswer(service)
   print(
-    'and sent. One connection breaks before the response arrives, so deskmirror looks for that reply instead of sending it again:',
+    'and sent. One connection breaks before the response arrives, so deskmirror looks for ' +
+      'that reply instead of sending it again:',
   )
   const pushed = await runPush()
   const sent = renderPush(pushed, commandHintFor(null))
@@ -216,9 +217,12 @@ function newDatabasePath(context: CommandContext, keep: string): string {
 function nextSteps(keep: string | undefined): string[] {
   return [
     keep === undefined
-      ? 'The demo is over and has removed its files; `deskmirror demo --keep demo.db` keeps the warehouse, and\n`deskmirror console demo.db` then shows it in a browser.'
-      : `The warehouse is in ${keep}: \`deskmirror console ${keep}\` shows it in a browser; or try a BI tool, with the questions of docs/analytics.md.`,
-    'For your own project: `deskmirror init` asks for three settings, tests them and writes them down; `deskmirror sync` mirrors it.',
+      ? 'The demo is over and has removed its files; `deskmirror demo --keep demo.db` keeps ' +
+        'the warehouse, and\n`deskmirror console demo.db` then shows it in a browser.'
+      : `The warehouse is in ${keep}: \`deskmirror console ${keep}\` shows it in a browser; ` +
+        'or try a BI tool, with the questions of docs/analytics.md.',
+    'For your own project: `deskmirror init` asks for three settings, tests them and ' +
+      'writes them down; `deskmirror sync` mirrors it.',
     'In a checkout all commands begin with npx: `npx deskmirror init`.',
   ]
 }

@@ -48,7 +48,8 @@ Exit code: 0 exported · 1 failed, trying again may help · 2 a person must chan
 export const command = defineCommand<Options, readonly string[]>({
   name: 'export',
   description:
-    'Exports tables and views of the warehouse. Reads only the warehouse: needs no key and makes no request.',
+    'Exports tables and views of the warehouse. Reads only the warehouse: needs no key and ' +
+    'makes no request.',
   argument: ['[object...]', 'tables and views'],
   options: [
     new Option(
@@ -111,7 +112,9 @@ async function runExport(
     throw new UserError({
       what: 'cannot export',
       why: 'no table or view is named',
-      next: 'name some: `deskmirror export messages`, or export all that is mirrored with --lake FOLDER',
+      next:
+        'name some: `deskmirror export messages`, or export all that is ' +
+        'mirrored with --lake FOLDER',
       exitCode: 2,
     })
   const format = options.format ?? formatOfPath(options.output ?? '') ?? 'csv'

@@ -84,7 +84,9 @@ function renderGrant({ role, granted, otherReadable }: GrantReport): readonly st
   const done = `${role} can read the ${granted.length} objects for analysts`
   if (otherReadable.length === 0) return [`${done}, and nothing else of the warehouse`]
   const others = `${otherReadable.slice(0, 5).join(', ')}${otherReadable.length > 5 ? ', …' : ''}`
-  const rights = `${role} had other rights before, and can also read ${pluralize(otherReadable.length, 'object')}`
+  const rights =
+    `${role} had other rights before, and can also read ` +
+    `${pluralize(otherReadable.length, 'object')}`
   return [done, `${rights}: ${others}`]
 }
 
@@ -114,7 +116,9 @@ export function renderProgress({ done, left, tookMs }: Progress): string {
 }
 
 function renderRebuild({ project, conversations, tookMs, outcome }: FactsRebuildReport): Rendered {
-  const what = `${project}: derived the facts of ${pluralize(conversations, 'conversation')} in ${formatDuration(tookMs)}`
+  const what =
+    `${project}: derived the facts of ${pluralize(conversations, 'conversation')} in ` +
+    `${formatDuration(tookMs)}`
   if (outcome === 'complete') return { lines: [what], exit: 0 }
   return { lines: [`${what}; the next sync derives the rest`], exit: 1 }
 }

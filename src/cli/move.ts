@@ -41,7 +41,8 @@ export const command = defineCommand<Options>({
     new Option('--project <name>', 'only this project of deskmirror.yaml'),
     new Option(
       '--source-lost',
-      'end a move whose source was lost before it ended; sending is then held until a person has looked',
+      'end a move whose source was lost before it ended; sending is ' +
+        'then held until a person has looked',
     ),
     quietOption(),
     jsonOption(),
@@ -61,7 +62,8 @@ export const command = defineCommand<Options>({
     if (options.sourceLost === true) {
       const accepted = await acceptMoved({ to, project, log })
       const next = [
-        `${accepted.to} is used from now on; sending is held: \`deskmirror writeback resume --restored\``,
+        `${accepted.to} is used from now on; sending is held: ` +
+          '`deskmirror writeback resume --restored`',
         changeOf(accepted, setting),
       ]
       return { document: accepted, lines: next, exit: 0 }

@@ -106,7 +106,9 @@ export function namedWarehouse(named: string): DatabaseAddress {
   throw new UserError({
     what: 'cannot open the warehouse',
     why: `there is no file ${named}`,
-    next: 'name an SQLite file or postgres://user@host/database, or run `deskmirror demo --keep demo.db` for one to look at',
+    next:
+      'name an SQLite file or postgres://user@host/database, or run `deskmirror demo --keep ' +
+      'demo.db` for one to look at',
     exitCode: 2,
   })
 }

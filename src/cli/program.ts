@@ -78,7 +78,8 @@ export async function createProgram(
 ): Promise<Command> {
   const program = new Command('deskmirror')
     .description(
-      'Mirrors the conversations, visitors and calls of a messaging project into SQLite or Postgres.',
+      'Mirrors the conversations, visitors and calls of a messaging ' +
+        'project into SQLite or Postgres.',
     )
     .version(version)
     .addHelpText('after', examples)

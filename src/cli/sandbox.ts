@@ -70,7 +70,8 @@ async function runSandbox(flags: SandboxFlags): Promise<void> {
   const lines = Object.entries(environment).map(([name, value]) => `export ${name}=${value}`)
   process.stdout.write(flags.json ? `${JSON.stringify(environment)}\n` : `${lines.join('\n')}\n`)
   process.stderr.write(
-    `the sandbox serves ${sandbox.baseUrl}; its documentation is at ${sandbox.baseUrl}/public/docs\n`,
+    `the sandbox serves ${sandbox.baseUrl}; its documentation is at ` +
+      `${sandbox.baseUrl}/public/docs\n`,
   )
   await Promise.race([stopping, sandbox.stopped])
   await sandbox.stop()

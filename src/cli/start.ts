@@ -111,7 +111,8 @@ function renderStarted(
     ...(consoleLink === null
       ? []
       : [
-          '             the link works once, for 15 minutes: `deskmirror console --link` prints another',
+          '             the link works once, for 15 minutes: ' +
+            '`deskmirror console --link` prints another',
         ]),
   ]
 }

@@ -163,7 +163,10 @@ function lastRun({ lastRun: run, running }: StatusReport, now: EpochMs): string 
     run.finishedAt === null
       ? `started ${formatAge(run.startedAt, now)}`
       : formatAge(run.finishedAt, now)
-  return `${run.mode}, ${run.outcome ?? (running === null ? noEnd : 'not finished')}, ${end}, ${pluralize(run.requests, 'request')}`
+  return (
+    `${run.mode}, ${run.outcome ?? (running === null ? noEnd : 'not finished')}, ${end}, ` +
+    `${pluralize(run.requests, 'request')}`
+  )
 }
 
 /**
@@ -174,7 +177,10 @@ const silentMs = 3 * 60_000
 
 function silenceNote(heardAt: string, now: EpochMs): string {
   if (now - Date.parse(heardAt) < silentMs) return ''
-  return `; it has not written to the warehouse for ${durationSince(heardAt, now)}: its log says why`
+  return (
+    '; it has not written to the warehouse for ' +
+    `${durationSince(heardAt, now)}: its log says why`
+  )
 }
 
 function pauseText({ until, why }: NonNullable<StatusReport['paused']>, now: EpochMs): string {
@@ -190,11 +196,16 @@ function clockText(offset: number | null): string | null {
 
 function budgetText(budget: StatusReport['budget'], now: EpochMs): string {
   const { usedInWindow, limit, windowMs, forecastMs, pausedUntil } = budget
-  const used = `${formatCount(usedInWindow)} of ${formatCount(limit)} in the last ${formatDuration(windowMs)}`
+  const used =
+    `${formatCount(usedInWindow)} of ${formatCount(limit)} in the last ` +
+    `${formatDuration(windowMs)}`
   const pauseMs = pausedUntil === null ? 0 : Math.max(0, Date.parse(pausedUntil) - now)
   const work = forecastMs === 0 ? '' : `; what is pending takes about ${formatDuration(forecastMs)}`
   if (pauseMs === 0) return used + work
-  return `${used}; paused for ${formatDuration(pauseMs)}, until ${pausedUntil}, as the service asked (429)${work}`
+  return (
+    `${used}; paused for ${formatDuration(pauseMs)}, until ` +
+    `${pausedUntil}, as the service asked (429)${work}`
+  )
 }
 
 /** One day, so that the morning still shows what happened at night. */
@@ -233,7 +244,8 @@ function failureLines({ failures }: StatusReport, now: EpochMs): string[] {
     .map(({ job, subject, since, failures: times, reason }) => {
       const what = subject === '' ? jobNames[job] : `${jobNames[job]} ${subject}`
       return toPrintable(
-        `failing for ${durationSince(since, now)}: ${what} (${times === 1 ? 'once' : `${times} times`}): ${reason}`,
+        `failing for ${durationSince(since, now)}: ${what} ` +
+          `(${times === 1 ? 'once' : `${times} times`}): ${reason}`,
       )
     })
   const more = others.length - lines.length
@@ -263,7 +275,8 @@ function behaviourLines({ behaviours }: StatusReport, verbose: boolean): string[
   if (behaviours.length === 0) return []
   if (!verbose)
     return [
-      `${pluralize(behaviours.length, 'behaviour')} of the service learned (--verbose shows the evidence)`,
+      `${pluralize(behaviours.length, 'behaviour')} of the service ` +
+        'learned (--verbose shows the evidence)',
     ]
   return alignColumns([
     ['learned', '', ''],

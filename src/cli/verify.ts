@@ -207,8 +207,14 @@ function renderVerify(report: VerifyReport): Rendered {
 function nextSteps({ project, streams }: VerifyReport): readonly string[] {
   const ofProject = project === 'default' ? '' : ` --project ${project}`
   const differing = streams.filter((stream) => stream.differing > 0).map(({ stream }) => stream)
-  const rows = `rows that changed since the last sync differ until the next one: run \`deskmirror sync${ofProject}\` and verify again; what differs then, \`deskmirror sync --mode full${ofProject}\` reads again`
-  const rollups = `a rollup differs if something of its day changed after it was read, which is expected; a worker reads rollups again at night, and \`deskmirror sync --mode full --streams analytics${ofProject}\` does so now`
+  const rows =
+    'rows that changed since the last sync differ until the next one: run `deskmirror ' +
+    `sync${ofProject}\` and verify again; what differs then, \`deskmirror sync --mode ` +
+    `full${ofProject}\` reads again`
+  const rollups =
+    'a rollup differs if something of its day changed after it was read, which is expected; ' +
+    'a worker reads rollups again at night, and `deskmirror sync --mode full --streams ' +
+    `analytics${ofProject}\` does so now`
   return [
     ...(differing.some((stream) => stream !== 'analytics') ? [`→ ${rows}`] : []),
     ...(differing.includes('analytics') ? [`→ ${rollups}`] : []),
@@ -253,7 +259,8 @@ function conclusion(changed: readonly DayChange[]): string[] {
     `${pluralize(changed.length, 'day')} ${changed.length === 1 ? 'is' : 'are'} not the same`,
     ...(isCounted
       ? [
-          'more, fewer: whether the other rows of such a day are the same is not known from a digest',
+          'more, fewer: whether the other rows of such a day are the ' +
+            'same is not known from a digest',
         ]
       : []),
   ]

@@ -217,11 +217,13 @@ function mergeStretches(stretches: readonly OpeningHours[]): readonly OpeningHou
 export const analyticsSettings = {
   /** By sender type, in place of the guesses. */
   roles: fileSetting('analytics.roles', roles.default({})).about(
-    'Who a `sender_type` is: `visitor`, `human`, `ai` or `other` (counts for nobody). Likely names need no line; `dim_sender_type` shows what holds.',
+    'Who a `sender_type` is: `visitor`, `human`, `ai` or `other` (counts for nobody). ' +
+      'Likely names need no line; `dim_sender_type` shows what holds.',
   ),
   /** Null: round the clock. */
   hours: fileSetting('analytics.hours', orNull(weeklyHours)).about(
-    'Business hours: `{ mon-fri: [9:00-12:30, 13:00-18:00] }`. A day that no line names is closed. Without it: round the clock.',
+    'Business hours: `{ mon-fri: [9:00-12:30, 13:00-18:00] }`. A day that no line names is ' +
+      'closed. Without it: round the clock.',
   ),
   holidays: fileSetting('analytics.holidays', holidays.default({})).about(
     'The hours of single dates: `{ 2025-12-24: 9:00-12:00, 2025-12-25: closed }`.',
@@ -230,20 +232,26 @@ export const analyticsSettings = {
     'Activity after a longer pause is another visit.',
   ),
   availabilityHoldSeconds: fileSetting('analytics.availability_holds', seconds.default(600)).about(
-    'How long a snapshot of the availability holds at most: longer than the interval of its schedule.',
+    'How long a snapshot of the availability holds at most: longer ' +
+      'than the interval of its schedule.',
   ),
   targets: fileSetting('analytics.targets', targets.default([])).about(
-    'How fast an answer should be: `name`, `within`, and where the default does not fit `clock` (`any` or `human`), `which` (`first` or `every` wait), `hours` (`all` or `business`), `from`, `to`. A new target of the same name with a later `from` leaves the past as it was.',
+    'How fast an answer should be: `name`, `within`, and where the default does not fit ' +
+      '`clock` (`any` or `human`), `which` (`first` or `every` wait), `hours` (`all` or ' +
+      '`business`), `from`, `to`. A new target of the same name with a later `from` leaves ' +
+      'the past as it was.',
   ),
   calls: fileSetting('analytics.calls', callFields.prefault({})).about(
-    'The names of undocumented fields of calls: `visitor`, `ended`, `outcome`, `duration` (seconds), `direction`, `agent`. `visitor.id` is a field within a field.',
+    'The names of undocumented fields of calls: `visitor`, `ended`, `outcome`, `duration` ' +
+      '(seconds), `direction`, `agent`. `visitor.id` is a field within a field.',
   ),
   fields: fileSetting(
     'analytics.fields',
     activityFields.default({ activityKind: null, activityPage: null }),
   ).about('The same for entries of activity: `activity_kind`, `activity_page`.'),
   personalData: fileSetting('analytics.personal_data', flag.default(true)).about(
-    '`off`: the objects for analysts leave out names and addresses of visitors, the pages of their visits, and undocumented fields.',
+    '`off`: the objects for analysts leave out names and addresses of visitors, the pages ' +
+      'of their visits, and undocumented fields.',
   ),
 }
 

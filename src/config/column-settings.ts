@@ -30,7 +30,8 @@ function whyNeeded(path: string): string | undefined {
 }
 
 const help =
-  'write a map of stream and field, like { visitors.email: hash, messages.content: block, "*.ip": block }'
+  'write a map of stream and field, like { visitors.email: hash, ' +
+  'messages.content: block, "*.ip": block }'
 
 export const columnsField = z
   .record(z.string(), z.enum(columnActions, { error: 'write block or hash' }), { error: help })

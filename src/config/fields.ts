@@ -55,7 +55,9 @@ export const grace = z.union(
 )
 export const personName = parsedField('write a name of at most 100 characters', parsePersonName)
 export const retention = parsedField(
-  'write what is kept for how long, like runs=30d,snapshots=30d,writebacks=400d,events=400d,gaps=90d (at least 1d, writebacks and events 91d) or forever',
+  'write what is kept for how long, like ' +
+    'runs=30d,snapshots=30d,writebacks=400d,events=400d,gaps=90d (at least 1d, writebacks ' +
+    'and events 91d) or forever',
   parseRetention,
 )
 export const timeZone = parsedField('write an IANA time zone, like UTC or Europe/Berlin', (text) =>

@@ -116,7 +116,8 @@ function unusedProxy({ projects }: Pick<Config, 'projects'>, variables: Variable
   return name === undefined || !isDirectly
     ? []
     : [
-        `${name} is for http:// addresses: set HTTPS_PROXY, as the service is reached without a proxy`,
+        `${name} is for http:// addresses: set HTTPS_PROXY, as the ` +
+          'service is reached without a proxy',
       ]
 }
 
@@ -169,7 +170,9 @@ function unusableWorkingFolder(folder: string): UserError {
   return new UserError({
     what: `cannot work in the folder ${folder}`,
     why: 'this user may not enter it',
-    next: 'give the folder to this user (in a container, its mount), or start deskmirror in another one',
+    next:
+      'give the folder to this user (in a container, its mount), or ' +
+      'start deskmirror in another one',
     exitCode: 2,
   })
 }

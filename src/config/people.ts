@@ -76,7 +76,8 @@ const consoleField = (read: ReadSecret) =>
       { people: z.array(personField(read), { error: 'must be a list of people' }).default([]) },
       {
         error:
-          'must be a map, like { people: [{ name: ann, role: approver, token: { env: ANN_TOKEN } }] }',
+          'must be a map, like { people: [{ name: ann, role: approver, ' +
+          'token: { env: ANN_TOKEN } }] }',
       },
     )
     .superRefine(({ people }, context) => {
@@ -94,7 +95,9 @@ const consoleField = (read: ReadSecret) =>
 export const consoleSetting: Setting<{ readonly people: readonly ConsolePerson[] }> = {
   name: 'console',
   about:
-    'Who may sign in to the console: `{ people: [{ name: ann, role: approver, token: { env: ANN_TOKEN } }] }`, with role `viewer`, `operator` or `approver`. `messages: hidden`: the person sees no words, names or addresses.',
+    'Who may sign in to the console: `{ people: [{ name: ann, role: approver, token: { ' +
+    'env: ANN_TOKEN } }] }`, with role `viewer`, `operator` or `approver`. `messages: ' +
+    'hidden`: the person sees no words, names or addresses.',
   variable: null,
   isSensitive: true,
   field: consoleField,
@@ -105,7 +108,9 @@ export const consoleSetting: Setting<{ readonly people: readonly ConsolePerson[]
  * confusable characters has them.
  */
 const pairs =
-  'аa бb вb гr дa еe зe иu іi їi јj кk ӏl мm нh оo пn рp сc тt уy фo хx чy шw ьb эe ԁd һh ѕs ԛq ԝw яr αa βb γy εe ηn ιi κk μu νv οo ρp σo τt υu χx ωw ԍg ոn օo սu հh ıi ɑa ɡg øo đd łl ħh ŧt ßb æa œo'
+  'аa бb вb гr дa еe зe иu іi їi јj кk ӏl мm нh оo пn рp сc тt уy фo хx чy шw ьb эe ԁd һh ' +
+  'ѕs ԛq ԝw яr αa βb γy εe ηn ιi κk μu νv οo ρp σo τt υu χx ωw ԍg ոn օo սu հh ıi ɑa ɡg øo ' +
+  'đd łl ħh ŧt ßb æa œo'
 const latinOf = new Map(pairs.split(' ').map(([letter = '', latin = '']) => [letter, latin]))
 
 /**

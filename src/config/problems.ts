@@ -25,7 +25,8 @@ export class ConfigurationError extends UserError {
         count === 1 ? 'the configuration has a problem' : `the configuration has ${count} problems`,
       why: problems.map(({ where, why }) => `${where} ${why}`).join('\n'),
       next: isNotConfigured(problems)
-        ? '`deskmirror init` asks for what is missing and writes it down; `deskmirror check` explains it'
+        ? '`deskmirror init` asks for what is missing and writes it ' +
+          'down; `deskmirror check` explains it'
         : '`deskmirror check` explains what is needed and where it comes from',
       exitCode: 2,
     })

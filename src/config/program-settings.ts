@@ -30,11 +30,13 @@ export const defaultDatabaseUrl = 'sqlite:deskmirror.db'
 
 export const globalSettings = {
   databaseUrl: addressSetting('database_url', field.databaseUrl.default(defaultDatabaseUrl)).about(
-    'The warehouse: `sqlite:PATH`, or `postgres://user:password@host/database`, with `?schema=NAME` for another schema than `public`.',
+    'The warehouse: `sqlite:PATH`, or `postgres://user:password@host/database`, with ' +
+      '`?schema=NAME` for another schema than `public`.',
   ),
   /** Null: the warehouse is asked as it is written. */
   analystDatabaseUrl: addressSetting('analyst_database_url', field.orNull(field.databaseUrl)).about(
-    'The same Postgres database as a role that only reads what analysts may (`migrate --grant`): statements of assistants run as it.',
+    'The same Postgres database as a role that only reads what analysts may (`migrate ' +
+      '--grant`): statements of assistants run as it.',
   ),
   queueUrl: addressSetting('queue_url', queueUrl.default('embedded')).about(queueUrlHelp),
   /** Null: off. `port` 0: any free one. An IPv6 `host` has no brackets. */
@@ -46,7 +48,8 @@ export const globalSettings = {
     field.orNull(secretField(deferSecretErrors(read))),
   ).about('The token for `/metrics`, `/queues` and, unless people are named, `/console`.'),
   trustedProxies: setting('trusted_proxies', field.proxyAddresses.default([])).about(
-    'Addresses of reverse proxies, like `127.0.0.1` or `10.0.0.0/8`, a list or separated by commas: only their `X-Forwarded-For` says who sent a wrong token.',
+    'Addresses of reverse proxies, like `127.0.0.1` or `10.0.0.0/8`, a list or separated ' +
+      'by commas: only their `X-Forwarded-For` says who sent a wrong token.',
   ),
   metricsToken: secretSetting('metrics_token', (read) =>
     field.orNull(secretField(deferSecretErrors(read))),
@@ -55,7 +58,9 @@ export const globalSettings = {
     'How many sync jobs one worker process runs in parallel: 1 to 1000.',
   ),
   retention: setting('retention', field.retention.default(field.defaultRetention)).about(
-    'How long is kept what grows without end. What is not named keeps its default; `forever`: nothing is deleted. At least `1d`, `writebacks` and `events` at least `91d`.',
+    'How long is kept what grows without end. What is not named keeps its default; ' +
+      '`forever`: nothing is deleted. At least `1d`, `writebacks` and ' +
+      '`events` at least `91d`.',
   ),
   readOnly: setting('read_only', field.flag.default(false)).about(
     '`on`: nothing in the service can be changed, by any command or project.',
@@ -66,7 +71,8 @@ export const globalSettings = {
     'Who decides on the command line; `--as NAME` wins. Without it: the user of the system.',
   ),
   logLevel: setting('log_level', field.logLevel.default('info')).about(
-    '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Unless it is set, a terminal shows `warn`.',
+    '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Unless it is set, a ' +
+      'terminal shows `warn`.',
   ),
 }
 const allSettings = Object.values(globalSettings)

@@ -87,7 +87,8 @@ const scheduleMap = fileSetting(
 
 export const projectSettings = {
   baseUrl: addressSetting('base_url', field.url).about(
-    'The address of the API with its version, like https://api.example.com/v1. https only, except a loopback address.',
+    'The address of the API with its version, like https://api.example.com/v1. https only, ' +
+      'except a loopback address.',
   ),
   projectId: setting('project_id', field.projectId).about("The project's id, a UUID."),
   apiKey: secretSetting('api_key', secretField).about(
@@ -100,7 +101,8 @@ export const projectSettings = {
   /** Null: not set, and the variables set none. */
   proxy: proxySetting,
   webhookSecrets: secretSetting('webhook_secret', (read) => secretsField(read).default([])).about(
-    'Turns the receiver of webhooks on. Several while one replaces another: a list, or separated by commas in the variable.',
+    'Turns the receiver of webhooks on. Several while one replaces another: a list, or ' +
+      'separated by commas in the variable.',
   ),
   rate: setting('rate', field.rate.default({ requests: 600, windowMs: 60_000 })).about(
     'The rate limit of the key: requests in a window.',
@@ -109,7 +111,8 @@ export const projectSettings = {
     'How many of these requests may be writes.',
   ),
   rateMargin: setting('rate_margin', field.rateMargin.default(0.02)).about(
-    'The share of both rates that is never used: 0 to 0.5. The default covers a service that counts whole seconds.',
+    'The share of both rates that is never used: 0 to 0.5. The default covers a service ' +
+      'that counts whole seconds.',
   ),
   reserve: fileSetting('reserve', field.reserve.default(0)).about(
     'The share of the rate that is left to your other programs: 0 to 0.9.',
@@ -119,19 +122,22 @@ export const projectSettings = {
     'How far back calls, analytics and activity go: `2024-01-01`. Without it: all there is.',
   ),
   timeZone: setting('time_zone', field.timeZone.default('UTC')).about(
-    'IANA name: days of the rollups, dates and hours for analysts, cron patterns. A change needs `sync --change-time-zone`.',
+    'IANA name: days of the rollups, dates and hours for analysts, cron patterns. A change ' +
+      'needs `sync --change-time-zone`.',
   ),
   lookBackMs: setting('look_back', field.duration.default(600_000)).about(
     'How far behind its cursor an incremental sync begins, because rows may appear this late.',
   ),
   auditSample: setting('audit_sample', field.auditSample.default(500)).about(
-    'How many conversations, and how many visitors, an audit reads again: 1 to 100000. Each takes two requests or more.',
+    'How many conversations, and how many visitors, an audit reads again: 1 to 100000. ' +
+      'Each takes two requests or more.',
   ),
   verifyAfterMs: setting('verify_after', field.duration.default(120_000)).about(
     'How long a write without a response waits before it is verified.',
   ),
   resendReplies: setting('resend_replies', field.flag.default(true)).about(
-    '`off`: a reply without a response that was not found is never sent again; it becomes `uncertain`.',
+    '`off`: a reply without a response that was not found is never ' +
+      'sent again; it becomes `uncertain`.',
   ),
   /** Null: none does. */
   approveOver: setting('approve_over', field.rowCount.default(null)).about(
@@ -151,7 +157,8 @@ export const projectSettings = {
     field.streams.default([...streamNames]),
   ).about('The streams to mirror.'),
   columns: fileSetting('columns', columnsField.prefault({})).about(
-    'What is never stored (`block`), or only as a hash (`hash`): `{ visitors.email: hash, messages.content: block, "*.ip": block }`. A project adds its lines to those for all.',
+    'What is never stored (`block`), or only as a hash (`hash`): `{ visitors.email: hash, ' +
+      'messages.content: block, "*.ip": block }`. A project adds its lines to those for all.',
   ),
   /** Null: nothing is hashed. */
   hashKey: secretSetting('hash_key', (read) => field.orNull(secretField(read))).about(

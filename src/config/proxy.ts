@@ -33,7 +33,9 @@ const noProxy: ProxyRule = { address: null, exceptions: '*' }
 export const proxySetting: Setting<ProxyRule | null> = {
   name: 'proxy',
   about:
-    'The HTTP proxy through which the service is reached, whatever the variables say: `http://proxy.example.com:3128`, a reference to an address with a password, or `none`. Without it `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` decide, as in curl.',
+    'The HTTP proxy through which the service is reached, whatever the variables say: ' +
+    '`http://proxy.example.com:3128`, a reference to an address with a password, or ' +
+    '`none`. Without it `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` decide, as in curl.',
   variable: null,
   isSensitive: true,
   field: (read) =>

@@ -35,7 +35,8 @@ const kinds = Object.keys(queueBackends) as BackendKind[]
 const isPostgres = (text: string): boolean => /^postgres(ql)?:/i.test(text)
 const notPostgres = [
   "names a Postgres server, but jobs are kept in Redis or in the worker's process:",
-  'set redis://host for several workers, or embedded for a single one, which works with a Postgres warehouse, too',
+  'set redis://host for several workers, or embedded for a single one, which works with a ' +
+    'Postgres warehouse, too',
 ].join(' ')
 
 const groupProblem = (text: string): string | null => {
@@ -50,8 +51,10 @@ export const queueUrl = addressField('must be redis://host or embedded', {
 })
 
 export const queueUrlHelp = [
-  'Where the worker keeps its jobs: `embedded` (in its process, for a single worker, with either database),',
-  'or Redis for several workers: `redis://user:password@host:6379/0`, `redis+cluster://host1,host2`,',
+  'Where the worker keeps its jobs: `embedded` (in its process, for a single worker, with ' +
+    'either database),',
+  'or Redis for several workers: `redis://user:password@host:6379/0`, ' +
+    '`redis+cluster://host1,host2`,',
   '`redis+sentinel://host1,host2/mymaster`; `rediss…` is TLS.',
 ].join(' ')
 

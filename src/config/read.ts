@@ -61,7 +61,9 @@ function readProjects(reading: Reading, fileSettings: RawSettings): readonly Pro
     return [readVariableProject(reading)].filter((project) => project !== null)
   const projectMap = asRecord(fileSettings.projects)
   const where = locationOf(sources, ['projects'])
-  const both = `and ${variableName('project_id')} are both set: describe projects in one of the two places`
+  const both =
+    `and ${variableName('project_id')} are both set: describe projects ` +
+    'in one of the two places'
   if (projectMap === null || Object.keys(projectMap).length === 0)
     problems.push({
       where,

@@ -91,7 +91,8 @@ function nodeProblems(document: Document, line: (offset: number) => string): Con
       if (anchors.has(alias.source)) return
       if (problems.length === maxListed) return visit.BREAK
       const why =
-        'has an alias (*name) without an anchor (&name) before it; put text that begins with * in quotes'
+        'has an alias (*name) without an anchor (&name) before it; put ' +
+        'text that begins with * in quotes'
       problems.push({ where: line(alias.range?.[0] ?? 0), why })
     },
   })

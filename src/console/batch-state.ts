@@ -89,7 +89,8 @@ export function sendingSentences({ stop, why }: SendingNow, frame: ProjectFrame)
   if (stop !== null)
     found.push({
       kind: 'act',
-      text: html`<b>All sending was stopped</b> ${ago(stop.since, frame)}${by(stop.by)}: nothing of any batch leaves until a person goes on.`,
+      text: html`<b>All sending was stopped</b> ${ago(stop.since, frame)}${by(stop.by)}: nothing of
+        any batch leaves until a person goes on.`,
     })
   if (why !== null)
     found.push({
@@ -117,28 +118,34 @@ export function batchSentences(
   if (isStopped)
     add(
       'act',
-      html`<b>Stopped</b> ${ago(batch.stoppedAt, frame)}${by(batch.stoppedBy)}: nothing of it is sent unless a person goes on.`,
+      html`<b>Stopped</b> ${ago(batch.stoppedAt, frame)}${by(batch.stoppedBy)}: nothing of it is
+        sent unless a person goes on.`,
     )
   if (isStopped && draft > 0 && revertible > 0)
     add(
       'note',
-      html`“Take back as drafts” concerns the <b>${pluralize(revertible, 'change')}</b> that have arrived, and conversations that replies reopened. What arrives after “Go on” can be taken back then.`,
+      html`“Take back as drafts” concerns the <b>${pluralize(revertible, 'change')}</b> that have
+        arrived, and conversations that replies reopened. What arrives after “Go on” can be taken
+        back then.`,
     )
   const hasTime = !frame.isReadOnly && estimate.takesMs > 0
   const takes = hasTime ? ` Once it is approved it takes about ${spanText(estimate.takesMs)}.` : ''
   if (!isStopped && draft > 0)
     add(
       'act',
-      html`<b>${formatCount(draft)}</b> of ${pluralize(batch.rows, 'row')} ${draft === 1 ? 'waits' : 'wait'} for approval.${takes}`,
+      html`<b>${formatCount(draft)}</b> of ${pluralize(batch.rows, 'row')}
+        ${draft === 1 ? 'waits' : 'wait'} for approval.${takes}`,
     )
   if (undoUntil !== null)
     add(
       'clock',
-      html`<b>Nothing leaves before ${timeWithSeconds(undoUntil, frame)}</b>: until then the approval can be undone.`,
+      html`<b>Nothing leaves before ${timeWithSeconds(undoUntil, frame)}</b>: until then the
+        approval can be undone.`,
     )
   if (uncertain > 0) {
     const to = withQuery(addressOf(frame, 'batches', batch.id), { status: 'uncertain' })
-    const text = html`<b>${formatCount(uncertain)}</b> may or may not have arrived. A person has to decide.`
+    const text = html`<b>${formatCount(uncertain)}</b> may or may not have arrived. A person has to
+      decide.`
     found.push({ kind: 'act', text, link: { to, label: 'Uncertain' } })
   }
   if (estimate.restsUntil !== null && undoUntil === null)
@@ -172,7 +179,8 @@ function withheldText({ decision, why, role }: Withheld, { people, viewer }: Pro
   const more =
     others.length > namesShown ? `, and ${formatCount(others.length - namesShown)} more` : ''
   if (why === 'own') return html`You queued it, so another ${role} has to ${may}${names}${more}.`
-  return html`It takes the role ${role} to ${may}${names}${more}. You are signed in as ${viewer?.role ?? ''}.`
+  return html`It takes the role ${role} to ${may}${names}${more}. You are signed in as
+    ${viewer?.role ?? ''}.`
 }
 
 export function timeWithSeconds(at: string, { timeZone }: ProjectFrame): Html {
@@ -190,7 +198,8 @@ export function reviewAge(
     mirrorAsOf === null
       ? 'which has never been read to its end'
       : `${ageText(at - Date.parse(mirrorAsOf))} after it was last read to its end`
-  return html`as the mirror showed it at ${shown}, ${age}; every send looks at the live record first`
+  return html`as the mirror showed it at ${shown}, ${age}; every send looks at the live record
+    first`
 }
 
 type Zone = { readonly timeZone: string; readonly now: number }

@@ -11,7 +11,8 @@ export type Assets = { readonly assets: string }
 type IconName = 'act' | 'wrong' | 'fine' | 'note' | 'clock' | 'menu'
 
 export function icon(name: IconName, { assets }: Assets): Html {
-  return html`<svg class="icon ${name}" aria-hidden="true"><use href="${assets}/icons.svg#${name}"></use></svg>`
+  return html`<svg class="icon ${name}" aria-hidden="true"><use
+    href="${assets}/icons.svg#${name}"></use></svg>`
 }
 
 /** What a person must do, what is wrong, what is fine, and what is worth knowing. */
@@ -89,7 +90,8 @@ export function choices(name: string, list: readonly Choice[]): Html {
   if (list.every(({ isChosen }) => isChosen)) return nothing
   return html`<ul class="choices" aria-label="${name}">${list.map(
     ({ label, to, isChosen }) =>
-      html`<li><a href="${to}" ${attribute('aria-current', isChosen ? 'true' : null)}>${label}</a></li>`,
+      html`<li><a href="${to}"
+        ${attribute('aria-current', isChosen ? 'true' : null)}>${label}</a></li>`,
   )}</ul>`
 }
 
@@ -106,10 +108,13 @@ export function older(to: string | null, label = 'Older'): Html {
  */
 export function livePart(name: string, content: Html, kept: string | null = null): Html {
   const role = attribute('role', name === 'said' ? 'status' : null)
-  return html`<div ${attribute('data-live-part', name)} ${role} ${attribute('data-live-kept', kept)}>${content}</div>\n`
+  return html`<div ${attribute('data-live-part', name)} ${role}
+    ${attribute('data-live-kept', kept)}>${content}</div>\n`
 }
 
 /** Appears while the page is open, once the rows that it keeps would be others. */
 export function newerNotice(address: string): Html {
-  return html`<p class="newer" ${attribute('data-live-newer', true)} ${attribute('hidden', true)}>There is a newer view of these rows. <a href="${address}">Show it</a></p>`
+  return html`<p class="newer" ${attribute('data-live-newer', true)}
+    ${attribute('hidden', true)}>There is a newer view of these rows. <a href="${address}">Show
+    it</a></p>`
 }

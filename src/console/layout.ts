@@ -49,16 +49,24 @@ ${page.content}
 function banner(frame: Frame, isLive: boolean): Html {
   const { project, viewer } = frame
   return html`<header>
-<button type="button" class="menu-button" popovertarget="navigation" aria-label="Menu">${icon('menu', frame)}</button>
+<button type="button" class="menu-button" popovertarget="navigation"
+  aria-label="Menu">${icon('menu', frame)}</button>
 <a class="brand" href="/console">deskmirror</a>
 ${projectSwitch(frame)}
 ${
   project === null
     ? nothing
-    : html`<form class="search" action="${path`/console/p/${project}/search`}" role="search"><input type="search" name="q" aria-label="Search conversations and visitors" placeholder="Search" autocomplete="off" enterkeyhint="search"><kbd aria-hidden="true">/</kbd></form>`
+    : html`<form class="search" action="${path`/console/p/${project}/search`}" role="search"><input
+      type="search" name="q" aria-label="Search conversations and visitors" placeholder="Search"
+      autocomplete="off" enterkeyhint="search"><kbd aria-hidden="true">/</kbd></form>`
 }
 <div class="session">
-${isLive ? html`<span class="faint" role="status" ${attribute('data-live-state', 'off')}></span>` : nothing}
+${
+  isLive
+    ? html`<span class="faint" role="status"
+  ${attribute('data-live-state', 'off')}></span>`
+    : nothing
+}
 <span class="viewer"><bdi>${viewer?.name ?? ''}</bdi>${viewer?.name === viewer?.role ? nothing : html` <span class="faint">${viewer?.role ?? ''}</span>`}</span>
 </div>
 </header>`
@@ -69,9 +77,11 @@ function projectSwitch({ projects, project }: Frame): Html {
   if (projects.length === 1) return html`<span class="project"><bdi>${project}</bdi></span>`
   const links = projects.map(
     (name) =>
-      html`<li><a href="${path`/console/p/${name}`}" ${attribute('aria-current', name === project ? 'true' : null)}><bdi>${name}</bdi></a></li>`,
+      html`<li><a href="${path`/console/p/${name}`}"
+        ${attribute('aria-current', name === project ? 'true' : null)}><bdi>${name}</bdi></a></li>`,
   )
-  return html`<details class="project"><summary title="Project"><bdi>${project}</bdi></summary><ul>${links}</ul></details>`
+  return html`<details class="project"><summary
+    title="Project"><bdi>${project}</bdi></summary><ul>${links}</ul></details>`
 }
 
 /** Of each item: its name, its path within the project, and its key after `g`. */
@@ -124,11 +134,14 @@ function navigationOf(
 function navigation(page: ConsolePage, frame: Frame, isLive: boolean): Html {
   const groups = navigationOf(page, frame)
   const linkOf = ([name, to, key]: NavigationItem) =>
-    html`<li><a href="${to}" ${attribute('data-key', key)} ${attribute('aria-current', page.section === name ? 'page' : null)}>${name}</a></li>`
-  const pause = html`<button type="button" ${attribute('data-live-pause', true)} ${attribute('hidden', true)}>Pause live numbers</button>`
+    html`<li><a href="${to}" ${attribute('data-key', key)}
+      ${attribute('aria-current', page.section === name ? 'page' : null)}>${name}</a></li>`
+  const pause = html`<button type="button" ${attribute('data-live-pause', true)}
+    ${attribute('hidden', true)}>Pause live numbers</button>`
   return html`<nav id="navigation" popover aria-label="Console">
 ${groups.map(([title, items]) => html`<p>${title}</p><ul>${items.map(linkOf)}</ul>`)}
-<p>This console</p>${isLive ? pause : nothing}<button type="button" popovertarget="keys">Keyboard</button>
+<p>This console</p>${isLive ? pause : nothing}<button type="button"
+  popovertarget="keys">Keyboard</button>
 <form method="post" action="/console/sign-out"><button type="submit">Sign out</button></form></nav>
 ${keyList(groups.flatMap(([, items]) => items))}`
 }
@@ -150,10 +163,15 @@ function keyList(items: readonly NavigationItem[]): Html {
   ]
   const list = keys.map(
     ([key, what]) =>
-      html`<div><dt>${key.split(' ').map((one) => html`<kbd>${one}</kbd> `)}</dt><dd>${what}</dd></div>`,
+      html`<div><dt>${key.split(' ').map(
+        (one) => html`<kbd>${one}</kbd>
+        `,
+      )}</dt><dd>${what}</dd></div>`,
   )
-  return html`<div id="keys" popover role="dialog" aria-label="Keyboard"><h2>Keyboard</h2><dl>${list}</dl>
-<button type="button" ${attribute('data-keys', true)} ${attribute('hidden', true)}>Switch keys off</button></div>`
+  return html`<div id="keys" popover role="dialog"
+    aria-label="Keyboard"><h2>Keyboard</h2><dl>${list}</dl>
+<button type="button" ${attribute('data-keys', true)} ${attribute('hidden', true)}>Switch keys
+  off</button></div>`
 }
 
 /** A page in place of the one that was asked for. */

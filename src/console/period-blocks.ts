@@ -26,10 +26,12 @@ export function periodForm({ frame, period, path, spans, agents, sort = null }: 
     ([name, value]) =>
       value === null ? nothing : html`<input type="hidden" name="${name}" value="${value}">`,
   )
-  return html`<div class="period">${choices('Period', spans)}<form action="${addressOf(frame, path)}">${hidden}
+  return html`<div class="period">${choices('Period', spans)}<form
+    action="${addressOf(frame, path)}">${hidden}
 <label>From <input type="date" name="from" value="${from}" required></label>
 <label>To <input type="date" name="to" value="${to}" required></label>
-${agents === null ? nothing : agentChoice(agents, agent)}<button type="submit">Show</button></form></div>`
+${agents === null ? nothing : agentChoice(agents, agent)}<button
+  type="submit">Show</button></form></div>`
 }
 
 /** The last days until today, for a page that keeps its order of rows. */
@@ -56,10 +58,12 @@ function agentChoice(agents: readonly string[], chosen: string | null): Html {
     (name) =>
       html`<option value="${name}" ${attribute('selected', name === chosen)}>${name}</option>`,
   )
-  return html`<label>Agent <select name="agent"><option value="">All agents</option>${options}</select></label>`
+  return html`<label>Agent <select name="agent"><option value="">All
+    agents</option>${options}</select></label>`
 }
 
 /** The script looks again by itself. */
 export function countingNotice(address: string): Html {
-  return html`<p class="empty" role="status" ${attribute('data-counting', true)}>The numbers are being counted. <a href="${address}">Look again</a></p>`
+  return html`<p class="empty" role="status" ${attribute('data-counting', true)}>The numbers are
+    being counted. <a href="${address}">Look again</a></p>`
 }

@@ -48,7 +48,8 @@ function namesOf(characters: string): string {
 /** The first so many characters of a text, exactly, and how many more there are. */
 export function exactStart(text: string | null, length: number): Html {
   if (text === null || text.length <= length) return exactText(text)
-  return html`${exactText(text.slice(0, length))} <span class="faint">… and ${formatCount(text.length - length)} more characters</span>`
+  return html`${exactText(text.slice(0, length))} <span class="faint">… and
+    ${formatCount(text.length - length)} more characters</span>`
 }
 
 /** The words of the query within the text, marked. */
@@ -99,5 +100,6 @@ export function agoText(at: string | null, now: EpochMs): string {
 /** How long ago, with the time in the title. */
 export function ago(at: string | null, { now, timeZone }: Zone & { readonly now: EpochMs }): Html {
   if (at === null) return html`<span class="faint">never</span>`
-  return html`<time datetime="${at}" title="${formatTime(Date.parse(at), timeZone)} · ${at}">${agoText(at, now)}</time>`
+  return html`<time datetime="${at}"
+    title="${formatTime(Date.parse(at), timeZone)} · ${at}">${agoText(at, now)}</time>`
 }

@@ -44,7 +44,8 @@ export const statusWords: Readonly<Record<WritebackStatus, Word>> = {
     icon: 'wrong',
     word: 'conflict',
     sentence:
-      'The record has changed since, so it is not sent; the reason says whether it may have been done before.',
+      'The record has changed since, so it is not sent; the reason says whether it may ' +
+      'have been done before.',
   },
   uncertain: {
     icon: 'act',
@@ -137,7 +138,8 @@ function decisionButton(
     const to = withQuery(addressOf({ project }, 'confirm'), { decision, ...escapeBatch(about) })
     return html`<a class="button${rank === null ? '' : ` ${rank}`}" href="${to}">${label}</a>`
   }
-  return html`<form method="post" action="${addressOf({ project }, 'decide')}">${hiddenFields({ decision, ...about, ...(digest === undefined ? {} : { digest }) })}
+  return html`<form method="post"
+    action="${addressOf({ project }, 'decide')}">${hiddenFields({ decision, ...about, ...(digest === undefined ? {} : { digest }) })}
 <button type="submit" ${attribute('class', rank)}>${label}</button></form>`
 }
 
@@ -152,5 +154,8 @@ export function hiddenFields(fields: Readonly<Record<string, string | readonly s
   const list = Object.entries(escapeBatch(fields)).flatMap(([name, value]) =>
     (typeof value === 'string' ? [value] : value).map((one) => [name, one] as const),
   )
-  return html`${list.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}`
+  return html`${list.map(
+    ([name, value]) => html`<input type="hidden" name="${name}"
+    value="${value}">`,
+  )}`
 }

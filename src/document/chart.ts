@@ -115,8 +115,10 @@ export function figure(
   numbers: Html | null,
   above: Html = nothing,
 ): Html {
-  const below = html`<details><summary>As a table</summary><div class="scroll">${numbers}</div></details>`
-  return html`<figure>${above}<div class="scroll" role="region" ${attribute('tabindex', 0)} aria-label="${title}, chart">${svg}</div>
+  const below = html`<details><summary>As a table</summary><div
+    class="scroll">${numbers}</div></details>`
+  return html`<figure>${above}<div class="scroll" role="region" ${attribute('tabindex', 0)}
+    aria-label="${title}, chart">${svg}</div>
 ${numbers === null ? nothing : below}</figure>`
 }
 
@@ -129,7 +131,10 @@ export function drawTimeChart(chart: TimeChart): Html {
   const content = html`${shades.map((shade) => spanOf({ ...shade, style: `shade ${shade.style}` }, scales))}${axes(chart, scales)}
 ${chart.kind === 'lines' ? lines(chart, scales) : bars(chart, scales)}
 ${isUnfinished ? [spanOf({ from: unfinishedFrom, to, style: 'unfinished' }, scales), text('end', '100%', 0, 'so far', -12)] : nothing}
-${marks.map(({ at, label }) => html`<circle class="mark" cx="${percent(x(at))}" cy="100%" r="2.5" transform="translate(0 5)"><title>${label}</title></circle>`)}
+${marks.map(
+  ({ at, label }) => html`<circle class="mark" cx="${percent(x(at))}" cy="100%" r="2.5"
+  transform="translate(0 5)"><title>${label}</title></circle>`,
+)}
 ${limit === null ? nothing : [levelLine('limit', y(limit.value)), text('middle limit', '50%', y(limit.value), limit.label, -4)]}`
   return svgOf(
     { ...chart, description },
@@ -148,7 +153,8 @@ function svgOf(
   content: Html,
 ): Html {
   const role = content.html.includes('<a ') ? 'group' : 'img'
-  return html`<svg class="chart ${style}" height="${height}" role="${role}" aria-labelledby="${id}-title">
+  return html`<svg class="chart ${style}" height="${height}" role="${role}"
+    aria-labelledby="${id}-title">
 <title id="${id}-title">${title}: ${description}</title>
 ${content}</svg>`
 }
@@ -239,8 +245,10 @@ function lines(chart: TimeChart, { x, y, top }: Scales): Html[] {
       const title = html`<title>${label}</title>`
       // Beyond the axis it points there.
       if (value > top)
-        return html`<svg x="${x}"><path class="dot ${style}" d="M-5 0h10l-5 -8z">${title}</path></svg>`
-      return html`<circle class="dot ${style}" cx="${x}" cy="${percent(y(value))}" r="2">${title}</circle>`
+        return html`<svg x="${x}"><path class="dot ${style}"
+          d="M-5 0h10l-5 -8z">${title}</path></svg>`
+      return html`<circle class="dot ${style}" cx="${x}" cy="${percent(y(value))}"
+        r="2">${title}</circle>`
     }),
   )
   return [html`<svg viewBox="0 0 100 100" preserveAspectRatio="none">${paths}</svg>`, ...dots]
@@ -265,7 +273,8 @@ function text(
   content: string,
   dy: number,
 ): Html {
-  return html`<text ${attribute('class', style)} x="${x}" y="${percent(y)}" dy="${dy}">${content}</text>`
+  return html`<text ${attribute('class', style)} x="${x}" y="${percent(y)}"
+    dy="${dy}">${content}</text>`
 }
 
 /** In percent of the plot. */
@@ -278,13 +287,18 @@ function rect(
   opacity: string | null = null,
 ): Html {
   const title = label === '' ? nothing : html`<title>${label}</title>`
-  return html`<rect class="${style}" x="${percent(x)}" y="${percent(y)}" width="${percent(width)}" height="${percent(height)}" ${attribute('fill-opacity', opacity)}>${title}</rect>`
+  return html`<rect class="${style}" x="${percent(x)}" y="${percent(y)}" width="${percent(width)}"
+    height="${percent(height)}" ${attribute('fill-opacity', opacity)}>${title}</rect>`
 }
 
 /** The names of the series with their colours; a colour alone says nothing to some readers. */
 export function legend(series: readonly Named[]): Html {
   if (series.length < 2) return nothing
-  return html`<ul class="legend">${series.map(({ name, style }) => html`<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect class="${style}" width="12" height="12" rx="2"></rect></svg> ${name}</li>`)}</ul>`
+  return html`<ul class="legend">${series.map(
+    ({ name, style }) => html`<li><svg viewBox="0 0 12 12"
+    aria-hidden="true"><rect class="${style}" width="12" height="12" rx="2"></rect></svg>
+    ${name}</li>`,
+  )}</ul>`
 }
 
 function percent(value: number): string {
@@ -329,7 +343,9 @@ export function drawHeatMap({
   const xOf = (column: number) => percent((column + 0.5) * width)
   const yOf = (row: number) => (row + 0.5) * height
   const cellOf = (value: number | null, row: number, column: number) => {
-    const label = `${rows[row] ?? ''} ${columns[column] ?? ''}: ${value === null ? 'not known' : formatCount(value)}`
+    const label =
+      `${rows[row] ?? ''} ${columns[column] ?? ''}: ` +
+      `${value === null ? 'not known' : formatCount(value)}`
     const shape = rect(
       'cell',
       [column * width, row * height, width, height],

@@ -82,7 +82,10 @@ export function renderSections(
   layout: TableLayout,
   id = 'chart',
 ): Html {
-  return html`${notes.map((note) => html`<p class="notes">${note}</p>\n`)}${sections.map((section, n) => renderSection(section, layout, `${id}-${n}`))}`
+  return html`${notes.map(
+    (note) => html`<p
+    class="notes">${note}</p>\n`,
+  )}${sections.map((section, n) => renderSection(section, layout, `${id}-${n}`))}`
 }
 
 function renderSection({ title, blocks }: Section, layout: TableLayout, id: string): Html {
@@ -99,7 +102,8 @@ function renderBlock(block: Block, layout: TableLayout, id: string): Html {
     case 'list':
       return html`<ul>${block.items.map((item) => html`<li>${item}</li>`)}</ul>\n`
     case 'table':
-      return html`<div class="scroll" role="region" ${attribute('tabindex', 0)} aria-label="${block.table.caption}">${tableOf(block.table, layout)}</div>\n`
+      return html`<div class="scroll" role="region" ${attribute('tabindex', 0)}
+        aria-label="${block.table.caption}">${tableOf(block.table, layout)}</div>\n`
     case 'chart': {
       const { chart } = block
       const named = chart.kind === 'heat map' ? nothing : legend(chart.series.map(styled))

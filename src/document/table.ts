@@ -47,7 +47,8 @@ export function tableHeader(columns: readonly Column[], layout: TableLayout): Ht
     if (title === '') return html`<td ${attribute('role', role && 'cell')}></td>`
     const [order, content] =
       sort === undefined ? [null, title] : [sort.order, html`<a href="${sort.to}">${title}</a>`]
-    return html`<th scope="col" ${attribute('role', role)} ${kindOf(column)} ${attribute('aria-sort', order)} ${attribute('title', note)}>${content}</th>`
+    return html`<th scope="col" ${attribute('role', role)} ${kindOf(column)}
+      ${attribute('aria-sort', order)} ${attribute('title', note)}>${content}</th>`
   })
   return html`<tr ${attribute('role', layout === 'cards' ? 'row' : null)}>${heads}</tr>`
 }
@@ -65,7 +66,8 @@ export function tableRow(
     )}</tr>\n`
   return html`<tr role="row">${row.map(
     (cell, n) =>
-      html`<td role="cell" ${kindOf(columns[n])} ${attribute('data-label', columns[n]?.title ?? '')}>${cell}</td>`,
+      html`<td role="cell" ${kindOf(columns[n])}
+        ${attribute('data-label', columns[n]?.title ?? '')}>${cell}</td>`,
   )}</tr>\n`
 }
 

@@ -92,7 +92,8 @@ type SyncRun = { stream: StreamName; mode: SyncMode | 'audit'; outcome: SyncOutc
 
 const counterHelp = {
   requests:
-    'Requests by priority (write, fresh, backfill, reconcile) and outcome (ok, throttled, transient: network or 5xx, refused: 400 or 404, denied: 401 or 403, aborted)',
+    'Requests by priority (write, fresh, backfill, reconcile) and outcome (ok, throttled, ' +
+    'transient: network or 5xx, refused: 400 or 404, denied: 401 or 403, aborted)',
   throttled: 'Requests that the service answered by 429: something else uses the key',
   rows_read: 'Rows that the service sent',
   rows_changed: 'Rows that were new or different',
@@ -216,7 +217,8 @@ const gaugeHelp = {
   streams: {
     lag_seconds: 'Time since the stream last completed; absent before the first completion',
     interval_seconds:
-      'The longest time between two readings that the schedules plan; absent if none reads the stream',
+      'The longest time between two readings that the schedules plan; ' +
+      'absent if none reads the stream',
     pending_children: 'Conversations, visitors and calls whose children are still to be read',
     stream_failed: '1: the last sync run of the stream failed',
     stream_skipped: '1: the stream is not read because the key lacks its scope',
@@ -225,12 +227,15 @@ const gaugeHelp = {
     open_gaps: 'Rows or ranges known to be missing',
     project_paused: '1: nothing is read because the service denies the key',
     sending_stopped:
-      '1: replies and notes, or those of an import, wait because the last ones were uncertain or refused',
+      '1: replies and notes, or those of an import, wait because the ' +
+      'last ones were uncertain or refused',
     sending_held:
-      '1: no write-back is sent because the warehouse went back in time, as after a restored backup',
+      '1: no write-back is sent because the warehouse went back in ' +
+      'time, as after a restored backup',
     budget_limit: 'Requests in a window that the key allows',
     budget_slots:
-      'Requests in a window that are used at most: fewer than the limit, and fewer still after a 429',
+      'Requests in a window that are used at most: fewer than the ' +
+      'limit, and fewer still after a 429',
     budget_slots_in_use:
       'Slots of the budget in use; all of them for hours is a backlog at full speed, not an error',
     budget_paused_seconds: 'How long the key still pauses after a 429',

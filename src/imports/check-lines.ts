@@ -160,7 +160,8 @@ const foundByVisitor = toMistake(
 )
 const sortedReplies = toMistake(
   'content',
-  'all replies are in alphabetical order: if only this column was sorted, they go to other conversations. So the batch waits for approval',
+  'all replies are in alphabetical order: if only this column was sorted, they go to other ' +
+    'conversations. So the batch waits for approval',
 )
 const differsFromQueued = toMistake(
   'ref',

@@ -103,7 +103,8 @@ const headerWords: Readonly<Record<string, string>> = {
   visitor_email: `email mail emailaddress mailaddress emailadresse mailadresse customeremail visitormail customermail
     kundenemail kundenmail besucheremail`,
   visitor_name:
-    'name visitor customer customername client clientname kunde kundin kundenname besucher besuchername',
+    'name visitor customer customername client clientname kunde kundin ' +
+    'kundenname besucher besuchername',
   content:
     'text reply replytext answer answertext response ourreply antwort antworttext unsereantwort',
   handled:

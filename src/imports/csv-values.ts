@@ -107,10 +107,12 @@ function cellMistakes(field: string, cell: string): readonly RequestMistake[] {
 }
 
 const noValue =
-  'is how a program writes that there is no value; leave the cell empty, or write null to clear the field'
+  'is how a program writes that there is no value; leave the cell ' +
+  'empty, or write null to clear the field'
 
 const shortenedNumber =
-  'is a number that a spreadsheet has shortened, and its last digits are lost; format the column as text before you paste the values'
+  'is a number that a spreadsheet has shortened, and its last digits are lost; format the ' +
+  'column as text before you paste the values'
 
 /**
  * Spaces and quotes stand around ids. Word processors replace hyphens and quotes; `="…"` keeps a
@@ -219,7 +221,9 @@ export function namesColumns(cells: readonly string[]): boolean {
   return cells.some((cell) => knownColumn(cell) !== undefined)
 }
 
-const noHeader = `does not name the columns; the first row must have names like ${requestColumns.slice(0, 4).join(', ')}`
+const noHeader =
+  'does not name the columns; the first row must have names like ' +
+  `${requestColumns.slice(0, 4).join(', ')}`
 
 const missingOperation = toMistake(
   'operation',

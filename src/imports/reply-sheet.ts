@@ -20,7 +20,8 @@ const commonColumns = Object.fromEntries(
 export const sheetColumns = {
   conversation_id: 'the id of the conversation',
   visitor_email:
-    "instead of an id: the visitor's address. It must lead to one conversation, or to one that is open",
+    "instead of an id: the visitor's address. It must lead to one " +
+    'conversation, or to one that is open',
   visitor_name: "instead of an id: the visitor's name, exactly as it is",
   content: 'the reply. Empty: none is sent',
   handled: 'yes marks the conversation handled, after the reply',
@@ -126,7 +127,8 @@ export function isDownloaded(ref: string | null): boolean {
 }
 
 const movedRef =
-  'is of another conversation: was the sheet sorted by some of its columns only? Download it again, or sort all of them'
+  'is of another conversation: was the sheet sorted by some of its columns only? Download ' +
+  'it again, or sort all of them'
 
 /** The ref of a downloaded row names its conversation. */
 function refMistakes({ ref, conversation_id: id }: Fields): readonly RequestMistake[] {

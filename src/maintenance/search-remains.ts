@@ -103,7 +103,8 @@ export async function searchWarehouse(
 
 const notReadable = 'the file cannot be read'
 const onlyIds =
-  'names, addresses and texts in what people made: an earlier run has erased them here, so only ids were looked for'
+  'names, addresses and texts in what people made: an earlier run has erased them here, so ' +
+  'only ids were looked for'
 
 /**
  * Files that may have values which an earlier run has deleted, and which are not known any more.
@@ -143,7 +144,9 @@ function remedy(location: DatabaseLocation, path: string, compacted: Compacted |
   const run = (statement: string) => `sqlite3 ${database} "${statement}"`
   if (!compacted.isLogEmpty)
     return {
-      why: 'another process is reading the warehouse, so that its log cannot be emptied; end that process first',
+      why:
+        'another process is reading the warehouse, so that its log ' +
+        'cannot be emptied; end that process first',
       command: run(compacted.isRewritten ? emptyLog : `vacuum; ${emptyLog}`),
     }
   return { why: 'free room within the file', command: run(`vacuum; ${emptyLog}`) }

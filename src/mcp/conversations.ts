@@ -13,7 +13,9 @@ const digits = z.string().regex(/^\d{1,15}$/)
 
 export const findTool = defineTool({
   name: 'find_conversations',
-  description: `By an id, a visitor's name or address, or words of messages; without a text, who waits for an answer, the longest first. ${noTexts}`,
+  description:
+    "By an id, a visitor's name or address, or words of messages; without a text, who waits " +
+    `for an answer, the longest first. ${noTexts}`,
   input: z.object({
     text: z.string().min(1).max(500).optional(),
     waitingMinutes: minutes.default(0).describe('Without a text: who waits at least that long'),
@@ -56,7 +58,9 @@ const shownCharacters = 150_000
 
 export const readTool = defineTool({
   name: 'read_conversation',
-  description: `The newest 200 messages, what changed, and which write-backs are queued for it or were sent. ${noTexts}`,
+  description:
+    'The newest 200 messages, what changed, and which write-backs are ' +
+    `queued for it or were sent. ${noTexts}`,
   input: z.object({
     id: z.string().min(1).max(100),
     before: digits.optional().describe('The `older` of the answer before'),

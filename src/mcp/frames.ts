@@ -37,7 +37,9 @@ export function createFrameReader(
   const end = (): Buffer | null => {
     const whole = size > maxBytes ? null : Buffer.concat(parts)
     const id = idAtEnds(head, tail)
-    const tooLong = `a request of ${size} bytes is longer than the ${maxBytes} that are read: propose fewer rows at once`
+    const tooLong =
+      `a request of ${size} bytes is longer than the ${maxBytes} that ` +
+      'are read: propose fewer rows at once'
     parts = []
     size = 0
     head = ''

@@ -119,7 +119,9 @@ export async function serveMcp(given: ServeOptions) {
     const bytes_out = sizeOf(result.content)
     const is_error = result.isError === true
     log.info({ event: 'mcp.called', tool: tool.name, bytes_in, bytes_out, took_ms, is_error })
-    const detail = `${bytes_in} bytes asked, ${bytes_out} answered${is_error ? ' with an error' : ''}, ${took_ms} ms`
+    const detail =
+      `${bytes_in} bytes asked, ${bytes_out} ` +
+      `answered${is_error ? ' with an error' : ''}, ${took_ms} ms`
     const who = { project: session.project.projectId, person, role: 'assistant' }
     await audit?.append(
       { ...who, action: 'assistant_asked', subject: tool.name, count: null, detail },

@@ -26,7 +26,10 @@ import { defineTool, rows } from './tool.ts'
 
 const rowHelp = operations.map((operation) => {
   const { target, fields, summary } = operationTypes[operation]
-  return `operation "${operation}" (${summary}): ${[`${target}_id`, ...Object.keys(fields)].join(', ')}`
+  return (
+    `operation "${operation}" (${summary}): ` +
+    `${[`${target}_id`, ...Object.keys(fields)].join(', ')}`
+  )
 })
 const commonHelp = Object.entries(commonFields).map(([name, { help }]) => `${name} (${help})`)
 
@@ -37,7 +40,9 @@ const row = z.record(z.string(), z.unknown())
 export const proposeTool = defineTool({
   name: 'propose_writebacks',
   description:
-    'Stores rows as one batch of drafts, or none if a row has a mistake, and answers with what each would do. Nothing is sent: a person looks at the batch at `approve`, and decides. The same rows are never queued twice.',
+    'Stores rows as one batch of drafts, or none if a row has a mistake, and answers with ' +
+    'what each would do. Nothing is sent: a person looks at the batch at `approve`, and ' +
+    'decides. The same rows are never queued twice.',
   input: z.object({
     rows: row
       .array()

@@ -13,7 +13,9 @@ const incident = z.looseObject({}).nullable()
 export const reportTool = defineTool({
   name: 'report',
   description:
-    'The numbers of the weekly report as data: volume, response times, backlog, AI, agents, calls, targets, each compared with the period before, and what is not certain. Without dates: the last week that is over.',
+    'The numbers of the weekly report as data: volume, response times, backlog, AI, ' +
+    'agents, calls, targets, each compared with the period before, and what is not ' +
+    'certain. Without dates: the last week that is over.',
   input: z.object({ from: date.describe('The first day'), to: date.describe('The last day') }),
   output: z.looseObject({
     asOf: z.string().nullable().describe('Complete up to here'),
@@ -31,7 +33,9 @@ const listedBatches = 50
 export const statusTool = defineTool({
   name: 'status',
   description:
-    'How fresh and complete the mirror is, which jobs fail, and what waits for a decision of a person: drafts to approve, write-backs that may or may not have arrived, sending that is stopped.',
+    'How fresh and complete the mirror is, which jobs fail, and what waits for a decision ' +
+    'of a person: drafts to approve, write-backs that may or may not have arrived, sending ' +
+    'that is stopped.',
   input: z.object({}),
   output: z.looseObject({
     ...freshness,

@@ -215,10 +215,15 @@ function whyRefused(
 ): string {
   if (decision === 'approval_undone')
     return undoUntil === null
-      ? 'it has no approval that can be undone; `writeback stop --batch` puts what has not left back to draft'
-      : `the grace of its approval ended at ${undoUntil}; \`writeback stop --batch\` puts what has not left back to draft`
+      ? 'it has no approval that can be undone; `writeback stop --batch` puts what has not ' +
+          'left back to draft'
+      : `the grace of its approval ended at ${undoUntil}; \`writeback stop --batch\` puts ` +
+          'what has not left back to draft'
   if (status === 'sending')
-    return 'a process waits for its response; if that process has ended, the next push or the worker finds the outcome'
+    return (
+      'a process waits for its response; if that process has ended, the next push or the ' +
+      'worker finds the outcome'
+    )
   if (stoppedBy !== null)
     return `its batch was stopped by ${stoppedBy}: \`writeback resume --batch ${batchId ?? ''}\``
   if (approveOwn === false)

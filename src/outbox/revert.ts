@@ -79,7 +79,9 @@ export async function revertBatch(
 function requireSettled({ id, stoppedAt, counts }: BatchSummary): void {
   const { queued = 0, sending = 0 } = counts
   if (queued + sending === 0) return
-  const why = `${queued + sending} of ${id} can still be sent or ${queued + sending === 1 ? 'is' : 'are'} in flight`
+  const why =
+    `${queued + sending} of ${id} can still be sent or ` +
+    `${queued + sending === 1 ? 'is' : 'are'} in flight`
   const next =
     stoppedAt !== null || queued === 0
       ? 'wait until the outcome of those in flight is known'

@@ -142,7 +142,8 @@ function envelope(status: number, code: string, headers: Record<string, string> 
 }
 
 export function htmlPage(status: number, title: string) {
-  const body = `<html><head><title>${status} ${title}</title></head><body><h1>${title}</h1></body></html>`
+  const body =
+    `<html><head><title>${status} ` + `${title}</title></head><body><h1>${title}</h1></body></html>`
   return (): ServiceResponse => ({
     status,
     headers: { 'content-type': 'text/html; charset=utf-8' },

@@ -35,7 +35,8 @@ const networkErrorTexts: readonly (readonly [RegExp, string])[] = [
   [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'its certificate is for another host'],
   [
     untrustedCertificate,
-    'its certificate is not signed by an authority that this machine trusts; NODE_EXTRA_CA_CERTS=FILE adds one',
+    'its certificate is not signed by an authority that this machine trusts; ' +
+      'NODE_EXTRA_CA_CERTS=FILE adds one',
   ],
   [
     /^(ERR_SSL_|EPROTO)/,

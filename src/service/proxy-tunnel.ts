@@ -111,14 +111,18 @@ function explainRefusal(
           needsPerson: true,
         })
       : new ProxyError(`the proxy ${name} accepts no password, only ${schemes.join(', ')} (407)`, {
-          next: 'run a program on this machine that signs in there (cntlm, px), and name it in HTTPS_PROXY',
+          next:
+            'run a program on this machine that signs in there (cntlm, ' +
+            'px), and name it in HTTPS_PROXY',
           needsPerson: true,
         })
   }
   const isForbidden = status >= 400 && status < 500 && ![408, 425, 429].includes(status)
   return isForbidden
     ? new ProxyError(`the proxy ${name} does not allow connections to ${host} (${status})`, {
-        next: `ask whoever runs it to allow ${host}, or name that in NO_PROXY if it is reached directly`,
+        next:
+          `ask whoever runs it to allow ${host}, or name that in ` +
+          'NO_PROXY if it is reached directly',
         needsPerson: true,
       })
     : new ProxyError(`the proxy ${name} answers ${status} instead of connecting to ${host}`, {
@@ -131,13 +135,16 @@ function explainBrokenTunnel(error: Error, { name }: HttpProxy, host: string): P
   const through = `through the proxy ${name}`
   if (isUntrustedCertificate(error))
     return new ProxyError(
-      `${through}, ${host} has a certificate of an authority that this machine does not trust: the proxy may have put its own in its place (${Object(error).code})`,
+      `${through}, ${host} has a certificate of an authority that this machine does not ` +
+        `trust: the proxy may have put its own in its place (${Object(error).code})`,
       { next: trustIt, needsPerson: true },
     )
   return new ProxyError(
     `${through}, there is no encrypted connection to ${host}: ${describeNetworkError(error)}`,
     {
-      next: 'ask whoever runs the proxy whether it reads what passes through it; trying again may help',
+      next:
+        'ask whoever runs the proxy whether it reads what passes through ' +
+        'it; trying again may help',
       needsPerson: false,
     },
   )

@@ -10,7 +10,10 @@ export function whatToStart(url: string): string {
     case 'server':
       return 'start the server, or set DESKMIRROR_QUEUE_URL to where it is'
     case 'cluster':
-      return 'start its servers; if they run, let them announce addresses that this machine reaches (cluster-announce-ip)'
+      return (
+        'start its servers; if they run, let them announce addresses that this machine ' +
+        'reaches (cluster-announce-ip)'
+      )
     case 'sentinel':
       return 'start the sentinels, most of which have to run, and the master that they name'
   }

@@ -130,8 +130,12 @@ function unrecognizedTokenError({ data, status, requestId }: ApiResponse): UserE
   const shape = names.length > 0 ? `the fields ${names.slice(0, 20).join(', ')}` : 'no fields'
   return new UserError({
     what: 'no token was recognized in the response',
-    why: `the service answered ${status} with ${shape}${requestId === null ? '' : ` (request ${requestId})`}`,
-    next: 'check DESKMIRROR_WIDGET_URL; if that is right, please report the names of these fields (a token that was minted expires by itself)',
+    why:
+      `the service answered ${status} with ` +
+      `${shape}${requestId === null ? '' : ` (request ${requestId})`}`,
+    next:
+      'check DESKMIRROR_WIDGET_URL; if that is right, please report the names of these ' +
+      'fields (a token that was minted expires by itself)',
     exitCode: 1,
   })
 }

@@ -70,7 +70,9 @@ export function parseRedisAddress(text: string): RedisAddressResult {
       ? { ok: true, address: { kind: 'cluster', ...group } }
       : {
           ok: false,
-          why: 'has something behind its hosts: remove that, as a cluster has a single database and no settings',
+          why:
+            'has something behind its hosts: remove that, as a cluster ' +
+            'has a single database and no settings',
         }
   const [, master = '', database = '0'] = /^\/([\w.-]+)(?:\/(\d*))?\/?$/.exec(path) ?? []
   const own = new URLSearchParams(query)
@@ -81,9 +83,12 @@ export function parseRedisAddress(text: string): RedisAddressResult {
   return { ok: true, address: { ...sentinel, database: Number(database) } }
 }
 
-const unreadable = `is not a list of hosts that can be read: write it as redis+cluster://user:password@host1:6379,host2:6379 (${encodingHint})`
+const unreadable =
+  'is not a list of hosts that can be read: write it as ' +
+  `redis+cluster://user:password@host1:6379,host2:6379 (${encodingHint})`
 const noMaster =
-  'names no master behind the sentinels, or has unknown settings: write it as redis+sentinel://host1:26379,host2:26379/mymaster/0'
+  'names no master behind the sentinels, or has unknown settings: write it as ' +
+  'redis+sentinel://host1:26379,host2:26379/mymaster/0'
 
 const toLogin = (username: string | null, password: string | null): RedisLogin => ({
   ...(username && { username }),

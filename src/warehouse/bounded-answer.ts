@@ -72,7 +72,8 @@ export function refusedStatement(why: string, next = 'ask with one SELECT'): Use
 
 export function tooLong(limitMs: Ms): UserError {
   const next =
-    'read fewer rows: filter by time or by project_id, or ask a report_… object, which is counted already'
+    'read fewer rows: filter by time or by project_id, or ask a ' +
+    'report_… object, which is counted already'
   return refusedStatement(`it took longer than ${limitMs / 1000} s, and was ended`, next)
 }
 

@@ -126,8 +126,12 @@ async function refuseWriter(client: pg.Client, setting: string): Promise<void> {
   if (why === null) return
   throw new UserError({
     what: 'there is no query here yet',
-    why: `the role ${role} of ${setting} ${why}, and a statement of an assistant runs only under one that reads`,
-    next: "as a person: create role assistant login password '…'; deskmirror migrate --grant assistant; and name it in DESKMIRROR_ANALYST_DATABASE_URL",
+    why:
+      `the role ${role} of ${setting} ${why}, and a statement of an ` +
+      'assistant runs only under one that reads',
+    next:
+      "as a person: create role assistant login password '…'; deskmirror migrate --grant " +
+      'assistant; and name it in DESKMIRROR_ANALYST_DATABASE_URL',
     exitCode: 2,
   })
 }

@@ -67,7 +67,8 @@ export const sqliteExplanations = (setting: string): ExplanationTable => [
   ),
   tryAgain(
     /^FILE_(GONE|REPLACED)/,
-    'the file was moved, removed or replaced while it was in use; what was written since then is not in it',
+    'the file was moved, removed or replaced while it was in use; what ' +
+      'was written since then is not in it',
     'restore the right file, and start deskmirror again',
   ),
   fixFirst(
@@ -156,7 +157,8 @@ const postgresExplanations = (
   fixFirst(
     /SELF_SIGNED|UNABLE_TO|CERT_|ALTNAME/,
     "the server's certificate is not trusted, has expired, or is for another host",
-    `name the authority that signed it with ?sslrootcert=PATH in ${setting}, or renew the certificate`,
+    'name the authority that signed it with ?sslrootcert=PATH in ' +
+      `${setting}, or renew the certificate`,
   ),
   fixFirst(
     /does not support SSL|^ERR_SSL|^EPROTO/,
@@ -165,8 +167,10 @@ const postgresExplanations = (
   ),
   fixFirst(
     /^28000/,
-    'the server does not know this user, or does not accept the user this way from here (pg_hba.conf)',
-    `correct the user in ${setting}, use TLS with ?sslmode=require, or change the server's settings`,
+    'the server does not know this user, or does not accept the user ' +
+      'this way from here (pg_hba.conf)',
+    `correct the user in ${setting}, use TLS with ?sslmode=require, or ` +
+      "change the server's settings",
   ),
   fixFirst(
     /^28/,
@@ -183,7 +187,8 @@ const postgresExplanations = (
   fixFirst(
     /^42501/,
     'the user lacks a permission',
-    'make the user the owner of the schema, or run: grant usage, create on schema public to USER; and grant rights on the existing tables',
+    'make the user the owner of the schema, or run: grant usage, create on schema public ' +
+      'to USER; and grant rights on the existing tables',
   ),
   fixFirst(
     /^42P01/,
@@ -192,7 +197,8 @@ const postgresExplanations = (
   ),
   fixFirst(
     /^25006/,
-    'the database is read-only: the server is a standby, or writing is disabled for this user or database',
+    'the database is read-only: the server is a standby, or writing is ' +
+      'disabled for this user or database',
     `name the primary server in ${setting}, or set default_transaction_read_only to off`,
   ),
   fixFirst(
@@ -202,12 +208,14 @@ const postgresExplanations = (
   ),
   tryAgain(
     /^57014/,
-    'the server cancelled a statement: it took longer than statement_timeout, or an administrator stopped it',
+    'the server cancelled a statement: it took longer than statement_timeout, or an ' +
+      'administrator stopped it',
     "try again; if it happens again: alter role USER set statement_timeout = '10min'",
   ),
   tryAgain(
     /^25P0[34]/,
-    'the server ended a transaction that took longer than it allows (idle_in_transaction_session_timeout)',
+    'the server ended a transaction that took longer than it allows ' +
+      '(idle_in_transaction_session_timeout)',
     'try again; if it happens again, raise that setting for this user',
   ),
   tryAgain(

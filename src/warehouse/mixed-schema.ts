@@ -31,7 +31,9 @@ export async function inspectSchema(
     return mixed({
       what: 'cannot use the warehouse',
       why: `its database has ${foreign} that deskmirror did not create, and needs the name`,
-      next: 'rename it, then run `deskmirror migrate`; or use another database, or another schema of it (?schema=NAME)',
+      next:
+        'rename it, then run `deskmirror migrate`; or use another database, or another ' +
+        'schema of it (?schema=NAME)',
       exitCode: 2,
     })
   const found =
@@ -41,7 +43,9 @@ export async function inspectSchema(
   return mixed({
     what: 'cannot use the warehouse',
     why: `it has ${found}, as after a dump that was restored over existing tables, or only in part`,
-    next: 'restore the dump into a new, empty database (docs/guide.md, Back up and restore), or use another one',
+    next:
+      'restore the dump into a new, empty database (docs/guide.md, Back ' +
+      'up and restore), or use another one',
     exitCode: 2,
   })
 }

@@ -45,7 +45,8 @@ export function afterMove(
   const address = other.startsWith('sqlite:') ? other : `${other}, with its user`
   return project_id === wholeWarehouse
     ? `set ${setting} to ${address}`
-    : `remove the project from this configuration, and give it one of its own that sets ${setting} to ${address}`
+    : 'remove the project from this configuration, and give it one of its own that sets ' +
+        `${setting} to ${address}`
 }
 
 /** For those who would write. */

@@ -82,7 +82,9 @@ function mirroredElsewhere(
   const other = chosen === null ? '' : isInBoth ? `, or ?schema=${chosen}` : anew
   return new UserError({
     what: 'cannot tell which schema of the database is the warehouse',
-    why: `the project ${project} is mirrored in the schema ${schema}${isInBoth ? ` and in ${chosen}` : instead}`,
+    why:
+      `the project ${project} is mirrored in the schema ` +
+      `${schema}${isInBoth ? ` and in ${chosen}` : instead}`,
     next: `add ?schema=${schema} to the address of the warehouse${other}`,
     exitCode: 2,
   })

@@ -292,7 +292,9 @@ async function rejectClosedSchema(
   throw new UserError({
     what: 'cannot use this database as the warehouse',
     why: `the user ${user} may not use the schema ${closed.name}`,
-    next: `let its owner run: grant usage, create on schema ${write(closed.name)} to ${write(user)}`,
+    next:
+      'let its owner run: grant usage, create on schema ' +
+      `${write(closed.name)} to ${write(user)}`,
     exitCode: 2,
   })
 }
@@ -326,7 +328,9 @@ const lostSchema = (schema: string) =>
 function lostSettings(setting: string, onServer: string): UserError {
   return new UserError({
     what: 'cannot use this database as the warehouse',
-    why: `a connection pooler (PgBouncer) in front of it does not keep the settings of a connection: ${setting}`,
+    why:
+      'a connection pooler (PgBouncer) in front of it does not keep the ' +
+      `settings of a connection: ${setting}`,
     next: `connect to Postgres directly, or set it on the server: ${onServer}`,
     exitCode: 2,
   })

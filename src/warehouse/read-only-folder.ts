@@ -99,8 +99,12 @@ function stateOf(path: string): string {
 }
 
 const unreadableLog = {
-  why: 'its folder is read-only, and its last changes are in the file -wal, which SQLite cannot read there',
-  next: 'run `deskmirror status` as a user that may write into the folder, which ends the log; or copy the file and its -wal to another folder',
+  why:
+    'its folder is read-only, and its last changes are in the file -wal, ' +
+    'which SQLite cannot read there',
+  next:
+    'run `deskmirror status` as a user that may write into the folder, which ends the log; ' +
+    'or copy the file and its -wal to another folder',
   exitCode: 2,
 } as const
 const changedMeanwhile = {

@@ -80,7 +80,10 @@ export function describeLargeLog(databaseUrl: string, limitBytes = largeLogBytes
   const path = sideFile(location, 'log')
   const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (bytes <= limitBytes) return null
-  return `${path} has ${Math.round(bytes / 2 ** 20)} MB and grows, because a query has read the database for long: end it, or let it read a copy`
+  return (
+    `${path} has ${Math.round(bytes / 2 ** 20)} MB and grows, because a query has read the ` +
+    'database for long: end it, or let it read a copy'
+  )
 }
 
 /**

@@ -25,7 +25,9 @@ export function inTransaction<C extends ProjectDb, T>(
   const { db, kind, project } = context
   const inTrx = (trx: Db) => work({ ...context, db: trx })
   if (kind === 'sqlite') return undoingInMemory(db, inTrx)
-  const lock = `select pg_advisory_xact_lock(hashtext('deskmirror.write ${project.replaceAll("'", "''")}'))`
+  const lock =
+    "select pg_advisory_xact_lock(hashtext('deskmirror.write " +
+    `${project.replaceAll("'", "''")}'))`
   return inPipeline(db, `${beginStatements.postgres}; ${lock}`, inTrx)
 }
 

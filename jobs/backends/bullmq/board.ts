@@ -15,7 +15,8 @@ const boardPrefix = '/queues'
  * that it was opened.
  */
 const contentSecurityPolicy =
-  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'self'; frame-ancestors 'none'"
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri " +
+  "'self'; frame-ancestors 'none'"
 
 /** `queues`: of BullMQ. */
 export function bullBoardPlugin(queues: readonly Queue[]): RoutesPlugin {

@@ -166,12 +166,14 @@ function serverWarnings(server: RedisInfo | null, url: string): string[] {
   const found: string[] = []
   if (server.policy !== undefined && server.policy !== 'noeviction')
     found.push(
-      `Redis may evict jobs when its memory is full (maxmemory-policy ${server.policy}): set it to noeviction`,
+      `Redis may evict jobs when its memory is full (maxmemory-policy ${server.policy}): ` +
+        'set it to noeviction',
     )
   const parsed = parseRedisAddress(url)
   if (parsed.ok && parsed.address.kind === 'sentinel' && !server.needsReplica)
     found.push(
-      'a master that was cut off goes on accepting writes, so two could grant the whole rate: set min-replicas-to-write 1 and min-replicas-max-lag 10',
+      'a master that was cut off goes on accepting writes, so two could grant the whole ' +
+        'rate: set min-replicas-to-write 1 and min-replicas-max-lag 10',
     )
   const [major = 0, minor = 0] = (server.version ?? '').split('.').map(Number)
   if (server.version !== undefined && (major < 6 || (major === 6 && minor < 2)))
@@ -184,14 +186,18 @@ function serverWarnings(server: RedisInfo | null, url: string): string[] {
  * Source: the scripts of BullMQ 6.7, and src/service/rate-limit/redis-record.ts.
  */
 const probeCommands = [
-  'HSET {key} a 1, HMSET {key} a 1, HGET {key} a, HMGET {key} a, HGETALL {key}, HEXISTS {key} a, HINCRBY {key} n 1',
+  'HSET {key} a 1, HMSET {key} a 1, HGET {key} a, HMGET {key} a, HGETALL {key}, HEXISTS ' +
+    '{key} a, HINCRBY {key} n 1',
   'HDEL {key} n, PEXPIRE {key} 60000, PTTL {key}, EXISTS {key}, TYPE {key}, DEL {key}',
   'SET {key} 1 PX 60000, GET {key}, INCR {key}, DEL {key}',
-  'LPUSH {key} a, RPUSH {key} b, LRANGE {key} 0 -1, LLEN {key}, LINDEX {key} 0, LREM {key} 1 c, LTRIM {key} 0 10',
+  'LPUSH {key} a, RPUSH {key} b, LRANGE {key} 0 -1, LLEN {key}, LINDEX {key} 0, LREM {key} ' +
+    '1 c, LTRIM {key} 0 10',
   'RPOPLPUSH {key} {other}, DEL {key} {other}',
-  'ZADD {key} 1 a, ZCARD {key}, ZCOUNT {key} 0 1, ZSCORE {key} a, ZRANGE {key} 0 -1, ZREVRANGE {key} 0 -1',
+  'ZADD {key} 1 a, ZCARD {key}, ZCOUNT {key} 0 1, ZSCORE {key} a, ' +
+    'ZRANGE {key} 0 -1, ZREVRANGE {key} 0 -1',
   'ZRANGEBYSCORE {key} 0 1, ZREM {key} b, ZPOPMIN {key}, DEL {key}',
-  'SADD {key} a, SMEMBERS {key}, SREM {key} a, XADD {key} * a 1, XTRIM {key} MAXLEN 10, DEL {key}, TIME',
+  'SADD {key} a, SMEMBERS {key}, SREM {key} a, XADD {key} * a 1, XTRIM ' +
+    '{key} MAXLEN 10, DEL {key}, TIME',
 ].flatMap((commands) => commands.split(', '))
 
 /**
@@ -246,7 +252,8 @@ async function requireDatabase(client: RedisClient, url: string): Promise<void> 
     const why = errorText(error)
     if (!/index is out of range|invalid DB index/i.test(why)) throw error
     const next =
-      'choose an existing one (usually 0 to 15) in DESKMIRROR_QUEUE_URL, or raise `databases` in its configuration'
+      'choose an existing one (usually 0 to 15) in DESKMIRROR_QUEUE_URL, or raise ' +
+      '`databases` in its configuration'
     throw unusableQueue(url, `this Redis has no database ${database}`, next)
   })
 }

@@ -70,7 +70,8 @@ function chooseDays(from: LocalDate | undefined, to: LocalDate | undefined, toda
 
 function invalidPeriod(why: string): UserError {
   const next =
-    'give --from and --to as dates, the earlier one first, such as --from 2026-11-09 --to 2026-11-15'
+    'give --from and --to as dates, the earlier one first, such as ' +
+    '--from 2026-11-09 --to 2026-11-15'
   return new UserError({ what: 'the period of the report is invalid', why, next, exitCode: 2 })
 }
 

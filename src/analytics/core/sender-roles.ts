@@ -15,7 +15,8 @@ const aiWords = new Set(
   ),
 )
 const visitorWords =
-  'buyer caller client consumer contact customer enduser guest lead prospect requester shopper user visitor'
+  'buyer caller client consumer contact customer enduser guest lead prospect requester ' +
+  'shopper user visitor'
 const humanWords = `admin administrator advisor agent employee human humanagent member moderator operator owner rep
   representative specialist staff support supporter supportagent team teammate`
 const roleWords: ReadonlyMap<string, SenderRole> = new Map([

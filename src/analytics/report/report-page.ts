@@ -54,7 +54,8 @@ function notesOf({ period, before, timeZone, asOf, generatedAt, volume, calls }:
   return [
     ...(isEmpty ? ['Nothing was counted in this period.'] : []),
     `${comparisonText(period, before)} Days and times are those of ${timeZone}.`,
-    `As of ${timeText(asOf, timeZone, 'no complete sync yet')}. Written at ${timeText(generatedAt, timeZone)}.`,
+    `As of ${timeText(asOf, timeZone, 'no complete sync yet')}. Written at ` +
+      `${timeText(generatedAt, timeZone)}.`,
   ]
 }
 
@@ -62,7 +63,10 @@ function comparisonText({ to, whole }: Report['period'], before: Report['before'
   if (whole === null)
     return 'No day of the period is over and read to its end, so nothing is compared.'
   if (whole.to === to) return `Compared with the days before, ${before.from} to ${before.to}.`
-  return `Numbers are those of the days that are over and read to their end, ${whole.from} to ${whole.to}, compared with ${before.from} to ${before.to}; charts mark the others.`
+  return (
+    `Numbers are those of the days that are over and read to their end, ${whole.from} to ` +
+    `${whole.to}, compared with ${before.from} to ${before.to}; charts mark the others.`
+  )
 }
 
 function overviewSection({ volume, responseTimes, backlog, ai, calls }: Report): Section {
@@ -86,7 +90,8 @@ function overviewSection({ volume, responseTimes, backlog, ai, calls }: Report):
 function responseTimesSection({ responseTimes }: Report): Section {
   const hasBusinessHours = responseTimes.some(({ hours }) => hours === 'business')
   const about =
-    'Medians and percentiles of all answered waits of complete conversations in the period. A wait begins with the first message of the visitor that has no answer.'
+    'Medians and percentiles of all answered waits of complete conversations in the ' +
+    'period. A wait begins with the first message of the visitor that has no answer.'
   const hours = hasBusinessHours ? '' : ' No business hours are set, so all hours count.'
   const compared = ['Median', 'Before', 'Change', '90 % within', 'Before', 'Change']
   return section('Response times', about + hours, {

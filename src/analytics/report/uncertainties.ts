@@ -25,7 +25,8 @@ export function findUncertainties(data: ReportData): Uncertainty[] {
       return { 'targets undecided': open > 0 && text }
     }),
     ...quality.map(({ what, meaning, all, wrong }) => {
-      const text = `Over all history: ${what}, ${formatCount(wrong)} of ${formatCount(all)} (${meaning}).`
+      const text =
+        `Over all history: ${what}, ${formatCount(wrong)} of ` + `${formatCount(all)} (${meaning}).`
       return { [`all history: ${what}`]: wrong > 0 && text }
     }),
   ]
@@ -69,7 +70,8 @@ function ofThePeriod({
   return {
     'period not over':
       period.to >= today &&
-      `The period is not over: ${today} is today. ${period.whole === null ? 'Its numbers are those so far, and compared with nothing.' : `Its numbers are those up to ${period.whole.to}.`}`,
+      `The period is not over: ${today} is today. ` +
+        `${period.whole === null ? 'Its numbers are those so far, and compared with nothing.' : `Its numbers are those up to ${period.whole.to}.`}`,
     'no period before':
       !hasBefore && `There is nothing to compare: no conversation is older than ${period.from}.`,
     'period before not whole':
@@ -78,10 +80,13 @@ function ofThePeriod({
       `The oldest conversation is of ${firstDate}, so the period before may not be whole.`,
     'history before the mirror':
       mirroredFrom > before.from &&
-      `The mirror began at ${timeText(project.mirroredSince, project.timeZone)}. Reopenings before it are not known, so the backlog of earlier days is too small.`,
+      `The mirror began at ${timeText(project.mirroredSince, project.timeZone)}. ` +
+        'Reopenings before it are not known, so the backlog of earlier days is too small.',
     'incomplete conversations':
       incomplete > 0 &&
-      `${formatCount(incomplete)} of ${pluralize(started, 'conversation')} that started in the period ${incomplete === 1 ? 'is' : 'are'} incomplete: messages, times or senders are not known. Response times and targets leave them out.`,
+      `${formatCount(incomplete)} of ${pluralize(started, 'conversation')} that started in ` +
+        `the period ${incomplete === 1 ? 'is' : 'are'} incomplete: messages, times or ` +
+        'senders are not known. Response times and targets leave them out.',
   }
 }
 
@@ -101,6 +106,8 @@ function ofAStream(row: ReportData['streams'][number]): Reasons[] {
 
 function ofTheCalls({ current: { calls }, project }: ReportData): Reasons {
   const unknown = calls.calls - calls.withLength
-  const text = `The length of ${formatCount(unknown)} of ${pluralize(calls.calls, 'call')} is not known. The setting analytics.calls names the fields of calls.`
+  const text =
+    `The length of ${formatCount(unknown)} of ${pluralize(calls.calls, 'call')} is not ` +
+    'known. The setting analytics.calls names the fields of calls.'
   return { 'calls without a length': project.callsAsOf !== null && unknown !== 0 && text }
 }

@@ -74,7 +74,9 @@ function waitsByHour(rows: Report['hours']): Block {
     ),
   )
   const title = 'Waits by weekday and hour'
-  const description = `How often visitors began to wait in each local hour: ${describeRange(values.flat())} an hour.`
+  const description =
+    'How often visitors began to wait in each local hour: ' +
+    `${describeRange(values.flat())} an hour.`
   return {
     kind: 'chart',
     chart: {

@@ -29,7 +29,8 @@ export async function grantToAnalyst(
 ): Promise<GrantReport> {
   if (kind === 'sqlite') {
     const next =
-      "give analysts a file that holds only what is for them: `deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db`"
+      "give analysts a file that holds only what is for them: `deskmirror export 'dim_*' " +
+      "'fct_*' 'report_*' --output layer.db`"
     throw cannotGrant(
       role,
       'SQLite has no roles: whoever can read the file can read all of it',

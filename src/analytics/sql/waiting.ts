@@ -84,5 +84,8 @@ export function describeDifference({ otherwise, onlyService }: ServiceDifference
     ...(otherwise > 0 ? [`differs for ${formatCount(otherwise)} of these`] : []),
     ...(onlyService > 0 ? [`has ${formatCount(onlyService)} more`] : []),
   ]
-  return `The service's own field waitingSince ${parts.join(' and ')}: when it changes is not documented.`
+  return (
+    `The service's own field waitingSince ${parts.join(' and ')}: when ` +
+    'it changes is not documented.'
+  )
 }

@@ -95,7 +95,8 @@ export const charts = {
   waiting_now: {
     title: 'Waiting now',
     meaning:
-      'Open conversations whose visitor wrote last, the longest wait first, 50 at the most. As of the last sync; the days of the dashboard play no part.',
+      'Open conversations whose visitor wrote last, the longest wait first, 50 at the ' +
+      'most. As of the last sync; the days of the dashboard play no part.',
     visualisation: 'table',
     columns: {
       visitor_name: text('Visitor', orNull),
@@ -114,7 +115,9 @@ limit 50`,
   backlog_by_day: {
     title: 'Backlog and waiting visitors by day',
     meaning:
-      'Conversations open, and visitors without an answer, at the end of each day. Before the mirror began, reopenings are not known. States of several days must not be added up.',
+      'Conversations open, and visitors without an answer, at the end of each day. Before ' +
+      'the mirror began, reopenings are not known. States of several ' +
+      'days must not be added up.',
     visualisation: 'line',
     columns: { date: day('Day'), open_at_end: count('Open'), waiting_at_end: count('Waiting') },
     select: (_, { project, days }) => `
@@ -126,7 +129,9 @@ order by date`,
   answers_by_week: {
     title: 'Answers of humans by week, in business hours',
     meaning:
-      'How long visitors waited for a human: half of them this long at most (median), and nine tenths (p90). By the week in which they asked. The newest week still changes; medians must not be averaged.',
+      'How long visitors waited for a human: half of them this long at most (median), and ' +
+      'nine tenths (p90). By the week in which they asked. The newest week still changes; ' +
+      'medians must not be averaged.',
     visualisation: 'line',
     columns: { week: day('Week'), median_seconds: seconds('Median'), p90_seconds: seconds('p90') },
     select: (_, { project, days }) => `
@@ -138,7 +143,9 @@ order by week`,
   targets_by_week: {
     title: 'Targets met by week',
     meaning:
-      'Of the answers that each target of deskmirror.yaml applies to, the share that came in time. Open waits, and those that ended without an answer, are left out. Empty without targets.',
+      'Of the answers that each target of deskmirror.yaml applies to, the share that came ' +
+      'in time. Open waits, and those that ended without an answer, ' +
+      'are left out. Empty without targets.',
     visualisation: 'line',
     columns: { week: day('Week'), sla: series('Target'), met_share: share('Met') },
     select: (_, { project, days }) => `
@@ -153,7 +160,9 @@ order by d.week, s.sla`,
   load_by_hour: {
     title: 'Load and coverage by weekday and hour',
     meaning:
-      'In the mean of the chosen days: visitors who began to wait, answers of humans, and agents online. Nobody online is 0, and no value means that the availability was not observed.',
+      'In the mean of the chosen days: visitors who began to wait, answers of humans, and ' +
+      'agents online. Nobody online is 0, and no value means that the ' +
+      'availability was not observed.',
     visualisation: 'bar',
     columns: {
       hour_of_week: category('Hour'),
@@ -176,7 +185,9 @@ order by w.weekday, h.hour`,
   agents: {
     title: 'Agents',
     meaning:
-      'Messages and answers by the name that visitors saw, and how long the answered visitors had waited for a human, at night too. It is not a measure of effort: whoever takes hard questions or night hours looks slow.',
+      'Messages and answers by the name that visitors saw, and how long the answered ' +
+      'visitors had waited for a human, at night too. It is not a measure of effort: ' +
+      'whoever takes hard questions or night hours looks slow.',
     visualisation: 'table',
     columns: {
       agent_name: text('Agent'),
@@ -202,7 +213,9 @@ order by answers desc, m.agent_name`,
   ai_by_month: {
     title: 'AI only and handed over, by month',
     meaning:
-      'Conversations by the month of their creation: those in which the AI wrote and no human, those in which both wrote, and the rest. AI only does not say that the visitor was helped.',
+      'Conversations by the month of their creation: those in which the AI wrote and no ' +
+      'human, those in which both wrote, and the rest. AI only does ' +
+      'not say that the visitor was helped.',
     visualisation: 'bar',
     columns: {
       month: day('Month'),
@@ -220,7 +233,8 @@ order by month`,
   freshness_and_quality: {
     title: 'Freshness and quality',
     meaning:
-      'How long ago each stream was last read to its end, and what the numbers leave out or cannot know, over the whole history.',
+      'How long ago each stream was last read to its end, and what the numbers leave out ' +
+      'or cannot know, over the whole history.',
     visualisation: 'table',
     columns: {
       what: text('What'),

@@ -20,7 +20,8 @@ function filtersOf(kind: DatabaseKind): ChartFilters {
   return {
     project: (column) => `${column} = {{project}}`,
     days: (column) =>
-      `${column} >= coalesce([[{{from}}, ]]${first}, null) and ${column} <= coalesce([[{{to}}, ]]${last}, null)`,
+      `${column} >= coalesce([[{{from}}, ]]${first}, null) and ${column} <= ` +
+      `coalesce([[{{to}}, ]]${last}, null)`,
   }
 }
 
@@ -39,7 +40,8 @@ export function metabaseDashboard(): unknown {
   return {
     name: 'Support (deskmirror)',
     description:
-      'Made by deploy/metabase/setup.ts, which overwrites changes: save a copy before you change it.',
+      'Made by deploy/metabase/setup.ts, which overwrites changes: ' +
+      'save a copy before you change it.',
     parameters: metabaseParameters.map(({ id, name, slug, type }) => ({ id, name, slug, type })),
     cards: Object.values<StarterChart>(charts).map(card),
     // Which column leads to which, for tables that Metabase has found: views have no foreign keys.

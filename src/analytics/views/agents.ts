@@ -77,7 +77,9 @@ function agentsBy(period: 'day' | 'month', column: 'date' | 'month'): AnalyticsV
   return mergedView({
     note: `Messages and answers of each agent by the ${period} of the messages.`,
     caveat:
-      'Agents are names that visitors saw: two people may share one, and one may change it. The assigned agent plays no part. A conversation that two agents wrote in counts for both.',
+      'Agents are names that visitors saw: two people may share one, and one may change ' +
+      'it. The assigned agent plays no part. A conversation that two ' +
+      'agents wrote in counts for both.',
     key: {
       project_id: projectId,
       [column]: kind.date(
@@ -160,9 +162,13 @@ export const agentViews = {
   report_agent_day: agentsBy('day', 'date'),
   report_agent_month: agentsBy('month', 'month'),
   report_workload_day: queryView({
-    note: 'How much human work the conversations took that were handled on each day, and how many answers online agents gave.',
+    note:
+      'How much human work the conversations took that were handled on each day, and how ' +
+      'many answers online agents gave.',
     caveat:
-      'Not handle time and not occupancy: the service shows no drafts, no focus and no states of agents. A span from the first to the last human message includes all pauses.',
+      'Not handle time and not occupancy: the service shows no drafts, no focus and no ' +
+      'states of agents. A span from the first to the last human ' +
+      'message includes all pauses.',
     key: { project_id: projectId, date: kind.date('the local day') },
     columns: {
       ...mergedColumns(shown),
@@ -170,7 +176,8 @@ export const agentViews = {
       human_messages_per_conversation: perConversation('human_messages'),
       human_answers_per_agent_hour: [
         orNull.mean(
-          'human answers for each hour of an online agent, in the hours in which some were online; null = none were seen',
+          'human answers for each hour of an online agent, in the hours in which some were ' +
+            'online; null = none were seen',
         ),
         'observed_answers / nullif(agent_hours, 0)',
       ],

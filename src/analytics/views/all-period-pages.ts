@@ -50,7 +50,8 @@ export const periodTables = {
     title: 'Charts',
     view: dayViews.report_day,
     about:
-      'Each number counts by its own date: waits and response times by when the visitor asked. The newest days still change.',
+      'Each number counts by its own date: waits and response times by when the visitor ' +
+      'asked. The newest days still change.',
     ofAgent: null,
     empty: 'Nothing is known of this period: the numbers follow the first sync.',
     columns: {
@@ -133,7 +134,8 @@ export const periodTables = {
     title: 'Agents',
     view: agentViews.report_agent_day,
     about:
-      'Not a ranking: whoever takes hard questions, nights or long threads looks slow, two people may share a name, and work that wrote no message is not here.',
+      'Not a ranking: whoever takes hard questions, nights or long threads looks slow, two ' +
+      'people may share a name, and work that wrote no message is not here.',
     ofAgent: 'what the agent wrote and answered',
     empty: 'No human wrote in this period.',
     columns: {
@@ -166,10 +168,14 @@ export const periodTables = {
     title: 'Targets',
     view: waitViews.report_sla_day,
     about:
-      'By the day on which the visitor asked, judged by the target that applied then. Neither met nor missed are waits that are open, and those that ended otherwise: by a handling, or, until a human answers, by the AI or an answer that counts for an earlier wait. A high share may hide them.',
+      'By the day on which the visitor asked, judged by the target that applied then. ' +
+      'Neither met nor missed are waits that are open, and those that ended otherwise: by ' +
+      'a handling, or, until a human answers, by the AI or an answer that counts for an ' +
+      'earlier wait. A high share may hide them.',
     ofAgent: 'waits that the agent answered, so none is open or ended otherwise',
     empty:
-      'No target applied to a wait of this period. Targets are set by analytics.targets in deskmirror.yaml.',
+      'No target applied to a wait of this period. Targets are set by analytics.targets in ' +
+      'deskmirror.yaml.',
     columns: {
       sla: 'Target',
       hours: 'Hours',
@@ -203,7 +209,8 @@ export const periodTables = {
     title: 'AI',
     view: conversationViews.report_ai_month,
     about:
-      'By the day on which the conversation was created. That no human wrote does not say that the visitor was helped: the service shows no rating.',
+      'By the day on which the conversation was created. That no human wrote does not say ' +
+      'that the visitor was helped: the service shows no rating.',
     ofAgent: 'conversations in which the agent wrote, so the AI answered none of them alone',
     empty: 'No conversation was created in this period.',
     columns: {
@@ -249,7 +256,8 @@ export const periodTables = {
     title: 'Hours',
     view: hourViews.report_hour,
     about:
-      'How many agents were online is known only since the mirror began, and says neither who nor whether they were busy.',
+      'How many agents were online is known only since the mirror began, and says neither ' +
+      'who nor whether they were busy.',
     ofAgent: 'waits that the agent answered, and these answers; agents online are always all',
     empty: 'Nothing was counted in this period.',
     columns: {
@@ -295,7 +303,10 @@ export const periodTables = {
     title: 'Calls',
     view: callViews.report_call_day,
     about:
-      'By the day on which the call started. The service documents no field of a call: lengths, callers, directions and outcomes are known only where calls show them, in its words. Nor does it say to which conversation a call belongs: calls lead to all conversations of their callers.',
+      'By the day on which the call started. The service documents no field of a call: ' +
+      'lengths, callers, directions and outcomes are known only where calls show them, in ' +
+      'its words. Nor does it say to which conversation a call belongs: calls lead to all ' +
+      'conversations of their callers.',
     ofAgent: 'calls that name the agent',
     empty: 'No call of this period is mirrored.',
     columns: {

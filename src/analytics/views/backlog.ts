@@ -7,7 +7,8 @@ import type { SqlDialect } from './sql-dialect.ts'
 import { type AnalyticsView, kind, projectId } from './view-spec.ts'
 
 const caveat =
-  'Before the mirror began, reopenings are not known, so earlier numbers are too small: see reopens_known. Conversations without a time of creation are in none of them.'
+  'Before the mirror began, reopenings are not known, so earlier numbers are too small: ' +
+  'see reopens_known. Conversations without a time of creation are in none of them.'
 
 const measures = {
   opened: kind.count('conversations created'),
@@ -123,7 +124,9 @@ function measuresBy(periods: string, ...parts: readonly ('date' | 'hour')[]): st
 
 export const backlogViews = {
   report_backlog_day: {
-    note: 'The backlog at the end of each day since the first conversation, and what changed it. The last row is today so far.',
+    note:
+      'The backlog at the end of each day since the first conversation, and what changed it. ' +
+      'The last row is today so far.',
     caveat,
     key: ['project_id', 'date'],
     columns: { project_id: projectId, date: kind.date('the local day'), ...measures },
@@ -131,8 +134,12 @@ export const backlogViews = {
       measuresBy(`select d.project_id, d.date, d.starts_at from ${daysSoFar(sql)}`, 'date'),
   },
   report_backlog_hour: {
-    note: 'The backlog at the end of each hour, and what changed it: from the first hour of the day of the first conversation to the present hour so far.',
-    caveat: `${caveat} An hour that the clock shows twice is one row; an hour that it skips has none.`,
+    note:
+      'The backlog at the end of each hour, and what changed it: from the first hour of the ' +
+      'day of the first conversation to the present hour so far.',
+    caveat:
+      `${caveat} An hour that the clock shows twice is one row; an hour ` +
+      'that it skips has none.',
     key: ['project_id', 'date', 'hour'],
     columns: {
       project_id: projectId,

@@ -99,7 +99,9 @@ export const callViews = {
   fct_call: queryView({
     note: 'One row for each call.',
     caveat:
-      'The service documents no field of a call: where `analytics.calls` in deskmirror.yaml names none, likely names are tried. All of them follow as columns of text, unless the settings leave out personal data.',
+      'The service documents no field of a call: where `analytics.calls` in ' +
+      'deskmirror.yaml names none, likely names are tried. All of them follow as columns ' +
+      'of text, unless the settings leave out personal data.',
     key: {
       project_id: [projectId, 'p.project_id'],
       call_id: [kind.key('the call, in calls'), 'p.call_id'],

@@ -5,8 +5,10 @@ import type { ViewColumn } from './view-spec.ts'
 
 /** As Markdown. */
 export const readingRules: readonly string[] = [
-  '**Names.** `fct_…`: a row for each thing that happened. `dim_…`: what it refers to. `report_…`: numbers for a chart.',
-  '**Types.** A *time* is UTC; a *date* is a day, and `…_hour` an hour, of the time zone of the project. `?`: may be null.',
+  '**Names.** `fct_…`: a row for each thing that happened. `dim_…`: what it refers to. ' +
+    '`report_…`: numbers for a chart.',
+  '**Types.** A *time* is UTC; a *date* is a day, and `…_hour` an hour, of the time zone ' +
+    'of the project. `?`: may be null.',
   `**Use.** *sum*: may be added up over days. *mean by*: a mean, to be weighted by that column. *distinct*: different things, which
   must not be added up. *as it is*: a median, a share or a state, which must not be added up or averaged. *s*: seconds. *share*: a fraction of 1. *leads to*: the key of another object, beside \`project_id\`.`,
 ]

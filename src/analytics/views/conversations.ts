@@ -33,7 +33,9 @@ export const aiColumns = {
 
 export const conversationViews = {
   report_conversation_day: mergedView({
-    note: 'Conversations by the day of their creation, as they are now. unanswered_conversations, ai_only, human_and_ai and human_only add up to started.',
+    note:
+      'Conversations by the day of their creation, as they are now. ' +
+      'unanswered_conversations, ai_only, human_and_ai and human_only add up to started.',
     caveat: 'What happened later counts for the day of creation, so the newest days still change.',
     key: { project_id: projectId, date: kind.date('the day of creation') },
     sources: [
@@ -53,14 +55,17 @@ export const conversationViews = {
         ),
         reopened: countIf('with a reopening seen; see history_complete', 'reopens_seen > 0'),
         history_complete: countIf(
-          'watched from their creation on: shares of one_touch and reopened are exact only of these',
+          'watched from their creation on: shares of one_touch and ' +
+            'reopened are exact only of these',
           'history_complete',
         ),
       }),
       percentileSource({
         groups: { project_id: 'project_id', date: 'created_date' },
         value: 'first_human_seconds',
-        from: 'fct_conversation where first_human_seconds is not null and is_complete and created_date is not null',
+        from:
+          'fct_conversation where first_human_seconds is not null and is_complete and ' +
+          'created_date is not null',
         columns: {
           with_first_human: valuesCounted(
             'complete conversations in which a human answered the visitor',
@@ -72,9 +77,12 @@ export const conversationViews = {
     ],
   }),
   report_ai_month: queryView({
-    note: 'Conversations of each month with the AI: which it answered alone, and which it handed over.',
+    note:
+      'Conversations of each month with the AI: which it answered alone, ' +
+      'and which it handed over.',
     caveat:
-      'ai_only says that no human wrote. It does not say that the visitor was helped: the service shows no rating and no request for a human.',
+      'ai_only says that no human wrote. It does not say that the visitor was helped: the ' +
+      'service shows no rating and no request for a human.',
     key: {
       project_id: [projectId, 'c.project_id'],
       month: [
@@ -90,7 +98,8 @@ export const conversationViews = {
   report_open: queryView({
     note: 'Every open conversation: who waits, since when, and who wrote last.',
     caveat:
-      'As of the last sync: see dim_project.as_of. waiting_since is derived from the messages; what the service says may differ.',
+      'As of the last sync: see dim_project.as_of. waiting_since is derived from the ' +
+      'messages; what the service says may differ.',
     key: {
       project_id: [projectId, 'c.project_id'],
       conversation_id: [kind.key('the conversation'), 'c.conversation_id'],

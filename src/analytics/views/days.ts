@@ -84,7 +84,9 @@ export const dayViews = {
   report_day: queryView({
     note: 'One row for each day until today: volume, response times, backlog and calls.',
     caveat:
-      'Each number counts by its own date: conversations by creation, waits and response times by when the visitor asked. The last row is today so far, and the newest days still change.',
+      'Each number counts by its own date: conversations by creation, waits and response ' +
+      'times by when the visitor asked. The last row is today so far, ' +
+      'and the newest days still change.',
     key: { project_id: [projectId, 'v.project_id'], date: [kind.date('the local day'), 'v.date'] },
     columns: {
       weekday: kind.number('1 = Monday to 7 = Sunday'),
@@ -97,9 +99,12 @@ export const dayViews = {
     join dim_date d on d.project_id = v.project_id and d.date = v.date`,
   }),
   report_month: mergedView({
-    note: 'Conversations and calls of each month side by side, and how many different visitors they came from.',
+    note:
+      'Conversations and calls of each month side by side, and how many ' +
+      'different visitors they came from.',
     caveat:
-      'Conversations count for the month of their creation, and calls for that in which they started.',
+      'Conversations count for the month of their creation, and calls ' +
+      'for that in which they started.',
     key: { project_id: projectId, month: kind.date('first day of the month') },
     sources: [
       byMonth('fct_conversation', 'created_date', {

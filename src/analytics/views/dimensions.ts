@@ -18,7 +18,8 @@ export const dimensions = {
   dim_project: queryView({
     note: 'One row for each project: its time zone, and until when its facts are complete.',
     caveat:
-      'as_of speaks of what the service had then. Facts that are due have changed in the mirror and are derived again with the next sync.',
+      'as_of speaks of what the service had then. Facts that are due have changed in the ' +
+      'mirror and are derived again with the next sync.',
     key: { project_id: [projectId, 's.project_id'] },
     columns: {
       time_zone: [
@@ -80,14 +81,18 @@ export const dimensions = {
     select: () => hours.join(' union all'),
   },
   dim_agent: queryView({
-    note: 'One row for each agent to whom a conversation is assigned in which a human wrote, with the likely name.',
+    note:
+      'One row for each agent to whom a conversation is assigned in which a human wrote, ' +
+      'with the likely name.',
     caveat:
-      'The service shows no list of agents: the name is the one most often on the last human message of the conversations of this id, and name_share says how often.',
+      'The service shows no list of agents: the name is the one most often on the last ' +
+      'human message of the conversations of this id, and name_share says how often.',
     key: { project_id: projectId, agent_id: kind.key('the id that conversations are assigned to') },
     columns: {
       likely_name: [
         kind.text(
-          'the name that these conversations end with most often; trust it only where name_share is high',
+          'the name that these conversations end with most often; ' +
+            'trust it only where name_share is high',
         ),
         'name',
       ],
@@ -119,7 +124,9 @@ export const dimensions = {
   dim_visitor: queryView({
     note: 'One row for each visitor who exists, with conversations and visits so far.',
     caveat:
-      'Deleted visitors are left out, so conversations may lead to a visitor that is not here. Undocumented fields of visitors follow as columns of text, unless the settings leave out personal data.',
+      'Deleted visitors are left out, so conversations may lead to a visitor that is not ' +
+      'here. Undocumented fields of visitors follow as columns of text, unless the ' +
+      'settings leave out personal data.',
     key: {
       project_id: [projectId, 'v.project_id'],
       visitor_id: [kind.key('the visitor, in visitors'), 'v.id'],
@@ -173,7 +180,9 @@ export const dimensions = {
   dim_conversation: queryView({
     note: 'One row for each conversation that exists, with its undocumented fields.',
     caveat:
-      'Each undocumented field of conversations is a column of text, which appears when the field does, unless the settings leave out personal data. What is counted is in fct_conversation.',
+      'Each undocumented field of conversations is a column of text, which appears when ' +
+      'the field does, unless the settings leave out personal data. What is counted is in ' +
+      'fct_conversation.',
     key: { project_id: projectId, conversation_id: [kind.key('the conversation'), 'id'] },
     discovers: 'conversations',
     columns: {},

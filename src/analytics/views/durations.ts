@@ -124,10 +124,13 @@ const durations: DurationReport = {
   dated: 'in which the conversations were created',
   note: 'Times to the first response and to resolution',
   caveat:
-    'Answers count from the visitor’s first message, in complete conversations; handlings from the creation. Only conversations that have been answered or handled count, so the newest days still change, and look fast.',
+    'Answers count from the visitor’s first message, in complete conversations; handlings ' +
+    'from the creation. Only conversations that have been answered or handled count, so ' +
+    'the newest days still change, and look fast.',
   labels: {
     until: kind.text(
-      'first answer (of a human or the AI), first human answer, first handling (as far as it is known) or last handling (the present one)',
+      'first answer (of a human or the AI), first human answer, first handling (as far as ' +
+        'it is known) or last handling (the present one)',
     ),
     hours,
   },

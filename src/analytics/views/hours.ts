@@ -90,7 +90,9 @@ export const hourViews = {
   report_hour: queryView({
     note: 'Demand and availability in each local hour in which anything was counted or observed.',
     caveat:
-      'Availability is known only since the mirror began, and says how many agents were online, not who and not what they did. An hour that the clock shows twice is one row.',
+      'Availability is known only since the mirror began, and says how many agents were ' +
+      'online, not who and not what they did. An hour that the clock ' +
+      'shows twice is one row.',
     key: {
       project_id: [projectId, 'e.project_id'],
       date: [kind.date('the local day'), 'e.date'],
@@ -115,7 +117,8 @@ export const hourViews = {
       ],
       human_answers_per_agent_hour: [
         orNull.mean(
-          'human_answers / agents_online: a substitute for occupancy, which cannot be computed; null = no agent was seen',
+          'human_answers / agents_online: a substitute for occupancy, which cannot be ' +
+            'computed; null = no agent was seen',
         ),
         ratio(`e.human_answers * (${observedSecondsOfHour})`, 'e.agent_seconds'),
       ],
@@ -125,7 +128,9 @@ export const hourViews = {
     left join dim_date d on d.project_id = e.project_id and d.date = e.date`,
   }),
   report_week_hour: queryView({
-    note: 'A typical week: the mean of each hour of each weekday, from the first conversation until today.',
+    note:
+      'A typical week: the mean of each hour of each weekday, from the ' +
+      'first conversation until today.',
     caveat: 'Over the whole history. For another period, group report_hour by weekday and hour.',
     key: {
       project_id: [projectId, 'w.project_id'],
@@ -176,7 +181,8 @@ export const hourViews = {
   report_message_hour: queryView({
     note: 'Messages by the local hour in which they were written and by role.',
     caveat:
-      'Filter by date: it reads the messages themselves. Messages without a time are left out; report_quality counts them.',
+      'Filter by date: it reads the messages themselves. Messages without a time are left ' +
+      'out; report_quality counts them.',
     key: {
       project_id: [projectId, 'd.project_id'],
       date: [kind.date('the local day'), 'd.date'],
@@ -186,7 +192,8 @@ export const hourViews = {
       ],
       role: [
         kind.text(
-          'visitor, human, ai, other (a sender whose role is unknown) or event (not written by anybody)',
+          'visitor, human, ai, other (a sender whose role is unknown) ' +
+            'or event (not written by anybody)',
         ),
         role,
       ],

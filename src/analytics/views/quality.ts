@@ -19,7 +19,8 @@ const ofConversations = (what: string, wrong: string, meaning: string): Check =>
 /** `all`: of messages, counting them one by one would take a second for a million. */
 const ofDeleted = (table: string, all = rowsOf(table, '1 = 1')): Check => {
   const meaning =
-    'no longer in the service: left out of all facts, and perhaps still in the rollups of the service'
+    'no longer in the service: left out of all facts, and perhaps ' +
+    'still in the rollups of the service'
   return [`deleted ${table}`, meaning, all, rowsOf(table, 'm.deleted_at is not null')]
 }
 
@@ -86,7 +87,9 @@ export const qualityViews = {
     },
   },
   report_freshness: queryView({
-    note: 'One row for each stream of each project: when it was last read to its end, and what it lacks.',
+    note:
+      'One row for each stream of each project: when it was last read to ' +
+      'its end, and what it lacks.',
     caveat: 'The facts may lag behind the streams: see facts_due in dim_project.',
     key: { project_id: projectId, stream: kind.key('the stream') },
     columns: {

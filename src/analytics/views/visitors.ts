@@ -14,9 +14,12 @@ const contacts = `(
 
 export const visitorViews = {
   report_visitor_day: mergedView({
-    note: 'Visits by the day on which they began, and visitors who began conversations on that day.',
+    note:
+      'Visits by the day on which they began, and visitors who began ' +
+      'conversations on that day.',
     caveat:
-      'New means new to the mirror: a visitor whose earlier activity the service no longer shows counts as new.',
+      'New means new to the mirror: a visitor whose earlier activity the service no longer ' +
+      'shows counts as new.',
     key: { project_id: projectId, date: kind.date('the local day') },
     sources: [
       columnsByDay('fct_visit', 'started_date', {
@@ -44,9 +47,13 @@ export const visitorViews = {
   }),
   /** The way to the first message: what a visitor did on the site before a conversation began. */
   report_contact: queryView({
-    note: 'One row for each conversation, with the visit during which, or 30 minutes after which, it began.',
+    note:
+      'One row for each conversation, with the visit during which, or 30 ' +
+      'minutes after which, it began.',
     caveat:
-      'What an activity entry is, the service does not say: pages are shown where `analytics.fields` in deskmirror.yaml names their field. last_page may have been seen after the conversation began.',
+      'What an activity entry is, the service does not say: pages are shown where ' +
+      '`analytics.fields` in deskmirror.yaml names their field. last_page may have been ' +
+      'seen after the conversation began.',
     key: { project_id: projectId, conversation_id: kind.key('the conversation') },
     columns: {
       visitor_id: orNull.key('the visitor'),
@@ -79,7 +86,9 @@ export const visitorViews = {
     where place = 1`,
   }),
   report_contact_day: queryView({
-    note: 'How many conversations began during or soon after a visit, by the day of their creation.',
+    note:
+      'How many conversations began during or soon after a visit, by the ' +
+      'day of their creation.',
     caveat: 'Needs the stream visitor_activity: without it no conversation follows a visit.',
     key: { project_id: projectId, date: kind.date('the day of creation') },
     columns: {

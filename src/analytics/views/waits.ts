@@ -37,7 +37,8 @@ export const targetColumns = {
   without: countIf('ended without the answer that the target asks for', targetOutcomes.without),
   met_share: [
     weighted(orNull.share('met / (met + missed); null = nothing was answered'), 'met', 'missed'),
-    'cast(count(case when waited <= target_seconds then 1 end) as double precision) / nullif(count(waited), 0)',
+    'cast(count(case when waited <= target_seconds then 1 end) as double precision) / ' +
+      'nullif(count(waited), 0)',
   ],
 } as const
 
@@ -101,9 +102,12 @@ export const waitViews = {
     left join dim_date d on d.project_id = w.project_id and d.date = w.started_date`,
   }),
   report_wait_day: queryView({
-    note: 'Waits by the day on which the visitor asked: the sum of those answered by humans, answered by the AI, closed without an answer, and ongoing.',
+    note:
+      'Waits by the day on which the visitor asked: the sum of those answered by humans, ' +
+      'answered by the AI, closed without an answer, and ongoing.',
     caveat:
-      'An end may come on a later day. A visitor who writes again after an answer or a handling begins another wait.',
+      'An end may come on a later day. A visitor who writes again after an answer or a ' +
+      'handling begins another wait.',
     key: {
       project_id: projectId,
       date: [kind.date('the day on which the visitors asked'), 'started_date'],
@@ -118,7 +122,8 @@ export const waitViews = {
         "ended_by = 'handled'",
       ),
       ongoing_waits: countIf(
-        'not ended yet: also of conversations that are handled, if a message of the visitor did not reopen them',
+        'not ended yet: also of conversations that are handled, if a message of the ' +
+          'visitor did not reopen them',
         "ended_by = 'nobody'",
       ),
       visitor_messages: [
@@ -129,9 +134,15 @@ export const waitViews = {
     from: 'fct_wait group by project_id, started_date',
   }),
   report_sla_day: queryView({
-    note: 'How many waits met each target, by the day on which the visitor asked. waits = met + missed + open + without.',
+    note:
+      'How many waits met each target, by the day on which the visitor asked. waits = met + ' +
+      'missed + open + without.',
     caveat:
-      'Filter by sla: several targets judge the same waits. A wait is judged by the target that applied when it began, so that changing a target leaves the past as it was. met_share leaves out waits that are open or ended without an answer. On the human clock, each human answer counts once, for the first wait that it ends; waits that the AI answered in between count as without.',
+      'Filter by sla: several targets judge the same waits. A wait is judged by the target ' +
+      'that applied when it began, so that changing a target leaves the past as it was. ' +
+      'met_share leaves out waits that are open or ended without an answer. On the human ' +
+      'clock, each human answer counts once, for the first wait that it ends; waits that ' +
+      'the AI answered in between count as without.',
     alternatives: ['sla'],
     key: {
       project_id: projectId,

@@ -72,7 +72,8 @@ function conversationIds(
 type DemoQuery = { readonly title: string; readonly sql: string }
 
 const countedTables =
-  'conversations messages visitors visitor_activity calls call_recordings analytics_rollups analytics_metrics availability_snapshots conversation_changes'
+  'conversations messages visitors visitor_activity calls call_recordings ' +
+  'analytics_rollups analytics_metrics availability_snapshots conversation_changes'
 
 export const rowCountQuery: DemoQuery = {
   title: 'What is in the warehouse',

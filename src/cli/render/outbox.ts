@@ -32,7 +32,8 @@ export function renderBlockedLanes(lanes: number, hint: CommandHint): string[] {
   if (lanes === 0) return []
   const waiting = lanes === 1 ? '1 lane waits' : `${formatCount(lanes)} lanes wait`
   return [
-    `${waiting} until you resolve an uncertain write-back: ${hint('writeback list --status uncertain')}`,
+    `${waiting} until you resolve an uncertain write-back: ` +
+      `${hint('writeback list --status uncertain')}`,
   ]
 }
 

@@ -71,6 +71,9 @@ export function formatBudget(budget: BudgetView): string {
   if (budget.pausedForMs !== null)
     return `the service asked for a pause: ${formatDuration(budget.pausedForMs)}`
   if (budget.closedForMs !== null)
-    return `nothing is sent for ${formatDuration(budget.closedForMs)}: the record of recent requests was lost`
+    return (
+      `nothing is sent for ${formatDuration(budget.closedForMs)}: the ` +
+      'record of recent requests was lost'
+    )
   return `budget ${formatCount(budget.inUse)} of ${formatCount(budget.slots)}`
 }

@@ -8,7 +8,9 @@ export const isClean = ({ remains, unread }: RemainsReport) =>
 /** Never a value. */
 export function remainsLines(search: RemainsReport): readonly string[] {
   const { values, notSearched, tables, files, remains, unread, elsewhere } = search
-  const searched = `looked for ${pluralize(values, 'value')} in ${pluralize(tables, 'table')} and ${pluralize(files, 'file')}`
+  const searched =
+    `looked for ${pluralize(values, 'value')} in ${pluralize(tables, 'table')} and ` +
+    `${pluralize(files, 'file')}`
   const found = remains.flatMap(({ place, values: count, why, command }) => [
     `  ${place}: ${count === null ? '' : `${pluralize(count, 'value')}; `}${why}`,
     `    ${command === null ? 'no command removes it' : `to remove it: ${command}`}`,

@@ -118,8 +118,12 @@ export type ReviewPageText = {
 
 /** Up to the table of all rows, which follows as `reviewPageRow`. */
 function reviewPageHead({ title, notes }: ReviewPageText, summary: ReviewSummary): string {
-  return html`${documentHead(`Review of ${showInvisible(title)}`)}<h1>Review of ${foreign(title)}</h1>
-${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTable(summary)}${mirrorNote(summary)}${markedNote(summary)}${summary.groups.map(groupSection)}<section>
+  return html`${documentHead(`Review of ${showInvisible(title)}`)}<h1>Review of
+    ${foreign(title)}</h1>
+${notes.map(
+  (note) => html`<p
+  class="notes">${foreign(note)}</p>\n`,
+)}${countsTable(summary)}${mirrorNote(summary)}${markedNote(summary)}${summary.groups.map(groupSection)}<section>
 <h2>All ${pluralize(summary.rows, 'row')}</h2>
 <div class="scroll"><table>
 <thead>${tableHeader(rowColumns, 'lines')}</thead>
@@ -153,7 +157,8 @@ const rowColumns = columnsWith(['operation', 'outcome'])
 function countsTable({ counts, groups }: ReviewSummary): Html {
   const rows = reviewOutcomes.map((outcome) => {
     const own = groups.filter((group) => group.outcome === outcome)
-    return html`<tr><th scope="row">${outcomeLabels[outcome]}</th><td class="number">${formatCount(counts[outcome])}</td><td>${own.map((group) => html`${describeGroup(group, formatCount)}<br>`)}</td></tr>\n`
+    return html`<tr><th scope="row">${outcomeLabels[outcome]}</th><td
+      class="number">${formatCount(counts[outcome])}</td><td>${own.map((group) => html`${describeGroup(group, formatCount)}<br>`)}</td></tr>\n`
   })
   return html`<table>
 <caption>What the rows would do, as the mirror shows it</caption>
@@ -179,7 +184,12 @@ function markedNote({ marked }: ReviewSummary): Html {
 <h2>Look at ${pluralize(marked.rows, 'row')} first</h2>
 <ul>
 ${items}</ul>
-${beyond > 0 ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more, below.</p>\n` : nothing}</section>
+${
+  beyond > 0
+    ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more,
+  below.</p>\n`
+    : nothing
+}</section>
 `
 }
 
@@ -189,7 +199,12 @@ function groupSection(group: ReviewGroup): Html {
   return html`<section>
 <h2>${outcomeLabels[outcome]}: ${describeGroup(group, formatCount)}</h2>
 <div class="scroll">${table({ caption: null, columns: groupColumns, rows: samples.map((review) => cellsOf(review, [])) }, 'lines')}</div>
-${beyond > 0 ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more, below.</p>\n` : nothing}</section>
+${
+  beyond > 0
+    ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more,
+  below.</p>\n`
+    : nothing
+}</section>
 `
 }
 
@@ -202,7 +217,10 @@ function cellsOf(review: WritebackReview, middle: readonly string[]): Cell[] {
     ...middle,
     foreign(lastWords?.text ?? ''),
     foreign(senderName ?? ''),
-    html`${foreign(describeEffect(review))}${describeOrder(review)}${marks.map((mark) => html`<br>! ${foreign(mark)}`)}`,
+    html`${foreign(describeEffect(review))}${describeOrder(review)}${marks.map(
+      (mark) => html`<br>!
+      ${foreign(mark)}`,
+    )}`,
   ]
 }
 

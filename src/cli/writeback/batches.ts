@@ -138,7 +138,8 @@ function toPageText({ project, batch }: BatchReport, now: EpochMs): ReviewPageTe
   return {
     title: title ?? id,
     notes: [
-      `Batch ${id} of ${project}: ${formatCount(rows)} rows, queued at ${createdAt}${by}${source === null ? '' : ` from ${source}`}.`,
+      `Batch ${id} of ${project}: ${formatCount(rows)} rows, queued at ` +
+        `${createdAt}${by}${source === null ? '' : ` from ${source}`}.`,
       ...(note === null ? [] : [`Note: ${note}`]),
       `What has not left, as of ${toTimestamp(now)}.`,
     ],

@@ -34,7 +34,8 @@ const commands: Readonly<Record<DecisionCommandName, CommandText>> = {
   approve: {
     summary: 'queue drafts for sending',
     description:
-      'Queues drafts for sending. Imports of more rows than approve_over in the configuration start as drafts.',
+      'Queues drafts for sending. Imports of more rows than approve_over in the ' +
+      'configuration start as drafts.',
     options: () => [
       new Option('--batch <name>', 'all drafts of this batch'),
       new Option('--all', 'all drafts'),
@@ -45,7 +46,9 @@ const commands: Readonly<Record<DecisionCommandName, CommandText>> = {
         'approve only if the drafts are still those that `batches show` showed',
       ).argParser(parseDigest),
     ],
-    help: 'Nothing leaves within approve_grace (30 s): until then, `deskmirror writeback undo` undoes the approval.',
+    help:
+      'Nothing leaves within approve_grace (30 s): until then, `deskmirror writeback undo` ' +
+      'undoes the approval.',
     examples: [
       'batches show replies-0123456789ab',
       'approve --batch replies-0123456789ab --digest 5f1c0a9be37d2246',
@@ -55,12 +58,15 @@ const commands: Readonly<Record<DecisionCommandName, CommandText>> = {
   undo: {
     summary: 'undo an approval within its grace',
     description:
-      'Puts what was approved back to draft, as long as its grace lasts. Without ids and options: all that you approved.',
+      'Puts what was approved back to draft, as long as its grace lasts. Without ids and ' +
+      'options: all that you approved.',
     options: () => [
       new Option('--batch <name>', 'of this batch'),
       new Option('--all', 'also what others approved'),
     ],
-    help: 'After the grace, `deskmirror writeback stop --batch NAME` puts back to draft what has not left.',
+    help:
+      'After the grace, `deskmirror writeback stop --batch NAME` puts ' +
+      'back to draft what has not left.',
     examples: ['undo', 'undo --batch replies-0123456789ab'],
   },
   stop: {
@@ -78,7 +84,9 @@ or sent until \`deskmirror writeback resume\`.`,
   resume: {
     summary: 'go on with a stopped batch, or after a restored backup',
     description:
-      'Queues again what was queued when the batch was stopped. Drafts that wait for approval stay drafts.\nWith --restored: lets a project send again whose warehouse went back in time. What is queued becomes drafts.',
+      'Queues again what was queued when the batch was stopped. Drafts that wait for ' +
+      'approval stay drafts.\nWith --restored: lets a project send again whose warehouse ' +
+      'went back in time. What is queued becomes drafts.',
     options: () => [
       wholeBatchOption(),
       new Option(
@@ -121,7 +129,8 @@ arrive, succeeded if it did, and uncertain if that cannot be verified.`,
   retry: {
     summary: 'send failed write-backs again',
     description:
-      'Sends failed write-backs again. The current mirror counts as what you saw, so check it first.',
+      'Sends failed write-backs again. The current mirror counts as ' +
+      'what you saw, so check it first.',
     options: () => [
       new Option('--batch <name>', 'the failed ones of this batch (others with --status)'),
       statusOption(),
@@ -138,7 +147,8 @@ else than its author sends it again. An expiry that has passed is dropped.`,
   resolve: {
     summary: 'state the outcome of an uncertain write-back',
     description:
-      'Records the outcome of uncertain write-backs after you have checked it; their lanes then continue.',
+      'Records the outcome of uncertain write-backs after you have ' +
+      'checked it; their lanes then continue.',
     options: () => [
       new Option('--arrived', 'it arrived: it becomes succeeded'),
       new Option('--lost', 'it did not arrive: it becomes failed').conflicts('arrived'),
@@ -154,7 +164,8 @@ send it again, use \`deskmirror writeback retry ID\`.`,
   revert: {
     summary: 'queue the inverse of a batch as drafts',
     description:
-      'Queues the inverse of a batch as a draft batch: flags, names and emails as they were before.',
+      'Queues the inverse of a batch as a draft batch: flags, names ' +
+      'and emails as they were before.',
     options: () => [wholeBatchOption().makeOptionMandatory()],
     help: `Replies and notes cannot be taken back. What someone has changed since stays as it is, and is listed. The new batch is
 sent only after it is approved. Of a stopped batch, what arrives after it has gone on can be taken back then.`,
@@ -168,11 +179,13 @@ command, for example the name · 3 done, but something is not taken back`,
 }
 
 const idHelp =
-  'A unique beginning or end of an id is enough. If an id matches no write-back or several, nothing is changed.'
+  'A unique beginning or end of an id is enough. If an id matches no write-back or ' +
+  'several, nothing is changed.'
 
 const exitCodes = {
   ofBatch:
-    '0 done · 1 failed, trying again may help · 2 a person must correct the command, for example the name',
+    '0 done · 1 failed, trying again may help · 2 a person must ' +
+    'correct the command, for example the name',
   ofRows: `0 done · 1 failed, trying again may help · 2 a person must correct the command, for example an id ·
 3 done, but some of the selected write-backs did not change`,
 }

@@ -172,8 +172,10 @@ const manyRows = 200_000
 
 function lockWarning(rows: number): string {
   return (
-    `${pluralize(rows, 'row')} go into SQLite in one transaction. Other writers wait meanwhile, and a running worker or push ` +
-    'may time out. To avoid that, press Ctrl-C now (nothing is queued then) and stop them first, or split the file'
+    `${pluralize(rows, 'row')} go into SQLite in one transaction. Other writers wait ` +
+    'meanwhile, and a running worker or push ' +
+    'may time out. To avoid that, press Ctrl-C now (nothing is queued then) and stop them ' +
+    'first, or split the file'
   )
 }
 

@@ -235,7 +235,10 @@ function renderWriteback(report: ShowWritebackReport, hint: CommandHint): string
 
 function describeCandidate({ id, isMirrored, at, name, content }: Candidate): string {
   if (!isMirrored) return `message ${id}, which the mirror does not have yet: look in the app`
-  return `message ${id}, ${at ?? 'at an unknown time'}, by ${JSON.stringify(name)}: ${JSON.stringify(content)}`
+  return (
+    `message ${id}, ${at ?? 'at an unknown time'}, by ` +
+    `${JSON.stringify(name)}: ${JSON.stringify(content)}`
+  )
 }
 
 /** A corrected row keeps the number of sends, and has not been sent in its new form. */
@@ -259,12 +262,14 @@ function renderNextSteps(writeback: ShowWritebackReport['writeback'], hint: Comm
       return [`next: ${hint(`writeback approve ${id}`)}`]
     case 'uncertain':
       return [
-        `next: check whether it arrived, then ${hint(`writeback resolve ${id} --arrived`)}, or --lost`,
+        'next: check whether it arrived, then ' +
+          `${hint(`writeback resolve ${id} --arrived`)}, or --lost`,
       ]
     case 'failed':
       return [
         `next: ${hint(`writeback retry ${id}`)} sends it again as it is`,
-        `or, to correct it: ${hint(`writeback list --status failed --target ${targetIdOf(writeback)} --csv`)}`,
+        'or, to correct it: ' +
+          `${hint(`writeback list --status failed --target ${targetIdOf(writeback)} --csv`)}`,
       ]
     case 'conflict':
       return [

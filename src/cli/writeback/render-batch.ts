@@ -89,7 +89,8 @@ function renderRest({ batch: { state }, estimate }: BatchReport, now: EpochMs): 
   const rest = restsUntil === null ? [] : [renderRestTime(restsUntil, restsBecause, now)]
   return [
     '',
-    `${formatCount(left)} left, about ${formatDuration(Math.max(1000, takesMs))}${before}${sending}`,
+    `${formatCount(left)} left, about ` +
+      `${formatDuration(Math.max(1000, takesMs))}${before}${sending}`,
     ...rest,
   ]
 }
@@ -103,7 +104,9 @@ function renderNextSteps(
   )
   const isStopped = state === 'stopped'
   const digest = approval?.digest.slice(0, 16)
-  const toRevert = `to take back the ${pluralize(revertible, 'change')} that have arrived: ${hint(`writeback revert --batch ${id}`)}`
+  const toRevert =
+    `to take back the ${pluralize(revertible, 'change')} that have arrived: ` +
+    `${hint(`writeback revert --batch ${id}`)}`
   const exported = `writeback list --batch ${id} --status ${notDone.join(',')} --csv`
   const steps = [
     digest !== undefined &&

@@ -34,7 +34,8 @@ export function renderImport(
     ...(alreadyQueued === 0
       ? []
       : [
-          `${formatCount(alreadyQueued)} ${alreadyQueued === 1 ? 'ref was' : 'refs were'} queued before`,
+          `${formatCount(alreadyQueued)} ` +
+            `${alreadyQueued === 1 ? 'ref was' : 'refs were'} queued before`,
         ]),
     ...notices.map(renderKind),
     // Rows of an export that were changed by hand keep their refs, so they are skipped.
@@ -54,7 +55,9 @@ export function renderImport(
     const nothing = `queued nothing${alreadyQueued === 0 && emptyRows === 0 ? ': the file has no rows' : ''}`
     return { document: report, lines: [nothing, ...around], exit }
   }
-  const approve = `${queued === 1 ? 'it waits' : 'they wait'} for approval: ${hint(`writeback approve --batch ${batch}`)}`
+  const approve =
+    `${queued === 1 ? 'it waits' : 'they wait'} for approval: ` +
+    `${hint(`writeback approve --batch ${batch}`)}`
   const [durationLine = '', next = ''] = renderEstimate(report, project, hint)
   const lines = [`queued ${formatCount(queued)} as ${batch}`, ...around, durationLine]
   return { document: report, lines: [...lines, outcome === 'draft' ? approve : next], exit }
@@ -84,7 +87,8 @@ function renderImportedBefore(
   const lines = [
     `queued nothing: this file was imported as ${batch}`,
     `see: ${hint(`writeback batches show ${batch}`)}`,
-    `to send again what was not done: ${hint(`writeback retry --batch ${batch} --status failed,conflict,cancelled,expired`)}`,
+    'to send again what was not done: ' +
+      `${hint(`writeback retry --batch ${batch} --status failed,conflict,cancelled,expired`)}`,
   ]
   return { document: report, lines, exit: 0 }
 }
@@ -180,7 +184,9 @@ function renderKind({ count, found, foundOthers, rows, refs, ...mistake }: Mista
 }
 
 const overrides: Readonly<Record<ImportOverride, string>> = {
-  'ignore-columns': `the columns of an import are ${requestColumns.join(', ')}; --ignore-columns a,b leaves others out, and --map says what they mean`,
+  'ignore-columns':
+    `the columns of an import are ${requestColumns.join(', ')}; --ignore-columns a,b leaves ` +
+    'others out, and --map says what they mean',
   'allow-duplicates': '--allow-duplicates queues them all the same',
   encoding: '--encoding NAME reads the file in that encoding, for example windows-1252',
 }

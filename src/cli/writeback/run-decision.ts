@@ -65,7 +65,8 @@ export async function runDecision(
   if (about === 'batch' && (chosen.length !== 1 || (send === true && restored !== true)))
     throw unchangedError(
       decision === 'resume'
-        ? 'it needs one of --batch, --all, --despite-failures and --restored, and --send only goes with --restored'
+        ? 'it needs one of --batch, --all, --despite-failures and --restored, and --send ' +
+            'only goes with --restored'
         : 'it needs either --batch or --all',
       `see \`deskmirror writeback ${name} --help\``,
     )
@@ -204,7 +205,9 @@ async function resumeRestored({
     queued: options.send === true ? 'send' : 'draft',
   })
   const { drafts } = report
-  const next = `next: ${hint('writeback approve --all')} sends them, ${hint('writeback cancel --all')} gives them up`
+  const next =
+    `next: ${hint('writeback approve --all')} sends them, ` +
+    `${hint('writeback cancel --all')} gives them up`
   const became = `${pluralize(drafts, 'queued write-back')} became ${drafts === 1 ? 'a draft' : 'drafts'}`
   return {
     document: report,
@@ -219,7 +222,9 @@ function renderDecision(
   hint: CommandHint,
 ): string[] {
   const { moved, ids, stayed, following, undoUntil, notices = [] } = report
-  const undo = `nothing leaves before ${undoUntil}; until then ${hint('writeback undo')} takes the approval back`
+  const undo =
+    `nothing leaves before ${undoUntil}; until then ` +
+    `${hint('writeback undo')} takes the approval back`
   return [
     `${formatCount(moved)} ${decisionOf(decision).made}`,
     ...stayed.map((rows) => renderStayed(rows, decision)),
@@ -264,7 +269,8 @@ function renderNextSteps(
   if (decision !== 'lost') return []
   if (ids.length > 3) return [`next: ${hint('writeback retry')} with their ids sends them again`]
   return [
-    `next: ${hint(`writeback retry ${ids.join(' ')}`)} sends ${ids.length === 1 ? 'it' : 'them'} again`,
+    `next: ${hint(`writeback retry ${ids.join(' ')}`)} sends ` +
+      `${ids.length === 1 ? 'it' : 'them'} again`,
   ]
 }
 
@@ -307,7 +313,9 @@ function renderBatchDecision(report: BatchDecisionReport, hint: CommandHint): st
     return [`${batch} goes on: ${formatCount(moved)} queued`, ...around, next].map(toPrintable)
   }
   const outcome = inFlight === 1 ? 'its outcome is' : 'their outcomes are'
-  const flying = `${pluralize(inFlight, 'write-back')} in flight cannot be recalled; ${outcome} found automatically`
+  const flying =
+    `${pluralize(inFlight, 'write-back')} in flight cannot be recalled; ` +
+    `${outcome} found automatically`
   return [
     `${batch} is stopped: ${formatCount(moved)} back to draft`,
     ...(inFlight > 0 ? [flying] : []),

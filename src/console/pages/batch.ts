@@ -56,7 +56,11 @@ export async function showBatch(request: ScreenRequest): Promise<ConsolePage | n
   const { batch } = data.report
   const form = { project: frame.project, about: { batch: batch.id } }
   const content = html`<div ${attribute('data-live-offered', offered.join(' '))}>
-${livePart('state', html`<p>${batchStateOf(batch.state, frame)} · ${describeBatch(data, frame)}</p>`)}
+${livePart(
+  'state',
+  html`<p>${batchStateOf(batch.state, frame)} ·
+  ${describeBatch(data, frame)}</p>`,
+)}
 ${batch.note === null ? nothing : html`<p>${foreignText(batch.note)}</p>`}
 ${emptyNote(Number(digitsOf(request.query('empty')) ?? 0))}${livePart('said', sentences(batchSentences(data, deciding), frame))}
 ${livePart('progress', progress(data, frame))}
@@ -153,7 +157,8 @@ function progress(data: BatchData, frame: ProjectFrame): Html {
   if (batch.state === 'draft') return nothing
   const { settled, text } = batchProgress(data, frame)
   const max = String(Math.max(1, batch.rows))
-  return html`<div class="progress"><progress max="${max}" value="${String(settled)}" aria-label="Settled rows"></progress>
+  return html`<div class="progress"><progress max="${max}" value="${String(settled)}"
+    aria-label="Settled rows"></progress>
 <p>${text}</p>
 <p class="faint">${countsText(batch.counts)}</p></div>`
 }
@@ -208,7 +213,8 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
     isChosen: outcome === would,
   }))
   const against = review.counts.stands_against + review.counts.not_known
-  const note = html`<p>${pluralize(against, 'row')} would not go out, or the mirror does not know. Every row is checked again just before it is sent.</p>`
+  const note = html`<p>${pluralize(against, 'row')} would not go out, or the mirror does not know.
+    Every row is checked again just before it is sent.</p>`
   return kept(html`<p class="faint">What they would do, ${reviewAge(review, frame)}:</p>
 ${groupList(review.groups)}${against === 0 ? nothing : note}${outcomes.length < 2 ? nothing : choices('What rows would do', tabs)}
 ${reviewedTable(reviewed, { batch: id, would, offered }, frame)}${more}`)

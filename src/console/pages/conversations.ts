@@ -90,7 +90,8 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
   )
   const content = html`${choices('Waits for', ages)}${choices('Assigned', assignments)}${waiting}
 ${rows.length === 0 ? nothing : sheetLink(asked(minAgeMs, isUnassigned), frame)}
-<p class="faint">A visitor waits from the first message without an answer, until an answer or a handling. ${notes.join(' ')}</p>
+<p class="faint">A visitor waits from the first message without an answer, until an answer or a
+  handling. ${notes.join(' ')}</p>
 ${older(next === null ? null : address(minAgeMs, isUnassigned, next), 'Shorter waits')}`
   return { title: 'Waiting', section: 'Waiting', content }
 }
@@ -162,7 +163,12 @@ export function conversationPage(
   )
   const isWritable = !frame.isReadOnly && deletedAt === null
   const toForm = isWritable && whyNoDraft(frame) === null
-  const content = html`${deletedAt === null ? nothing : html`<p class="problem">The service no longer has this conversation.</p>`}
+  const content = html`${
+    deletedAt === null
+      ? nothing
+      : html`<p class="problem">The service no
+    longer has this conversation.</p>`
+  }
 ${facts([
   ['Visitor', visitor],
   ['E-mail', email && foreignText(email)],
@@ -176,8 +182,18 @@ ${facts([
   ['Origin', data.origin && foreignText(data.origin)],
   ['Id', foreignText(data.id)],
 ])}
-${toForm && data.isNewest ? html`<p class="actions"><a class="button" href="#write">Write…</a></p>` : nothing}
-${isComplete === false ? html`<p class="problem">The service did not list all of its messages.</p>` : nothing}
+${
+  toForm && data.isNewest
+    ? html`<p class="actions"><a class="button"
+  href="#write">Write…</a></p>`
+    : nothing
+}
+${
+  isComplete === false
+    ? html`<p class="problem">The service did not list all of its
+  messages.</p>`
+    : nothing
+}
 ${older(data.older === null ? null : withQuery(address, { before: data.older }), 'Older messages')}
 ${thread(data, frame)}
 ${data.isNewest ? nothing : older(address, toForm ? 'The newest messages, and writing' : 'The newest messages')}
@@ -224,20 +240,28 @@ export function thread(
       const { id, role, name, sender, content, at, isDeleted } = message
       const mark = markOf(message)
       const marked = mark === null ? nothing : html`<b>${mark}</b> · message ${foreignText(id)} · `
-      const head = html`${marked}${foreignText(name ?? sender)} · ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}`
+      const head = html`${marked}${foreignText(name ?? sender)} ·
+        ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}`
       const item =
         role === 'event'
           ? eventOf(
-              html`${marked}${foreignText(content)}${(name ?? '').trim() === '' ? nothing : html` · ${foreignText(name)}`}`,
+              html`${marked}${foreignText(content)}${
+                (name ?? '').trim() === ''
+                  ? nothing
+                  : html` ·
+                ${foreignText(name)}`
+              }`,
               at,
             )
-          : html`<li class="${role}${mark === null ? '' : ' marked'}"><p class="by">${head}</p><p>${exactStart(content, length)}</p></li>\n`
+          : html`<li class="${role}${mark === null ? '' : ' marked'}"><p
+            class="by">${head}</p><p>${exactStart(content, length)}</p></li>\n`
       return { at: at ?? '', item }
     }),
     ...shownChanges.map(({ field, before, after, at }) => ({
       at,
       item: eventOf(
-        html`${field.replaceAll('_', ' ')}: ${changedText(field, before)} → ${changedText(field, after)}`,
+        html`${field.replaceAll('_', ' ')}: ${changedText(field, before)} →
+          ${changedText(field, after)}`,
         at,
       ),
     })),
@@ -260,9 +284,12 @@ export async function showSearch(
   // their ids only.
   const nobody =
     frame.viewer?.hidesMessages === true ? { people: [], conversations: [], next: null } : {}
-  const form = html`<div class="period"><form action="${addressOf(frame, 'search')}"><label>An id or its beginning, a name, an e-mail address, or words of messages
-<input type="search" name="q" value="${text}" autocomplete="off"></label><button type="submit">Search</button></form></div>`
-  const off = html`<p class="faint">Words of messages are not searched here: the setting <code>search</code> is off. Ids, names and addresses are.</p>`
+  const form = html`<div class="period"><form action="${addressOf(frame, 'search')}"><label>An id or
+    its beginning, a name, an e-mail address, or words of messages
+<input type="search" name="q" value="${text}" autocomplete="off"></label><button
+  type="submit">Search</button></form></div>`
+  const off = html`<p class="faint">Words of messages are not searched here: the setting
+    <code>search</code> is off. Ids, names and addresses are.</p>`
   const content = html`${form}${project.search ? nothing : off}${searchNote(project)}${found === null ? nothing : results({ ...found, ...nobody }, text ?? '', frame)}`
   return { title: 'Search', section: 'Search', content }
 }
@@ -311,7 +338,12 @@ export async function showVisitor({
     activity.map(({ at, text }) => [timeOf(at, frame), foreignText(text)]),
     'No activity is known.',
   )
-  const content = html`${deletedAt === null ? nothing : html`<p class="problem">The service no longer has this visitor.</p>`}${storedNote(project, ['visitors', 'visitor_activity'])}
+  const content = html`${
+    deletedAt === null
+      ? nothing
+      : html`<p class="problem">The service no
+    longer has this visitor.</p>`
+  }${storedNote(project, ['visitors', 'visitor_activity'])}
 ${facts([
   ['Name', foreignText(name)],
   ['E-mail', foreignText(email)],

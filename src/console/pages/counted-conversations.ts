@@ -54,7 +54,8 @@ export async function showCountedConversations({
     })
   const listAt = (after: number) => addressWith({ after: after === 0 ? null : String(after) })
   const next = offset + conversationsPerPage
-  const download = html`<p><a class="button" href="${addressWith({ format: 'csv' })}">Download as CSV</a></p>`
+  const download = html`<p><a class="button" href="${addressWith({ format: 'csv' })}">Download as
+    CSV</a></p>`
   const content = html`${facts([
     ['Found', found && pluralize(found.total, 'conversation')],
     ['Of', html`<a href="${keepPeriod(addressOf(frame, of), period)}">${title}</a>`],

@@ -18,7 +18,8 @@ type Answer = { readonly to: string; readonly asItIs: Html }
 
 /** In place of a decision that cannot be made as things are. */
 export function unchangedPage(why: string, { to, asItIs }: Answer): ConsolePage {
-  const content = html`<p class="problem">${why}</p>${asItIs}<p><a class="button" href="${to}">Show it</a></p>`
+  const content = html`<p class="problem">${why}</p>${asItIs}<p><a class="button" href="${to}">Show
+    it</a></p>`
   return { title: 'Nothing was changed', section: 'Write-backs', content }
 }
 
@@ -44,8 +45,10 @@ export function movedPage(
     ]),
     'No step of them is known: rows were added to the batch or left it.',
   )
-  const content = html`<p class="problem">Nothing was changed: what you were shown is not what is there now.</p>
-<p>Now this is about ${pluralize(now.count, 'write-back')}. All of the selection: ${countsText(counts)}.</p>
+  const content = html`<p class="problem">Nothing was changed: what you were shown is not what is
+    there now.</p>
+<p>Now this is about ${pluralize(now.count, 'write-back')}. All of the selection:
+  ${countsText(counts)}.</p>
 <p><a class="button primary" href="${to}">Look again</a></p>
 ${asItIs}
 ${section('The latest steps', latest)}`

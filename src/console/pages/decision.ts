@@ -57,11 +57,15 @@ async function confirmSending(
     decision,
   )
   const { title, consequence } = decisions[decision]
-  const form = html`<form method="post" action="${addressOf(frame, 'decide')}" class="stacked confirm">${hiddenFields({ decision })}
-<div class="actions"><button type="submit" class="${rankOf(decision) ?? 'primary'}">${title}</button><a class="button" href="${addressOf(frame, 'writebacks')}">Back</a></div></form>`
+  const form = html`<form method="post" action="${addressOf(frame, 'decide')}"
+    class="stacked confirm">${hiddenFields({ decision })}
+<div class="actions"><button type="submit"
+  class="${rankOf(decision) ?? 'primary'}">${title}</button><a class="button"
+  href="${addressOf(frame, 'writebacks')}">Back</a></div></form>`
   const content = isOffered
     ? html`${sentences(sendingSentences(facts, frame), frame)}<p>${consequence ?? ''}</p>${form}`
-    : html`<p>There is nothing to decide any more.</p>${sendingNow(facts, { ...frame, approveOwn: project.approveOwn })}`
+    : html`<p>There is nothing to decide any
+      more.</p>${sendingNow(facts, { ...frame, approveOwn: project.approveOwn })}`
   return {
     title: isOffered ? `${title} of ${frame.project}` : 'Nothing to decide',
     section: 'Write-backs',
@@ -93,7 +97,8 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   const title = `${decisions[decision].title} ${pluralize(count, 'write-back')}`
   if (count === 0 || (decision === 'approve' && (whole?.stoppedAt ?? null) !== null)) {
     const now = await showNow({ outbox: request.outbox, warehouse }, project, { id: batch, frame })
-    const content = html`<p>There is nothing to decide: no row of it is in a state that this would change.</p>${now}<p><a class="button" href="${back}">Back</a></p>`
+    const content = html`<p>There is nothing to decide: no row of it is in a state that this would
+      change.</p>${now}<p><a class="button" href="${back}">Back</a></p>`
     return { title: 'Nothing to decide', section: 'Write-backs', content }
   }
   const fields = hiddenFields({
@@ -112,7 +117,9 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   const number = html`<label>Write the number of write-backs, ${formatCount(count)}
 <input name="typed" inputmode="numeric" autocomplete="off" ${attribute('required', true)}></label>`
   const these = count === 1 ? 'this write-back as it is' : `these ${formatCount(count)} as they are`
-  const exactly = html`The button names exactly ${these} now (digest <code>${digest.slice(0, 16)}</code>). If anything of it changes before that, nothing is done, and the answer says what changed.`
+  const exactly = html`The button names exactly ${these} now (digest
+    <code>${digest.slice(0, 16)}</code>). If anything of it changes before that, nothing is done,
+    and the answer says what changed.`
   const batchLink =
     whole &&
     html`<p>Of the batch ${linkTo(frame, 'batches', whole.id, foreignText(whole.title ?? whole.id))}, which has ${pluralize(whole.rows, 'row')}.</p>`
@@ -124,7 +131,9 @@ ${isReviewed ? effects(review, count, would, frame) : nothing}
 ${candidateList(visibleTo(frame, candidates), null, frame)}
 <form method="post" action="${addressOf(frame, 'decide')}" class="stacked confirm">${fields}
 ${count > typedOver ? number : nothing}
-<div class="actions"><button type="submit" class="${rankOf(decision) ?? 'primary'}">${title}</button><a class="button" href="${back}">Back</a></div>
+<div class="actions"><button type="submit"
+  class="${rankOf(decision) ?? 'primary'}">${title}</button><a class="button"
+  href="${back}">Back</a></div>
 <p class="faint">${isMoving ? 'Rows are leaving at this moment: what has left by then stays.' : exactly}</p></form>
 ${rows({ decision, target, only, selection: visibleTo(frame, selection), review }, frame)}`
   return { title, section: 'Write-backs', content }
@@ -133,9 +142,12 @@ ${rows({ decision, target, only, selection: visibleTo(frame, selection), review 
 /** What is sent again may be there already. */
 function arrivedBefore(count: number, approveOwn: boolean): readonly string[] {
   if (count === 0) return []
-  const which = `${formatCount(count)} of these may have arrived already, and would reach a customer twice.`
+  const which =
+    `${formatCount(count)} of these may have arrived already, and would ` +
+    'reach a customer twice.'
   const looks =
-    'Just before it is sent, the conversation is read again: a message that has appeared since stops it once.'
+    'Just before it is sent, the conversation is read again: a message that has appeared ' +
+    'since stops it once.'
   return approveOwn
     ? [which, looks]
     : [`${which} Nobody sends their own again (approve_own: off).`, looks]
@@ -162,7 +174,8 @@ function effects(
   frame: ProjectFrame,
 ): Html {
   if (review === null)
-    return html`<p class="problem">What they would do is still being read. Look again in a moment.</p>`
+    return html`<p class="problem">What they would do is still being read. Look again in a
+      moment.</p>`
   const { groups, counts } = review
   const shown = would === null ? groups : groups.filter(({ outcome }) => outcome === would)
   const total = Object.values(would === null ? counts : { would: counts[would] }).reduce(
@@ -217,7 +230,8 @@ function consequences(
 ): readonly (string | Html)[] {
   if (decision === 'cancel')
     return [
-      'They are not sent, and “Go on” does not send them either. “Retry” brings them back, each by itself.',
+      'They are not sent, and “Go on” does not send them either. ' +
+        '“Retry” brings them back, each by itself.',
     ]
   if (decision !== 'approve' && decision !== 'resume' && decision !== 'retry') return []
   const countOf = (operation: Operation) => counts[operation] ?? 0
@@ -276,7 +290,10 @@ function entryTable(
         return [
           linkTo(frame, 'writebacks', id, operationTypes[operation].words[0]),
           html`${foreignText(visitorName ?? conversationId ?? visitorId)}${foundText(foundBy)}${quoted(lastWords)}`,
-          html`${payloadText(payload)}${describeTerms(terms).map((term) => html`<br><span class="faint">${term}</span>`)}`,
+          html`${payloadText(payload)}${describeTerms(terms).map(
+            (term) => html`<br><span
+            class="faint">${term}</span>`,
+          )}`,
           effect === undefined ? statusWords[status].word : effectText(effect),
         ]
       },

@@ -41,7 +41,10 @@ export function whyNoDraft({
 }: Pick<ProjectFrame, 'viewer' | 'canDecide'>): string | null {
   if (!canDecide) return 'Nothing can be written from here: writing to the service is switched off.'
   if (viewer === null || !hasRole(viewer.role, draftRole))
-    return `Replies, notes and flags are drafted here by people with the role ${draftRole}; yours is ${viewer?.role}.`
+    return (
+      `Replies, notes and flags are drafted here by people with the role ${draftRole}; yours ` +
+      `is ${viewer?.role}.`
+    )
   return viewer.hidesMessages ? 'Who may not read messages cannot answer them.' : null
 }
 
@@ -78,16 +81,29 @@ export function draftForm(
   )
   const chosen = kinds.find((kind) => kind === draft.kind) ?? 'reply'
   const choice = (kind: DraftKind) =>
-    html`<label><input type="radio" name="kind" value="${kind}" ${attribute('checked', kind === chosen)}> ${labels[kind]}</label>`
+    html`<label><input type="radio" name="kind" value="${kind}"
+      ${attribute('checked', kind === chosen)}> ${labels[kind]}</label>`
   const check = (name: string, label: string, isChecked: boolean) =>
-    html`<label class="check ${name}"><input type="checkbox" name="${name}" value="yes" ${attribute('checked', isChecked)}> ${label}</label>`
+    html`<label class="check ${name}"><input type="checkbox" name="${name}" value="yes"
+      ${attribute('checked', isChecked)}> ${label}</label>`
   // What is sent again, by a second click or by going back, has the same key, and is queued once.
   const hidden = hiddenFields({
     key: randomUUID(),
     expect: messages.findLast(({ isDeleted }) => !isDeleted)?.id ?? '',
   })
-  const form = html`${joined === null ? nothing : html`<p class="fine" role="status">Added to ${linkTo(frame, 'batches', joined, draftsTitle(frame))}: nobody receives it before it is approved.</p>`}
-${problem === null ? nothing : html`<p class="problem" role="alert">Nothing was queued. ${foreignText(problem.text)}</p>`}
+  const form = html`${
+    joined === null
+      ? nothing
+      : html`<p class="fine" role="status">Added to
+    ${linkTo(frame, 'batches', joined, draftsTitle(frame))}: nobody receives it before it is
+    approved.</p>`
+  }
+${
+  problem === null
+    ? nothing
+    : html`<p class="problem" role="alert">Nothing was queued.
+  ${foreignText(problem.text)}</p>`
+}
 <form method="post" action="${addressOf(frame, 'conversations', id)}" class="stacked write" ${attribute('data-write', true)}>${hidden}
 <fieldset class="choices"><legend>Kind of draft</legend>${kinds.map(choice)}</fieldset>
 <label class="words">Text

@@ -52,9 +52,16 @@ export function importPage(given: Partial<ImportView>, frame: ProjectFrame): Con
     ...given,
   }
   const { rejected, problem } = view
-  const whole = html`<p>CSV (what a spreadsheet saves) or JSON Lines, one write-back a row. Nothing of it is sent: all rows become drafts, or none if one has a mistake. An approver decides after that.</p>
+  const whole = html`<p>CSV (what a spreadsheet saves) or JSON Lines, one write-back a row. Nothing
+    of it is sent: all rows become drafts, or none if one has a mistake. An approver decides after
+    that.</p>
 ${form(view, frame)}`
-  const content = html`${problem === null ? nothing : html`<p class="problem">Nothing was queued: ${foreignText(problem)}</p>`}
+  const content = html`${
+    problem === null
+      ? nothing
+      : html`<p class="problem">Nothing was queued:
+    ${foreignText(problem)}</p>`
+  }
 ${rejected === null ? nothing : rejection(rejected, view, frame)}
 ${view.unnamed === null ? whole : html`${section('What its columns are', columnForm(view.unnamed, view, frame))}${section('Another file', whole)}`}
 ${section('The columns', columnTable(frame))}`
@@ -66,7 +73,8 @@ function form(
   { title, note, allowDuplicates, ignoreColumns, senderName, columns, unnamed }: ImportView,
   frame: ProjectFrame,
 ): Html {
-  return html`<form method="post" action="${addressOf(frame, 'import')}" enctype="multipart/form-data" class="stacked">
+  return html`<form method="post" action="${addressOf(frame, 'import')}"
+    enctype="multipart/form-data" class="stacked">
 ${hiddenFields({ columns: JSON.stringify(columns) })}
 <label>What people call this batch (may be empty)
 <input name="title" maxlength="200" autocomplete="off" value="${title}"></label>
@@ -74,11 +82,16 @@ ${hiddenFields({ columns: JSON.stringify(columns) })}
 <input name="note" maxlength="1000" autocomplete="off" value="${note}"></label>
 <label>Who signs replies of a sheet that name no sender, as the customer sees it (may be empty)
 <input name="senderName" maxlength="300" autocomplete="off" value="${senderName}"></label>
-<label class="check"><input type="checkbox" name="allowDuplicates" value="yes" ${attribute('checked', allowDuplicates)}> Let replies through that repeat the same words to the same conversation</label>
-<label class="check"><input type="checkbox" name="ignoreColumns" value="yes" ${attribute('checked', ignoreColumns)}> Ignore columns with other names</label>
+<label class="check"><input type="checkbox" name="allowDuplicates" value="yes"
+  ${attribute('checked', allowDuplicates)}> Let replies through that repeat the same words to the
+  same conversation</label>
+<label class="check"><input type="checkbox" name="ignoreColumns" value="yes"
+  ${attribute('checked', ignoreColumns)}> Ignore columns with other names</label>
 <label>The file, of 20 MB at most
-<input type="file" name="file" accept=".csv,.jsonl,.ndjson,.json,.txt,.tsv,text/csv" ${attribute('required', true)}></label>
-<button type="submit" ${attribute('class', unnamed === null ? 'primary' : null)}>Import as drafts</button></form>`
+<input type="file" name="file" accept=".csv,.jsonl,.ndjson,.json,.txt,.tsv,text/csv"
+  ${attribute('required', true)}></label>
+<button type="submit" ${attribute('class', unnamed === null ? 'primary' : null)}>Import as
+  drafts</button></form>`
 }
 
 /** Without it the rows could mean anything, so each column that is not known must be said. */
@@ -104,21 +117,34 @@ function columnForm(
       { title: header, key: name, meaning, example },
       n,
     ) => html`<input type="hidden" name="header${String(n)}" value="${name}">
-<label><span><b>${shortened(header, 60)}</b>${example === '' ? nothing : html`<span class="faint">, such as ${shortened(example, 60)}</span>`}</span>
-<select name="meaning${String(n)}" ${attribute('required', true)}>${option('', 'choose…', null)}${Object.entries(columnMeanings).map(([value, text]) => option(value, `${value}: ${text}`, meaning))}</select></label>`,
+<label><span><b>${shortened(header, 60)}</b>${
+      example === ''
+        ? nothing
+        : html`<span class="faint">,
+  such as ${shortened(example, 60)}</span>`
+    }</span>
+<select name="meaning${String(n)}"
+  ${attribute('required', true)}>${option('', 'choose…', null)}${Object.entries(columnMeanings).map(([value, text]) => option(value, `${value}: ${text}`, meaning))}</select></label>`,
   )
-  return html`<p>Say what each column is. Once the file is queued, the next one with these names is read alike.</p>
-<form method="post" action="${addressOf(frame, 'import', 'columns', key)}" class="stacked">${hiddenFields(form)}
+  return html`<p>Say what each column is. Once the file is queued, the next one with these names is
+    read alike.</p>
+<form method="post" action="${addressOf(frame, 'import', 'columns', key)}"
+  class="stacked">${hiddenFields(form)}
 ${fields}
 <button type="submit" class="primary">Import as drafts</button></form>`
 }
 
 /** The first row of CSV names them, in any order. */
 function columnTable(frame: ProjectFrame): Html {
-  return html`<p>A sheet of replies needs no operation. <a href="${addressOf(frame, 'waiting')}">Waiting</a> and each list of conversations can be downloaded as one; rows that stay empty are skipped. What was found by an address or a name has to be approved by a person who looks whose conversation it is.</p>
+  return html`<p>A sheet of replies needs no operation.
+    <a href="${addressOf(frame, 'waiting')}">Waiting</a> and each list of conversations can be
+    downloaded as one; rows that stay empty are skipped. What was found by an address or a name has
+    to be approved by a person who looks whose conversation it is.</p>
 ${table('Columns of a sheet of replies', ['Column', 'Does'], Object.entries(sheetColumns))}
-<p><a class="button" href="${withQuery(addressOf(frame, 'sheet'), { template: 'yes' })}">Download a template (CSV)</a></p>
-<p>For everything else a column names the operation, and a row fills those of its own. Ids are on the pages of conversations and visitors, and in an export.</p>
+<p><a class="button" href="${withQuery(addressOf(frame, 'sheet'), { template: 'yes' })}">Download a
+  template (CSV)</a></p>
+<p>For everything else a column names the operation, and a row fills those of its own. Ids are on
+  the pages of conversations and visitors, and in an export.</p>
 ${table(
   'Columns by operation',
   ['operation', 'Does', 'Other columns'],
@@ -135,19 +161,27 @@ function rejection(
   frame: ProjectFrame,
 ): Html {
   if (rejected.outcome === 'imported before')
-    return html`<p class="problem">Nothing was queued: the same file was imported before, as ${linkTo(frame, 'batches', rejected.batch, foreignText(rejected.batch))}.</p>`
+    return html`<p class="problem">Nothing was queued: the same file was imported before, as
+      ${linkTo(frame, 'batches', rejected.batch, foreignText(rejected.batch))}.</p>`
   const { rows, mistaken, kinds } = rejected
   const said =
     rows === 0
       ? 'the first row does not name the columns of an import'
-      : `${formatCount(mistaken)} of ${pluralize(rows, 'filled row')} ${mistaken === 1 ? 'has a mistake' : 'have mistakes'}`
+      : `${formatCount(mistaken)} of ${pluralize(rows, 'filled row')} ` +
+        `${mistaken === 1 ? 'has a mistake' : 'have mistakes'}`
   const download =
     mistakesAddress === null
       ? nothing
-      : html`<p><a class="button" href="${mistakesAddress}">Download the rows with their mistakes (CSV)</a> Correct them in the file itself, and import all of it again.</p>`
+      : html`<p><a class="button" href="${mistakesAddress}">Download the rows with their mistakes
+        (CSV)</a> Correct them in the file itself, and import all of it again.</p>`
   const isUnsigned = kinds.some(({ field, found }) => field === 'sender_name' && found.length === 0)
   return html`<p class="problem">Nothing was queued: ${said}.</p>
-${isUnsigned ? html`<p>Who signs the replies of a sheet that name no sender can be written below, for all of them.</p>` : nothing}
+${
+  isUnsigned
+    ? html`<p>Who signs the replies of a sheet that name no sender can be written below,
+  for all of them.</p>`
+    : nothing
+}
 ${section('What is wrong', html`${kindTable(kinds)}${download}`)}`
 }
 
@@ -158,10 +192,18 @@ export function importedPage(
   { batch, queued, alreadyQueued, differing, notices, emptyRows }: QueuedImport,
   frame: ProjectFrame,
 ): ConsolePage {
-  const before = `${pluralize(alreadyQueued, 'write-back')} of the file ${alreadyQueued === 1 ? 'was' : 'were'} queued before, by the same ref.`
+  const before =
+    `${pluralize(alreadyQueued, 'write-back')} of the file ` +
+    `${alreadyQueued === 1 ? 'was' : 'were'} queued before, by the same ref.`
   const to = batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', batch)
-  const content = html`<p><b>${pluralize(queued, 'write-back')} queued as drafts.</b>${alreadyQueued === 0 ? nothing : ` ${before}`}</p>
-${emptyNote(emptyRows)}${differing === 0 ? nothing : html`<p class="problem">What differs from what was queued is not sent. To send it all the same, empty the column ref in these rows.</p>`}
+  const content = html`<p><b>${pluralize(queued, 'write-back')} queued as
+    drafts.</b>${alreadyQueued === 0 ? nothing : ` ${before}`}</p>
+${emptyNote(emptyRows)}${
+  differing === 0
+    ? nothing
+    : html`<p class="problem">What differs from what
+  was queued is not sent. To send it all the same, empty the column ref in these rows.</p>`
+}
 ${notices.length === 0 ? nothing : section('What is to be seen', kindTable(notices, 'Rows to look at, the most frequent first'))}
 <p><a class="button" href="${to}">Show it</a></p>`
   return {
@@ -179,7 +221,8 @@ ${notices.length === 0 ? nothing : section('What is to be seen', kindTable(notic
 /** Of a sheet: what is still to be answered is no mistake, but a reply that was forgotten is. */
 export function emptyNote(rows: number): Html {
   if (rows === 0) return nothing
-  return html`<p role="status">${pluralize(rows, 'row')} without a reply or a flag ${rows === 1 ? 'was' : 'were'} left out.</p>`
+  return html`<p role="status">${pluralize(rows, 'row')} without a reply or a flag
+    ${rows === 1 ? 'was' : 'were'} left out.</p>`
 }
 
 function kindTable(
@@ -204,5 +247,10 @@ function foundText({ found, foundOthers }: MistakeKind): Html {
     ({ value, count }) =>
       html`${shortened(value, 500)}${count === 1 ? nothing : html` (${formatCount(count)})`} `,
   )
-  return html`${values}${foundOthers === 0 ? nothing : html`and ${pluralize(foundOthers, 'other')}`}`
+  return html`${values}${
+    foundOthers === 0
+      ? nothing
+      : html`and
+    ${pluralize(foundOthers, 'other')}`
+  }`
 }

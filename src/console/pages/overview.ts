@@ -32,7 +32,9 @@ ${data.budget.bars.length > 0 ? section('Request budget', budgetChart(data.budge
 ${section('Last runs', runTable(data.runs, frame), link('All runs', 'runs'))}`
   const content = html`${livePart('urgent', section('To decide', sentences(urgent.length === 0 ? [nothingToDecide] : urgent, frame)))}
 ${livePart('week', weekSection(week, waitingNow(data, frame), frame))}
-<details class="fold" ${attribute('open', !isWell)}><summary ${attribute('data-live-part', 'summary')}>${icon(isFine ? 'fine' : 'note', frame)} ${isWell ? calm.map(({ text }) => html`${text} `) : 'Streams, budget and runs'}</summary>
+<details class="fold" ${attribute('open', !isWell)}><summary
+  ${attribute('data-live-part', 'summary')}>${icon(isFine ? 'fine' : 'note', frame)}
+  ${isWell ? calm.map(({ text }) => html`${text} `) : 'Streams, budget and runs'}</summary>
 ${livePart('health', health)}</details>`
   return { title: 'Overview', section: 'Overview', content, isLive: true }
 }
@@ -84,11 +86,14 @@ function writebackSentences(data: OverviewData, frame: ProjectFrame): Sentence[]
   const address = addressOf(frame, 'writebacks')
   const found: Sentence[] = []
   if (draft > 0) {
-    const text = html`<b>${formatCount(draft)}</b> ${noun(draft, 'draft')} ${draft === 1 ? 'waits' : 'wait'} for an approver.`
+    const text = html`<b>${formatCount(draft)}</b> ${noun(draft, 'draft')}
+      ${draft === 1 ? 'waits' : 'wait'} for an approver.`
     found.push({ kind: 'act', text, link: { to: address, label: 'Review' } })
   }
   if (uncertain > 0) {
-    const text = html`<b>${formatCount(uncertain)}</b> ${noun(uncertain, 'write-back')} may or may not have arrived. Until a person decides, what was queued after it for the same conversation or visitor waits.`
+    const text = html`<b>${formatCount(uncertain)}</b> ${noun(uncertain, 'write-back')} may or may
+      not have arrived. Until a person decides, what was queued after it for the same conversation
+      or visitor waits.`
     found.push({
       kind: 'act',
       text,
@@ -110,18 +115,21 @@ function pauseSentences(
       text: html`Nothing is read or sent here any more: ${foreignText(moved)}`,
     })
   if (paused !== null) {
-    const text = html`The service denies the key, so nothing is read or sent for another <b>${spanText(Date.parse(paused.until) - now)}</b>: ${foreignText(paused.why)}`
+    const text = html`The service denies the key, so nothing is read or sent for another
+      <b>${spanText(Date.parse(paused.until) - now)}</b>: ${foreignText(paused.why)}`
     found.push({ kind: 'act', text })
   }
   if (held?.resumeBy === '--restored') {
-    const text = html`No write-back has been sent since ${timeOf(held.since, frame)}: ${foreignText(held.why)}. Run <code>deskmirror writeback resume --restored</code>.`
+    const text = html`No write-back has been sent since ${timeOf(held.since, frame)}:
+      ${foreignText(held.why)}. Run <code>deskmirror writeback resume --restored</code>.`
     found.push({ kind: 'act', text })
   }
   found.push(...holdingSentences(sending, frame))
   for (const { job, since, reason } of failures
     .filter((failure) => failure.job !== 'sync')
     .slice(0, 3)) {
-    const text = html`<b>${job.replaceAll('_', ' ')}</b> has failed for ${ageText(now - Date.parse(since))}: ${foreignText(reason)}`
+    const text = html`<b>${job.replaceAll('_', ' ')}</b> has failed for
+      ${ageText(now - Date.parse(since))}: ${foreignText(reason)}`
     found.push({ kind: 'wrong', text })
   }
   return found
@@ -172,7 +180,8 @@ function streamSentences({ streams }: OverviewData, frame: ProjectFrame): Senten
     found.push({
       kind: 'wrong',
       link,
-      text: html`<b>${pluralize(late.length, 'stream')} of ${streams.length} ${late.length === 1 ? 'is' : 'are'} late</b>: ${listed(late)}.`,
+      text: html`<b>${pluralize(late.length, 'stream')} of ${streams.length}
+        ${late.length === 1 ? 'is' : 'are'} late</b>: ${listed(late)}.`,
     })
   const [oldest] = fresh.toSorted((a, b) => ((a.syncedAt ?? '') < (b.syncedAt ?? '') ? -1 : 1))
   if (oldest !== undefined && late.length === 0 && failing.length === 0)
@@ -187,7 +196,8 @@ function gapSentence(data: OverviewData, frame: ProjectFrame): Sentence {
   if (data.gaps === 0 && data.streams.every(({ syncedAt }) => syncedAt === null))
     return { kind: 'note', text: html`Nothing has been read yet.` }
   if (data.gaps === 0) return { kind: 'fine', text: html`Nothing is known to be missing.` }
-  const text = html`<b>${formatCount(data.gaps)} ${noun(data.gaps, 'gap')}</b>: known to be missing.`
+  const text = html`<b>${formatCount(data.gaps)} ${noun(data.gaps, 'gap')}</b>: known to be
+    missing.`
   return { kind: 'wrong', text, link: { to: addressOf(frame, 'streams'), label: 'Gaps' } }
 }
 
@@ -195,7 +205,8 @@ function gapSentence(data: OverviewData, frame: ProjectFrame): Sentence {
 function auditSentences({ audits }: OverviewData): Sentence[] {
   return audits.map(({ words, sampled, differing }) => ({
     kind: differing === 0 ? 'fine' : 'note',
-    text: html`Audit: ${words}. ${formatCount(sampled)} were read again, ${differing === 0 ? 'none' : formatCount(differing)} differed.`,
+    text: html`Audit: ${words}. ${formatCount(sampled)} were read again,
+      ${differing === 0 ? 'none' : formatCount(differing)} differed.`,
   }))
 }
 
@@ -204,7 +215,9 @@ function waitingSentence(data: OverviewData, frame: ProjectFrame): Sentence {
   if (!isDerived && count === 0)
     return { kind: 'clock', text: html`Who waits for an answer is known after the next sync.` }
   if (count === 0) return { kind: 'fine', text: html`Nobody waits for an answer.` }
-  const text = html`<b>${formatCount(count)}</b> ${noun(count, 'conversation')} ${count === 1 ? 'waits' : 'wait'} for an answer, the longest for <b>${waitingFor(data, frame)}</b>.`
+  const text = html`<b>${formatCount(count)}</b> ${noun(count, 'conversation')}
+    ${count === 1 ? 'waits' : 'wait'} for an answer, the longest for
+    <b>${waitingFor(data, frame)}</b>.`
   return { kind: 'clock', text, link: { to: addressOf(frame, 'waiting'), label: 'Waiting' } }
 }
 

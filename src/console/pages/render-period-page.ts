@@ -73,7 +73,8 @@ export async function showPeriodTable(
     agents: table.ofAgent === null ? null : (agents ?? []),
   }
   const form = periodForm({ frame, period, path: name, sort, ...filter })
-  const content = html`${form}<p class="faint">${table.about} Days and hours are those of ${frame.timeZone}. ${agentText(view)}</p>
+  const content = html`${form}<p class="faint">${table.about} Days and hours are those of
+    ${frame.timeZone}. ${agentText(view)}</p>
 ${data === null ? countingNotice(keepPeriod(addressOf(frame, name), period)) : shown(view, data, order)}`
   return { title: table.title, section: table.title, content, kept: period.query }
 }
@@ -102,7 +103,12 @@ function shown(view: View, { rows, total, days }: TableNumbers, order: Order): H
     facts(numbers.map((column) => [table.columns[column] ?? '', cellOf(view, column, total)]))
   return html`${totals === null ? nothing : html`<div class="totals">${totals}</div>`}
 <div class="charts">${dayCharts(view, days)}</div>${heatMaps(view, rows)}
-${section('Numbers', rowTable(view, sortRows(rows, order, table.key), order), html`<a class="button" href="${download}">Download as CSV</a>`)}`
+${section(
+  'Numbers',
+  rowTable(view, sortRows(rows, order, table.key), order),
+  html`<a class="button"
+  href="${download}">Download as CSV</a>`,
+)}`
 }
 
 const signed = ({ column, isDescending }: Order) => `${isDescending ? '-' : ''}${column}`
@@ -129,7 +135,8 @@ function rowTable(view: View, rows: readonly PeriodRow[], order: Order): Html {
     more > 0
       ? html`<p class="faint">And ${formatCount(more)} more, which the download has.</p>`
       : nothing
-  return html`<div class="sortable scroll" id="rows">${documentTable({ caption: table.title, columns, rows: cells })}</div>${rest}`
+  return html`<div class="sortable scroll"
+    id="rows">${documentTable({ caption: table.title, columns, rows: cells })}</div>${rest}`
 }
 
 /**

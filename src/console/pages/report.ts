@@ -57,9 +57,16 @@ export async function showReport({
       : html`<p class="empty">There are no numbers yet: they follow the first sync.</p>`
   const downloads = Object.entries({ HTML: 'html', Markdown: 'md' }).map(
     ([label, kind]) =>
-      html`<a class="button" href="${keepPeriod(address, period, { format: kind })}">Download as ${label}</a>`,
+      html`<a class="button" href="${keepPeriod(address, period, { format: kind })}">Download as
+        ${label}</a>`,
   )
-  const content = html`${form}${part === undefined ? missing : html`<div class="title"><h2>${part.title}</h2><span class="actions">${downloads}</span></div>${renderSections(part, 'cards')}`}`
+  const content = html`${form}${
+    part === undefined
+      ? missing
+      : html`<div
+    class="title"><h2>${part.title}</h2><span
+    class="actions">${downloads}</span></div>${renderSections(part, 'cards')}`
+  }`
   return { title: 'Report', section: 'Report', content, kept: period.query }
 }
 

@@ -53,5 +53,6 @@ export function sheetLink(
   frame: ProjectFrame,
 ): Html {
   if (frame.viewer?.hidesMessages === true) return nothing
-  return html`<p><a class="button" href="${withQuery(addressOf(frame, 'sheet'), asked)}">Download all as a sheet to answer</a></p>`
+  return html`<p><a class="button" href="${withQuery(addressOf(frame, 'sheet'), asked)}">Download
+    all as a sheet to answer</a></p>`
 }

@@ -65,8 +65,18 @@ export async function showStream({
     ['Newest row', timeOf(row.newest, frame)],
     ['Still to read', pluralize(row.due, 'list')],
   ])}
-${row.skipped === null ? nothing : html`<p class="problem">The key lacks the scope ${foreignText(row.skipped)}: add it to the key in the app, under Settings > API keys.</p>`}
-${row.failed === null ? nothing : html`<p class="problem">The last sync failed: ${foreignText(row.failed)}</p>`}
+${
+  row.skipped === null
+    ? nothing
+    : html`<p class="problem">The key lacks the scope
+  ${foreignText(row.skipped)}: add it to the key in the app, under Settings > API keys.</p>`
+}
+${
+  row.failed === null
+    ? nothing
+    : html`<p class="problem">The last sync failed:
+  ${foreignText(row.failed)}</p>`
+}
 ${section('Gaps', gapTable(await readGaps(db, row.stream), frame))}
 ${failing.length === 0 ? nothing : section('Cannot be read', failingTable(failing))}`
   return { title: streamTitle(row.stream), section: 'Streams', content }
@@ -120,7 +130,8 @@ export async function showSchema({ db, frame }: ScreenRequest): Promise<ConsoleP
     ]),
     'The service has sent no undocumented field.',
   )
-  const content = html`<p class="faint">Fields that the documentation of the service does not have, the newest first. Filled: in the newest ${formatCount(sampledRows)} rows of the stream.</p>
+  const content = html`<p class="faint">Fields that the documentation of the service does not have,
+    the newest first. Filled: in the newest ${formatCount(sampledRows)} rows of the stream.</p>
 ${fields}`
   return { title: 'Schema', section: 'Schema', content }
 }

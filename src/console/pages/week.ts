@@ -69,12 +69,14 @@ const tiles: readonly Tile[] = [
 export function weekSection(data: WeekData, waiting: WaitingNow, frame: ProjectFrame): Html {
   const read = typeof data === 'string' ? null : (data?.report ?? null)
   const week = read?.period.whole == null ? null : read
-  const counting = html`The numbers of the last 7 days are being counted. <a href="${addressOf(frame)}">Look again</a>`
+  const counting = html`The numbers of the last 7 days are being counted.
+    <a href="${addressOf(frame)}">Look again</a>`
   const failed =
     typeof data === 'string' ? html`They cannot be counted: ${foreignText(data)}` : null
   const missing =
     data === null ? counting : (failed ?? 'The numbers of days follow the first sync.')
-  const list = html`<ul class="tiles">${tiles.map((tile) => tileOf(tile, week, waiting, frame))}</ul>`
+  const list = html`<ul
+    class="tiles">${tiles.map((tile) => tileOf(tile, week, waiting, frame))}</ul>`
   return section(
     'The last 7 days',
     html`<p class="faint">${week === null ? missing : daysText(week)}</p>${list}`,
@@ -85,7 +87,9 @@ export function weekSection(data: WeekData, waiting: WaitingNow, frame: ProjectF
 const aboutBefore = ['no period before', 'period before not whole', 'history before the mirror']
 
 function daysText({ period, uncertainties }: Report): string {
-  const days = `${period.from} to ${period.to}, the last that are over and read to their end, beside the 7 days before.`
+  const days =
+    `${period.from} to ${period.to}, the last that are over and read to ` +
+    'their end, beside the 7 days before.'
   return [
     days,
     ...uncertainties.flatMap(({ what, text }) => (aboutBefore.includes(what) ? [text] : [])),
@@ -105,10 +109,16 @@ function tileOf(
   const value = isNow ? count : formatValue(change?.value ?? null, unit)
   const aWeekAgo = week?.days[0]?.waitingAtEnd ?? null
   const compared = isNow
-    ? html`${longest}${aWeekAgo === null ? nothing : html`; ${formatValue(aWeekAgo, unit)} a week ago, at the end of the day`}`
+    ? html`${longest}${
+        aWeekAgo === null
+          ? nothing
+          : html`; ${formatValue(aWeekAgo, unit)} a week
+      ago, at the end of the day`
+      }`
     : changeText(change, unit)
   const line = week === null || ofDay === undefined ? nothing : sparkline(week.days.map(ofDay))
-  return html`<li><p>${title}</p><p class="value">${value}</p>${line}<p class="faint">${compared}</p></li>\n`
+  return html`<li><p>${title}</p><p class="value">${value}</p>${line}<p
+    class="faint">${compared}</p></li>\n`
 }
 
 function changeText(change: Change | null, unit: Tile['unit']): string {
@@ -128,5 +138,6 @@ function sparkline(values: readonly (number | null)[]): Html {
     // A day between two without a number is a dot.
     return n === 0 || values[n - 1] == null ? `M${at}h0` : `L${at}`
   })
-  return html`<svg class="sparkline" viewBox="-2 0 124 32" preserveAspectRatio="none" aria-hidden="true"><path class="line first" d="${path.join('')}"></path></svg>`
+  return html`<svg class="sparkline" viewBox="-2 0 124 32" preserveAspectRatio="none"
+    aria-hidden="true"><path class="line first" d="${path.join('')}"></path></svg>`
 }

@@ -44,13 +44,15 @@ export async function showWriteback(request: ScreenRequest): Promise<ConsolePage
     'Nothing has happened yet.',
   )
   const why = writeback.error ?? writeback.reason
-  const about = html`<p>${statusOf(writeback.status, frame)} · ${statusWords[writeback.status].sentence}${why === null ? nothing : html` ${foreignText(why)}`}</p>
+  const about = html`<p>${statusOf(writeback.status, frame)} ·
+    ${statusWords[writeback.status].sentence}${why === null ? nothing : html` ${foreignText(why)}`}</p>
 <div class="sent">${payloadText(writeback.payload)}</div>
 ${candidateList(report.candidates, unread, frame)}
 ${offered.length === 0 ? nothing : uncertainHelp(writeback, frame)}
 ${decisionButtons(offered, { project: frame.project, about: { id: writeback.id }, digest })}
 ${factsOf({ writeback, ...report }, frame)}`
-  const content = html`<div class="beside"><div>${about}</div><div>${around({ writeback, ...report }, visibleTo(frame, conversation), frame)}</div></div>
+  const content = html`<div
+    class="beside"><div>${about}</div><div>${around({ writeback, ...report }, visibleTo(frame, conversation), frame)}</div></div>
 ${section('History', history)}`
   return {
     title: `One ${operationTypes[writeback.operation].words[0]}`,
@@ -72,7 +74,8 @@ async function readWithCandidates(request: ScreenRequest) {
     return {
       found,
       unread:
-        'This console shows what the mirror has and reads nothing from the service: look in the app.',
+        'This console shows what the mirror has and reads nothing from ' +
+        'the service: look in the app.',
     }
   const { why } = await request.readNow(conversation)
   const again = await readWritebackData(request)
@@ -120,8 +123,10 @@ export function candidateList(
   if (candidates.length === 0) return nothing
   const items = candidates.map(({ id, isMirrored, at, name, content }) => {
     const head = html`<b>${mayBeIt}</b> · message ${foreignText(id)}`
-    const known = html` · ${foreignText(name)} · ${timeOf(at, frame)}</p><p>${exactStart(content, shownOfCandidate)}`
-    return html`<li class="team marked"><p class="by">${head}${isMirrored ? known : html` · not in the mirror yet`}</p></li>\n`
+    const known = html` · ${foreignText(name)} ·
+      ${timeOf(at, frame)}</p><p>${exactStart(content, shownOfCandidate)}`
+    return html`<li class="team marked"><p
+      class="by">${head}${isMirrored ? known : html` · not in the mirror yet`}</p></li>\n`
   })
   const why = unread === null ? nothing : html`<p class="problem">${unread}</p>`
   return section(
@@ -137,9 +142,12 @@ function uncertainHelp({ status, operation, sentAt }: NamedEntry, frame: Project
   if (status !== 'uncertain') return nothing
   const where =
     operation === 'message'
-      ? 'In the conversation, what may be it and messages with the same words are marked. Look for it in the app too'
+      ? 'In the conversation, what may be it and messages with the same words are marked. ' +
+        'Look for it in the app too'
       : 'Look in the app whether it is there'
-  return html`<p>${where}, then say what you found: what waits behind it goes on. It was sent ${sentAt === null ? 'at a time that is not known' : html`at ${timeOf(sentAt, frame)}`}. One that did not arrive becomes “failed”; after that it can be sent again.</p>`
+  return html`<p>${where}, then say what you found: what waits behind it goes on. It was sent
+    ${sentAt === null ? 'at a time that is not known' : html`at ${timeOf(sentAt, frame)}`}. One that
+    did not arrive becomes “failed”; after that it can be sent again.</p>`
 }
 
 type WritebackReport = Awaited<ReturnType<typeof readWriteback>>

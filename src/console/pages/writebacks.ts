@@ -187,16 +187,20 @@ export function reviewedTable(
   const buttons = (which: string) =>
     decisions.map(
       (decision) =>
-        html`<button type="submit" name="decision" value="${decision}" ${attribute('class', rankOf(decision))}>${decision === 'approve' ? 'Approve' : 'Cancel'} ${which}…</button>`,
+        html`<button type="submit" name="decision" value="${decision}"
+          ${attribute('class', rankOf(decision))}>${decision === 'approve' ? 'Approve' : 'Cancel'}
+          ${which}…</button>`,
     )
   // All that would do this, also those on other pages.
   const allOf =
     would === null
       ? nothing
-      : html`<form class="bar" action="${confirm}">${hiddenFields({ batch, would })}<span>All that are “${outcomeLabels[would]}”:</span>${buttons('all of these')}</form>`
+      : html`<form class="bar" action="${confirm}">${hiddenFields({ batch, would })}<span>All that
+        are “${outcomeLabels[would]}”:</span>${buttons('all of these')}</form>`
   return html`<form action="${confirm}" ${attribute('data-picks', true)}>${hiddenFields({ batch })}
 ${content}
-<div class="bar"><span ${attribute('data-picked', true)} role="status">Picked rows:</span>${buttons('these')}</div></form>${allOf}`
+<div class="bar"><span ${attribute('data-picked', true)} role="status">Picked
+  rows:</span>${buttons('these')}</div></form>${allOf}`
 }
 
 /** Nobody has named the conversation, so an approver judges whether it is the right one. */
@@ -213,7 +217,13 @@ function rowCells(
   return [
     linkTo(frame, 'writebacks', row.id, String(position)),
     html`${foreignText(row.visitorName ?? row.target)}${foundText(row.foundBy)}${quoted(lastWords)}`,
-    html`${payload?.handled === undefined ? html`<span class="faint">${reviewActions[row.action][0]}</span> ` : nothing}${payloadText(payload)}${marks.map((mark) => html`<br><strong>${foreignText(mark)}</strong>`)}`,
+    html`${
+      payload?.handled === undefined
+        ? html`<span
+      class="faint">${reviewActions[row.action][0]}</span>
+      `
+        : nothing
+    }${payloadText(payload)}${marks.map((mark) => html`<br><strong>${foreignText(mark)}</strong>`)}`,
     effectText({ outcome, effect }),
   ]
 }
@@ -237,9 +247,15 @@ export function payloadText(payload: Readonly<Record<string, unknown>> | null): 
   const { content, sender_name: sender, handled, ...others } = payload
   const shown = Object.entries(others).map(
     ([name, value]) =>
-      html`<span class="field">${name}: ${value === null ? 'none' : exactText(String(value))}</span> `,
+      html`<span class="field">${name}: ${value === null ? 'none' : exactText(String(value))}</span>
+        `,
   )
   if (handled !== undefined) shown.unshift(html`${handled === false ? 'reopen' : 'mark handled'} `)
   if (typeof content !== 'string') return html`${shown}`
-  return html`<q>${exactText(content)}</q>${typeof sender === 'string' ? html` <span class="faint">as ${exactText(sender)}</span>` : nothing}`
+  return html`<q>${exactText(content)}</q>${
+    typeof sender === 'string'
+      ? html`
+    <span class="faint">as ${exactText(sender)}</span>`
+      : nothing
+  }`
 }

@@ -150,7 +150,10 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
 
 function nothingWritten(rows: number): string {
   if (rows === 0) return 'the file has no rows'
-  return `no row has a reply or a flag; ${pluralize(rows, 'row')} ${rows === 1 ? 'is' : 'are'} empty`
+  return (
+    `no row has a reply or a flag; ${pluralize(rows, 'row')} ` +
+    `${rows === 1 ? 'is' : 'are'} empty`
+  )
 }
 
 /** An error that is no problem of the file is thrown. */

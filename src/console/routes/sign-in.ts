@@ -33,8 +33,11 @@ export function addSignIn(app: FastifyInstance, site: Site): void {
     send(reply.code(status), signInPage(form, problem, sessions.hasTokens()))
 
   const takenName =
-    'This is, or looks like, the name of a person who has a token: sign in with it, or write another name, in letters from a to z.'
-  const usedLink = `This link has been used or is too old. \`deskmirror console${isReadOnly ? '' : ' --link'}\` prints a new one.`
+    'This is, or looks like, the name of a person who has a token: sign in with it, or ' +
+    'write another name, in letters from a to z.'
+  const usedLink =
+    'This link has been used or is too old. `deskmirror ' +
+    `console${isReadOnly ? '' : ' --link'}\` prints a new one.`
 
   const record = (action: string, person: string, role: string, detail: string | null = null) =>
     store.append({ project: '', subject: null, count: null, action, person, role, detail }, now())
@@ -126,8 +129,10 @@ function signInPage(
   hasTokens: boolean,
 ): ConsolePage {
   const why = problem === null ? nothing : html`<p class="problem" role="alert">${problem}</p>`
-  const nameField = html`<label>Your name <input name="name" value="${name}" required maxlength="60" autocomplete="username"></label>`
-  const tokenField = html`<label>Token <input name="token" type="password" required autocomplete="current-password"></label>`
+  const nameField = html`<label>Your name <input name="name" value="${name}" required maxlength="60"
+    autocomplete="username"></label>`
+  const tokenField = html`<label>Token <input name="token" type="password" required
+    autocomplete="current-password"></label>`
   const hidden = (field: string, value: string) =>
     html`<input type="hidden" name="${field}" value="${value}">`
   const form = html`<form method="post" action="/console/sign-in" class="stacked">
@@ -136,8 +141,11 @@ ${hidden('next', safeNext(next))}${code === '' ? nothing : hidden('code', code)}
 ${nameField}
 ${code === '' ? tokenField : nothing}
 <button type="submit" class="primary">Sign in</button>
-<p class="faint">${code === '' ? 'The token comes from whoever runs deskmirror. ' : ''}Your name stands beside every decision that you make here.</p></form>`
-  const byLink = html`${why}<p>Open the link that <code>deskmirror start</code> printed, or let <code>deskmirror console --link</code> print a new one.
-A link works once, for 15 minutes. To sign in with a token instead, name people in <code>deskmirror.yaml</code> or set <code>DESKMIRROR_HTTP_TOKEN</code>.</p>`
+<p class="faint">${code === '' ? 'The token comes from whoever runs deskmirror. ' : ''}Your name
+  stands beside every decision that you make here.</p></form>`
+  const byLink = html`${why}<p>Open the link that <code>deskmirror start</code> printed, or let
+    <code>deskmirror console --link</code> print a new one.
+A link works once, for 15 minutes. To sign in with a token instead, name people in
+  <code>deskmirror.yaml</code> or set <code>DESKMIRROR_HTTP_TOKEN</code>.</p>`
   return { title: 'Sign in', section: null, content: hasTokens || code !== '' ? form : byLink }
 }

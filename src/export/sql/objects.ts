@@ -40,9 +40,12 @@ export function listObjects(run: RunQuery, kind: DatabaseKind): Promise<readonly
   return run(
     kind === 'postgres'
       ? sql<ObjectName>`
-    select relname as name, case when relkind in ('v', 'm') and relname not in (${views}) then 'view' else 'table' end as kind
-    from pg_class where relnamespace = (select oid from pg_namespace where nspname = current_schema())
-      and relkind in ('r', 'p', 'f', 'v', 'm') and relname not in (${hidden}) and has_table_privilege(oid, 'select')
+    select relname as name, case when relkind in ('v', 'm') and relname not in (${views})
+    then 'view' else 'table' end as kind
+    from pg_class where relnamespace = (select oid from pg_namespace
+    where nspname = current_schema())
+      and relkind in ('r', 'p', 'f', 'v', 'm') and relname not in (${hidden})
+      and has_table_privilege(oid, 'select')
     order by relname`
       : sql<ObjectName>`
     select name, case when name in (${views}) then 'table' else type end as kind from sqlite_master
@@ -85,13 +88,15 @@ function postgresColumns(name: string): RawBuilder<CatalogColumn> {
       coalesce(array_position(i.indkey::int2[], a.attnum) + 1, 0) as key_position
     from pg_attribute a join pg_class c on c.oid = a.attrelid
       left join pg_index i on i.indrelid = a.attrelid and i.indisprimary
-    where c.relname = ${name} and c.relnamespace = (select oid from pg_namespace where nspname = current_schema())
+    where c.relname = ${name} and c.relnamespace = (select oid from pg_namespace
+    where nspname = current_schema())
       and a.attnum > 0 and not a.attisdropped order by a.attnum`
 }
 
 function sqliteColumns(name: string): RawBuilder<CatalogColumn> {
   return sql`
-    select name, type as declared, pk as key_position from pragma_table_xinfo(${name}) where hidden <> 1 order by cid`
+    select name, type as declared, pk as key_position from pragma_table_xinfo(${name})
+    where hidden <> 1 order by cid`
 }
 
 /**
@@ -129,7 +134,8 @@ async function typesOfValues(
 ): Promise<ReadonlyMap<string, ExportType>> {
   if (columns.length === 0) return new Map()
   const widest = columns.map((column, n) => {
-    const rank = sql`case typeof(${sql.id(column)}) when 'null' then 0 when 'integer' then 1 when 'real' then 2 else 3 end`
+    const rank = sql`case typeof(${sql.id(column)}) when 'null' then 0 when 'integer' then 1
+      when 'real' then 2 else 3 end`
     return sql`max(${rank}) as ${sql.ref(`c${n}`)}`
   })
   const [row = {}] = await run(

@@ -127,7 +127,8 @@ function rowsQuery(
   source: SourceObject,
 ): RawBuilder<unknown> {
   const columns = selection.columns.map(({ name }) => selectedColumn(kind, source, name))
-  return sql`select ${sql.join(columns)} ${fromWhere(kind, selection)} order by ${sql.join(orderBy(kind, source))}`
+  return sql`select ${sql.join(columns)} ${fromWhere(kind, selection)}
+    order by ${sql.join(orderBy(kind, source))}`
 }
 
 function countQuery(kind: DatabaseKind, selection: ExportSelection): RawBuilder<{ rows: number }> {
@@ -184,7 +185,8 @@ function toSql(
   const stored =
     typeof value === 'string' && column.type === 'text' ? encodeText(kind, value) : value
   const sqlValue = kind === 'sqlite' && typeof stored === 'boolean' ? Number(stored) : stored
-  return sql`${sql.id(column.name)} ${sql.raw(operator)} ${typedParameter(kind, column.type, sqlValue)}`
+  return sql`${sql.id(column.name)} ${sql.raw(operator)}
+    ${typedParameter(kind, column.type, sqlValue)}`
 }
 
 /**

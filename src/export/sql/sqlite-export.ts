@@ -75,7 +75,10 @@ function createTableStatement({ object, columns }: ExportSelection): string {
   const hasKey =
     object.key.length > 0 && object.key.every((key) => columns.some(({ name }) => name === key))
   const key = hasKey ? [`primary key (${object.key.map(quoteName).join(', ')})`] : []
-  return `create table ${quoteName(object.name)} (${[...definitions, ...key].join(', ')})${hasKey ? ' without rowid' : ''}`
+  return (
+    `create table ${quoteName(object.name)} ` +
+    `(${[...definitions, ...key].join(', ')})${hasKey ? ' without rowid' : ''}`
+  )
 }
 
 function insertStatement({ object, columns }: ExportSelection): string {

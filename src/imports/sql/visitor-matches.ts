@@ -56,8 +56,10 @@ async function listCandidates(context: ProjectDb, by: 'email' | 'name', values: 
   const key = by === 'email' ? sql`lower(v.email)` : sql`v.name`
   // Joined, SQLite would go through all values for each visitor.
   const { rows } = await sql<Candidate>`
-    select v.id as visitor, v.email, v.name, c.id as conversation, c.last_message_at as "lastAt", c.handled_at as "handledAt"
-    from visitors as v left join conversations as c on c.project_id = ${project} and c.visitor_id = v.id and c.deleted_at is null
+    select v.id as visitor, v.email, v.name, c.id as conversation, c.last_message_at as "lastAt",
+    c.handled_at as "handledAt"
+    from visitors as v left join conversations as c on c.project_id = ${project}
+    and c.visitor_id = v.id and c.deleted_at is null
     where v.project_id = ${project} and ${key} ${inList(kind, wanted)} and v.deleted_at is null
     order by c.last_message_at desc, c.id`.execute(db)
   return Map.groupBy(rows.map(decode), (row) =>
@@ -76,7 +78,9 @@ function decode(row: Candidate): Candidate {
 const given = { email: 'the address given', name: 'the name given' } as const
 
 function notStored(visitor: SoughtVisitor, by: 'email' | 'name'): VisitorMatch {
-  const why = `nobody can be found by it, because \`columns\` blocks visitors.${by}; write the conversation_id`
+  const why =
+    'nobody can be found by it, because `columns` blocks ' +
+    `visitors.${by}; write the conversation_id`
   return {
     mistake: { field: 'conversation_id', why, override: null, found: visitor[by] ?? '' },
   }

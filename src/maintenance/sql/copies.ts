@@ -20,11 +20,13 @@ export async function listCopies(db: Db): Promise<readonly string[]> {
   const archives = await count(`pg_settings where name = 'archive_mode' and setting <> 'off'`)
   return [
     'the write-ahead log of Postgres, until Postgres overwrites it',
-    'old rows of its catalog: a superuser removes them by `vacuum full pg_statistic, pg_statistic_ext_data`',
+    'old rows of its catalog: a superuser removes them by `vacuum full pg_statistic, ' +
+      'pg_statistic_ext_data`',
     ...(archives > 0 ? ['the archive of that log, which archive_mode fills'] : []),
     ...(replicas > 0
       ? [
-          `${pluralize(replicas, 'connected replica')}: it has the same rows and files within moments`,
+          `${pluralize(replicas, 'connected replica')}: it has the ` +
+            'same rows and files within moments',
         ]
       : []),
     ...(slots > 0
@@ -32,7 +34,8 @@ export async function listCopies(db: Db): Promise<readonly string[]> {
       : []),
     ...(publications > 0
       ? [
-          `subscribers of ${pluralize(publications, 'publication')}: their tables follow, their statistics do not`,
+          `subscribers of ${pluralize(publications, 'publication')}: their tables follow, ` +
+            'their statistics do not',
         ]
       : []),
   ]

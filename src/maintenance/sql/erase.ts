@@ -51,7 +51,9 @@ function requireAny(rows: ErasedRows, isRepeated: boolean, { visitor }: Erasure)
   throw new UserError({
     what: 'nothing was erased',
     why: `nothing is stored of the visitor ${visitor}`,
-    next: 'check the id: `deskmirror export visitors` lists all, and a visitor may be in another project',
+    next:
+      'check the id: `deskmirror export visitors` lists all, and a ' +
+      'visitor may be in another project',
     exitCode: 2,
   })
 }
@@ -331,7 +333,9 @@ async function rejectInFlight(trx: ProjectDb, ids: Ids): Promise<void> {
   throw new UserError({
     what: 'nothing was erased',
     why: `the write-back ${open.id} to this visitor may or may not have arrived`,
-    next: `\`deskmirror writeback show ${open.id}\` says what is known; wait, or resolve it, and erase again`,
+    next:
+      `\`deskmirror writeback show ${open.id}\` says what is known; ` +
+      'wait, or resolve it, and erase again',
     exitCode: 2,
   })
 }

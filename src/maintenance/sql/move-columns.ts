@@ -36,7 +36,8 @@ export type DiscoveredColumns = ReadonlyMap<string, ReadonlyMap<string, ColumnTy
 
 async function readFields(db: Db): Promise<readonly Field[]> {
   const { rows } = await sql<Field>`
-    select project_id as owner, stream, path, column_name as "column", type, former_columns as former
+    select project_id as owner, stream, path, column_name as "column", type,
+    former_columns as former
     from discovered_fields where column_name is not null`.execute(db)
   return rows
 }

@@ -73,7 +73,8 @@ export async function countMovedRows({ run }: Pick<MoveSide, 'run'>): Promise<Ro
   for (const [table, spec] of movedTables) {
     const project = hasProject(spec) ? 'project_id' : `''`
     const rows = await run(
-      `select ${project} as project, count(*) as rows from ${table} ${hasProject(spec) ? 'group by project_id' : 'having count(*) > 0'}`,
+      `select ${project} as project, count(*) as rows from ${table} ` +
+        `${hasProject(spec) ? 'group by project_id' : 'having count(*) > 0'}`,
     )
     for (const { project: id, rows: count } of rows) {
       const ofProject = counts.get(String(id)) ?? new Map<string, number>()
@@ -116,9 +117,8 @@ export async function reservePlaces(
 
 async function raiseSequences(db: Db, to: number): Promise<void> {
   for (const name of ['writebacks_seq', 'writeback_events_seq'])
-    await sql`select setval(${name}, greatest(${sql.lit(to)}, last_value, 1)) from ${sql.table(name)}`.execute(
-      db,
-    )
+    await sql`select setval(${name}, greatest(${sql.lit(to)}, last_value, 1))
+      from ${sql.table(name)}`.execute(db)
 }
 
 /**

@@ -296,7 +296,9 @@ async function insertInSqlite({ target, table, columns }: Work, rows: readonly V
   let from = 0
   for (const size of rowsPerStatement)
     for (; rows.length - from >= size; from += size) {
-      const text = `insert into ${quoteName(table.name)} (${names}) values ${Array(size).fill(row).join(', ')}`
+      const text =
+        `insert into ${quoteName(table.name)} (${names}) values ` +
+        `${Array(size).fill(row).join(', ')}`
       await target.connection.run(text, rows.slice(from, from + size).flat())
     }
 }
@@ -305,7 +307,9 @@ async function insertInSqlite({ target, table, columns }: Work, rows: readonly V
 async function insertInPostgres({ target, table, columns }: Work, rows: readonly ValueList[]) {
   const names = columns.map(({ name }) => quoteName(name)).join(', ')
   const arrays = columns.map(({ type }, n) => `cast($${n + 1} as ${elementType(type)}[])`)
-  const text = `insert into ${quoteName(table.name)} (${names}) select * from unnest(${arrays.join(', ')})`
+  const text =
+    `insert into ${quoteName(table.name)} (${names}) select * from ` +
+    `unnest(${arrays.join(', ')})`
   for (const part of batchesOf(rows, 2000))
     await target.connection.run(
       text,

@@ -208,7 +208,8 @@ export function placeOf({ name, kind }: Pick<Table, 'name' | 'kind'>, column: st
 }
 
 const namesNobody =
-  'rows of other people, or in a field that analytics.calls.visitor does not name: name it, and erase again'
+  'rows of other people, or in a field that analytics.calls.visitor does not name: name ' +
+  'it, and erase again'
 
 export const quoteIfNeeded = (name: string): string =>
   /^[a-z_][a-z0-9_]*$/.test(name) ? name : quoteName(name)

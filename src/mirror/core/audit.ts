@@ -119,13 +119,19 @@ function estimateStream(
 function exactWords(stream: AuditedStream, { sampled, differing }: SampleCounts): string {
   if (differing === 0)
     return `none of the ${formatCount(sampled)} ${stream} differed from the service`
-  return `${formatCount(differing)} of the ${formatCount(sampled)} ${stream} differed from the service`
+  return (
+    `${formatCount(differing)} of the ${formatCount(sampled)} ${stream} ` +
+    'differed from the service'
+  )
 }
 
 function sampledWords(stream: AuditedStream, limit: number): string {
   if (limit >= 1) return `too few ${stream} were read again to say how many differ`
   const { cases, among } = toFrequency(limit)
-  return `with ${confidence * 100} % confidence fewer than ${formatCount(cases)} in ${formatCount(among)} ${stream} differ`
+  return (
+    `with ${confidence * 100} % confidence fewer than ${formatCount(cases)} in ` +
+    `${formatCount(among)} ${stream} differ`
+  )
 }
 
 /**

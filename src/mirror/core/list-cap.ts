@@ -68,7 +68,10 @@ export function capReason(most: number): string {
 
 /** Its parent shows a newer row than the list. */
 export function endReason(shownAt: EpochSeconds): string {
-  return `${endReasonStart}${rfc3339(shownAt)}, the time of the last message that the conversation shows`
+  return (
+    `${endReasonStart}${rfc3339(shownAt)}, the time of the last message ` +
+    'that the conversation shows'
+  )
 }
 
 const endReasonStart = 'the list ends before '

@@ -164,5 +164,8 @@ export const massDeletionGapKey = 'deletions'
 /** For people. */
 export function describeMassDeletion(stream: StreamName, missing: number, all: number): string {
   const what = `the service no longer lists ${missing} of ${all} mirrored ${stream}`
-  return `Nothing was marked as deleted, although ${what}. If they are really deleted, run \`deskmirror sync --mode full\`.`
+  return (
+    `Nothing was marked as deleted, although ${what}. If they are really deleted, run ` +
+    '`deskmirror sync --mode full`.'
+  )
 }

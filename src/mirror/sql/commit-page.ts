@@ -276,7 +276,9 @@ const nothingUnlisted: UnlistedOutcome = { marked: 0, isToReread: false, kept: 0
 function withUnlisted(read: ChildReadResult, unlisted: UnlistedOutcome | null): ChildReadResult {
   const kept = unlisted?.kept ?? 0
   if (read.stream !== 'messages' || kept === 0) return read
-  const why = `${kept} of its mirrored messages are no longer listed, so the service may not list all of them`
+  const why =
+    `${kept} of its mirrored messages are no longer listed, so the ` +
+    'service may not list all of them'
   return { ...read, completeness: 'incomplete', why }
 }
 

@@ -291,7 +291,9 @@ async function confirmAbsent(
   try {
     const { name: list, rowPath } = listStreams[streamSpecs[stream].parent]
     const { requestId } = await run.get(list, rowPath(run.projectId, parent), {}, 'fresh')
-    const evidence = `${parent} exists and its ${stream} were answered 404, request ${requestId ?? 'without id'}`
+    const evidence =
+      `${parent} exists and its ${stream} were answered 404, request ` +
+      `${requestId ?? 'without id'}`
     await commitWithoutRows(run, stream, {
       observations: [{ name, value: 'answered 404', evidence }],
     })

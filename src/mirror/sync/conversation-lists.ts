@@ -145,7 +145,9 @@ async function showsHidden(
     // ones that are handled.
     const isUnlike = handled && readHidden(run) === undefined
     const isHidden = unseen.length > (isUnlike ? 0 : ids.length / 2)
-    const evidence = `${unseen.length} of ${ids.length} conversations with handled=${handled} were missing without it`
+    const evidence =
+      `${unseen.length} of ${ids.length} conversations with ` +
+      `handled=${handled} were missing without it`
     const observations = isHidden ? [hidden(hiddenValues.notAll, evidence)] : []
     await commitPage(run, stream.name, batch, parsed, { observations })
     return isHidden
@@ -180,7 +182,8 @@ export async function readOpenConversations(run: SyncRun, stream: ListStream): P
       gaps: [{ stream: stream.name, from: null, to: null, reason: incompleteReason }],
     })
     run.notices.add(
-      'The service does not list all open conversations, so only a reconcile updates all handled flags.',
+      'The service does not list all open conversations, so only a ' +
+        'reconcile updates all handled flags.',
     )
   }
   await run.mirror.forgetSeenRows(openRowsKey)

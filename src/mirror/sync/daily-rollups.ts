@@ -161,7 +161,8 @@ async function recordBlocked(
   lists: readonly StreamName[],
 ): Promise<void> {
   const reason =
-    `no rollup has been read, as ${lists.join(', ')} ${lists.length === 1 ? 'has' : 'have'} never been read to the end, ` +
+    `no rollup has been read, as ${lists.join(', ')} ` +
+    `${lists.length === 1 ? 'has' : 'have'} never been read to the end, ` +
     'so the first day is unknown (a start date would define it)'
   const gap = { stream: stream.name, from: null, to: null, reason, dedupKey: historyGapKey }
   await commitWithoutRows(run, stream.name, { gaps: [gap] })
@@ -182,7 +183,8 @@ async function noticeTimeZoneChange(
   const oldest = outdated.at(-1)
   if (newest === undefined || oldest === undefined) return
   run.notices.add(
-    `The rollups were days of ${newest.timeZone}; they are read again as days of ${run.timeZone}, one request per day.`,
+    `The rollups were days of ${newest.timeZone}; they are read again as days of ` +
+      `${run.timeZone}, one request per day.`,
   )
   const reason = `the rollups of these days are read again, as days of ${run.timeZone}`
   const gap = {
@@ -203,7 +205,8 @@ async function finishDays(
   days: readonly LocalDay[],
 ) {
   const reason =
-    `how far back the rollups go is not known, as neither ${listStreamNames.join(' nor ')} are mirrored: ` +
+    'how far back the rollups go is not known, as neither ' +
+    `${listStreamNames.join(' nor ')} are mirrored: ` +
     'set DESKMIRROR_START_DATE'
   const gap = {
     stream: stream.name,

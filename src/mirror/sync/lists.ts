@@ -115,7 +115,9 @@ function observeUndated(
 /** An incremental sync asks with a bound. */
 function noticeUndated(run: SyncRun, { name }: ListStream): void {
   if (!run.behaviours.has(undatedBehaviour(name))) return
-  const hidden = `The service lists ${name} that lack the time by which the list is ordered. New ones of them`
+  const hidden =
+    `The service lists ${name} that lack the time by which the list is ` +
+    'ordered. New ones of them'
   run.notices.add(`${hidden} are found by a reconcile only (\`deskmirror sync --mode reconcile\`).`)
 }
 
@@ -175,7 +177,9 @@ async function isRelistedWhole(
   if (living <= (isHidden ? maxRelisted.ifHidden : maxRelisted.ifUnknown)) return true
   if (!isHidden) return false
   const hidden = name === 'conversations' ? 'new messages in' : 'changes and activity of'
-  const reason = `the service lists ${name} by creation time, so ${hidden} older ones are found by a reconcile only`
+  const reason =
+    `the service lists ${name} by creation time, so ${hidden} older ones ` +
+    'are found by a reconcile only'
   await commitWithoutRows(run, name, { gaps: [{ stream: name, from: null, to: null, reason }] })
   run.notices.add(`In an incremental sync, ${reason} (\`deskmirror sync --mode reconcile\`).`)
   return false

@@ -222,7 +222,8 @@ function reportObservations(
     } else {
       run.log.warn({ event: 'behaviour.changed', stream, name, value, was })
       run.notices.add(
-        `The service's behaviour changed: ${name} was "${was}" and is now "${value}" (${evidence}).`,
+        `The service's behaviour changed: ${name} was "${was}" and is ` +
+          `now "${value}" (${evidence}).`,
       )
     }
   }

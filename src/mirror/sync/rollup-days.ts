@@ -104,11 +104,15 @@ export async function unconfirmedZoneReason(
 ) {
   const outdated = outdatedRollups(await mirror.readRollups(), timeZone)
   if (outdated.length === 0 || (await mirror.readCursor(zoneCursor)) === timeZone) return null
-  return `the stored rollups are days of ${outdated[0]?.timeZone}, and the time zone is now ${timeZone}: ${outdated.length} of them would be replaced`
+  return (
+    `the stored rollups are days of ${outdated[0]?.timeZone}, and the time zone is now ` +
+    `${timeZone}: ${outdated.length} of them would be replaced`
+  )
 }
 
 export const confirmZone =
-  'correct DESKMIRROR_TIME_ZONE; or, to read every day again, run `deskmirror sync --streams analytics --change-time-zone`'
+  'correct DESKMIRROR_TIME_ZONE; or, to read every day again, run `deskmirror sync ' +
+  '--streams analytics --change-time-zone`'
 
 /**
  * `isConfirmed`: a person says that the zone is right, which is remembered. Throws UserError if it

@@ -218,13 +218,19 @@ export async function clockNotices(run: SyncRun): Promise<string[]> {
 function clockOffsetNotice({ now }: SyncRun, offset: Seconds): string {
   const here = Math.floor(now() / 1000)
   const which = `this machine's clock says ${rfc3339(here)}, the service's ${rfc3339(here + offset)}`
-  return `The clocks differ: ${which}. No cursor moves beyond the earlier one, so rows may be read again; none is missed.`
+  return (
+    `The clocks differ: ${which}. No cursor moves beyond the earlier one, so rows may be ` +
+    'read again; none is missed.'
+  )
 }
 
 function futureDatedNotice(stream: StreamName, count: number): string {
   const many = count >= maxCounted ? `${maxCounted} or more` : String(count)
   const are = count === 1 ? `1 row of ${stream} is` : `${many} rows of ${stream} are`
-  return `${are} dated in the future. They are stored, and read again until that time, because cursors stay behind them.`
+  return (
+    `${are} dated in the future. They are stored, and read again until that time, because ` +
+    'cursors stay behind them.'
+  )
 }
 
 /** Of columns that could not get the type that their values need. */
@@ -232,6 +238,8 @@ export async function columnNotices({ mirror, streams }: SyncRun): Promise<strin
   const found = await mirror.listFormerColumns([...streams])
   return found.map(
     ({ column, replacedBy, type }) =>
-      `${column} stays of the type ${type}, because something else uses it (a view, an index or a trigger): it is null in rows with a value of another type. ${replacedBy} has all values.`,
+      `${column} stays of the type ${type}, because something else uses it (a view, an ` +
+      'index or a trigger): it is null in rows with a value of another ' +
+      `type. ${replacedBy} has all values.`,
   )
 }

@@ -26,7 +26,9 @@ export function withLookBack(
   }
   const implausible = ranges.find(({ lo, hi }) => hi === null && isImplausibleCursor(lo, options))
   if (implausible !== undefined) {
-    const stood = `The cursor of ${stream} stood at ${rfc3339(implausible.lo)}, ahead of this machine's clock`
+    const stood =
+      `The cursor of ${stream} stood at ${rfc3339(implausible.lo)}, ` +
+      "ahead of this machine's clock"
     run.notices.add(`${stood}: the whole stream is read again.`)
   }
   return applyLookBack(ranges, options)

@@ -274,7 +274,9 @@ async function markDeleted(
   read: number,
 ): Promise<readonly string[]> {
   if (isMassDeletion(ids.length, read)) {
-    const what = `the service did not find ${formatCount(ids.length)} of ${formatCount(read)} ${stream} that were read again`
+    const what =
+      `the service did not find ${formatCount(ids.length)} of ${formatCount(read)} ${stream} ` +
+      'that were read again'
     return [`nothing was marked as deleted, although ${what}: a fault is likelier`]
   }
   const doubts = new Set<string>()

@@ -45,7 +45,9 @@ export async function learnListedFields(
     probe === null || probe.compared === 0 || probe.counts.has(field)
   const fields = [...new Set([...[...known].filter(isStill), ...found])].sort()
   if (fields.length === known.size && fields.every((field) => known.has(field))) return
-  const evidence = `${restored.length} rows that were read by id and stored became again what the list had shown before`
+  const evidence =
+    `${restored.length} rows that were read by id and stored became ` +
+    'again what the list had shown before'
   const observations = [
     { name: differingFieldsBehaviour(stream), value: JSON.stringify(fields), evidence },
   ]

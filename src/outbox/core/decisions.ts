@@ -169,7 +169,8 @@ const table = {
     logged: 'stopped',
     audited: 'stopped_all_sending',
     consequence:
-      'Nothing of any batch leaves until a person goes on. What is in flight cannot be called back; its outcome is found as always.',
+      'Nothing of any batch leaves until a person goes on. What is in flight cannot be ' +
+      'called back; its outcome is found as always.',
   },
   resume_all: {
     event: null,
@@ -203,7 +204,8 @@ const table = {
     logged: 'circuit breaker closed',
     audited: 'closed_circuit_breaker',
     consequence:
-      'Replies and notes are sent at once. The circuit breaker opens again if the next ones fail in a row, too.',
+      'Replies and notes are sent at once. The circuit breaker opens again if the next ' +
+      'ones fail in a row, too.',
   },
 } as const satisfies Readonly<Record<string, DecisionRecord>>
 

@@ -50,7 +50,10 @@ export function describeEffect(
 }
 
 export function describeChange({ field, old, new: wanted }: FieldChange): string {
-  return `${isFlag(field) ? '' : `${field} `}${describeValue(field, old)} → ${describeValue(field, wanted)}`
+  return (
+    `${isFlag(field) ? '' : `${field} `}${describeValue(field, old)} → ` +
+    `${describeValue(field, wanted)}`
+  )
 }
 
 /** Null if nothing changes; of several fields `name: Ada; email: none`. */
@@ -84,7 +87,8 @@ export function describeTerms({
     ...(expect === null
       ? []
       : [
-          `only if no visitor wrote after ${parseTime(expect) === undefined ? 'message ' : ''}${expect}`,
+          'only if no visitor wrote after ' +
+            `${parseTime(expect) === undefined ? 'message ' : ''}${expect}`,
         ]),
     ...(expiresAt === null ? [] : [`not after ${expiresAt}`]),
   ]

@@ -153,12 +153,18 @@ export function findHiddenArrival(
   const added = known === null ? [] : current.filter(({ id }) => !known.has(id))
   const unread = known === null ? 'not all its messages could be read' : null
   if (before.handledAt != null && handledAt === null && added.length === 0)
-    return `the conversation was reopened, as a reply does, and ${unread ?? 'the service lists no new message'}`
+    return (
+      'the conversation was reopened, as a reply does, and ' +
+      `${unread ?? 'the service lists no new message'}`
+    )
   const { lastMessageSenderType: sender, lastMessageAt: at } = before
   if (sender === undefined || added.some(({ side }) => side !== 'visitor')) return null
   const isByTeam = toMessageSide(lastMessageSenderType) === 'team'
   const isNew = at !== lastMessageAt || (isByTeam && toMessageSide(sender) !== 'team')
   if (isNew && isByTeam)
-    return `the conversation shows a newer message of the team, and ${unread ?? 'the service does not list it'}`
+    return (
+      'the conversation shows a newer message of the team, and ' +
+      `${unread ?? 'the service does not list it'}`
+    )
   return isNew && unread !== null ? `the conversation shows a newer message, and ${unread}` : null
 }

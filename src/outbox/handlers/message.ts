@@ -190,7 +190,9 @@ async function findEarlierSend(
   const candidates = found.slice(0, maxCandidates).map(({ id }) => id)
   const ids = [...new Set([...(earlier.ids ?? []), ...current.map(({ id }) => id)])]
   return {
-    why: `message ${first.id} has appeared since this was first sent, and may be it in another form`,
+    why:
+      `message ${first.id} has appeared since this was first sent, and ` +
+      'may be it in another form',
     evidence: { candidates, earlier: { ids } },
   }
 }

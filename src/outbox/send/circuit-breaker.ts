@@ -194,6 +194,7 @@ export function withoutProjectNotices(count: number): string[] {
   if (count === 0) return []
   const [rows, are] = count === 1 ? ['1 row has', 'is'] : [`${count} rows have`, 'are']
   return [
-    `${rows} no project and ${are} not sent until project_id is set in writebacks and writeback_events`,
+    `${rows} no project and ${are} not sent until project_id is set in ` +
+      'writebacks and writeback_events',
   ]
 }

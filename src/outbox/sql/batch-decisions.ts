@@ -60,7 +60,8 @@ export function recordCancellation(
     const isAlreadyCancelled = (await findOpenDecisions(trx)).cancellation
       ? coveredByCancelSql
       : sql`false`
-    const covered = sql`project_id in (${sql.join(orWithoutProject ? [project, ''] : [project])}) and ${unsentSql}
+    const covered = sql`project_id in (${sql.join(orWithoutProject ? [project, ''] : [project])})
+      and ${unsentSql}
       and not ${isAlreadyCancelled} and ${batch === null ? sql`true` : sql`batch_id = ${batch}`}`
     const first = await sql<{
       id: string
@@ -74,8 +75,10 @@ export function recordCancellation(
     const count = all.rows[0]?.count ?? 0
     if (count > 0)
       await sql`insert into writeback_cancellations
-        (project_id, id, batch_id, includes_rows_without_project, up_to, done_to, cancelled_at, cancelled_by)
-        values (${project}, ${newId(trx.clock())}, ${typed('text', batch)}, ${sql.lit(orWithoutProject ? 1 : 0)},
+        (project_id, id, batch_id, includes_rows_without_project, up_to, done_to, cancelled_at,
+        cancelled_by)
+        values (${project}, ${newId(trx.clock())}, ${typed('text', batch)},
+        ${sql.lit(orWithoutProject ? 1 : 0)},
           ${last.rows[0]?.seq ?? 0}, 0, ${now}, ${by})`.execute(db)
     await revokeSending(trx)
     if (audit !== undefined) await appendEvent(db, audit(count), trx.clock())
@@ -138,7 +141,8 @@ async function nextCancellation(
     by: string
   }
   const { rows } = await sql<Row>`
-    select id, batch_id as batch, includes_rows_without_project as "orWithoutProject", up_to as "upTo",
+    select id, batch_id as batch, includes_rows_without_project as "orWithoutProject",
+    up_to as "upTo",
       done_to as "doneTo", cancelled_at as at, cancelled_by as by from writeback_cancellations
     where project_id = ${project} and finished_at is null order by id limit 1 ${lock}`.execute(db)
   const [open] = rows
@@ -156,7 +160,8 @@ async function nextCancellation(
         and project_id || '' in (${sql.join(orWithoutProject === 1 ? [project, ''] : [project])})
         and ${batch === null ? sql`true` : sql`batch_id || '' = ${batch}`}`,
     mark: (end) => sql`update writeback_cancellations set done_to = ${end ?? upTo},
-      finished_at = ${end === null ? toTimeValue(trx) : sql`null`} where project_id = ${project} and id = ${id}`,
+      finished_at = ${end === null ? toTimeValue(trx) : sql`null`} where project_id = ${project}
+      and id = ${id}`,
   }
 }
 
@@ -164,7 +169,8 @@ async function nextCancellation(
 async function nextStop(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<Following | null> {
   const { db, project, typed } = trx
   const { rows } = await sql<{ id: string; stoppedAt: string | null; doneTo: number; by: string }>`
-    select id, stopped_at as "stoppedAt", done_to as "doneTo", coalesce(done_by, '') as by from writeback_batches
+    select id, stopped_at as "stoppedAt", done_to as "doneTo", coalesce(done_by, '') as by
+    from writeback_batches
     where project_id = ${project} and done_to is not null order by id limit 1 ${lock}`.execute(db)
   const [batch] = rows
   if (batch === undefined) return null
@@ -173,7 +179,8 @@ async function nextStop(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<Foll
   const why = `${decisions[isStop ? 'stop' : 'resume'].logged} by ${by}`
   const changes = isStop
     ? sql`status = 'draft', stopped_by = ${by}, due_at = null`
-    : sql`status = 'queued', stopped_by = null, due_at = case when undo_until > ${trx.clock()} then undo_until end`
+    : sql`status = 'queued', stopped_by = null, due_at = case when undo_until > ${trx.clock()}
+      then undo_until end`
   const isAffected = isStop
     ? sql`status || '' = 'queued'`
     : sql`status || '' = 'draft' and stopped_by is not null`
@@ -184,7 +191,8 @@ async function nextStop(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<Foll
       where seq > ${doneTo} and seq <= ${end} and ${isAffected} and project_id || '' = ${project}
         and batch_id || '' = ${id}`,
     mark: (end) => sql`update writeback_batches set done_to = ${typed('integer', end)},
-      done_by = ${typed('text', end === null ? null : by)} where project_id = ${project} and id = ${id}`,
+      done_by = ${typed('text', end === null ? null : by)} where project_id = ${project}
+      and id = ${id}`,
   }
 }
 
@@ -205,7 +213,8 @@ export async function findWindowEnd(
 ) {
   const own = batch === null ? sql`true` : sql`project_id = ${project} and batch_id = ${batch}`
   const { rows } = await sql<{ end: number | null }>`
-    select max(seq) as "end" from (select seq from writebacks where seq > ${after} and seq <= ${upTo} and ${own}
+    select max(seq) as "end" from (select seq from writebacks where seq > ${after}
+    and seq <= ${upTo} and ${own}
       order by seq limit ${sql.lit(rowsPerWindow)}) places`.execute(db)
   return rows[0]?.end ?? null
 }
@@ -231,7 +240,8 @@ export function recordBatchDecision(
         : await lockSelection(trx, shown.filter)
     if (shown !== undefined && named.digest !== shown.digest) return { moved: named }
     const { rows } = await sql<{ queued: number; stopped: number; sending: number }>`
-      select count(case when status = 'queued' then 1 end) as queued, count(case when ${isStoppedSql} then 1 end) as stopped,
+      select count(case when status = 'queued' then 1 end) as queued, count(case
+      when ${isStoppedSql} then 1 end) as stopped,
         count(case when status = 'sending' then 1 end) as sending
       from writebacks where project_id = ${project} and batch_id = ${batch}`.execute(db)
     const { queued = 0, stopped = 0, sending = 0 } = rows[0] ?? {}
@@ -241,11 +251,11 @@ export function recordBatchDecision(
     const none = sql`null`
     const isStop = decision === 'stopped'
     const { numAffectedRows } = await sql`
-      update writeback_batches set stopped_at = ${isStop ? now : none}, stopped_by = ${isStop ? person : none},
+      update writeback_batches set stopped_at = ${isStop ? now : none},
+      stopped_by = ${isStop ? person : none},
         done_to = 0, done_by = ${person}
-      where project_id = ${project} and id = ${batch} and stopped_at is ${isStop ? none : sql`not null`}`.execute(
-      db,
-    )
+      where project_id = ${project} and id = ${batch}
+      and stopped_at is ${isStop ? none : sql`not null`}`.execute(db)
     if (numAffectedRows === 0n) return null
     const moved = isStop ? queued : queued + stopped
     if (audit !== undefined) await appendEvent(db, audit(moved), trx.clock())

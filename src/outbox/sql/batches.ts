@@ -9,8 +9,10 @@ import { toRest } from './claimable.ts'
 import { lastEventSeq, successSql } from './lane-history.ts'
 import { decodeTexts, effectiveStatus, operationSql } from './row.ts'
 
-const batchColumns = sql`id, title, source, note, rows, created_at as "createdAt", created_by as "createdBy",
-  approved_at as "approvedAt", approved_by as "approvedBy", stopped_at as "stoppedAt", stopped_by as "stoppedBy", reverts,
+const batchColumns = sql`id, title, source, note, rows, created_at as "createdAt",
+  created_by as "createdBy",
+  approved_at as "approvedAt", approved_by as "approvedBy", stopped_at as "stoppedAt",
+  stopped_by as "stoppedBy", reverts,
   finished_at as "finishedAt"`
 
 export async function listBatches(
@@ -22,7 +24,8 @@ export async function listBatches(
   const isOlder =
     before === undefined
       ? sql`true`
-      : sql`(created_at < ${typed('time', before.createdAt)} or (created_at = ${typed('time', before.createdAt)} and id < ${before.id}))`
+      : sql`(created_at < ${typed('time', before.createdAt)}
+        or (created_at = ${typed('time', before.createdAt)} and id < ${before.id}))`
   return readBatches(context, isOlder, limit)
 }
 
@@ -58,9 +61,8 @@ async function readBatches(
 ): Promise<BatchSummary[]> {
   const { db, kind, project } = context
   const { rows } = await sql<Batch>`select ${batchColumns} from writeback_batches
-    where project_id = ${project} and ${condition} order by created_at desc, id desc limit ${limit}`.execute(
-    db,
-  )
+    where project_id = ${project} and ${condition} order by created_at desc, id desc
+    limit ${limit}`.execute(db)
   const ids = rows.map(({ id }) => id)
   const counted = await countBatches(context, sql`batch_id ${inList(kind, ids)}`)
   return rows.map((stored) => {
@@ -87,7 +89,8 @@ async function countBatches(
     count: number
     settled: string | null
   }>`
-    select batch_id as batch, ${status} as status, count(*) as count, max(finished_at) as settled from writebacks
+    select batch_id as batch, ${status} as status, count(*) as count, max(finished_at) as settled
+    from writebacks
     where project_id = ${context.project} and ${condition} group by 1, 2`.execute(context.db)
   const counted = new Map<string, BatchCounts>()
   for (const { batch, status, count, settled } of rows) {
@@ -137,22 +140,26 @@ export async function notRevertedSql(context: ProjectDb, id: string): Promise<Ra
 export async function countRevertible(context: ProjectDb, id: string): Promise<number> {
   const isRevertible = operationSql(({ notRevertible }) => notRevertible === null)
   const { rows } = await sql<{ count: number }>`select count(*) as count from writebacks
-    where project_id = ${context.project} and batch_id = ${id} and status = 'succeeded' and ${isRevertible}
+    where project_id = ${context.project} and batch_id = ${id} and status = 'succeeded'
+    and ${isRevertible}
       and erased_at is null
       and ${await notRevertedSql(context, id)}`.execute(context.db)
   return rows[0]?.count ?? 0
 }
 
 const hasRowsSql = (statuses: RawBuilder<unknown>) => sql`exists (select 1 from writebacks
-  where writebacks.project_id = writeback_batches.project_id and writebacks.batch_id = writeback_batches.id
+  where writebacks.project_id = writeback_batches.project_id
+  and writebacks.batch_id = writeback_batches.id
     and writebacks.status in (${statuses}))`
 
 /** Stores when batches were finished whose last write-back was settled. */
 export async function recordFinishedBatches({ db, project }: ProjectDb): Promise<void> {
-  const settled = sql`(select max(finished_at) from writebacks where writebacks.project_id = writeback_batches.project_id
+  const settled = sql`(select max(finished_at) from writebacks
+    where writebacks.project_id = writeback_batches.project_id
     and writebacks.batch_id = writeback_batches.id)`
   const finished = sql`update writeback_batches set finished_at = ${settled}
-    where project_id = ${project} and finished_at is null and rows > 0 and not ${hasRowsSql(sql`'draft','queued','sending','uncertain'`)}`
+    where project_id = ${project} and finished_at is null and rows > 0
+    and not ${hasRowsSql(sql`'draft','queued','sending','uncertain'`)}`
   await retryOnDeadlock(() => finished.execute(db))
 }
 recordFinishedBatches.mayRepeat = true as const
@@ -175,11 +182,11 @@ export async function countQueuedEarlier(
   batch: string,
 ): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from writebacks where project_id = ${project} and status in ('queued','sending')
+    select count(*) as count from writebacks where project_id = ${project}
+    and status in ('queued','sending')
       and batch_id is distinct from ${batch} and seq < (select min(seq) from writebacks own
-        where own.project_id = ${project} and own.batch_id = ${batch} and own.status in ('draft','queued','sending'))`.execute(
-    db,
-  )
+        where own.project_id = ${project} and own.batch_id = ${batch}
+        and own.status in ('draft','queued','sending'))`.execute(db)
   return rows[0]?.count ?? 0
 }
 
@@ -201,9 +208,8 @@ export async function findBatchRest(
     select count(case when due_at > ${now} then 1 end) as waiting,
       count(case when due_at is null or due_at <= ${now} then 1 end) as ready, min(due_at) as until,
       count(case when undo_until = due_at then 1 end) as graces, min(reason) as why
-    from writebacks where project_id = ${project} and batch_id = ${batch} and status in ('queued','sending')`.execute(
-    db,
-  )
+    from writebacks where project_id = ${project} and batch_id = ${batch}
+    and status in ('queued','sending')`.execute(db)
   const { waiting = 0, ready = 0, until = null, graces = 0, why = null } = rows[0] ?? {}
   const isResting = waiting > 0 && ready === 0 && until !== null
   return isResting ? toRest(until, graces === waiting, why) : null

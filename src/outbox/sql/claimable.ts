@@ -25,14 +25,16 @@ import { findOpenDecisions, heldBackSql, type OutboxRow, operationSql } from './
 const maxDelayMs: Ms = 30 * 86_400_000
 
 /** No earlier write-back of the lane is unsettled. */
-const firstInLaneSql = sql`not exists (select 1 from writebacks before where before.project_id = writebacks.project_id
+const firstInLaneSql = sql`not exists (select 1 from writebacks before
+  where before.project_id = writebacks.project_id
   and before.lane = writebacks.lane and before.seq < writebacks.seq
   and before.status in (${sql.join(laneBlockingStatuses.map((status) => sql.lit(status)))}))`
 
 /**
  * A retry or an approval may put a write-back in front of one in flight, which must finish first.
  */
-const laneIdleSql = sql`not exists (select 1 from writebacks other where other.project_id = writebacks.project_id
+const laneIdleSql = sql`not exists (select 1 from writebacks other
+  where other.project_id = writebacks.project_id
   and other.lane = writebacks.lane and other.seq > writebacks.seq and other.status = 'sending')`
 
 /** The order of its lane allows it to be sent. */
@@ -84,7 +86,8 @@ async function releaseAbandoned(
   for (const { id, owner, token } of claims) {
     if (owner !== own || isActiveClaim(id)) continue
     const released = sql`update writebacks set owner = null, lease_until = null
-      where project_id = ${project} and id = ${id} and owner = ${owner} and fencing_token = ${token}`
+      where project_id = ${project} and id = ${id} and owner = ${owner}
+      and fencing_token = ${token}`
     await retryOnDeadlock(() => released.execute(db))
   }
 }
@@ -161,7 +164,8 @@ export async function findClaimable(
   const count = limit + claims.filter(({ owner }) => deadOwners.has(owner)).length
   const find = (condition: RawBuilder<unknown>, order: RawBuilder<unknown>) => sql`select * from (
     select id, lane, operation, status, batch_id as "batchId", seq from writebacks
-    where project_id = ${context.project} and ${condition} and ${claimFilterSql(filter)} and ${claimable}
+    where project_id = ${context.project} and ${condition} and ${claimFilterSql(filter)}
+    and ${claimable}
       and not (status = 'queued' and ${heldBackSql(context.project)})
     order by ${order} limit ${count}) as found`
   // Written so that the few sent ones are found by their status, and the many queued ones read in
@@ -194,8 +198,10 @@ export async function findRest(
   filter: ClaimFilter = {},
 ): Promise<Rest | null> {
   const { rows } = await sql<{ until: number; why: string | null; isGrace: number }>`
-    select due_at as until, reason as why, case when undo_until = due_at then 1 else 0 end as "isGrace" from writebacks
-    where project_id = ${project} and status in ('queued','sending') and due_at > ${now} and due_at <= ${now + maxDelayMs}
+    select due_at as until, reason as why, case when undo_until = due_at then 1 else 0
+    end as "isGrace" from writebacks
+    where project_id = ${project} and status in ('queued','sending') and due_at > ${now}
+    and due_at <= ${now + maxDelayMs}
       and ${claimFilterSql(filter)} and ${firstInLaneSql} order by due_at limit 1`.execute(db)
   const [next] = rows
   return next === undefined ? null : toRest(next.until, next.isGrace === 1, next.why)

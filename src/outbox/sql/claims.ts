@@ -107,15 +107,15 @@ async function claimOnce(
     const { rows } = await sql<OutboxRow>`
       select status, ${outboxColumns} from writebacks
       where project_id = ${project} and id = ${id} and ${claimable}
-        and not (status = 'queued' and (${coveredByCancelSql} or ${heldBackSql(project)})) ${forUpdate(kind)}`.execute(
-      trx.db,
-    )
+        and not (status = 'queued' and (${coveredByCancelSql}
+        or ${heldBackSql(project)})) ${forUpdate(kind)}`.execute(trx.db)
     const [row] = rows
     if (row === undefined) return null
     const writeback = toWriteback(kind, row)
     const evidence = { ...writeback.evidence, ...senderState(kind, row, writeback, wasActive) }
     await sql`
-      update writebacks set owner = ${currentOwner()}, lease_until = ${typed('integer', now + leaseMs)},
+      update writebacks set owner = ${currentOwner()},
+      lease_until = ${typed('integer', now + leaseMs)},
         fencing_token = fencing_token + 1, evidence = ${encodeEvidence(kind, evidence)}
       where project_id = ${project} and id = ${id}`.execute(trx.db)
     // A row may have been inserted by SQL, in other letters than the service's.
@@ -151,8 +151,10 @@ export function markSending(
     // Checked after every wait: for the rate limit, the lane and the row.
     if (await isExpired(trx, writeback, now)) return false
     const { numAffectedRows } = await sql`
-      update writebacks set status = 'sending', attempts = attempts + 1, sent_at = ${toTimeValue(context, now)}, finished_at = null,
-        error = null, revoked_as = null, reason = 'about to be sent', evidence = ${encodeEvidence(kind, marked)},
+      update writebacks set status = 'sending', attempts = attempts + 1,
+      sent_at = ${toTimeValue(context, now)}, finished_at = null,
+        error = null, revoked_as = null, reason = 'about to be sent',
+        evidence = ${encodeEvidence(kind, marked)},
         lease_until = ${typed('integer', now + leaseMs)}, due_at = ${typed('integer', dueAt)}
       where project_id = ${project}
         and id = ${writeback.id} and status = 'queued' and fencing_token = ${writeback.fencingToken}
@@ -215,9 +217,8 @@ function settleIf(
     if (eventsThatQueue.includes(event)) await acquireCancellationLock(trx, 'shared')
     const { rows } = await sql<OutboxRow & Pick<OutboxEntry, 'stoppedBy'>>`
       select ${columnsOf('status revokedAs stoppedBy batchId evidence')} from writebacks
-      where project_id = ${project} and id = ${writeback.id} and ${ownership} ${forUpdate(kind)}`.execute(
-      trx.db,
-    )
+      where project_id = ${project} and id = ${writeback.id}
+      and ${ownership} ${forUpdate(kind)}`.execute(trx.db)
     const [row] = rows
     if (row === undefined) return null
     const stored = decodeEvidence(kind, row.evidence)
@@ -234,7 +235,8 @@ function settleIf(
     const isFinished = isSettled(to)
     const finishedAt = isFinished ? toTimeValue(trx) : sql`null`
     await sql`
-      update writebacks set status = ${to}, revoked_as = ${typed('text', revokedAs)}, reason = ${reason},
+      update writebacks set status = ${to}, revoked_as = ${typed('text', revokedAs)},
+      reason = ${reason},
         stopped_by = ${typed('text', stoppedBy)},
         error = ${isFinished && (to !== 'succeeded' || transition.isContradicted === true) ? why : null},
         request_id = coalesce(${typed('text', requestId)}, request_id), finished_at = ${finishedAt},
@@ -278,7 +280,8 @@ export async function release(
   const merged = encodeEvidence(kind, { ...writeback.evidence, ...evidence })
   const reason = why === undefined ? sql`` : sql`, reason = ${why}, postponed = 1`
   const released = sql`
-    update writebacks set owner = null, lease_until = null, due_at = ${typed('integer', dueAt)}, evidence = ${merged} ${reason}
+    update writebacks set owner = null, lease_until = null, due_at = ${typed('integer', dueAt)},
+    evidence = ${merged} ${reason}
     where project_id = ${project} and id = ${writeback.id}
       and fencing_token = ${writeback.fencingToken} and status = ${writeback.status}`
   await retryOnDeadlock(() => released.execute(db))
@@ -307,8 +310,10 @@ export async function recordMessageId(
   messageId: string,
 ): Promise<void> {
   const recorded = sql`
-    update writebacks set message_id = ${messageId} where project_id = ${project} and id = ${writeback.id} and message_id is null
-      and not exists (select 1 from writebacks other where other.project_id = ${project} and other.lane = ${writeback.lane}
+    update writebacks set message_id = ${messageId} where project_id = ${project}
+    and id = ${writeback.id} and message_id is null
+      and not exists (select 1 from writebacks other where other.project_id = ${project}
+      and other.lane = ${writeback.lane}
         and other.message_id = ${messageId})`
   await retryOnDeadlock(() => recorded.execute(db))
 }
@@ -326,10 +331,13 @@ export async function listRecentOutcomes(context: ProjectDb): Promise<SendOutcom
   const { db, kind, project } = context
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
   const { rows } = await sql<Omit<SendOutcome, 'isOwnFault'> & { evidence: string | null }>`
-    select status, batch_id as "batchId", finished_at as at, coalesce(error, '') as why, evidence from writebacks
+    select status, batch_id as "batchId", finished_at as at, coalesce(error, '') as why, evidence
+    from writebacks
     where project_id = ${project} and ${isSend} and status in ('succeeded','failed','uncertain')
-      and not (status = 'failed' and attempts = 0) and finished_at is not null and finished_at > coalesce(
-        (select circuit_closed_at from sync_projects where sync_projects.project_id = ${project}), ${toTimeValue(context, 0)})
+      and not (status = 'failed' and attempts = 0) and finished_at is not null
+      and finished_at > coalesce(
+        (select circuit_closed_at from sync_projects
+        where sync_projects.project_id = ${project}), ${toTimeValue(context, 0)})
     order by finished_at desc, seq desc limit ${sql.lit(outcomesConsidered)}`.execute(db)
   return rows.map(({ evidence, ...outcome }) => {
     const { sender } = decodeEvidence(kind, evidence)

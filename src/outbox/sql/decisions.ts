@@ -137,9 +137,8 @@ async function updateBatches(
   const changes = batchChanges(trx, decision, by)
   const batches = [...new Set(moved.flatMap(({ batchId }) => batchId ?? []))]
   if (changes === null || batches.length === 0) return
-  await sql`update writeback_batches set ${changes} where project_id = ${project} and id ${inList(kind, batches)}`.execute(
-    db,
-  )
+  await sql`update writeback_batches set ${changes} where project_id = ${project}
+    and id ${inList(kind, batches)}`.execute(db)
 }
 
 function batchChanges(
@@ -151,7 +150,8 @@ function batchChanges(
     case 'approved':
       return sql`approved_at = ${toTimeValue(trx)}, approved_by = ${by}`
     case 'approval_undone': {
-      const isApproved = sql`exists (select 1 from writebacks where writebacks.project_id = writeback_batches.project_id
+      const isApproved = sql`exists (select 1 from writebacks
+        where writebacks.project_id = writeback_batches.project_id
         and writebacks.batch_id = writeback_batches.id and writebacks.approved_by is not null)`
       return sql`approved_at = case when ${isApproved} then approved_at end,
         approved_by = case when ${isApproved} then approved_by end`
@@ -244,7 +244,8 @@ async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly 
   const isOpen = target === 'queued' || target === 'draft'
   const { rows } = await sql<DecidedRow & { status: WritebackStatus }>`
     update writebacks set status = case when ${hasMoved} then ${target} else status end,
-      revoked_as = case when ${hasMoved} then null else ${text(decision === 'cancelled' ? 'cancelled' : null)} end,
+      revoked_as = case when ${hasMoved} then null
+      else ${text(decision === 'cancelled' ? 'cancelled' : null)} end,
       reason = case when ${hasMoved} or status = 'sending' then ${why} else reason end,
       error = case when ${hasMoved} then ${text(target === 'failed' ? why : null)} else error end,
       finished_at = case when ${hasMoved} then ${isOpen ? sql`null` : now} else finished_at end,
@@ -254,11 +255,12 @@ async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly 
       stopped_by = case when ${hasMoved} then null else stopped_by end,
       postponed = case when ${hasMoved} then null else postponed end,
       due_at = case when ${hasMoved} then ${dueAt} else due_at end
-      ${isBySetting ? sql`` : sql`, ${decidedSql(trx, terms.by)}`} ${changesOf(trx, decision, terms.by, dueAt)}
-    where ${among} and ${inStatesSql(moves.map(({ from }) => from))} and ${filterSql(trx.kind, filter)}
-      and ${decidableSql(trx, step, notQueuedBySql(trx, others))} returning id, batch_id as "batchId", status`.execute(
-    trx.db,
-  )
+      ${isBySetting ? sql`` : sql`, ${decidedSql(trx, terms.by)}`}
+      ${changesOf(trx, decision, terms.by, dueAt)}
+    where ${among} and ${inStatesSql(moves.map(({ from }) => from))}
+    and ${filterSql(trx.kind, filter)}
+      and ${decidableSql(trx, step, notQueuedBySql(trx, others))}
+      returning id, batch_id as "batchId", status`.execute(trx.db)
   return rows.filter(({ status }) => status === target)
 }
 
@@ -276,7 +278,8 @@ function changesOf(
       return sql`, approved_by = null, undo_until = null`
     case 'retried':
       return sql`, evidence = ${earlierSendSql(trx.kind)}, expect = null,
-        approved_by = case when ${mayHaveArrivedSql(trx.kind)} then ${by} else approved_by end, target_snapshot = ${selectTargetSnapshot(trx, 'writebacks')},
+        approved_by = case when ${mayHaveArrivedSql(trx.kind)} then ${by} else approved_by
+        end, target_snapshot = ${selectTargetSnapshot(trx, 'writebacks')},
         expires_at = case when expires_at > ${toTimeValue(trx)} then expires_at end`
     default:
       return sql``
@@ -340,7 +343,8 @@ function notQueuedBySql({ kind }: ProjectDb, others: readonly string[]): RawBuil
 /** As it was queued, or as its last correction was, which is no decision of a person. */
 const beganAsDraftSql = sql`(select began.to_status from writeback_events began
   where began.project_id = writebacks.project_id and began.writeback_id = writebacks.id
-    and (began.from_status is null or (began.from_status in ('failed','conflict') and began.person is null))
+    and (began.from_status is null or (began.from_status in ('failed','conflict')
+    and began.person is null))
   order by began.seq desc limit 1) = 'draft'`
 
 function inStatesSql(states: readonly WritebackState[]): RawBuilder<unknown> {
@@ -348,7 +352,8 @@ function inStatesSql(states: readonly WritebackState[]): RawBuilder<unknown> {
     const { status, revokedAs, isStopped } = toStoredState(state)
     if (revokedAs !== null) return sql`(status || '' = ${status} and revoked_as = ${revokedAs})`
     if (status === 'draft')
-      return sql`(status || '' = ${status} and stopped_by is ${isStopped ? sql`not null` : sql`null`})`
+      return sql`(status || '' = ${status} and stopped_by is
+        ${isStopped ? sql`not null` : sql`null`})`
     const plainStatesSql =
       status === 'sending' || status === 'uncertain' ? sql`revoked_as is null` : sql`true`
     return sql`(status || '' = ${status} and ${plainStatesSql})`

@@ -23,7 +23,8 @@ const endedSql = sql`operation = 'visitor' and status in ('succeeded','cancelled
  */
 export async function forgetEnded(context: ProjectDb, columns: ColumnRules): Promise<void> {
   if (!hasPrivateFields(columns)) return
-  const isOpen = sql`exists (select 1 from writebacks other where other.project_id = writebacks.project_id
+  const isOpen = sql`exists (select 1 from writebacks other
+    where other.project_id = writebacks.project_id
     and other.lane = writebacks.lane and other.status in ('draft','queued','sending','uncertain'))`
   const isSqlite = context.kind === 'sqlite'
   if (isSqlite) await sql`pragma secure_delete = on`.execute(context.db)
@@ -85,7 +86,8 @@ const nobody = '00000000-0000-0000-0000-000000000000'
 
 /** What has not left is cancelled, and no row names its target any more. */
 export async function erase(trx: ProjectDb, among: RawBuilder<unknown>, by: string): Promise<void> {
-  await sql`update writebacks set status = 'cancelled', finished_at = ${toTimeValue(trx)}, ${takeClaimSql},
+  await sql`update writebacks set status = 'cancelled', finished_at = ${toTimeValue(trx)},
+    ${takeClaimSql},
       due_at = null, stopped_by = null, ${decidedSql(trx, by)}
     where ${among} and status in ('draft','queued')`.execute(trx.db)
   const target = (column: string) =>
@@ -103,7 +105,8 @@ async function clearWords(
 ) {
   const ofLog = keepsLog ? sql`` : sql`, evidence = null, error = null, reason = null`
   const { rows } = await sql<{ project: ProjectId; id: string }>`
-    update writebacks set erased_at = coalesce(erased_at, ${toTimeValue(trx)}), payload = ${emptyPayload(trx)}, target_snapshot = null,
+    update writebacks set erased_at = coalesce(erased_at, ${toTimeValue(trx)}),
+    payload = ${emptyPayload(trx)}, target_snapshot = null,
       expect = null, found_by = null ${ofLog} ${alsoSet}
     where (project_id, id) in (select project_id, id from writebacks where ${among})
     returning project_id as project, id`.execute(trx.db)

@@ -83,9 +83,8 @@ export async function findImport(
   digest: string,
 ): Promise<string | null> {
   const { rows } = await sql<{ id: string }>`
-    select id from writeback_batches where project_id = ${project} and id like ${`%-${digest}`} limit 1`.execute(
-    db,
-  )
+    select id from writeback_batches where project_id = ${project} and id like ${`%-${digest}`}
+    limit 1`.execute(db)
   return rows[0]?.id ?? null
 }
 
@@ -133,17 +132,22 @@ async function insertRequests(
     const id = shownId(request)
     const expiresAt = request.expiresAt ?? options.expiresAt
     const payload = encodeJson(kind, JSON.stringify(request.payload))
-    return sql`(${project}, ${newId(now)}, ${request.operation}, ${value(target === 'conversation' ? id : null)},
-      ${value(target === 'visitor' ? id : null)}, ${typed('json', payload)}, ${options.status}, ${value(options.batchId)},
-      ${value(options.createdBy)}, ${typed('integer', request.sourceRow ?? null)}, ${value(request.foundBy ?? null)},
+    return sql`(${project}, ${newId(now)}, ${request.operation},
+      ${value(target === 'conversation' ? id : null)},
+      ${value(target === 'visitor' ? id : null)}, ${typed('json', payload)}, ${options.status},
+      ${value(options.batchId)},
+      ${value(options.createdBy)}, ${typed('integer', request.sourceRow ?? null)},
+      ${value(request.foundBy ?? null)},
       ${sql.join(toCommonParameters(trx, { ...request, expiresAt }))})`
   })
   const columns = [...replacedColumns, ...commonNames].map((name) => sql.ref(name))
   const { rows: inserted } = await sql<{ id: string }>`
     insert into writebacks (project_id, id, ${sql.join(columns)})
     values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do update set
-      ${sql.join([...replacedColumns, ...conditionNames].map(replaceSql))}, reason = 'corrected and queued again', postponed = null,
-      approved_by = null, undo_until = null, sent_at = null, error = null, finished_at = null, due_at = null,
+      ${sql.join([...replacedColumns, ...conditionNames].map(replaceSql))},
+      reason = 'corrected and queued again', postponed = null,
+      approved_by = null, undo_until = null, sent_at = null, error = null, finished_at = null,
+      due_at = null,
       evidence = ${earlierSendSql(kind)}, target_snapshot = ${selectTargetSnapshot(trx, 'excluded')}
     where writebacks.status in ('failed','conflict') and writebacks.erased_at is null
     returning id`.execute(db)
@@ -177,9 +181,11 @@ async function insertBatch(
   const { title = null, source = null, note = null, reverts = null, columns = {} } = batch ?? {}
   const columnMap = Object.keys(columns).length === 0 ? null : JSON.stringify(columns)
   const value = (text: string | null) => textParameter(trx, text)
-  await sql`insert into writeback_batches (project_id, id, title, source, note, reverts, column_map, created_at,
+  await sql`insert into writeback_batches (project_id, id, title, source, note, reverts, column_map,
+    created_at,
       created_by)
-    values (${project}, ${batchId}, ${value(title)}, ${value(source)}, ${value(note)}, ${value(reverts)},
+    values (${project}, ${batchId}, ${value(title)}, ${value(source)}, ${value(note)},
+    ${value(reverts)},
       ${value(columnMap)}, ${toTimeValue(trx)}, ${value(createdBy)})
     on conflict (project_id, id) do nothing`.execute(db)
 }
@@ -187,9 +193,8 @@ async function insertBatch(
 /** What people said that columns mean, the newest first. */
 export async function listColumnMaps({ db, project }: ProjectDb): Promise<readonly ColumnMap[]> {
   const { rows } = await sql<{ map: string }>`select column_map as map from writeback_batches
-    where project_id = ${project} and column_map is not null order by created_at desc limit 100`.execute(
-    db,
-  )
+    where project_id = ${project} and column_map is not null order by created_at desc
+    limit 100`.execute(db)
   return rows.map(({ map }) => JSON.parse(decodeText(map)))
 }
 
@@ -198,9 +203,8 @@ async function deleteEmptyBatch(
   { batchId }: EnqueueOptions,
 ): Promise<void> {
   if (batchId === null) return
-  await sql`delete from writeback_batches where project_id = ${project} and id = ${batchId} and rows = 0`.execute(
-    db,
-  )
+  await sql`delete from writeback_batches where project_id = ${project} and id = ${batchId}
+    and rows = 0`.execute(db)
 }
 
 /**
@@ -222,10 +226,12 @@ export async function assignProject(context: ProjectDb): Promise<number> {
       where same.project_id = ${project} and same.id = writebacks.id)`
     const known = sql`exists (select 1 from writebacks known
       where known.project_id = ${project} and known.ref = writebacks.ref)`
-    await sql`update writeback_events set project_id = ${project} where project_id = '' and writeback_id in
+    await sql`update writeback_events set project_id = ${project} where project_id = ''
+      and writeback_id in
       (select id from writebacks where ${assignable})`.execute(db)
     const why = 'its ref was queued before'
-    await sql`update writebacks set project_id = ${project}, ref = null, status = 'cancelled', reason = ${why}, error = ${why},
+    await sql`update writebacks set project_id = ${project}, ref = null, status = 'cancelled',
+      reason = ${why}, error = ${why},
       finished_at = ${toTimeValue(trx)} where ${assignable} and ${known}`.execute(db)
     const { numAffectedRows } =
       await sql`update writebacks set project_id = ${project} where ${assignable}`.execute(db)
@@ -241,11 +247,12 @@ async function assignBatches({ db, project }: ProjectDb): Promise<void> {
     where without_project.project_id = '' and without_project.id = writebacks.batch_id)`
   await sql`insert into writeback_batches (project_id, id, rows, created_at, created_by)
     select project_id, batch_id, count(*), min(created_at), min(created_by) from writebacks
-    where project_id = ${project} and batch_id is not null and ${isAffected} group by project_id, batch_id
+    where project_id = ${project} and batch_id is not null and ${isAffected}
+    group by project_id, batch_id
     on conflict (project_id, id) do update set rows = excluded.rows, finished_at = null,
-      done_to = case when writeback_batches.stopped_at is not null then 0 else writeback_batches.done_to end`.execute(
-    db,
-  )
-  await sql`delete from writeback_batches where project_id = '' and not exists (select 1 from writebacks
+      done_to = case when writeback_batches.stopped_at is not null then 0
+      else writeback_batches.done_to end`.execute(db)
+  await sql`delete from writeback_batches where project_id = '' and not exists (select 1
+    from writebacks
     where writebacks.project_id = '' and writebacks.batch_id = writeback_batches.id)`.execute(db)
 }

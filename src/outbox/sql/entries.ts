@@ -53,9 +53,8 @@ async function listEntries(
   const status = await effectiveStatus(context)
   const { rows } = await sql<EntryRow>`
     select ${entryColumns}, ${status} as status from writebacks
-    where project_id = ${context.project} and ${filterSql(context.kind, filter, status)} and ${which}`.execute(
-    context.db,
-  )
+    where project_id = ${context.project} and ${filterSql(context.kind, filter, status)}
+    and ${which}`.execute(context.db)
   return rows.map((row) => toEntry(context.kind, row))
 }
 
@@ -105,7 +104,8 @@ export async function listApprovers({ db, project }: ProjectDb): Promise<readonl
   return rows.map(({ name }) => name)
 }
 
-const eventColumns = sql`event.at, event.from_status as "from", event.to_status as "to", event.detail,
+const eventColumns = sql`event.at, event.from_status as "from", event.to_status as "to",
+  event.detail,
   event.request_id as "requestId", event.person`
 
 export async function listEvents({ db, project }: ProjectDb, id: string): Promise<EventLogEntry[]> {
@@ -132,8 +132,10 @@ export async function readCandidates(
   const conversation = row?.conversation ?? ''
   if (ids.length === 0) return []
   const found = await sql<Candidate>`
-    select cast(id as text) as id, created_at as at, sender_display_name as name, content from messages
-    where project_id = ${project} and conversation_id in (${conversation}, ${conversation.toLowerCase()})
+    select cast(id as text) as id, created_at as at, sender_display_name as name, content
+    from messages
+    where project_id = ${project} and conversation_id in (${conversation},
+    ${conversation.toLowerCase()})
       and cast(id as text) ${inList(kind, ids)}`.execute(db)
   const known = new Map(found.rows.map((message) => [message.id, message]))
   return ids.map((candidate) => {
@@ -156,9 +158,8 @@ export async function countMayHaveArrived(
 ): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from writebacks
-    where project_id = ${project} and ${filterSql(kind, filter)} and ${mayHaveArrivedSql(kind)}`.execute(
-    db,
-  )
+    where project_id = ${project} and ${filterSql(kind, filter)}
+    and ${mayHaveArrivedSql(kind)}`.execute(db)
   return Number(rows[0]?.count ?? 0)
 }
 
@@ -182,7 +183,8 @@ export async function listLatestEvents(context: ProjectDb, filter: OutboxFilter,
   const { db, kind, project } = context
   const { rows } = await sql<EventOfRow>`
     select event.writeback_id as "writebackId", (select source_row from writebacks own
-        where own.project_id = event.project_id and own.id = event.writeback_id) as "sourceRow", ${eventColumns}
+        where own.project_id = event.project_id
+        and own.id = event.writeback_id) as "sourceRow", ${eventColumns}
     from writeback_events event where event.project_id = ${project} and event.writeback_id in
       (select id from writebacks where project_id = ${project} and ${filterSql(kind, filter)})
     order by event.seq desc limit ${limit}`.execute(db)
@@ -214,7 +216,8 @@ export async function groupReasons(
     count: number
     example: string
   }>`
-    select ${status} as status, coalesce(error, reason, '') as reason, count(*) as count, min(id) as example from writebacks
+    select ${status} as status, coalesce(error, reason, '') as reason, count(*) as count,
+    min(id) as example from writebacks
     where project_id = ${project} and ${filterSql(kind, filter, status)}
       and (status in ('failed','conflict','uncertain','expired','cancelled')
         or (status = 'succeeded' and error is not null)
@@ -319,7 +322,8 @@ async function digestRows(
       readonly line: string
     }>`
       select id, seq, ${line} as line from writebacks
-      where project_id = ${context.project} and seq > ${after} and ${filterSql(kind, filter, status)}
+      where project_id = ${context.project} and seq > ${after}
+      and ${filterSql(kind, filter, status)}
       order by seq limit ${sql.lit(rowsPerRead)} ${lock}`.execute(context.db)
     hash.update(rows.map((row) => `${row.line}\n`).join(''))
     rows.forEach(onRow)

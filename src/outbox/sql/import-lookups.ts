@@ -58,9 +58,11 @@ async function listOwnReplies(
   const isWaiting = sql`${status} in ('draft','queued')`
   const lanes = conversations.map((id) => toLaneName('conversation', id))
   const { rows } = await sql<{ conversation: string; payload: string; sentAt: string | null }>`
-    select conversation_id as conversation, payload, case when ${isWaiting} then null else sent_at end as "sentAt"
+    select conversation_id as conversation, payload, case when ${isWaiting} then null else sent_at
+    end as "sentAt"
     from ${rowsOfEach(context, lanes, 'writebacks', 'lane')}
-    where operation = 'message' and (${isWaiting} or ${status} in ('sending','succeeded','uncertain')
+    where operation = 'message' and (${isWaiting}
+    or ${status} in ('sending','succeeded','uncertain')
       and (sent_at is null or sent_at >= ${typed('time', since)}))`.execute(db)
   return rows.map(({ conversation, payload, sentAt }) => ({
     conversation,
@@ -79,9 +81,8 @@ async function listTeamMessages(
     select conversation_id as conversation, content, created_at as "sentAt"
     from ${rowsOfEach(context, inAnyCase(conversations), 'messages', 'conversation_id')}
     where content is not null and coalesce(created_at, created_at) >= ${typed('time', since)}
-      and lower(sender_type) in (${sql.join(teamSenderTypes.map((type) => sql.lit(type)))})`.execute(
-    db,
-  )
+      and lower(sender_type) in
+      (${sql.join(teamSenderTypes.map((type) => sql.lit(type)))})`.execute(db)
   return rows.map(({ conversation, content, sentAt }) => ({
     conversation,
     content: decodeText(content),
@@ -104,7 +105,9 @@ function rowsOfEach(
   const key = sql.ref(column)
   const listed = listParameter(kind, values)
   return kind === 'sqlite'
-    ? sql`${listed} as listed cross join ${rows} on project_id = ${project} and ${key} = listed.value`
-    : sql`${listed} as listed cross join lateral (select * from ${rows} where project_id = ${project}
+    ? sql`${listed} as listed cross join ${rows} on project_id = ${project}
+      and ${key} = listed.value`
+    : sql`${listed} as listed cross join lateral (select * from ${rows}
+      where project_id = ${project}
         and ${key} >= listed.value and ${key} <= listed.value offset 0) as ${rows}`
 }

@@ -30,7 +30,8 @@ export function lastEventSeq(
   table: 'writebacks' | 'own' = 'writebacks',
 ): RawBuilder<number> {
   return sql`(select coalesce(max(event.seq), 0) from writeback_events event
-    where event.project_id = ${sql.ref(`${table}.project_id`)} and event.writeback_id = ${sql.ref(`${table}.id`)}
+    where event.project_id = ${sql.ref(`${table}.project_id`)}
+    and event.writeback_id = ${sql.ref(`${table}.id`)}
       and ${condition})`
 }
 
@@ -52,7 +53,8 @@ export async function hasUnmatchedDuplicate(
   payload: WritebackPayload['message'],
 ): Promise<boolean> {
   const { rows } = await sql<{ payload: string }>`
-    select writebacks.payload from writebacks own join writebacks on writebacks.project_id = own.project_id
+    select writebacks.payload from writebacks own join writebacks
+    on writebacks.project_id = own.project_id
       and writebacks.lane = own.lane and writebacks.id <> own.id
     where own.project_id = ${project} and own.id = ${id} and writebacks.operation = 'message'
       and writebacks.status = 'succeeded' and writebacks.message_id is null
@@ -78,13 +80,14 @@ export async function readOwnEdits(
     isLater: number
   }>`
     select own.id, writebacks.operation, writebacks.payload,
-      case when ${lastEventSeq(successSql)} > ${lastEventSeq(queuedSql, 'own')} then 1 else 0 end as "isLater"
+      case when ${lastEventSeq(successSql)} > ${lastEventSeq(queuedSql, 'own')} then 1 else 0
+      end as "isLater"
     from writebacks own join writebacks on writebacks.project_id = own.project_id
-      and writebacks.lane = own.lane and writebacks.id <> own.id and ${operationSql(isCorrection, sql`writebacks.operation`)}
+      and writebacks.lane = own.lane and writebacks.id <> own.id
+      and ${operationSql(isCorrection, sql`writebacks.operation`)}
       and writebacks.status = 'succeeded' and writebacks.erased_at is null
-    where own.project_id = ${project} and own.id ${inList(kind, ids)} order by ${lastEventSeq(successSql)}`.execute(
-    db,
-  )
+    where own.project_id = ${project} and own.id ${inList(kind, ids)}
+    order by ${lastEventSeq(successSql)}`.execute(db)
   const found = new Map<string, OwnEdits>()
   for (const { id, operation, payload, isLater } of rows) {
     const { ownEdit, lastOwnEdit } = found.get(id) ?? noOwnEdits
@@ -110,7 +113,8 @@ export async function findPreviousReplyStatus(
   { id }: Writeback,
 ): Promise<WritebackStatus | null> {
   const { rows } = await sql<{ status: WritebackStatus; changed: number; reopened: number }>`
-    select writebacks.status, ${lastEventSeq()} as changed, ${lastEventSeq(reopeningSql, 'own')} as reopened
+    select writebacks.status, ${lastEventSeq()} as changed,
+    ${lastEventSeq(reopeningSql, 'own')} as reopened
     from writebacks
     join writebacks own on own.project_id = writebacks.project_id and own.lane = writebacks.lane
     where writebacks.project_id = ${project} and own.id = ${id} and writebacks.operation = 'message'
@@ -140,9 +144,8 @@ export async function findRequeueing(
 export async function readMirroredMessages({ db, project }: ProjectDb, conversation: string) {
   const { rows } = await sql<{ id: unknown; at: string | null }>`
     select id, created_at as at from messages
-    where project_id = ${project} and conversation_id in (${conversation}, ${conversation.toLowerCase()})`.execute(
-    db,
-  )
+    where project_id = ${project} and conversation_id in (${conversation},
+    ${conversation.toLowerCase()})`.execute(db)
   const times = rows.flatMap(({ at }) => at ?? [])
   return {
     ids: new Set(rows.map(({ id }) => String(id))),
@@ -163,9 +166,11 @@ export async function findConversation(
       ? // Postgres rejects a bare constant in `order by`.
         sql`1 = 0`
       : sql`exists (select 1 from messages where messages.project_id = ${project}
-    and conversation_id = conversations.id and messages.id = ${typed('integer', BigInt(messageId))})`
+    and conversation_id = conversations.id and messages.id =
+    ${typed('integer', BigInt(messageId))})`
   const { rows } = await sql<{ id: string }>`
-    select id from conversations where project_id = ${project} and visitor_id = ${visitor} and deleted_at is null
+    select id from conversations where project_id = ${project} and visitor_id = ${visitor}
+    and deleted_at is null
     order by ${holds} desc, last_message_at desc limit 1`.execute(db)
   return rows[0]?.id ?? null
 }

@@ -40,6 +40,7 @@ export async function readAhead(
     batch === null
       ? openSql
       : sql`((${openSql} and batch_id is distinct from ${batch})
-          or (batch_id = ${batch} and status not in ('draft','queued') and (operation = 'message' or ${openSql})))`
+          or (batch_id = ${batch} and status not in ('draft','queued') and (operation = 'message'
+          or ${openSql})))`
   return selectRows(context, sql`lane ${inList(context.kind, lanes)} and ${which} order by seq`)
 }

@@ -25,14 +25,14 @@ const sentSql = lastEventSeq(sql`event.to_status = 'sending'`)
 /** The last lane of a page may go on in the next one. */
 export async function* readLanes(context: ProjectDb, batch: string): AsyncGenerator<LaneToRevert> {
   let rest: readonly SentRow[] = []
-  const isNew = sql`erased_at is null and (status <> 'succeeded' or ${await notRevertedSql(context, batch)})`
+  const isNew = sql`erased_at is null and (status <> 'succeeded'
+    or ${await notRevertedSql(context, batch)})`
   for (let from = { lane: '', seq: 0 }; ; ) {
     const { rows: page } = await sql<SentRow>`
       select status, ${outboxColumns}, ${sentSql} as sent from writebacks
        where project_id = ${context.project} and batch_id = ${batch} and ${isNew}
-        and (lane, seq) > (${from.lane}, ${from.seq}) order by lane, seq limit ${sql.lit(rowsPerRead)}`.execute(
-      context.db,
-    )
+        and (lane, seq) > (${from.lane}, ${from.seq}) order by lane, seq
+        limit ${sql.lit(rowsPerRead)}`.execute(context.db)
     const lanes = [...Map.groupBy([...rest, ...page], ({ lane }) => lane).values()]
     const isLast = page.length < rowsPerRead
     rest = isLast ? [] : (lanes.pop() ?? [])
@@ -68,7 +68,8 @@ async function withMirror(
 
 async function readChanges({ db, kind, project }: ProjectDb, ids: readonly string[]) {
   const { rows } = await sql<SeenFlagChange & { conversation: string }>`
-    select conversation_id as conversation, seen_at as "seenAt", old_value as old, new_value as "new"
+    select conversation_id as conversation, seen_at as "seenAt", old_value as old,
+    new_value as "new"
     from conversation_changes where project_id = ${project} and conversation_id ${inList(kind, ids)}
       and field = 'handled_at' order by id`.execute(db)
   return Map.groupBy(rows, ({ conversation }) => conversation)

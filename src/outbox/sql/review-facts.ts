@@ -105,7 +105,8 @@ export async function findKnownSenders(
   )
   const { rows } = await sql<{ name: string }>`
     select name from fct_contribution where project_id = ${project} and name ${sought}
-    union select sender_display_name from message_rows where project_id = ${project} and sender_display_name ${sought}
+    union select sender_display_name from message_rows where project_id = ${project}
+    and sender_display_name ${sought}
       and not exists (select 1 from fct_contribution where project_id = ${project})`.execute(db)
   return new Set(rows.map(({ name }) => decodeText(name)))
 }
@@ -198,15 +199,19 @@ async function readNewerMessages(
   if (replies.length === 0) return new Map()
   const since = kind === 'sqlite' ? sql`reply.since` : sql`cast(reply.since as timestamptz)`
   const { rows: found } = await sql<NewerMessage>`
-    select own.id as "replyId", messages.id, messages.content, messages.sender_display_name as sender, messages.created_at as at,
+    select own.id as "replyId", messages.id, messages.content,
+    messages.sender_display_name as sender, messages.created_at as at,
       (select max(event.at) from writeback_events event where event.project_id = own.project_id
         and event.writeback_id = own.id and ${reopeningSql}) as "requeuedAt"
     from ${rowsParameter(kind, { id: 'text', since: 'text' }, replies)} reply
     join writebacks own on own.project_id = ${project} and own.id = reply.id
     join messages on messages.project_id = own.project_id
-      and messages.conversation_id in (own.conversation_id, lower(own.conversation_id), upper(own.conversation_id))
-    where messages.deleted_at is null and (messages.created_at is null or messages.created_at >= ${since})
-      and not exists (select 1 from writebacks other where other.project_id = own.project_id and other.lane = own.lane
+      and messages.conversation_id in (own.conversation_id, lower(own.conversation_id),
+      upper(own.conversation_id))
+    where messages.deleted_at is null and (messages.created_at is null
+    or messages.created_at >= ${since})
+      and not exists (select 1 from writebacks other where other.project_id = own.project_id
+      and other.lane = own.lane
         and other.message_id = cast(messages.id as text))`.execute(db)
   return new Map(
     [...Map.groupBy(found, ({ replyId }) => replyId)].map(([id, shown]) => [
@@ -240,14 +245,16 @@ const maxTextLength = 2400
 /** A person or the AI wrote it; any other kind is a system event. */
 function isUtterance(table: string): RawBuilder<unknown> {
   const kind = sql.ref(`${table}.kind`)
-  return sql`${sql.ref(`${table}.deleted_at`)} is null and (${kind} is null or ${kind} = 'utterance')`
+  return sql`${sql.ref(`${table}.deleted_at`)} is null and (${kind} is null
+    or ${kind} = 'utterance')`
 }
 
 /** An unknown sender counts as a visitor, unless the message is known as one of our replies. */
 const notByTeamSql = sql`(last.sender_type is null
     or lower(last.sender_type) not in (${sql.join(teamSenderTypes.map((type) => sql.lit(type)))}))
   and not exists (select 1 from writebacks own where own.project_id = last.project_id
-    and own.lane = 'conversation/' || lower(last.conversation_id) and own.message_id = cast(last.id as text))`
+    and own.lane = 'conversation/' || lower(last.conversation_id)
+    and own.message_id = cast(last.id as text))`
 
 type MirroredRow = {
   id: string
@@ -273,18 +280,24 @@ async function readConversations(
   if (ids.length === 0) return new Map()
   const { db, kind, project } = context
   const { rows } = await sql<ConversationRow>`
-    select conversations.id, conversations.synced_at as "syncedAt", conversations.deleted_at as "deletedAt",
-      visitors.name as "visitorName", ${shownSql(context, 'conversation')}, last_message_at as "lastMessageAt",
-      last_message_sender_type as "lastMessageSenderType", messages.id as "messageId", messages.created_at as "messageAt", substr(messages.content, 1, ${sql.lit(maxTextLength)}) as "messageText"
+    select conversations.id, conversations.synced_at as "syncedAt",
+    conversations.deleted_at as "deletedAt",
+      visitors.name as "visitorName", ${shownSql(context, 'conversation')},
+      last_message_at as "lastMessageAt",
+      last_message_sender_type as "lastMessageSenderType", messages.id as "messageId",
+      messages.created_at as "messageAt", substr(messages.content, 1,
+      ${sql.lit(maxTextLength)}) as "messageText"
     from conversations
-    left join visitors on visitors.project_id = conversations.project_id and visitors.id = conversations.visitor_id
+    left join visitors on visitors.project_id = conversations.project_id
+    and visitors.id = conversations.visitor_id
     left join messages on messages.project_id = conversations.project_id
-      and messages.conversation_id = conversations.id and messages.id = (select last.id from messages last
+      and messages.conversation_id = conversations.id and messages.id = (select last.id
+      from messages last
         where last.project_id = conversations.project_id and last.conversation_id = conversations.id
-          and ${isUtterance('last')} and ${notByTeamSql} order by last.created_at desc, last.id desc limit 1)
-    where conversations.project_id = ${project} and lower(conversations.id) ${inList(kind, inLowerCase(ids))}`.execute(
-    db,
-  )
+          and ${isUtterance('last')} and ${notByTeamSql} order by last.created_at desc, last.id desc
+          limit 1)
+    where conversations.project_id = ${project}
+    and lower(conversations.id) ${inList(kind, inLowerCase(ids))}`.execute(db)
   return byId(
     rows,
     ({ lastMessageAt, lastMessageSenderType, messageId, messageAt, messageText }) => ({
@@ -325,10 +338,10 @@ async function readVisitors(
   if (ids.length === 0) return new Map()
   const { db, kind, project } = context
   const { rows } = await sql<MirroredRow>`
-    select id, synced_at as "syncedAt", deleted_at as "deletedAt", name as "visitorName", ${shownSql(context, 'visitor')}
-    from visitors where project_id = ${project} and lower(id) ${inList(kind, inLowerCase(ids))}`.execute(
-    db,
-  )
+    select id, synced_at as "syncedAt", deleted_at as "deletedAt", name as "visitorName",
+    ${shownSql(context, 'visitor')}
+    from visitors where project_id = ${project}
+    and lower(id) ${inList(kind, inLowerCase(ids))}`.execute(db)
   const state = (await readColumnStates(context)).get('visitors')
   const rules = new Map([...(state?.applied.columns ?? []), ...(state?.cleaning?.to.columns ?? [])])
   const blocked = fieldNames.filter((field) => rules.get(shownName(field)) === 'block')
@@ -345,7 +358,8 @@ async function listConversationsOf(
   if (visitors.length === 0) return []
   const { rows } = await sql<{ visitor: string; id: string }>`
     select visitor_id as visitor, id from conversations
-    where project_id = ${project} and deleted_at is null and visitor_id ${inList(kind, inAnyCase(visitors))}
+    where project_id = ${project} and deleted_at is null
+    and visitor_id ${inList(kind, inAnyCase(visitors))}
     order by last_message_at desc`.execute(db)
   return rows.map(({ visitor, id }) => ({ visitor: visitor.toLowerCase(), id: id.toLowerCase() }))
 }

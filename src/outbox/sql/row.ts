@@ -139,7 +139,8 @@ export function operationSql(
 /** A part of the evidence, as JSON; null if there is none, or the column holds something else. */
 function evidenceSql(kind: DatabaseKind, name: string): RawBuilder<unknown> {
   return kind === 'sqlite'
-    ? sql`(case when json_valid(writebacks.evidence) then writebacks.evidence end -> ${sql.lit(`$.${name}`)})`
+    ? sql`(case when json_valid(writebacks.evidence) then writebacks.evidence
+      end -> ${sql.lit(`$.${name}`)})`
     : sql`(writebacks.evidence -> ${sql.lit(name)})`
 }
 
@@ -157,7 +158,8 @@ export function mayHaveArrivedSql(kind: DatabaseKind): RawBuilder<boolean> {
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent, sql`writebacks.operation`)
   const wasInDoubt = sql`exists (select 1 from writeback_events event
     where event.project_id = writebacks.project_id and event.writeback_id = writebacks.id
-      and (event.to_status = 'uncertain' or (event.from_status = 'sending' and event.person is not null
+      and (event.to_status = 'uncertain' or (event.from_status = 'sending'
+      and event.person is not null
         and event.to_status = 'failed')))`
   return sql`(${isSend} and writebacks.status in ('failed','conflict','cancelled','expired')
     and (${wasInDoubt} or (writebacks.status = 'conflict' and ${firstKnownSql(kind)} is not null)))`
@@ -170,7 +172,8 @@ export function earlierSendSql(kind: DatabaseKind): RawBuilder<unknown> {
     kind === 'sqlite'
       ? sql`json_object('earlier', json(${known}))`
       : sql`jsonb_build_object('earlier', ${known})`
-  return sql`case when ${mayHaveArrivedSql(kind)} and writebacks.operation = 'message' and ${known} is not null
+  return sql`case when ${mayHaveArrivedSql(kind)} and writebacks.operation = 'message'
+    and ${known} is not null
     then ${earlier} end`
 }
 
@@ -218,9 +221,8 @@ async function listMirroredIds(
   const others = inAnyCase(ids).filter((id) => !written.has(id))
   if (others.length === 0) return []
   const { rows } = await sql<{ id: string }>`
-    select id from ${sql.table(`${target}s`)} where project_id = ${project} and id ${inList(kind, others)}`.execute(
-    db,
-  )
+    select id from ${sql.table(`${target}s`)} where project_id = ${project}
+    and id ${inList(kind, others)}`.execute(db)
   return rows.map(({ id }) => id)
 }
 
@@ -228,12 +230,14 @@ async function listMirroredIds(
 export const coveredByCancelSql = sql`exists (select 1 from writeback_cancellations decided
   where (decided.project_id = writebacks.project_id
       or (decided.includes_rows_without_project = 1 and writebacks.project_id = ''))
-    and decided.finished_at is null and writebacks.seq > decided.done_to and writebacks.seq <= decided.up_to
+    and decided.finished_at is null and writebacks.seq > decided.done_to
+    and writebacks.seq <= decided.up_to
     and (decided.batch_id is null or decided.batch_id = writebacks.batch_id))`
 
 /** The row in `writebacks` belongs to a stopped batch. */
 export const inStoppedBatchSql = sql`exists (select 1 from writeback_batches stopped
-  where stopped.project_id = writebacks.project_id and stopped.id = writebacks.batch_id and stopped.stopped_at is not null)`
+  where stopped.project_id = writebacks.project_id and stopped.id = writebacks.batch_id
+  and stopped.stopped_at is not null)`
 
 /** A person has stopped its batch, or all sending of the project. */
 export function heldBackSql(project: ProjectId): RawBuilder<unknown> {

@@ -29,9 +29,8 @@ export async function readSendingStop({ db, project }: Pick<ProjectDb, 'db' | 'p
 /** Write-backs that were inserted by plain SQL and name no project, so no worker sends them. */
 export async function countWithoutProject({ db }: Pick<ProjectDb, 'db'>): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from writebacks where project_id = '' and status in ('draft','queued')`.execute(
-    db,
-  )
+    select count(*) as count from writebacks where project_id = ''
+    and status in ('draft','queued')`.execute(db)
   return rows[0]?.count ?? 0
 }
 
@@ -45,9 +44,8 @@ export function decideSending(
     const { db, project, typed } = trx
     // As for the stop of a batch: no send is being recorded meanwhile.
     await acquireCancellationLock(trx, 'exclusive')
-    await sql`insert into sync_projects (project_id) values (${project}) on conflict do nothing`.execute(
-      db,
-    )
+    await sql`insert into sync_projects (project_id) values (${project})
+      on conflict do nothing`.execute(db)
     const now = toTimeValue(trx)
     const changes: Readonly<
       Record<ProjectDecision, readonly [set: RawBuilder<unknown>, where: RawBuilder<unknown>]>
@@ -89,11 +87,11 @@ type SendsRow = {
  */
 export async function readSends({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
   const { rows } = await sql<SendsRow>`
-    select coalesce(own.token, common.token) as key, coalesce(own.sends, 0) as sends, own.held_at as "heldAt",
+    select coalesce(own.token, common.token) as key, coalesce(own.sends, 0) as sends,
+    own.held_at as "heldAt",
       own.held_why as why, own.resumed_at as "resumedAt"
-    from sync_sends common left join sync_sends own on own.project_id = ${project} where common.project_id = ''`.execute(
-    db,
-  )
+    from sync_sends common left join sync_sends own on own.project_id = ${project}
+    where common.project_id = ''`.execute(db)
   const { key = '', sends = 0, heldAt = null, why = null, resumedAt = null } = rows[0] ?? {}
   const held = heldAt === null ? null : { since: toTimestamp(heldAt), why: why ?? '' }
   return { key: `${key}:${project}`, sends, held, isNew: sends === 0 && resumedAt === null }
@@ -101,7 +99,8 @@ export async function readSends({ db, project }: Pick<ProjectDb, 'db' | 'project
 
 /** In the transaction that records the send, so that a backup has both or neither. */
 export async function countSend({ db, project }: ProjectDb): Promise<void> {
-  await sql`insert into sync_sends (project_id, token, sends) select ${project}, token, 1 from sync_sends where project_id = ''
+  await sql`insert into sync_sends (project_id, token, sends) select ${project}, token, 1
+    from sync_sends where project_id = ''
     on conflict (project_id) do update set sends = sync_sends.sends + 1`.execute(db)
 }
 

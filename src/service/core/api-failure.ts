@@ -114,7 +114,9 @@ export function describeFailure(failure: ApiFailure): string {
 /** What users can do if the store of the request budget does not answer. */
 export const budgetUnavailable = {
   what: 'the request budget cannot be reached, so nothing is sent to the service',
-  next: 'start Redis if DESKMIRROR_QUEUE_URL names one, else the database server of the warehouse, or correct the address; the next run continues where this one stopped',
+  next:
+    'start Redis if DESKMIRROR_QUEUE_URL names one, else the database server of the ' +
+    'warehouse, or correct the address; the next run continues where this one stopped',
 } as const
 
 export function isBudgetUnavailable(failure: ApiFailure): boolean {

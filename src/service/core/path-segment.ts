@@ -60,5 +60,8 @@ export function projectIdProblem(text: string): string | null {
   const within = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i.exec(text)?.[0]
   if (within !== undefined)
     return `this is more than the id of a project: write only the id: ${within.toLowerCase()}`
-  return `a project's id is a UUID like 7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f, not a name; ${whoKnows}`
+  return (
+    "a project's id is a UUID like 7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f, " +
+    `not a name; ${whoKnows}`
+  )
 }

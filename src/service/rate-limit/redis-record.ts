@@ -101,7 +101,9 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   const explainToPeople = (error: unknown) => {
     throw new UserError({
       what: 'cannot tell whether the warehouse went back in time',
-      why: `Redis, which knows how many write-backs were sent, does not answer: ${lastError ?? errorText(error)}`,
+      why:
+        'Redis, which knows how many write-backs were sent, does not answer: ' +
+        `${lastError ?? errorText(error)}`,
       next: 'start Redis, or correct DESKMIRROR_QUEUE_URL, and try again: what is queued stays so',
       exitCode: 1,
     })
@@ -192,7 +194,9 @@ function validRedisUrl(url: string): string {
     return url
   throw new UserError({
     what: 'cannot share the request budget through Redis',
-    why: 'its address is not a redis:// or rediss:// URL, or the part after the host is not a database number',
+    why:
+      'its address is not a redis:// or rediss:// URL, or the part after ' +
+      'the host is not a database number',
     next: 'set DESKMIRROR_QUEUE_URL to one like redis://localhost:6379/0',
     exitCode: 2,
   })

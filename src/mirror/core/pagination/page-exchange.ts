@@ -89,7 +89,9 @@ export function requirePage<Item extends Json>(
     throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
   }
   if (list.isDocumented && items.count > maxPageFactor * pageSizesOf(list).most) {
-    const why = `${list.path} answered ${items.count} rows, where ${pageSizesOf(list).most} at most were asked for`
+    const why =
+      `${list.path} answered ${items.count} rows, where ` +
+      `${pageSizesOf(list).most} at most were asked for`
     throw new ApiError({
       kind: 'refused',
       status,

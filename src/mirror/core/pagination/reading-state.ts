@@ -75,12 +75,14 @@ export const gapReasons = {
   unordered: 'the rows are not sorted by any of their times, so rows between pages may be missing',
   emptyWithMore: 'the service reports more rows, but the page is empty',
   timeless:
-    'rows without a time are listed, and no request parameter reaches those that a page does not show',
+    'rows without a time are listed, and no request parameter reaches ' +
+    'those that a page does not show',
   bounded: 'there are rows without a time, and the service lists rows only between two times',
   otherBound:
     'the bounds compare another time than the one that sorts the rows, so rows may be missing',
   windows:
-    'the service lists only a limited time at once, and many of those showed no row: set DESKMIRROR_START_DATE to read earlier ones',
+    'the service lists only a limited time at once, and many of those showed no row: set ' +
+    'DESKMIRROR_START_DATE to read earlier ones',
   unreadable: 'a row is too large, or cannot be parsed',
   discontiguous: 'a page does not overlap the previous one, so rows between them may be missing',
 } as const
