@@ -1,6 +1,6 @@
 /** A lake shows what the tables have, writes again only what changed, and survives being killed. */
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parquetReadObjects } from 'hyparquet'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -263,6 +263,47 @@ test('a lake that is killed before any change of a file shows one moment, and is
     if (exit === 0) break
   }
   expect(kills).toBeGreaterThan(5)
+})
+
+test('whatever a view is called, its files are in a folder of its own', async () => {
+  const { warehouse } = await openWorld(databases[0]!)
+  const folder = join(createTempFolder(), 'lake')
+  const names = ['..', '.', '_versions', 'a/b', 'a_b', 'manifest.json', 'Ünïcode']
+  for (const [n, name] of names.entries())
+    await warehouse.query(`create view "${name}" as select ${n} as n`)
+  await write(warehouse, folder, { objects: names })
+  const shown = readManifest(folder)!.objects.map(({ object, partitions }) => ({
+    object,
+    files: partitions.map(({ current }) => current),
+  }))
+  for (const [n, name] of names.entries()) {
+    const [file] = shown.find(({ object }) => object === name)!.files
+    expect(await readFiles([join(folder, file!)])).toEqual([{ n: BigInt(n) }])
+    // Programs leave out what begins with a dot or an underscore.
+    expect(file).toMatch(/^[^./_][^/]*\/data\.parquet$/)
+  }
+})
+
+test('a manifest that names files outside of its folder is refused, and they stay', async () => {
+  const { warehouse } = await openWorld(databases[0]!)
+  const parent = createTempFolder()
+  const folder = join(parent, 'lake')
+  const victim = join(parent, 'victim')
+  writeFileSync(victim, 'mine')
+  for (const path of ['../victim', victim]) {
+    rmSync(folder, { recursive: true, force: true })
+    await write(warehouse, folder, { objects: ['visitors'] })
+    const file = join(folder, 'manifest.json')
+    const manifest = JSON.parse(readFileSync(file, 'utf8'))
+    manifest.objects[0].partitions.push({
+      ...manifest.objects[0].partitions[0],
+      month: '1999-01',
+      current: path,
+    })
+    writeFileSync(file, JSON.stringify(manifest))
+    await expect(write(warehouse, folder)).rejects.toThrow('not a manifest')
+    expect(existsSync(victim)).toBe(true)
+  }
 })
 
 describe('the command', () => {

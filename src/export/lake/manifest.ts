@@ -3,7 +3,7 @@
  * the warehouse.
  */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
 import { UserError } from '../../values/user-error.ts'
 import type { ExportType } from '../core/selection.ts'
@@ -14,13 +14,18 @@ export const versionsFolder = '_versions'
 /** `removals`: as the manifest has it. Files of earlier ones may have what was removed since. */
 export const versionsOf = (removals: string) => `${versionsFolder}/${removals.slice(0, 8)}`
 
+/** Whoever can write the manifest must not choose which files are removed elsewhere. */
+const pathWithin = z
+  .string()
+  .refine((path) => !isAbsolute(path) && !path.split(/[/\\]/).includes('..'))
+
 const partitionSchema = z.object({
   /** `2026-11`, in UTC; null: rows without a time, or an object without months. */
   month: z.string().nullable(),
   /** A file that is never changed. Gone a day after no manifest names it any longer. */
-  path: z.string(),
+  path: pathWithin,
   /** The same file where programs look for it: `messages/month=2026-11/data.parquet`. */
-  current: z.string(),
+  current: pathWithin,
   rows: z.number(),
   bytes: z.number(),
   sha256: z.string(),

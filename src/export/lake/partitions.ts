@@ -80,12 +80,15 @@ function monthAfter(month: string): string {
 /** Programs that read such folders take this name for "no value". */
 const nullMonth = '__HIVE_DEFAULT_PARTITION__'
 
-/** The folder of the file that programs read. */
+/**
+ * The folder of the file that programs read. No name leads out of the lake, is that of its own files
+ * or of another object, or begins with `_` or `.`, as programs leave such folders out.
+ */
 export function folderOf(
   { name }: Pick<ExportObject, 'name'>,
   timeColumn: string | null,
   month: string | null,
 ): string {
-  const object = name.replaceAll(/[/\\]/g, '_')
+  const object = encodeURIComponent(name.toWellFormed()).replaceAll('.', '%2E').replace(/^_/, '%5F')
   return timeColumn === null ? object : `${object}/month=${month ?? nullMonth}`
 }
