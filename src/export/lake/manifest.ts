@@ -1,6 +1,6 @@
 /**
- * What a lake holds: a document that is written last, so that who reads by it sees one moment of
- * the warehouse.
+ * What a lake holds: a document that is written last, so that a reader that follows it sees one moment
+ * of the warehouse.
  */
 import { readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'

@@ -1,26 +1,16 @@
 /**
  * Tables and views as Parquet files by month, of which only those that changed are written again.
  * Each file stands under two names: one that never changes, which the manifest names, and one that
- * is the same after every run, where programs look for it. So who reads by the manifest sees one
- * moment, and who reads a folder sees each month once, whenever this process is killed.
+ * is the same after every run, where programs look for it. So a reader that follows the manifest sees
+ * one moment, and a reader of a folder sees each month once, whenever this process is killed.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import {
-  accessSync,
-  constants,
-  copyFileSync,
-  linkSync,
-  mkdirSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
-import { replaceFile } from '../../warehouse/replace-file.ts'
 import { lockFile } from '../../warehouse/sqlite-file.ts'
 import type { ByteOutput, ExportObject, ExportProgress } from '../core/selection.ts'
 import { findObjects, selectRows, usualTimeColumn } from '../core/selection.ts'
@@ -45,7 +35,7 @@ import {
   type PartitionPlan,
   planPartitions,
 } from './partitions.ts'
-import { removeUnnamed } from './unnamed-files.ts'
+import { publish, removeUnnamed } from './publish.ts'
 
 export type LakeRequest = {
   readonly folder: string
@@ -79,15 +69,11 @@ type LakeDeps = {
   readonly signal: AbortSignal
 }
 
-const mirrored = [
-  'conversations',
-  'messages',
-  'visitors',
-  'visitor_activity',
-  'calls',
-  'call_recordings',
-  'analytics_metrics',
-  'availability_snapshots',
+/** What the service's rows are in, and the history that it does not keep. */
+const mirrored: readonly string[] = [
+  ...streamNames.map((stream) =>
+    stream === 'analytics' ? 'analytics_metrics' : streamSpecs[stream].table,
+  ),
   'conversation_changes',
 ]
 
@@ -252,44 +238,6 @@ async function writePartition(
 
 function isThere(folder: string, { path, bytes }: LakePartition): boolean {
   return statSync(join(folder, path), { throwIfNoEntry: false })?.size === bytes
-}
-
-/** The files first, the manifest last. */
-function publish(folder: string, manifest: LakeManifest, earlier: LakeManifest | null): void {
-  const partitions = manifest.objects.flatMap((object) => object.partitions)
-  for (const { path, current } of partitions) showAs(folder, path, current)
-  const shown = new Set(partitions.map(({ current }) => current))
-  for (const { current } of earlier?.objects.flatMap((object) => object.partitions) ?? []) {
-    if (shown.has(current)) continue
-    rmSync(join(folder, current), { force: true })
-    removeEmptyFolder(dirname(join(folder, current)))
-  }
-  replaceFile(join(folder, manifestName), `${JSON.stringify(manifest, null, 1)}\n`)
-}
-
-/** A second name of the same file; a copy where the file system has no links. */
-function showAs(folder: string, path: string, current: string): void {
-  const version = join(folder, path)
-  const shown = join(folder, current)
-  const found = statSync(shown, { throwIfNoEntry: false })
-  const file = statSync(version)
-  if (found?.ino === file.ino && found.dev === file.dev) return
-  mkdirSync(dirname(shown), { recursive: true })
-  const added = join(folder, versionsFolder, `${randomUUID()}.partial`)
-  try {
-    linkSync(version, added)
-  } catch {
-    copyFileSync(version, added)
-  }
-  renameSync(added, shown)
-}
-
-function removeEmptyFolder(path: string): void {
-  try {
-    rmdirSync(path)
-  } catch {
-    // Other files are there.
-  }
 }
 
 function interrupted(folder: string): UserError {
