@@ -220,3 +220,6 @@ export const laneBlockingStatuses = [
   'sending',
   'uncertain',
 ] as const satisfies readonly WritebackStatus[]
+
+/** Of write-backs that have not ended. */
+export const openStatuses: readonly WritebackStatus[] = ['draft', ...laneBlockingStatuses]

@@ -4,10 +4,10 @@ import { inList, readClock } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { retryOnDeadlock } from '../../warehouse/transactions.ts'
 import type { Batch, BatchState, BatchSummary, Rest } from '../core/batches.ts'
-import type { StatusCounts, WritebackStatus } from '../core/state.ts'
+import { openStatuses, type StatusCounts, type WritebackStatus } from '../core/state.ts'
 import { toRest } from './claimable.ts'
 import { lastEventSeq, successSql } from './lane-history.ts'
-import { decodeTexts, effectiveStatus, operationSql } from './row.ts'
+import { decodeTexts, effectiveStatus, operationSql, statusesSql } from './row.ts'
 
 const batchColumns = sql`id, title, source, note, rows, created_at as "createdAt",
   created_by as "createdBy",
@@ -159,7 +159,7 @@ export async function recordFinishedBatches({ db, project }: ProjectDb): Promise
     and writebacks.batch_id = writeback_batches.id)`
   const finished = sql`update writeback_batches set finished_at = ${settled}
     where project_id = ${project} and finished_at is null and rows > 0
-    and not ${hasRowsSql(sql`'draft','queued','sending','uncertain'`)}`
+    and not ${hasRowsSql(statusesSql(openStatuses))}`
   await retryOnDeadlock(() => finished.execute(db))
 }
 recordFinishedBatches.mayRepeat = true as const

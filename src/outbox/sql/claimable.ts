@@ -19,7 +19,7 @@ import type { Rest } from '../core/batches.ts'
 import type { ClaimableWriteback, ClaimFilter, Evidence, Writeback } from '../core/outbox-entry.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
 import { followDecisions } from './batch-decisions.ts'
-import { findOpenDecisions, heldBackSql, type OutboxRow, operationSql } from './row.ts'
+import { findOpenDecisions, heldBackSql, type OutboxRow, operationSql, statusesSql } from './row.ts'
 
 /** Delays are shorter than this, so a later due time comes from a clock that was set back since. */
 const maxDelayMs: Ms = 30 * 86_400_000
@@ -28,7 +28,7 @@ const maxDelayMs: Ms = 30 * 86_400_000
 const firstInLaneSql = sql`not exists (select 1 from writebacks before
   where before.project_id = writebacks.project_id
   and before.lane = writebacks.lane and before.seq < writebacks.seq
-  and before.status in (${sql.join(laneBlockingStatuses.map((status) => sql.lit(status)))}))`
+  and before.status in (${statusesSql(laneBlockingStatuses)}))`
 
 /**
  * A retry or an approval may put a write-back in front of one in flight, which must finish first.

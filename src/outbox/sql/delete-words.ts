@@ -12,7 +12,15 @@ import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import { operations, operationTypes } from '../core/operations.ts'
 import { asMirrored, hasPrivateFields, withoutPrivate } from '../core/private-fields.ts'
-import { decidedSql, decodeEvidence, encodeEvidence, operationSql, takeClaimSql } from './row.ts'
+import { openStatuses } from '../core/state.ts'
+import {
+  decidedSql,
+  decodeEvidence,
+  encodeEvidence,
+  operationSql,
+  statusesSql,
+  takeClaimSql,
+} from './row.ts'
 
 /** A correction of these has ended, and is never sent again. */
 const endedSql = sql`operation = 'visitor' and status in ('succeeded','cancelled','expired')`
@@ -25,7 +33,7 @@ export async function forgetEnded(context: ProjectDb, columns: ColumnRules): Pro
   if (!hasPrivateFields(columns)) return
   const isOpen = sql`exists (select 1 from writebacks other
     where other.project_id = writebacks.project_id
-    and other.lane = writebacks.lane and other.status in ('draft','queued','sending','uncertain'))`
+    and other.lane = writebacks.lane and other.status in (${statusesSql(openStatuses)}))`
   const isSqlite = context.kind === 'sqlite'
   if (isSqlite) await sql`pragma secure_delete = on`.execute(context.db)
   const forgotten = await inDurableTransaction(context, (trx) => {
@@ -50,7 +58,7 @@ export function forgetPrivate(context: ProjectDb, columns: ColumnRules): Promise
       trx,
       sql`project_id = ${project} and operation = 'visitor'
         and (erased_at is null or evidence is not null or error is not null or reason is not null)
-        and status not in ('draft','queued','sending','uncertain')`,
+        and status not in (${statusesSql(openStatuses)})`,
     )
     // By which address or name a row of a sheet was found.
     await sql`update writebacks set found_by = null

@@ -4,7 +4,7 @@ import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
-import { effectiveStatus, type OutboxRow, outboxColumns, toWriteback } from './row.ts'
+import { effectiveStatus, type OutboxRow, outboxColumns, statusesSql, toWriteback } from './row.ts'
 
 async function selectRows(
   context: ProjectDb,
@@ -24,7 +24,7 @@ export function listBatch(context: ProjectDb, batch: string, afterSeq: number, l
   )
 }
 
-const openSql = sql`status in (${sql.join(laneBlockingStatuses.map((status) => sql.lit(status)))})`
+const openSql = sql`status in (${statusesSql(laneBlockingStatuses)})`
 
 /**
  * Of these lanes, in queue order. `batch`: its open rows are left out; null: none are. Of it, what

@@ -29,6 +29,7 @@ import {
   type OutboxEntry,
   type Writeback,
 } from '../core/outbox-entry.ts'
+import type { WritebackStatus } from '../core/state.ts'
 import { parseRequest, type WritebackRequest } from '../core/writeback-request.ts'
 
 /** A write-back as its columns hold it. */
@@ -277,3 +278,7 @@ export async function effectiveStatus(context: ProjectDb): Promise<RawBuilder<un
     : sql``
   return sql`case ${cancelled} ${stopped} when true then status end`
 }
+
+/** For `status in (…)`. */
+export const statusesSql = (statuses: readonly WritebackStatus[]) =>
+  sql.join(statuses.map((status) => sql.lit(status)))
