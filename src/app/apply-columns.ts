@@ -100,6 +100,5 @@ export async function finishColumns(
   const states = [...(await mirror.readColumnStates()).values()]
   if (states.some(({ cleaning }) => cleaning !== null)) return
   if ((await findPendingKind(context)) !== null) return
-  await compactRewritten(db, kind)
-  await mirror.endCompaction()
+  if (await compactRewritten(db, kind)) await mirror.endCompaction()
 }

@@ -40,16 +40,20 @@ async function emptyLog(db: Db): Promise<boolean> {
   return rows[0]?.busy === 0
 }
 
-/** After rows of any table were rewritten. What is not removed is found by `verify --private`. */
-export async function compactRewritten(db: Db, kind: DatabaseKind): Promise<void> {
+/**
+ * After rows of any table were rewritten. False: a transaction may still see them, so it is to be
+ * done again. What else is not removed is found by `verify --private`.
+ */
+export async function compactRewritten(db: Db, kind: DatabaseKind): Promise<boolean> {
   if (kind === 'postgres') {
-    await compactPostgres(db, [...Object.keys(tables), 'search_words'])
-    return
+    const remains = await compactPostgres(db, [...Object.keys(tables), 'search_words'])
+    return !remains.some(({ why }) => why === seenWhy)
   }
   const { rows } = await sql<{ file: string }>`select file from pragma_database_list
     where name = 'main' and file <> ''`.execute(db)
   const [main] = rows
   if (main !== undefined) await compactSqlite(db, parseDatabaseUrl(`sqlite:${main.file}`))
+  return true
 }
 
 type TableFiles = { readonly name: string; readonly bytes: number; readonly file: number }
