@@ -40,6 +40,7 @@ export const analyticsTables = {
       waits: ['int32', 'how often the visitor began to wait, in fct_wait', 'sum'],
       human_turns: ['int32', 'runs of human utterances', 'sum'],
       first_visitor_at: ['utc_time?', 'when the visitor first wrote'],
+      last_visitor_at: ['utc_time?', 'when the visitor last wrote'],
       first_answer_seconds: [
         'integer?',
         'how long the first wait took that a human or the AI answered: from a later ' +
@@ -48,6 +49,9 @@ export const analyticsTables = {
       ],
       first_answer_business_seconds: ['integer?', 'the same within business hours', 'sum'],
       first_human_at: ['utc_time?', 'when a human first answered the visitor'],
+      first_human_date: ['local_date?', 'local day of first_human_at'],
+      first_human_week: ['local_date?', 'Monday of its week'],
+      first_human_month: ['local_date?', 'first day of its month'],
       first_human_name: ['text?', 'the name on that answer; empty = it shows none'],
       first_human_seconds: [
         'integer?',
@@ -179,6 +183,40 @@ export const analyticsTables = {
       to_date: ['local_date?', 'local day of to_at'],
       seconds: ['integer?', 'from from_at to to_at', 'sum'],
       business_seconds: ['integer?', 'the same within business hours', 'sum'],
+    },
+  },
+  fct_assignment: {
+    note:
+      'The spans in which a conversation was assigned to an agent, as far as syncs saw it. One ' +
+      'that came and went between two readings is not here.',
+    key: ['project_id', 'conversation_id', 'assignment_number'],
+    postgresIndex: ['project_id', 'conversation_id'],
+    columns: {
+      ...conversationColumns,
+      assignment_number: ['int32', '1 = the first that was seen', 'dimension'],
+      assigned_agent_id: ['text', 'the agent'],
+      not_before_at: [
+        'utc_time?',
+        'it began after this time: the last reading that showed another agent, or none; of ' +
+          'the first, the creation (null = not known)',
+      ],
+      from_at: [
+        'utc_time',
+        'it had begun by this time: the first reading that showed it; of the first, the ' +
+          'creation, or the start of the mirror if that is later',
+      ],
+      from_date: ['local_date', 'local day of from_at'],
+      last_seen_at: [
+        'utc_time?',
+        'the last reading that showed it, so it ended between this time and to_at; null = it ' +
+          'is the present one',
+      ],
+      to_at: [
+        'utc_time?',
+        'the first reading that showed another agent, or none; null = it is the present one',
+      ],
+      to_date: ['local_date?', 'local day of to_at'],
+      seconds: ['integer?', 'from from_at to to_at', 'sum'],
     },
   },
   fct_contribution: {

@@ -28,6 +28,7 @@ type OfOperations = Readonly<Record<Operations[keyof Operations]['since'], Migra
 export const migrations: Migrations & OfOperations = {
   '0001_tables': {},
   '0002_moves': {},
+  '0003_assignments': {},
 }
 
 /** In order. */

@@ -1,5 +1,7 @@
 /** All facts of one conversation, derived from its stored rows. */
+import { datePartsOf, dayNumber } from '../../values/days.ts'
 import type { EpochSeconds } from '../../values/time.ts'
+import { deriveAssignments } from './assignments.ts'
 import { type Calendar, localTime } from './calendar.ts'
 import {
   type AuthorRole,
@@ -34,10 +36,13 @@ export function deriveConversationFacts(
   const lastWait = waits.at(-1)
   const answered = waits.find(({ answer_seconds }) => answer_seconds !== null)
   const answeredByHuman = waits.find(({ human_seconds }) => human_seconds !== null)
+  const firstHumanDate = answeredByHuman?.human_answered_date ?? null
+  const firstHumanDay = firstHumanDate === null ? null : datePartsOf(dayNumber(firstHumanDate))
   const reopenings = states.filter(
     ({ state, state_number }) => state === 'open' && state_number > 1,
   ).length
   const firstHandledAt = states.find(({ state }) => state === 'handled')?.from_at ?? null
+  const historyFrom = Math.max(createdAt ?? mirroredSince, mirroredSince)
   const isTimed = createdAt !== null && handledAt !== null
   const conversation = {
     conversation_id: id,
@@ -52,6 +57,7 @@ export function deriveConversationFacts(
     opened_by: turns[0]?.role ?? null,
     human_turns: humanTurns.length,
     first_visitor_at: turns.find(({ role }) => role === 'visitor')?.startedAt ?? null,
+    last_visitor_at: turns.findLast(({ role }) => role === 'visitor')?.endedAt ?? null,
     human_span_seconds: firstHuman && lastHuman ? lastHuman.endedAt - firstHuman.startedAt : null,
     last_human_name: lastHuman?.lastName ?? null,
     last_utterance_at: lastTurn?.endedAt ?? null,
@@ -60,6 +66,9 @@ export function deriveConversationFacts(
     first_answer_seconds: answered?.answer_seconds ?? null,
     first_answer_business_seconds: answered?.answer_business_seconds ?? null,
     first_human_at: answeredByHuman?.human_answered_at ?? null,
+    first_human_date: firstHumanDate,
+    first_human_week: firstHumanDay?.week ?? null,
+    first_human_month: firstHumanDay?.month ?? null,
     first_human_name: answeredByHuman?.human_name ?? null,
     first_human_seconds: answeredByHuman?.human_seconds ?? null,
     first_human_business_seconds: answeredByHuman?.human_business_seconds ?? null,
@@ -76,11 +85,17 @@ export function deriveConversationFacts(
     first_handled_seconds:
       firstHandledAt !== null && createdAt !== null ? firstHandledAt - createdAt : null,
     reopens_seen: reopenings,
-    history_from: Math.max(createdAt ?? mirroredSince, mirroredSince),
+    history_from: historyFrom,
     history_complete: createdAt !== null && createdAt >= mirroredSince,
     is_one_touch: handledAt !== null && humanTurns.length === 1 && reopenings === 0,
   }
-  return { conversation, waits, states, contributions: deriveContributions(id, messages, calendar) }
+  return {
+    conversation,
+    waits,
+    states,
+    assignments: deriveAssignments(history, historyFrom, calendar),
+    contributions: deriveContributions(id, messages, calendar),
+  }
 }
 
 /** Counts every message, also those without a time. */

@@ -39,6 +39,12 @@ export type HandledChange = {
   readonly newLastMessageAt: EpochSeconds | null
 }
 
+/** A change of the assigned agent that two readings showed; null = nobody. */
+export type AssignmentChange = Pick<HandledChange, 'oldReadAt' | 'seenAt'> & {
+  readonly old: string | null
+  readonly new: string | null
+}
+
 /** Only what exists: deleted messages and conversations are left out. */
 export type ConversationHistory = {
   readonly id: string
@@ -52,6 +58,7 @@ export type ConversationHistory = {
   readonly messages: readonly HistoryMessage[]
   /** In the order in which they were seen. */
   readonly handledChanges: readonly HandledChange[]
+  readonly assignmentChanges: readonly AssignmentChange[]
 }
 
 /** `by`: how exactly `at` is known; `service`: the service's own time of the handling. */

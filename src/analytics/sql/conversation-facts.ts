@@ -65,16 +65,18 @@ async function replaceGroup(
     returning conversation_id as id`.execute(db)
   const known = rows.map(({ id }) => id)
   if (known.length > 0)
-    for (const table of ['fct_wait', 'fct_state', 'fct_contribution'] as const)
+    for (const table of ['fct_wait', 'fct_state', 'fct_assignment', 'fct_contribution'] as const)
       await deleteRows(source, table, 'conversation_id', known)
   await removeSearchEntries(source, known)
   const conversations = facts.map(({ conversation }) => conversation)
   const waits = facts.flatMap((fact) => fact.waits)
   const states = facts.flatMap((fact) => fact.states)
+  const assignments = facts.flatMap((fact) => fact.assignments)
   const contributions = facts.flatMap((fact) => fact.contributions)
   await insertRows(source, 'fct_conversation', conversations)
   await insertRows(source, 'fct_wait', waits)
   await insertRows(source, 'fct_state', states)
+  await insertRows(source, 'fct_assignment', assignments)
   await insertRows(source, 'fct_contribution', contributions)
   if (source.hasSearch) await insertSearchEntries(source, histories.map(toIndexed))
 }
@@ -127,19 +129,29 @@ async function readHistories(
       as "isMessagesComplete"
     from conversations
     where project_id = ${project} and id ${inList(kind, ids)} and deleted_at is null`)
-  const readChanges = async (field: 'handled_at' | 'last_message_at', of: readonly string[]) => {
+  type Field = 'handled_at' | 'assigned_agent_id' | 'last_message_at'
+  const readChanges = async (fields: readonly Field[], of: readonly string[]) => {
     const rows = await read(sql<StoredChange>`
-      select conversation_id as conversation, id, old_value as old, new_value as new, old_read_at
+      select conversation_id as conversation, id, field, old_value as old, new_value as new, old_read_at
       as read,
         seen_at as seen from conversation_changes
-      where project_id = ${project} and field = ${field} and conversation_id ${inList(kind, of)}
+      where project_id = ${project} and field in (${sql.join(fields)}) and conversation_id ${inList(kind, of)}
       order by id`)
-    return Map.groupBy(rows, ({ conversation }) => conversation)
+    const ofField = (field: Field) =>
+      Map.groupBy(
+        rows.filter((row) => row.field === field),
+        ({ conversation }) => conversation,
+      )
+    return ofField
   }
-  const changesOf = await readChanges('handled_at', ids)
+  const changes = await readChanges(['handled_at', 'assigned_agent_id'], ids)
+  const changesOf = changes('handled_at')
+  const assignmentsOf = changes('assigned_agent_id')
   // Of most conversations the flag never changes.
   const lastMessagesOf =
-    changesOf.size === 0 ? changesOf : await readChanges('last_message_at', [...changesOf.keys()])
+    changesOf.size === 0
+      ? changesOf
+      : (await readChanges(['last_message_at'], [...changesOf.keys()]))('last_message_at')
   const messagesOf = Map.groupBy(messages, ({ conversation }) => conversation)
   return conversations.map(({ conversation: id, lastMessageAt, ...row }) => ({
     ...row,
@@ -152,17 +164,26 @@ async function readHistories(
       name: message.name ?? '',
       content: message.content,
     })),
+    assignmentChanges: (assignmentsOf.get(id) ?? []).map((change) => ({
+      old: change.old,
+      new: change.new,
+      ...readingsOf(change),
+    })),
     handledChanges: (changesOf.get(id) ?? []).map((change) => ({
       old: parseTime(change.old) ?? null,
       new: parseTime(change.new) ?? null,
-      oldReadAt: parseTime(change.read) ?? 0,
-      seenAt: parseTime(change.seen) ?? 0,
+      ...readingsOf(change),
       ...lastMessagesAt(change, lastMessagesOf.get(id) ?? [], lastMessageAt),
     })),
   }))
 }
 
-type StoredChange = Texts<'old' | 'new' | 'read' | 'seen'> & { readonly id: string }
+type StoredChange = Texts<'field' | 'old' | 'new' | 'read' | 'seen'> & { readonly id: string }
+
+const readingsOf = ({ read, seen }: StoredChange) => ({
+  oldReadAt: parseTime(read) ?? 0,
+  seenAt: parseTime(seen) ?? 0,
+})
 
 /**
  * The time of the last message in the copies before and after a change. `changes`: of that time, in

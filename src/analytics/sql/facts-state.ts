@@ -85,7 +85,7 @@ export async function createFactsState({ db, project, clock, typed }: ProjectDb)
  * Raise it with every change of a definition or of the columns of the facts, and of the words that
  * can be searched.
  */
-export const factsVersion = 4
+export const factsVersion = 5
 
 /** Countries change their clocks: a newer version of Node may know other offsets of these years. */
 const watchedYears = [Date.UTC(2020, 0, 1) / 1000, Date.UTC(2032, 0, 1) / 1000] as const

@@ -12,6 +12,7 @@ import {
   percentileSource,
   percentilesByDay,
   queryView,
+  valuesCounted,
 } from './by-windows.ts'
 import { observedSecondsOfHour } from './hours.ts'
 import { type AnalyticsView, kind, orNull, projectId, weighted } from './view-spec.ts'
@@ -27,7 +28,10 @@ const agentColumns = {
   },
   answered: {
     answers: [
-      kind.count('messages that answered a waiting visitor, in complete conversations'),
+      kind.count(
+        'all messages that answered a waiting visitor, in complete conversations; first answers ' +
+          'are in report_agent_first_answer_week',
+      ),
       'values_counted',
     ],
     answer_median_seconds: median('median of how long these visitors had waited for a human'),
@@ -158,9 +162,59 @@ const perConversation = (what: string) =>
     `cast(${what} as double precision) / nullif(last_handled_with_human, 0)`,
   ] as const
 
+const agentName = kind.key('the name on the answers; empty = they show none')
+
 export const agentViews = {
   report_agent_day: agentsBy('day', 'date'),
   report_agent_month: agentsBy('month', 'month'),
+  report_agent_first_answer_week: mergedView({
+    note: 'The first human answers to conversations, by the agent and the week of the answer.',
+    caveat: 'Only complete conversations count. Agents are names that visitors saw.',
+    key: { project_id: projectId, week: kind.date('Monday of the week'), agent_name: agentName },
+    sources: [
+      percentileSource({
+        groups: {
+          project_id: 'project_id',
+          week: 'first_human_week',
+          agent_name: 'first_human_name',
+        },
+        value: 'first_human_seconds',
+        columns: {
+          first_answers: valuesCounted('conversations to which the agent gave this answer'),
+          median_seconds: median('median of how long these visitors had waited for a human'),
+          p90_seconds: p90('nine tenths of them had waited this long at most'),
+        },
+        from: 'fct_conversation where is_complete and first_human_seconds is not null',
+      }),
+    ],
+  }),
+  report_agent_month_hour: mergedView({
+    note: 'The answers of each agent, by the month and the hour of the day.',
+    caveat:
+      'Only answers to waiting visitors in complete conversations: all of them, not only ' +
+      'first ones. Agents are names that visitors saw.',
+    key: {
+      project_id: projectId,
+      month: kind.date('first day of the month'),
+      hour: { ...kind.key('the local hour of the answer, 0 to 23'), type: 'int32' },
+      agent_name: agentName,
+    },
+    sources: [
+      percentileSource({
+        groups: {
+          project_id: 'w.project_id',
+          month: 'd.month',
+          hour: 'w.human_answered_hour',
+          agent_name: 'w.human_name',
+        },
+        value: 'w.human_seconds',
+        columns: agentColumns.answered,
+        from: `${completeWaits}
+        join dim_date d on d.project_id = w.project_id and d.date = w.human_answered_date
+        where w.human_seconds is not null`,
+      }),
+    ],
+  }),
   report_workload_day: queryView({
     note:
       'How much human work the conversations took that were handled on each day, and how ' +

@@ -151,6 +151,12 @@ export const dimensions = {
         orNull.time('when anybody last wrote in one of them'),
         'c.last_utterance_at',
       ],
+      last_wrote_at: [orNull.time('when the visitor last wrote'), 'c.last_wrote_at'],
+      last_seen_at: [
+        orNull.time('the later of last_wrote_at and last_activity_at'),
+        `case when c.last_wrote_at >= a.last_activity_at or a.last_activity_at is null
+        then c.last_wrote_at else a.last_activity_at end`,
+      ],
       visits: [kind.count('visits'), 'coalesce(a.visits, 0)'],
       first_visit_at: [orNull.time('when the first visit began'), 'a.first_visit_at'],
       last_activity_at: [orNull.time('when the last visit ended'), 'a.last_activity_at'],
@@ -163,7 +169,8 @@ export const dimensions = {
         count(case when is_open then 1 end) as open_conversations,
         sum(visitor_messages) as messages_written,
         min(created_at) as first_contact_at,
-        max(last_utterance_at) as last_utterance_at
+        max(last_utterance_at) as last_utterance_at,
+        max(last_visitor_at) as last_wrote_at
       from fct_conversation
       where visitor_id is not null
       group by project_id, visitor_id

@@ -37,9 +37,13 @@ test('a conversation that the AI began and two humans ended', () => {
     waits: 3,
     human_turns: 2,
     first_visitor_at: at('9:00'),
+    last_visitor_at: at('10:40'),
     first_answer_seconds: 60,
     first_answer_business_seconds: 0,
     first_human_at: at('10:30'),
+    first_human_date: '2026-01-05',
+    first_human_week: '2026-01-05',
+    first_human_month: '2026-01-01',
     first_human_name: 'Anna',
     first_human_seconds: 5400,
     first_human_business_seconds: 1800,
@@ -247,6 +251,7 @@ describe('whatever the conversation', () => {
     handledChanges: fc.array(fc.record(handledChange), {
       maxLength: 4,
     }),
+    assignmentChanges: fc.constant([]),
   })
   const forAll = (check: (history: ConversationHistory) => void) =>
     fc.assert(fc.property(history, check), { numRuns: 300 })

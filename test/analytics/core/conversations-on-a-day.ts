@@ -38,6 +38,9 @@ export type ModelDay = {
   readonly created?: string | null
   readonly handled?: string | null
   readonly changes?: readonly ModelChange[]
+  readonly agent?: string | null
+  /** Changes of the agent. */
+  readonly agents?: readonly ModelChange[]
   readonly isComplete?: boolean
 }
 
@@ -46,6 +49,8 @@ export function historyOf({
   created = '9:00',
   handled = null,
   changes = [],
+  agent = null,
+  agents = [],
   isComplete = true,
 }: ModelDay) {
   const timeOf = (clock: string | null) => (clock === null ? null : at(clock))
@@ -53,7 +58,7 @@ export function historyOf({
     id: 'c1',
     visitorId: 'v1',
     origin: 'widget',
-    assignedAgentId: null,
+    assignedAgentId: agent,
     createdAt: timeOf(created),
     handledAt: timeOf(handled),
     isMessagesComplete: isComplete,
@@ -65,6 +70,12 @@ export function historyOf({
       seenAt: at(change.seen),
       oldLastMessageAt: timeOf(change.last?.[0] ?? null),
       newLastMessageAt: timeOf(change.last?.[1] ?? null),
+    })),
+    assignmentChanges: agents.map(({ old, new: value, read, seen }) => ({
+      old,
+      new: value,
+      oldReadAt: read === undefined ? 0 : at(read),
+      seenAt: at(seen),
     })),
   }
   return history

@@ -109,7 +109,8 @@ export function factsAfter(
 ) {
   const createdAt = events[0]?.at ?? 0
   const origin = { visitorId: null, origin: null, assignedAgentId: null, isMessagesComplete: true }
-  const history = { id: 'c1', ...origin, createdAt, handledAt, messages, handledChanges }
+  const changes = { handledChanges, assignmentChanges: [] }
+  const history = { id: 'c1', ...origin, createdAt, handledAt, messages, ...changes }
   return deriveConversationFacts(history, calendar, createdAt - 86_400)
 }
 

@@ -117,6 +117,32 @@ const answers: Readonly<Record<string, (world: World, today: string) => readonly
         Number(b['conversations']) - Number(a['conversations']) ||
         (String(a['agent_name']) < String(b['agent_name']) ? -1 : 1),
     ),
+  'Who had how much to do': ({ rows }, today) => {
+    const noon = '2025-09-29T12:00:00Z'
+    const isNow = (from: unknown, to: unknown) =>
+      String(from) <= noon && (to === null || String(to) > noon)
+    const { fct_assignment, fct_state } = deriveModel(rows, today)
+    const assigned = fct_assignment.filter(
+      (row) =>
+        isNow(row['from_at'], row['to_at']) &&
+        fct_state.some(
+          (state) =>
+            state['conversation_id'] === row['conversation_id'] &&
+            state['state'] === 'open' &&
+            isNow(state['from_at'], state['to_at']),
+        ),
+    )
+    return [...groupBy(assigned, (row) => String(row['assigned_agent_id']))]
+      .map(([agent, ofAgent]) => ({
+        assigned_agent_id: agent,
+        open_conversations: ofAgent.length,
+      }))
+      .toSorted(
+        (a, b) =>
+          b.open_conversations - a.open_conversations ||
+          (a.assigned_agent_id < b.assigned_agent_id ? -1 : 1),
+      )
+  },
   'How much comes as conversations, and how much as calls': ({ rows, calls }) => {
     const clock = createLocalClock(rows.settings)
     const contacts = [
@@ -200,7 +226,7 @@ const unordered = new Set([
 ])
 
 for (const db of databases) {
-  test(`ten questions of a support head have the answers of plain loops — ${db.name}`, async () => {
+  test(`eleven questions of a support head have the answers of plain loops — ${db.name}`, async () => {
     const world = randomWorld()
     const { warehouse } = await openTestWarehouse(db)
     await storeProjects(warehouse, [world.rows])
@@ -221,7 +247,7 @@ for (const db of databases) {
     const today = createLocalClock(world.rows.settings).localTime(
       Math.floor(Date.now() / 1000),
     ).date
-    expect(Object.keys(answers)).toHaveLength(10)
+    expect(Object.keys(answers)).toHaveLength(11)
     for (const [question, answer] of Object.entries(answers)) {
       const found = (await warehouse.query(queryOf(question))) as readonly ModelRow[]
       const columns = Object.keys(found[0] ?? {})

@@ -1,7 +1,7 @@
 /** The model of fct_conversation and fct_contribution. */
 import type { ModelConversation, ModelMessage, ModelRole } from './conversation.ts'
 import { sum } from './grouping.ts'
-import type { LocalClock } from './local-clock.ts'
+import { type LocalClock, mondayOf, monthOf } from './local-clock.ts'
 import { type ModelSettings, seconds, toTime } from './raw-rows.ts'
 import type { StateRow } from './states.ts'
 import type { ModelWait } from './waits.ts'
@@ -32,7 +32,7 @@ export function toConversationRow(
     created_hour: clock.hour(createdAt),
     ...countMessages(conversation),
     ...describeSpeakers(conversation),
-    ...summariseWaits(parts.waits, row.handled_at === null),
+    ...summariseWaits(parts.waits, row.handled_at === null, clock),
     ...summariseHandling(parts, clock),
     history_from: isWatchedFromCreation ? row.created_at : settings.mirroredSince,
     history_complete: isWatchedFromCreation,
@@ -68,6 +68,7 @@ function countMessages({ row, messages, timed }: ModelConversation) {
 function describeSpeakers(conversation: ModelConversation) {
   const { timed, utterances } = conversation
   const firstVisitor = timed.find(({ role }) => role === 'visitor')
+  const lastVisitor = timed.findLast(({ role }) => role === 'visitor')
   const last = utterances.at(-1)
   const human = utterances.filter(({ role }) => role === 'human')
   const [firstHuman] = human
@@ -76,6 +77,7 @@ function describeSpeakers(conversation: ModelConversation) {
     opened_by: utterances[0]?.role ?? null,
     human_turns: countTurns(conversation, 'human'),
     first_visitor_at: firstVisitor === undefined ? null : toTime(firstVisitor.at),
+    last_visitor_at: lastVisitor === undefined ? null : toTime(lastVisitor.at),
     human_span_seconds:
       firstHuman === undefined || lastHuman === undefined ? null : lastHuman.at - firstHuman.at,
     last_human_name: lastHuman?.name ?? null,
@@ -84,9 +86,11 @@ function describeSpeakers(conversation: ModelConversation) {
   }
 }
 
-function summariseWaits(waits: readonly ModelWait[], isOpen: boolean) {
+function summariseWaits(waits: readonly ModelWait[], isOpen: boolean, clock: LocalClock) {
   const [first] = waits.filter(({ answer_seconds }) => answer_seconds !== null)
   const [firstByHuman] = waits.filter(({ human_answered_at }) => human_answered_at !== null)
+  const answeredAt = firstByHuman?.human_answered_at ?? null
+  const answeredOn = answeredAt === null ? null : clock.date(seconds(answeredAt))
   const last = waits.at(-1)
   const answers = waits
     .map(({ answer_seconds }) => answer_seconds)
@@ -99,6 +103,9 @@ function summariseWaits(waits: readonly ModelWait[], isOpen: boolean) {
     first_answer_seconds: first?.answer_seconds ?? null,
     first_answer_business_seconds: first?.answer_business_seconds ?? null,
     first_human_at: firstByHuman?.human_answered_at ?? null,
+    first_human_date: answeredOn,
+    first_human_week: answeredOn === null ? null : mondayOf(answeredOn),
+    first_human_month: answeredOn === null ? null : monthOf(answeredOn),
     first_human_name: firstByHuman?.human_name ?? null,
     first_human_seconds: firstByHuman?.human_seconds ?? null,
     first_human_business_seconds: firstByHuman?.human_business_seconds ?? null,

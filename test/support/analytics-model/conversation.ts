@@ -33,6 +33,8 @@ export type ModelConversation = {
   readonly utterances: readonly TimedModelMessage[]
   /** Changes of `handled_at`, with the last message that either copy named. */
   readonly handledChanges: readonly HandledChange[]
+  /** Changes of `assigned_agent_id`. */
+  readonly agentChanges: readonly ChangeRow[]
 }
 
 type HandledChange = ChangeRow & {
@@ -60,6 +62,9 @@ function assemble(row: RawConversation, rows: ProjectRows): ModelConversation {
     timed,
     utterances: timed.filter(({ role }) => role === 'visitor' || role === 'human' || role === 'ai'),
     handledChanges: handledChangesOf(row, rows.changes),
+    agentChanges: rows.changes.filter(
+      ({ conversation_id, field }) => conversation_id === row.id && field === 'assigned_agent_id',
+    ),
   }
 }
 

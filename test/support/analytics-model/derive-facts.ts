@@ -35,6 +35,7 @@ export function deriveFacts(rows: ProjectRows) {
   return {
     fct_wait: facts.flatMap(({ waits }) => waits),
     fct_state: facts.flatMap(({ states }) => states),
+    fct_assignment: facts.flatMap(({ assignments }) => assignments),
     fct_contribution: facts.flatMap(({ contributions }) => contributions),
     fct_conversation: facts.map(({ conversation }) => conversation),
     fct_availability_hour: deriveAvailabilityHours(
@@ -72,6 +73,16 @@ function toHistory(
         name: message.sender_display_name ?? '',
       })),
     handledChanges: toHandledChanges(row, changes),
+    assignmentChanges: changes
+      .filter(
+        ({ conversation_id, field }) => conversation_id === row.id && field === 'assigned_agent_id',
+      )
+      .map(({ old_value, new_value, old_read_at, seen_at }) => ({
+        old: old_value,
+        new: new_value,
+        oldReadAt: seconds(old_read_at),
+        seenAt: seconds(seen_at),
+      })),
   }
 }
 

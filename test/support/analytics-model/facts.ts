@@ -1,4 +1,5 @@
 /** The model's facts of a project: what the tables of the analyst's layer have to hold. */
+import { assignmentRows } from './assignments.ts'
 import { availabilityRows } from './availability.ts'
 import { livingConversations } from './conversation.ts'
 import { contributionRows, toConversationRow } from './conversation-facts.ts'
@@ -24,6 +25,9 @@ export function deriveModelFacts(rows: ProjectRows) {
     ),
     states: parts.flatMap(({ conversation, states }) =>
       states.map((state) => ({ conversation_id: conversation.row.id, ...state })),
+    ),
+    assignments: parts.flatMap(({ conversation }) =>
+      assignmentRows(conversation, mirroredSince, clock),
     ),
     contributions: parts.flatMap(({ conversation }) => contributionRows(conversation, clock)),
     conversations: parts.map((part) => toConversationRow(part, rows.settings, clock)),

@@ -13,6 +13,7 @@ import { agents, messageHours, workloadDays } from './reports/work.ts'
 export type FactTable =
   | 'fct_wait'
   | 'fct_state'
+  | 'fct_assignment'
   | 'fct_contribution'
   | 'fct_conversation'
   | 'fct_availability_hour'
@@ -32,6 +33,8 @@ export type ModelObject =
   | 'report_hour'
   | 'report_agent_day'
   | 'report_agent_month'
+  | 'report_agent_first_answer_week'
+  | 'report_agent_month_hour'
   | 'report_month'
   | 'report_sla_day'
   | 'report_ai_month'
@@ -71,6 +74,7 @@ function toTables(facts: ModelFacts): RowsBy<FactTable> {
   return {
     fct_wait: facts.waits,
     fct_state: facts.states,
+    fct_assignment: facts.assignments,
     fct_contribution: facts.contributions,
     fct_conversation: facts.conversations,
     fct_availability_hour: facts.availabilityHours,

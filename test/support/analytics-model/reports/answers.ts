@@ -133,6 +133,48 @@ function agentsBy(facts: ModelFacts, [span, spanOf]: Spans): ModelRow[] {
   )
 }
 
+/** The first human answers of complete conversations, by who gave them and when. */
+function firstAnswersBy({ conversations }: ModelFacts): ModelRow[] {
+  const answered = conversations.filter(
+    ({ is_complete, first_human_seconds }) => is_complete && first_human_seconds !== null,
+  )
+  const keyed = groupBy(answered, ({ first_human_week, first_human_name }) =>
+    JSON.stringify([first_human_week, first_human_name]),
+  )
+  return [...keyed].map(([key, ofAgent]) => {
+    const [week, name] = JSON.parse(key) as [string, string]
+    const seconds = ofAgent.flatMap(({ first_human_seconds }) => first_human_seconds ?? [])
+    return {
+      week,
+      agent_name: name,
+      first_answers: ofAgent.length,
+      median_seconds: median(seconds),
+      p90_seconds: p90(seconds),
+    }
+  })
+}
+
+function agentHours(facts: ModelFacts): ModelRow[] {
+  const answered = waitsOfCompleteConversations(facts).filter(
+    ({ human_answered_date }) => human_answered_date !== null,
+  )
+  const keyed = groupBy(answered, ({ human_answered_date, human_answered_hour, human_name }) =>
+    JSON.stringify([monthOf(human_answered_date ?? ''), human_answered_hour, human_name]),
+  )
+  return [...keyed].map(([key, ofHour]) => {
+    const [month, hour, name] = JSON.parse(key) as [string, number, string]
+    const seconds = ofHour.flatMap(({ human_seconds }) => human_seconds ?? [])
+    return {
+      month,
+      hour,
+      agent_name: name,
+      answers: seconds.length,
+      answer_median_seconds: median(seconds),
+      answer_p90_seconds: p90(seconds),
+    }
+  })
+}
+
 const days: Spans = ['date', (date) => date]
 const weeks: Spans = ['week', mondayOf]
 const months: Spans = ['month', monthOf]
@@ -146,6 +188,8 @@ export const reportsBySpan = (facts: ModelFacts) => ({
   report_duration_month: conversationDurations(facts, months),
   report_agent_day: agentsBy(facts, days),
   report_agent_month: agentsBy(facts, months),
+  report_agent_first_answer_week: firstAnswersBy(facts),
+  report_agent_month_hour: agentHours(facts),
 })
 
 /** Judges every wait by the target that applied on the day on which it began. */
