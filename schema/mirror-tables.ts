@@ -13,15 +13,6 @@ export const likelyIdFields = {
 const likelyFields = (list: keyof typeof likelyIdFields) =>
   Object.fromEntries(likelyIdFields[list].map((path) => [`raw.${path}`, list]))
 
-type MirrorTableSpec = TableSpec & {
-  /**
-   * The columns and fields of `raw` with ids of a person, or of what is a person's: the rows are
-   * erased with them, and refused from then on. `raw[call_fields.visitor]`: the field that this
-   * setting names. `raw[*visitors]`: any field with a UUID.
-   */
-  readonly erasedWith: Readonly<Record<string, ListStreamName>>
-}
-
 const mirroredColumns = {
   ...projectColumns,
   raw: ['json', 'the row as the service sent it'],
@@ -236,7 +227,17 @@ export const mirrorTables = {
       ],
     },
   },
-} as const satisfies Record<string, MirrorTableSpec>
+} as const satisfies Record<
+  string,
+  TableSpec & {
+    /**
+     * The columns and fields of `raw` with ids of a person, or of what is a person's: the rows are
+     * erased with them, and refused from then on. `raw[call_fields.visitor]`: the field that this
+     * setting names. `raw[*visitors]`: any field with a UUID.
+     */
+    readonly erasedWith: Readonly<Record<string, ListStreamName>>
+  }
+>
 
 export const hasDeletedAt = (table: keyof typeof mirrorTables): boolean =>
   'deleted_at' in mirrorTables[table].columns

@@ -35,12 +35,6 @@ export const targetFields = {
 
 export type FieldName = keyof typeof targetFields
 
-/**
- * A text that is not blank. In an operation with optional ones, one must be given, and null clears
- * it.
- */
-type TextSpec = { readonly maxLength: number; readonly isOptional?: true }
-
 export type OperationSpec = {
   readonly target: TargetKind
   /** Whether sending it twice has the same effect as once. */
@@ -52,7 +46,10 @@ export type OperationSpec = {
    * switch `foreign_keys` off before its transaction: people's tables may refer to write-backs.
    */
   readonly since: string
-  readonly payload: Readonly<Record<string, TextSpec | 'flag'>>
+  /** A text is not blank. If some are optional, one must be given, and null clears it. */
+  readonly payload: Readonly<
+    Record<string, { readonly maxLength: number; readonly isOptional?: true } | 'flag'>
+  >
 }
 
 /** In characters. The service's own limits are not documented. */

@@ -16,18 +16,15 @@ export const storedSettings = (row: string, callFields = 'call_fields'): RowSour
   setting: (column) => `(select ${column} from ${callFields} where project_id = ${row}.project_id)`,
 })
 
-/** SQL of `in (…)` for ids of that list; `isLowered`: it has them in small letters. */
-type InIds = (list: ErasedId['list'], isLowered: boolean) => string
-
 /**
  * A condition: the row names one of the ids. A column has an id as the list has it, and an index;
- * an undocumented field may have it in other letters.
+ * an undocumented field may have it in other letters: `isLowered`. `inIds`: SQL of `in (…)`.
  */
 export function namesAny(
   kind: DatabaseKind,
   ids: readonly ErasedId[],
   source: RowSource,
-  inIds: InIds,
+  inIds: (list: ErasedId['list'], isLowered: boolean) => string,
 ): string {
   const conditions = ids.map((id) => {
     const isIn = inIds(id.list, id.field !== null)

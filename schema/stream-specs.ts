@@ -133,7 +133,6 @@ export type StreamNameOf<Kind extends StreamKind> = {
 }[StreamName]
 export type ListStreamName = StreamNameOf<'list'>
 export type ChildStreamName = StreamNameOf<'child-list' | 'child-object'>
-type PagedStreamName = StreamNameOf<'list' | 'child-list'>
 export type MirroredTable = Specs[StreamName]['table']
 
 export const streamNames = Object.keys(streamSpecs) as readonly StreamName[]
@@ -147,7 +146,7 @@ export const isChildList = (stream: StreamName): stream is StreamNameOf<'child-l
 export const isChildStream = (stream: StreamName): stream is ChildStreamName =>
   'parent' in streamSpecs[stream]
 
-export const isPagedStream = (stream: StreamName): stream is PagedStreamName =>
+export const isPagedStream = (stream: StreamName): stream is StreamNameOf<'list' | 'child-list'> =>
   'startColumn' in streamSpecs[stream]
 export const listStreamNames = streamNames.filter(isListStream)
 export const childStreamNames = streamNames.filter(isChildStream)

@@ -23,8 +23,6 @@ export const tables = {
   ...consoleTables,
 }
 
-type TableName = keyof typeof tables
-
 type Exported = {
   text: string
   integer: number
@@ -43,7 +41,7 @@ type ColumnValue<T extends string> = T extends `${infer U extends ColumnType}?`
  * number.
  */
 export type DatabaseSchema = {
-  [T in TableName]: {
+  [T in keyof typeof tables]: {
     [C in keyof (typeof tables)[T]['columns']]: (typeof tables)[T]['columns'][C] extends readonly [
       infer S,
       string,

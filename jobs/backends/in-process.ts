@@ -47,12 +47,6 @@ type QueuedJob = NewJob<unknown> & {
   next: NewJob<unknown> | null
 }
 
-type QueuedSchedule = {
-  readonly schedule: JobSchedule<unknown>
-  nextAt: EpochMs
-  lastRun: QueuedJob | null
-}
-
 /**
  * How long the clock of the system is not looked at. A timer does not count the time for which the
  * machine sleeps, and the clock can be set.
@@ -66,7 +60,10 @@ function createQueue() {
   const active = new Map<QueuedJob, Promise<void>>()
   /** Jobs that wait, are delayed or run, by their deduplication id. */
   const byKey = new Map<string, QueuedJob>()
-  const schedules = new Map<string, QueuedSchedule>()
+  const schedules = new Map<
+    string,
+    { readonly schedule: JobSchedule<unknown>; nextAt: EpochMs; lastRun: QueuedJob | null }
+  >()
   let worker: { readonly work: JobHandler<unknown>; readonly concurrency: number } | null = null
   let isClosed = false
   let clockTimer: NodeJS.Timeout | undefined

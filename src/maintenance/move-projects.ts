@@ -42,14 +42,16 @@ export type OpenMove = {
   readonly labels: { readonly source: string; readonly target: string }
 }
 
-type Reader = Pick<MoveSide, 'db' | 'run'>
-
 /** What is to be done for each project; `''`: for the warehouse itself, if all of it moves. */
 export type MovePlan = ReadonlyMap<ProjectId, MoveStep>
 
 /** `only` null: the whole warehouse. Throws UserError if it cannot move. */
 export async function planMove(
-  { source, target, labels }: Pick<OpenMove, 'labels'> & Record<'source' | 'target', Reader>,
+  {
+    source,
+    target,
+    labels,
+  }: Pick<OpenMove, 'labels'> & Record<'source' | 'target', Pick<MoveSide, 'db' | 'run'>>,
   only: ProjectId | null,
 ): Promise<MovePlan> {
   const [here, there] = [await readMarks(source), await readMarks(target)]

@@ -140,7 +140,11 @@ export function createQueryReader(query: URLSearchParams, s: Switches) {
     /** The limit and bounds of a list. Throws Problem. */
     page(
       bounds: { readonly [Name in 'since' | 'from' | 'before' | 'to']?: BoundKind },
-      { need = 'optional', size = defaultPageSize, ignoresLimit = false }: PageOptions = {},
+      {
+        need = 'optional',
+        size = defaultPageSize,
+        ignoresLimit = false,
+      }: { readonly need?: Need; readonly size?: number; readonly ignoresLimit?: boolean } = {},
     ) {
       const bound = (name: keyof typeof bounds) => {
         const kind = bounds[name]
@@ -158,8 +162,6 @@ export function createQueryReader(query: URLSearchParams, s: Switches) {
     },
   }
 }
-
-type PageOptions = { readonly need?: Need; readonly size?: number; readonly ignoresLimit?: boolean }
 
 type FieldKind = 'text' | 'string' | 'text or null' | 'boolean' | 'integer' | 'object'
 

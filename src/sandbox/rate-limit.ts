@@ -9,10 +9,10 @@ type Limiter = {
   readonly count: (now: EpochMs) => void
 }
 
-/** `burst`: what a bucket holds. */
-type CreateLimiter = (limit: number, windowMs: Ms, burst?: number) => Limiter
-
-export const limiters: Record<Switches['rate.kind'], CreateLimiter> = {
+export const limiters: Record<
+  Switches['rate.kind'],
+  (limit: number, windowMs: Ms, burst?: number) => Limiter
+> = {
   off: () => ({ waitMs: () => 0, count: () => undefined }),
   /** Windows aligned to the clock: each starts at zero. */
   fixed: (limit, windowMs) =>

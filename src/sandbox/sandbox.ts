@@ -224,10 +224,10 @@ function isFromPage({ headers }: IncomingMessage): boolean {
 }
 
 type ControlBody = Readonly<Record<string, unknown>>
-type Action = (sandbox: Sandbox, body: ControlBody, project: string | undefined) => unknown
-
 /** The controls: what each does with its body, and what it returns. */
-const actions: Readonly<Record<string, Action>> = {
+const actions: Readonly<
+  Record<string, (sandbox: Sandbox, body: ControlBody, project: string | undefined) => unknown>
+> = {
   'GET log': (sandbox) => sandbox.log(),
   'GET counts': (sandbox) => sandbox.counts(),
   'GET ledger': (sandbox, _, project) => sandbox.ledger(project),

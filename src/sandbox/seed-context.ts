@@ -124,11 +124,6 @@ function unscramble(scattered: number, key: number): number {
   return Math.imul(y ^ key, inverse) >>> 0
 }
 
-/** `isWeekly`: more rows begin in the first half of each week than in the second. */
-type TimelineOptions = Readonly<
-  Record<'from' | 'to' | 'count' | 'storm', number> & { isWeekly: boolean }
->
-
 const weekMs = 7 * 86_400_000
 
 /**
@@ -136,7 +131,13 @@ const weekMs = 7 * 86_400_000
  * one second.
  */
 function createTimeline(
-  { from, to, count, storm, isWeekly }: TimelineOptions,
+  {
+    from,
+    to,
+    count,
+    storm,
+    isWeekly,
+  }: Readonly<Record<'from' | 'to' | 'count' | 'storm', number> & { isWeekly: boolean }>,
   random: SeededRandom,
   purpose: Purpose,
 ) {

@@ -16,9 +16,6 @@ import { createKeyLimits } from './rate-limit.ts'
 import { jsonResponse, type ServiceResponse, withUpperIds, writeResponse } from './response.ts'
 import type { Switches } from './switches.ts'
 
-/** `id` stands for the key in logs and responses; the key itself is never shown. */
-type ApiKey = { readonly id: string; readonly projectId: string; readonly scopes: readonly Scope[] }
-
 export type SandboxService = ReturnType<typeof createService>
 
 export function createService(
@@ -36,7 +33,10 @@ export function createService(
     random,
     requestLog: [] as RequestLogEntry[],
     /** The valid keys by their secrets. */
-    keys: new Map<string, ApiKey>(),
+    keys: new Map<
+      string,
+      { readonly id: string; readonly projectId: string; readonly scopes: readonly Scope[] }
+    >(),
     keyLimits: createKeyLimits(switches),
     faults: createFaults(random, switches),
     listRequestCounts: new Map<string, number>(),

@@ -70,8 +70,10 @@ function longText(content: string, kilobytes: number): JsonObject {
 const countries = ['DE', 'FR', 'JP', 'BR', 'US', null]
 const plans = ['free', 'team', 'enterprise']
 
-type VisitorForm = (row: Visitor, projectId: string, draw: number, s: Switches) => JsonObject
-const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
+const visitorForms: Record<
+  Switches['visitors.fields'],
+  (row: Visitor, projectId: string, draw: number, s: Switches) => JsonObject
+> = {
   plain: (row, projectId, draw, s) => ({
     id: row.id,
     projectId,

@@ -159,8 +159,6 @@ function hashOf({ rest, batches }: SplitBody): string {
     .digest('base64')
 }
 
-type TransientFailure = Extract<ApiFailure, { kind: 'transient' }>
-
 /**
  * They prove that a write was done, unless the body says otherwise. 202 and 207 mean "later" and
  * "in part".
@@ -168,7 +166,10 @@ type TransientFailure = Extract<ApiFailure, { kind: 'transient' }>
 const successStatuses: readonly number[] = [200, 201, 203, 204, 205]
 
 /** The failure of a 2xx that does not prove that a write was done; null: it does. */
-function unprovenWrite(status: number, envelope: Envelope | null): TransientFailure | null {
+function unprovenWrite(
+  status: number,
+  envelope: Envelope | null,
+): Extract<ApiFailure, { kind: 'transient' }> | null {
   const unknown = { kind: 'transient', mayHaveBeenSent: true, status, requestId: null } as const
   const failure = envelope?.failureText ?? null
   if (failure !== null) {

@@ -111,16 +111,14 @@ export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options:
   })
 }
 
-type ExchangeEvents = {
-  readonly onSending: () => void
-  readonly finish: (result: ExchangeResult) => void
-  readonly finishAndAbort: (result: ExchangeResult) => void
-}
-
 function createHandler(
   state: ExchangeState,
   options: ExchangeOptions,
-  events: ExchangeEvents,
+  events: {
+    readonly onSending: () => void
+    readonly finish: (result: ExchangeResult) => void
+    readonly finishAndAbort: (result: ExchangeResult) => void
+  },
 ): Dispatcher.DispatchHandler {
   const { onSending, finish, finishAndAbort } = events
   return {

@@ -157,9 +157,6 @@ export async function readClock(db: Db, kind: DatabaseKind): Promise<() => Epoch
   return () => Math.floor(now + performance.now() - readAt)
 }
 
-/** `project_id` first. */
-type InsertColumns = readonly { readonly name: string; readonly type: ColumnType }[]
-
 /** Texts of a statement are some megabytes at most. */
 export const rowsPerArrayInsert = 2000
 
@@ -169,7 +166,7 @@ export const rowsPerArrayInsert = 2000
  */
 export function arrayInsert(
   table: string,
-  columns: InsertColumns,
+  columns: readonly { readonly name: string; readonly type: ColumnType }[],
   project: ProjectId,
   valuesOf: (name: string) => readonly unknown[],
 ): RawBuilder<unknown> {

@@ -22,9 +22,6 @@ export type MigrationSummary = {
   readonly applied: readonly string[]
 }
 
-/** `isFenced`: see `inspectSchema`. */
-type Migrated = { readonly summary: MigrationSummary; readonly isFenced: boolean }
-
 /**
  * Throws UserError if a newer version has written to the database. Two processes may run it at
  * once. `updateViews`: in the same transaction, even if nothing else changes. `all`: the migrations
@@ -35,7 +32,7 @@ export function migrate(
   kind: DatabaseKind,
   updateViews: (trx: Db) => Promise<void>,
   all: Migrations = migrations,
-): Promise<Migrated> {
+) {
   const migrateOnce = async (trx: Db) => {
     await acquireLock(trx, kind, 'deskmirror.migrate')
     await createMigrationTable(trx, kind)
@@ -83,19 +80,20 @@ async function writeTableComments(trx: Db): Promise<void> {
   await writeComments(trx, objects)
 }
 
-type CommentedObject = {
-  readonly type: 'table' | 'view'
-  readonly name: string
-  readonly note: string
-  /** The note of each column. */
-  readonly columns: Readonly<Record<string, string>>
-}
-
 /**
  * Comments, which BI tools show. For Postgres: SQLite has none. One statement, as hundreds take far
  * longer.
  */
-export async function writeComments(db: Db, objects: readonly CommentedObject[]): Promise<void> {
+export async function writeComments(
+  db: Db,
+  objects: readonly {
+    readonly type: 'table' | 'view'
+    readonly name: string
+    readonly note: string
+    /** The note of each column. */
+    readonly columns: Readonly<Record<string, string>>
+  }[],
+): Promise<void> {
   const comments = objects.flatMap(({ type, name, note, columns }) => [
     sql`comment on ${sql.raw(type)} ${sql.table(name)} is ${sql.lit(note)};`,
     ...Object.entries(columns).map(

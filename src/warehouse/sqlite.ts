@@ -12,29 +12,30 @@ import type {
 } from './connection-pool.ts'
 import { createFileCheck, createPrivateFile } from './sqlite-file.ts'
 
-type SqliteOptions = {
-  readonly mustExist: boolean
-  /**
-   * `full` also survives a power cut right after a commit; `normal` may lose the last commits,
-   * never the file.
-   */
-  readonly synchronous: 'normal' | 'full'
-  /**
-   * The file may come from anyone: nothing is written into it, and functions with effects do not
-   * run in its schema.
-   */
-  readonly readOnly?: boolean
-  /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
-  readonly addFunctions?: (database: Database.Database) => void
-}
-
 /** SQLite's own waiting blocks the whole process, so it is kept very short. */
 const busyTimeoutMs = 5
 /** How long a statement waits for another writer in total. */
 const maxLockWaitMs = 30_000
 
 /** Throws better-sqlite3's errors. Readers and the writer never block each other. */
-export function openSqlitePool(path: string, options: SqliteOptions): ConnectionPool {
+export function openSqlitePool(
+  path: string,
+  options: {
+    readonly mustExist: boolean
+    /**
+     * `full` also survives a power cut right after a commit; `normal` may lose the last commits,
+     * never the file.
+     */
+    readonly synchronous: 'normal' | 'full'
+    /**
+     * The file may come from anyone: nothing is written into it, and functions with effects do not
+     * run in its schema.
+     */
+    readonly readOnly?: boolean
+    /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
+    readonly addFunctions?: (database: Database.Database) => void
+  },
+): ConnectionPool {
   if (!options.mustExist) createPrivateFile(path)
   const { readOnly = false } = options
   const database = new Database(path, {

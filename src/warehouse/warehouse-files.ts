@@ -7,8 +7,6 @@ import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { DatabaseLocation } from './location.ts'
 
-type SqliteLocation = Extract<DatabaseLocation, { readonly kind: 'sqlite' }>
-
 /**
  * By what each holds. `sends`: what is known to be sent, outside of the warehouse. `worker`: the
  * lock of the embedded queue.
@@ -28,7 +26,10 @@ export const isInMemory = (path: string): boolean => path === '' || path.startsW
  * Beside the database itself and not beside a link to it, as SQLite has it for its own: all who
  * open it find the same file.
  */
-export function sideFile({ path }: Pick<SqliteLocation, 'path'>, side: SideFile): string {
+export function sideFile(
+  { path }: Pick<Extract<DatabaseLocation, { readonly kind: 'sqlite' }>, 'path'>,
+  side: SideFile,
+): string {
   return `${databaseFile(path)}${endings[side]}`
 }
 

@@ -88,8 +88,6 @@ const lastClosing: EpochSeconds = Date.UTC(2100, 0, 1) / 1000
 /** How much longer the list of spans becomes at once. */
 const stepSeconds = 400 * daySeconds
 
-type BusinessHours = typeof roundTheClock
-
 const roundTheClock = {
   secondsBetween: (from: EpochSeconds, to: EpochSeconds): Seconds => to - from,
   spansBetween: (_: EpochSeconds, to: EpochSeconds): BusinessSpan[] => [
@@ -105,11 +103,7 @@ const wholeDay: readonly OpeningHours[] = [{ opens: 0, closes: 1440 }]
  * does not count. `hours`: null = round the clock. The spans reach up to the latest time asked for:
  * one year costs one year.
  */
-function createBusinessHours(
-  zone: TimeZone,
-  hours: WeeklyHours | null,
-  holidays: Holidays,
-): BusinessHours {
+function createBusinessHours(zone: TimeZone, hours: WeeklyHours | null, holidays: Holidays) {
   const dates = new Map(
     Object.entries(holidays).map(([date, stretches]) => [dayNumber(date), stretches]),
   )
@@ -142,9 +136,10 @@ function createBusinessHours(
   }
   return {
     /** Negative if `to` is the earlier one. */
-    secondsBetween: (from, to) => secondsBefore(to) - secondsBefore(from),
+    secondsBetween: (from: EpochSeconds, to: EpochSeconds) =>
+      secondsBefore(to) - secondsBefore(from),
     /** Those that end after `from`, up to `to`. */
-    spansBetween: (from, to) => {
+    spansBetween: (from: EpochSeconds, to: EpochSeconds) => {
       extendTo(to)
       return spans
         .filter(({ opens_s, closes_s }) => closes_s > from && opens_s < to)

@@ -175,9 +175,6 @@ export function messagesInOrder(messages: readonly HistoryMessage[]): readonly T
   return timed.toSorted((a, b) => a.at - b.at || a.id - b.id)
 }
 
-/** Events and utterances of unknown senders neither make nor end a turn. */
-type Spoken = TimedMessage & { readonly role: SpeakerRole }
-
 /**
  * `messages`: in order. `reopenings`: by the flag alone. A visitor whose last turn a handling had
  * ended waits again from such a reopening on, in a turn of its own.
@@ -206,7 +203,8 @@ export function turnsOf(
   }
   const left = [...reopenings]
   for (const message of messages.filter(
-    (one): one is Spoken => one.role !== 'event' && one.role !== 'other',
+    (one): one is TimedMessage & { readonly role: SpeakerRole } =>
+      one.role !== 'event' && one.role !== 'other',
   )) {
     const { at, role, name } = message
     // A message comes before the reopening that was seen in its second.

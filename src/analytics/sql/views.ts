@@ -106,12 +106,10 @@ async function replaceViews(trx: Db, kind: DatabaseKind, old: readonly string[])
   return isReplaced
 }
 
-type Create = 'create view' | 'create or replace view'
-
 async function createViews(
   trx: Db,
   kind: DatabaseKind,
-  create: Create,
+  create: 'create view' | 'create or replace view',
   list = views,
   without?: string,
 ): Promise<void> {

@@ -35,16 +35,10 @@ const agentColumns = {
   },
 } as const
 
-/**
- * Expressions of the key and what follows the tables, for what was written and for what was
- * answered.
- */
-type AgentKeys = Readonly<Record<'written' | 'answered', Readonly<Record<string, string>>>>
-type AgentRows = Readonly<
-  Record<'written' | 'answered', { readonly join?: string; readonly and?: string }>
->
-
-export function agentSources(keys: AgentKeys, rows: AgentRows): MergedSource[] {
+export function agentSources(
+  keys: Readonly<Record<'written' | 'answered', Readonly<Record<string, string>>>>,
+  rows: Readonly<Record<'written' | 'answered', { readonly join?: string; readonly and?: string }>>,
+): MergedSource[] {
   const written = ['w.project_id', ...Object.values(keys.written)]
   const { join = '', and = '' } = rows.written
   return [

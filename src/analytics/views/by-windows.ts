@@ -24,15 +24,18 @@ type Expressions = Readonly<
 
 const columnOf = (part: Expressions[string]): ViewColumn => ('type' in part ? part : part[0])
 
-type QueryView = Pick<AnalyticsView, 'note' | 'caveat' | 'alternatives' | 'discovers'> & {
+/** A view of one query. */
+export function queryView({
+  key,
+  columns,
+  from,
+  ...texts
+}: Pick<AnalyticsView, 'note' | 'caveat' | 'alternatives' | 'discovers'> & {
   readonly key: Expressions
   readonly columns: Expressions
   /** What follows `from`. */
   readonly from: Sql
-}
-
-/** A view of one query. */
-export function queryView({ key, columns, from, ...texts }: QueryView): AnalyticsView {
+}): AnalyticsView {
   const all = { ...key, ...columns }
   return {
     ...texts,
@@ -98,13 +101,16 @@ export type MergedSource = {
   readonly from: string
 }
 
-type MergedView = Pick<AnalyticsView, 'note' | 'caveat'> & {
+/** A view of numbers of several queries side by side. */
+export function mergedView({
+  note,
+  caveat,
+  key,
+  sources,
+}: Pick<AnalyticsView, 'note' | 'caveat'> & {
   readonly key: Readonly<Record<string, ViewColumn>>
   readonly sources: readonly MergedSource[]
-}
-
-/** A view of numbers of several queries side by side. */
-export function mergedView({ note, caveat, key, sources }: MergedView): AnalyticsView {
+}): AnalyticsView {
   const names = Object.keys(key)
   return {
     note,

@@ -18,14 +18,6 @@ export type Within = Readonly<Record<keyof DateRange | 'project', SqlLiteral>> &
   readonly agent: SqlLiteral | null
 }
 
-/** By day. `series`: titles by columns. `unit` null: durations. */
-type DayChart = {
-  readonly title: string
-  readonly kind?: 'lines'
-  readonly unit: string | null
-  readonly series: Readonly<Record<string, string>>
-}
-
 export type PeriodTable = {
   readonly title: string
   /** Whose columns it has; their notes explain them. */
@@ -43,7 +35,13 @@ export type PeriodTable = {
   readonly rows: (within: Within, sql: SqlDialect) => string
   /** The same numbers over all rows, in one row. */
   readonly total?: (within: Within, sql: SqlDialect) => string
-  readonly charts: readonly DayChart[]
+  /** By day. `series`: titles by columns. `unit` null: durations. */
+  readonly charts: readonly {
+    readonly title: string
+    readonly kind?: 'lines'
+    readonly unit: string | null
+    readonly series: Readonly<Record<string, string>>
+  }[]
   /** Column of the key with a chart for each of its values. */
   readonly split?: string
   /** In place of charts by day: titles by the columns that are drawn by weekday and hour. */

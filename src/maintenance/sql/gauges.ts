@@ -24,7 +24,18 @@ type ProjectCounts = {
 
 export type ProjectHealth = ProjectCounts & {
   readonly project: ProjectName
-  readonly streams: readonly StreamHealth[]
+  readonly streams: readonly {
+    readonly stream: StreamName
+    /** Time since the stream was last read completely; null = never. */
+    readonly lagMs: Ms | null
+    /** The longest time between two readings that the schedules plan; null = none reads it. */
+    readonly intervalMs: Ms | null
+    /** Parents whose children are still to be read. */
+    readonly pendingChildren: number
+    readonly isFailed: boolean
+    /** Not read because the key lacks its scope. */
+    readonly isSkipped: boolean
+  }[]
   /** Null: this process has not used it yet. */
   readonly budget: BudgetView | null
   /** Nothing is read because the service denies the key. */
@@ -33,19 +44,6 @@ export type ProjectHealth = ProjectCounts & {
   readonly isHeld: boolean
   /** The circuit breaker is open: replies and notes, or those of an import, wait. */
   readonly isCircuitOpen: boolean
-}
-
-type StreamHealth = {
-  readonly stream: StreamName
-  /** Time since the stream was last read completely; null = never. */
-  readonly lagMs: Ms | null
-  /** The longest time between two readings that the schedules plan; null = none reads it. */
-  readonly intervalMs: Ms | null
-  /** Parents whose children are still to be read. */
-  readonly pendingChildren: number
-  readonly isFailed: boolean
-  /** Not read because the key lacks its scope. */
-  readonly isSkipped: boolean
 }
 
 /**

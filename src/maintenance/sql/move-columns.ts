@@ -31,9 +31,6 @@ type Field = {
 }
 type Column = { readonly name: string; readonly type: FieldType; readonly field: Field }
 
-/** By the table that stores them. */
-export type DiscoveredColumns = ReadonlyMap<string, ReadonlyMap<string, ColumnType>>
-
 async function readFields(db: Db): Promise<readonly Field[]> {
   const { rows } = await sql<Field>`
     select project_id as owner, stream, path, column_name as "column", type,
@@ -54,7 +51,8 @@ const columnsOf = (field: Field): readonly Column[] => [
  * Adds what is missing in the target. `unfit`: fields whose column the target has otherwise.
  */
 export async function prepareColumns(source: MoveSide, target: MoveSide, project: ProjectId) {
-  const columns: DiscoveredColumns & Map<string, Map<string, ColumnType>> = new Map()
+  const columns: ReadonlyMap<string, ReadonlyMap<string, ColumnType>> &
+    Map<string, Map<string, ColumnType>> = new Map()
   const unfit: Field[] = []
   const others = (await readFields(target.db)).filter(({ owner }) => owner !== project)
   const own = (await readFields(source.db)).filter(({ owner }) => owner === project)

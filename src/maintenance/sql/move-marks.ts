@@ -44,14 +44,15 @@ export function markOf(marks: Marks, project: ProjectId): StoredMark | undefined
   return isFenced(whole) ? whole : marks.get(project)
 }
 
-type NewMark = Pick<DatabaseSchema['sync_moves'], 'state' | 'move_id' | 'other'> & {
-  readonly first_place?: number
-}
-
 /** Also makes the database refuse what it must, or accept it again. */
 export async function writeMarks(
   { db, kind }: Pick<MoveSide, 'db' | 'kind'>,
-  marks: ReadonlyMap<ProjectId, NewMark>,
+  marks: ReadonlyMap<
+    ProjectId,
+    Pick<DatabaseSchema['sync_moves'], 'state' | 'move_id' | 'other'> & {
+      readonly first_place?: number
+    }
+  >,
 ): Promise<void> {
   for (const [project_id, mark] of marks) {
     const since = toTimestamp(Date.now())

@@ -30,18 +30,6 @@ import {
 /** A place that could not be looked through. */
 export type Unread = { readonly place: string; readonly why: string }
 
-export type SearchedTables = {
-  readonly tables: number
-  readonly remains: readonly Remains[]
-  readonly unread: readonly Unread[]
-  /** Texts that rows of other people have as well. */
-  readonly common: number
-  /** What is in no table, so that it means something in a file. */
-  readonly gone: readonly Piece[]
-  /** Ids that only the list of erased ones has: in another file they are of a copy. */
-  readonly kept: readonly Piece[]
-}
-
 /** `kind`: of the table. */
 type Table = {
   readonly name: string
@@ -58,7 +46,7 @@ export async function searchTables(
   pool: ConnectionPool,
   values: readonly ErasedValue[],
   describePlace: DescribePlace = placeOf,
-): Promise<SearchedTables> {
+) {
   const pieces = piecesOf(values)
   const tally = createTally(pieces)
   const scan = createScan(pieces)
@@ -80,16 +68,13 @@ export async function searchTables(
     tables: listed.length,
     remains: [...tally.remains(), ...inStatistics],
     unread,
+    /** Texts that rows of other people have as well. */
     common: tally.countCommon(),
+    /** What is in no table, so that it means something in a file. */
     gone: tally.notInFiles(),
+    /** Ids that only the list of erased ones has: in another file they are of a copy. */
     kept: tally.onlyKept(),
   }
-}
-
-type Search = {
-  readonly tally: ReturnType<typeof createTally>
-  readonly scan: Scan
-  readonly describePlace: DescribePlace
 }
 
 /**
@@ -99,7 +84,15 @@ type Search = {
 async function searchTable(
   pool: ConnectionPool,
   table: Table,
-  { tally, scan, describePlace }: Search,
+  {
+    tally,
+    scan,
+    describePlace,
+  }: {
+    readonly tally: ReturnType<typeof createTally>
+    readonly scan: Scan
+    readonly describePlace: DescribePlace
+  },
 ) {
   const connection = await pool.acquire()
   const places = table.columns.map((column) => describePlace(table, column))

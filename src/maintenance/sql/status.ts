@@ -140,24 +140,6 @@ export async function readBehaviours(
   return rows
 }
 
-/** A failing job of the workers that has not succeeded since. */
-type FailureReport = {
-  readonly job: JobKind
-  /** The stream and mode of a sync, the lane of write-backs, or the schedule; else empty. */
-  readonly subject: string
-  readonly since: string
-  readonly lastAt: string
-  readonly failures: number
-  readonly reason: string
-}
-
-/** The conversations whose facts for analysts are still to be derived. */
-type FactsWaiting = {
-  readonly conversations: number
-  /** All facts are being derived anew, because the settings or the definitions changed. */
-  readonly isRebuild: boolean
-}
-
 /** `status`, one project. Reads only the warehouse. */
 export type StatusReport = {
   readonly project: ProjectName
@@ -181,7 +163,15 @@ export type StatusReport = {
     readonly failedSince: string | null
   }[]
   /** Other failing jobs of the workers, of this project and of all projects. */
-  readonly failures: readonly FailureReport[]
+  readonly failures: readonly {
+    readonly job: JobKind
+    /** The stream and mode of a sync, the lane of write-backs, or the schedule; else empty. */
+    readonly subject: string
+    readonly since: string
+    readonly lastAt: string
+    readonly failures: number
+    readonly reason: string
+  }[]
   readonly lastRun: {
     readonly id: string
     readonly mode: SyncMode
@@ -215,7 +205,11 @@ export type StatusReport = {
   /** `resumeBy`: the option of `writeback resume` that goes on. */
   readonly held: { readonly since: string; readonly why: string; readonly resumeBy: string } | null
   readonly gaps: readonly GapReport[]
-  readonly facts: FactsWaiting
+  readonly facts: {
+    readonly conversations: number
+    /** All facts are being derived anew, because the settings or the definitions changed. */
+    readonly isRebuild: boolean
+  }
   /** Visitors whose erasure was killed before its end, so that it has to be repeated. */
   readonly unfinishedErasures: readonly string[]
   /** What the audits of the last 30 days show, by stream. */

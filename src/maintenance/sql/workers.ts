@@ -14,17 +14,10 @@ import {
 } from '../../warehouse/process-identity.ts'
 import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
 
-/** `configuration`: digest of its projects and schedules. */
-type WorkerRecord = {
-  readonly id: string
-  readonly queue: BackendKind
-  readonly configuration: string
-}
-
 /** `id`: of this worker. Also deletes stale rows. */
 export async function recordWorkerHeartbeat(
   db: Db,
-  worker: WorkerRecord,
+  worker: { readonly id: string; readonly queue: BackendKind; readonly configuration: string },
   now: EpochMs,
 ): Promise<void> {
   const { id, queue, configuration } = worker

@@ -37,22 +37,17 @@ const rereadShare = { atLeast: 30, oneIn: 7 }
 const sameReconcileSeconds = 20 * hourSeconds
 
 /**
- * The days to read. `missing`: never read, in the given order. `unsettled`: last read before or
- * soon after their end. `settled`: to be read again. `failed`: past days that could not be read the
- * last time. The unsettled and settled ones are least recently read first.
+ * The days to read, of `days` (newest first). `missing`: never read. `unsettled`: last read before
+ * or soon after their end. `settled`: to be read again. `failed`: past days that could not be read
+ * the last time.
  */
-type RollupPlan = {
-  readonly [Group in 'missing' | 'unsettled' | 'settled' | 'failed']: readonly LocalDay[]
-}
-
-/** `days`: newest first. */
 export function planRollups(
   days: readonly LocalDay[],
   stored: readonly StoredRollup[],
   now: EpochSeconds,
   mode: SyncMode,
   hasGap: (day: LocalDay) => boolean,
-): RollupPlan {
+) {
   const keyOf = ({ from, to }: Pick<LocalDay, 'from' | 'to'>) => `${from}/${to}`
   const lastReads = new Map(stored.map((rollup) => [keyOf(rollup), rollup.readAt]))
   const lastRead = (day: LocalDay) => lastReads.get(keyOf(day))

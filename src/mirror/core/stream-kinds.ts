@@ -8,12 +8,10 @@ import type { EpochSeconds, Seconds } from '../../values/time.ts'
 import type { ParsedRows } from './item-fields.ts'
 import type { ListEndpoint } from './pagination/paging-profile.ts'
 
-type ApiScope = `${string}:read`
-
 type StreamOf<Kind extends StreamKind> = {
   readonly kind: Kind
   readonly name: StreamNameOf<Kind>
-  readonly scope: ApiScope
+  readonly scope: `${string}:read`
 }
 
 /** A list of the project, paged by time; its rows can also be read by id. */
@@ -25,13 +23,6 @@ export type ListStream = StreamOf<'list'> & {
     items: readonly Item[],
     project?: ProjectId | null,
   ) => ParsedRows<Item>
-}
-
-type ChildRowOptions = {
-  /** Rows that name another project are rejected. */
-  readonly project?: ProjectId | null
-  /** Counts identical rows across the batches of one response, to number them. Mutable. */
-  readonly duplicateCounts?: Map<string, number>
 }
 
 /** A list that belongs to one parent. */
@@ -47,7 +38,12 @@ export type ChildListStream = StreamOf<'child-list'> & {
   readonly parseRows: <Item extends Json>(
     items: readonly Item[],
     parentId: string,
-    options?: ChildRowOptions,
+    options?: {
+      /** Rows that name another project are rejected. */
+      readonly project?: ProjectId | null
+      /** Counts identical rows across the batches of one response, to number them. Mutable. */
+      readonly duplicateCounts?: Map<string, number>
+    },
   ) => ParsedRows<Item>
 }
 

@@ -29,8 +29,6 @@ type StoredConversation = Readonly<Record<string, string | null>> & {
   readonly id: string
   readonly synced_at: string
 }
-type StoredConversations = ReadonlyMap<string, StoredConversation>
-
 /** The conversations of a page as they are stored before the page. */
 export async function readStoredConversations(
   { db, kind, project }: ProjectDb,
@@ -53,7 +51,7 @@ export async function readStoredConversations(
 export async function recordChanges(
   trx: ProjectDb,
   rows: readonly EncodedRow[],
-  before: StoredConversations,
+  before: ReadonlyMap<string, StoredConversation>,
   stored: ReadonlySet<string>,
   requestedAt: EpochMs,
 ): Promise<void> {

@@ -121,8 +121,6 @@ const writes = {
   endCompaction,
 }
 
-type Write = (trx: ProjectDb, ...args: never[]) => Promise<unknown>
-
 type Tail<F> = F extends (context: never, ...rest: infer R) => unknown ? R : never
 
 export type Mirror = ReturnType<typeof createMirror>
@@ -146,7 +144,9 @@ export function createMirror(
     lastWrite = current.catch(() => {})
     return current
   }
-  const inTransactions = Object.entries<Write>(writes).map(([name, write]) => [
+  const inTransactions = Object.entries<(trx: ProjectDb, ...args: never[]) => Promise<unknown>>(
+    writes,
+  ).map(([name, write]) => [
     name,
     (...args: never[]) => runSerially(() => inTransaction(context, (trx) => write(trx, ...args))),
   ])

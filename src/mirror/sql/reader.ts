@@ -46,19 +46,23 @@ export async function readRows(
   return rows.map(({ key, raw }) => ({ key, raw: decodeJson(kind, raw) }))
 }
 
-type KeyRange = {
-  readonly table: MirroredTable
-  readonly columns: readonly string[]
-  readonly where: RawBuilder<unknown>
-  readonly after: RowKey | null
-  readonly limit: number
-}
-
 /** Rows in key order, with `raw` as it is stored. */
 export async function readRowsAfterKey(
   db: Db,
   kind: DatabaseKind,
-  { table, columns, where, after, limit }: KeyRange,
+  {
+    table,
+    columns,
+    where,
+    after,
+    limit,
+  }: {
+    readonly table: MirroredTable
+    readonly columns: readonly string[]
+    readonly where: RawBuilder<unknown>
+    readonly after: RowKey | null
+    readonly limit: number
+  },
 ) {
   const refs = sql.join(columns.map((name) => sql.ref(name)))
   const from =

@@ -22,18 +22,16 @@ import {
 
 type Specs = typeof streamSpecs
 type ColumnOf<Table extends MirroredTable> = keyof (typeof mirrorTables)[Table]['columns']
-type TableWithDeletions = {
-  [T in MirroredTable]: 'deleted_at' extends ColumnOf<T> ? T : never
-}[MirroredTable]
 type Fitting<S extends Specs[StreamName]> = {
   [K in keyof S]: K extends `${string}Column` ? ColumnOf<S['table']> | null : unknown
-} & { table: S['kind'] extends 'daily' | 'snapshot' ? MirroredTable : TableWithDeletions }
+} & {
+  table: S['kind'] extends 'daily' | 'snapshot'
+    ? MirroredTable
+    : { [T in MirroredTable]: 'deleted_at' extends ColumnOf<T> ? T : never }[MirroredTable]
+}
 
 /** Every stream's table exists, and has the columns that the stream needs. */
 const specs = streamSpecs satisfies { [N in StreamName]: Fitting<Specs[N]> }
-
-/** Tables that rows are written to. */
-type StoredTable = Exclude<MirroredTable, 'messages'> | 'message_rows'
 
 /** `field`: the undocumented field that the column has, and the type of its values there. */
 export type InsertedColumn = {
@@ -44,7 +42,7 @@ export type InsertedColumn = {
 
 export type StreamTable = {
   /** The table that stores what is read from the stream's table, which may be a view of it. */
-  readonly stored: StoredTable
+  readonly stored: Exclude<MirroredTable, 'messages'> | 'message_rows'
   /** The key of the rows within a project. In a child stream, it begins with the parent's id. */
   readonly key: readonly string[]
   /** The first part of the key. */

@@ -17,12 +17,10 @@ import type { SyncRun } from './run.ts'
 const hiddenBehaviour = 'conversations.without_handled'
 const hiddenValues = { notAll: 'not all', showsHandled: 'handled ones', all: 'all' } as const
 
-/** `suffix`: of the names of its cursors. */
-type ListPart = { readonly list: ListEndpoint; readonly suffix: string }
-
 export const partSuffixes = [':handled', ':open'] as const
 
-export function listParts(run: SyncRun, stream: ListStream): readonly ListPart[] {
+/** `suffix`: of the names of its cursors. */
+export function listParts(run: SyncRun, stream: ListStream) {
   const isHidden = stream.name === 'conversations' && readHidden(run) === hiddenValues.notAll
   if (!isHidden) return [{ list: stream.list(run.projectId), suffix: '' }]
   return partSuffixes.map((suffix) => ({
@@ -87,18 +85,16 @@ export async function retryHidden(run: SyncRun, stream: ListStream): Promise<voi
   }
 }
 
-/** `seenRowsKey`: what the list has shown; null = whatever is mirrored. */
-type ShownBefore = { readonly seenRowsKey: string | null; readonly isFirst: boolean }
-
 /**
  * After a read of the list: whether a page of either part shows conversations that the list did
  * not. True if that was found now. An incremental sync asks until the answer is stored, as flags
- * that have changed since the list was read prove nothing; a reconcile asks always.
+ * that have changed since the list was read prove nothing; a reconcile asks always. `seenRowsKey`:
+ * what the list has shown; null = whatever is mirrored.
  */
 export async function findHiddenConversations(
   run: SyncRun,
   stream: ListStream,
-  shown: ShownBefore,
+  shown: { readonly seenRowsKey: string | null; readonly isFirst: boolean },
 ): Promise<boolean> {
   const { seenRowsKey, isFirst } = shown
   const known = readHidden(run)

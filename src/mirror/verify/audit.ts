@@ -20,10 +20,8 @@ import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import { batchesOf } from '../../warehouse/dialect.ts'
 import {
   type AuditedStream,
-  type AuditResult,
   confirmedDifferences,
   createSample,
-  type Difference,
   type RandomNumber,
   type SeenDifference,
 } from '../core/audit.ts'
@@ -59,13 +57,6 @@ export type AuditDeps = CompareDeps &
     readonly onRow?: ((stream: AuditedStream) => void) | undefined
   }
 
-/** `notices`: sentences for users. */
-type FinishedAudit = {
-  readonly result: AuditResult
-  readonly differences: readonly Difference[]
-  readonly notices: readonly string[]
-}
-
 /**
  * An audit that takes longer ends with what it has read: rows are read in random order, so those
  * are a sample, too.
@@ -98,7 +89,7 @@ export async function canAudit(
 }
 
 /** Throws ApiError, also when it is interrupted. */
-export async function runAudit(deps: AuditDeps, stream: AuditedStream): Promise<FinishedAudit> {
+export async function runAudit(deps: AuditDeps, stream: AuditedStream) {
   const startedAt = deps.now()
   const requestsBefore = deps.requestCount()
   const sample = await drawSample(deps, stream)

@@ -40,27 +40,23 @@ export function auditedChild(
 }
 
 export type ParentResult =
-  | ComparedParent
+  | {
+      readonly kind: 'compared'
+      readonly differences: readonly SeenDifference[]
+      /**
+       * The rows that are missing here or different, as the service has them, and what it no longer
+       * lists.
+       */
+      readonly corrections: readonly MirrorCommit[]
+      /** Null: they are not mirrored, or the parent is not here. */
+      readonly children: {
+        readonly compared: number
+        /** Why not all of them could be read; null = all were. */
+        readonly incomplete: string | null
+      } | null
+    }
   | { readonly kind: 'gone' }
   | { readonly kind: 'unreadable' }
-
-type ComparedParent = {
-  readonly kind: 'compared'
-  readonly differences: readonly SeenDifference[]
-  /**
-   * The rows that are missing here or different, as the service has them, and what it no longer
-   * lists.
-   */
-  readonly corrections: readonly MirrorCommit[]
-  /** Null: they are not mirrored, or the parent is not here. */
-  readonly children: ComparedChildren | null
-}
-
-type ComparedChildren = {
-  readonly compared: number
-  /** Why not all of them could be read; null = all were. */
-  readonly incomplete: string | null
-}
 
 /**
  * Compares with what is stored before the requests are sent: a sync that stores a later copy

@@ -168,12 +168,6 @@ function findEdit(
   return why === null ? null : { reason: 'edited_since', why }
 }
 
-/** How the target looked when it was queued, and just before it was sent, if it was. */
-type EditFacts = OwnEdits & {
-  readonly queuedAs: TargetState | null
-  readonly sentAs: TargetState | undefined
-}
-
 /**
  * Why a correction gives way: someone changed the same field since it was queued, or has set all of
  * it already.
@@ -181,7 +175,12 @@ type EditFacts = OwnEdits & {
 export function findForeignEdit(
   wanted: FieldValues,
   current: FieldValues,
-  { queuedAs, sentAs, ownEdit, lastOwnEdit }: EditFacts,
+  {
+    queuedAs,
+    sentAs,
+    ownEdit,
+    lastOwnEdit,
+  }: OwnEdits & { readonly queuedAs: TargetState | null; readonly sentAs: TargetState | undefined },
 ): string | null {
   const fields = fieldNames.filter((field) => wanted[field] !== undefined)
   const before = sentAs && toFieldValues(sentAs)
@@ -251,20 +250,21 @@ function normalizeText(text: string | null): string {
   return (text ?? '').normalize('NFC').replace(/\s+/g, ' ').trim()
 }
 
-/** The times of a reply that has never left, each in the clock of the service. */
-type ReplyAge = {
-  /** Of the last message that the mirror had when the reply was queued. */
-  readonly seenUntil: EpochSeconds | null
-  readonly queuedAt: EpochSeconds
-  /** A person queued it again, and knew what was there. */
-  readonly isRequeued: boolean
-}
-
 /** A newer message with the words of the reply: sent now, they would reach the customer twice. */
 export function findRepetition(
   messages: readonly ShownReply[],
   payload: WritebackPayload['message'],
-  { seenUntil, queuedAt, isRequeued }: ReplyAge,
+  {
+    seenUntil,
+    queuedAt,
+    isRequeued,
+  }: {
+    /** Of the last message that the mirror had when the reply was queued. */
+    readonly seenUntil: EpochSeconds | null
+    readonly queuedAt: EpochSeconds
+    /** A person queued it again, and knew what was there. */
+    readonly isRequeued: boolean
+  },
 ): ShownReply | null {
   const isNewer = ({ at }: ShownReply) => {
     if (isRequeued) return at !== null && at > (seenUntil ?? queuedAt)

@@ -40,15 +40,13 @@ export type ReviewFacts = GuardFacts & {
   readonly isNewSender: boolean
 }
 
-type RowResult = { readonly review: WritebackReview; readonly lane: LaneState }
-
 /** `lane`: the state after the rows before it. */
 export function reviewRow(
   row: ReviewRow,
   facts: ReviewFacts,
   lane: LaneState,
   now: EpochMs,
-): RowResult {
+): { readonly review: WritebackReview; readonly lane: LaneState } {
   const obstacle = findObstacle(row, facts, lane, now)
   const { request = null } = row.request
   const { target } = facts

@@ -9,7 +9,6 @@ import { findKey } from '../../values/field-path.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { parseTime } from '../../values/time.ts'
 import type { WritebackPayload } from '../core/operations.ts'
-import type { Evidence } from '../core/outbox-entry.ts'
 import { describeRepetition, findRepetition, matchesPayload } from '../core/review-guards.ts'
 import {
   type ConversationSnapshot,
@@ -162,8 +161,6 @@ async function findNewMessages(
   return before && newMessages(current, before, matchedIds)
 }
 
-type Repetition = { readonly why: string; readonly evidence?: Evidence }
-
 /**
  * A person said that an earlier send did not arrive. What the team or an unknown sender wrote since
  * may be that send in another form, as services append signatures and shorten texts. Each message
@@ -173,7 +170,7 @@ async function findEarlierSend(
   task: Task,
   payload: WritebackPayload['message'],
   { utterances, messages: current, ...read }: ConversationSnapshot,
-): Promise<Repetition | null> {
+) {
   const { deps, writeback } = task
   const { earlier } = writeback.evidence
   if (earlier === undefined) return null
@@ -202,7 +199,7 @@ async function findSentReply(
   task: Task,
   payload: WritebackPayload['message'],
   { messages: current, clockOffset }: ConversationSnapshot,
-): Promise<Repetition | null> {
+) {
   const { deps, writeback } = task
   const added = await findNewMessages(task, current)
   const repeated = added?.find((message) => matchesPayload(message, payload))

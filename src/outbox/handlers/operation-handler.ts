@@ -118,11 +118,12 @@ export type WritebackDeps = {
 
 const targetLists = { conversation: conversations, visitor: visitors } as const
 
-export function targetPath({ projectId }: WritebackDeps, { operation, target }: Target): string {
+export function targetPath(
+  { projectId }: WritebackDeps,
+  { operation, target }: Pick<Writeback, 'operation' | 'target'>,
+): string {
   return targetLists[operationTypes[operation].target].rowPath(projectId, target)
 }
-
-type Target = Pick<Writeback, 'operation' | 'target'>
 
 /** The target as the service shows it. Throws ApiError. */
 export function readTarget({ deps, writeback }: Task): Promise<ApiResponse> {

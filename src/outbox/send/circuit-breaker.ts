@@ -95,12 +95,6 @@ function operationsWithoutScope(operation: Operation, failure: ApiFailure): read
 /** As many as may be refused for reasons of their own at the head of a queue. */
 const maxTargets = 8
 
-type Refused = {
-  readonly operations: readonly Operation[]
-  readonly failure: ApiFailure
-  readonly lanes: Set<string>
-}
-
 /**
  * Whether the key lacks a scope, or single targets are refused as if it did: a write that is
  * refused says nothing of other targets. So each is left for later, and only many in a row, with
@@ -108,7 +102,14 @@ type Refused = {
  * test/outbox/refused-targets.test.ts.
  */
 export function createScopeRefusals() {
-  const byKind = new Map<string, Refused>()
+  const byKind = new Map<
+    string,
+    {
+      readonly operations: readonly Operation[]
+      readonly failure: ApiFailure
+      readonly lanes: Set<string>
+    }
+  >()
   const kindOf = (operation: Operation) => operationTypes[operation].target
   return {
     /** False: the failure is not about a scope. */

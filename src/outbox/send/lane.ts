@@ -60,12 +60,6 @@ import {
 /** Lanes per process: enough to use a key's write rate when responses take a second. */
 export const maxConcurrentLanes = 6
 
-type LaneCallbacks = {
-  /** Called before each write-back except the first. */
-  readonly canContinue: (next: ClaimableWriteback) => boolean
-  readonly onSettled: (outcome: WritebackOutcome, writeback: Writeback) => void
-}
-
 /**
  * Returns the service failure that stopped the lane; null if nothing more can be done now. Throws
  * ApiError if the key is denied.
@@ -73,7 +67,11 @@ type LaneCallbacks = {
 export async function sendLane(
   deps: WritebackDeps,
   first: ClaimableWriteback,
-  callbacks: LaneCallbacks,
+  callbacks: {
+    /** Called before each write-back except the first. */
+    readonly canContinue: (next: ClaimableWriteback) => boolean
+    readonly onSettled: (outcome: WritebackOutcome, writeback: Writeback) => void
+  },
 ): Promise<ApiFailure | null> {
   for (let head: ClaimableWriteback | undefined = first; head !== undefined; ) {
     const writeback = await deps.outbox.claim(head.id, deps.now())

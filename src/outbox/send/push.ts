@@ -38,14 +38,6 @@ import {
 } from './circuit-breaker.ts'
 import { maxConcurrentLanes, sendLane } from './lane.ts'
 
-type PushOptions = {
-  /** Ignores the circuit breaker. */
-  readonly despiteFailures: boolean
-  readonly limits: SlotLimits
-  readonly hint: CommandHint
-  readonly onProgress: (progress: PushProgress) => void
-}
-
 /** `push`, one project. */
 export type PushReport = {
   readonly project: ProjectName
@@ -76,7 +68,18 @@ const maxStopped = 20
 /** `fatalFailure` ended it early: the service does not answer, or denies the key. */
 export async function push(
   deps: WritebackDeps,
-  { despiteFailures, limits, hint, onProgress }: PushOptions,
+  {
+    despiteFailures,
+    limits,
+    hint,
+    onProgress,
+  }: {
+    /** Ignores the circuit breaker. */
+    readonly despiteFailures: boolean
+    readonly limits: SlotLimits
+    readonly hint: CommandHint
+    readonly onProgress: (progress: PushProgress) => void
+  },
 ): Promise<
   { readonly fatalFailure: ApiFailure } | Omit<PushReport, 'project' | 'tookMs' | 'requests'>
 > {

@@ -21,12 +21,6 @@ import {
   takeClaimSql,
 } from './row.ts'
 
-/** `batch`: null covers everything. `orWithoutProject`: also rows without a project. */
-type CancellationScope = Pick<DecisionTerms, 'by' | 'audit'> & {
-  readonly batch: string | null
-  readonly orWithoutProject: boolean
-}
-
 /** Of what a decision has changed: the first ones. */
 export const idsReturned = 1000
 
@@ -50,7 +44,15 @@ export async function acquireCancellationLock(
  */
 export function recordCancellation(
   context: ProjectDb,
-  { batch, orWithoutProject, by, audit }: CancellationScope,
+  {
+    batch,
+    orWithoutProject,
+    by,
+    audit,
+  }: Pick<DecisionTerms, 'by' | 'audit'> & {
+    readonly batch: string | null
+    readonly orWithoutProject: boolean
+  },
   revokeSending: (trx: ProjectDb) => Promise<void>,
 ): Promise<{ readonly count: number; readonly ids: readonly string[] }> {
   return inDurableTransaction(context, async (trx) => {

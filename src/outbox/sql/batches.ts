@@ -108,14 +108,8 @@ export async function listBatchNames({ db, project }: ProjectDb, limit: number):
   return rows.map(({ id }) => id)
 }
 
-/**
- * The newest batch that takes this one back, and the last place in the event log that such batches
- * cover.
- */
-type Reverts = { readonly newest: string | null; readonly coveredTo: number }
-
 /** Without those that were given up: cancelled before anything of them was sent. */
-async function findReverts({ db, project }: ProjectDb, id: string): Promise<Reverts> {
+async function findReverts({ db, project }: ProjectDb, id: string) {
   const { rows } = await sql<{ id: string; coveredTo: number }>`
     select writeback_batches.id, max(${lastEventSeq(sql`event.from_status is null`)}) as "coveredTo"
     from writeback_batches join writebacks on writebacks.project_id = writeback_batches.project_id
@@ -190,21 +184,19 @@ export async function countQueuedEarlier(
   return rows[0]?.count ?? 0
 }
 
-type QueuedTimes = {
-  waiting: number
-  ready: number
-  until: number | null
-  graces: number
-  why: string | null
-}
-
 export async function findBatchRest(
   { db, kind, project, typed }: ProjectDb,
   batch: string,
 ): Promise<Rest | null> {
   const clock = await readClock(db, kind)
   const now = typed('integer', clock())
-  const { rows } = await sql<QueuedTimes>`
+  const { rows } = await sql<{
+    waiting: number
+    ready: number
+    until: number | null
+    graces: number
+    why: string | null
+  }>`
     select count(case when due_at > ${now} then 1 end) as waiting,
       count(case when due_at is null or due_at <= ${now} then 1 end) as ready, min(due_at) as until,
       count(case when undo_until = due_at then 1 end) as graces, min(reason) as why

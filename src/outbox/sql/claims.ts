@@ -263,19 +263,21 @@ function withoutMessageIds(to: WritebackStatus, { earlier, ...evidence }: Eviden
   return { ...kept, before }
 }
 
-type Release = {
-  /** Earliest time of the next attempt. */
-  readonly dueAt: EpochMs | null
-  readonly evidence?: Evidence
-  /** Why it is not sent or verified yet, for a person. */
-  readonly why?: string
-}
-
 /** Gives the claim back without a change of status. */
 export async function release(
   { db, kind, project, typed }: ProjectDb,
   writeback: Writeback,
-  { dueAt, evidence = {}, why }: Release,
+  {
+    dueAt,
+    evidence = {},
+    why,
+  }: {
+    /** Earliest time of the next attempt. */
+    readonly dueAt: EpochMs | null
+    readonly evidence?: Evidence
+    /** Why it is not sent or verified yet, for a person. */
+    readonly why?: string
+  },
 ): Promise<void> {
   const merged = encodeEvidence(kind, { ...writeback.evidence, ...evidence })
   const reason = why === undefined ? sql`` : sql`, reason = ${why}, postponed = 1`

@@ -181,13 +181,11 @@ function chooseConversation(
   return (holding ?? own[0])?.id ?? null
 }
 
-type NewerMessages = Pick<GuardFacts, 'newerMessages' | 'requeuedAt'>
-
 /** By the id of the queued reply. */
 async function readNewerMessages(
   { db, kind, project }: ProjectDb,
   rows: readonly ReviewRow[],
-): Promise<ReadonlyMap<string, NewerMessages>> {
+): Promise<ReadonlyMap<string, Pick<GuardFacts, 'newerMessages' | 'requeuedAt'>>> {
   const replies = rows.flatMap(({ operation, queued }) => {
     if (operation !== 'message' || queued === null) return []
     const queuedAt = (parseTime(queued.createdAt) ?? 0) - wholeSecondsSlack
@@ -262,14 +260,6 @@ type MirroredRow = {
   deletedAt: string | null
   visitorName: string | null
 }
-type ConversationRow = MirroredRow & {
-  lastMessageAt: string | null
-  lastMessageSenderType: string | null
-  messageId: unknown
-  messageAt: string | null
-  messageText: string | null
-}
-
 const inLowerCase = (ids: readonly string[]) => ids.map((id) => id.toLowerCase())
 
 /** By id in lower case. */
@@ -279,7 +269,15 @@ async function readConversations(
 ): Promise<ReadonlyMap<string, MirroredTarget>> {
   if (ids.length === 0) return new Map()
   const { db, kind, project } = context
-  const { rows } = await sql<ConversationRow>`
+  const { rows } = await sql<
+    MirroredRow & {
+      lastMessageAt: string | null
+      lastMessageSenderType: string | null
+      messageId: unknown
+      messageAt: string | null
+      messageText: string | null
+    }
+  >`
     select conversations.id, conversations.synced_at as "syncedAt",
     conversations.deleted_at as "deletedAt",
       visitors.name as "visitorName", ${shownSql(context, 'conversation')},

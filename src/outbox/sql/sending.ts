@@ -73,20 +73,18 @@ export function createSends(context: ProjectDb) {
   return ofProject(context, { read: readSends, hold, countRepetitions, resume })
 }
 
-type SendsRow = {
-  key: string
-  sends: number
-  heldAt: EpochMs | null
-  why: string | null
-  resumedAt: EpochMs | null
-}
-
 /**
  * `key`: names the number outside of the database. `isNew`: it has never sent, and no person has
  * let it go on.
  */
 export async function readSends({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
-  const { rows } = await sql<SendsRow>`
+  const { rows } = await sql<{
+    key: string
+    sends: number
+    heldAt: EpochMs | null
+    why: string | null
+    resumedAt: EpochMs | null
+  }>`
     select coalesce(own.token, common.token) as key, coalesce(own.sends, 0) as sends,
     own.held_at as "heldAt",
       own.held_why as why, own.resumed_at as "resumedAt"

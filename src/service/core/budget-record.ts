@@ -17,8 +17,6 @@ export type RecordReading = {
   readonly restarted: boolean
 }
 
-type SwapResult = { readonly swapped: boolean; readonly reading: RecordReading }
-
 /**
  * Both functions reject if the store cannot be reached; then the swap may or may not have been
  * done.
@@ -30,7 +28,10 @@ export type BudgetRecord = {
    * the store's clock: a process that was suspended in between must not commit an old decision.
    * `reading`: what the record holds afterwards.
    */
-  readonly compareAndSet: (seen: RecordReading, text: string) => Promise<SwapResult>
+  readonly compareAndSet: (
+    seen: RecordReading,
+    text: string,
+  ) => Promise<{ readonly swapped: boolean; readonly reading: RecordReading }>
 }
 
 export const maxSwapDelayMs: Ms = 1000

@@ -108,19 +108,6 @@ export type SharedStoreOptions = {
 }
 
 /**
- * The state before the steps. `isReset`: it replaces the stored one. `invalidReason`: why the
- * stored one is not valid.
- */
-type StartingState = {
-  readonly state: BudgetState
-  readonly isReset: boolean
-  readonly invalidReason: string | null
-}
-type StateSnapshot = { readonly state: BudgetState; readonly now: EpochMs; readonly at: Ms }
-/** The last text and its state, as decoding takes longer than the rest of an update. */
-type DecodedText = { readonly text: string; readonly state: BudgetState | null }
-
-/**
  * Each lost swap is another process's success, so many in a row mean that something else is wrong.
  */
 const maxSwapAttempts = 100
@@ -145,8 +132,10 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const { monotonic = uptimeMs } = options
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   const unusedAfterMs = maxDurationMs + windowMs + recordUseEveryMs
-  let lastSeen: StateSnapshot | null = null
-  let decoded: DecodedText | null = null
+  let lastSeen: { readonly state: BudgetState; readonly now: EpochMs; readonly at: Ms } | null =
+    null
+  /** The last text and its state, as decoding takes longer than the rest of an update. */
+  let decoded: { readonly text: string; readonly state: BudgetState | null } | null = null
   let clockReference: ClockReading | null = null
   let useRecordedAt = Number.NEGATIVE_INFINITY
 
@@ -156,12 +145,11 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
     return decoded.state
   }
 
-  /** `wasUnused`: evaluated at most once per commit. */
-  async function findStart(
-    reading: RecordReading,
-    gainMs: Ms,
-    wasUnused: () => Promise<boolean>,
-  ): Promise<StartingState> {
+  /**
+   * The state before the steps. `isReset`: it replaces the stored one, for `invalidReason`.
+   * `wasUnused`: evaluated at most once per commit.
+   */
+  async function findStart(reading: RecordReading, gainMs: Ms, wasUnused: () => Promise<boolean>) {
     const { now, restarted } = reading
     const state = reading.text === null ? null : decode(reading.text)
     const why =

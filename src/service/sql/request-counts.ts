@@ -14,18 +14,16 @@ import type { BudgetBar, BudgetData, BudgetPause } from '../core/budget.ts'
 
 export type RequestPurpose = 'push' | 'writebacks' | 'audit'
 
-type RequestSource = {
-  readonly project: ProjectId
-  /** Unique for each push, audit or worker process. */
-  readonly id: string
-  readonly purpose: RequestPurpose
-  readonly since: EpochMs
-}
-
 /** `requests`: how many the source has sent so far. Also deletes rows that are too old to count. */
 export async function recordRequests(
   db: Db,
-  source: RequestSource,
+  source: {
+    readonly project: ProjectId
+    /** Unique for each push, audit or worker process. */
+    readonly id: string
+    readonly purpose: RequestPurpose
+    readonly since: EpochMs
+  },
   requests: number,
   now: EpochMs,
 ): Promise<void> {

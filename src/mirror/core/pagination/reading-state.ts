@@ -100,15 +100,6 @@ export type Progress = {
   readonly profile: PagingProfile
 }
 
-type SmallerPage = {
-  readonly rows: number
-  /** How many were read since. */
-  readonly pages: number
-  readonly error: unknown
-  /** So many rows of the last request could not be read; null = it had so few from the start. */
-  readonly tooMany: number | null
-}
-
 /** Mutable. Only `pending` and `nextRunAt` outlive the run, and the profile. */
 export type Reading = {
   readonly list: ListEndpoint
@@ -142,7 +133,14 @@ export type Reading = {
     readonly taken: readonly TimeRange[]
   } | null
   /** Fewer rows are asked for since a page was unreadable; null = a full page. */
-  smallerPage: SmallerPage | null
+  smallerPage: {
+    readonly rows: number
+    /** How many were read since. */
+    readonly pages: number
+    readonly error: unknown
+    /** So many rows of the last request could not be read; null = it had so few from the start. */
+    readonly tooMany: number | null
+  } | null
   /** Why the last request for the first pending range failed, if not even one row could be read. */
   unreadable: { readonly error: unknown } | null
   knownPlaces: readonly UnreadablePlace[]

@@ -30,10 +30,6 @@ type StoredField = {
   former: string | null
   fill_after: string
 }
-type UnfilledField = Pick<StoredField, 'path' | 'column_name' | 'type'> & {
-  readonly formerColumns: readonly FormerColumn[]
-}
-
 /**
  * Adds the columns that earlier runs could not add, and fills all unfilled ones, of every project.
  * What is filled from `raw` may show values that need a still wider column: at most twice, to a
@@ -100,7 +96,9 @@ const maxColumnsPerUpdate = 200
 async function backfillRow(
   { db, kind, typed }: ProjectDb,
   stream: StreamName,
-  fields: readonly UnfilledField[],
+  fields: readonly (Pick<StoredField, 'path' | 'column_name' | 'type'> & {
+    readonly formerColumns: readonly FormerColumn[]
+  })[],
   row: { readonly key: RowKey; readonly raw: string },
   /** Receives the types of values that do not fit their column, by path. */
   neededTypes: Map<string, FieldType>,

@@ -59,7 +59,12 @@ export async function readDiscoveredFields(
   project: ProjectId,
   stream: StreamName,
 ) {
-  const { rows } = await sql<StoredField>`
+  const { rows } = await sql<
+    Omit<DiscoveredField, 'formerColumns'> & {
+      readonly owner: string
+      readonly former: string | null
+    }
+  >`
     select project_id as owner, path, column_name as "column", type, needed_type as "neededType",
       former_columns as former from discovered_fields
     where stream = ${stream} order by path, project_id`.execute(db)
@@ -72,11 +77,6 @@ export async function readDiscoveredFields(
     if (owner === project) recordedPaths.add(field.path)
   }
   return { byPath, columns: [...byPath.values()].flatMap(columnsOf), recordedPaths }
-}
-
-type StoredField = Omit<DiscoveredField, 'formerColumns'> & {
-  readonly owner: string
-  readonly former: string | null
 }
 
 /** All columns that have the field: its own, and the former ones. */

@@ -1,6 +1,6 @@
 /** Finds columns that say something else than the row as it came, which is in `raw`. */
 import { sql } from 'kysely'
-import type { ColumnType, FieldType } from '../../../../schema/column-types.ts'
+import type { ColumnType } from '../../../../schema/column-types.ts'
 import type { MirrorRow } from '../../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
 import { type Json, parseJson, toCanonicalJson } from '../../../values/json.ts'
@@ -13,16 +13,6 @@ import { type InsertedColumn, streamTables, valueColumns } from '../stream-table
 import { readDiscoveredFields } from './field-records.ts'
 import { fittingValue } from './field-types.ts'
 
-/**
- * In key order; `after` null = from the first row on. `firstKey`: only rows whose key begins with
- * it.
- */
-export type StoredRange = {
-  readonly after: RowKey | null
-  readonly limit: number
-  readonly firstKey: string | null
-}
-
 /** Undefined: the item is no row. */
 export type ParseStored = (item: Json, key: RowKey) => MirrorRow<Json> | undefined
 
@@ -33,14 +23,22 @@ export type WrongColumns = {
 }
 
 /**
- * A column that is still to be filled is left out. Rows that are marked as deleted are not
- * compared.
+ * Rows in key order, after `after` (null: from the first on), whose key begins with `firstKey`. A
+ * column that is still to be filled is left out, and a row that is marked as deleted.
  */
 export async function findWrongColumns(
   context: ProjectDb,
   stream: StreamName,
   parse: ParseStored,
-  { after, limit, firstKey }: StoredRange,
+  {
+    after,
+    limit,
+    firstKey,
+  }: {
+    readonly after: RowKey | null
+    readonly limit: number
+    readonly firstKey: string | null
+  },
 ): Promise<WrongColumns> {
   const { db, kind, project } = context
   const { table } = streamSpecs[stream]
@@ -99,19 +97,12 @@ function comparable(type: ColumnType, value: unknown): string | null {
   return type === 'json' ? toCanonicalJson(String(value)) : String(value)
 }
 
-/** `visitors.score`, the column that has all values, and the type that it kept. */
-export type NarrowColumn = {
-  readonly column: string
-  readonly replacedBy: string
-  readonly type: FieldType
-}
-
 /** The former columns that still exist: of a project's fields, in these streams. */
 export async function listFormerColumns(
   { db, kind, project }: ProjectDb,
   streams: readonly StreamName[],
-): Promise<readonly NarrowColumn[]> {
-  const found: NarrowColumn[] = []
+) {
+  const found = []
   for (const stream of streams) {
     const { table } = streamSpecs[stream]
     const { byPath, recordedPaths } = await readDiscoveredFields(db, kind, project, stream)
