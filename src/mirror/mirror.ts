@@ -1,7 +1,6 @@
 /**
  * The copy of the project: lists and rows are read, proved, stored with their cursors in one
- * transaction, verified and audited. What could not be read is a gap or a flag, never silence. It
- * knows nothing of write-backs, analytics or pages.
+ * transaction, verified and audited. What could not be read is a gap or a flag, never silence.
  */
 
 export {

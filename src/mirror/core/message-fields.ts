@@ -1,7 +1,4 @@
-/**
- * The documented fields of messages: each has a column, which stores it, so that only the rest is
- * stored as JSON.
- */
+/** The documented fields of messages. Their columns store them; only the rest is stored as JSON. */
 import { type Json, type JsonObject, type Scalar, stringifyJson } from '../../values/json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 
@@ -44,7 +41,6 @@ export function fieldsNotInColumns(item: JsonObject, columns: Columns): string {
   return stringifyJson(Object.fromEntries(remaining.map((name) => [name, item[name] as Json])))
 }
 
-/** The message has this field, and the column has exactly its value in every database. */
 function isInColumn(item: JsonObject, field: FieldName, columns: Columns): boolean {
   const [column, kind] = messageFields[field]
   const value = item[field]

@@ -30,10 +30,7 @@ export type ChildListStream = StreamOf<'child-list'> & {
   readonly list: (project: ProjectId, parentId: string) => ListEndpoint
   /** The parent's time of last activity is that of its newest row. Else it may be later. */
   readonly parentShowsNewest: boolean
-  /**
-   * Rows with the same key are numbered by their place in the list, so a second has to be read
-   * whole.
-   */
+  /** Rows with the same key are numbered by their place, so a second has to be read whole. */
   readonly isNumbered: boolean
   readonly parseRows: <Item extends Json>(
     items: readonly Item[],
@@ -56,10 +53,7 @@ export type ChildObjectStream = StreamOf<'child-object'> & {
     parentId: string,
     readAt: EpochSeconds,
   ) => MirrorRow<Item>
-  /**
-   * Time until the next read if the parent does not change; null = never. `age`: time since the
-   * parent's own.
-   */
+  /** Until the next read if the parent does not change; null = never. `age`: of the parent. */
   readonly rereadAfter: (item: JsonObject | null, age: Seconds) => Seconds | null
 }
 

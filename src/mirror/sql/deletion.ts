@@ -1,6 +1,4 @@
-/**
- * Rows that the service no longer has: they stay, with `deleted_at`. Storing a row again clears it.
- */
+/** Rows that the service no longer has stay, with `deleted_at`. Storing a row again clears it. */
 import { sql } from 'kysely'
 import { type ListStreamName, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
@@ -43,10 +41,9 @@ export function recordConfirmedDeletions(
 }
 
 /**
- * `at`: when the service was asked, in milliseconds. A copy that was requested earlier does not
- * restore the row. If too many rows have been marked of late, a fault is likelier: their marks are
- * taken back, and none is marked until a reconcile finds them listed. `isConfirmed`: a person has
- * said that they are deleted. Null: marked; else why it was not.
+ * `at`: when the service was asked: a copy that was requested earlier does not restore the row. If
+ * too many were marked of late, a fault is likelier: the marks are taken back, and none is made
+ * until a reconcile finds the rows listed, or a person `isConfirmed`. Null: marked; else why not.
  */
 export async function markDeleted(
   trx: ProjectDb,

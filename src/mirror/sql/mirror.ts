@@ -68,7 +68,6 @@ export type MirrorOptions = {
   readonly schema?: 'discover' | 'freeze'
   /** Token of the lock under which its runs are made. */
   readonly lockToken?: string
-  /** Milliseconds since 1970. */
   readonly clock?: () => number
 }
 
@@ -135,10 +134,7 @@ export function createMirror(
   const run: ProjectContext['run'] = { id: null }
   const context: ProjectContext = { ...projectDb, clock, fields, run }
   let lastWrite: Promise<unknown> = Promise.resolve()
-  /**
-   * Starts each write when the one before has ended, whether it succeeded or failed: each is short,
-   * and none waits for a lock.
-   */
+  /** Starts each write when the one before has ended: each is short, and none waits for a lock. */
   const runSerially = <T>(write: () => Promise<T>): Promise<T> => {
     const current = lastWrite.then(write)
     lastWrite = current.catch(() => {})

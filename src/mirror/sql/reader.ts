@@ -92,10 +92,7 @@ export function keyParameters(
   })
 }
 
-/**
- * `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows`
- * with a parent.
- */
+/** `ids`: the first part of their keys. For a child stream, use `readRows` with a parent. */
 export async function readRawById(context: ProjectDb, stream: StreamName, ids: readonly string[]) {
   const { db, kind, project } = context
   const { firstKey, list } = streamTables[stream]
@@ -122,10 +119,7 @@ export async function readErased({ db, kind, project }: ProjectDb, ids: readonly
   return new Set(rows.map(({ id }) => id))
 }
 
-/**
- * Those of the rows, as the service lists them, that are not stored because they are of a person
- * who was erased.
- */
+/** Those of the rows that are not stored because a person was erased. */
 export async function findErasedRows(
   { db, kind, project }: ProjectDb,
   stream: ListStreamName,
@@ -167,9 +161,7 @@ export function notDeleted(stream: StreamName) {
   return streamTables[stream].hasDeletedAt ? sql`and deleted_at is null` : sql``
 }
 
-/**
- * The time of the `newest`-th newest call up to `until`, 1 = the newest; null if there are fewer.
- */
+/** Of the calls up to `until`, 1 = the newest; null if there are fewer. */
 export async function nthNewestCallTime(
   { db, project }: ProjectDb,
   newest: number,
@@ -201,8 +193,8 @@ export async function countFutureRows(
 }
 
 /**
- * The column that says when a row last happened. If that is an undocumented field, then the one by
- * which the service orders the list; null = not known, or it has no column.
+ * The column that says when a row last happened. Among undocumented fields, the one that orders the
+ * list; null = not known, or it has no column.
  */
 export async function timeColumnOf(
   { db, project }: ProjectDb,

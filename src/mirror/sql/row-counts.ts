@@ -1,7 +1,4 @@
-/**
- * Remembered numbers of rows, deleted ones included: counting a million takes seconds where nothing
- * is cached.
- */
+/** Remembered numbers of rows, deleted ones included: counting a million takes seconds. */
 import { sql } from 'kysely'
 import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
@@ -73,10 +70,7 @@ export async function countMirrored(
   }
 }
 
-/**
- * When the rows of a stream are counted again: reading a count must be fast, and counting must not
- * cost much.
- */
+/** Reading a count must be fast, and counting must not cost much. */
 export type RowCount = { readonly rows: number; readonly countedAt: EpochMs }
 
 const minuteMs: Ms = 60_000
@@ -85,10 +79,7 @@ const hourMs: Ms = 60 * minuteMs
 /** A million rows take a tenth of a second, so a table of many millions is counted more rarely. */
 const rowsPerInterval = 1_000_000
 
-/**
- * `changed`: new and changed rows of a sync. Soon where they are more than one row in a hundred,
- * otherwise hourly.
- */
+/** Soon where `changed` is more than one row in a hundred, otherwise hourly. */
 export function isCountDue(known: RowCount | null, changed: number, now: EpochMs): boolean {
   if (changed === 0) return false
   if (known === null) return true
@@ -98,8 +89,7 @@ export function isCountDue(known: RowCount | null, changed: number, now: EpochMs
 }
 
 /**
- * Fewer rows are counted each time that they are shown: that takes some milliseconds, even from a
- * slow disk.
+ * Fewer rows are counted when they are shown: that takes some milliseconds, even on a slow disk.
  */
 const worthRemembering = 50_000
 

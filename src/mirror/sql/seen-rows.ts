@@ -1,7 +1,4 @@
-/**
- * Named sets of ids: rows that a scan of a whole list has shown, to find those that it has not, and
- * rows to recheck.
- */
+/** Sets of ids by name: rows that a scan of a whole list has shown, and rows to recheck. */
 import { sql } from 'kysely'
 import { type ListStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -102,10 +99,7 @@ export async function countUnseenRows(
   return rows[0] ?? { unseen: 0, living: 0 }
 }
 
-/**
- * Those of these ids that are not mirrored, or were not seen under this key; null = whatever was
- * seen.
- */
+/** Not mirrored, or not seen under this key; null = whatever was seen. */
 export async function listUnseenIds(
   { db, kind, project }: ProjectDb,
   stream: ListStreamName,

@@ -1,7 +1,4 @@
-/**
- * The tables of the streams: what storing and finding their rows needs to know, made once, as every
- * page asks for it.
- */
+/** What storing and finding rows needs to know of tables, made once, as every page asks for it. */
 import {
   type ColumnSpec,
   type ColumnType,
@@ -50,10 +47,7 @@ export type StreamTable = {
   /** The columns that storing a row writes, the common ones first. */
   readonly columns: readonly InsertedColumn[]
   readonly hasDeletedAt: boolean
-  /**
-   * A column that shows that a row is older than the stored one although it was requested later;
-   * null = none.
-   */
+  /** Shows that a row is older than the stored one although it was requested later; null = none. */
   readonly newerBy: string | null
   /** The stream itself if it is a list. */
   readonly list: ListStreamName | null
@@ -85,10 +79,7 @@ function describeTable(stream: StreamName): StreamTable {
   }
 }
 
-/**
- * Written with a row and not read from it; and ids, which keep the letters in which the service
- * first showed them.
- */
+/** Written with a row, not read from it; ids keep the letters in which they were first shown. */
 const columnsBesideValues = ['project_id', 'raw', 'synced_at', 'run_id', 'asked_at', 'read_at']
 const ids = ['id', 'visitor_id', 'conversation_id', 'call_id']
 

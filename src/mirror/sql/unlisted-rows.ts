@@ -1,6 +1,5 @@
 /**
- * Marks the rows of a child list that the service no longer has. Storing a row again clears the
- * mark.
+ * Marks rows of a child list that the service no longer has. Storing a row again clears the mark.
  */
 import { sql } from 'kysely'
 import { type StreamNameOf, streamSpecs } from '../../../schema/stream-specs.ts'
@@ -32,9 +31,7 @@ type ChildListName = StreamNameOf<'child-list'>
 /** For an audit, which reads few lists: another list was longer within this time. */
 const longerWithinMs: Ms = 86_400_000
 
-/**
- * Within the transaction that stores what the reading showed. `at`: when its last request was sent.
- */
+/** In the transaction that stores what the reading showed. `at`: of its last request. */
 export async function settleUnlistedRows(
   trx: ProjectDb,
   stream: ChildListName,
@@ -84,10 +81,7 @@ async function readStored(trx: ProjectDb, stream: ChildListName, { parentId, sin
   })
 }
 
-/**
- * The rows that the last reading of the whole list did not show, and when the first one began that
- * did not show them.
- */
+/** The rows that the last reading of the whole list did not show, since the first such reading. */
 type Absences = { readonly at: EpochMs; readonly keys: readonly string[] }
 
 async function readAbsences({ db, project }: ProjectDb, stream: ChildListName, parentId: string) {

@@ -1,6 +1,5 @@
 /**
- * Reads a list page by page: the requests of a reading, each response with what to commit, and how
- * a sync stores it.
+ * Reads a list page by page: the requests, each response with what to commit, and how it is stored.
  */
 import type { Gap, RejectedRow, ServiceBehaviour } from '../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
@@ -61,8 +60,7 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
   const { stream, list, ranges, priority } = scan
   const profile = await loadProfile(run, scan)
   const isList = streamSpecs[stream].kind === 'list'
-  // Null: `recordEmptyLists` decides, when all lists have been read. Child lists are read after
-  // that.
+  // Null: `recordEmptyLists` decides, when all lists have been read.
   const ifNotKnown = isList ? null : true
   const isHasMoreReliableIfEmpty = isHasMoreUnreliable(run) ? false : ifNotKnown
   const { localTime, serviceTime } = run.clocks()
@@ -182,10 +180,7 @@ export function isHasMoreSet({ response }: Pick<PageBatch, 'response'>): boolean
   return hasMoreIn(response?.data)
 }
 
-/**
- * A reconcile learns anew what an earlier observation may have got wrong, because the service may
- * have changed.
- */
+/** A reconcile learns anew what an earlier observation may have got wrong. */
 async function loadProfile(
   run: SyncRun,
   { stream, list, isContinued = false }: ListScan,
@@ -196,8 +191,7 @@ async function loadProfile(
   const profile =
     run.mode === 'incremental' || isContinued ? stored : resetUnsupported(list, stored)
   run.profiles.set(list.name, profile)
-  // Stored, as what was learned against the service holds for later runs, too, until something
-  // shows it anew.
+  // Stored, as what was learned against the service holds for later runs, too.
   const observations = toForgotten(list, stored, {
     ...profile,
     order: stored.order,
@@ -239,10 +233,7 @@ export function toGaps(stream: StreamName, batch: PageBatch): Gap[] {
   }))
 }
 
-/**
- * A response, or a part of one. Store all of it: a reading that stops after it continues from
- * `pendingRanges`.
- */
+/** A response, or a part of one: a reading that stops after it continues from `pendingRanges`. */
 export type PageBatch<Item extends Json = Json> = {
   readonly items: readonly Item[]
   /** Rows that are too large to be parsed. */
@@ -260,7 +251,6 @@ export type PageBatch<Item extends Json = Json> = {
   readonly profile: PagingProfile
   /** The ids of rows that are dated ahead of the clocks. */
   readonly futureDatedIds: readonly string[]
-  /** All ranges have been read. */
   readonly isComplete: boolean
 }
 
@@ -343,7 +333,6 @@ function evidenceOf({ bounds, limit }: PageRequest, reply: PageReply<Json>): str
   return `${what}${since}${until}${size}, request ${requestId ?? 'without id'}`
 }
 
-/** A page with its rows, or the parameter that the service refuses. */
 type PageReply<Item extends Json> =
   | {
       readonly kind: 'page'

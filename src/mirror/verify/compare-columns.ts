@@ -1,6 +1,4 @@
-/**
- * Compares the columns of stored rows with the rows as they came: no request is needed for that.
- */
+/** Compares columns with the rows as they came, without any request. */
 import { throwIfAborted } from '../../service/core/api-failure.ts'
 import type { Difference } from '../core/audit.ts'
 import type { RowKey } from '../core/mirror.ts'

@@ -1,8 +1,8 @@
 /**
- * A row may be so large that no answer with it is read, or may not parse. Where not even one row
- * can be read, a bound beyond it shows the others: it is looked for where an open gap says that
- * such a row is, else in steps that double, then halve. What lies between is a gap, one for the
- * row: whichever list shows it, the bound is the same.
+ * A row may be so large that no answer with it is read, or may not parse. A bound beyond it shows
+ * the others: it is looked for where an open gap says that such a row is, else in steps that
+ * double, then halve. What lies between is one gap for the row: in every list, the bound is the
+ * same.
  */
 import { unreadableContent } from '../../../service/core/api-failure.ts'
 import { type EpochSeconds, rfc3339 } from '../../../values/time.ts'
@@ -31,8 +31,8 @@ type Readable = {
 }
 
 /**
- * `error`: thrown if nothing can be read, wherever it is: then it is not about a row. `ways`: in
- * which no page can be read that begins at the edge of the range.
+ * `error`: thrown if nothing can be read anywhere: then it is not about a row. `ways`: in which no
+ * page can be read that begins at the edge of the range.
  */
 export function* passUnreadable(
   reading: Reading,
@@ -53,8 +53,7 @@ export function* passUnreadable(
 }
 
 /**
- * Whether this page leads on although it is too small to show its end. Without its rows, no page
- * can be read: one from the other end would be empty.
+ * Whether a page leads on that is too small to show its end: no page can be read without its rows.
  */
 export function* leadsToUnreadable(
   reading: Reading,
@@ -77,8 +76,8 @@ export function isPlaceExpected(reading: Reading): boolean {
 }
 
 /**
- * Passes a row of which an open gap tells, if it still cannot be read. False: it is elsewhere, or
- * another row is at the edge of the range. `isNext`: a row at the edge is known to be unreadable.
+ * Passes a row of which an open gap tells. False: it is elsewhere, or can be read now. `isNext`: a
+ * row at the edge is known to be unreadable.
  */
 export function* passKnownPlace(
   reading: Reading,
@@ -168,8 +167,7 @@ function askBehind(
 }
 
 /**
- * `near`: where the range begins in this direction; `sign`: of a step from there; `far`: where the
- * requests end, as the row may be beyond a range that they do not limit.
+ * `sign`: of a step from `near`. `far`: the row may be beyond a range that does not limit requests.
  */
 function edgeOf({ now, newestSeen, profile }: Reading, range: TimeRange, way: ScanDirection) {
   const { lo, hi } = range
@@ -183,10 +181,7 @@ function edgeOf({ now, newestSeen, profile }: Reading, range: TimeRange, way: Sc
       }
 }
 
-/**
- * `isComparable`: another answer is about another row. Not so if a service answers differently each
- * time.
- */
+/** `isComparable`: another answer is about another row, unless each answer differs. */
 function* findReadable(
   reading: Reading,
   range: TimeRange,

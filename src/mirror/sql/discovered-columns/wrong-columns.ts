@@ -91,7 +91,6 @@ async function readUnfilled({ db }: ProjectDb, stream: StreamName): Promise<Read
   return new Set(rows.map(({ name }) => name))
 }
 
-/** One text for each value, as it is stored and as it would be. */
 function comparable(type: ColumnType, value: unknown): string | null {
   if (value === null || value === undefined) return null
   return type === 'json' ? toCanonicalJson(String(value)) : String(value)
