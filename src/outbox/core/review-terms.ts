@@ -15,9 +15,7 @@ export const reviewOutcomes = [
 ] as const
 export type ReviewOutcome = (typeof reviewOutcomes)[number]
 
-/**
- * Why a write-back would not be carried out, or why that is not known, and in the words of people.
- */
+/** Why a write-back would not be carried out, or why that is not known. */
 export const reviewReasons = {
   queued_before: ['stands_against', 'the ref was queued before'],
   invalid: ['stands_against', 'the row is not valid'],
@@ -80,7 +78,6 @@ export type WritebackReview = Pick<ReviewRow, 'position' | 'place' | 'operation'
   readonly blockedBy: string | null
   /** The last message that the person saw: its id or its time. */
   readonly expect: string | null
-  /** RFC 3339. */
   readonly expiresAt: string | null
   /** When what has the target was last read to its end (RFC 3339); null = never. */
   readonly mirrorAsOf: string | null

@@ -28,20 +28,14 @@ type ReviewDeps = { readonly reader: Outbox; readonly now: EpochMs }
 
 const rowsPerChunk = 500
 
-/**
- * A draft may be sent behind rows that follow it: what is queued finds the lane without the drafts
- * before it.
- */
+/** What is queued finds the lane without the drafts before it, which may be sent behind it. */
 type LaneStates = { readonly all: LaneState; readonly withoutDrafts: LaneState }
 /** `ahead`: what was queued before, in queue order, as far as it is not in the states yet. */
 type Lane = { readonly states: LaneStates; readonly ahead: readonly Writeback[] }
 
 const firstLane: Lane = { states: { all: emptyLane, withoutDrafts: emptyLane }, ahead: [] }
 
-/**
- * Yields what each row would do. A lane is kept from its first row to its last: memory is for those
- * whose rows lie apart.
- */
+/** A lane is kept from its first row to its last: memory is for those whose rows lie apart. */
 async function* reviewRows(
   source: ReviewSource,
   { reader, now }: ReviewDeps,

@@ -1,7 +1,4 @@
-/**
- * Sends what is queued of a project, several lanes in parallel, until none can be sent; says how
- * far it is, and reports.
- */
+/** Sends what is queued of a project, several lanes in parallel, until none can be sent. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, type ApiFailure, isBudgetUnavailable } from '../../service/core/api-failure.ts'
@@ -38,7 +35,6 @@ import {
 } from './circuit-breaker.ts'
 import { maxConcurrentLanes, sendLane } from './lane.ts'
 
-/** `push`, one project. */
 export type PushReport = {
   readonly project: ProjectName
   /** Write-backs that this process settled, by their new state. */
@@ -52,10 +48,7 @@ export type PushReport = {
   readonly outcome: 'done' | Exclude<EarlyEnd, 'more'>
   /** Stopped batches that have drafts. */
   readonly stopped: readonly { readonly batch: string; readonly drafts: number }[]
-  /**
-   * Why some remain queued: the circuit breaker, a missing scope, targets for which the service
-   * fails. Sentences for users.
-   */
+  /** Why some remain queued. Sentences for users. */
   readonly notices: readonly string[]
   /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly blockedLanes: number
@@ -175,9 +168,8 @@ const maxFailuresOfLane = 5
 const defaultPollMs: Ms = 250
 
 /**
- * Never throws ApiError; anything thrown is a bug. `fatalFailure` stopped it early: the service
- * does not answer, or denies the key. `denied`: operations for which the key lacks the scope.
- * `failing`: lanes for which the service fails, and for no others.
+ * Never throws ApiError. `fatalFailure` stopped it early. `denied`: operations for which the key
+ * lacks the scope. `failing`: lanes for which the service fails, and for no others.
  */
 export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions) {
   const { outbox, signal, now } = deps

@@ -158,10 +158,7 @@ export async function recordFinishedBatches({ db, project }: ProjectDb): Promise
 }
 recordFinishedBatches.mayRepeat = true as const
 
-/**
- * A stopped batch is stopped as long as something of it waits; what is in flight comes before what
- * waits for approval.
- */
+/** Stopped as long as something waits; what is in flight comes before what waits for approval. */
 function toBatchState({ stoppedAt }: Pick<Batch, 'stoppedAt'>, counts: StatusCounts): BatchState {
   const { draft = 0, queued = 0, sending = 0, uncertain = 0 } = counts
   if (draft + queued + sending + uncertain === 0) return 'done'

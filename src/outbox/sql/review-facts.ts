@@ -1,7 +1,4 @@
-/**
- * What a review must know about each row besides the row itself, read from the mirror and the
- * queue.
- */
+/** What a review must know about each row besides itself, from the mirror and the queue. */
 import { type RawBuilder, sql } from 'kysely'
 import type { FieldName, TargetKind } from '../../../schema/operation-specs.ts'
 import { teamSenderTypes } from '../../mirror/core/message-fields.ts'
@@ -91,8 +88,8 @@ async function readMirrorAges(
 }
 
 /**
- * Which of these names earlier replies have. The facts for analysts have each name once a
- * conversation and day; while there are none, the messages are searched, which are few then.
+ * Names of earlier replies. The facts for analysts have each once a conversation and day; without
+ * them, the messages are searched, which are few then.
  */
 export async function findKnownSenders(
   { db, kind, project }: ProjectDb,
@@ -362,10 +359,7 @@ async function listConversationsOf(
   return rows.map(({ visitor, id }) => ({ visitor: visitor.toLowerCase(), id: id.toLowerCase() }))
 }
 
-/**
- * Those of `messageIds` that are in these conversations, system events too; by conversation in
- * lower case and id: `…/12`.
- */
+/** System events too; by conversation in lower case and id: `…/12`. */
 async function readExpectedMessages(
   { db, kind, project, typed }: ProjectDb,
   conversations: readonly string[],

@@ -1,7 +1,6 @@
 /**
- * Whether a project may send: people stop and resume all its sending, in force at once, as nothing
- * can be claimed or sent then; and it is held if the database went back in time, which shows by how
- * often it has sent: the number that is kept outside of the database is larger.
+ * Whether a project may send: people stop and resume it, in force at once; and it is held if the
+ * database went back in time: the number of sends that is kept outside of it is then larger.
  */
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
@@ -73,10 +72,7 @@ export function createSends(context: ProjectDb) {
   return ofProject(context, { read: readSends, hold, countRepetitions, resume })
 }
 
-/**
- * `key`: names the number outside of the database. `isNew`: it has never sent, and no person has
- * let it go on.
- */
+/** `key`: names the number outside. `isNew`: it has never sent, and no person has let it go on. */
 export async function readSends({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
   const { rows } = await sql<{
     key: string
@@ -113,10 +109,7 @@ async function hold({ db, kind, project, typed }: ProjectDb, why: string): Promi
 
 const repetitionsWithinMs = 15 * 60_000
 
-/**
- * Replies that were found in their conversations of late, before they were first sent. A person has
- * not seen them yet. 0 if this one was not.
- */
+/** Replies found in their conversations of late before they were sent, not seen by a person yet. */
 async function countRepetitions(context: ProjectDb, { evidence }: Transition): Promise<number> {
   if (evidence?.alreadyThere === undefined) return 0
   const { db, kind, project } = context
