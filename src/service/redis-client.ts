@@ -7,8 +7,7 @@ import { checkServerIdentity } from '../warehouse/server-identity.ts'
 export type RedisClient = Redis | Cluster
 
 /**
- * For how long a cluster's client looks for the node of a key, twice a second, while the cluster
- * chooses another master. By default it takes a node 15 s to be given up.
+ * A cluster's client looks for the node of a key while another master is chosen: 15 s by default.
  */
 const clusterRetries = { everyMs: 500 as Ms, times: 120 }
 

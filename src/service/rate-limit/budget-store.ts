@@ -31,16 +31,12 @@ import {
 } from '../core/fail-closed.ts'
 
 /**
- * Keeps running while the machine is suspended. Where it goes back, as it may when a virtual
- * machine moves, the shared budget closes for once, as if the clock of its store had been set
- * forward.
+ * Runs while the machine is suspended. Where it goes back, as when a virtual machine moves, the
+ * shared budget closes for once, as if the store's clock had been set forward.
  */
 export const uptimeMs = (): Ms => uptime() * 1000
 
-/**
- * Decisions are made where the state is, by its clock; a process only waits as long as the decision
- * says.
- */
+/** Decisions are made where the state is, by its clock; a process only waits. */
 export type BudgetStore = ReturnType<typeof createStateStore>
 
 type StateStep<T> = (
@@ -48,10 +44,7 @@ type StateStep<T> = (
   now: EpochMs,
 ) => { readonly state: BudgetState; readonly result: T }
 
-/**
- * Runs one step on the state, atomically, and stores the state that it returns. `now` never
- * decreases by itself.
- */
+/** Atomically, and stores the state that `step` returns. `now` never decreases by itself. */
 type UpdateState = <T>(step: StateStep<T>) => Promise<T>
 
 function createStateStore(policy: BudgetPolicy, update: UpdateState) {
@@ -89,17 +82,11 @@ export function createMemoryStore(
 export type SharedStoreOptions = {
   readonly policy: BudgetPolicy
   readonly record: BudgetRecord
-  /**
-   * Asked by a process that starts and finds no record it can trust. Updated before the key is
-   * used.
-   */
+  /** Asked if no record can be trusted. Updated before the key is used. */
   readonly keyUse: KeyUse
-  /**
-   * Called in the one process that closes the budget. `why` completes `the request budget is
-   * closed: `.
-   */
+  /** In the process that closes it. `why` completes `the request budget is closed: `. */
   readonly onClosed: (why: string) => void
-  /** How long a request of any process can take at most, from requesting its slot. */
+  /** Of a request of any process at most, from requesting its slot. */
   readonly maxDurationMs?: Ms
   /** `uptimeMs`, or a test's. */
   readonly monotonic?: () => Ms
@@ -107,18 +94,14 @@ export type SharedStoreOptions = {
   readonly random?: () => number
 }
 
-/**
- * Each lost swap is another process's success, so many in a row mean that something else is wrong.
- */
+/** Each lost swap is another process's success: so many in a row mean something else. */
 const maxSwapAttempts = 100
 const storeTimeoutMs = 10_000
 
 /**
- * A budget store that processes share: group commit over a compare-and-set record. Operations
- * requested during a swap go together into the next one; a swap that lost to another process is
- * decided again on what that process wrote. If the record may have been lost, the budget is closed
- * in the record, and so for all processes. Updates reject if the record cannot be reached; the next
- * one tries again.
+ * A budget store that processes share: group commit over a compare-and-set record. What is
+ * requested during a swap goes into the next one; after a lost swap all is decided again. If the
+ * record may be lost, the budget is closed in it, for all. Rejects if the record cannot be reached.
  */
 export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const {
@@ -146,8 +129,7 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   }
 
   /**
-   * The state before the steps. `isReset`: it replaces the stored one, for `invalidReason`.
-   * `wasUnused`: evaluated at most once per commit.
+   * `isReset`: it replaces the stored state, for `invalidReason`. `wasUnused`: called once at most.
    */
   async function findStart(reading: RecordReading, gainMs: Ms, wasUnused: () => Promise<boolean>) {
     const { now, restarted } = reading
@@ -237,10 +219,7 @@ function newestState(lastSeen: BudgetState | undefined, found: BudgetState | nul
   return stored.generation > seen.generation ? stored : seen
 }
 
-/**
- * `apply` returns the state after the step; `finish` resolves the caller's promise, once that state
- * is stored.
- */
+/** `finish` resolves the caller's promise, once the state of `apply` is stored. */
 type BatchedStep = {
   readonly apply: (
     state: BudgetState,
@@ -249,10 +228,7 @@ type BatchedStep = {
   readonly fail: (error: unknown) => void
 }
 
-/**
- * Steps that arrive during a commit are committed together afterwards: a reading may not be older
- * than its steps.
- */
+/** Steps during a commit are committed together: a reading may not be older than its steps. */
 function batchSteps(commit: (steps: readonly BatchedStep[]) => Promise<void>): UpdateState {
   let waiting: BatchedStep[] = []
   let isCommitting = false
