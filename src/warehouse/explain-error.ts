@@ -1,6 +1,5 @@
 /**
- * Error messages for people when the database fails. They never quote the driver's message, which
- * may contain secrets.
+ * What people are told when the database fails, without the driver's message: it may have secrets.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -8,10 +7,7 @@ import { fenceMessage } from '../../schema/move-fence.ts'
 import { UserError } from '../values/user-error.ts'
 import { type DatabaseLocation, locationLabel } from './location.ts'
 
-/**
- * What is wrong with the path itself, which says more than SQLite's code; undefined if nothing is.
- * `setting`: where it is from.
- */
+/** The path itself, which says more than SQLite's code. `setting`: where it is from. */
 function explainSqlitePath(
   path: string,
   code: string,
@@ -126,10 +122,7 @@ function sourcesOf({ setting, url }: Extract<DatabaseLocation, { kind: 'postgres
   }
 }
 
-/**
- * `setting`: where the address is from. Codes of Node (E…), of TLS and of Postgres (five
- * characters); if there is no code, the driver's message.
- */
+/** Codes of Node (E…), of TLS and of Postgres (five characters), or else the driver's message. */
 const postgresExplanations = (
   setting: string,
   sources: ReturnType<typeof sourcesOf>,
@@ -256,10 +249,9 @@ const postgresTransientErrors =
   /^(57P0|08|53300|25P0[34]|55P03|40)|^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_|ENOENT|EADDRNOTAVAIL)|^Connection |not queryable/
 
 /**
- * The warehouse cannot be used at present. `unavailable`: it does not answer, or another process
- * has locked it; any later answer shows that it is back. `unusable`: it answers but cannot do what
- * was asked (a full disk, a missing table); only the same operation's success shows that it works
- * again.
+ * `unavailable`: it does not answer, or is locked; any later answer shows that it is back.
+ * `unusable`: it cannot do what was asked (a full disk, a missing table); only the success of that
+ * shows that it works again.
  */
 export class WarehouseError extends UserError {
   readonly kind: 'unavailable' | 'unusable'

@@ -24,8 +24,7 @@ export type MigrationSummary = {
 
 /**
  * Throws UserError if a newer version has written to the database. Two processes may run it at
- * once. `updateViews`: in the same transaction, even if nothing else changes. `all`: the migrations
- * of this version.
+ * once. `updateViews`: in the same transaction, even if nothing else changes.
  */
 export function migrate(
   db: Db,
@@ -80,10 +79,7 @@ async function writeTableComments(trx: Db): Promise<void> {
   await writeComments(trx, objects)
 }
 
-/**
- * Comments, which BI tools show. For Postgres: SQLite has none. One statement, as hundreds take far
- * longer.
- */
+/** For BI tools; SQLite has none. One statement, as hundreds take far longer. */
 export async function writeComments(
   db: Db,
   objects: readonly {
@@ -104,9 +100,7 @@ export async function writeComments(
   await sql`do $comments$ begin ${sql.join(comments, sql` `)} end $comments$`.execute(db)
 }
 
-/**
- * Nothing has been mirrored into the warehouse: an error for a reader, and none for a first sync.
- */
+/** Nothing has been mirrored: an error for a reader, and none for a first sync. */
 export class EmptyWarehouseError extends UserError {
   constructor() {
     super({
@@ -119,10 +113,7 @@ export class EmptyWarehouseError extends UserError {
   }
 }
 
-/**
- * For a process that only reads: throws UserError unless the schema is this version's. `isFenced`:
- * see `inspectSchema`.
- */
+/** For a process that only reads: throws UserError unless the schema is this version's. */
 export async function requireCurrentSchema(
   db: Db,
   kind: DatabaseKind,
