@@ -1,7 +1,4 @@
-/**
- * Looks for erased values in the bytes of files: the SQLite file, its log, and whatever is beside
- * them under its name.
- */
+/** Looks for erased values in the SQLite file, its log, and whatever is beside them. */
 import { open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createFinder } from './core/byte-finder.ts'

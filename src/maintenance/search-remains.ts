@@ -1,7 +1,4 @@
-/**
- * After an erasure: removes what the database keeps of deleted rows, looks for the erased values,
- * and tells what is left where.
- */
+/** After an erasure: removes what the database keeps of deleted rows, and looks for the values. */
 import { basename } from 'node:path'
 import type { ConnectionPool, Db } from '../warehouse/connection-pool.ts'
 import type { DatabaseLocation } from '../warehouse/location.ts'
@@ -109,9 +106,7 @@ const onlyIds =
   'names, addresses and texts in what people made: an earlier run has erased them here, so ' +
   'only ids were looked for'
 
-/**
- * Files that may have values which an earlier run has deleted, and which are not known any more.
- */
+/** They may have values of an earlier run, which are not known any more. */
 function findUncleaned(location: DatabaseLocation, { isRewritten, isLogEmpty }: Compacted) {
   if (isRewritten && isLogEmpty) return []
   return ownFiles(location).slice(0, isLogEmpty ? 1 : 2)

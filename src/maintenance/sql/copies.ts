@@ -1,7 +1,4 @@
-/**
- * Copies of a Postgres database that its server knows of, which a search in the database does not
- * reach.
- */
+/** Copies of a Postgres database that its server knows of, beyond the reach of a search. */
 import { sql } from 'kysely'
 import { pluralize } from '../../values/format.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'

@@ -1,9 +1,7 @@
 /**
- * Erases a visitor: their rows in the mirror, their conversations, calls, facts and searched words,
- * and the words of their write-backs. The ids stay in `erased_ids`, so that the database itself
- * stores no row of them again, whatever a sync reads. They are stored in the transaction that
- * deletes the rows, so an erasure that is killed after it can be continued by the same command:
- * what the files and statistics still have does not depend on the rows.
+ * Erases a visitor: rows, conversations, calls, facts and searched words, and the words of their
+ * write-backs. The ids stay in `erased_ids`, so that the database stores no row of them again. They
+ * are stored with the deletion, so the same command continues one that was killed.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
@@ -29,8 +27,7 @@ export type ErasedRows = Readonly<Record<string, number>>
 export type Erasure = Pick<AnalyticsSettings, 'calls'> & { readonly visitor: string }
 
 /**
- * What `erase` would delete. Throws UserError if nothing is stored of the visitor, and nothing was
- * erased.
+ * What `erase` would delete. Throws UserError if nothing is stored of the visitor, nor was erased.
  */
 export async function countErased(context: ProjectDb, erasure: Erasure) {
   const rows = await countRows(context, await findIds(context, erasure), erasure)
@@ -181,10 +178,7 @@ async function countRows(context: ProjectDb, ids: Ids, erasure: Erasure): Promis
   return counted
 }
 
-/**
- * `values`: what is to be looked for afterwards. `tables`: those that had rows with them.
- * `isRepeated`: an earlier run has deleted rows, of whose values only the ids are known.
- */
+/** `tables`: that had rows. `isRepeated`: of the values of an earlier run only ids are known. */
 export type Erased = {
   readonly rows: ErasedRows
   readonly isRepeated: boolean
@@ -309,9 +303,8 @@ async function collectValues(
 }
 
 /**
- * Rows that a sync is storing now would otherwise be committed after they were looked for. Enables
- * the triggers that refuse what was erased. SQLite has one writer, and its triggers are always
- * enabled.
+ * What a sync is storing now would be committed after it was looked for. Enables the triggers that
+ * refuse what was erased, which SQLite always does.
  */
 async function waitForWriters({ db, kind }: ProjectDb): Promise<void> {
   if (kind === 'sqlite') return

@@ -1,6 +1,5 @@
 /**
- * What a warehouse says of the projects that have moved, and the statements of each step beside
- * the copying. Each step is one durable transaction.
+ * What a warehouse says of moved projects, and the steps beside the copying: a transaction each.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { runOn } from '../../../schema/create-missing.ts'
@@ -66,7 +65,9 @@ export async function writeMarks(
   await updateFence(runOn(db), kind)
 }
 
-/** Rows of each project by table; of tables without a project, and of rows without one, under ''. */
+/**
+ * Rows of each project by table; of tables without a project, and of rows without one, under ''.
+ */
 export type RowsOfProjects = ReadonlyMap<ProjectId, ReadonlyMap<string, number>>
 
 export async function countMovedRows({ run }: Pick<MoveSide, 'run'>): Promise<RowsOfProjects> {
@@ -89,9 +90,8 @@ export async function countMovedRows({ run }: Pick<MoveSide, 'run'>): Promise<Ro
 const maxPlace = sql.lit(2 ** 62)
 
 /**
- * What is to be added to the places of these projects' write-backs, so that those of others, which
- * may get more meanwhile, have other places. Those of an interrupted move stay
- * unless others have taken them.
+ * Added to the places of these projects' write-backs, so that those of others, which may get more
+ * meanwhile, have other places. An interrupted move keeps its own unless others have taken them.
  */
 export async function reservePlaces(
   source: MoveSide,
@@ -123,8 +123,7 @@ async function raiseSequences(db: Db, to: number): Promise<void> {
 }
 
 /**
- * In the target, when all rows are there: what is taken over by statements. So that a backup of the
- * source, restored later, sends nothing, the move counts as a send.
+ * When all rows are there. A backup of the source must send nothing, so the move counts as a send.
  */
 export async function takeOver(
   source: MoveSide,
@@ -206,8 +205,7 @@ async function takeOverNames(source: MoveSide, { db }: MoveSide, sends: SendRows
 }
 
 /**
- * When each key was last used, as long ago as in the source. Without a record of its budget, a key
- * rests until no request can be counted any more.
+ * As long ago as in the source. Without its budget, a key rests until no request can be counted.
  */
 async function takeOverKeys(source: MoveSide, { db, kind }: MoveSide): Promise<void> {
   const { rows } = await sql<{ name: string; age: number }>`

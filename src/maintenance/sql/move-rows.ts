@@ -1,8 +1,7 @@
 /**
- * Copies the rows of a table of one project from a warehouse to another, in the order of their key,
- * so that the target itself tells how far an interrupted move came. Rows that are there already, of
- * that move or of an earlier one back, are compared batch by batch and replaced where they differ.
- * Then the target is read, and the digests are compared.
+ * Copies the rows of a table of one project in the order of their key, so that the target tells how
+ * far an interrupted move came. Rows that are there are compared batch by batch and replaced where
+ * they differ. Then the target is read, and the digests are compared.
  */
 import { hash } from 'node:crypto'
 import { type ColumnType, type DatabaseKind, plainType } from '../../../schema/column-types.ts'
@@ -317,10 +316,7 @@ async function insertInPostgres({ target, table, columns }: Work, rows: readonly
     )
 }
 
-/**
- * Within a transaction: rows are stored as they are, and nobody else can write meanwhile. Returns
- * what makes the triggers work again.
- */
+/** In a transaction: rows are stored as they are. Returns what makes the triggers work again. */
 export async function suspendTriggers(
   { kind, run }: MoveSide,
   tables: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * How the two databases store the same value: what the other one gets, and one text for equal
- * values, by which copies are compared. Between databases of one kind values stay as they are.
- */
+/** How the two databases store the same value, and one text for equal values, to compare copies. */
 import { type ColumnType, columnTypes, type DatabaseKind } from '../../../schema/column-types.ts'
 import { toCanonicalJson } from '../../values/json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
@@ -10,8 +7,7 @@ import { decodeJson, encodeJson } from '../../warehouse/escape.ts'
 export type StoredCell = string | number | bigint | boolean | null
 
 /**
- * Never called for null. `convert`: undefined = it cannot be stored there. `formOf`: of a value as
- * that database returns it.
+ * Not for null. `convert`: undefined = it cannot be stored there. `formOf`: of a returned value.
  */
 export type ValueCodec = {
   readonly convert: (value: StoredCell) => StoredCell | undefined

@@ -1,7 +1,6 @@
 /**
- * Looks for erased values in the tables of the warehouse, those that people made as well: every
- * column of every row once, for all values together. And in what the database itself says of them:
- * definitions, and in Postgres statistics.
+ * Looks for erased values in all tables, those of people as well: every column of every row once,
+ * for all values together. And in definitions and, in Postgres, statistics.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
@@ -77,10 +76,7 @@ export async function searchTables(
   }
 }
 
-/**
- * Null: it was read. A table that fails, or is dropped meanwhile, does not keep the others from
- * being read.
- */
+/** Null: it was read. One that fails, or is dropped, does not keep the others from being read. */
 async function searchTable(
   pool: ConnectionPool,
   table: Table,
@@ -281,10 +277,7 @@ type StatisticsRow = {
   readonly values: unknown
 }
 
-/**
- * Values that statistics show of columns, of expressions in indexes, and of several columns
- * together.
- */
+/** Of columns, of expressions in indexes, and of several columns together. */
 async function searchStatistics(db: Db, gone: readonly Piece[]): Promise<readonly Remains[]> {
   const tally = createTally(gone)
   const scan = createScan(gone)

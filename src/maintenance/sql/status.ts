@@ -21,9 +21,7 @@ import { listFailures, listLiveWorkers } from './workers.ts'
 /** Gaps in the report; `sync_gaps` has the rest. */
 const maxGaps = 1000
 
-/**
- * `selected`: the streams that the project mirrors. Pending children of other streams do not count.
- */
+/** `selected`: the streams that the project mirrors. */
 export async function readStatus(
   context: ProjectDb,
   now: number,
@@ -63,10 +61,7 @@ export async function readStatus(
   }
 }
 
-/**
- * The part of the status that a page asks for again and again: nothing of it takes longer for a
- * million rows.
- */
+/** What a page asks for again and again: nothing takes longer for a million rows. */
 export async function readProjectState(context: ProjectDb, now: number) {
   const { db, project } = context
   const failures = await listFailures(db, project)
@@ -84,8 +79,7 @@ export async function readProjectState(context: ProjectDb, now: number) {
         failed = null,
         failed_since = null,
       } = row ?? {}
-      // An error that ended a worker's sync job is recorded in `sync_failures`, as the run could
-      // not record it.
+      // A run could not record an error that ended its job.
       const jobFailure = failures.find((failure) => failedStream(failure) === stream)
       const failedSince = jobFailure === undefined ? failed_since : toTimestamp(jobFailure.since)
       return { syncedAt, skipped, failed: failed ?? jobFailure?.reason ?? null, failedSince }
@@ -114,7 +108,6 @@ async function readLastRun(db: Db, project: ProjectId): Promise<StatusReport['la
   return rows[0] ?? null
 }
 
-/** The open gaps, oldest first, up to `maxGaps`. */
 export async function listGaps(db: Db, project: ProjectId): Promise<readonly GapReport[]> {
   const { rows } = await sql<GapReport>`
     select stream, from_ts as "from", to_ts as "to", reason, found_at as "foundAt" from sync_gaps
@@ -180,10 +173,7 @@ export type StatusReport = {
     readonly outcome: SyncOutcome | null
     readonly requests: number
   } | null
-  /**
-   * Seconds by which the service's clock was ahead of this machine's in the last response; null =
-   * unknown.
-   */
+  /** Seconds by which the service's clock is ahead; null = unknown. */
   readonly clockOffset: number | null
   /** The process that is syncing now, if any. */
   readonly running: { readonly holder: string; readonly since: string } | null
@@ -196,10 +186,7 @@ export type StatusReport = {
   }[]
   /** The worker sends nothing for this project until then because the service denied its key. */
   readonly paused: { readonly until: string; readonly why: string } | null
-  /**
-   * No write-back is sent because the warehouse went back in time, until a person has said how to
-   * go on.
-   */
+  /** Nothing is sent because the warehouse went back in time, until a person has decided. */
   /** That and where it has moved, or from where it is still arriving; null: it is here. */
   readonly moved: string | null
   /** `resumeBy`: the option of `writeback resume` that goes on. */
@@ -217,26 +204,17 @@ export type StatusReport = {
   readonly writebacks: Readonly<Record<string, number>>
   /** Write-backs without a project, which were inserted by plain SQL. */
   readonly withoutProject: number
-  /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly blockedLanes: number
   readonly behaviours: readonly (ServiceBehaviour & { readonly learnedAt: string })[]
-  /**
-   * Requests of all processes in the last window, and how long the pending work takes at the
-   * configured rate.
-   */
+  /** Requests of all processes in the last window, and how long the pending work takes. */
   readonly budget: {
     readonly usedInWindow: number
     readonly limit: number
     readonly windowMs: Ms
     readonly forecastMs: Ms
-    /**
-     * RFC 3339: the service asked to send nothing until then (429), which `forecastMs` includes;
-     * null = it did not.
-     */
+    /** RFC 3339: the service asked to wait (429), which `forecastMs` includes; null = no. */
     readonly pausedUntil: string | null
-    /**
-     * When the record of recent requests was last lost; nothing was sent for one window after that.
-     */
+    /** When the record of requests was last lost: nothing was sent for one window. */
     readonly lost: { readonly at: string; readonly why: string } | null
   }
 }

@@ -1,6 +1,4 @@
-/**
- * What workers record: that they are alive, by a heartbeat, and which of their jobs are failing.
- */
+/** What workers record: their heartbeats and their failing jobs. */
 import { sql } from 'kysely'
 import type { BackendKind } from '../../config/queue-backends.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -65,10 +63,7 @@ export async function readInstallationId(db: Db): Promise<string> {
 /** Characters of a reason that are stored. */
 const maxReasonLength = 2000
 
-/**
- * One row for each failing job. Another worker may have recorded an earlier failure: its `since`
- * stays.
- */
+/** Another worker may have recorded an earlier failure: its `since` stays. */
 export async function recordJobFailure(db: Db, failure: JobFailure): Promise<void> {
   const { projectId, job, key, since, lastAt, failures, reason } = failure
   const latest = {
