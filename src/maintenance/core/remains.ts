@@ -1,9 +1,10 @@
 /** What was found of erased values, and where. */
 import type { ErasedValue, ValueKind } from './erased-values.ts'
 
+/** A place that still has erased values. */
 export type Remains = {
   readonly place: string
-  /** Null: some may be there, and cannot be counted. */
+  /** How many of the values are there; null: some may be, and cannot be counted. */
   readonly values: number | null
   readonly why: string
   /** What removes them; null: no command does. */

@@ -193,6 +193,7 @@ export type StatusReport = {
   readonly held: { readonly since: string; readonly why: string; readonly resumeBy: string } | null
   readonly gaps: readonly GapReport[]
   readonly facts: {
+    /** Whose facts for analysts are still to be derived. */
     readonly conversations: number
     /** All facts are being derived anew, because the settings or the definitions changed. */
     readonly isRebuild: boolean
@@ -204,6 +205,7 @@ export type StatusReport = {
   readonly writebacks: Readonly<Record<string, number>>
   /** Write-backs without a project, which were inserted by plain SQL. */
   readonly withoutProject: number
+  /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly blockedLanes: number
   readonly behaviours: readonly (ServiceBehaviour & { readonly learnedAt: string })[]
   /** Requests of all processes in the last window, and how long the pending work takes. */
@@ -212,7 +214,7 @@ export type StatusReport = {
     readonly limit: number
     readonly windowMs: Ms
     readonly forecastMs: Ms
-    /** RFC 3339: the service asked to wait (429), which `forecastMs` includes; null = no. */
+    /** RFC 3339: the service asked to wait (429), which `forecastMs` includes; null = not. */
     readonly pausedUntil: string | null
     /** When the record of requests was last lost: nothing was sent for one window. */
     readonly lost: { readonly at: string; readonly why: string } | null

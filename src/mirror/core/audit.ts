@@ -65,6 +65,7 @@ export type AuditEstimate = {
   readonly confidence: number
   /** The share that differs at most. */
   readonly upperLimit: number
+  /** The same as a sentence. */
   readonly words: string
 }
 

@@ -6,7 +6,7 @@ import type { AuditEstimate, AuditResult, Difference } from './audit.ts'
 
 export type SyncMode = 'incremental' | 'reconcile' | 'full'
 
-/** `gaps`: known gaps or skipped streams. `interrupted`: the next run continues. */
+/** `gaps`: known gaps or skipped streams. `interrupted`: it had to end; the next run continues. */
 export type SyncOutcome = 'complete' | 'gaps' | 'failed' | 'interrupted'
 
 export type StreamReport = {
@@ -22,6 +22,7 @@ export type StreamReport = {
   readonly failed: string | null
 }
 
+/** `sync`, one project. */
 export type SyncReport = {
   readonly project: ProjectName
   readonly mode: SyncMode
@@ -72,6 +73,7 @@ export type VerifyReport = {
   }[]
   readonly differences: readonly Difference[]
   readonly requests: number
+  /** There are more differences than `differences` lists. */
   readonly truncated: boolean
 }
 

@@ -54,6 +54,7 @@ export type BatchesReport = {
   readonly project: ProjectName
   /** Newest first. */
   readonly batches: readonly (BatchSummary & { readonly estimate: BatchEstimate })[]
+  /** Whether there are older ones. */
   readonly more: boolean
 }
 
@@ -119,7 +120,7 @@ export type Pace = {
 export type SendEstimate = {
   /** Write-backs queued earlier that are not settled yet. */
   readonly queuedEarlier: number
-  /** For all of it, at the write rate less its reserve, after a pause. */
+  /** For all up to these, at the write rate less its reserve, after a pause. */
   readonly takesMs: Ms
   readonly worker: boolean
 }

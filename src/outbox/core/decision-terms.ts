@@ -133,6 +133,7 @@ export type SelectionMismatch = {
   readonly outcome: 'moved'
   readonly project: ProjectName
   readonly now: SelectionDigest
+  /** Of all rows of the selection. */
   readonly counts: StatusCounts
   /** The latest steps of its rows, newest first. */
   readonly steps: readonly EventOfRow[]

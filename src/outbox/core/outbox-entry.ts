@@ -21,7 +21,7 @@ export type OutboxEntry = CommonValues & {
   readonly batchId: string | null
   /** Of the imported file, as its spreadsheet numbers it: the header is row 1. */
   readonly sourceRow: number | null
-  /** By which an import found its conversation, and what that was; null = named by its id. */
+  /** The address or name by which an import found its conversation; null = named by its id. */
   readonly foundBy: string | null
   readonly createdAt: string
   readonly createdBy: string | null

@@ -17,6 +17,7 @@ export type ReviewGroup = {
   readonly changing: number
   /** How many wait until a person resolves an uncertain write-back. */
   readonly blocked: number
+  /** The first ones. */
   readonly samples: readonly WritebackReview[]
 }
 
@@ -25,7 +26,7 @@ export type ReviewSummary = {
   readonly counts: Readonly<Record<ReviewOutcome, number>>
   /** In the order of the outcomes; within one, the largest first. */
   readonly groups: readonly ReviewGroup[]
-  /** What a person should look at before it is sent. */
+  /** What a person should look at before it is sent: how many, and the first ones. */
   readonly marked: { readonly rows: number; readonly samples: readonly WritebackReview[] }
   /** The oldest of the rows' `mirrorAsOf`; null if the mirror has never been read to its end. */
   readonly mirrorAsOf: string | null

@@ -78,6 +78,7 @@ export type WritebackReview = Pick<ReviewRow, 'position' | 'place' | 'operation'
   readonly blockedBy: string | null
   /** The last message that the person saw: its id or its time. */
   readonly expect: string | null
+  /** RFC 3339. */
   readonly expiresAt: string | null
   /** When what has the target was last read to its end (RFC 3339); null = never. */
   readonly mirrorAsOf: string | null

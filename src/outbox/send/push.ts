@@ -35,6 +35,7 @@ import {
 } from './circuit-breaker.ts'
 import { maxConcurrentLanes, sendLane } from './lane.ts'
 
+/** `push`, one project. */
 export type PushReport = {
   readonly project: ProjectName
   /** Write-backs that this process settled, by their new state. */
@@ -48,7 +49,7 @@ export type PushReport = {
   readonly outcome: 'done' | Exclude<EarlyEnd, 'more'>
   /** Stopped batches that have drafts. */
   readonly stopped: readonly { readonly batch: string; readonly drafts: number }[]
-  /** Why some remain queued. Sentences for users. */
+  /** Why some remain queued, in sentences for users. */
   readonly notices: readonly string[]
   /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly blockedLanes: number
