@@ -83,7 +83,7 @@ export function deriveConversationFacts(
   return { conversation, waits, states, contributions: deriveContributions(id, messages, calendar) }
 }
 
-/** Counts every message, also those without a time. */
+/** Also those without a time. */
 function messageColumns(
   { messages, isMessagesComplete }: ConversationHistory,
   timedMessages: number,

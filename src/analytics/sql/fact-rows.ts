@@ -1,7 +1,4 @@
-/**
- * What the derivations of a project's facts have in common, and how rows of the tables for analysts
- * are stored.
- */
+/** What the derivations of facts have in common, and how rows for analysts are stored. */
 import { CompiledQuery, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { TableSpec } from '../../../schema/column-types.ts'
@@ -29,10 +26,7 @@ export type FactSource = ProjectDb & {
 
 /** How the facts of one kind are derived, within a transaction under the project's write lock. */
 export type FactDerivation = {
-  /**
-   * Replaces the facts of the first of these ids; returns of how many, as many rows are left for
-   * another transaction.
-   */
+  /** Of the first of these ids; returns of how many, as many rows are left for the next time. */
   readonly replaceFacts: (source: FactSource, ids: readonly string[]) => Promise<number>
   /** Ids that rows or facts have, after this one ('' = from the beginning), in their order. */
   readonly listIds: (context: ProjectDb, after: string, limit: number) => Promise<string[]>

@@ -15,8 +15,8 @@ import { describeDifference, readOpenQueue, serviceDifference } from './waiting.
 export type ReportData = NonNullable<Awaited<ReturnType<typeof readReportData>>>
 
 /**
- * From `dim_project`. Times are RFC 3339 text; that up to which conversations and messages, or
- * calls, are complete is null if they are not mirrored, or not read to the end yet.
+ * Times are RFC 3339 text; `asOf`, `callsAsOf`: null if the rows are not mirrored, or not read to
+ * the end yet.
  */
 type ReportProject = Readonly<
   Record<'timeZone' | 'mirroredSince', string> &

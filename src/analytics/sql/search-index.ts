@@ -1,7 +1,6 @@
 /**
- * The index of words: one entry for each conversation, written together with its facts, so that
- * both are as fresh as each other and a rebuild of the facts fills it. Its numbers ascend with
- * time, so that the newest conversations are found first.
+ * The index of words: one entry for each conversation, written with its facts. Its numbers ascend
+ * with time, so that the newest conversations are found first.
  */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'

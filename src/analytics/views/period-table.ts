@@ -1,7 +1,4 @@
-/**
- * How a table of the pages about a period is declared: its words, its charts, and the facts behind
- * each number.
- */
+/** How a table of the pages about a period is declared. */
 import type { DateRange } from '../core/report-period.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import type { AnalyticsView } from './view-spec.ts'
@@ -48,10 +45,7 @@ export type PeriodTable = {
   readonly heatMaps?: Readonly<Record<string, string>>
   /** The numbers of the charts by date; otherwise the facts that are counted. */
   readonly days?: (within: Within, sql: SqlDialect) => string
-  /**
-   * What is counted, one row each, with what the key and the conditions name, and its `date` unless
-   * there are `days`.
-   */
+  /** What is counted, one row each, with its `date` unless there are `days`. */
   readonly facts: (within: Within) => string
   /** Columns that count facts, and the condition of each; null = all. */
   readonly counted: Readonly<Record<string, string | null>>
