@@ -1,6 +1,4 @@
-/**
- * The tables of the mirror: what the service has, and what changed in it from one sync to the next.
- */
+/** What the service has, and what changed in it from one sync to the next. */
 import { projectColumns, type TableSpec } from './column-types.ts'
 import type { ListStreamName, streamSpecs } from './stream-specs.ts'
 
@@ -28,10 +26,7 @@ const rowColumns = {
   ...mirroredColumns,
   deleted_at: ['time?', 'when the service was found to no longer have it; null while it exists'],
 } as const
-/**
- * A day in the project's time zone. Windows of a project never overlap, and all are days of one
- * zone.
- */
+/** In the project's time zone. Windows of a project never overlap, and are days of one zone. */
 const dayColumns = {
   window_from: ['time', 'start of the day'],
   window_to: ['time', 'end of the day, which is the start of the next'],
@@ -231,9 +226,9 @@ export const mirrorTables = {
   string,
   TableSpec & {
     /**
-     * The columns and fields of `raw` with ids of a person, or of what is a person's: the rows are
-     * erased with them, and refused from then on. `raw[call_fields.visitor]`: the field that this
-     * setting names. `raw[*visitors]`: any field with a UUID.
+     * Where ids of a person, or of what is theirs, stand: the rows are erased with them, and
+     * refused from then on. `raw[call_fields.visitor]`: the field of this setting.
+     * `raw[*visitors]`: any field with a UUID.
      */
     readonly erasedWith: Readonly<Record<string, ListStreamName>>
   }
@@ -255,8 +250,7 @@ const tables = mirrorTables satisfies {
 }
 
 /**
- * Null: the column is the id. Else the JSON in the column has it: at a path, at the path that
- * `call_fields` has, or anywhere.
+ * Null: the column is the id. Else JSON has it: at a path, at that of `call_fields`, or anywhere.
  */
 type IdField = { readonly path: string } | { readonly setting: string } | 'any' | null
 export type ErasedId = {

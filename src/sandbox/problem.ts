@@ -84,9 +84,7 @@ function formatIssue({ field, message }: Issue, s: Switches): Json {
 const defaultPageSize = 50
 const maxPageSize = 200
 
-/**
- * `known`: the parameters of the operation. Throws Problem for others, if the service rejects them.
- */
+/** `known`: of the operation. Throws Problem for others, if the service rejects them. */
 export function checkQuery(query: URLSearchParams, known: readonly string[], s: Switches): void {
   if (s['query.unknown'] === 'ignored') return
   const unknown = [...new Set(query.keys())].filter((name) => !known.includes(name))
@@ -174,10 +172,7 @@ const fieldChecks: Record<FieldKind, (value: unknown) => boolean> = {
   object: (value) => isObject(value),
 }
 
-/**
- * Checks the body's fields against their kinds. Fields of `optional` may be absent. Throws Problem
- * with every invalid one.
- */
+/** Fields of `optional` may be absent. Throws Problem with every invalid one. */
 export function readBody(
   body: unknown,
   required: Readonly<Record<string, FieldKind>>,
