@@ -73,7 +73,7 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
 }
 
 /**
- * What a person should know: a large log; a queue that somebody paused, so that nothing else fails.
+ * What a person should know: a large log; a queue that someone paused, so that nothing else fails.
  */
 async function noteConditions({
   context,

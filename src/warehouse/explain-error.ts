@@ -1,5 +1,5 @@
 /**
- * What people are told when the database fails, without the driver's message: it may have secrets.
+ * What people read if the database fails, without the driver's message: it may have secrets.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'

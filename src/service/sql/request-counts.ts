@@ -131,7 +131,7 @@ export async function recordPause(
     .execute()
 }
 
-/** Nothing is sent of the project until then, whichever process was told; null: now. */
+/** Nothing is sent of the project until then, for any process; null: it may be sent now. */
 export async function readOpenPause(
   db: Db,
   project: ProjectId,
