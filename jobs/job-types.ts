@@ -17,11 +17,9 @@ import type { JobDeps, JobRun, JobType } from './job-handler.ts'
 import type { JobData, SchedulerJob, SyncJob } from './queues.ts'
 import { incrementalSyncJobs, syncJobsOfSchedule, wokenSyncJobs } from './schedule-plan.ts'
 
-type SliceResult = SyncSliceResult | LaneSliceResult
-
 const done: JobResult = { do: 'done' }
 
-function jobResultOf(end: SliceResult): JobResult {
+function jobResultOf(end: SyncSliceResult | LaneSliceResult): JobResult {
   switch (end.kind) {
     case 'done':
     case 'failed':
@@ -40,7 +38,7 @@ function jobResultOf(end: SliceResult): JobResult {
 async function recordEnd(
   { failures }: JobDeps,
   identity: JobIdentity,
-  end: SliceResult,
+  end: SyncSliceResult | LaneSliceResult,
 ): Promise<boolean> {
   if (end.kind === 'done' || end.kind === 'more') await failures.recordSuccess(identity)
   return end.kind === 'failed' && failures.recordFailure(identity, end.why, true)

@@ -41,8 +41,7 @@ export type ColumnSpec = readonly [
   use?: NumberUse,
 ]
 
-type NumberTypeName = 'integer' | 'int32' | 'number'
-type NumberType = NumberTypeName | `${NumberTypeName}?`
+type NumberType = `${'integer' | 'int32' | 'number'}${'' | '?'}`
 
 /** A number says what it is, because neither name nor type tells. */
 type AnalyticsColumnSpec =

@@ -11,7 +11,7 @@ export {
   type Difference,
   describeEvidence,
 } from './core/audit.ts'
-export { type MessageSide, teamSenderTypes, toMessageSide } from './core/message-fields.ts'
+export { teamSenderTypes, toMessageSide } from './core/message-fields.ts'
 export { createMirrorGet } from './core/mirror-get.ts'
 export type {
   AuditReport,

@@ -351,19 +351,17 @@ function errorCode(error: unknown): string {
 /** What happened, and what a person should do. */
 type ErrorExplanation = { readonly why: string; readonly next: string; readonly exitCode: 1 | 2 }
 
-type TableEntry = readonly [RegExp, ErrorExplanation]
-
 /** Explanations by code, or by the driver's message if it has no code; the first match counts. */
-type ExplanationTable = readonly TableEntry[]
+type ExplanationTable = readonly (readonly [RegExp, ErrorExplanation])[]
 
 /** Trying again may help. */
-const tryAgain = (code: RegExp, why: string, next: string): TableEntry => [
+const tryAgain = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
   code,
   { why, next, exitCode: 1 },
 ]
 
 /** A person must change something first. */
-const fixFirst = (code: RegExp, why: string, next: string): TableEntry => [
+const fixFirst = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
   code,
   { why, next, exitCode: 2 },
 ]

@@ -16,14 +16,12 @@ const endings = {
   sends: '-sends',
   worker: '-worker',
 } as const
-export type SideFile = keyof typeof endings
-
 export const isInMemory = (path: string): boolean => path === '' || path.startsWith(':')
 
 /** Beside the database itself and not a link to it: all who open it find the same file. */
 export function sideFile(
   { path }: Pick<Extract<DatabaseLocation, { readonly kind: 'sqlite' }>, 'path'>,
-  side: SideFile,
+  side: keyof typeof endings,
 ): string {
   return `${databaseFile(path)}${endings[side]}`
 }
@@ -48,7 +46,7 @@ export function filesOfWarehouse(location: DatabaseLocation) {
   if (sends === null) return { database: null, beside: [] }
   if (location.kind === 'postgres')
     return { database: null, beside: [sends.path, ...certificateFiles(location.url)] }
-  const sides = Object.keys(endings) as readonly SideFile[]
+  const sides = Object.keys(endings) as readonly (keyof typeof endings)[]
   return {
     database: databaseFile(location.path),
     beside: sides.map((side) => sideFile(location, side)),

@@ -1,8 +1,6 @@
 /** Who the senders of messages are: their types are not documented, so names are interpreted. */
 import type { AnalyticsSettings, SenderRole } from '../../config/analytics-settings.ts'
 
-type Overrides = AnalyticsSettings['roles']
-
 /** The role of an utterance by its sender type. */
 export type RoleOfSender = (senderType: string | null) => SenderRole
 
@@ -22,7 +20,7 @@ const roleWords: ReadonlyMap<string, SenderRole> = new Map([
 ])
 
 /** Case and separators make no difference, neither to the guesses nor to `overrides`. */
-export function createRoleOfSender(overrides: Overrides): RoleOfSender {
+export function createRoleOfSender(overrides: AnalyticsSettings['roles']): RoleOfSender {
   const configured = new Map(
     Object.entries(overrides).map(([senderType, role]) => [compact(senderType), role]),
   )
@@ -37,7 +35,10 @@ export function createRoleOfSender(overrides: Overrides): RoleOfSender {
 }
 
 /** What analysts see of the roles. */
-export function senderTypeRows(senderTypes: readonly string[], overrides: Overrides) {
+export function senderTypeRows(
+  senderTypes: readonly string[],
+  overrides: AnalyticsSettings['roles'],
+) {
   const roleOf = createRoleOfSender(overrides)
   return senderTypes.map((sender_type) => ({ sender_type, role: roleOf(sender_type) }))
 }

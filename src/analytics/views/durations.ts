@@ -30,10 +30,7 @@ const firstDays = {
   week: 'Monday of the week',
   month: 'first day of the month',
 } as const
-/** The column of a period. */
-type Period = keyof typeof firstDays
-
-function durationView(report: DurationReport, period: Period): AnalyticsView {
+function durationView(report: DurationReport, period: keyof typeof firstDays): AnalyticsView {
   const { dated, note, caveat, counted, kinds } = report
   const labels = Object.keys(report.labels)
   const select = (part: DurationKind) => `
@@ -64,7 +61,7 @@ function durationView(report: DurationReport, period: Period): AnalyticsView {
   }
 }
 
-function durationsOf({ from, dated, value }: DurationKind, period: Period): string {
+function durationsOf({ from, dated, value }: DurationKind, period: keyof typeof firstDays): string {
   const join = `
         join dim_date d on d.project_id = w.project_id and d.date = ${dated}`
   return percentilesOf({

@@ -110,10 +110,7 @@ function hasAnyId(
 const mark = '\u0000'
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** The table, and the condition of the rows that go. */
-type Part = { readonly table: string; readonly where: RawBuilder<unknown> }
-
-function partsOf(context: ProjectDb, ids: Ids, erasure: Erasure): readonly Part[] {
+function partsOf(context: ProjectDb, ids: Ids, erasure: Erasure) {
   const { kind } = context
   const { visitors, conversations } = ids
   const all = Object.values(ids).flat()
@@ -294,7 +291,7 @@ async function collectValues(
   await read('visitors', sql`id ${inList(kind, ids.visitors)}`)
   for (const batch of batchesOf(ids.conversations, conversationsPerRead))
     await read('message_rows', sql`conversation_id ${inList(kind, batch)}`)
-  const isMirrored = ({ table }: Part) =>
+  const isMirrored = ({ table }: { readonly table: string }) =>
     table in erasedTables && table !== 'visitors' && table !== 'message_rows'
   for (const { table, where } of partsOf(trx, ids, erasure).filter(isMirrored))
     await read(table, where)

@@ -163,15 +163,14 @@ export async function listSearched({ db }: MoveSide): Promise<ReadonlySet<Projec
   return new Set((await found.execute()).map(({ project_id }) => project_id))
 }
 
-type SendRow = DatabaseSchema['sync_sends']
-type SendRows = ReadonlyMap<ProjectId, SendRow>
+type SendRows = ReadonlyMap<ProjectId, DatabaseSchema['sync_sends']>
 
 async function readSendRows({ db }: MoveSide): Promise<SendRows> {
   const rows = await db.selectFrom('sync_sends').selectAll().execute()
   return new Map(rows.map((row) => [row.project_id, row]))
 }
 
-function countedOnce(rows: SendRows, project: ProjectId): SendRow {
+function countedOnce(rows: SendRows, project: ProjectId): DatabaseSchema['sync_sends'] {
   const own = rows.get(project)
   const token = own?.token ?? rows.get('')?.token ?? ''
   const before = own ?? { held_at: null, held_why: null, resumed_at: null, sends: 0 }

@@ -195,14 +195,11 @@ export function toFrequency(share: number) {
   return { cases, among }
 }
 
-/** A number from 0 to below 1. */
-export type RandomNumber = () => number
-
 /**
  * A sample of rows that are seen once, in which each is equally likely. Vitter's algorithm R
  * (1985): the n-th row replaces a random one with the probability size / n.
  */
-export function createSample(size: number, random: RandomNumber) {
+export function createSample(size: number, random: () => number) {
   const sample: string[] = []
   let seen = 0
   return {
@@ -218,7 +215,7 @@ export function createSample(size: number, random: RandomNumber) {
 }
 
 /** Fisher and Yates. */
-function shuffle(ids: readonly string[], random: RandomNumber): readonly string[] {
+function shuffle(ids: readonly string[], random: () => number): readonly string[] {
   const shuffled = [...ids]
   for (let last = shuffled.length - 1; last > 0; last--) {
     const other = Math.floor(random() * (last + 1))

@@ -72,8 +72,6 @@ function isExactTime(text: string): boolean {
 
 /** Which side wrote a message, by its sender type, of which only `agent` is documented. */
 
-export type MessageSide = 'team' | 'visitor' | 'unknown'
-
 /**
  * In lower case. Where a message matters only if the team did not write it, an unknown sender
  * counts as a visitor.
@@ -85,7 +83,7 @@ export const teamSenderTypes = [
 
 const visitorPattern = /^(visitor|customer|user|end_?user|contact|guest|lead|client)$/
 
-export function toMessageSide(senderType: unknown): MessageSide {
+export function toMessageSide(senderType: unknown): 'team' | 'visitor' | 'unknown' {
   const name = String(senderType ?? '').toLowerCase()
   if (teamSenderTypes.some((type) => type === name)) return 'team'
   return visitorPattern.test(name) ? 'visitor' : 'unknown'

@@ -17,9 +17,8 @@ import {
   streamSpecs,
 } from '../../../schema/stream-specs.ts'
 
-type Specs = typeof streamSpecs
 type ColumnOf<Table extends MirroredTable> = keyof (typeof mirrorTables)[Table]['columns']
-type Fitting<S extends Specs[StreamName]> = {
+type Fitting<S extends (typeof streamSpecs)[StreamName]> = {
   [K in keyof S]: K extends `${string}Column` ? ColumnOf<S['table']> | null : unknown
 } & {
   table: S['kind'] extends 'daily' | 'snapshot'
@@ -28,7 +27,7 @@ type Fitting<S extends Specs[StreamName]> = {
 }
 
 /** Every stream's table exists, and has the columns that the stream needs. */
-const specs = streamSpecs satisfies { [N in StreamName]: Fitting<Specs[N]> }
+const specs = streamSpecs satisfies { [N in StreamName]: Fitting<(typeof streamSpecs)[N]> }
 
 /** `field`: the undocumented field that the column has, and the type of its values there. */
 export type InsertedColumn = {

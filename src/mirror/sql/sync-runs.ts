@@ -9,12 +9,12 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { newId } from '../../warehouse/project-db.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from '../core/reports.ts'
-import type { DiscoveredFields } from './discovered-columns/discovered-fields.ts'
+import type { createDiscoveredFields } from './discovered-columns/discovered-fields.ts'
 import { rememberRowCounts } from './row-counts.ts'
 
 /** What the writes of a project's mirror share. */
 export type ProjectContext = ProjectDb & {
-  readonly fields: DiscoveredFields
+  readonly fields: ReturnType<typeof createDiscoveredFields>
   /** The sync run that stores rows now; null outside of a run. Mutable. */
   readonly run: { id: string | null }
 }

@@ -82,14 +82,14 @@ async function readStored(trx: ProjectDb, stream: ChildListName, { parentId, sin
 }
 
 /** The rows that the last reading of the whole list did not show, since the first such reading. */
-type Absences = { readonly at: EpochMs; readonly keys: readonly string[] }
-
 async function readAbsences({ db, project }: ProjectDb, stream: ChildListName, parentId: string) {
   const { rows } = await sql<{ unlisted: string | null }>`
     select unlisted from sync_children
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
   const text = rows[0]?.unlisted ?? null
-  return text === null ? null : (JSON.parse(text) as Absences)
+  return text === null
+    ? null
+    : (JSON.parse(text) as { readonly at: EpochMs; readonly keys: readonly string[] })
 }
 
 async function writeAbsences(
@@ -99,7 +99,7 @@ async function writeAbsences(
   keys: readonly string[],
   at: EpochMs,
 ): Promise<void> {
-  const text = keys.length === 0 ? null : JSON.stringify({ at, keys } satisfies Absences)
+  const text = keys.length === 0 ? null : JSON.stringify({ at, keys })
   await sql`
     update sync_children set unlisted = ${typed('text', text)}
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)

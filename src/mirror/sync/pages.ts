@@ -49,7 +49,8 @@ import {
 } from '../core/pagination/reading-state.ts'
 import { recordFutureDated, type SyncRun } from './run.ts'
 
-export type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {
+export type ListScan = Pick<RangesToRead, 'list' | 'ranges'> & {
+  readonly priority: Priority
   readonly stream: StreamName
   /** A reconcile that goes on does not ask again for what it has learned. */
   readonly isContinued?: boolean
@@ -254,12 +255,10 @@ export type PageBatch<Item extends Json = Json> = {
   readonly isComplete: boolean
 }
 
-type ListReadOptions = RangesToRead & { readonly priority: Priority }
-
 /** Every page of the ranges, in an order that the service decides. Throws ApiError. */
 export async function* readList<Item extends Json>(
   get: ApiGet<Item>,
-  options: ListReadOptions,
+  options: RangesToRead & { readonly priority: Priority },
 ): AsyncGenerator<PageBatch<Item>> {
   const { list, priority, now = Math.floor(Date.now() / 1000) } = options
   const reading = readRanges({ ...options, now })

@@ -21,7 +21,6 @@ import {
   type AuditedStream,
   confirmedDifferences,
   createSample,
-  type RandomNumber,
   type SeenDifference,
 } from '../core/audit.ts'
 import { isMassDeletion, type MirrorCommit } from '../core/mirror.ts'
@@ -40,7 +39,8 @@ import { learnListedFields } from './learn-listed-fields.ts'
 export type SampleOptions = {
   readonly store: Pick<AuditStore, 'listIds'>
   readonly sampleSize: number
-  readonly random: RandomNumber
+  /** A number from 0 to below 1. */
+  readonly random: () => number
 }
 
 export type AuditDeps = CompareDeps &

@@ -142,8 +142,6 @@ export function needsApproval(
   return draft || (approveOver !== null && rows > approveOver)
 }
 
-export type OperationCounts = Readonly<Partial<Record<Operation, number>>>
-
 export function countOperations(
   counted: Iterable<{ readonly operation: Operation; readonly count: number }>,
 ) {
@@ -155,7 +153,7 @@ export function countOperations(
 /** `queuedEarlier`: write-backs of unknown operations that are sent before. */
 export function estimateBatchMs(
   limits: SlotLimits,
-  left: OperationCounts,
+  left: Readonly<Partial<Record<Operation, number>>>,
   queuedEarlier: number,
 ): Ms {
   const entries = Object.entries(left) as [Operation, number][]

@@ -53,8 +53,6 @@ export function collectReasons(groups: Iterable<ReasonGroup>): readonly ReasonGr
   )
 }
 
-export type OutcomeCounts = ReturnType<ReturnType<typeof createOutcomeCounter>['snapshot']>
-
 /** Every reason differs only where a service answers something else each time. */
 const maxReasons = 200
 

@@ -241,8 +241,7 @@ export const commonFields = {
     Pick<PayloadField, 'value' | 'help'> & { readonly property: keyof CommonValues }
 }
 
-type CommonName = keyof typeof commonFields
-export const commonNames = Object.keys(commonFields) as readonly CommonName[]
+export const commonNames = Object.keys(commonFields) as readonly (keyof typeof commonFields)[]
 /** The ref says which write-back it is, and nothing about its sending. */
 export const conditionNames = commonNames.filter((name) => name !== 'ref')
 
@@ -252,7 +251,7 @@ export const requestFields = new Map([
   ...Object.entries<RequestField>(commonFields),
 ])
 
-export function commonValue(request: CommonValues, name: CommonName): string | null {
+export function commonValue(request: CommonValues, name: keyof typeof commonFields): string | null {
   return request[commonFields[name].property]
 }
 

@@ -2,7 +2,7 @@
 import type { MirrorRow } from '../../../schema/row.ts'
 import { toMessageSide } from '../../mirror/core/message-fields.ts'
 import { conversations } from '../../mirror/core/streams.ts'
-import type { MessageSide, MessagesRead } from '../../mirror/mirror.ts'
+import type { MessagesRead } from '../../mirror/mirror.ts'
 import { readMessages } from '../../mirror/sync/read-messages.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject, type Json } from '../../values/json.ts'
@@ -18,7 +18,7 @@ import {
 } from '../core/review-guards.ts'
 import type { Task, WritebackDeps } from './operation-handler.ts'
 
-export type SnapshotMessage = ShownReply & { readonly side: MessageSide }
+export type SnapshotMessage = ShownReply & { readonly side: ReturnType<typeof toMessageSide> }
 
 export type ConversationSnapshot = ReturnType<typeof toSnapshot>
 

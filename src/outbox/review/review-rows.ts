@@ -24,8 +24,6 @@ export type ReviewSource = {
   readonly batch: string | null
 }
 
-type ReviewDeps = { readonly reader: Outbox; readonly now: EpochMs }
-
 const rowsPerChunk = 500
 
 /** What is queued finds the lane without the drafts before it, which may be sent behind it. */
@@ -38,7 +36,7 @@ const firstLane: Lane = { states: { all: emptyLane, withoutDrafts: emptyLane }, 
 /** A lane is kept from its first row to its last: memory is for those whose rows lie apart. */
 async function* reviewRows(
   source: ReviewSource,
-  { reader, now }: ReviewDeps,
+  { reader, now }: { readonly reader: Outbox; readonly now: EpochMs },
 ): AsyncGenerator<readonly WritebackReview[]> {
   const { lastPlaces, rareSenders } = await scanRows(source)
   const knownSenders = await reader.findKnownSenders([...rareSenders])
@@ -146,7 +144,7 @@ export async function reviewBatch(
 /** Reads the mirror and the queue. Makes no request. */
 export async function reviewSource(
   source: ReviewSource,
-  deps: ReviewDeps,
+  deps: { readonly reader: Outbox; readonly now: EpochMs },
   onReviews: OnReviews | null,
 ): Promise<ReviewSummary> {
   const counter = createReviewCounter()

@@ -7,18 +7,9 @@ import type { EarlyEnd } from '../../values/early-end.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import {
-  countOperations,
-  estimateBatchMs,
-  type OperationCounts,
-  type Rest,
-} from '../core/batches.ts'
-import {
-  createOutcomeCounter,
-  type OutcomeCounts,
-  type ReasonGroup,
-} from '../core/group-reasons.ts'
-import { operations } from '../core/operations.ts'
+import { countOperations, estimateBatchMs, type Rest } from '../core/batches.ts'
+import { createOutcomeCounter, type ReasonGroup } from '../core/group-reasons.ts'
+import { type Operation, operations } from '../core/operations.ts'
 import type { ClaimableWriteback } from '../core/outbox-entry.ts'
 import type { StatusCounts } from '../core/state.ts'
 import type { WritebackDeps } from '../handlers/operation-handler.ts'
@@ -119,7 +110,7 @@ export type PushProgress = ReturnType<typeof toPushProgress>
 /** `total`: as it was at the start. */
 export function toPushProgress(
   limits: SlotLimits,
-  total: OperationCounts,
+  total: Readonly<Partial<Record<Operation, number>>>,
   { settled, counts, operations: done, reasons, working, rest }: SendProgress,
   now: EpochMs,
 ) {
@@ -153,7 +144,7 @@ type SendQueuedOptions = {
   readonly pollMs?: Ms
 }
 
-type SendProgress = OutcomeCounts & {
+type SendProgress = ReturnType<ReturnType<typeof createOutcomeCounter>['snapshot']> & {
   /** Being sent or verified now. */
   readonly working: number
   /** Set while nothing can be sent, and something can be later. */

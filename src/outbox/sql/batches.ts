@@ -76,12 +76,7 @@ async function readBatches(
   })
 }
 
-type BatchCounts = { readonly counts: StatusCounts; readonly settledAt: string | null }
-
-async function countBatches(
-  context: ProjectDb,
-  condition: RawBuilder<unknown>,
-): Promise<Map<string, BatchCounts>> {
+async function countBatches(context: ProjectDb, condition: RawBuilder<unknown>) {
   const status = await effectiveStatus(context)
   const { rows } = await sql<{
     batch: string
@@ -92,7 +87,10 @@ async function countBatches(
     select batch_id as batch, ${status} as status, count(*) as count, max(finished_at) as settled
     from writebacks
     where project_id = ${context.project} and ${condition} group by 1, 2`.execute(context.db)
-  const counted = new Map<string, BatchCounts>()
+  const counted = new Map<
+    string,
+    { readonly counts: StatusCounts; readonly settledAt: string | null }
+  >()
   for (const { batch, status, count, settled } of rows) {
     const { counts = {}, settledAt = null } = counted.get(batch) ?? {}
     const latest =

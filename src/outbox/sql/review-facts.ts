@@ -170,7 +170,7 @@ function expectedId(row: ReviewRow): string | null {
 /** The visitor's conversation with the expected message, else the latest one. */
 function chooseConversation(
   row: ReviewRow,
-  candidates: readonly VisitorConversation[],
+  candidates: readonly { readonly visitor: string; readonly id: string }[],
   expected: ReadonlyMap<string, unknown>,
 ): string | null {
   const own = candidates.filter(({ visitor }) => visitor === targetOf(row))
@@ -343,13 +343,8 @@ async function readVisitors(
   return byId(rows, () => ({ lastVisitorMessage: null }), blocked)
 }
 
-type VisitorConversation = { readonly visitor: string; readonly id: string }
-
 /** Of each visitor the latest first, with ids in lower case. */
-async function listConversationsOf(
-  { db, kind, project }: ProjectDb,
-  visitors: readonly string[],
-): Promise<readonly VisitorConversation[]> {
+async function listConversationsOf({ db, kind, project }: ProjectDb, visitors: readonly string[]) {
   if (visitors.length === 0) return []
   const { rows } = await sql<{ visitor: string; id: string }>`
     select visitor_id as visitor, id from conversations

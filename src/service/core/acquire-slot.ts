@@ -28,8 +28,6 @@ export type PendingRequest = {
   readonly write: boolean
   readonly maxDurationMs: Ms
 }
-type Pending = readonly PendingRequest[]
-
 /**
  * A grant must be used or returned within this time of its request, so that a process that was
  * suspended never sends on an expired slot.
@@ -45,8 +43,6 @@ export type SlotDecision =
   | { readonly granted: number; readonly slot: Slot }
   | { readonly waitMs: Ms }
 
-type AcquireResult = { readonly state: BudgetState; readonly decision: SlotDecision }
-
 /**
  * `pending`: most urgent first, each kind once. Reads do not wait for writes that have no write
  * slot; otherwise no request overtakes a more urgent or an older one.
@@ -56,7 +52,7 @@ export function acquireSlot(
   before: BudgetState,
   now: EpochMs,
   processId: string,
-  pending: Pending,
+  pending: readonly PendingRequest[],
 ) {
   const result = decideSlot(policy, advanceTo(policy, before, now), processId, pending)
   return { ...result, state: withWriteWaiter(result, policy.rate.windowMs, processId, pending) }
@@ -70,10 +66,10 @@ const writeWaiterRank = priorities.length
 const writeWaiterId = (processId: string) => `${processId} w`
 
 function withWriteWaiter(
-  { state, decision }: AcquireResult,
+  { state, decision }: { readonly state: BudgetState; readonly decision: SlotDecision },
   windowMs: Ms,
   processId: string,
-  pending: Pending,
+  pending: readonly PendingRequest[],
 ) {
   const granted = 'granted' in decision ? decision.granted : null
   const isWriteWaiting = pending.some((request, index) => request.write && index !== granted)
@@ -89,8 +85,8 @@ function decideSlot(
   policy: BudgetPolicy,
   state: BudgetState,
   processId: string,
-  pending: Pending,
-): AcquireResult {
+  pending: readonly PendingRequest[],
+) {
   const now = state.at
   const limits = slotLimits(policy, state, now)
   const { all, writes } = limits

@@ -83,15 +83,12 @@ const decreaseFactor = 0.8
 const minShare = 0.1
 const increasePerWindow = 0.025
 
-/** How a slot ends: the service responded, or no byte of the request can have left. */
-export type SlotEnding = 'responded' | 'unsent'
-
 export function releaseSlot(
   policy: BudgetPolicy,
   before: BudgetState,
   now: EpochMs,
   slot: Slot,
-  ending: SlotEnding,
+  ending: 'responded' | 'unsent',
 ) {
   const state = advanceTo(policy, before, now)
   const endSlot = (usage: SlotUsage, freeAt: EpochMs | null, { windowMs }: Rate): SlotUsage => {

@@ -10,7 +10,6 @@ import {
   recordThrottle,
   releaseSlot,
   type Slot,
-  type SlotEnding,
 } from '../core/budget.ts'
 import type { BudgetPolicy } from '../core/budget-policy.ts'
 import {
@@ -57,7 +56,7 @@ function createStateStore(policy: BudgetPolicy, update: UpdateState) {
         const { state, decision } = acquireSlot(policy, before, now, processId, pending)
         return { state, result: decision }
       }),
-    release: (slot: Slot, ending: SlotEnding) =>
+    release: (slot: Slot, ending: 'responded' | 'unsent') =>
       changeState((state, now) => releaseSlot(policy, state, now, slot, ending)),
     /** The response to the slot's request was a 429. */
     recordThrottle: (slot: Slot, waitMs: Ms) =>

@@ -132,8 +132,6 @@ export function findFutureDated(
   })
 }
 
-type Times = readonly RowTimes[]
-
 /**
  * The rest of the range behind a page that was read in this direction; null if its edge did not
  * advance. `rest` null: nothing is left. A candidate that stays behind another one may still order
@@ -143,7 +141,7 @@ export function restAfterPage(
   way: ScanDirection,
   range: TimeRange,
   order: SortOrder,
-  times: Times,
+  times: readonly RowTimes[],
 ) {
   const isForward = way === 'forward'
   const edge = completeTo(way, order, times)
@@ -178,7 +176,7 @@ export function rangeBeyondEdge(way: ScanDirection, range: TimeRange): TimeRange
 export function middleSecond(
   way: ScanDirection,
   { fields }: SortOrder,
-  times: Times,
+  times: readonly RowTimes[],
 ): EpochSeconds | undefined {
   const middles = fields.flatMap((field) => {
     const sorted = timesOf(times, field).sort((a, b) => a - b)
@@ -192,7 +190,7 @@ export function middleSecond(
 }
 
 /** All times that every row shows: the edge is then safe under each of them. */
-export function conservativeOrder(times: Times): SortOrder | null {
+export function conservativeOrder(times: readonly RowTimes[]): SortOrder | null {
   const fields = [...(times[0]?.keys() ?? [])].filter((field) =>
     times.every((row) => row.has(field)),
   )

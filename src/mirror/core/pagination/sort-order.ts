@@ -10,13 +10,11 @@ export type RowTimes = ReadonlyMap<string, EpochSeconds>
 /** `forward`: the pages begin with the oldest rows; `backward`: with the newest. */
 export type ScanDirection = 'forward' | 'backward'
 
-type SortDirection = 'ascending' | 'descending'
-
 export type SortOrder = {
   /** Candidates for the sort field; never empty. */
   readonly fields: readonly string[]
   /** Null: no two different times seen yet. */
-  readonly direction: SortDirection | null
+  readonly direction: 'ascending' | 'descending' | null
 }
 
 /** The time bounds of a request; undefined = not sent. */
@@ -122,7 +120,7 @@ export function countSteps(times: readonly EpochSeconds[]): {
 }
 
 /** The direction of some field that no other one contradicts. */
-function commonDirection(fields: readonly FieldTrend[]): SortDirection | null {
+function commonDirection(fields: readonly FieldTrend[]): 'ascending' | 'descending' | null {
   const isAscending = fields.some((field) => field.ascending && !field.descending)
   const isDescending = fields.some((field) => field.descending && !field.ascending)
   return isAscending === isDescending ? null : isAscending ? 'ascending' : 'descending'

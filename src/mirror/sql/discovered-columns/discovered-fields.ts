@@ -27,8 +27,6 @@ import {
 } from './field-records.ts'
 import { canHold, fieldTypeOf, toFieldType, type ValueType, widerType } from './field-types.ts'
 
-export type DiscoveredFields = ReturnType<typeof createDiscoveredFields>
-
 export type DiscoveryOptions = Pick<ProjectDb, 'db' | 'kind' | 'project'> & {
   /** `freeze`: columns are neither added nor widened. */
   readonly schema: 'discover' | 'freeze'
