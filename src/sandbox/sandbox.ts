@@ -153,7 +153,7 @@ function descriptionPage(): string {
 <body><h1>The API</h1><p><a href="../openapi.yaml">openapi.yaml</a></p><pre>${escapeHtml(description())}</pre></body></html>\n`
 }
 
-export const controlPrefix = '/_sandbox/'
+const controlPrefix = '/_sandbox/'
 
 export type Sandbox = MemorySandbox & {
   readonly origin: string
@@ -176,7 +176,7 @@ export type Exchange = {
 }
 
 /** JSON; `GET truth/{stream}` with one row per line. A 400 has the reason. */
-export async function handleControl(sandbox: Sandbox, exchange: Exchange): Promise<void> {
+async function handleControl(sandbox: Sandbox, exchange: Exchange): Promise<void> {
   const { search, incoming, response } = exchange
   const path = exchange.path.slice(controlPrefix.length)
   if (isFromPage(incoming))

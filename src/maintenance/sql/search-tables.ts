@@ -200,7 +200,7 @@ const namesNobody =
   'rows of other people, or in a field that analytics.calls.visitor does not name: name ' +
   'it, and erase again'
 
-export const quoteIfNeeded = (name: string): string =>
+const quoteIfNeeded = (name: string): string =>
   /^[a-z_][a-z0-9_]*$/.test(name) ? name : quoteName(name)
 
 /** Virtual tables are stored in others. */

@@ -111,7 +111,7 @@ function startCounts(at: EpochMs) {
   return { requests: 0, rows: 0, changed: 0, ...none, startedAt: at, endedAt: at }
 }
 
-export function createRunStats(now: () => EpochMs, onProgress: (progress: SyncProgress) => void) {
+function createRunStats(now: () => EpochMs, onProgress: (progress: SyncProgress) => void) {
   const counts = new Map<StreamName, ReturnType<typeof startCounts>>()
   const count = (stream: StreamName) => {
     const known = counts.get(stream) ?? startCounts(now())
