@@ -9,6 +9,7 @@ import type { ScanPage } from './page-exchange.ts'
 import { request } from './page-request.ts'
 import { pageSizesOf } from './paging-profile.ts'
 import {
+  ignoreLimit,
   orderOf,
   type RangeQuery,
   type Reading,
@@ -90,10 +91,8 @@ function* setsHasMore(reading: Reading, { bounds }: RangeQuery): Requests<boolea
   const single = yield* request(reading, bounds, { limit: 1 })
   if (single.kind === 'refused') return false
   const { ids, hasMore } = single.page
-  reading.profile =
-    ids.length > 1
-      ? { ...profile, support: { ...profile.support, limit: 'ignored' } }
-      : { ...profile, setsHasMore: hasMore }
+  if (ids.length > 1) ignoreLimit(reading)
+  else reading.profile = { ...profile, setsHasMore: hasMore }
   return reading.profile.setsHasMore
 }
 

@@ -5,7 +5,7 @@ import { edgeSecond, isCut, middleSecond } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
 import { request } from './page-request.ts'
 import type { Move } from './paging-profile.ts'
-import { observe, orderOf, type Reading, type Requests } from './reading-state.ts'
+import { ignoreLimit, observe, orderOf, type Reading, type Requests } from './reading-state.ts'
 import {
   completeTo,
   countSteps,
@@ -58,12 +58,9 @@ function* compareWithSingleRow(
     const isDirected = pageDirection(page, order) !== null
     if (!isDirected && page.hasMore) break
     const single = yield* request(reading, bounds, { limit: 1 })
-    if (single.kind === 'refused' || single.page.ids.length > 1) {
-      const support = {
-        ...reading.profile.support,
-        limit: single.kind === 'refused' ? limit : ('ignored' as const),
-      }
-      reading.profile = { ...reading.profile, support }
+    if (single.kind === 'refused') break
+    if (single.page.ids.length > 1) {
+      ignoreLimit(reading)
       break
     }
     reading.profile = {

@@ -246,6 +246,11 @@ export function observe(reading: Reading, page: ScanPage, bounds: TimeBounds): O
   return observation
 }
 
+export function ignoreLimit(reading: Reading): void {
+  const { profile } = reading
+  reading.profile = { ...profile, support: { ...profile.support, limit: 'ignored' } }
+}
+
 /** The bound of this move is refused or ignored, or has proved to work. */
 export function setSupport(reading: Reading, move: Move, support: Support): void {
   const { profile } = reading

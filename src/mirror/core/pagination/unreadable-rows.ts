@@ -7,12 +7,13 @@
 import { unreadableContent } from '../../../service/core/api-failure.ts'
 import { type EpochSeconds, rfc3339 } from '../../../values/time.ts'
 import { boundsOf, farFuture, mayWork, type TimeRange } from './list-cursor.ts'
-import { showsNewRows } from './page-evidence.ts'
+import { rangeBeyondEdge, showsNewRows } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
 import { request, rowsUntilPlace } from './page-request.ts'
 import { boundOf, type Move } from './paging-profile.ts'
 import {
   addGap,
+  ignoreLimit,
   orderOf,
   type Reading,
   type Requests,
@@ -113,7 +114,7 @@ function boundBehind(way: ScanDirection, { lo, hi }: UnreadablePlace): EpochSeco
 const showsRows = ({ page }: Readable) => page === null || page.ids.length > 0
 
 function leaveBehind(reading: Reading, range: TimeRange, { way, bound, page }: Readable): void {
-  const { lo, hi, seenLo = false, seenHi = false } = range
+  const { lo, hi } = range
   const isForward = way === 'forward'
   const missed = isForward ? { lo, hi: bound } : { lo: bound, hi }
   const isNamed = (place: UnreadablePlace) => {
@@ -128,14 +129,12 @@ function leaveBehind(reading: Reading, range: TimeRange, { way, bound, page }: R
     const place = { lo: missed.lo, hi: missed.hi ?? farFuture, key }
     reading.knownPlaces = [...reading.knownPlaces, place]
   }
-  const rest: TimeRange = isForward
-    ? { lo: bound + 1, hi, ...(seenHi ? { seenHi } : {}) }
-    : { lo, hi: bound - 1, ...(seenLo ? { seenLo } : {}) }
+  const rest = rangeBeyondEdge(way, isForward ? { ...range, lo: bound } : { ...range, hi: bound })
   reading.smallerPage = null
   reading.passedPlaces = [...reading.passedPlaces, { key, rowsBefore: reading.rowsSincePlace }]
   reading.rowsSincePlace = 0
   reading.expectedPlaces = reading.expectedPlaces.filter((place) => place.key !== key)
-  replaceRange(reading, rest.hi !== null && rest.hi < rest.lo ? [] : [rest], page)
+  replaceRange(reading, rest === null ? [] : [rest], page)
 }
 
 /** The page of one row behind this bound. Null: it cannot be read, or is not behind. */
@@ -213,9 +212,7 @@ function* findReadable(
     // Answers differ as well if `limit` is ignored: each shows other rows beside the bad one.
     const readable = yield* findReadable(reading, range, way, false)
     const isLimitIgnored = (readable?.page?.ids.length ?? 0) > 1
-    const { profile } = reading
-    if (isLimitIgnored)
-      reading.profile = { ...profile, support: { ...profile.support, limit: 'ignored' } }
+    if (isLimitIgnored) ignoreLimit(reading)
     if (isLimitIgnored || contentOf(yield* ask(tooNear)) !== first) return readable
   }
   return { way, bound: near + sign * passed, page }
