@@ -137,6 +137,12 @@ export function allOf(conditions: readonly (RawBuilder<unknown> | null)[]): RawB
   return set.length === 0 ? sql`true` : sql.join(set, sql` and `)
 }
 
+/** How many rows `select … from` finds. */
+export async function countRowsOf(db: Db, from: RawBuilder<unknown>): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from ${from}`.execute(db)
+  return Number(rows[0]?.count ?? 0)
+}
+
 /** As of now; it goes on by this process's monotonic clock. */
 export async function readClock(db: Db, kind: DatabaseKind): Promise<() => EpochMs> {
   if (kind === 'sqlite') return Date.now

@@ -15,7 +15,13 @@ import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { toTimestamp } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { appendEvent } from '../../warehouse/audit-log.ts'
-import { batchesOf, inAnyCase, inList, listParameter } from '../../warehouse/dialect.ts'
+import {
+  batchesOf,
+  countRowsOf,
+  inAnyCase,
+  inList,
+  listParameter,
+} from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import { createValueCollector, type ErasedValues } from '../core/erased-values.ts'
@@ -166,10 +172,8 @@ async function countRows(context: ProjectDb, ids: Ids, erasure: Erasure): Promis
     ...partsOf(context, ids, erasure),
     { table: 'writebacks', where: writebacksOf(context, ids) },
   ]) {
-    const { rows } = await sql<{ rows: number }>`
-      select count(*) as rows from ${sql.table(table)} where project_id = ${project}
-      and (${where})`.execute(db)
-    const found = Number(rows[0]?.rows ?? 0)
+    const from = sql`${sql.table(table)} where project_id = ${project} and (${where})`
+    const found = await countRowsOf(db, from)
     if (found > 0) counted[table] = found
   }
   return counted

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ListStreamName, StreamName, StreamNameOf } from '../../../schema/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
-import { inList } from '../../warehouse/dialect.ts'
+import { countRowsOf, inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import {
   describeMassDeletion,
@@ -90,17 +90,13 @@ export async function takeBackIfTooMany(
     and deleted_at >= ${since} and asked_at > ${confirmedAt} and ${isOwn}`
   const isExpected = sql`project_id = ${trx.project} and (deleted_at is null
     or deleted_at >= ${since})`
-  const count = async (rows: RawBuilder<unknown>) =>
-    Number(
-      (await sql<{ n: number }>`select count(*) as n from ${rows}`.execute(trx.db)).rows[0]?.n ?? 0,
-    )
-  const missing = await count(sql`${table} where ${isRecent}`)
+  const missing = await countRowsOf(trx.db, sql`${table} where ${isRecent}`)
   // So few that a table of any size has enough of them.
   if (!isMassDeletion(missing, 0)) return null
   const some = sql`(select 1 from ${table} where ${isExpected} limit ${sufficientRows(missing)})
     as expected`
-  if (!isMassDeletion(missing, await count(some))) return null
-  const all = await count(sql`${table} where ${isExpected}`)
+  if (!isMassDeletion(missing, await countRowsOf(trx.db, some))) return null
+  const all = await countRowsOf(trx.db, sql`${table} where ${isExpected}`)
   const reason = describeMassDeletion(stream, missing, all)
   await openGap(trx, { stream, from: null, to: null, reason }, massDeletionGapKey)
   const { rows } = await sql<{ id: string }>`

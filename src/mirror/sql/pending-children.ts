@@ -16,7 +16,7 @@ import {
   rfc3339,
 } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { inList, listParameter } from '../../warehouse/dialect.ts'
+import { countRowsOf, inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { ChildReadResult, PendingParent } from '../core/mirror.ts'
 import { closeGaps, openGap } from './gaps.ts'
@@ -356,10 +356,8 @@ export async function requestFullRereads(
   now: EpochMs,
 ) {
   const { db, project, typed } = trx
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from sync_children where project_id = ${project}
-    and stream = ${stream}`.execute(db)
-  const count = Number(rows[0]?.count ?? 0)
+  const ofStream = sql`sync_children where project_id = ${project} and stream = ${stream}`
+  const count = await countRowsOf(db, ofStream)
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
   if (which === 'all') await endDoubt(trx, stream)
   const isDue = sql`due_at is not null and due_at <= ${now}`

@@ -17,7 +17,7 @@ import { idIdentity } from '../../service/core/path-segment.ts'
 import { stringifyJson } from '../../values/json.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { inList, rowsParameter, typedParameter } from '../../warehouse/dialect.ts'
+import { countRowsOf, inList, rowsParameter, typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { RowKey } from '../core/mirror.ts'
@@ -183,13 +183,10 @@ export async function countFutureRows(
 ): Promise<number> {
   const timeColumn = isPagedStream(stream) ? await timeColumnOf(context, stream) : null
   if (timeColumn === null) return 0
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (
-      select 1 as one from ${sql.table(streamSpecs[stream].table)}
-      where project_id = ${context.project} and deleted_at is null
-      and ${sql.ref(timeColumn)} > ${rfc3339(cursorLimit)}
-      limit ${limit}) as listed`.execute(context.db)
-  return Number(rows[0]?.count ?? 0)
+  const ahead = sql`(select 1 as one from ${sql.table(streamSpecs[stream].table)}
+    where project_id = ${context.project} and deleted_at is null
+    and ${sql.ref(timeColumn)} > ${rfc3339(cursorLimit)} limit ${limit}) as listed`
+  return countRowsOf(context.db, ahead)
 }
 
 /**

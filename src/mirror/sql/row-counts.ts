@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
+import { countRowsOf } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { StreamReport } from '../core/reports.ts'
 
@@ -42,11 +43,9 @@ export async function rememberRowCounts(
 }
 
 /** Deleted ones included. */
-export async function countRows({ db, project }: ProjectDb, stream: StreamName): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from ${sql.table(streamSpecs[stream].table)}
-    where project_id = ${project}`.execute(db)
-  return Number(rows[0]?.count ?? 0)
+export function countRows({ db, project }: ProjectDb, stream: StreamName): Promise<number> {
+  const table = sql.table(streamSpecs[stream].table)
+  return countRowsOf(db, sql`${table} where project_id = ${project}`)
 }
 
 /** Without the deleted ones, and how many these are. `countedAt`: null = now. */
@@ -59,10 +58,8 @@ export async function countMirrored(
   const shown = countToShow(known ?? null)
   const total = shown?.rows ?? (await countRows(context, stream))
   const isDeleted = hasDeletedAt(table) ? sql`deleted_at is not null` : sql`1 = 0`
-  const { rows } = await sql<{ deleted: number }>`
-    select count(*) as deleted from ${sql.table(table)} where project_id = ${context.project}
-    and ${isDeleted}`.execute(context.db)
-  const deleted = Number(rows[0]?.deleted ?? 0)
+  const ofDeleted = sql`${sql.table(table)} where project_id = ${context.project} and ${isDeleted}`
+  const deleted = await countRowsOf(context.db, ofDeleted)
   return {
     rows: total - deleted,
     deleted,

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { type ListStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
-import { inList, listParameter } from '../../warehouse/dialect.ts'
+import { countRowsOf, inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { isDoubted } from './pending-children.ts'
 
@@ -73,14 +73,13 @@ export async function listUnseenRows(
 }
 
 /** Conversations that are open, and not newer than that. */
-export async function countOpenUntil(
+export function countOpenUntil(
   { db, project, typed }: ProjectDb,
   until: EpochSeconds,
 ): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from conversations as row where ${inScope(project, 'open')}
-      and row.last_message_at <= ${typed('time', rfc3339(until))}`.execute(db)
-  return Number(rows[0]?.count ?? 0)
+  const from = sql`conversations as row where ${inScope(project, 'open')}
+    and row.last_message_at <= ${typed('time', rfc3339(until))}`
+  return countRowsOf(db, from)
 }
 
 export async function countUnseenRows(

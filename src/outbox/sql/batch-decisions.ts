@@ -6,7 +6,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { appendEvent } from '../../warehouse/audit-log.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { acquireLock, readClock } from '../../warehouse/dialect.ts'
+import { acquireLock, countRowsOf, readClock } from '../../warehouse/dialect.ts'
 import { newId, type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/transactions.ts'
 import type { DecisionTerms, SelectionDigest } from '../core/decision-terms.ts'
@@ -64,13 +64,10 @@ export function recordCancellation(
     const first = await sql<{
       id: string
     }>`select id from writebacks where ${covered} limit ${sql.lit(idsReturned)}`.execute(db)
-    const all = await sql<{
-      count: number
-    }>`select count(*) as count from writebacks where ${covered}`.execute(db)
+    const count = await countRowsOf(db, sql`writebacks where ${covered}`)
     const last = await sql<{
       seq: number
     }>`select coalesce(max(seq), 0) as seq from writebacks`.execute(db)
-    const count = all.rows[0]?.count ?? 0
     if (count > 0)
       await sql`insert into writeback_cancellations
         (project_id, id, batch_id, includes_rows_without_project, up_to, done_to, cancelled_at,

@@ -1,6 +1,6 @@
 /** Reads batches for people, and keeps the time at which each was finished. */
 import { type RawBuilder, sql } from 'kysely'
-import { inList, readClock } from '../../warehouse/dialect.ts'
+import { countRowsOf, inList, readClock } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { retryOnDeadlock } from '../../warehouse/transactions.ts'
 import type { Batch, BatchState, BatchSummary, Rest } from '../core/batches.ts'
@@ -131,12 +131,10 @@ export async function notRevertedSql(context: ProjectDb, id: string): Promise<Ra
 /** What arrived, can be taken back, and is not yet. */
 export async function countRevertible(context: ProjectDb, id: string): Promise<number> {
   const isRevertible = operationSql(({ notRevertible }) => notRevertible === null)
-  const { rows } = await sql<{ count: number }>`select count(*) as count from writebacks
-    where project_id = ${context.project} and batch_id = ${id} and status = 'succeeded'
-    and ${isRevertible}
-      and erased_at is null
-      and ${await notRevertedSql(context, id)}`.execute(context.db)
-  return rows[0]?.count ?? 0
+  const from = sql`writebacks where project_id = ${context.project} and batch_id = ${id}
+    and status = 'succeeded' and ${isRevertible} and erased_at is null
+    and ${await notRevertedSql(context, id)}`
+  return countRowsOf(context.db, from)
 }
 
 const hasRowsSql = (statuses: RawBuilder<unknown>) => sql`exists (select 1 from writebacks
@@ -170,13 +168,11 @@ export async function countQueuedEarlier(
   { db, project }: ProjectDb,
   batch: string,
 ): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from writebacks where project_id = ${project}
-    and status in ('queued','sending')
-      and batch_id is distinct from ${batch} and seq < (select min(seq) from writebacks own
-        where own.project_id = ${project} and own.batch_id = ${batch}
-        and own.status in ('draft','queued','sending'))`.execute(db)
-  return rows[0]?.count ?? 0
+  const from = sql`writebacks where project_id = ${project} and status in ('queued','sending')
+    and batch_id is distinct from ${batch} and seq < (select min(seq) from writebacks own
+      where own.project_id = ${project} and own.batch_id = ${batch}
+      and own.status in ('draft','queued','sending'))`
+  return countRowsOf(db, from)
 }
 
 export async function findBatchRest(

@@ -5,7 +5,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { targetKinds } from '../../../schema/operation-specs.ts'
 import { toTimestamp } from '../../values/time.ts'
-import { allOf, forUpdate, inList } from '../../warehouse/dialect.ts'
+import { allOf, countRowsOf, forUpdate, inList } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { OutboxFilter, SelectionDigest } from '../core/decision-terms.ts'
@@ -146,11 +146,9 @@ export async function countMayHaveArrived(
   { db, kind, project }: ProjectDb,
   filter: OutboxFilter,
 ): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from writebacks
-    where project_id = ${project} and ${filterSql(kind, filter)}
-    and ${mayHaveArrivedSql(kind)}`.execute(db)
-  return Number(rows[0]?.count ?? 0)
+  const from = sql`writebacks where project_id = ${project} and ${filterSql(kind, filter)}
+    and ${mayHaveArrivedSql(kind)}`
+  return countRowsOf(db, from)
 }
 
 export async function countByStatus(

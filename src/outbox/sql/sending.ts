@@ -7,7 +7,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import { appendEvent } from '../../warehouse/audit-log.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { epochSeconds, readClock } from '../../warehouse/dialect.ts'
+import { countRowsOf, epochSeconds, readClock } from '../../warehouse/dialect.ts'
 import { ofProject, type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import type { DecisionTerms } from '../core/decision-terms.ts'
@@ -26,11 +26,8 @@ export async function readSendingStop({ db, project }: Pick<ProjectDb, 'db' | 'p
 }
 
 /** Write-backs that were inserted by plain SQL and name no project, so no worker sends them. */
-export async function countWithoutProject({ db }: Pick<ProjectDb, 'db'>): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from writebacks where project_id = ''
-    and status in ('draft','queued')`.execute(db)
-  return rows[0]?.count ?? 0
+export function countWithoutProject({ db }: Pick<ProjectDb, 'db'>): Promise<number> {
+  return countRowsOf(db, sql`writebacks where project_id = '' and status in ('draft','queued')`)
 }
 
 /** False: it is so already. Verifying what is in flight goes on. */
