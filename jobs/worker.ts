@@ -153,8 +153,6 @@ function startPeriodicTask(
   }
 }
 
-type Closer = ReturnType<typeof createCloser>
-
 /** Closes the warehouse, which is added first, when all else is closed. */
 function createCloser(log: Logger) {
   const closers: (() => Promise<unknown>)[] = []
@@ -187,7 +185,7 @@ async function openWorkerComponents(
   { log, prefix, onFatal, wakeDelayMs }: WorkerOptions,
   projects: () => readonly ProjectConfig[],
   stopping: AbortSignal,
-  closer: Closer,
+  closer: ReturnType<typeof createCloser>,
 ) {
   const metrics: Metrics = createMetrics({
     readHealth: () => readMirrorHealth(context, projects(), failures.list(), plannedInterval),

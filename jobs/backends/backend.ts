@@ -63,9 +63,11 @@ export type NewJob<D> = {
 }
 
 /** `timestamp`: when it was added. */
-type RunningJob<D> = { readonly id?: string; readonly data: D; readonly timestamp: EpochMs }
-
-export type JobHandler<D> = (job: RunningJob<D>) => Promise<JobResult>
+export type JobHandler<D> = (job: {
+  readonly id?: string
+  readonly data: D
+  readonly timestamp: EpochMs
+}) => Promise<JobResult>
 
 export type JobResult =
   | { readonly do: 'done' }

@@ -1,7 +1,7 @@
 /** All rows of one kind: seed rows, created on demand, under later changes; earlier versions. */
 import type { EpochMs } from '../values/time.ts'
 import type { Sequence, TimedRow } from './model.ts'
-import type { RowIds } from './seed-context.ts'
+import type { createRowIds } from './seed-context.ts'
 
 export type RowStore<T extends TimedRow<Field>, Field extends string> = ReturnType<
   typeof createRowStore<T, Field>
@@ -9,7 +9,7 @@ export type RowStore<T extends TimedRow<Field>, Field extends string> = ReturnTy
 
 export type SeedRows<T, Field> = {
   readonly count: number
-  readonly ids: RowIds
+  readonly ids: ReturnType<typeof createRowIds>
   readonly seedRow: (index: number) => T
   /** A time of a seed row, without creating the row. */
   readonly timeOf: (field: Field, index: number) => EpochMs

@@ -71,8 +71,6 @@ const dayMs = 86_400_000
 export const toRange = (size: number | Range): Range =>
   typeof size === 'number' ? [size, size] : size
 
-export type RowIds = ReturnType<typeof createRowIds>
-
 /**
  * UUIDs that encode their row's index, so that a million rows need no table of ids. Those in
  * capitals are found in exactly these letters, the others in all.

@@ -20,7 +20,7 @@ import type {
   JobWorkerOptions,
   Recurrence,
 } from '../backend.ts'
-import type { RedisConnections } from './redis.ts'
+import type { openRedis } from './redis.ts'
 import { createRedisErrorLog, nameServer } from './redis-errors.ts'
 
 /** Completed jobs are removed; the last failed ones are kept for inspection. */
@@ -41,7 +41,7 @@ const closeTimeoutMs = 3_000
 
 /** `installation`: installations that share a Redis have queues of their own. */
 export function createBullBackend(
-  redis: RedisConnections,
+  redis: Awaited<ReturnType<typeof openRedis>>,
   log: Logger,
   installation: string | undefined,
   countError: () => void,

@@ -36,8 +36,6 @@ export type QueueServerOptions = {
   readonly requestTimeoutMs: Ms
 }
 
-export type RedisConnections = Awaited<ReturnType<typeof openRedis>>
-
 export async function openRedis(
   url: string,
   { prefix: name, connectTimeoutMs, requestTimeoutMs }: QueueServerOptions,

@@ -26,8 +26,6 @@ type Conversation = {
   }[]
 }
 
-export type WaitRow = ReturnType<typeof deriveWaits>[number]
-
 /** One row for each turn of the visitor. */
 export function deriveWaits({ id, turns, states }: Conversation, calendar: Calendar) {
   const humanAnswers = humanAnswersOf(turns)

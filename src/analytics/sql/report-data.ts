@@ -26,7 +26,6 @@ type ReportProject = Readonly<
 /** `weekday`: 1 = Monday … 7. */
 export type HourRow = { readonly weekday: number; readonly hour: number; readonly waits: number }
 
-type QualityRow = Readonly<Record<'what' | 'meaning', string> & Record<'all' | 'wrong', number>>
 type StreamRow = Readonly<
   { stream: string } & Record<'syncedAt' | 'skipped' | 'failed', string | null> &
     Record<'openGaps' | 'neverRead', number>
@@ -85,7 +84,9 @@ export function readReportData(
       queue: await readOpenQueue(read, project),
       serviceDifference:
         (await read(serviceDifference(project))).map(describeDifference)[0] ?? null,
-      quality: await read(sql<QualityRow>`
+      quality: await read(sql<
+        Readonly<Record<'what' | 'meaning', string> & Record<'all' | 'wrong', number>>
+      >`
         select what, meaning, rows_all as "all", rows_wrong as wrong from report_quality
         where ${ofProject} and rows_wrong > 0 order by what`),
       streams: await read(sql<StreamRow>`

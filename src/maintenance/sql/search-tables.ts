@@ -123,8 +123,11 @@ async function* readTable(
     : local.readBatches(text, [])
 }
 
-type OnMatch = (piece: number, match: Match) => boolean
-type Scan = (rows: readonly ValueList[], column: number, onMatch: OnMatch) => void
+type Scan = (
+  rows: readonly ValueList[],
+  column: number,
+  onMatch: (piece: number, match: Match) => boolean,
+) => void
 
 /** Between cells, as around a text within JSON. */
 const separator = '"'

@@ -86,12 +86,6 @@ export type OutboxFilter = {
   readonly orWithoutProject?: boolean
 }
 
-/**
- * What a person was shown before an approval: these rows, as the digest (or its beginning) names
- * them.
- */
-type ShownSelection = { readonly filter: OutboxFilter; readonly digest: string }
-
 /** What a decision carries beside its selection. */
 export type DecisionTerms = {
   readonly by: string
@@ -99,8 +93,8 @@ export type DecisionTerms = {
   readonly graceMs?: Ms
   /** `approved`: whether a person may approve what the same person queued. */
   readonly approveOwn?: boolean
-  /** What was shown; if the digest names other rows now, nothing is decided. */
-  readonly shown?: ShownSelection
+  /** What was shown; if the digest (or its beginning) names other rows now, nothing is decided. */
+  readonly shown?: { readonly filter: OutboxFilter; readonly digest: string }
   /** Recorded in the audit log of the console, in the same transaction. */
   readonly audit?: (count: number) => NewAuditEvent
 }

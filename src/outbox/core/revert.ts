@@ -166,8 +166,6 @@ function revertOthers(sent: readonly Writeback[], { mirrored }: LaneToRevert): L
   return { requests, notReverted: left }
 }
 
-type FieldVerdict = { readonly restore: FieldValue } | Pick<NotReverted, 'outcome' | 'why'>
-
 type FieldEnds = {
   readonly first: Writeback
   readonly last: Writeback
@@ -178,7 +176,7 @@ function revertField(
   field: FieldName,
   rows: readonly Writeback[],
   { first, last, mirrored }: FieldEnds,
-): FieldVerdict {
+): { readonly restore: FieldValue } | Pick<NotReverted, 'outcome' | 'why'> {
   const before = toFieldValues(stateBefore(first))[field]
   const set = effectIn(last)[field]
   if (before === undefined)

@@ -38,13 +38,10 @@ export const uptimeMs = (): Ms => uptime() * 1000
 /** Decisions are made where the state is, by its clock; a process only waits. */
 export type BudgetStore = ReturnType<typeof createStateStore>
 
-type StateStep<T> = (
-  state: BudgetState,
-  now: EpochMs,
-) => { readonly state: BudgetState; readonly result: T }
-
 /** Atomically, and stores the state that `step` returns. `now` never decreases by itself. */
-type UpdateState = <T>(step: StateStep<T>) => Promise<T>
+type UpdateState = <T>(
+  step: (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly result: T },
+) => Promise<T>
 
 function createStateStore(policy: BudgetPolicy, update: UpdateState) {
   const changeState = (to: (state: BudgetState, now: EpochMs) => BudgetState): Promise<void> =>

@@ -134,13 +134,11 @@ export function completeTo(way: ScanDirection, { fields }: SortOrder, rows: read
   )
 }
 
-type ExtremeOf = typeof minOf
-
 /** In a page that is not quite in order, the most extreme times may be of stale or moved rows. */
 function fieldExtreme(
   field: string,
   rows: readonly RowTimes[],
-  pick: ExtremeOf,
+  pick: typeof minOf,
 ): EpochSeconds | undefined {
   const times = timesOf(rows, field)
   const { rises, falls } = countSteps(times)

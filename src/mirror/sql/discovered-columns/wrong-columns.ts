@@ -16,12 +16,6 @@ import { fittingValue } from './field-types.ts'
 /** Undefined: the item is no row. */
 export type ParseStored = (item: Json, key: RowKey) => MirrorRow<Json> | undefined
 
-/** `last`: the key of the last row that was compared; null: there are no more. */
-export type WrongColumns = {
-  readonly last: RowKey | null
-  readonly wrong: readonly { readonly key: RowKey; readonly columns: readonly string[] }[]
-}
-
 /**
  * Rows in key order, after `after` (null: from the first on), whose key begins with `firstKey`. A
  * column that is still to be filled is left out, and a row that is marked as deleted.
@@ -39,7 +33,7 @@ export async function findWrongColumns(
     readonly limit: number
     readonly firstKey: string | null
   },
-): Promise<WrongColumns> {
+) {
   const { db, kind, project } = context
   const { table } = streamSpecs[stream]
   const { key: keyColumns, columns: documented } = streamTables[stream]
