@@ -1,4 +1,4 @@
-/** What all kinds of jobs have in common: their data, their failures, and how they are counted. */
+/** What all kinds of jobs have in common. */
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { JobIdentity } from '../src/maintenance/maintenance.ts'
 import type { EpochMs, Ms } from '../src/values/time.ts'
@@ -32,18 +32,12 @@ export type JobRun<Data> = {
 export type JobType<Data> = {
   /** The identity, as far as the data names it. */
   readonly identityOf: (data: Data | null) => Pick<JobIdentity, 'job'> & Partial<JobIdentity>
-  /**
-   * `missing`: what is not configured here. The job is left to a worker that may know it, or
-   * dropped.
-   */
+  /** `missing`: what is not configured here: left to a worker that may know it, or dropped. */
   readonly run: (
     run: JobRun<Data>,
     deps: JobDeps,
   ) => Promise<JobResult | { readonly missing: string }>
-  /**
-   * What follows whatever `run` throws; by default the job's `attempts` decide whether it runs
-   * again.
-   */
+  /** Whatever `run` throws; by default the job's `attempts` decide. */
   readonly afterError?: (data: Data | null, why: string, sinceMs: Ms) => JobResult
 }
 

@@ -1,6 +1,4 @@
-/**
- * What each kind of job does, and whether it runs again. What to read or send is in the warehouse.
- */
+/** What each kind of job does, and whether it runs again. */
 import { isChildStream, isListStream, type StreamName } from '../schema/stream-specs.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { JobIdentity } from '../src/maintenance/maintenance.ts'
@@ -19,11 +17,9 @@ import type { JobDeps, JobRun, JobType } from './job-handler.ts'
 import type { JobData, SchedulerJob, SyncJob } from './queues.ts'
 import { incrementalSyncJobs, syncJobsOfSchedule, wokenSyncJobs } from './schedule-plan.ts'
 
-type SliceResult = SyncSliceResult | LaneSliceResult
-
 const done: JobResult = { do: 'done' }
 
-function jobResultOf(end: SliceResult): JobResult {
+function jobResultOf(end: SyncSliceResult | LaneSliceResult): JobResult {
   switch (end.kind) {
     case 'done':
     case 'failed':
@@ -38,14 +34,11 @@ function jobResultOf(end: SliceResult): JobResult {
   }
 }
 
-/**
- * Records how a job ended. Returns whether it failed and had not failed before, or for another
- * reason.
- */
+/** Returns whether it fails since now, or for another reason. */
 async function recordEnd(
   { failures }: JobDeps,
   identity: JobIdentity,
-  end: SliceResult,
+  end: SyncSliceResult | LaneSliceResult,
 ): Promise<boolean> {
   if (end.kind === 'done' || end.kind === 'more') await failures.recordSuccess(identity)
   return end.kind === 'failed' && failures.recordFailure(identity, end.why, true)
@@ -85,10 +78,7 @@ export function afterFailedFiring(data: SchedulerJob | null, why: string, sinceM
   return { do: 'delay', afterMs: retryMs }
 }
 
-/**
- * Sends the write-backs of a lane in order for a time slice. The outbox poller finds what becomes
- * due later.
- */
+/** For a time slice. The outbox poller finds what becomes due later. */
 export const laneJobs: JobType<JobData<'writebacks'>> = {
   identityOf: (data) => ({ job: 'writebacks', key: data?.lane ?? '' }),
   run: async ({ data, project, identity, tookMs }, deps) => {
@@ -123,10 +113,7 @@ export const syncJobs: JobType<SyncJob> = {
   run: runSyncJob,
 }
 
-/**
- * A stream that another process reads is retried for this long; then the next firing is soon
- * enough.
- */
+/** For a stream that another process reads; then the next firing is soon enough. */
 const blockedRetryForMs: Ms = 15 * 60_000
 
 async function runSyncJob(
@@ -160,9 +147,7 @@ async function runSyncJob(
   return jobResultOf(end)
 }
 
-/**
- * Children of a list's rows are read immediately, even if the list itself still has years to read.
- */
+/** At once, even if the list itself still has years to read. */
 async function enqueueChildren(
   stream: StreamName,
   project: ProjectConfig,
@@ -176,10 +161,7 @@ async function enqueueChildren(
 /** The project configurations whose rollups this process has checked. */
 const rollupsChecked = new WeakSet<ProjectConfig>()
 
-/**
- * The first day of the rollups is known when the lists have been read, and moves if an earlier row
- * arrives or a setting changes.
- */
+/** Their first day is known when the lists have been read, and moves with an earlier row. */
 async function enqueueRollups(
   stream: StreamName,
   project: ProjectConfig,

@@ -1,7 +1,4 @@
-/**
- * Maintenance: restores missing schedules, and enqueues overdue work that it finds in the
- * warehouse.
- */
+/** Restores missing schedules, and enqueues overdue work that it finds in the warehouse. */
 import type { ProjectConfig } from '../src/config/config.ts'
 import { queueBackends } from '../src/config/queue-backends.ts'
 import type { FailingJob } from '../src/maintenance/maintenance.ts'
@@ -31,8 +28,8 @@ type MaintenanceDeps = JobQueues & {
 const housekeepingLateMs = 9 * 86_400_000
 
 /**
- * Each worker records its heartbeat and which queues are paused, and enqueues the sync jobs again
- * that the warehouse failed. Only one of them restores the schedules and enqueues what is overdue.
+ * Each worker records its heartbeat and paused queues, and repeats the sync jobs that the warehouse
+ * failed. Only one of them restores schedules and enqueues what is overdue.
  */
 export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
   const { context, backend, queues, enqueueSyncJobs, failures, projects } = deps
@@ -76,8 +73,7 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
 }
 
 /**
- * Conditions of the stores that a person should know: a large log; and a paused queue, which this
- * program never pauses, but whoever can reach the queue's store can, and then nothing else fails.
+ * What a person should know: a large log; a queue that someone paused, so that nothing else fails.
  */
 async function noteConditions({
   context,
@@ -99,9 +95,7 @@ async function noteConditions({
   await note('write_ahead_log', '', context.describeLargeLog())
 }
 
-/**
- * Sync jobs that the warehouse failed: it may work again, and their schedule may be a night away.
- */
+/** The warehouse failed them and may work again; their schedule may be a night away. */
 export function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
   const warehouseFailed = failing.filter(({ isWarehouseError }) => isWarehouseError)
   return warehouseFailed.flatMap(({ identity: { project, stream, mode } }): PlannedSyncJob[] => {
@@ -110,9 +104,7 @@ export function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[
   })
 }
 
-/**
- * A full check of thousands of schedules runs when something may have changed, else once an hour.
- */
+/** Of thousands of schedules, unless something may have changed. */
 const fullCheckEveryMs = 3_600_000
 
 export function createScheduleSync(
@@ -120,10 +112,7 @@ export function createScheduleSync(
   clock: JobQueue<SchedulerJob>,
 ) {
   let lastSync: { readonly wantedKey: string; readonly at: EpochMs } | null = null
-  /**
-   * `isLeader`: others only add what is missing. `differ`: other workers have other projects or
-   * schedules, so what is unknown here may be theirs and stays.
-   */
+  /** `isLeader`: others only add what is missing. `differ`: what is unknown here may be theirs. */
   return async (
     projects: readonly ProjectConfig[],
     now: EpochMs,

@@ -16,12 +16,11 @@ const syncJob = z.strictObject({
 })
 
 /**
- * `schedules`: firings of schedules and webhooks; each job takes milliseconds, and adds the syncs. It
- * is no sync itself: BullMQ gives no id to what a schedule adds, so a list that a webhook or
- * maintenance asks for, too, would be read twice. `sync`: the first time slice of an incremental
- * sync run. `backfill`: its further slices, and reconciles, in rotation, so that a history of years
- * does not delay new rows. `audits`: each is one long job, and holds no slot that a sync could have.
- * `writebacks`: one job per lane (`conversation/…` or `visitor/…`) that has something to send.
+ * `schedules`: firings and webhooks, which add the syncs: BullMQ gives no id to what a schedule
+ * adds, so a list might be read twice. `sync`: the first slice of an incremental run. `backfill`:
+ * further slices, and reconciles, so that a history of years does not delay new rows. `audits`:
+ * long jobs, apart from the slots of syncs. `writebacks`: one job per lane (`conversation/…`,
+ * `visitor/…`).
  */
 const jobSchemas = {
   schedules: z.discriminatedUnion('schedule', [
@@ -55,10 +54,7 @@ export function jobId<Queue extends QueueName>(queue: Queue, data: JobData<Queue
 export type PlannedSyncJob = {
   readonly queue: 'sync' | 'backfill' | 'audits'
   readonly job: SyncJob
-  /**
-   * If the job runs now, it runs once more: what it has read so far may be older than what it is to
-   * read.
-   */
+  /** If the job runs now, it runs once more: it may have read what is older. */
   readonly followsActive?: boolean
 }
 
@@ -84,12 +80,10 @@ export function openJobQueues({ queue }: Backend, wakeDelayMs: Ms = wakeAfterMs)
       await queues[name].addBulk(planned.map(toSyncJob))
   }
   /**
-   * A webhook arrived. An incremental sync of the project begins after a delay, and every webhook
-   * until then shares it, whichever process received it: so there is one for each delay, however
-   * many arrive, and a failing one is no sooner tried again. Each webhook is followed by a reading
-   * that begins after it: one that arrives while the syncs are enqueued delays another job, and a
-   * list whose sync runs by then is synced once more. Only a queue that loses its jobs, as that of
-   * a process does with it, leaves a webhook to the schedules.
+   * A webhook arrived. A sync begins after a delay, and every webhook until then shares it,
+   * whichever process received it: one for each delay, however many arrive. One that arrives while
+   * the syncs are enqueued delays another job, and a list whose sync runs by then is synced once
+   * more. Only a queue that loses its jobs leaves a webhook to the schedules.
    */
   const wake = async (project: string): Promise<void> => {
     const data = { schedule: 'webhook', project } as const
@@ -108,8 +102,7 @@ function toLaneJob(data: JobData<'writebacks'>): NewJob<JobData<'writebacks'>> {
 }
 
 function toSyncJob({ queue, job, followsActive = false }: PlannedSyncJob): NewJob<SyncJob> {
-  // A child's job may have looked for its work before the latest was there. Without work, it costs
-  // no request.
+  // A child's job may have looked for its work before it was there. Without work, it costs nothing.
   const keepLastIfActive = followsActive || isChildStream(job.stream)
   const deduplication = { id: jobId(queue, job), keepLastIfActive }
   return { name: job.stream, data: job, opts: { ...retries, deduplication } }

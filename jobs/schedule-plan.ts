@@ -1,7 +1,4 @@
-/**
- * Which schedules there are, which jobs a firing starts, and which are overdue or were missed.
- * Pure.
- */
+/** Which schedules there are, what a firing starts, what is overdue or was missed. Pure. */
 import { createHash } from 'node:crypto'
 import { childStreamNames, listStreamNames, type StreamName } from '../schema/stream-specs.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
@@ -58,19 +55,13 @@ function schedulesForProject(project: ProjectConfig) {
   })
 }
 
-/**
- * How far back runs tell whether a schedule was missed: a run without changes is deleted after a
- * week.
- */
+/** A run without changes, which tells that a schedule was not missed, is deleted after a week. */
 export const runsTellForMs = 7 * 86_400_000
 
 /** The warehouse has whole seconds. */
 const precisionMs = 1000
 
-/**
- * The sync jobs of schedules that fired, or should have fired, while no worker ran, or whose work a
- * worker began and did not end. `runs`: of the last `runsTellForMs`.
- */
+/** Of schedules that fired while no worker ran, or that one began and did not end. */
 export function missedSyncJobs(
   projects: readonly ProjectConfig[],
   completions: CompletionTimes,
@@ -101,8 +92,7 @@ const nightWindows: Readonly<
   Record<ScheduleName, { readonly from: number; readonly hours: number }>
 > = {
   reconcile: { from: 1, hours: 4 },
-  // After midnight in every time zone close to the project's that the service may use, and after
-  // the reconcile has started.
+  // After midnight in every time zone that the service may use, and after the reconcile began.
   analytics: { from: 5, hours: 1 },
   // Before the reconcile, so that it sees what a day of incremental syncs has left.
   audit: { from: 0, hours: 1 },
@@ -133,10 +123,7 @@ function toRecurrence(
   }
 }
 
-/**
- * The streams that a firing starts. Children of a list's rows are enqueued when the list has been
- * read.
- */
+/** Children are enqueued when the list of their parents has been read. */
 const streamsBySchedule: Readonly<Record<ScheduleName, readonly StreamName[]>> = {
   incremental: listStreamNames,
   reconcile: [...listStreamNames, ...childStreamNames, 'analytics'],
@@ -181,9 +168,8 @@ export function incrementalSyncJobs(
 export type CompletionTimes = ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>
 
 /**
- * Streams that have not completed for two of their periods, except rollups that must wait for the
- * lists; and streams with pending children. Those start in `backfill`, because the list that found
- * new children has already enqueued them.
+ * Streams that have not completed for two periods, except rollups that wait for the lists; and
+ * streams with pending children, in `backfill`, as the list that found new ones has enqueued them.
  */
 export function overdueSyncJobs(
   projects: readonly Pick<
@@ -228,18 +214,13 @@ function isWaitingForLists(
 
 const dayMs: Ms = 86_400_000
 
-/**
- * Null: never. A cron pattern counts as once a day: this check need not be sharper than the
- * schedule.
- */
+/** Null: never. A cron pattern counts as once a day. */
 function schedulePeriod(schedule: Schedule): Ms | null {
   if (schedule.kind === 'off') return null
   return schedule.kind === 'every' ? schedule.ms : dayMs
 }
 
-/**
- * The longest time that its schedules leave between two readings of a stream. Null: none reads it.
- */
+/** The longest time between two readings of a stream. Null: none reads it. */
 export function plannedInterval(
   { schedules }: Pick<ProjectConfig, 'schedules'>,
   stream: StreamName,
@@ -267,10 +248,7 @@ function longestInterval(schedule: Schedule): Ms | null {
   return known
 }
 
-/**
- * Of the next week, or at least between the next two firings. The days on which clocks change are
- * like others.
- */
+/** Of the next week, or between the next two firings. */
 function longestIntervalOf(pattern: string): Ms {
   const firings = loadCronParser().CronExpressionParser.parse(pattern, { tz: 'UTC' })
   const first = firings.next().getTime()

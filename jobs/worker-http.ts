@@ -96,9 +96,7 @@ function queueBoard({ kind, loadBoard }: Backend): HttpRoutes {
   return { ...routes, plugin }
 }
 
-/**
- * Shorter than the clients' timeouts; each part has its own, so that the one that hangs is named.
- */
+/** Shorter than the clients' timeouts; each part has its own, so that the hanging one is named. */
 const pingTimeoutMs: Ms = 3000
 
 /** The worker is ready if the warehouse and the queue respond, and it is not stopping. */
@@ -125,10 +123,7 @@ export async function checkReadiness(
   return [...(await Promise.all(parts)), worker]
 }
 
-/**
- * `config` is asked each time: it can be reloaded. Throws UserError if a token of a person cannot
- * be read.
- */
+/** `config` is asked each time. Throws UserError if a token of a person cannot be read. */
 export function openWorkerConsole(
   config: () => Config,
   { db }: Warehouse,

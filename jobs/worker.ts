@@ -23,10 +23,7 @@ import { checkReadiness, openWorkerHttp, requirePeopleTokens } from './worker-ht
 
 export type WorkerOptions = {
   readonly log: Logger
-  /**
-   * The warehouse's file is gone, or another worker has taken over: the process should end and be
-   * restarted.
-   */
+  /** The warehouse's file is gone, or another worker took over: the process should be restarted. */
   readonly onFatal: (error: Error) => void
   /** How long a sync run works before it yields to others. */
   readonly sliceMs?: Ms
@@ -97,10 +94,7 @@ export async function startWorker(config: Config, options: WorkerOptions) {
       address: http.address,
       /** Signs in to the console once; null = people have tokens, or HTTP is off. */
       consoleLink: http.consoleLink,
-      /**
-       * Applies changed projects, keys, schedules and people. Returns the settings that need a
-       * restart. Throws UserError.
-       */
+      /** Returns the changed settings that need a restart. Throws UserError. */
       reload: (next: Config): readonly string[] => {
         requirePeopleTokens(next)
         current = next
@@ -117,9 +111,8 @@ export async function startWorker(config: Config, options: WorkerOptions) {
 }
 
 /**
- * Work that repeats in every worker and needs no job. The first run starts at once, each further
- * one `everyMs` after the end of the one before. A run that fails is recorded, and the next one
- * starts all the same.
+ * Work of every worker that needs no job. The first run starts at once, each further one `everyMs`
+ * after the end of the last, also of one that fails, which is recorded.
  */
 function startPeriodicTask(
   job: JobKind,
@@ -160,12 +153,7 @@ function startPeriodicTask(
   }
 }
 
-type Closer = ReturnType<typeof createCloser>
-
-/**
- * Closes the warehouse, which is added first, when everything else is closed. The others close
- * concurrently.
- */
+/** Closes the warehouse, which is added first, when all else is closed. */
 function createCloser(log: Logger) {
   const closers: (() => Promise<unknown>)[] = []
   const close = (closer: () => Promise<unknown>) =>
@@ -181,8 +169,7 @@ function createCloser(log: Logger) {
 
 async function stopInTime(closeAll: () => Promise<void>, log: Logger): Promise<void> {
   const closed = new AbortController()
-  // The timer keeps the process: it must not end by itself, with exit code 0, where something never
-  // closes.
+  // The timer keeps the process: it must not end with exit code 0 where something never closes.
   const late = sleep(shutdownTimeoutMs, false, { signal: closed.signal }).catch(() => true)
   const inTime = await Promise.race([closeAll().then(() => true), late])
   closed.abort()
@@ -198,7 +185,7 @@ async function openWorkerComponents(
   { log, prefix, onFatal, wakeDelayMs }: WorkerOptions,
   projects: () => readonly ProjectConfig[],
   stopping: AbortSignal,
-  closer: Closer,
+  closer: ReturnType<typeof createCloser>,
 ) {
   const metrics: Metrics = createMetrics({
     readHealth: () => readMirrorHealth(context, projects(), failures.list(), plannedInterval),

@@ -1,7 +1,4 @@
-/**
- * What the facts for analysts refer to: the calendar, roles and targets that a project's settings
- * say.
- */
+/** What facts refer to: the calendar, roles and targets of a project's settings. */
 import { type AnalyticsTableSpec, projectColumns } from './column-types.ts'
 
 export const analyticsReferenceTables = {

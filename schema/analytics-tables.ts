@@ -1,6 +1,6 @@
 /**
- * The tables for analysts: facts derived from the mirror, and how far they are derived. Dates and
- * hours are in the project's time zone, times in UTC, durations in whole seconds.
+ * Facts derived from the mirror, and how far they are derived. Dates and hours are in the project's
+ * time zone, times in UTC, durations in whole seconds.
  */
 import { analyticsReferenceTables } from './analytics-reference-tables.ts'
 import { type AnalyticsTableSpec, projectColumns } from './column-types.ts'

@@ -1,25 +1,16 @@
-/**
- * The portable column types and their SQL types, on which landed migrations depend: add types,
- * never change one. And how a table is described as data.
- */
+/** The portable column types, on which landed migrations depend: add types, never change one. */
 export type DatabaseKind = 'sqlite' | 'postgres'
 
 /**
- * `key`: text that takes part in a key, compared by bytes in both databases. `time`: a time in UTC;
- * RFC 3339 text (`YYYY-MM-DDThh:mm:ssZ`) in SQLite, `timestamptz` in Postgres. `date`: a calendar
- * date, `YYYY-MM-DD`. `json`: JSON text, `jsonb` in Postgres.
+ * `key`: text that takes part in a key, compared by bytes in both databases. `time`: UTC; RFC 3339
+ * text (`YYYY-MM-DDThh:mm:ssZ`) in SQLite, `timestamptz` in Postgres. `date`: `YYYY-MM-DD`. `json`:
+ * JSON text, `jsonb` in Postgres. `uuid`: an id of deskmirror, in less than half of a text's space.
  *
- * `uuid`: an id that deskmirror makes itself, in less than half of the space of a text.
- *
- * The tables for analysts use the rest. `utc_time` and `local_date` are `time` and `date` with
- * declared types that BI tools recognise in SQLite, where a column of type `text` is a text for
- * them. `int32`: a count or a number of an hour.
- *
- * Each with its SQL types, and with its name in exports.
+ * For analysts: `utc_time` and `local_date` are `time` and `date` with declared types that BI tools
+ * recognise in SQLite. `int32`: a count or a number of an hour.
  */
 export const columnTypes = {
-  // Byte order instead of the database's collation, so that the order of keys is the same
-  // everywhere.
+  // Byte order, so that the order of keys is the same everywhere.
   key: { sqlite: 'text', postgres: 'text collate "C"', exported: 'text' },
   text: { sqlite: 'text', postgres: 'text', exported: 'text' },
   integer: { sqlite: 'integer', postgres: 'bigint', exported: 'integer' },
@@ -37,9 +28,9 @@ export const columnTypes = {
 export type ColumnType = keyof typeof columnTypes
 
 /**
- * What a number for analysts is. `dimension`: to group by or to compare with. Others are measured:
- * `sum`: can be added up over rows. `distinct`: counts different things, of which a sum would count
- * some twice. `none`: cannot be combined, as medians, or states at different times.
+ * `dimension`: to group by or to compare with. Others are measured: `sum`: can be added up.
+ * `distinct`: counts different things, of which a sum would count some twice. `none`: cannot be
+ * combined, as medians, or states at different times.
  */
 export type NumberUse = 'dimension' | 'sum' | 'distinct' | 'none'
 
@@ -50,12 +41,9 @@ export type ColumnSpec = readonly [
   use?: NumberUse,
 ]
 
-type NumberTypeName = 'integer' | 'int32' | 'number'
-type NumberType = NumberTypeName | `${NumberTypeName}?`
+type NumberType = `${'integer' | 'int32' | 'number'}${'' | '?'}`
 
-/**
- * A column of a table for analysts. A number says what it is, because neither name nor type tells.
- */
+/** A number says what it is, because neither name nor type tells. */
 type AnalyticsColumnSpec =
   | readonly [type: Exclude<ColumnSpec[0], NumberType>, note: string]
   | readonly [type: NumberType, note: string, use: NumberUse]
@@ -77,15 +65,11 @@ export const columnTypeOf = (type: FieldType): ColumnType => (type === 'timestam
 
 export type TableSpec = {
   readonly note: string
-  /**
-   * The primary key, with `project_id` first if the table has one: projects never touch each
-   * other's rows.
-   */
+  /** `project_id` first if the table has one. */
   readonly key: readonly string[]
   /**
-   * Of a table with many rows for one conversation or visitor: Postgres has an index on these
-   * columns instead of the key. Equal entries of an index share their room, so it takes a quarter
-   * of it; tests show that the key is unique.
+   * Of a table with many rows for one parent: Postgres has an index on these columns instead of the
+   * key, a quarter of its size; tests show that the key is unique.
    */
   readonly postgresIndex?: readonly string[]
   /** The table that stores the rows, if this is a view of it. */

@@ -1,7 +1,4 @@
-/**
- * The JSON documents of the commands: which type each prints, and the declarations of these types,
- * from the sources.
- */
+/** The JSON documents of the commands: the declarations of their types, from the sources. */
 import { globSync, readFileSync } from 'node:fs'
 
 export const commandDocuments: Readonly<Record<string, string>> = {

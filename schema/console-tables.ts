@@ -1,7 +1,4 @@
-/**
- * The tables of the console: its audit log, its one-time links, its ended sessions, requests by the
- * minute, and what can be searched.
- */
+/** The tables of the console. */
 import { projectColumns, type TableSpec } from './column-types.ts'
 
 export const consoleTables = {
@@ -74,8 +71,5 @@ export const consoleTables = {
   },
 } as const satisfies Record<string, TableSpec>
 
-/**
- * The index of words itself: a virtual table of SQLite with tables of its own, and a table with a
- * GIN index in Postgres.
- */
+/** Virtual in SQLite, with tables of its own; with a GIN index in Postgres. */
 export const searchIndexTable = 'search_words'

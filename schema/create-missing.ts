@@ -15,9 +15,7 @@ export const runOn =
   async (statement) =>
     (await sql.raw<Readonly<Record<string, unknown>>>(statement).execute(db)).rows
 
-/**
- * The schema of the tables, which need not be the first of the search path; quoted if necessary.
- */
+/** It need not be the first of the search path; quoted if necessary. */
 export async function schemaOf(run: Run): Promise<string> {
   const [found] = await run(`
     select pg_catalog.quote_ident(nspname) as schema from pg_catalog.pg_class
@@ -52,10 +50,7 @@ export async function createMissing(run: Run, kind: DatabaseKind): Promise<void>
   for (const index of indexes) await run(`create index if not exists ${index}`)
 }
 
-/**
- * Of a stream that is new in this version, the children of all parents that are there are still to
- * be read.
- */
+/** Of a stream that is new in this version, all children are still to be read. */
 function addPending(stream: ChildStreamName): string {
   const parents = streamSpecs[streamSpecs[stream].parent].table
   return `insert into sync_children (project_id, stream, parent_id, requested_version, read_version,
@@ -88,8 +83,7 @@ export async function readTables(
 
 function createWithRows(kind: DatabaseKind, name: string, spec: TableSpec): readonly string[] {
   const { postgresIndex } = spec
-  // Without a key, a publication would refuse every change of a row unless it may use all of its
-  // columns.
+  // Without a key, a publication would refuse every change of a row.
   const withoutKey = [
     `create index ${name}_by_parent on ${name} (${postgresIndex?.join(', ')})`,
     `alter table ${name} replica identity full`,
@@ -130,9 +124,7 @@ function addColumns(
 
 const wide: readonly string[] = ['bigint', 'timestamptz']
 
-/**
- * Values of eight bytes come first: behind a text they would begin at the next multiple of eight.
- */
+/** Eight bytes first: behind a text they would begin at the next multiple of eight. */
 function byWidth([, [one]]: [string, ColumnSpec], [, [other]]: [string, ColumnSpec]): number {
   const isWide = (type: ColumnSpec[0]) =>
     Number(wide.includes(columnTypes[plainType[type]].postgres))

@@ -1,7 +1,4 @@
-/**
- * The indexes of the tables. Partial ones make rare rows (deleted rows, pending children, open
- * gaps) cheap to find and to keep.
- */
+/** Partial indexes make rare rows (deleted, pending, open gaps) cheap to find and to keep. */
 import type { TableSpec } from './column-types.ts'
 import { mirrorTables } from './mirror-tables.ts'
 import { inList, operationsWhere } from './operation-specs.ts'

@@ -1,7 +1,4 @@
-/**
- * The events of the log and what each means, for docs/reference/events.md. A test finds those that
- * are missing here.
- */
+/** The events of the log, for docs/reference/events.md. A test finds those that are missing. */
 export const logEvents: Readonly<Record<string, string>> = {
   'worker.waiting':
     'the embedded queue is for one worker: another one on this Postgres runs, or was ' +

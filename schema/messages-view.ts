@@ -1,8 +1,7 @@
 /**
- * `messages` is a view of the table `message_rows`. The table has only those fields of a row that
- * its columns do not tell; the view has the row as the service sent it, which it rebuilds when it
- * is read, and what is written to it is written to the table. Every column that the table gets
- * needs the view anew.
+ * `messages` is a view of `message_rows`, which has only those fields of a row that its columns do
+ * not hold; the view rebuilds the row as the service sent it, and what is written to it is written
+ * to the table. Every new column needs the view anew.
  */
 import type { DatabaseKind } from './column-types.ts'
 import { type Run, schemaOf } from './create-missing.ts'
@@ -50,14 +49,12 @@ export async function createMessagesView(
 }
 
 /**
- * `raw` of the table is one of: fields that the columns do not tell, often none; a list of one
- * element, the whole row, where a column tells something that the row does not have, or where `raw`
- * was written by hand.
+ * `raw` of the table: fields that the columns do not hold; or a list of one element, the whole row,
+ * where a column has something that the row does not, or `raw` was written by hand.
  */
 const rebuiltRow: Readonly<Record<DatabaseKind, string>> = {
-  // A list is cut as text: with it, a row may have more levels than SQLite's JSON functions read,
-  // and one such row would fail every query. The empty text makes a text of what other functions
-  // would take for JSON.
+  // A list is cut as text: a row of more levels than SQLite's JSON functions read would fail every
+  // query. The empty text makes a text of what others would take for JSON.
   sqlite: `case
     when raw = '{}' and ${Object.values(fields)
       .map((column) => `${column} is not null`)

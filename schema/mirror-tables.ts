@@ -1,6 +1,4 @@
-/**
- * The tables of the mirror: what the service has, and what changed in it from one sync to the next.
- */
+/** What the service has, and what changed in it from one sync to the next. */
 import { projectColumns, type TableSpec } from './column-types.ts'
 import type { ListStreamName, streamSpecs } from './stream-specs.ts'
 
@@ -12,15 +10,6 @@ export const likelyIdFields = {
 
 const likelyFields = (list: keyof typeof likelyIdFields) =>
   Object.fromEntries(likelyIdFields[list].map((path) => [`raw.${path}`, list]))
-
-type MirrorTableSpec = TableSpec & {
-  /**
-   * The columns and fields of `raw` with ids of a person, or of what is a person's: the rows are
-   * erased with them, and refused from then on. `raw[call_fields.visitor]`: the field that this
-   * setting names. `raw[*visitors]`: any field with a UUID.
-   */
-  readonly erasedWith: Readonly<Record<string, ListStreamName>>
-}
 
 const mirroredColumns = {
   ...projectColumns,
@@ -37,10 +26,7 @@ const rowColumns = {
   ...mirroredColumns,
   deleted_at: ['time?', 'when the service was found to no longer have it; null while it exists'],
 } as const
-/**
- * A day in the project's time zone. Windows of a project never overlap, and all are days of one
- * zone.
- */
+/** In the project's time zone. Windows of a project never overlap, and are days of one zone. */
 const dayColumns = {
   window_from: ['time', 'start of the day'],
   window_to: ['time', 'end of the day, which is the start of the next'],
@@ -236,7 +222,17 @@ export const mirrorTables = {
       ],
     },
   },
-} as const satisfies Record<string, MirrorTableSpec>
+} as const satisfies Record<
+  string,
+  TableSpec & {
+    /**
+     * Where ids of a person, or of what is theirs, stand: the rows are erased with them, and
+     * refused from then on. `raw[call_fields.visitor]`: the field of this setting.
+     * `raw[*visitors]`: any field with a UUID.
+     */
+    readonly erasedWith: Readonly<Record<string, ListStreamName>>
+  }
+>
 
 export const hasDeletedAt = (table: keyof typeof mirrorTables): boolean =>
   'deleted_at' in mirrorTables[table].columns
@@ -254,8 +250,7 @@ const tables = mirrorTables satisfies {
 }
 
 /**
- * Null: the column is the id. Else the JSON in the column has it: at a path, at the path that
- * `call_fields` has, or anywhere.
+ * Null: the column is the id. Else JSON has it: at a path, at that of `call_fields`, or anywhere.
  */
 type IdField = { readonly path: string } | { readonly setting: string } | 'any' | null
 export type ErasedId = {

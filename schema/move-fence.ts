@@ -1,7 +1,6 @@
 /**
- * Triggers that refuse every change of what has moved away, or has not arrived yet, whoever makes
- * it: a process that opened the warehouse before, or plain SQL. A warehouse has them only while
- * `sync_moves` names such a project, so they cost others nothing. Reading goes on.
+ * Triggers that refuse every change of what has moved away, or has not arrived, whoever makes it.
+ * A warehouse has them only while `sync_moves` names such a project. Reading goes on.
  */
 import type { DatabaseKind, TableSpec } from './column-types.ts'
 import { type Run, schemaOf } from './create-missing.ts'
@@ -19,10 +18,7 @@ const nameOf = (table: string, event: string) => `${table}_fence_${event}`
 export const fencedStates: readonly string[] = ['arriving', 'moved']
 const fenced = `state in (${fencedStates.map((state) => `'${state}'`).join(',')})`
 
-/**
- * Makes the triggers if a project is fenced, and removes them if none is. Nothing is dropped first:
- * in Postgres that would wait for whoever reads.
- */
+/** Nothing is dropped first: in Postgres that would wait for whoever reads. */
 export async function updateFence(run: Run, kind: DatabaseKind): Promise<void> {
   const needed = (await run(`select 1 from sync_moves where ${fenced} limit 1`)).length > 0
   const schema = kind === 'sqlite' ? 'main' : await schemaOf(run)

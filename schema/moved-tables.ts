@@ -1,7 +1,4 @@
-/**
- * What `deskmirror move` copies: every table of `tables` that is not named here, with all of its
- * columns. So a new table moves without a word, and one that must not says why.
- */
+/** What `deskmirror move` copies: every table that is not named here, with all of its columns. */
 import type { TableSpec } from './column-types.ts'
 import { tables } from './tables.ts'
 

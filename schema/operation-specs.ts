@@ -1,7 +1,4 @@
-/**
- * The operations of write-backs, as the database checks them: which target each has, and what its
- * payload may hold.
- */
+/** The operations of write-backs, as the database checks them. */
 import type { DatabaseKind } from './column-types.ts'
 
 export const targetKinds = ['conversation', 'visitor'] as const
@@ -14,10 +11,7 @@ export type FieldSpec = {
   readonly shownAs: string
   /** Of the mirrored table; without one it is read from `raw`. */
   readonly column?: string
-  /**
-   * It is shown as the time since when it is set: what people call it when it is not set, and when
-   * it is.
-   */
+  /** A time since when it is set: what people call it when it is not set, and when it is. */
   readonly flagWords?: readonly [off: string, on: string]
 }
 
@@ -35,24 +29,20 @@ export const targetFields = {
 
 export type FieldName = keyof typeof targetFields
 
-/**
- * A text that is not blank. In an operation with optional ones, one must be given, and null clears
- * it.
- */
-type TextSpec = { readonly maxLength: number; readonly isOptional?: true }
-
 export type OperationSpec = {
   readonly target: TargetKind
   /** Whether sending it twice has the same effect as once. */
   readonly isIdempotent: boolean
   /**
-   * The migration by which a warehouse accepts it: its own one, with the next number. Its step
-   * `before` has to replace the checks of `writebacks`, which name all operations
-   * (`writeback-constraints.ts`). In SQLite that makes the table anew, for which `migrate` has to
-   * switch `foreign_keys` off before its transaction: people's tables may refer to write-backs.
+   * The migration by which a warehouse accepts it, with the next number. Its step `before` replaces
+   * the checks of `writebacks` (`writeback-constraints.ts`). In SQLite that makes the table anew,
+   * so `migrate` has to switch `foreign_keys` off before: people's tables may refer to write-backs.
    */
   readonly since: string
-  readonly payload: Readonly<Record<string, TextSpec | 'flag'>>
+  /** A text is not blank. If some are optional, one must be given, and null clears it. */
+  readonly payload: Readonly<
+    Record<string, { readonly maxLength: number; readonly isOptional?: true } | 'flag'>
+  >
 }
 
 /** In characters. The service's own limits are not documented. */

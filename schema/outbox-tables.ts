@@ -7,9 +7,7 @@ const listAll = (names: readonly string[]) => new Intl.ListFormat('en-GB').forma
 const listAny = (names: readonly string[]) =>
   new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names)
 
-/**
- * What every write-back may have besides its operation, target and payload: columns of CSV, too.
- */
+/** Besides operation, target and payload: columns of CSV, too. */
 export const commonColumns = {
   ref: ['text?', 'your own key, or else the id: the same key is never queued twice'],
   expect: ['text?', 'the last message that the person saw: its id or its time'],

@@ -1,14 +1,11 @@
 /**
  * Whose a row is: the ids that it names, of a person or of what is a person's. Erasing, refusing
- * what comes back and leaving it out of a comparison all ask here, so that none of them knows fewer
- * fields than another.
+ * what comes back and leaving it out of a comparison all ask here.
  */
 import type { DatabaseKind } from './column-types.ts'
 import { type ErasedId, erasedTables } from './mirror-tables.ts'
 
-/**
- * `row`: its name in the statement. `setting`: SQL of the path that a column of `call_fields` has.
- */
+/** `row`: its name in the statement. `setting`: SQL of the path that `call_fields` has. */
 export type RowSource = { readonly row: string; readonly setting: (column: string) => string }
 
 export const storedSettings = (row: string, callFields = 'call_fields'): RowSource => ({
@@ -16,18 +13,15 @@ export const storedSettings = (row: string, callFields = 'call_fields'): RowSour
   setting: (column) => `(select ${column} from ${callFields} where project_id = ${row}.project_id)`,
 })
 
-/** SQL of `in (…)` for ids of that list; `isLowered`: it has them in small letters. */
-type InIds = (list: ErasedId['list'], isLowered: boolean) => string
-
 /**
  * A condition: the row names one of the ids. A column has an id as the list has it, and an index;
- * an undocumented field may have it in other letters.
+ * an undocumented field may have it in other letters: `isLowered`. `inIds`: SQL of `in (…)`.
  */
 export function namesAny(
   kind: DatabaseKind,
   ids: readonly ErasedId[],
   source: RowSource,
-  inIds: InIds,
+  inIds: (list: ErasedId['list'], isLowered: boolean) => string,
 ): string {
   const conditions = ids.map((id) => {
     const isIn = inIds(id.list, id.field !== null)
@@ -70,8 +64,7 @@ function idOf(
 }
 
 /**
- * Texts of JSON that are as long as a UUID at least, in small letters. A shorter one may be a
- * number of anything.
+ * Texts as long as a UUID at least, in small letters: a shorter one may be a number of anything.
  */
 const uuidsIn: Readonly<Record<DatabaseKind, (json: string) => string>> = {
   sqlite: (json) =>

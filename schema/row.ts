@@ -1,7 +1,4 @@
-/**
- * What is stored: a row of the mirror, what is known to be missing, what was learned, what people
- * did.
- */
+/** What is stored: rows, gaps, behaviours, what people did. */
 import type { Kept } from '../src/values/column-rules.ts'
 import type { ExtraField } from '../src/values/field-path.ts'
 import type { Json, Scalar } from '../src/values/json.ts'
@@ -10,14 +7,11 @@ import type { EpochSeconds } from '../src/values/time.ts'
 import type { StreamName } from './stream-specs.ts'
 
 /**
- * One row of a mirrored table, read from the service and not yet stored. Only one whose item went
- * through the rules of its columns can be stored (`Kept`); another one is a live row.
+ * Read from the service and not yet stored. Only one whose item went through the rules of its
+ * columns can be stored (`Kept`).
  */
 export type MirrorRow<Item extends Json = Kept> = {
-  /**
-   * Documented columns by their names in the table, keys included, `project_id` excluded. Times are
-   * RFC 3339 text.
-   */
+  /** By their names in the table, with keys, without `project_id`. Times are RFC 3339 text. */
   readonly columns: Readonly<Record<string, Scalar>>
   /** Undocumented fields by dotted path (`customFields.plan`). */
   readonly extraFields: ReadonlyMap<string, ExtraField>

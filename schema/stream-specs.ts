@@ -9,22 +9,18 @@ type Spec<Kind extends string> = {
   readonly table: string
   /** The column that says when a row last happened; null = only an undocumented field says so. */
   readonly timeColumn: string | null
-  /** Which facts are derived from its rows: those of what the first part of a row's key identifies. */
-  readonly facts: FactKind | null
   /**
-   * Whether audits draw a sample of its rows, or read those that belong to the drawn ones: one such
-   * child stream of each.
+   * Which facts are derived from its rows: those of what the first part of a row's key identifies.
    */
+  readonly facts: FactKind | null
+  /** A sample is drawn, or the rows of drawn parents are read: one such child stream of each. */
   readonly audited: 'drawn' | 'with parents' | null
 }
 /** Of a stream whose rows are read in pages. Both columns have an index. */
 type PagedSpec<Kind extends string> = Spec<Kind> & {
   /** The column that says when a row began; null as above. */
   readonly startColumn: string | null
-  /**
-   * DESKMIRROR_START_DATE limits how far back it goes. Rollups do not need this: missing days are
-   * read anyway.
-   */
+  /** DESKMIRROR_START_DATE limits it. Rollups do not need this: missing days are read anyway. */
   readonly hasStartDate: boolean
 }
 type StreamSpec =
@@ -33,10 +29,7 @@ type StreamSpec =
       readonly singular: string
       /** The ids of its rows are documented as UUIDs. */
       readonly hasUuids: boolean
-      /**
-       * A copy of a row never replaces one with a later time in this column; null: its time does
-       * not move when it changes.
-       */
+      /** An older time never replaces a later one; null: it does not move with each change. */
       readonly newerBy: string | null
     })
   | (PagedSpec<'child-list'> & { readonly parent: string })
@@ -133,7 +126,6 @@ export type StreamNameOf<Kind extends StreamKind> = {
 }[StreamName]
 export type ListStreamName = StreamNameOf<'list'>
 export type ChildStreamName = StreamNameOf<'child-list' | 'child-object'>
-type PagedStreamName = StreamNameOf<'list' | 'child-list'>
 export type MirroredTable = Specs[StreamName]['table']
 
 export const streamNames = Object.keys(streamSpecs) as readonly StreamName[]
@@ -147,15 +139,12 @@ export const isChildList = (stream: StreamName): stream is StreamNameOf<'child-l
 export const isChildStream = (stream: StreamName): stream is ChildStreamName =>
   'parent' in streamSpecs[stream]
 
-export const isPagedStream = (stream: StreamName): stream is PagedStreamName =>
+export const isPagedStream = (stream: StreamName): stream is StreamNameOf<'list' | 'child-list'> =>
   'startColumn' in streamSpecs[stream]
 export const listStreamNames = streamNames.filter(isListStream)
 export const childStreamNames = streamNames.filter(isChildStream)
 
-/**
- * The column whose day a row belongs to: when it began, which does not change later; null = rows of
- * no day.
- */
+/** When it began, which does not change later; null = rows of no day. */
 export function dayColumn(stream: StreamName): string | null {
   if (isPagedStream(stream)) return streamSpecs[stream].startColumn
   // The only time of a child object is when it was requested.

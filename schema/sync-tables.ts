@@ -1,7 +1,4 @@
-/**
- * The tables of the synchronisation: runs, cursors, gaps, locks, workers, and what was learned
- * about the service.
- */
+/** Runs, cursors, gaps, locks, workers, and what was learned about the service. */
 import { projectColumns, type TableSpec } from './column-types.ts'
 import { childStreamNames } from './stream-specs.ts'
 

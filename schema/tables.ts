@@ -1,7 +1,6 @@
 /**
- * Every table of the warehouse at this version, as data: the source for inserts, for types and for
- * the data dictionary. A column is its portable type (`?` = may be null) and a note. A test checks
- * that the migrations create these tables.
+ * Every table at this version, as data, for inserts, types and the data dictionary. A column is its
+ * portable type (`?` = may be null) and a note. A test checks that the migrations create these.
  */
 
 import { analyticsTables } from './analytics-tables.ts'
@@ -23,8 +22,6 @@ export const tables = {
   ...consoleTables,
 }
 
-type TableName = keyof typeof tables
-
 type Exported = {
   text: string
   integer: number
@@ -38,12 +35,9 @@ type ColumnValue<T extends string> = T extends `${infer U extends ColumnType}?`
   ? ColumnValue<U> | null
   : Exported[(typeof columnTypes)[T & ColumnType]['exported']]
 
-/**
- * The tables as types for kysely. Integers beyond 2^53 are read as bigint although their type is
- * number.
- */
+/** For kysely. Integers beyond 2^53 are read as bigint although their type is number. */
 export type DatabaseSchema = {
-  [T in TableName]: {
+  [T in keyof typeof tables]: {
     [C in keyof (typeof tables)[T]['columns']]: (typeof tables)[T]['columns'][C] extends readonly [
       infer S,
       string,

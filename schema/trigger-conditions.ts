@@ -1,17 +1,13 @@
 /**
- * What the triggers of write-backs do on both databases, whoever changes a row. They give it its
- * place, its lane and its batch, write the log, keep what has arrived or may have left as it is,
- * and reset the columns that only deskmirror may set. An approval is of what was shown: a
- * write-back that is changed afterwards waits for another one.
+ * What the triggers of write-backs do on both databases, whoever changes a row: they give it place,
+ * lane and batch, write the log, keep what may have left, and reset what only deskmirror may set.
+ * An approval is of what was shown: a write-back that is changed waits for another one.
  */
 import type { DatabaseKind } from './column-types.ts'
 import { inList, operationsOn } from './operation-specs.ts'
 import { commonColumns } from './outbox-tables.ts'
 
-/**
- * Columns that only deskmirror may set: how often a row was sent, which process has claimed it, its
- * outcome, and decisions.
- */
+/** That only deskmirror may set. */
 export const counters = ['attempts', 'fencing_token']
 export const outcome =
   'owner lease_until sent_at finished_at request_id error evidence message_id postponed revoked_as erased_at'.split(
@@ -48,10 +44,7 @@ export const laneOf = (lower: string) => `case when ${isOnConversation}
   then 'conversation/' || coalesce(${lower}(new.conversation_id), '')
   else 'visitor/' || coalesce(${lower}(new.visitor_id), '') end`
 
-/**
- * A cancellation by plain SQL of a write-back that is being sent; deskmirror itself sets
- * `revoked_as`.
- */
+/** By plain SQL, of what is being sent; deskmirror itself sets `revoked_as`. */
 export const isRevoked = `old.status = 'sending' and new.status in ('cancelled','expired')
   and old.revoked_as is null`
 
@@ -63,9 +56,9 @@ export const isDisapproved = (
     or (old.status = 'queued' and new.status = 'queued' and (${differ(kind, conditions)})))`
 
 /**
- * What was sent is what the row says: while it is sent, and afterwards. A row that plain SQL puts
- * back into the queue keeps its owner, who may be sending it. An erasure deletes the words of rows
- * that have their outcome.
+ * What was sent is what the row says, while it is sent and afterwards. A row that plain SQL puts
+ * back keeps its owner, who may be sending it. An erasure deletes words of rows that have their
+ * outcome.
  */
 export const hasLeft = (
   kind: DatabaseKind,
@@ -77,9 +70,7 @@ export const hasLeft = (
 export const losesWordsTooEarly = `old.erased_at is null and new.erased_at is not null
   and new.status in ('draft','queued','sending')`
 
-/**
- * Decisions of people set `decided_at`; other changes, and those by plain SQL, leave it as it is.
- */
+/** Only decisions of people set `decided_at`. */
 export const person = (kind: DatabaseKind) =>
   `case when ${differ(kind, ['decided_at'])} then new.decided_by end`
 

@@ -1,7 +1,4 @@
-/**
- * Makes the triggers of this version: those of write-backs and of logs, and those that store
- * nothing of an erased person.
- */
+/** Makes the triggers of write-backs and logs, and those that store nothing of an erased person. */
 import type { DatabaseKind } from './column-types.ts'
 import { type Run, schemaOf } from './create-missing.ts'
 import { erasedTables } from './mirror-tables.ts'
@@ -71,8 +68,7 @@ async function replaceInPostgres(run: Run): Promise<void> {
     await run(`create or replace function ${schema}.${name}() returns trigger language plpgsql
       security definer
       set search_path = pg_catalog, pg_temp as '${text.replaceAll("'", "''")}'`)
-    // A user who may execute a function could make it a trigger of their own table, and so write to
-    // the log as its owner.
+    // Who may execute a function could make it a trigger of their table, and write as its owner.
     await run(`revoke all on function ${schema}.${name}() from public`)
   }
   for (const [name, { event, on, each, calls }] of Object.entries({

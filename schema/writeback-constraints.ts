@@ -1,6 +1,5 @@
 /**
- * Defaults and checks of the tables of write-backs. People insert rows by plain SQL: what they
- * leave out has a default, and invalid rows are rejected.
+ * People insert write-backs by plain SQL: what they leave out has a default, the rest is checked.
  */
 import type { DatabaseKind } from './column-types.ts'
 import {

@@ -1,7 +1,4 @@
-/**
- * The triggers of write-backs in Postgres. They name every object with its schema, so that a user
- * who may insert a row cannot substitute tables of their own.
- */
+/** They name every object with its schema, so that nobody who inserts can substitute tables. */
 import { snapshotSql, type TargetKind } from './operation-specs.ts'
 import * as rules from './trigger-conditions.ts'
 
@@ -43,8 +40,7 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
   const leaveBatch = `update ${batches} set rows = rows - 1 where project_id = old.project_id
     and id = old.batch_id;`
   const one = 'values (new.project_id, new.batch_id, 1, new.created_at, new.created_by)'
-  // In the order of the key, so that two statements that add to the same batches cannot wait for
-  // each other.
+  // In the order of the key, so that two statements cannot wait for each other.
   const all = `select project_id, batch_id, pg_catalog.count(*), pg_catalog.min(created_at),
     pg_catalog.min(created_by)
     from added where batch_id is not null group by 1, 2 order by 1, 2`
@@ -172,10 +168,9 @@ function begin(schema: string): string {
 }
 
 /**
- * What the mirror shows of the target: guards compare the service with it. Reads the row of that
- * key, or the next one, which is then discarded: only the primary key has this order. With a
- * condition of equality, a planner without statistics may take any index that starts with the
- * project, and read all of it.
+ * Guards compare the service with it. Reads the row of that key, or the next one, which is
+ * discarded: with a condition of equality, a planner without statistics may take any index that
+ * starts with the project, and read all of it.
  */
 function snapshotIn(schema: string): string {
   const shown = (

@@ -8,10 +8,7 @@ export type SqliteTriggers = Readonly<Record<string, readonly [when: string, doe
 /** No row that a trigger has numbered comes near it. */
 const maxSeq = '4611686018427387904'
 
-/**
- * The place behind the last row. A number that people gave, which may be the largest that there is,
- * counts neither for the row itself nor for others.
- */
+/** Behind the last row. A number that people gave does not count. */
 const next = (table: string, others: string) =>
   `(select coalesce((select seq from ${table} where seq < ${maxSeq} ${others}
     order by seq desc limit 1), 0) + 1)`

@@ -10,15 +10,9 @@ export type Backend = {
   readonly warnings: readonly string[]
   /** Opens a queue. Closed with the backend, or before. */
   readonly queue: <D>(name: string) => JobQueue<D>
-  /**
-   * Starts a worker at once, one for each queue and backend. Closed with the backend; active jobs
-   * are finished first.
-   */
+  /** Starts at once, one for each queue and backend. Active jobs are finished before it closes. */
   readonly worker: <D>(name: string, work: JobHandler<D>, options?: JobWorkerOptions) => void
-  /**
-   * Brings these schedules up to date, safely with other processes doing the same. Other schedules
-   * stay.
-   */
+  /** Safely with other processes doing the same. Other schedules stay. */
   readonly ensureSchedules: <D>(
     queue: JobQueue<D>,
     schedules: readonly JobSchedule<D>[],
@@ -33,10 +27,7 @@ export type Backend = {
   readonly close: () => Promise<void>
 }
 
-/**
- * The queue's server does not answer at present, as its log says, too. Whatever else fails in a job
- * has another type.
- */
+/** The queue's server does not answer at present, as its log says, too. */
 export class QueueUnavailableError extends UserError {}
 
 /** What is used of a queue of BullMQ; the queue in this process has the same. */
@@ -64,24 +55,23 @@ export type NewJob<D> = {
     /** `delay`: before the second attempt; doubled before each further one. */
     readonly backoff?: { readonly type: 'exponential'; readonly delay: Ms }
     /**
-     * While a job with this id waits, is delayed or runs, no other one is added. With
-     * `keepLastIfActive`, the last one that was added while it ran is added when it has ended.
+     * While a job with this id exists, no other one is added. With `keepLastIfActive`, the last
+     * that was added while it ran is added when it has ended.
      */
     readonly deduplication?: { readonly id: string; readonly keepLastIfActive?: boolean }
   }
 }
 
 /** `timestamp`: when it was added. */
-type RunningJob<D> = { readonly id?: string; readonly data: D; readonly timestamp: EpochMs }
-
-export type JobHandler<D> = (job: RunningJob<D>) => Promise<JobResult>
+export type JobHandler<D> = (job: {
+  readonly id?: string
+  readonly data: D
+  readonly timestamp: EpochMs
+}) => Promise<JobResult>
 
 export type JobResult =
   | { readonly do: 'done' }
-  /**
-   * Run the same job again, behind those that wait by then. Keeps its deduplication id and uses no
-   * attempt.
-   */
+  /** The same job again, behind those that wait. Keeps its deduplication id, uses no attempt. */
   | { readonly do: 'delay'; readonly afterMs: Ms }
   /** Failed permanently, whatever attempts are left. */
   | { readonly do: 'give up'; readonly why: string }
@@ -90,17 +80,11 @@ export type JobResult =
 
 export type JobWorkerOptions = {
   readonly concurrency?: number
-  /**
-   * A job without a heartbeat for this long counts as abandoned by a dead process, if others can
-   * take it over.
-   */
+  /** Without a heartbeat for so long, a job counts as abandoned, if others can take it over. */
   readonly lockMs?: Ms
 }
 
-/**
- * `offset`: the position within each period, counted from 1970, so that many schedules do not fire
- * in the same second.
- */
+/** `offset`: within each period, counted from 1970, so that schedules do not fire together. */
 export type Recurrence =
   | { readonly every: Ms; readonly offset: Ms }
   /** Five or six fields of cron, and an IANA time zone. */

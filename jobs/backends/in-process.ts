@@ -1,6 +1,5 @@
 /**
- * The queue of a single worker: in memory, with timers. It may lose everything at any time, as what
- * there is to do is in the warehouse, where maintenance finds it.
+ * The queue of a single worker, in memory. It may lose everything: the work is in the warehouse.
  */
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -47,16 +46,7 @@ type QueuedJob = NewJob<unknown> & {
   next: NewJob<unknown> | null
 }
 
-type QueuedSchedule = {
-  readonly schedule: JobSchedule<unknown>
-  nextAt: EpochMs
-  lastRun: QueuedJob | null
-}
-
-/**
- * How long the clock of the system is not looked at. A timer does not count the time for which the
- * machine sleeps, and the clock can be set.
- */
+/** A timer does not count while the machine sleeps, and the clock can be set. */
 const checkClockMs: Ms = 10_000
 
 function createQueue() {
@@ -66,7 +56,10 @@ function createQueue() {
   const active = new Map<QueuedJob, Promise<void>>()
   /** Jobs that wait, are delayed or run, by their deduplication id. */
   const byKey = new Map<string, QueuedJob>()
-  const schedules = new Map<string, QueuedSchedule>()
+  const schedules = new Map<
+    string,
+    { readonly schedule: JobSchedule<unknown>; nextAt: EpochMs; lastRun: QueuedJob | null }
+  >()
   let worker: { readonly work: JobHandler<unknown>; readonly concurrency: number } | null = null
   let isClosed = false
   let clockTimer: NodeJS.Timeout | undefined
@@ -120,10 +113,7 @@ function createQueue() {
     if (next !== null) add(next)
   }
 
-  /**
-   * Adds a job for each schedule that is due by the system's clock; only one, however long it has
-   * been due.
-   */
+  /** Only one job for each schedule that is due, however long it has been. */
   const fireSchedules = () => {
     clearTimeout(clockTimer)
     if (isClosed) return

@@ -1,7 +1,6 @@
 /**
- * Brings a database to this version's schema. Tables, columns, indexes and triggers are those that
- * `schema/` describes; a migration is what else is to be done once, in a warehouse that has rows.
- * Append-only: landed ones are never edited.
+ * Brings a database to this version's schema, which `schema/` describes; a migration is what else
+ * is to be done once, in a warehouse that has rows. Append-only: landed ones are never edited.
  */
 import type { DatabaseKind } from '../column-types.ts'
 import { createMissing, type Run } from '../create-missing.ts'
@@ -12,20 +11,17 @@ import { replaceTriggers } from '../triggers.ts'
 type Step = (run: Run, kind: DatabaseKind) => Promise<unknown>
 
 /**
- * `before`: while the tables are those of the version before, such as dropping an index that is
- * made anew with other columns. `after`: when all is as this version describes it, such as filling
- * a column of the rows that are there.
+ * `before`: while the tables are those of the version before, such as dropping an index. `after`:
+ * such as filling a column of the rows that are there.
  */
 export type Migration = { readonly before?: Step; readonly after?: Step }
 
 /** By name, which begins with a number. */
 export type Migrations = Readonly<Record<string, Migration>>
 
-type Operations = typeof operationSpecs
-type OfOperations = Readonly<Record<Operations[keyof Operations]['since'], Migration>>
-
 /** Those without a step only made what this version describes. */
-export const migrations: Migrations & OfOperations = {
+export const migrations: Migrations &
+  Readonly<Record<(typeof operationSpecs)[keyof typeof operationSpecs]['since'], Migration>> = {
   '0001_tables': {},
   '0002_moves': {},
   '0003_assignments': {},

@@ -1,7 +1,4 @@
-/**
- * Facts, views and the report for analysts: derived from the mirror by one code, whether refreshed
- * or rebuilt.
- */
+/** Facts, views and the report for analysts, derived from the mirror by one code. */
 export { chooseReportPeriod, type DateRange, parseDate } from './core/report-period.ts'
 export { hasWord, isFound, parseSearch, type SearchQuery } from './core/search-words.ts'
 export { type Change, formatChange, formatValue } from './report/change.ts'

@@ -1,7 +1,4 @@
-/**
- * What keeps a warehouse in order and says how it is: status, failing jobs, workers, retention,
- * erasure.
- */
+/** Status, failing jobs, workers, retention, erasure. */
 
 export { createValueCollector } from './core/erased-values.ts'
 export {

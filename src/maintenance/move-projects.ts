@@ -1,7 +1,6 @@
 /**
  * The steps of a move between two open warehouses. From the first row that is read to the mark, the
- * source is in one transaction beside which nobody can write: a process that is killed leaves it as
- * it was. The steps, and why the two are never both active: `core/move-state.ts`.
+ * source is in one transaction beside which nobody can write. Why: `core/move-state.ts`.
  */
 import { randomUUID } from 'node:crypto'
 import { movedTables } from '../../schema/moved-tables.ts'
@@ -42,14 +41,16 @@ export type OpenMove = {
   readonly labels: { readonly source: string; readonly target: string }
 }
 
-type Reader = Pick<MoveSide, 'db' | 'run'>
-
 /** What is to be done for each project; `''`: for the warehouse itself, if all of it moves. */
 export type MovePlan = ReadonlyMap<ProjectId, MoveStep>
 
 /** `only` null: the whole warehouse. Throws UserError if it cannot move. */
 export async function planMove(
-  { source, target, labels }: Pick<OpenMove, 'labels'> & Record<'source' | 'target', Reader>,
+  {
+    source,
+    target,
+    labels,
+  }: Pick<OpenMove, 'labels'> & Record<'source' | 'target', Pick<MoveSide, 'db' | 'run'>>,
   only: ProjectId | null,
 ): Promise<MovePlan> {
   const [here, there] = [await readMarks(source), await readMarks(target)]
@@ -130,7 +131,6 @@ function refuseMove(project: ProjectId, refusal: Refusal, names: Names): UserErr
 const chosen = (plan: MovePlan, ...steps: readonly MoveStep[]): readonly ProjectId[] =>
   [...plan].filter(([, step]) => steps.includes(step)).map(([project]) => project)
 
-/** Marks the source as leaving, then the target as arriving. */
 export async function beginMove(
   { source, target, labels }: OpenMove,
   plan: MovePlan,
@@ -156,10 +156,7 @@ type CopyOptions = {
 /** Of all projects. */
 export type CopiedTable = MovedRows & { readonly table: string }
 
-/**
- * Copies what is missing in the target or differs there, then marks the source as moved. Throws
- * `signal.reason`.
- */
+/** What is missing or differs in the target, then marks the source. Throws `signal.reason`. */
 export async function copyProjects(
   { source, target, labels }: OpenMove,
   plan: MovePlan,
@@ -219,7 +216,6 @@ export async function copyProjects(
   })
 }
 
-/** Makes the target active. */
 export async function endMove({ source, target, labels }: OpenMove, plan: MovePlan): Promise<void> {
   const projects = chosen(plan, 'begin', 'copy', 'arrive')
   const marks = await readMarks(source)
@@ -231,9 +227,8 @@ export async function endMove({ source, target, labels }: OpenMove, plan: MovePl
 }
 
 /**
- * Makes the target active although nobody knows whether the source was marked, as a person says that
- * it is lost. It may have sent since, so sending is held until a person has looked. Returns the
- * projects.
+ * Makes the target active although nobody knows whether the source was marked: a person says that
+ * it is lost. It may have sent since, so sending is held until a person has looked.
  */
 export async function acceptMove(
   target: MoveSide,

@@ -1,14 +1,8 @@
-/**
- * Looks for erased values in the bytes of files: the SQLite file, its log, and whatever is beside
- * them under its name.
- */
+/** Looks for erased values in the SQLite file, its log, and whatever is beside them. */
 import { open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createFinder } from './core/byte-finder.ts'
 import type { Piece } from './core/remains.ts'
-
-/** `values`: how many of them it has; null: it cannot be read. */
-export type SearchedFile = { readonly path: string; readonly values: number | null }
 
 /** The file and those whose names begin with its name: a copy of it is often one of them. */
 export async function filesBeside(path: string): Promise<readonly string[]> {
@@ -21,7 +15,7 @@ export async function filesBeside(path: string): Promise<readonly string[]> {
 /** Those that are files: reading from anything else may never end. */
 export async function searchFiles(paths: readonly string[], pieces: readonly Piece[]) {
   const find = createFinder(pieces.map(({ text }) => text))
-  const searched: SearchedFile[] = []
+  const searched: { readonly path: string; readonly values: number | null }[] = []
   for (const path of paths) {
     const isFile = await stat(path).then(
       (found) => found.isFile(),

@@ -1,7 +1,4 @@
-/**
- * After an erasure: removes what the database keeps of deleted rows, looks for the erased values,
- * and tells what is left where.
- */
+/** After an erasure: removes what the database keeps of deleted rows, and looks for the values. */
 import { basename } from 'node:path'
 import type { ConnectionPool, Db } from '../warehouse/connection-pool.ts'
 import type { DatabaseLocation } from '../warehouse/location.ts'
@@ -28,10 +25,8 @@ export type RemainsReport = {
   readonly elsewhere: readonly string[]
 }
 
-type Database = { readonly db: Db; readonly pool: ConnectionPool }
-
 export async function searchRemains(
-  database: Database,
+  database: { readonly db: Db; readonly pool: ConnectionPool },
   location: DatabaseLocation,
   { values, tables: changed, isRepeated }: Erased,
 ): Promise<RemainsReport> {
@@ -43,17 +38,20 @@ export async function searchRemains(
   return { ...report, remains: [...report.remains, ...unwritten] }
 }
 
-type Search = Pick<Erased, 'values' | 'isRepeated'> & {
-  /** Null: Postgres. */
-  readonly compacted: Compacted | null
-  readonly describePlace?: DescribePlace
-}
-
 /** Looks for values, and changes nothing. */
 export async function searchWarehouse(
-  { db, pool }: Database,
+  { db, pool }: { readonly db: Db; readonly pool: ConnectionPool },
   location: DatabaseLocation,
-  { values, compacted, isRepeated, describePlace }: Search,
+  {
+    values,
+    compacted,
+    isRepeated,
+    describePlace,
+  }: Pick<Erased, 'values' | 'isRepeated'> & {
+    /** Null: Postgres. */
+    readonly compacted: Compacted | null
+    readonly describePlace?: DescribePlace
+  },
 ): Promise<RemainsReport> {
   const { tables, remains, unread, common, gone, kept } = await searchTables(
     db,
@@ -106,9 +104,7 @@ const onlyIds =
   'names, addresses and texts in what people made: an earlier run has erased them here, so ' +
   'only ids were looked for'
 
-/**
- * Files that may have values which an earlier run has deleted, and which are not known any more.
- */
+/** They may have values of an earlier run, which are not known any more. */
 function findUncleaned(location: DatabaseLocation, { isRewritten, isLogEmpty }: Compacted) {
   if (isRewritten && isLogEmpty) return []
   return ownFiles(location).slice(0, isLogEmpty ? 1 : 2)

@@ -1,7 +1,6 @@
 /**
  * The copy of the project: lists and rows are read, proved, stored with their cursors in one
- * transaction, verified and audited. What could not be read is a gap or a flag, never silence. It
- * knows nothing of write-backs, analytics or pages.
+ * transaction, verified and audited. What could not be read is a gap or a flag, never silence.
  */
 
 export {
@@ -12,7 +11,7 @@ export {
   type Difference,
   describeEvidence,
 } from './core/audit.ts'
-export { type MessageSide, teamSenderTypes, toMessageSide } from './core/message-fields.ts'
+export { teamSenderTypes, toMessageSide } from './core/message-fields.ts'
 export { createMirrorGet } from './core/mirror-get.ts'
 export type {
   AuditReport,

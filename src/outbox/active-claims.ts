@@ -1,15 +1,12 @@
 /**
- * The claims that this process works on now. A row that it owns and does not work on is given up:
- * its answer was lost when the database restarted, or the work on it failed, and its lane would
- * else wait until the lease ends.
+ * The claims that this process works on. A row that it owns and does not work on is given up: its
+ * answer was lost, or the work failed, and its lane would else wait until the lease ends.
  */
 const active = new Set<string>()
 
 export const isActiveClaim = (id: string): boolean => active.has(id)
 
-/**
- * Before the row is claimed, as others in this process would take it for one that nobody works on.
- */
+/** Before the row is claimed: others in this process would take it for one that nobody works on. */
 export function beginClaim(id: string): void {
   active.add(id)
 }

@@ -1,7 +1,4 @@
-/**
- * Makes a person's decision: resolves the selection, applies it, and explains why other rows did
- * not change.
- */
+/** Makes a person's decision: resolves the selection, applies it, explains what did not change. */
 import { cleanKey } from '../values/invisible.ts'
 import { nearestNames } from '../values/nearest-names.ts'
 import { isSamePerson } from '../values/person-name.ts'
@@ -33,8 +30,8 @@ export const approvable = ['draft'] as const satisfies readonly WritebackStatus[
 
 /**
  * `ids` may be beginnings or ends of ids. Throws UserError, before any change, if one matches no id
- * or several, or if there is no such batch. Of what was `shown`, nothing is changed if that has
- * moved since; an approval by a digest is about drafts alone.
+ * or several, or no batch. If what was `shown` has changed, nothing is decided; an approval by a
+ * digest is about drafts alone.
  */
 export async function executeDecision(
   outbox: Outbox,
@@ -50,8 +47,7 @@ export async function executeDecision(
   const filter = await resolve(selection)
   const named =
     shown === undefined || shown.filter === selection ? filter : await resolve(shown.filter)
-  // Rows that get this status now did not stay so, and others may have left it before they are
-  // counted.
+  // Rows that get this status now did not stay so, and others may leave it before the count.
   const asked: readonly WritebackStatus[] | undefined = filter.statuses
   const reached = [decisionOf(decision).to].filter((status) => asked?.includes(status) ?? true)
   const before = await outbox.countByStatus({ ...filter, statuses: reached })
@@ -83,10 +79,7 @@ export type BatchDecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'>
   readonly batch: string
 }
 
-/**
- * Stops a batch or goes on with it. Throws UserError if it is so already. Of what was `shown`, as
- * above.
- */
+/** Throws UserError if it is so already. */
 export async function executeBatchDecision(
   outbox: Outbox,
   decision: BatchDecision,
@@ -115,9 +108,7 @@ function unchangedBatch(
   return unchanged(`${id} waits for approval, so nothing of it is sent`, next)
 }
 
-/**
- * Parts of ids and of the batch's name become whole ones, and a person's name all of its spellings.
- */
+/** Parts of ids and names become whole ones, and a person's name all of its spellings. */
 async function resolveSelection(outbox: Outbox, selection: OutboxFilter): Promise<OutboxFilter> {
   const { ids, batch, approvedBy } = selection
   const isApprover = (name: string) =>
@@ -167,8 +158,7 @@ async function stayedByStatus(
   // Taking approvals back is about what is queued; what has left earlier is not worth a line.
   const stayed =
     decision === 'approval_undone' ? [] : present.filter(({ status }) => !canMove(status, decision))
-  // Their status allows the decision, and something else does not: their batch is stopped, or one's
-  // own approval.
+  // Their batch is stopped, or it would be one's own approval.
   const refused = present.filter(({ status }) => canMove(status, decision))
   const isExplained =
     decision === 'approved' ||
@@ -250,10 +240,7 @@ function whyStayed(status: WritebackStatus, decision: OutboxDecision): string {
 const namesConsidered = 10_000
 const maxSuggestions = 3
 
-/**
- * `typed`: a batch's name or a unique beginning of it. Throws UserError if there is none, or
- * several.
- */
+/** A batch's name or a unique beginning of it. Throws UserError if there is none, or several. */
 export async function requireBatch(
   outbox: Outbox,
   typed: string,
@@ -278,10 +265,7 @@ export async function requireBatch(
   throw new UserError({ what, why, next, exitCode: 2 })
 }
 
-/**
- * Nobody types the digest at the end of a name, so names are also compared without it. The newest
- * of each come first.
- */
+/** Names are also compared without their digest, which nobody types. The newest come first. */
 function nearBatches(typed: string, names: readonly string[]): readonly string[] {
   const plain = new Set(nearestNames(withoutDigest(typed), [...new Set(names.map(withoutDigest))]))
   const near = [
@@ -296,10 +280,7 @@ function withoutDigest(name: string): string {
   return name.replace(/-[0-9a-f]{12}(?=-revert|$)/, '')
 }
 
-/**
- * `parts`: ids, or unique beginnings or ends of them. Throws UserError if one matches no id or
- * several.
- */
+/** Ids, or unique beginnings or ends of them. Throws UserError if one matches none or several. */
 export async function resolveIds(
   outbox: Outbox,
   parts: readonly string[],

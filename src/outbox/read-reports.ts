@@ -1,6 +1,5 @@
 /**
- * Reads what people see of a write-back and of batches: outcomes, reasons, and how long the rest
- * takes.
+ * Reads what people see of write-backs and batches: outcomes, reasons, and how long the rest takes.
  */
 
 import type { ProjectName } from '../values/project.ts'
@@ -79,7 +78,6 @@ export async function listBatches(
 
 const samplesPerOutcome = 3
 
-/** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none. */
 export async function readBatch(
   outbox: Outbox,
   pace: Pace,

@@ -1,7 +1,4 @@
-/**
- * Queues the inverse of a batch as a draft batch, from what was seen before each of its write-backs
- * was sent.
- */
+/** Queues the inverse of a batch as drafts, from what was seen before each of its rows was sent. */
 
 import { inChunks } from '../values/chunks.ts'
 import { UserError } from '../values/user-error.ts'

@@ -1,7 +1,4 @@
-/**
- * Faults between a client and the service, random or scripted in advance, and the responses that
- * replace the real ones.
- */
+/** Faults between a client and the service, random or scripted, and the responses that replace. */
 import type { Json } from '../values/json.ts'
 import { type Endpoint, isWrite } from './endpoints.ts'
 import { pick, purposes, type SeededRandom, toUnitInterval } from './random.ts'
@@ -11,10 +8,7 @@ import { parseNames, type Switches } from './switches.ts'
 type Fault = {
   /** Whether the service performs the operation first. */
   readonly done: boolean
-  /**
-   * The response that replaces the real one. Without it the network changes the real one: cuts,
-   * lengthens or delays it.
-   */
+  /** In place of the real response, which else the network cuts, lengthens or delays. */
   readonly respond?: (requestId: string, s: Switches) => ServiceResponse
 }
 

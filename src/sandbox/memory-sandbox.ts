@@ -1,6 +1,5 @@
 /**
- * The sandbox without its network: the projects, their keys and clock, the request log, and what
- * tests do to them.
+ * The sandbox without its network: projects, keys, clock, request log, and what tests do to them.
  */
 import { performance } from 'node:perf_hooks'
 import { type EpochMs, type Ms, parseTime } from '../values/time.ts'
@@ -43,9 +42,7 @@ export type SandboxOptions = ProjectOptions & {
   readonly prefix?: string
   /** Where the service's clock starts, RFC 3339. The seed data ends a few seconds earlier. */
   readonly now?: string
-  /**
-   * Seconds of the service's clock per real second: 1 by default; 0 = it moves only by `advance`.
-   */
+  /** Of the service's clock per real second: 1 by default; 0 = it moves only by `advance`. */
   readonly speed?: number
   readonly switches?: Partial<Switches>
   /** Further projects beside the first, which the other options describe. */
@@ -115,9 +112,9 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
       applyRandomMutations(findProject(id), n, seed, kinds),
     switches: currentSwitches,
     /**
-     * Changes all of these switches, or throws RangeError. `rate.*` resets the rate limits.
-     * `storm.*`, `rows.rhythm`, `calls.seconds`, `ids.letters` and `content` belong to the seed
-     * data: they recreate it and discard later changes.
+     * All of these, or throws RangeError. `rate.*` resets the limits. `storm.*`, `rows.rhythm`,
+     * `calls.seconds`, `ids.letters` and `content` recreate the seed data and discard later
+     * changes.
      */
     setSwitches(changes: Partial<Switches>) {
       switches = validateSwitches(parseSwitches(changes, switches))
@@ -145,10 +142,7 @@ function validateSwitches(switches: Switches): Switches {
   return switches
 }
 
-/**
- * `speed`: seconds of this clock per real second; 0 = it moves only by `advance`. Throws RangeError
- * for an invalid start.
- */
+/** 0 = it moves only by `advance`. Throws RangeError for an invalid start. */
 function createClock(start: string, speed: number) {
   const seconds = parseTime(start)
   if (seconds === undefined) throw new RangeError(`${start} is not an RFC 3339 time`)

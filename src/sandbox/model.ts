@@ -1,7 +1,4 @@
-/**
- * The rows of the service before they are formatted. Times are milliseconds since 1970, finer than
- * responses show; NaN is shown as null.
- */
+/** The rows before they are formatted. Times are milliseconds, finer than shown; NaN is null. */
 import type { EpochMs } from '../values/time.ts'
 
 /** A row with a list of its own, which can be ordered by these times. */
@@ -38,8 +35,8 @@ export type Visitor = TimedRow<VisitorTime> & {
 }
 
 /**
- * One entry of a visitor's activity. `variantSeed` determines its undocumented fields; equal
- * entries share it. `position`: its number among the visitor's entries, oldest first.
+ * `variantSeed`: of its undocumented fields; equal entries share it. `position`: its number among
+ * the visitor's entries, oldest first.
  */
 export type Activity = {
   readonly kind: string

@@ -95,10 +95,7 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
         throw new RangeError(`the conversation has no message ${k}`)
       state.editMessage(conversation, k, { content })
     },
-    /**
-     * `k`: which message of the conversation, of all that it ever had. The times of the
-     * conversation follow its last one.
-     */
+    /** `k`: of all that it ever had. The times of the conversation follow its last message. */
     deleteMessage(id: string, k: number) {
       const conversation = conversations.get(id)
       if (k >= state.countMessages(conversation))
@@ -155,9 +152,7 @@ export function createMutations(state: ProjectState, switches: () => Switches) {
     /** `k`: which entry of the visitor's activity, of all that there ever were. */
     deleteActivity: (id: string, k: number) => state.removeActivity(visitors.get(id), k),
     deleteVisitor: (id: string) => visitors.remove(id),
-    /**
-     * `agoMs`: how long ago it ended; a call that is recorded late appears with an earlier time.
-     */
+    /** `agoMs`: how long ago it ended, as a call may be recorded late. */
     addCall(visitorId = anyVisitorId(), agoMs = 0) {
       const index = calls.nextIndex()
       const endedAt = clock() - agoMs
@@ -254,10 +249,7 @@ const mutationKinds = (Object.keys(randomMutations) as MutationKind[]).flatMap((
   Array<MutationKind>(randomMutations[kind][0]).fill(kind),
 )
 
-/**
- * Parses a comma-separated list of kinds; an empty list selects all that delete nothing. Throws
- * RangeError for others.
- */
+/** An empty list selects all that delete nothing. Throws RangeError. */
 export function parseMutationKinds(list: string): readonly MutationKind[] {
   const chosen = parseNames(list, mutationKinds, (name) => `there is no change ${name}`)
   return chosen.length > 0 ? chosen : mutationKinds.filter((kind) => !kind.startsWith('delete'))

@@ -28,8 +28,7 @@ export function listPage<T>(
   const hidden = s['time.hidden']
   const firstAt = (time: EpochMs) =>
     findFirstPosition(rows.length, (position) => rows.timeAt(position) >= time)
-  // As in SQL, rows without a time, which are at an infinite one, are in no answer to a request
-  // with a bound.
+  // As in SQL, rows without a time are in no answer to a request with a bound.
   const lowest =
     lower === undefined ? -Number.MAX_VALUE : lowerBound(lower.at, { ...lower, hidden })
   const highest =
@@ -89,10 +88,7 @@ function* positions(start: number, end: number, from: End): Generator<number> {
 /** Numbers in an order that has nothing to do with theirs, the same each time. */
 const scatter = (position: number): number => Math.imul(position + 1, 0x9e3779b1) >>> 0
 
-/**
- * `hidden`: the clock is finer than the times shown, and comparisons use the fractions, not the
- * truncated times.
- */
+/** `hidden`: comparisons use the fractions of a finer clock, not the times shown. */
 type BoundKind = { readonly inclusive: boolean; readonly hidden: boolean }
 
 const second = 1000
@@ -103,10 +99,7 @@ export function lowerBound(time: EpochMs, { inclusive, hidden }: BoundKind): Epo
   return inclusive ? Math.ceil(time / second) * second : (Math.floor(time / second) + 1) * second
 }
 
-/**
- * The first millisecond that is no longer before `time` (or at it, if inclusive): with it, later
- * rows are those after it.
- */
+/** The first millisecond that is no longer before `time` (or at it, if inclusive). */
 export function upperBound(time: EpochMs, { inclusive, hidden }: BoundKind): EpochMs {
   return lowerBound(time, { inclusive: !inclusive, hidden })
 }

@@ -84,9 +84,7 @@ function formatIssue({ field, message }: Issue, s: Switches): Json {
 const defaultPageSize = 50
 const maxPageSize = 200
 
-/**
- * `known`: the parameters of the operation. Throws Problem for others, if the service rejects them.
- */
+/** `known`: of the operation. Throws Problem for others, if the service rejects them. */
 export function checkQuery(query: URLSearchParams, known: readonly string[], s: Switches): void {
   if (s['query.unknown'] === 'ignored') return
   const unknown = [...new Set(query.keys())].filter((name) => !known.includes(name))
@@ -140,7 +138,11 @@ export function createQueryReader(query: URLSearchParams, s: Switches) {
     /** The limit and bounds of a list. Throws Problem. */
     page(
       bounds: { readonly [Name in 'since' | 'from' | 'before' | 'to']?: BoundKind },
-      { need = 'optional', size = defaultPageSize, ignoresLimit = false }: PageOptions = {},
+      {
+        need = 'optional',
+        size = defaultPageSize,
+        ignoresLimit = false,
+      }: { readonly need?: Need; readonly size?: number; readonly ignoresLimit?: boolean } = {},
     ) {
       const bound = (name: keyof typeof bounds) => {
         const kind = bounds[name]
@@ -159,8 +161,6 @@ export function createQueryReader(query: URLSearchParams, s: Switches) {
   }
 }
 
-type PageOptions = { readonly need?: Need; readonly size?: number; readonly ignoresLimit?: boolean }
-
 type FieldKind = 'text' | 'string' | 'text or null' | 'boolean' | 'integer' | 'object'
 
 const fieldChecks: Record<FieldKind, (value: unknown) => boolean> = {
@@ -172,10 +172,7 @@ const fieldChecks: Record<FieldKind, (value: unknown) => boolean> = {
   object: (value) => isObject(value),
 }
 
-/**
- * Checks the body's fields against their kinds. Fields of `optional` may be absent. Throws Problem
- * with every invalid one.
- */
+/** Fields of `optional` may be absent. Throws Problem with every invalid one. */
 export function readBody(
   body: unknown,
   required: Readonly<Record<string, FieldKind>>,

@@ -1,7 +1,4 @@
-/**
- * One project of the service: its rows, its writes, its mutations, and all of its data: what a
- * correct mirror must equal.
- */
+/** One project of the service: rows, writes, mutations, and what a correct mirror must equal. */
 import type { Json } from '../values/json.ts'
 import type { EpochMs } from '../values/time.ts'
 import { createMutations } from './mutations.ts'
@@ -14,10 +11,7 @@ import { createView, type View } from './view.ts'
 
 export type Project = ReturnType<typeof createProject>
 
-/**
- * A write that the service performed, whether or not its response arrived. Times use the service's
- * clock.
- */
+/** Whether or not the response arrived. Times use the service's clock. */
 type LedgerEntry = {
   readonly requestId: string
   readonly operation: string
@@ -58,15 +52,11 @@ export function createProject(
   }
 }
 
-/**
- * `id`: null for rows without one; `parentId`: the conversation, visitor or call, null for a row of
- * a list.
- */
+/** `id`: null for rows without one; `parentId`: null for a row of a list. */
 type TruthRow = { readonly id: string | null; readonly parentId: string | null; readonly row: Json }
 
 /**
- * Lists in order of creation, and children below their parents, oldest first. Without deleted rows
- * and their children, and without recordings that would return 404.
+ * In order of creation, children below their parents, without what is deleted or would be a 404.
  */
 const rowsOf = {
   conversations: (_: ProjectState, view: View) => view.conversations.all(),

@@ -1,13 +1,7 @@
-/**
- * Stateless random numbers: each is a function of the seed and of its purpose. So any row can be
- * created alone, in any order, and repeatedly, with the same result.
- */
+/** Stateless: each number is a function of the seed and its purpose, so any row is made alone. */
 export type SeededRandom = (purpose: Purpose, a: number, b?: number) => number
 
-/**
- * What a number is used for; two purposes never share a sequence. The values determine all seed
- * data: append only.
- */
+/** Two purposes never share a sequence. The values determine all seed data: append only. */
 export const purposes = {
   project: 1,
   conversation: 2,

@@ -9,10 +9,10 @@ type Limiter = {
   readonly count: (now: EpochMs) => void
 }
 
-/** `burst`: what a bucket holds. */
-type CreateLimiter = (limit: number, windowMs: Ms, burst?: number) => Limiter
-
-export const limiters: Record<Switches['rate.kind'], CreateLimiter> = {
+export const limiters: Record<
+  Switches['rate.kind'],
+  (limit: number, windowMs: Ms, burst?: number) => Limiter
+> = {
   off: () => ({ waitMs: () => 0, count: () => undefined }),
   /** Windows aligned to the clock: each starts at zero. */
   fixed: (limit, windowMs) =>
@@ -21,10 +21,7 @@ export const limiters: Record<Switches['rate.kind'], CreateLimiter> = {
   started: (limit, windowMs) => separateWindows(limit, windowMs, (now) => now),
   /** Exact: no interval of the window's length, wherever it starts, holds more. */
   sliding: (limit, windowMs) => slidingWindow(limit, windowMs, (now) => now),
-  /**
-   * In whole sixtieths: the oldest of them counts until all of it has left, so the window is longer
-   * by one.
-   */
+  /** In whole sixtieths, so the window is longer by one. */
   coarse: (limit, windowMs) =>
     slidingWindow(limit, windowMs, (now) => nextMultiple(now, windowMs / 60)),
   bucket: tokenBucket,
@@ -83,10 +80,7 @@ function tokenBucket(limit: number, windowMs: Ms, burst = limit): Limiter {
   }
 }
 
-/**
- * Two counters: the previous window counts for the share of it that a sliding window would still
- * cover.
- */
+/** Two counters: the previous window counts for the share that a sliding one would still cover. */
 function estimatedWindow(limit: number, windowMs: Ms): Limiter {
   let start = 0
   let before = 0
@@ -130,10 +124,7 @@ export function createKeyLimits(switches: () => Switches) {
     return { all: createLimiter(s['rate.limit']), writes: createLimiter(s['rate.writes']) }
   }
   return {
-    /**
-     * Counts a request that arrives now. Throws Problem if the limit is reached; then it is not
-     * counted.
-     */
+    /** Throws Problem if the limit is reached; then it is not counted. */
     countRequest(keyId: string, write: boolean, now: EpochMs) {
       const limits = keys.get(keyId) ?? createLimiters()
       keys.set(keyId, limits)

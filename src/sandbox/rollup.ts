@@ -1,7 +1,4 @@
-/**
- * The sandbox's analytics rollup. What its numbers count is up to the service, so switches define
- * it.
- */
+/** The sandbox's analytics rollup. Switches define what its numbers count. */
 import { createTimeZone, localDayOf, startOfDay } from '../values/days.ts'
 import type { Json } from '../values/json.ts'
 import { type EpochMs, type EpochSeconds, toTimestamp } from '../values/time.ts'
@@ -80,10 +77,7 @@ function firstMessage(
   return state.messages(row).find(({ senderType }) => senders.includes(senderType))
 }
 
-/**
- * From the visitor's first message to the first answer after it, by the times that rows show, in
- * order.
- */
+/** From the visitor's first message to the first answer after it, by the times that rows show. */
 function firstAnswerSeconds(
   state: ProjectState,
   conversations: readonly Conversation[],

@@ -1,10 +1,7 @@
-/**
- * All rows of one kind: the seed rows, created on demand, under the later changes; and their
- * earlier versions.
- */
+/** All rows of one kind: seed rows, created on demand, under later changes; earlier versions. */
 import type { EpochMs } from '../values/time.ts'
 import type { Sequence, TimedRow } from './model.ts'
-import type { RowIds } from './seed-context.ts'
+import type { createRowIds } from './seed-context.ts'
 
 export type RowStore<T extends TimedRow<Field>, Field extends string> = ReturnType<
   typeof createRowStore<T, Field>
@@ -12,7 +9,7 @@ export type RowStore<T extends TimedRow<Field>, Field extends string> = ReturnTy
 
 export type SeedRows<T, Field> = {
   readonly count: number
-  readonly ids: RowIds
+  readonly ids: ReturnType<typeof createRowIds>
   readonly seedRow: (index: number) => T
   /** A time of a seed row, without creating the row. */
   readonly timeOf: (field: Field, index: number) => EpochMs
@@ -20,10 +17,7 @@ export type SeedRows<T, Field> = {
 
 const maxVersions = 20
 
-/**
- * `changedAt`: the time at which a seed row got its present state. Only rows that differ from their
- * seed are in memory.
- */
+/** `changedAt`: of a seed row. Only rows that differ from their seed are in memory. */
 export function createRowStore<T extends TimedRow<Field>, Field extends string>(
   { count, ids, seedRow, timeOf }: SeedRows<T, Field>,
   changedAt: NoInfer<Field>,
@@ -31,15 +25,9 @@ export function createRowStore<T extends TimedRow<Field>, Field extends string>(
 ) {
   const changed = new Map<number, T>()
   const removed = new Set<number>()
-  /**
-   * The earlier versions of each row, oldest first, with the end of each; undefined = it did not
-   * exist yet.
-   */
+  /** Oldest first, with the end of each; undefined = it did not exist yet. */
   const formerRows = new Map<number, { readonly row: T | undefined; readonly until: EpochMs }[]>()
-  /**
-   * The rows in order of each of their times. An order is created on its first use: most are never
-   * asked for.
-   */
+  /** By time, created on first use: most are never asked for. */
   const orders = new Map<Field, ReturnType<typeof createTimeOrder>>()
   let next = count
   const indexes = () =>
@@ -114,9 +102,7 @@ export function createRowStore<T extends TimedRow<Field>, Field extends string>(
       removed.add(row.index)
       changed.delete(row.index)
     },
-    /**
-     * The row before its last change, if that is less than `withinMs` ago; else the current one.
-     */
+    /** The row before its last change, if that is less than `withinMs` ago. */
     staleCopy(row: T, withinMs: number): T {
       const was = formerRows.get(row.index)?.at(-1)
       return was?.row !== undefined && clock() - was.until < withinMs ? was.row : row
@@ -153,10 +139,7 @@ function createTimeOrder(indexes: readonly number[], timeOf: (index: number) => 
   }
 }
 
-/**
- * The first position below `size` for which `isMatch` is true; it must be true for all later ones.
- * `size` if there is none.
- */
+/** Below `size`, which is returned if there is none; `isMatch` must be true for all later ones. */
 export function findFirstPosition(size: number, isMatch: (position: number) => boolean): number {
   let low = 0
   let high = size

@@ -1,7 +1,4 @@
-/**
- * The sandbox over HTTP: a full, stateful server of the API on loopback, with its description and
- * controls for tests.
- */
+/** The sandbox over HTTP: a stateful server of the API on loopback, with controls for tests. */
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -28,10 +25,7 @@ import type { Switches } from './switches.ts'
 
 export type { SandboxOptions } from './memory-sandbox.ts'
 
-/**
- * Resolves when it listens. Throws RangeError for invalid options, and the system's error for a
- * port in use.
- */
+/** Throws RangeError for invalid options, and the system's error for a port in use. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const prefix = options.prefix ?? ''
   const memory = createMemorySandbox(options)
@@ -80,8 +74,7 @@ async function route(sandbox: Sandbox, prefix: string, exchange: Exchange): Prom
     return sendText(response, 'application/yaml', description())
   if (incoming.method === 'GET' && path === '/public/docs')
     return sendText(response, 'text/html', descriptionPage())
-  // With a prefix configured, other paths do not exist; the widget's path has its own version
-  // segment.
+  // With a prefix, other paths do not exist; the widget's has its own version segment.
   const outside = prefix !== '' && path === full && full !== widgetPath
   return handleRequest(sandbox.service, { ...exchange, path: outside ? `/outside${full}` : path })
 }
@@ -160,7 +153,7 @@ function descriptionPage(): string {
 <body><h1>The API</h1><p><a href="../openapi.yaml">openapi.yaml</a></p><pre>${escapeHtml(description())}</pre></body></html>\n`
 }
 
-export const controlPrefix = '/_sandbox/'
+const controlPrefix = '/_sandbox/'
 
 export type Sandbox = MemorySandbox & {
   readonly origin: string
@@ -182,11 +175,8 @@ export type Exchange = {
   readonly response: ServerResponse
 }
 
-/**
- * Responds with JSON; `GET truth/{stream}` with one row per line. An invalid request gets a 400
- * with the reason.
- */
-export async function handleControl(sandbox: Sandbox, exchange: Exchange): Promise<void> {
+/** JSON; `GET truth/{stream}` with one row per line. A 400 has the reason. */
+async function handleControl(sandbox: Sandbox, exchange: Exchange): Promise<void> {
   const { search, incoming, response } = exchange
   const path = exchange.path.slice(controlPrefix.length)
   if (isFromPage(incoming))
@@ -210,10 +200,7 @@ export async function handleControl(sandbox: Sandbox, exchange: Exchange): Promi
   }
 }
 
-/**
- * Any page in a local browser can send requests here, also under a name of its own that it points
- * to this machine.
- */
+/** Any page in a local browser can send requests here, also under a name of its own. */
 function isFromPage({ headers }: IncomingMessage): boolean {
   const { host = '', origin, 'sec-fetch-site': site = 'none' } = headers
   if (!isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')) return true
@@ -224,10 +211,10 @@ function isFromPage({ headers }: IncomingMessage): boolean {
 }
 
 type ControlBody = Readonly<Record<string, unknown>>
-type Action = (sandbox: Sandbox, body: ControlBody, project: string | undefined) => unknown
-
 /** The controls: what each does with its body, and what it returns. */
-const actions: Readonly<Record<string, Action>> = {
+const actions: Readonly<
+  Record<string, (sandbox: Sandbox, body: ControlBody, project: string | undefined) => unknown>
+> = {
   'GET log': (sandbox) => sandbox.log(),
   'GET counts': (sandbox) => sandbox.counts(),
   'GET ledger': (sandbox, _, project) => sandbox.ledger(project),

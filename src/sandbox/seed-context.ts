@@ -19,10 +19,7 @@ export type Size = {
   readonly messagesPerConversation: number | Range
   /** Share of the conversations that have only the fewest messages of the range; 0 if missing. */
   readonly shortConversations?: number
-  /**
-   * Only the newest this many conversations can be open: a project's backlog does not grow with its
-   * age. Any if missing.
-   */
+  /** Only so many of the newest can be open. Any if missing. */
   readonly openConversations?: number
   readonly activityPerVisitor: number | Range
   readonly days: number
@@ -74,12 +71,9 @@ const dayMs = 86_400_000
 export const toRange = (size: number | Range): Range =>
   typeof size === 'number' ? [size, size] : size
 
-export type RowIds = ReturnType<typeof createRowIds>
-
 /**
  * UUIDs that encode their row's index, so that a million rows need no table of ids. Those in
- * capitals are found in exactly these letters, as by a service that compares ids as texts; the
- * others in all.
+ * capitals are found in exactly these letters, the others in all.
  */
 export function createRowIds(random: SeededRandom, purpose: Purpose, inCapitals = false) {
   const key = random(purpose, 0xffff_ffff)
@@ -109,8 +103,7 @@ function formatUuid(a: number, b: number, c: number, d: number): string {
 
 const toHex = (n: number) => (n >>> 0).toString(16).padStart(8, '0')
 
-// Multiplying by an odd number is one-to-one modulo 2^32, and so is xor: indexes are scattered
-// reversibly.
+// Multiplying by an odd number and xor are one-to-one modulo 2^32.
 const factor = 0x9e3779b1
 const inverse = 0x0e8b2f51
 
@@ -124,19 +117,17 @@ function unscramble(scattered: number, key: number): number {
   return Math.imul(y ^ key, inverse) >>> 0
 }
 
-/** `isWeekly`: more rows begin in the first half of each week than in the second. */
-type TimelineOptions = Readonly<
-  Record<'from' | 'to' | 'count' | 'storm', number> & { isWeekly: boolean }
->
-
 const weekMs = 7 * 86_400_000
 
-/**
- * Times of rows: spread over the covered days in order of their indexes, with a storm of many in
- * one second.
- */
+/** Spread over the covered days in order of their indexes, with a storm of many in one second. */
 function createTimeline(
-  { from, to, count, storm, isWeekly }: TimelineOptions,
+  {
+    from,
+    to,
+    count,
+    storm,
+    isWeekly,
+  }: Readonly<Record<'from' | 'to' | 'count' | 'storm', number> & { isWeekly: boolean }>,
   random: SeededRandom,
   purpose: Purpose,
 ) {
@@ -167,18 +158,14 @@ function createTimeline(
   return {
     /** When row `index` started. Never decreases with the index. */
     startAt: startOf,
-    /**
-     * `span` after the row started, but before the data ends; a storm row ends in the second in
-     * which it started.
-     */
+    /** Before the data ends; a storm row ends in the second in which it started. */
     endAt: (index: number, span: Ms): EpochMs =>
       startOf(index) + (inStorm(index) ? 0 : Math.floor(within(index, span))),
   }
 }
 
 /**
- * The share of time after which that share of the rows has begun; the busiest day has four times
- * the rows of another.
+ * The share of time after which that share of the rows has begun: a day has four times the rows.
  */
 function weeklyTime(share: number, weeks: number): number {
   const turn = 2 * Math.PI * Math.max(1, Math.round(weeks))

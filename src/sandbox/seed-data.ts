@@ -103,10 +103,7 @@ function createConversations(seed: SeedContext) {
   } satisfies SeedRows<Conversation, ConversationTime> & Record<string, unknown>
 }
 
-/**
- * Of those that can be open six of seven are handled, some minutes after the last message. Too
- * recent ones are open.
- */
+/** Six of seven that can be open, some minutes after the last message, if not too recent. */
 function handledTime(
   { random, size, to }: SeedContext,
   index: number,
@@ -123,10 +120,7 @@ function randomSender(random: SeededRandom, index: number, k: number): string {
   return k <= 0 ? 'visitor' : pick(senders, random(purposes.sender, index, k))
 }
 
-/**
- * The first message opens the conversation, the last one is at its `lastMessageAt`, the others in
- * order between them.
- */
+/** The first message opens the conversation, the last is at `lastMessageAt`. */
 function messageTimes(
   { random, switches }: SeedContext,
   index: number,

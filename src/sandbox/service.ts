@@ -1,7 +1,4 @@
-/**
- * The service without its network: what it does with a request that has arrived completely, and
- * what it logs of it.
- */
+/** The service without its network: what it does with a complete request, and what it logs. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import { type Json, stringifyJson } from '../values/json.ts'
@@ -15,9 +12,6 @@ import { createRandom, purposes } from './random.ts'
 import { createKeyLimits } from './rate-limit.ts'
 import { jsonResponse, type ServiceResponse, withUpperIds, writeResponse } from './response.ts'
 import type { Switches } from './switches.ts'
-
-/** `id` stands for the key in logs and responses; the key itself is never shown. */
-type ApiKey = { readonly id: string; readonly projectId: string; readonly scopes: readonly Scope[] }
 
 export type SandboxService = ReturnType<typeof createService>
 
@@ -36,13 +30,14 @@ export function createService(
     random,
     requestLog: [] as RequestLogEntry[],
     /** The valid keys by their secrets. */
-    keys: new Map<string, ApiKey>(),
+    keys: new Map<
+      string,
+      { readonly id: string; readonly projectId: string; readonly scopes: readonly Scope[] }
+    >(),
     keyLimits: createKeyLimits(switches),
     faults: createFaults(random, switches),
     listRequestCounts: new Map<string, number>(),
-    /**
-     * This machine's clock, which is never set back: rate limits and the request log use real time.
-     */
+    /** Never set back: rate limits and the request log use real time. */
     realNow: (): EpochMs => performance.timeOrigin + performance.now(),
     nextNumber: () => ++number,
   }
@@ -91,10 +86,7 @@ export function receiveRequest(
     requestId,
     entry,
     fault,
-    /**
-     * Performs the operation. With the fault `reset-before` the service has not seen the request:
-     * do not call it.
-     */
+    /** With the fault `reset-before` the service has not seen the request: do not call it. */
     respond: () => respond(received, match),
   }
 }
@@ -128,10 +120,7 @@ function respond(received: Received, match: RouteMatch | undefined): ServiceResp
   }
 }
 
-/**
- * Admits a request, or throws Problem: authenticates it, applies the rate limit, and checks its
- * scope.
- */
+/** Throws Problem, or authenticates, applies the rate limit, and checks the scope. */
 function authorize(
   { service, incoming, entry }: Received,
   { operation: { scope }, params }: RouteMatch,
@@ -159,10 +148,7 @@ function authorize(
   return project
 }
 
-/**
- * Refuses what concerns `refused.paths`, whatever the key may do. Throws Problem, or returns the
- * answer of a gateway.
- */
+/** What concerns `refused.paths`. Throws Problem, or returns the answer of a gateway. */
 function refuse({ incoming }: Received, s: Switches): ServiceResponse | null {
   const parts = s['refused.paths'].split(',').filter((part) => part !== '')
   if (!parts.some((part) => incoming.path.includes(part))) return null

@@ -22,10 +22,7 @@ export function createProjectState(seedData: SeedData, clock: () => EpochMs) {
   }
 }
 
-/**
- * Rows below others, oldest first: those of the seed, those that came later, and what was changed
- * or removed of either.
- */
+/** Oldest first: those of the seed, later ones, and what was changed or removed of either. */
 function createChildren<Parent extends { readonly index: number }, Row>(
   seeded: (parent: Parent) => readonly Row[],
 ) {

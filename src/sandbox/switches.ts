@@ -1,7 +1,4 @@
-/**
- * All behaviours that the service's documentation leaves open: each switch, its values, and its
- * default (the first).
- */
+/** All behaviours that the documentation leaves open. */
 
 const orderFrom = <End extends string>(end: End) =>
   `${end} | ${end}-ascending | ${end}-descending | ${end}-shuffled` as const
@@ -19,8 +16,8 @@ const exclusiveBound = `exclusive | inclusive | ignored | refused: ${boundText}`
 export type BoundKind = Choice<'inclusive | exclusive | ignored | refused'>
 
 /**
- * Every switch: what it can be, and what it means. Of several values the first is the default. One
- * alone is the default of a flag, of a number from 0 (`±`: of any), or of a text (in quotes).
+ * What each switch can be, and what it means. Of several values the first is the default. One alone
+ * is that of a flag, of a number from 0 (`±`: of any), or of a text (in quotes).
  */
 const switchTable = {
   'conversations.since':
@@ -207,9 +204,7 @@ const defaultSwitches = Object.fromEntries(
   switchNames.map((name) => [name, rangeOf(name).usual]),
 ) as Switches
 
-/**
- * Every switch at its default, except those given. Throws RangeError for an unknown name or value.
- */
+/** The others at their defaults. Throws RangeError for an unknown name or value. */
 export function parseSwitches(
   given: Readonly<Record<string, unknown>>,
   base = defaultSwitches,
@@ -230,9 +225,7 @@ function parseSwitch(name: string, value: unknown): unknown {
   return parsed
 }
 
-/**
- * The default, the allowed values in words, and their parser, which returns undefined for others.
- */
+/** The allowed values in words; the parser returns undefined for others. */
 function rangeOf(name: SwitchName) {
   const [range = ''] = switchTable[name].split(': ')
   const oneOf = (values: readonly string[]) => (text: string) =>
@@ -259,10 +252,7 @@ function rangeOf(name: SwitchName) {
   return { usual: values[0], words: range, parse: oneOf(values) }
 }
 
-/**
- * The allowed values, the default unless it is the first of them, and the meaning, in one line for
- * people.
- */
+/** In one line for people. */
 export function describeSwitch(name: SwitchName): string {
   const { usual, words } = rangeOf(name)
   const [range = '', ...about] = switchTable[name].split(': ')
@@ -270,10 +260,7 @@ export function describeSwitch(name: SwitchName): string {
   return `${words}${shownDefault}: ${about.join(': ')}`
 }
 
-/**
- * The names in a comma-separated list. Throws a RangeError that says `why` for one that is not
- * known.
- */
+/** In a comma-separated list. Throws a RangeError that says `why`. */
 export function parseNames<Name extends string>(
   list: string,
   known: readonly Name[],

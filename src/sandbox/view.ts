@@ -1,7 +1,4 @@
-/**
- * The rows as the service shows them: with shifted times and altered replies, and some of them
- * late.
- */
+/** The rows as the service shows them: with shifted times, altered replies, some late. */
 import type { Json } from '../values/json.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import type {
@@ -160,14 +157,9 @@ export function parseRowKinds(list: string): readonly RowKind[] {
   )
 }
 
-/**
- * The rows that are shown with other times, without the one by which their list is ordered, or
- * late.
- */
+/** Rows with other times, without the one that orders their list, or late. */
 function createTimeChanges({ seedData: { random } }: ProjectState, s: Switches) {
-  /**
-   * A pseudo-random share of the rows of some kinds. `a` and `b` identify the row within its kind.
-   */
+  /** A share of the rows of some kinds. `a` and `b` identify the row within its kind. */
   const createSample = (name: 'misdated' | 'undated' | 'late') => {
     const share = s[`${name}.share`]
     const kinds = parseRowKinds(s[`${name}.of`])

@@ -1,7 +1,4 @@
-/**
- * Rows in the format of the service: documented fields by their names, the others in several
- * styles, and unusual rows.
- */
+/** Rows in the format of the service, with undocumented fields in several styles. */
 import { type Json, type JsonObject, rawJson } from '../values/json.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import type { Activity, Conversation, Message, PhoneCall, Visitor } from './model.ts'
@@ -70,8 +67,10 @@ function longText(content: string, kilobytes: number): JsonObject {
 const countries = ['DE', 'FR', 'JP', 'BR', 'US', null]
 const plans = ['free', 'team', 'enterprise']
 
-type VisitorForm = (row: Visitor, projectId: string, draw: number, s: Switches) => JsonObject
-const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
+const visitorForms: Record<
+  Switches['visitors.fields'],
+  (row: Visitor, projectId: string, draw: number, s: Switches) => JsonObject
+> = {
   plain: (row, projectId, draw, s) => ({
     id: row.id,
     projectId,
@@ -245,10 +244,7 @@ export function toSingleRow(row: Json, { 'single.shape': shape }: Switches): Jso
   return row
 }
 
-/**
- * Some fields as another part of the service counts or names them: one with a column, the others
- * undocumented.
- */
+/** As another part of the service counts or names a field. */
 function otherValue(name: string, value: Json): Json {
   if (
     !['status', 'priority', 'pageViews', 'customFields', 'country_code', 'cost', 'rating'].includes(
@@ -307,10 +303,7 @@ const unfitRows: readonly ((row: JsonObject, project: string) => Json)[] = [
   () => 'a string',
 ]
 
-/**
- * One row in so many is hostile, cycling through the kinds; messages, of which there are many, more
- * rarely.
- */
+/** One row in so many, cycling through the kinds; messages more rarely. */
 const every = 11
 const everyMessage = 31
 

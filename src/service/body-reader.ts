@@ -1,6 +1,5 @@
 /**
- * Reads the body of a response as it arrives: decompressed and split on the way, so that its size
- * needs no memory.
+ * Reads a response as it arrives: decompressed and split on the way, so its size needs no memory.
  */
 import { type Duplex, Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -44,7 +43,6 @@ type Decompressor = {
   readonly stream: () => Duplex
 }
 
-/** `encoding`: the Content-Encoding header. */
 export function createBodyReader(encoding: string | null, maxBytes: number): BodyReader {
   const splitter = createRowSplitter({ ...defaultResponseLimits, bytes: maxBytes })
   const names = (encoding ?? '').toLowerCase().split(',')

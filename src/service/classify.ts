@@ -1,6 +1,6 @@
 /**
- * The one file that reads HTTP statuses: classifies an exchange as a response or a failure. Pure;
- * never throws.
+ * The one file that reads HTTP statuses: an exchange as a response or a failure. Pure; never
+ * throws.
  */
 import { createHash } from 'node:crypto'
 import { asJsonObject } from '../values/json.ts'
@@ -74,9 +74,8 @@ function classifyBroken(
 }
 
 /**
- * Statuses that prove that a write was not done. Any other status below 500 may follow a write that
- * was done: a redirect, a 409 that means "this exists already", a 406 about the response, a 423, a
- * 499 of a proxy.
+ * They prove that a write was not done. Any other status below 500 may follow one that was: a
+ * redirect, a 409 ("this exists already"), a 406 about the response, a 423, a 499 of a proxy.
  */
 const refusals: readonly number[] = [
   400, 401, 402, 403, 404, 405, 410, 411, 413, 414, 415, 422, 426, 428, 429, 431, 451,
@@ -116,8 +115,7 @@ function classifyResponse(
   const received = { status, requestId, serverDate, cursorLimit, requestedAt }
   if (unreadable !== null || withItems === null) {
     const why = `${requestName(request)}: ${status} with ${unreadable ?? ''}`
-    // Later it may be a page about maintenance; here the address leads elsewhere, and waiting
-    // changes nothing.
+    // Later it may be a page about maintenance; here the address leads elsewhere.
     if (context.isNewAddress === true && !isWrite(request) && isWebPage(text))
       return failed({ kind: 'refused', status, code: webPageCode, why, fields: [], requestId })
     const hash = hashOf({ rest, batches })
@@ -159,16 +157,14 @@ function hashOf({ rest, batches }: SplitBody): string {
     .digest('base64')
 }
 
-type TransientFailure = Extract<ApiFailure, { kind: 'transient' }>
-
-/**
- * They prove that a write was done, unless the body says otherwise. 202 and 207 mean "later" and
- * "in part".
- */
+/** They prove a write, unless the body says otherwise. 202 and 207 mean "later" and "in part". */
 const successStatuses: readonly number[] = [200, 201, 203, 204, 205]
 
 /** The failure of a 2xx that does not prove that a write was done; null: it does. */
-function unprovenWrite(status: number, envelope: Envelope | null): TransientFailure | null {
+function unprovenWrite(
+  status: number,
+  envelope: Envelope | null,
+): Extract<ApiFailure, { kind: 'transient' }> | null {
   const unknown = { kind: 'transient', mayHaveBeenSent: true, status, requestId: null } as const
   const failure = envelope?.failureText ?? null
   if (failure !== null) {
@@ -195,10 +191,7 @@ function canSucceedLater(error: ErrorBody | null): boolean {
   )
 }
 
-/**
- * A read needs `data`. Bodies of responses to writes are not documented: an empty one is fine, and
- * any JSON object, but `data` is an object on success.
- */
+/** A read needs `data`. After a write, an empty body is fine, and any object but a failure. */
 function unreadableReason(
   request: ApiRequest,
   text: string | null,
@@ -268,9 +261,9 @@ function classifyStatus(
 }
 
 /**
- * The service's own codes of a 403 are about the key, or about a row:
- * src/service/core/whose-refusal.ts. Anything else that forbids a write (a gateway that rejects its
- * text) is about this write, unless the project is forbidden as well.
+ * The service's own codes of a 403 are about the key or a row (core/whose-refusal.ts). Anything
+ * else, such as a gateway that rejects its text, is about this write, unless the project is
+ * forbidden as well.
  */
 function isAboutOneWrite(error: ErrorBody | null, request: ApiRequest): boolean {
   return request.method !== 'GET' && !(error?.code ?? '').startsWith('api_key_')
@@ -293,10 +286,7 @@ function redirectTarget(head: ResponseHead): string {
   return origin === 'null' ? 'an address that is not HTTP' : origin + pathname
 }
 
-/**
- * The scope that a message names. Its wording is not documented; a scope looks like
- * `visitors:read`.
- */
+/** Its wording is not documented; a scope looks like `visitors:read`. */
 function findScope(text: string): string | null {
   const words = text.slice(0, maxTextLength).split(/[^\w:-]/)
   const parts = words.map((word) => word.split(':'))
@@ -322,8 +312,8 @@ function toReason(text: string, context: RequestContext): string {
 }
 
 /**
- * One line of at most 300 characters, without the key: a service's message ends up on terminals and
- * in logs. The key is removed first: half a key at the end of a cut line would not be recognized.
+ * One line of at most 300 characters, for terminals and logs. The key is removed first: half a key
+ * at the end of a cut line would not be recognized.
  */
 function toSafeLine(text: string, { redact }: RequestContext): string {
   const line = redact(text)
@@ -339,10 +329,7 @@ const failed = (failure: ApiFailure): ApiOutcome => ({ ok: false, failure })
 const maxRetryAfterMs: Ms = 3_600_000
 const minRetryAfterMs: Ms = 1000
 
-/**
- * Milliseconds that Retry-After asks for, between a second and an hour; null if it is absent or
- * unreadable.
- */
+/** Between a second and an hour; null if it is absent or unreadable. */
 function retryAfterMs(head: ResponseHead): Ms | null {
   const value = firstHeader(head, 'retry-after')?.trim()
   if (value === undefined) return null
@@ -360,9 +347,8 @@ function msUntilDate(value: string, serverDate: string | null): Ms | null {
 }
 
 /**
- * How far a row may move a cursor: to the earlier of the service's clock (the `Date` of a response)
- * and this machine's when the request was sent, because later rows may be dated anywhere after
- * that. If a clock is far behind, rows are read again, and none is missed.
+ * The earlier of the service's clock (`Date`) and this machine's when the request was sent, as
+ * later rows may be dated anywhere after that. If a clock is far behind, rows are read again.
  */
 export function toCursorLimit(
   serverDate: EpochSeconds | null,

@@ -1,7 +1,4 @@
-/**
- * The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes a response
- * or an ApiError.
- */
+/** A request takes a slot, makes one HTTP exchange, and becomes a response or an ApiError. */
 import { findProxy, type ProxyRule } from '../config/proxy.ts'
 import { trimEnd } from '../values/format.ts'
 import { stringifyJson } from '../values/json.ts'
@@ -25,36 +22,25 @@ export type ClientOptions = {
   /** Without it, the service is reached directly. */
   readonly proxy?: ProxyRule | null
   readonly budget: RequestBudget
-  /**
-   * The project of the key. Asked whether a refusal is about more than one row; without it, the
-   * status alone decides.
-   */
+  /** Of the key. Asked whether a refusal is about more than one row; else the status decides. */
   readonly projectId?: string
   /** Refuses every request that is not a read, before it takes a slot. */
   readonly readOnly?: boolean
-  /**
-   * Stops all waits and reads. A write that is being sent is not aborted: its response is evidence.
-   */
+  /** Stops all waits and reads, but no write that is being sent: its response is evidence. */
   readonly signal: AbortSignal
   /** Aborts reads that are under way; without it, `signal` does. */
   readonly inFlightSignal?: AbortSignal
   /** pino, or anything that takes its events. */
   readonly log?: ClientLog
-  /** Called once for each request. */
   readonly onOutcome?: (priority: Priority, outcome: 'ok' | ApiFailure['kind']) => void
-  /**
-   * Shared with other clients, and closed by their owner; without them the client opens its own.
-   */
+  /** Of their owner, shared with other clients; without them the client opens its own. */
   readonly connections?: Connections
   /** For one whole exchange, including connecting. */
   readonly timeoutMs?: Ms
   /** A response that makes almost no progress for this time is aborted. */
   readonly stallMs?: Ms
   readonly maxBodyBytes?: number
-  /**
-   * Nothing is known of this address: a web page there is not the service's, and a person has to
-   * correct the address.
-   */
+  /** A web page there is not the service's, and a person has to correct the address. */
   readonly isNewAddress?: boolean
   /** How long the key pauses after a 429 without Retry-After: the rate's window. */
   readonly defaultRetryAfterMs?: Ms
@@ -74,18 +60,13 @@ export type Client = {
   /** A read: retried, redirects refused. Throws ApiError. */
   readonly get: ApiGet
   /**
-   * One HTTP request, never a second one, whatever happens. A write uses a fresh connection.
-   * `beforeSend` is called after the slot is granted and before any byte is sent; false: nothing is
-   * sent. Throws ApiError, and UserError for a write if `readOnly` forbids it.
+   * One HTTP request, never a second one. A write uses a fresh connection. `beforeSend`: before any
+   * byte is sent; false: nothing is. Throws ApiError, and UserError for a write if `readOnly`.
    */
   readonly send: (request: ApiRequest, beforeSend?: () => Promise<boolean>) => Promise<ApiResponse>
-  /**
-   * Whether the service answers for the project now, so that what failed is not an outage. Throws
-   * only bugs.
-   */
+  /** Whether it does now, so that what failed is no outage. Throws only bugs. */
   readonly isProjectServed: () => Promise<boolean>
   readonly requestCount: () => number
-  /** Whether the service has responded to any of them. */
   readonly hasServiceResponded: () => boolean
   readonly close: () => Promise<void>
 }
@@ -132,10 +113,7 @@ export function createClient(options: ClientOptions): Client {
   const { projectId, now = Date.now } = options
   const refusals =
     projectId === undefined ? null : createRefusals({ projectId, get: readUnjudged, now })
-  /**
-   * Everything that uses the client relies on the kind of a failure, so it is settled here whose
-   * refusal it is.
-   */
+  /** All that uses the client relies on the kind of a failure: whose refusal it is. */
   const judged = async (
     request: ApiRequest,
     exchange: () => Promise<ApiResponse>,
@@ -268,10 +246,7 @@ function createSend(
   }
 }
 
-/**
- * If the budget's store cannot be reached, nothing is sent. An error that only a person can fix is
- * thrown unchanged.
- */
+/** Nothing is sent without the budget's store. What only a person can fix is thrown unchanged. */
 async function acquireGrant(
   budget: RequestBudget,
   request: SlotRequest,
@@ -360,10 +335,7 @@ function outcomeFields(outcome: ApiOutcome): Readonly<Record<string, unknown>> {
   return { failure: outcome.failure.kind, why: describeFailure(outcome.failure) }
 }
 
-/**
- * Removes a key from a text: libraries show it in errors, and a service may repeat what it was
- * sent.
- */
+/** Libraries show a key in errors, and a service may repeat what it was sent. */
 type Redact = (text: string) => string
 
 export function createRedactor(key: string): Redact {

@@ -1,7 +1,4 @@
-/**
- * Reads the envelope of a body, and the rows of its list. Nothing here trusts the body's shape, and
- * nothing throws.
- */
+/** The envelope of a body, and its rows. Nothing trusts the body's shape, and nothing throws. */
 import { asJsonObject, type Json, type JsonObject, tryParseJson } from '../values/json.ts'
 import type { ItemBatch, ListItems } from './core/api-request.ts'
 import { type DroppedRow, droppedHeadBytes, type RowBatch } from './row-splitter.ts'
@@ -122,9 +119,7 @@ function fieldsOfOneIssue(issue: Json): string[] {
   return first === undefined ? listed : [first, ...listed]
 }
 
-/**
- * `content`, `body.content`, `/content`, `"content" is required`, `content: required` → `content`.
- */
+/** `content`, `body.content`, `/content`, `"content" is required`, … → `content`. */
 function fieldName(text: Json | undefined): string {
   if (typeof text !== 'string' || text.length > 1000) return ''
   const quoted = /["'`]([\w$.[\]-]+)["'`]/.exec(text)?.[1]
@@ -145,10 +140,7 @@ function asText(value: Json | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/**
- * `data` with its list put back, or the list separately if it is large. Null: the rows are not
- * JSON.
- */
+/** With its list put back, or separately if it is large. Null: the rows are not JSON. */
 export function attachItems(
   data: Json,
   batches: readonly RowBatch[] | null,
@@ -196,7 +188,7 @@ function lazyItems(batches: readonly RowBatch[]): ListItems | null {
   return { count, batches: () => batches.values().map(buildBatch) }
 }
 
-/** The rows of a parsed list; null: not a list. */
+/** Null: not a list. */
 export function toItems<Item extends Json>(list: Item | undefined): ListItems<Item> | null {
   if (!Array.isArray(list)) return null
   const items: readonly Item[] = list

@@ -1,7 +1,6 @@
 /**
- * One HTTP exchange over undici: a request, its whole response, one deadline for both. It never
- * throws, follows no redirect and retries nothing. It uses undici's `dispatch`, because `request`
- * does not report when sending starts.
+ * One HTTP exchange over undici, with one deadline. It never throws, follows no redirect and
+ * retries nothing. By `dispatch`, as `request` does not report when sending starts.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { createRequire } from 'node:module'
@@ -24,9 +23,8 @@ export type HttpRequest = {
 }
 
 /**
- * `mayHaveBeenSent`: whether any byte of the request may have left this machine. `head`: that of
- * the response, null if none arrived. `isRetryable`: whether the same request may get a better
- * response.
+ * `mayHaveBeenSent`: any byte may have left this machine. `head`: null if none arrived.
+ * `isRetryable`: the same request may get a better response.
  */
 export type ExchangeResult =
   | { readonly kind: 'complete'; readonly head: ResponseHead; readonly body: SplitBody }
@@ -60,7 +58,7 @@ type ExchangeOptions = {
 
 const minStallBytes = 4096
 
-/** The progress of one exchange. `controller` is set as soon as the request is being sent. */
+/** `controller` is set as soon as the request is being sent. */
 type ExchangeState = {
   controller: Dispatcher.DispatchController | null
   head: ResponseHead | null
@@ -111,16 +109,14 @@ export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options:
   })
 }
 
-type ExchangeEvents = {
-  readonly onSending: () => void
-  readonly finish: (result: ExchangeResult) => void
-  readonly finishAndAbort: (result: ExchangeResult) => void
-}
-
 function createHandler(
   state: ExchangeState,
   options: ExchangeOptions,
-  events: ExchangeEvents,
+  events: {
+    readonly onSending: () => void
+    readonly finish: (result: ExchangeResult) => void
+    readonly finishAndAbort: (result: ExchangeResult) => void
+  },
 ): Dispatcher.DispatchHandler {
   const { onSending, finish, finishAndAbort } = events
   return {
@@ -220,8 +216,7 @@ export function openConnections(connectTimeoutMs: Ms = 10_000): Connections {
       const poolOptions = { allowH2: false, connect }
       const opened = {
         reads: new UndiciPool(origin, poolOptions),
-        // Without keep-alive: a write must not be lost on a connection that the server is just
-        // closing.
+        // Without keep-alive: a write must not be lost on a connection that the server closes.
         writes: new UndiciPool(origin, { ...poolOptions, connections: 8, pipelining: 0 }),
       }
       pools.set(key, opened)

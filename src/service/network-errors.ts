@@ -19,9 +19,7 @@ const untrustedCertificate = /SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY|GET)|^CERT_UNT
 export const isUntrustedCertificate = (error: Error): boolean =>
   'code' in error && untrustedCertificate.test(String(error.code))
 
-/**
- * The code is shown as well, to search for. Source: nodejs.org/api/errors.html.
- */
+/** Shown with the code, to search for. Source: nodejs.org/api/errors.html. */
 const networkErrorTexts: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, 'nothing listens at that address'],
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was closed without a response'],

@@ -1,6 +1,6 @@
 /**
- * Connections to the service through an HTTP proxy: CONNECT, then TLS with the service itself. A
- * request is written only into a finished tunnel, so while there is none, it has never left.
+ * Through an HTTP proxy: CONNECT, then TLS with the service. A request is written only into a
+ * finished tunnel, so without one it has never left.
  */
 import { type IncomingMessage, request as requestByHttp } from 'node:http'
 import { request as requestByHttps } from 'node:https'

@@ -6,19 +6,19 @@ import { checkServerIdentity } from '../warehouse/server-identity.ts'
 
 export type RedisClient = Redis | Cluster
 
-type ClientOptions = Omit<RedisOptions, 'replyMapping'> & {
-  /** Null: a client that is not connected stays so. */
-  readonly retryStrategy: (times: number) => number | null
-}
-
 /**
- * For how long a cluster's client looks for the node of a key, twice a second, while the cluster
- * chooses another master. By default it takes a node 15 s to be given up.
+ * A cluster's client looks for the node of a key while another master is chosen: 15 s by default.
  */
 const clusterRetries = { everyMs: 500 as Ms, times: 120 }
 
 /** Throws Error if the address is not one that `parseRedisAddress` accepts. */
-export function openRedisClient(url: string, options: ClientOptions): RedisClient {
+export function openRedisClient(
+  url: string,
+  options: Omit<RedisOptions, 'replyMapping'> & {
+    /** Null: a client that is not connected stays so. */
+    readonly retryStrategy: (times: number) => number | null
+  },
+): RedisClient {
   const parsed = parseRedisAddress(url)
   if (!parsed.ok) throw new Error(`the address ${parsed.why}`)
   const { address } = parsed

@@ -1,7 +1,4 @@
-/**
- * Finds out whose refusal an answer is, by asking the service for the project: once for refusals at
- * the same time.
- */
+/** Asks the service for the project to find out whose refusal an answer is; once at a time. */
 import type { EpochMs } from '../values/time.ts'
 import { ApiError, type ApiFailure } from './core/api-failure.ts'
 import type { ApiGet, ApiRequest } from './core/api-request.ts'
@@ -21,14 +18,16 @@ import {
 
 type Asked = { readonly at: EpochMs; readonly answer: Promise<ProjectAnswer> }
 
-export type RefusalDeps = {
+export function createRefusals({
+  projectId,
+  get,
+  now,
+}: {
   readonly projectId: string
   /** Retries, and does not judge. */
   readonly get: ApiGet
   readonly now: () => EpochMs
-}
-
-export function createRefusals({ projectId, get, now }: RefusalDeps) {
+}) {
   /** When the last request was sent that showed that the key is accepted for the project. */
   let acceptedAt = Number.NEGATIVE_INFINITY
   /** The same by scope, for reads. */
@@ -80,7 +79,6 @@ export function createRefusals({ projectId, get, now }: RefusalDeps) {
     return answer
   }
   return {
-    /** A request that was sent at `sentAt` succeeded. */
     recordSuccess: ({ method, path }: ApiRequest, sentAt: EpochMs): void => {
       if (showsProject(path)) acceptedAt = Math.max(acceptedAt, sentAt)
       const scope = method === 'GET' ? scopeOf(path) : null
@@ -100,7 +98,6 @@ export function createRefusals({ projectId, get, now }: RefusalDeps) {
         isAccepted ? { kind: 'accepted' } : await askSince(since, request),
       )
     },
-    /** Whether the service answers for the project now, so that what failed is not an outage. */
     isProjectServed: async (request: ApiRequest): Promise<boolean> => {
       const since = now() - servedValidMs
       if (acceptedAt >= since) return true

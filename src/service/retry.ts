@@ -1,16 +1,10 @@
-/**
- * Retries single reads. A write is never retried here; children, jobs and the warehouse have
- * retries of their own.
- */
+/** Retries single reads. No write is; children, jobs and the warehouse have their own retries. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pRetry from 'p-retry'
 import type { Ms } from '../values/time.ts'
 import { ApiError, type ApiFailure, tooLargeBody } from './core/api-failure.ts'
 
-/**
- * Attempts of a read while the service has never responded: a wrong address should be reported
- * soon.
- */
+/** While the service has never responded: a wrong address should be reported soon. */
 const attemptsWithoutResponse = 3
 
 export type RetryPolicy = {
@@ -19,9 +13,7 @@ export type RetryPolicy = {
   /** The n-th retry waits a random part of `baseMs` × 2^(n−1), at most `capMs`. */
   readonly baseMs: Ms
   readonly capMs: Ms
-  /**
-   * The read fails when the waits that the service asked for (429, Retry-After) exceed this sum.
-   */
+  /** The read fails when the waits that the service asked for exceed this sum. */
   readonly maxRequestedWaitMs: Ms
 }
 
@@ -34,8 +26,7 @@ export const defaultRetryPolicy: RetryPolicy = {
 
 /**
  * Caps the share of retries, so that an outage does not multiply the load: each read earns 0.6 of a
- * retry, on top of a small initial stock. A quarter of all requests may fail (a third of a retry
- * for each read) without reaching the cap.
+ * retry, on top of a small stock, so that a quarter of all requests may fail.
  */
 export function createRetryBudget() {
   const maxTokens = 100
@@ -58,13 +49,9 @@ type RetryDeps = {
   /** 0 to below 1. */
   readonly random: () => number
   readonly signal: AbortSignal
-  /** Whether the service has responded to anything so far. */
   readonly hasServiceResponded: () => boolean
   readonly onRetry: (failure: ApiFailure, waitMs: Ms) => void
-  /**
-   * The same may be asked for in a smaller request, so an answer that is too large is not asked for
-   * again.
-   */
+  /** A smaller request may be made, so an answer that is too large is not asked for again. */
   readonly canBeSmaller?: boolean
 }
 

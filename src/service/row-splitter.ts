@@ -1,15 +1,14 @@
 /**
  * Splits the bytes of a response into the rows of its list and the rest, before anything is parsed:
- * a response of sixty kilobytes may decompress to twenty million objects. It checks sizes, counts
- * and nesting only; the parser that gets the pieces finds out whether they are JSON.
+ * sixty kilobytes may decompress to twenty million objects. It checks sizes, counts and nesting;
+ * the parser finds out whether the pieces are JSON.
  */
 
 const mebibyte = 1 << 20
 
 /**
- * SQLite's own JSON functions read 1,000 levels. Source: its documentation, "JSON Functions And
- * Operators". The other limits make any single response, with everything built from it, fit into
- * 300 MB of memory.
+ * SQLite's JSON functions read 1,000 levels ("JSON Functions And Operators"). The other limits make
+ * any response, with all that is built from it, fit into 300 MB of memory.
  */
 export const defaultResponseLimits = {
   /** Bytes of a response, without those of dropped rows. */
@@ -21,10 +20,7 @@ export const defaultResponseLimits = {
   perPart: { bytes: 4 * mebibyte, levels: 1000, values: 100_000 },
 }
 
-/**
- * Rows that are parsed together: a JSON array, with `null` in place of each dropped row. `rowEnds`:
- * the index after each.
- */
+/** Parsed together: a JSON array, `null` for each dropped row. `rowEnds`: the index after each. */
 export type RowBatch = {
   readonly bytes: Buffer
   readonly rowEnds: readonly number[]
@@ -37,10 +33,7 @@ export type DroppedRow = { readonly head: Buffer; readonly why: string }
 /** A response without the rows of its list. `batches` null: it has no list. */
 export type SplitBody = { readonly rest: Buffer; readonly batches: readonly RowBatch[] | null }
 
-/**
- * Why a response cannot be read. `isRetryable`: another one may be readable. `isTooLarge`: with
- * fewer rows it may be.
- */
+/** `isRetryable`: another response may be readable. `isTooLarge`: with fewer rows it may be. */
 export type UnreadableReason = {
   readonly why: string
   readonly isRetryable: boolean
@@ -56,9 +49,7 @@ const batchBytes = 2 * mebibyte
 const batchRows = 1000
 export const droppedHeadBytes = 4096
 
-/**
- * A row, or all that is not a row. `droppedWhy`: it is too large, so only its first bytes are kept.
- */
+/** `droppedWhy`: it is too large, so only its first bytes are kept. */
 type Part = { segments: Buffer[]; size: number; values: number; droppedWhy: string | null }
 
 const emptyPart = (): Part => ({ segments: [], size: 0, values: 0, droppedWhy: null })
@@ -97,10 +88,7 @@ export function createRowSplitter(limits = defaultResponseLimits) {
   let level = 0
   let listLevel = 0
   let stringState: 'none' | 'inside' | 'escaped' = 'none'
-  /**
-   * The first bytes of the last string outside of rows: the value that follows may be the list of
-   * this name.
-   */
+  /** The last string outside of rows: the value that follows may be the list of this name. */
   let name = ''
   let inData = false
   let chunk: Buffer = Buffer.alloc(0)
@@ -118,10 +106,7 @@ export function createRowSplitter(limits = defaultResponseLimits) {
     if (part.size > maxPartBytes) rejectPart(`is longer than ${maxPartBytes} bytes`)
   }
 
-  /**
-   * Drops an oversized row. Without the rest, no row can be used, so an oversized rest makes the
-   * response unreadable.
-   */
+  /** An oversized row is dropped; an oversized rest makes the response unreadable. */
   const rejectPart = (why: string) => {
     if (row === null) unreadable ??= { why: `a response that ${why}`, isRetryable: false }
     if (row === null || row.droppedWhy !== null) return
@@ -244,10 +229,7 @@ export function createRowSplitter(limits = defaultResponseLimits) {
   }
 }
 
-/**
- * The index at which a string may end, or the end of the chunk: nearly all bytes are the text of
- * strings in rows.
- */
+/** Where a string may end, or the chunk does: nearly all bytes are texts in rows. */
 function skipText(chunk: Buffer, from: number): number {
   let at = from
   while (at < chunk.length && chunk[at] !== quote && chunk[at] !== backslash) at++

@@ -1,7 +1,4 @@
-/**
- * Requests a widget token at `{widget_url}`, and finds it in a response whose shape is not
- * documented.
- */
+/** Requests a widget token, and finds it in a response whose shape is not documented. */
 import type { Json } from '../values/json.ts'
 import { type EpochSeconds, parseTime, type Seconds } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -27,9 +24,8 @@ export type WidgetToken = {
 }
 
 /**
- * Sends one request over a client of the widget's address, never a second one: after a lost
- * response, the token is unknown and expires by itself. It takes a write slot, as it may count as a
- * write. Throws ApiError, and UserError (1) for a response in which no token is recognized.
+ * One request, never a second one: after a lost response, the token expires by itself. It takes a
+ * write slot, as it may count as one. Throws ApiError, and UserError (1) if no token is recognized.
  */
 export async function mintToken(
   client: Pick<Client, 'send'>,
@@ -60,18 +56,12 @@ const tokenNames = [
   'clienttoken',
   'jwt',
 ]
-/**
- * Times as RFC 3339, in seconds or in milliseconds; or lifetimes in seconds, by the service's
- * clock.
- */
+/** Times as RFC 3339, in seconds or milliseconds; or lifetimes in seconds. */
 const expiryNames = ['expiresat', 'expires', 'expiry', 'expiration', 'exp', 'expiresin', 'ttl']
 /** Fields in which the response may repeat what we sent. */
 const echoedFields = ['visitor', 'metadata']
 
-/**
- * The data itself if it is a text; or the field that is named like a token; or the only text that
- * looks like one.
- */
+/** A text itself; or the field that is named like a token; or the only text that looks like one. */
 function findToken(data: Json): string | null {
   if (typeof data === 'string') return /^[\w.~+/=:|-]{6,}$/.test(data) ? data : null
   const texts = listFields(data).flatMap((field) =>
@@ -100,10 +90,7 @@ function findExpiry({ data, serverDate }: ApiResponse): EpochSeconds | null {
   return at < 253_402_300_800 ? Math.floor(at) : null
 }
 
-/**
- * The value of the matching field nearest to the top; among those, the one whose name comes first.
- * Null = none.
- */
+/** The matching field nearest to the top; among those, whose name comes first. Null = none. */
 function findFieldValue(
   data: Json,
   names: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * The audit log of the console, its one-time links and ended sessions. They belong to the whole
- * warehouse.
- */
+/** The console's audit log, its one-time links and ended sessions, of the whole warehouse. */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { AuditEvent, NewAuditEvent } from '../../schema/row.ts'

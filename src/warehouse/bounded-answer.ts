@@ -1,7 +1,4 @@
-/**
- * The answer to a statement that anybody may have written: a limited number of rows of a limited
- * size, or why it did not run.
- */
+/** The answer to a statement of anybody: limited in rows and size, or why it did not run. */
 import { showInvisibleInLines } from '../values/invisible.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'

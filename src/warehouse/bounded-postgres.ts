@@ -1,8 +1,7 @@
 /**
- * The statement is the query of a cursor, in a read-only transaction on a connection of its own,
- * under a role that may not write at all. The protocol refuses a second statement, a cursor any
- * that changes something, and the answer is fetched in steps, so that no more of it arrives than is
- * kept.
+ * The statement is the query of a cursor, in a read-only transaction under a role that may not
+ * write at all. The protocol refuses a second statement, a cursor any that changes something, and
+ * the answer is fetched in steps.
  */
 import { Socket } from 'node:net'
 import pg from 'pg'
@@ -30,10 +29,7 @@ function parseNumeric(text: string): number | string {
   return Number.isSafeInteger(Math.trunc(value)) ? value : text
 }
 
-/**
- * Other values, such as local times, intervals and arrays, are as Postgres writes them: JSON has no
- * such thing.
- */
+/** Local times, intervals and arrays are as Postgres writes them: JSON has no such thing. */
 const types = {
   getTypeParser: (oid: number) => {
     if (oid === NUMERIC) return parseNumeric
@@ -93,10 +89,7 @@ function settingsOf(schema: string | null, limitMs: Ms): string {
     ${schema === null ? '' : `set local search_path = ${pg.escapeIdentifier(schema)}`}`
 }
 
-/**
- * What this role, or one that it can become, could change in other transactions. By the grants (0:
- * to all), which are read at once.
- */
+/** What this role, or one that it can become, could change. By the grants (0: to all). */
 const mayWrite = `
   with member as (select oid, rolname, rolsuper from pg_roles
   where pg_has_role(current_user, oid, 'member')),
@@ -136,10 +129,7 @@ async function refuseWriter(client: pg.Client, setting: string): Promise<void> {
   })
 }
 
-/**
- * Twice as many rows each time, so that little arrives that is not kept. The time limit is set
- * anew, as a statement could lift it.
- */
+/** Twice as many rows each time. The time limit is set anew, as a statement could lift it. */
 async function fetchRows(client: pg.Client, statement: string, limitMs: Ms) {
   const collector = createRowCollector()
   // With parameters the protocol is the extended one, which takes one statement.

@@ -1,17 +1,13 @@
 /**
- * One statement that anybody may have written, such as an assistant: it reads, ends in time, and
- * its answer has a limited size. The database itself decides what reads; the warehouse is the same
- * afterwards.
+ * One statement of anybody, such as an assistant: it reads, ends in time, and its answer is
+ * limited. The database itself decides what reads.
  */
 import type { Ms } from '../values/time.ts'
 import { type BoundedQuery, refusedStatement } from './bounded-answer.ts'
 import { parseDatabaseUrl } from './location.ts'
 import { pathToRead } from './read-only-folder.ts'
 
-/**
- * One statement after the other, as each may take all that a machine has. By default, within the
- * five seconds of an answer.
- */
+/** One after the other, as each may take all of a machine. By default, within five seconds. */
 export async function openBoundedQuery(
   url: string,
   setting: string,

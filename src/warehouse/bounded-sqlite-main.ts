@@ -1,7 +1,4 @@
-/**
- * The process behind `bounded-sqlite.ts`: runs one statement after the other, each of which SQLite
- * itself must call reading.
- */
+/** The process behind `bounded-sqlite.ts`: SQLite itself must call each statement reading. */
 import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { compareNames, createRowCollector } from './bounded-answer.ts'
@@ -14,15 +11,14 @@ const database = new Database(process.argv[2] ?? '', {
   timeout: 1000,
 })
 distrustSchema(database)
-// What a statement sorts stays in the memory of this process, which is limited, instead of filling
-// a disk.
+// What a statement sorts stays in the limited memory of this process, instead of filling a disk.
 database.pragma('temp_store = memory')
 
 const maxMemoryBytes = 512 * 2 ** 20
 
 /**
- * A statement holds the thread that runs it, so another one ends the process: when it takes too
- * much memory, or when nobody is left who would end it. It may begin only after that.
+ * Ends the process when a statement, which holds its thread, takes too much memory, or nobody is
+ * left who would end it. Statements begin only after that.
  */
 const guard = `setInterval(() => {
   if (process.ppid !== ${process.ppid} || process.memoryUsage.rss() > ${maxMemoryBytes}) process.kill(process.pid, 'SIGKILL')
@@ -36,8 +32,7 @@ const beginsLikeReading =
 process.on('message', (statement: string) => process.send?.(answer(statement)))
 
 function answer(statement: string): SqliteResponse {
-  // A pragma takes effect when it is prepared, so SQLite is only asked about what begins like a
-  // statement that reads.
+  // A pragma takes effect when it is prepared: SQLite is asked only about what begins like a read.
   if (!beginsLikeReading.test(statement)) return { why: 'it is no SELECT' }
   if (/\bpragma_/i.test(statement)) return { why: 'it reads a pragma' }
   try {

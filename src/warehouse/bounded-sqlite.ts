@@ -1,7 +1,6 @@
 /**
- * The statement runs in a process of its own, which has the file open read-only and nothing else of
- * this program: SQLite cannot be interrupted from outside, so a statement that takes too long or
- * too much memory ends with its process.
+ * The statement runs in a process of its own, which has the file open read-only: SQLite cannot be
+ * interrupted from outside, so one that takes too long or too much memory ends with it.
  */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'

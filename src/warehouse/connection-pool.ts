@@ -1,7 +1,4 @@
-/**
- * The connections of a database, reduced to what is needed, and kysely on top of them: the same for
- * both databases.
- */
+/** The connections of a database, and kysely on top of them: the same for both databases. */
 
 import {
   type CompiledQuery,
@@ -20,10 +17,7 @@ import type { DatabaseSchema } from '../../schema/tables.ts'
 import { explainRuntimeError } from './explain-error.ts'
 import type { DatabaseLocation } from './location.ts'
 
-/**
- * `affectedRows`: inserted, updated or deleted. Integers are numbers, beyond 2^53 bigints; times
- * are RFC 3339 text.
- */
+/** Integers are numbers, beyond 2^53 bigints; times are RFC 3339 text. */
 export type StatementResult = { readonly rows: readonly unknown[]; readonly affectedRows: number }
 
 /** Where a column of a result comes from; null = from an expression. */
@@ -37,10 +31,7 @@ export type ValueList = readonly unknown[]
 
 /** What only SQLite offers, because its rows are not sent by a server. */
 export type LocalReads = {
-  /**
-   * Rows in batches of bounded size, as lists of values. Nothing else may run on the connection
-   * meanwhile.
-   */
+  /** In batches of bounded size, as lists of values. The connection is busy meanwhile. */
   readonly readBatches: (
     text: string,
     parameters: readonly unknown[],
@@ -58,20 +49,14 @@ export type DbConnection = {
 export type ConnectionPool = {
   readonly kind: DatabaseKind
   readonly acquire: () => Promise<DbConnection>
-  /**
-   * Other connections of the same database: what they commit is never part of a transaction that is
-   * open here.
-   */
+  /** What these commit is never part of a transaction that is open here. */
   readonly openSeparate: () => ConnectionPool
   readonly close: () => Promise<void>
 }
 
 export type Db = Kysely<DatabaseSchema>
 
-/**
- * Failures of the database itself become errors for people. Anything else is a bug and is thrown as
- * it is.
- */
+/** Failures of the database become errors for people. All else is a bug and thrown as it is. */
 export function withExplainedErrors(
   pool: ConnectionPool,
   location: DatabaseLocation,
@@ -123,7 +108,7 @@ export function openKysely(pool: ConnectionPool): Db {
 
 /**
  * The pool serializes access itself. Kysely's own lock would be held for ever after a connection
- * that could not be acquired, and every later statement would wait for it.
+ * that could not be acquired.
  */
 class PooledSqliteAdapter extends SqliteAdapter {
   override get supportsMultipleConnections() {
@@ -138,8 +123,7 @@ type KyselyConnection = DatabaseConnection & {
 
 /**
  * Immediate: SQLite could deny the write to a transaction that has read before. In Postgres the
- * level is named, as a role or a database may have another default, under which a transaction does
- * not see what it has waited for.
+ * level is named, as under another default a transaction does not see what it has waited for.
  */
 export const beginStatements: Readonly<Record<DatabaseKind, string>> = {
   sqlite: 'begin immediate',
@@ -147,9 +131,8 @@ export const beginStatements: Readonly<Record<DatabaseKind, string>> = {
 }
 
 /**
- * A transaction whose statements are sent at once, without waiting for the results of those before:
- * kysely's own waits, which costs a round trip for each. They are executed in the order in which
- * they are sent. `begin`: the first statements, without parameters.
+ * Statements are sent at once, in order, without waiting for results: kysely waits, a round trip
+ * for each. `begin`: the first ones, without parameters.
  */
 export function inPipeline<T>(db: Db, begin: string, work: (trx: Db) => Promise<T>): Promise<T> {
   return db.getExecutor().provideConnection(async (kyselyConnection) => {

@@ -7,10 +7,7 @@ import type { Db } from './connection-pool.ts'
 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/**
- * A parameter of a column's type: Postgres would otherwise guess it, and guess wrong within
- * `select`.
- */
+/** Postgres would otherwise guess the type, and guess wrong within `select`. */
 export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T): RawBuilder<T> {
   if (kind === 'sqlite') return sql<T>`${value}`
   return sql<T>`cast(${value} as ${sql.raw(elementType(type))})`
@@ -26,8 +23,8 @@ export const elementType = (type: ColumnType): string =>
   columnTypes[type === 'key' ? 'text' : type].postgres
 
 /**
- * Milliseconds by the database's clock when it is evaluated, not when the statement started, which
- * may have waited. SQLite has no server with a clock; see `machine_ms` in `sqlite.ts`.
+ * When it is evaluated, not when the statement started, which may have waited. SQLite: `machine_ms`
+ * in `sqlite.ts`.
  */
 export function databaseNowMs(kind: DatabaseKind): RawBuilder<number> {
   return kind === 'sqlite'
@@ -36,10 +33,9 @@ export function databaseNowMs(kind: DatabaseKind): RawBuilder<number> {
 }
 
 /**
- * Rows per statement in SQLite, and fewer for those that remain. More are not faster. Outside of
- * the mirror's transactions, a statement that changes more than 16 pages also writes them to a
- * temporary file, to be able to undo it, and each row may change several. Source:
- * SQLITE_STMTJRNL_SPILL, 64 KiB.
+ * In SQLite, and fewer for those that remain. More are not faster: outside of the mirror's
+ * transactions, a statement that changes more than 16 pages also writes them to a temporary file
+ * (SQLITE_STMTJRNL_SPILL, 64 KiB).
  */
 export const rowsPerStatement = [20, 5, 1] as const
 
@@ -74,10 +70,9 @@ export function rowsParameter<C extends Readonly<Record<string, 'text' | 'intege
 }
 
 /**
- * A condition: one of the texts, however many there are. For columns that an index begins with.
- * Postgres takes an array for a few values, which it looks up in the index. It would hash a
- * subquery, and read the whole table instead, where its statistics are behind the rows: during a
- * first sync.
+ * One of the texts, however many, for columns that an index begins with. Postgres looks up a few
+ * values as an array. It would hash a subquery, and read the whole table, where its statistics are
+ * behind the rows: during a first sync.
  */
 export function inList(kind: DatabaseKind, texts: readonly string[]): RawBuilder<unknown> {
   const list = listParameter(kind, texts)
@@ -86,10 +81,7 @@ export function inList(kind: DatabaseKind, texts: readonly string[]): RawBuilder
     : sql`= any(array(select value from ${list} as listed))`
 }
 
-/**
- * The column's time in seconds since 1970, null for null: converted by the database, far cheaper
- * than parsing texts.
- */
+/** Converted by the database, far cheaper than parsing texts. */
 export function epochSeconds(kind: DatabaseKind, column: string): RawBuilder<EpochSeconds | null> {
   return kind === 'sqlite'
     ? sql`unixepoch(${sql.ref(column)})`
@@ -100,10 +92,7 @@ export function epochSeconds(kind: DatabaseKind, column: string): RawBuilder<Epo
 export const forUpdate = (kind: DatabaseKind): RawBuilder<unknown> =>
   kind === 'postgres' ? sql`for update` : sql``
 
-/**
- * Waits for the lock of that name, and has it until the transaction ends. SQLite has one writer
- * anyway.
- */
+/** Until the transaction ends. SQLite has one writer anyway. */
 export async function acquireLock(
   trx: Db,
   kind: DatabaseKind,
@@ -148,6 +137,12 @@ export function allOf(conditions: readonly (RawBuilder<unknown> | null)[]): RawB
   return set.length === 0 ? sql`true` : sql.join(set, sql` and `)
 }
 
+/** How many rows `select … from` finds. */
+export async function countRowsOf(db: Db, from: RawBuilder<unknown>): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from ${from}`.execute(db)
+  return Number(rows[0]?.count ?? 0)
+}
+
 /** As of now; it goes on by this process's monotonic clock. */
 export async function readClock(db: Db, kind: DatabaseKind): Promise<() => EpochMs> {
   if (kind === 'sqlite') return Date.now
@@ -157,19 +152,15 @@ export async function readClock(db: Db, kind: DatabaseKind): Promise<() => Epoch
   return () => Math.floor(now + performance.now() - readAt)
 }
 
-/** `project_id` first. */
-type InsertColumns = readonly { readonly name: string; readonly type: ColumnType }[]
-
 /** Texts of a statement are some megabytes at most. */
 export const rowsPerArrayInsert = 2000
 
 /**
- * An insert of rows into Postgres, whose values are an array for each column. The driver and the
- * server take several times as long for a parameter of each value.
+ * Into Postgres, an array for each column: a parameter of each value takes several times as long.
  */
 export function arrayInsert(
   table: string,
-  columns: InsertColumns,
+  columns: readonly { readonly name: string; readonly type: ColumnType }[],
   project: ProjectId,
   valuesOf: (name: string) => readonly unknown[],
 ): RawBuilder<unknown> {

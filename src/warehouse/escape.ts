@@ -1,7 +1,7 @@
 /**
- * Characters that a database cannot store, escaped reversibly: `␛` and four hexadecimal digits of
- * the UTF-16 unit, so that a NUL is `␛0000`. A `␛` (U+241B) of the service is `␛241b`. Postgres
- * cannot store NUL; neither database can store half of a surrogate pair.
+ * Characters that a database cannot store, escaped reversibly: `␛` and four hexadecimal digits, so
+ * NUL is `␛0000` and a `␛` (U+241B) is `␛241b`. Postgres cannot store NUL, none half a surrogate
+ * pair.
  */
 import type { DatabaseKind } from '../../schema/column-types.ts'
 
@@ -17,7 +17,6 @@ export function encodeText(kind: DatabaseKind, text: string): string {
   return text.replace(unstorableChars[kind], (unit) => escapeMark + hex(unit))
 }
 
-/** What was stored by `encodeText`, as the service sent it. */
 export function decodeText(stored: string): string {
   return stored.replace(/\u241b([0-9a-f]{4})/g, (_, unit: string) =>
     String.fromCharCode(Number.parseInt(unit, 16)),
@@ -25,8 +24,7 @@ export function decodeText(stored: string): string {
 }
 
 /**
- * JSON text for a column: what cannot be stored within its strings is escaped. SQLite stores JSON's
- * own escapes as they are.
+ * Escapes what cannot be stored within its strings. SQLite stores JSON's own escapes as they are.
  */
 export function encodeJson(kind: DatabaseKind, json: string): string {
   if (kind === 'sqlite')
@@ -41,17 +39,13 @@ export function encodeJson(kind: DatabaseKind, json: string): string {
   })
 }
 
-/** What `encodeJson` stored, as JSON text of the same value that the service sent. */
 export function decodeJson(kind: DatabaseKind, stored: string): string {
   return kind === 'sqlite' || !stored.includes(escapeMark)
     ? stored
     : stored.replace(/\u241b([0-9a-f]{4})/g, '\\u$1')
 }
 
-/**
- * A pair of surrogates (kept), one `\uXXXX`, another escape (kept), or a character that stands for
- * itself and must not.
- */
+/** A surrogate pair or another escape (kept), one `\uXXXX`, or a character that must not stand. */
 const jsonParts =
   /(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|\\u([\da-fA-F]{4})|\\[^u]|\u241b|\p{Surrogate}/gu
 

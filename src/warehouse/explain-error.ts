@@ -1,6 +1,5 @@
 /**
- * Error messages for people when the database fails. They never quote the driver's message, which
- * may contain secrets.
+ * What people read if the database fails, without the driver's message: it may have secrets.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -8,10 +7,7 @@ import { fenceMessage } from '../../schema/move-fence.ts'
 import { UserError } from '../values/user-error.ts'
 import { type DatabaseLocation, locationLabel } from './location.ts'
 
-/**
- * What is wrong with the path itself, which says more than SQLite's code; undefined if nothing is.
- * `setting`: where it is from.
- */
+/** The path itself, which says more than SQLite's code. `setting`: where it is from. */
 function explainSqlitePath(
   path: string,
   code: string,
@@ -126,10 +122,7 @@ function sourcesOf({ setting, url }: Extract<DatabaseLocation, { kind: 'postgres
   }
 }
 
-/**
- * `setting`: where the address is from. Codes of Node (E…), of TLS and of Postgres (five
- * characters); if there is no code, the driver's message.
- */
+/** Codes of Node (E…), of TLS and of Postgres (five characters), or else the driver's message. */
 const postgresExplanations = (
   setting: string,
   sources: ReturnType<typeof sourcesOf>,
@@ -256,10 +249,9 @@ const postgresTransientErrors =
   /^(57P0|08|53300|25P0[34]|55P03|40)|^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_|ENOENT|EADDRNOTAVAIL)|^Connection |not queryable/
 
 /**
- * The warehouse cannot be used at present. `unavailable`: it does not answer, or another process
- * has locked it; any later answer shows that it is back. `unusable`: it answers but cannot do what
- * was asked (a full disk, a missing table); only the same operation's success shows that it works
- * again.
+ * `unavailable`: it does not answer, or is locked; any later answer shows that it is back.
+ * `unusable`: it cannot do what was asked (a full disk, a missing table); only the success of that
+ * shows that it works again.
  */
 export class WarehouseError extends UserError {
   readonly kind: 'unavailable' | 'unusable'
@@ -359,19 +351,17 @@ function errorCode(error: unknown): string {
 /** What happened, and what a person should do. */
 type ErrorExplanation = { readonly why: string; readonly next: string; readonly exitCode: 1 | 2 }
 
-type TableEntry = readonly [RegExp, ErrorExplanation]
-
 /** Explanations by code, or by the driver's message if it has no code; the first match counts. */
-type ExplanationTable = readonly TableEntry[]
+type ExplanationTable = readonly (readonly [RegExp, ErrorExplanation])[]
 
 /** Trying again may help. */
-const tryAgain = (code: RegExp, why: string, next: string): TableEntry => [
+const tryAgain = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
   code,
   { why, next, exitCode: 1 },
 ]
 
 /** A person must change something first. */
-const fixFirst = (code: RegExp, why: string, next: string): TableEntry => [
+const fixFirst = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
   code,
   { why, next, exitCode: 2 },
 ]

@@ -22,20 +22,16 @@ export type MigrationSummary = {
   readonly applied: readonly string[]
 }
 
-/** `isFenced`: see `inspectSchema`. */
-type Migrated = { readonly summary: MigrationSummary; readonly isFenced: boolean }
-
 /**
  * Throws UserError if a newer version has written to the database. Two processes may run it at
- * once. `updateViews`: in the same transaction, even if nothing else changes. `all`: the migrations
- * of this version.
+ * once. `updateViews`: in the same transaction, even if nothing else changes.
  */
 export function migrate(
   db: Db,
   kind: DatabaseKind,
   updateViews: (trx: Db) => Promise<void>,
   all: Migrations = migrations,
-): Promise<Migrated> {
+) {
   const migrateOnce = async (trx: Db) => {
     await acquireLock(trx, kind, 'deskmirror.migrate')
     await createMigrationTable(trx, kind)
@@ -83,19 +79,17 @@ async function writeTableComments(trx: Db): Promise<void> {
   await writeComments(trx, objects)
 }
 
-type CommentedObject = {
-  readonly type: 'table' | 'view'
-  readonly name: string
-  readonly note: string
-  /** The note of each column. */
-  readonly columns: Readonly<Record<string, string>>
-}
-
-/**
- * Comments, which BI tools show. For Postgres: SQLite has none. One statement, as hundreds take far
- * longer.
- */
-export async function writeComments(db: Db, objects: readonly CommentedObject[]): Promise<void> {
+/** For BI tools; SQLite has none. One statement, as hundreds take far longer. */
+export async function writeComments(
+  db: Db,
+  objects: readonly {
+    readonly type: 'table' | 'view'
+    readonly name: string
+    readonly note: string
+    /** The note of each column. */
+    readonly columns: Readonly<Record<string, string>>
+  }[],
+): Promise<void> {
   const comments = objects.flatMap(({ type, name, note, columns }) => [
     sql`comment on ${sql.raw(type)} ${sql.table(name)} is ${sql.lit(note)};`,
     ...Object.entries(columns).map(
@@ -106,9 +100,7 @@ export async function writeComments(db: Db, objects: readonly CommentedObject[])
   await sql`do $comments$ begin ${sql.join(comments, sql` `)} end $comments$`.execute(db)
 }
 
-/**
- * Nothing has been mirrored into the warehouse: an error for a reader, and none for a first sync.
- */
+/** Nothing has been mirrored: an error for a reader, and none for a first sync. */
 export class EmptyWarehouseError extends UserError {
   constructor() {
     super({
@@ -121,10 +113,7 @@ export class EmptyWarehouseError extends UserError {
   }
 }
 
-/**
- * For a process that only reads: throws UserError unless the schema is this version's. `isFenced`:
- * see `inspectSchema`.
- */
+/** For a process that only reads: throws UserError unless the schema is this version's. */
 export async function requireCurrentSchema(
   db: Db,
   kind: DatabaseKind,

@@ -1,7 +1,6 @@
 /**
- * Recognises tables that no migration leaves: those of a dump that was restored over existing
- * tables, or only in part, whose rows may be there twice; and those of people that have the name of
- * one of ours. Nothing may be read from them or stored.
+ * Recognises tables that no migration leaves: of a dump that was restored over existing ones or in
+ * part, and of people with the name of one of ours. Nothing may be read from them or stored.
  */
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { type Run, readTables } from '../../schema/create-missing.ts'
@@ -14,9 +13,8 @@ import { UserError } from '../values/user-error.ts'
 const specs = Object.entries<TableSpec>(tables)
 
 /**
- * `isFenced`: a project has moved away, or is arriving; see `schema/move-fence.ts`. `mixed`: what is
- * wrong with the tables. `applied`: the migrations that the database names. `isCurrent`: all, so that it has whatever this
- * version makes.
+ * `isFenced`: a project has moved away, or is arriving. `mixed`: what is wrong with the tables.
+ * `applied`: the migrations that the database names. `isCurrent`: all.
  */
 export async function inspectSchema(
   run: Run,
@@ -58,10 +56,7 @@ const mixed = (texts: ConstructorParameters<typeof UserError>[0]) => ({
 /** `table NAME`, `view NAME`, `key TABLE`, `index NAME`, `index on TABLE: NAME`, `trigger NAME`. */
 type Objects = ReadonlySet<string>
 
-/**
- * What has the name of a table or index of this version, and was made by people: no version made it
- * like that.
- */
+/** Tables and indexes with our names that no version made like that. */
 function findForeign(
   objects: Objects,
   columns: ReadonlyMap<unknown, ReadonlySet<unknown>>,
@@ -134,10 +129,7 @@ function listed(names: readonly string[]): string {
     : `${first}, ${second} and ${others.length} more`
 }
 
-/**
- * People's own tables may be virtual, of modules that only they load, so no table is asked for its
- * columns.
- */
+/** No table is asked for its columns: it may be virtual, of a module that only people load. */
 const listObjects: Readonly<Record<DatabaseKind, string>> = {
   sqlite: `select type, name from sqlite_master
   union all select 'key', name from sqlite_master where type = 'table' and sql like '%primary key%'
@@ -158,10 +150,7 @@ const listObjects: Readonly<Record<DatabaseKind, string>> = {
     join pg_trigger on tgrelid = pg_class.oid and not tgisinternal`,
 }
 
-/**
- * A restore doubles all rows of a table, or none: the first ones tell it, whose neighbours an index
- * finds.
- */
+/** A restore doubles all rows of a table, or none: the first ones tell. */
 const queriesForDoubledRows = Object.fromEntries(
   specs.flatMap(([name, { key, postgresIndex }]) => {
     if (postgresIndex === undefined) return []

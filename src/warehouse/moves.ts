@@ -1,7 +1,6 @@
 /**
- * Whether a warehouse, or a project of it, has moved to another database, or is still arriving from
- * one. Whoever writes is refused before they begin; the database itself refuses the rest
- * (`schema/move-fence.ts`).
+ * Whether a warehouse, or a project of it, has moved away, or is still arriving. Who writes is
+ * refused before they begin; the database refuses the rest (`schema/move-fence.ts`).
  */
 import { fencedStates } from '../../schema/move-fence.ts'
 import type { DatabaseSchema } from '../../schema/tables.ts'

@@ -17,23 +17,17 @@ export type WarehouseOptions = {
   /** Not even a request budget is written. Needs `access: 'read'`. */
   readonly readOnly?: boolean
   /**
-   * Reads by a thread (SQLite) or by few connections (Postgres) that disturb no other work.
-   * `brief`: what takes long is given up, in Postgres. Needs `access: 'read'`.
+   * By a thread (SQLite) or few connections (Postgres), disturbing nothing. `brief`: what takes
+   * long is given up, in Postgres. Needs `access: 'read'`.
    */
   readonly apart?: 'brief' | 'long'
-  /**
-   * SQLite is read by a thread, and from this signal on nothing waits for it. Needs `access:
-   * 'read'`.
-   */
+  /** SQLite is read by a thread, which is not waited for from then on. Needs `access: 'read'`. */
   readonly signal?: AbortSignal
   /** SQLite only. */
   readonly synchronous?: 'normal' | 'full'
   /** The setting that the URL is from, for errors. */
   readonly setting?: string | undefined
-  /**
-   * Those that are to be in the warehouse: their rows must not be in another schema of its
-   * database.
-   */
+  /** Their rows must not be in another schema of the database. */
   readonly projects?: readonly ProjectId[] | undefined
 }
 

@@ -29,10 +29,7 @@ export function cursorReader(connection: DbConnection): ReadBatches {
   }
 }
 
-/**
- * As many as should fit, judged by the last ones, and at most ten times as many: the next ones may
- * be larger.
- */
+/** As many as should fit, judged by the last ones, and at most ten times as many. */
 function nextFetch(rows: number, batch: readonly ValueList[]): number {
   const size = batch.reduce((sum, row) => sum + rowSize(row), 0)
   return Math.max(

@@ -1,17 +1,15 @@
 /**
- * Which schema of a Postgres database has the warehouse. Without `?schema=`, the search path of the
- * role decides, and that changes: a schema with the role's name, made later, comes before `public`.
- * So the schema that has a warehouse already is used, whatever comes before it; and no project is
- * mirrored a second time because of that. Tests: `test/warehouse/second-schema.test.ts`.
+ * Which schema of a Postgres database has the warehouse. Without `?schema=`, the search path
+ * decides, and a schema with the role's name, made later, comes before `public`. So the one that
+ * has a warehouse is used, and no project is mirrored twice. Tests:
+ * `test/warehouse/second-schema.test.ts`.
  */
 import type pg from 'pg'
 import type { ProjectId } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
 import { quoteName } from './dialect.ts'
 
-/**
- * Schemas with the tables of a warehouse, and the role's search path. For a query that reads more.
- */
+/** For a query that reads more. */
 export const schemaColumns = `current_schema() as schema, current_schemas(false)::text[]
   as "searchPath",
   array(select nspname::text from pg_class join pg_namespace on pg_namespace.oid = relnamespace
@@ -24,8 +22,8 @@ export type FoundSchemas = {
 }
 
 /**
- * The schema of the warehouse; null: there is none that tables could be created in. Throws
- * UserError if the rows of one of the projects are in another schema, or in two of the search path.
+ * Null: there is none that tables could be created in. Throws UserError if the rows of a project
+ * are in another schema, or in two of the search path.
  */
 export async function chooseSchema(
   client: pg.ClientBase,
@@ -61,10 +59,7 @@ async function withoutRows(client: pg.ClientBase, schema: string, projects: read
   }
 }
 
-/**
- * No right to read it (42501), or tables of something else (class 42: undefined_table,
- * undefined_column and others).
- */
+/** No right to read it (42501), or tables of something else (class 42). */
 function isUnreadable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^42/.test(String(error.code))
 }

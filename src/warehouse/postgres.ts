@@ -1,7 +1,4 @@
-/**
- * Postgres through a connection pool: values are converted. Nothing is prepared, as a pooler may be
- * in between.
- */
+/** Postgres through a connection pool. Nothing is prepared, as a pooler may be in between. */
 import { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
@@ -13,10 +10,7 @@ import { quoteName } from './dialect.ts'
 import { chooseSchema, type FoundSchemas, schemaColumns } from './postgres-schema.ts'
 import { checkServerIdentity } from './server-identity.ts'
 
-/**
- * Postgres's ids of types whose values need their own parser. Source: `select oid, typname from
- * pg_type`.
- */
+/** Of types whose values need a parser. Source: `select oid, typname from pg_type`. */
 const typeOids = {
   int8: 20,
   jsonb: 3802,
@@ -29,8 +23,7 @@ const typeOids = {
 /** `2026-08-21 10:02:11.5+00`, as Postgres writes it, to `2026-08-21T10:02:11Z`. */
 export function parsePostgresTime(text: string): string {
   if (text[4] === '-' && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
-  // The session is set to UTC, but a pooler may ignore that: an offset of hours, or of hours and
-  // minutes.
+  // The session is set to UTC, but a pooler may ignore that.
   const at = Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
   if (!Number.isNaN(at)) return toTimestamp(at)
   // `infinity`, and years that RFC 3339 cannot express.
@@ -38,8 +31,7 @@ export function parsePostgresTime(text: string): string {
 }
 
 /**
- * Compares IPv6 addresses with certificates by what they mean. The driver has no setting for that
- * beside an address.
+ * Compares IPv6 addresses with certificates by what they mean: the driver has no setting for it.
  */
 export class PostgresClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
@@ -75,9 +67,8 @@ export const valueTypes = {
 }
 
 /**
- * The URL may name a schema: `?schema=NAME`. Throws UserError if the database cannot be a
- * warehouse, or has one of the projects in another schema, and the driver's errors if it cannot be
- * reached.
+ * `?schema=NAME` of the URL names a schema. Throws UserError if the database cannot be a warehouse,
+ * or has a project in another schema, and the driver's errors if it cannot be reached.
  */
 export async function openPostgresPool(
   url: string,
@@ -99,10 +90,7 @@ export async function openPostgresPool(
   return open({})
 }
 
-/**
- * Of statements outside of transactions, which name theirs. A role or a database may have another
- * default.
- */
+/** Outside of transactions, which name theirs. A role or a database may have another default. */
 const isolation = '-c default_transaction_isolation=read\\ committed'
 
 /** `settings`: of each connection, unless a pooler accepts none. */
@@ -110,10 +98,7 @@ type PoolLimits = { readonly max: number; readonly settings: string }
 
 const workLimits: PoolLimits = { max: 6, settings: '' }
 
-/**
- * For pages that people look at: few connections, which change nothing and give up instead of
- * loading the server.
- */
+/** For pages: few connections, which change nothing and give up instead of loading the server. */
 export const pageLimits: Readonly<Record<'brief' | 'long', PoolLimits>> = {
   brief: { max: 2, settings: '-c default_transaction_read_only=on -c statement_timeout=5000' },
   long: { max: 1, settings: '-c default_transaction_read_only=on -c statement_timeout=60000' },
@@ -139,14 +124,12 @@ async function openPool(
     application_name: 'deskmirror',
     types: valueTypes,
   })
-  // A broken connection is replaced, and its user gets the error from the query. Without these
-  // listeners it would also end the process.
+  // A broken connection is replaced. Without these listeners it would also end the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
   const close = async () => {
     await pool.end()
-    // The pool leaves a connection open that failed while connecting (no password), which would
-    // keep the process alive.
+    // The pool leaves a connection open that failed while connecting: the process would not end.
     for (const socket of sockets) socket.destroy()
   }
   try {
@@ -167,17 +150,15 @@ async function openPool(
 }
 
 /**
- * Removes `schema`, which the server does not know, and `options`, which would replace ours, from
- * the URL. The settings make the server format times as `parsePostgresTime` expects, and read
- * quoted texts as the standard does.
+ * Removes `schema`, which the server does not know, and `options`, which would replace ours: times
+ * as `parsePostgresTime` expects them, and quoted texts as the standard reads them.
  */
 export function splitPostgresUrl(url: string) {
   const parsed = new URL(url)
   const schema = parsed.searchParams.get('schema') ?? ''
   const ownOptions = parsed.searchParams.get('options') ?? ''
   for (const name of ['schema', 'options']) parsed.searchParams.delete(name)
-  // The driver treats these as verify-full and warns on standard error; `uselibpqcompat` asks for
-  // weaker checks.
+  // The driver treats these as verify-full and warns; `uselibpqcompat` asks for weaker checks.
   const isStrict = parsed.searchParams.get('uselibpqcompat') === null
   if (isStrict && /^(prefer|require|verify-ca)$/.test(parsed.searchParams.get('sslmode') ?? ''))
     parsed.searchParams.set('sslmode', 'verify-full')
@@ -235,18 +216,18 @@ function areOptionsRejected(error: unknown): boolean {
   )
 }
 
-type Expected = {
-  readonly schema: string | null
-  readonly isWriter: boolean
-  readonly projects: readonly ProjectId[]
-}
-
 /**
- * Whether the encoding fits, and the settings of a connection have reached the server. If the URL
- * names no schema, later connections get the one that the warehouse is in: the search path may lead
- * to another one by then.
+ * The encoding, and the settings of a connection. If the URL names no schema, later connections get
+ * the one of the warehouse: the search path may lead to another one by then.
  */
-async function inspectServer(pool: pg.Pool, expected: Expected): Promise<void> {
+async function inspectServer(
+  pool: pg.Pool,
+  expected: {
+    readonly schema: string | null
+    readonly isWriter: boolean
+    readonly projects: readonly ProjectId[]
+  },
+): Promise<void> {
   const client = await pool.connect()
   /** The schema that this connection has only by the search path of its role. */
   let unpinned: string | null = null
@@ -299,10 +280,7 @@ async function rejectClosedSchema(
   })
 }
 
-/**
- * SQL_ASCII does not work either: it stores bytes and knows no characters, so lengths and JSON
- * would be wrong.
- */
+/** SQL_ASCII stores bytes and knows no characters: lengths and JSON would be wrong. */
 function encodingError(encoding: string): UserError {
   return new UserError({
     what: 'cannot use this database as the warehouse',

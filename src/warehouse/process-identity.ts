@@ -1,7 +1,6 @@
 /**
- * Identifies processes, and tells whether one is alive. A process id is not enough, as it is
- * reused; nor is it that the system still lists it, as a killed process stays until another one
- * asks for its end. One that gives no sign of life for a while is taken for dead on every machine.
+ * Tells whether a process is alive. A process id is reused, and a killed process stays listed until
+ * another one asks for its end. One without a sign of life for a while is taken for dead.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
@@ -11,10 +10,7 @@ import type { EpochMs, Ms } from '../values/time.ts'
 export type ProcessIdentity = {
   readonly host: string
   readonly pid: number
-  /**
-   * `machine@start`: the machine (or container) as it was booted, and when the process started
-   * within it.
-   */
+  /** `machine@start`: the machine (or container) as it was booted, and the start within it. */
   readonly process: string
 }
 
@@ -34,10 +30,7 @@ export function currentProcess(): ProcessIdentity {
   }
 }
 
-/**
- * Null: its state cannot be seen, as it runs on another machine or in another container, or belongs
- * to another user. Ask `isHolderAlive` about a process that sends heartbeats.
- */
+/** Null: it cannot be seen, on another machine, in another container or of another user. */
 export function isProcessAlive(other: ProcessIdentity, own: ProcessIdentity): boolean | null {
   const [machineOfOther, start = ''] = other.process.split('@')
   if (other.host !== own.host || machineOfOther !== own.process.split('@')[0]) return null
@@ -48,10 +41,7 @@ export function isProcessAlive(other: ProcessIdentity, own: ProcessIdentity): bo
   return found === start
 }
 
-/**
- * Whether a process that sends heartbeats still holds what it has. `beat_at`: its last one; from
- * the future, it counts.
- */
+/** By its heartbeats. `beat_at`: the last one; from the future, it counts. */
 export function isHolderAlive(
   holder: ProcessIdentity & { readonly beat_at: EpochMs },
   own: ProcessIdentity,
@@ -71,10 +61,7 @@ function pidExists(pid: number): boolean {
   }
 }
 
-/**
- * Linux: boot id and process namespace, which tell a container from its host. Elsewhere the host
- * name must do.
- */
+/** Linux: boot id and process namespace, which tell a container from its host; else the host. */
 function machineId(): string {
   try {
     return `${readBootId()}/${readlinkSync('/proc/self/ns/pid')}`
@@ -94,10 +81,7 @@ export function bootId(): string {
 
 const readBootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 
-/**
- * When a process started, in the system's own format; undefined if that cannot be read. `dead`: it
- * was ended, and its parent has not asked for that yet.
- */
+/** In the system's format. `dead`: it was ended, and its parent has not asked for that yet. */
 function processStartTime(pid: number): string | undefined {
   try {
     // Fields 3 and 22 of proc(5); the second one, a name in parentheses, may hold spaces.

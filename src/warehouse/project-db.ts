@@ -14,10 +14,7 @@ export type ProjectDb = {
   readonly db: Db
   readonly kind: DatabaseKind
   readonly project: ProjectId
-  /**
-   * For what long work needs, and may be repeated. Between the rate limit and a send nothing may
-   * wait.
-   */
+  /** For long work that may be repeated. Between the rate limit and a send nothing may wait. */
   readonly retry: WarehouseRetry
   /** In a durable transaction, that of the database; otherwise this machine's. */
   readonly clock: () => EpochMs
@@ -56,10 +53,7 @@ export function ofProject<
   return Object.fromEntries(bound) as OfProject<F>
 }
 
-/**
- * A UUID of version 7, which ascends with time, so that rows are indexed in the order of their
- * creation. Source: RFC 9562 §5.7. `at`: milliseconds since 1970.
- */
+/** UUID version 7, which ascends with time, as rows are indexed (RFC 9562 §5.7). `at`: ms. */
 export function newId(at: number): string {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(at, 0, 6)

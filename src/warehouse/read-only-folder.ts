@@ -1,8 +1,7 @@
 /**
- * A SQLite file in a folder that this user may not write into. Readers of a database with a
- * write-ahead log need files beside it, so SQLite opens it there only while a writer has made them.
- * Otherwise a copy is read: it is whole if there is no log and the file did not change meanwhile,
- * and no later writer can change what is read.
+ * A SQLite file in a folder that may not be written into: a write-ahead log needs files beside it,
+ * which only a writer makes. Otherwise a copy is read: it is whole if there is no log and the file
+ * did not change meanwhile.
  */
 import {
   accessSync,
@@ -26,10 +25,7 @@ type SqliteLocation = Extract<DatabaseLocation, { readonly kind: 'sqlite' }>
 /** Of this process, by the file and its state. */
 const copies = new Map<string, string>()
 
-/**
- * The file itself, or a copy that this process removes when it ends. Throws UserError if neither
- * can be read.
- */
+/** The file, or a copy until this process ends. Throws UserError if neither can be read. */
 export function pathToRead(location: SqliteLocation): string {
   const { path } = location
   if (isInMemory(path) || !existsSync(path) || isWritable(dirname(resolveLinks(path)))) return path

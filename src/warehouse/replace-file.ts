@@ -1,6 +1,5 @@
 /**
- * Replaces a file as a whole: after a crash, or with a full disk, the old text is there or the new
- * one.
+ * Replaces a file as a whole: after a crash, or with a full disk, one of the two texts is there.
  */
 import { randomUUID } from 'node:crypto'
 import { renameSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,16 +1,10 @@
-/**
- * Retries while the warehouse is away: Postgres restarts, or another process locks the SQLite file.
- * Everything retried here may be repeated, even if it was done and only its response was lost.
- */
+/** Retries while the warehouse is away: a restart, a lock. All of it may be done twice. */
 import pRetry from 'p-retry'
 import type { Ms } from '../values/time.ts'
 import { isWarehouseUnavailable } from './explain-error.ts'
 
 export type WarehouseRetry = {
-  /**
-   * Retries while the warehouse is away. `work` must be idempotent: it may be done although its
-   * response is lost.
-   */
+  /** `work` must be idempotent: it may be done although its response is lost. */
   readonly run: <T>(work: () => Promise<T>) => Promise<T>
   readonly isWarehouseAway: () => boolean
 }
@@ -24,8 +18,7 @@ export type WarehouseRetryOptions = {
 }
 
 /**
- * Of a warehouse whose failures are thrown at once: pages that people look at fail soon, workers
- * repeat their jobs, and a migration continues when it is started again.
+ * Failures are thrown: pages fail soon, workers repeat jobs, migrations continue when restarted.
  */
 export const noRetry: WarehouseRetry = { run: (work) => work(), isWarehouseAway: () => false }
 
@@ -79,9 +72,8 @@ export function createWarehouseRetry({
 type ReadVerb = 'read' | 'list' | 'find' | 'count' | 'has' | 'group' | 'name' | 'digest'
 
 /**
- * Functions of which each says where it is defined that it may be done again although only its
- * answer was lost: its name begins with the verb of a read, or it is marked, as
- * `settle.mayRepeat = true as const`.
+ * Functions that may be done again although only their answer was lost: the name begins with the
+ * verb of a read, or it is marked, as `settle.mayRepeat = true as const`.
  */
 export type Repeatable<F> = {
   readonly [N in keyof F]: N extends `${ReadVerb}${string}`

@@ -1,13 +1,10 @@
-/**
- * Whether the certificate of a server, of the service, Postgres or Redis, is that of the host of
- * its address.
- */
+/** Whether the certificate of a server is that of the host of its address. */
 import { isIPv6 } from 'node:net'
 import { checkServerIdentity as checkByNode, type PeerCertificate } from 'node:tls'
 
 /**
- * As Node.js does it, which compares IPv6 addresses as they are written: a certificate has
- * `0:0:0:0:0:0:0:1`, an address `::1`. Node.js puts a name in quotes that could be read as several.
+ * As Node.js, which compares IPv6 addresses as they are written: a certificate has
+ * `0:0:0:0:0:0:0:1`, an address `::1`. It puts a name in quotes that could be read as several.
  */
 export function checkServerIdentity(host: string, certificate: PeerCertificate): Error | undefined {
   const error = checkByNode(host, certificate)

@@ -1,6 +1,4 @@
-/**
- * The file of a SQLite database: who may read it, and whether it is still the one that was opened.
- */
+/** The file of a database: who may read it, and whether it is the one that was opened. */
 import { chownSync, closeSync, openSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { parseDatabaseUrl } from './location.ts'
@@ -17,8 +15,8 @@ export function createPrivateFile(path: string): void {
 }
 
 /**
- * What root creates beside a file belongs to the file's owner, as SQLite has it for its journal
- * files: otherwise the service could no longer use it after a person has run a command as root.
+ * What root creates beside a file belongs to the file's owner, as with SQLite's journals: else the
+ * service could not use it after a person has run a command as root.
  */
 export function giveToOwnerOf(file: string, path: string): void {
   if (process.getuid?.() !== 0) return
@@ -31,9 +29,8 @@ export function giveToOwnerOf(file: string, path: string): void {
 }
 
 /**
- * Locks a file, which is created for the one `beside` it, until the returned function is called or
- * the process ends. Null: another process has locked it. SQLite provides the lock of the operating
- * system: it needs no process ids, so it works between containers that share a folder.
+ * Until the returned function is called or the process ends. Null: another process has locked it. A
+ * lock of the operating system, through SQLite, works between containers that share a folder.
  */
 export function lockFile(path: string, beside: string): (() => void) | null {
   if (isInMemory(path)) return () => {}
@@ -52,9 +49,8 @@ export function lockFile(path: string, beside: string): (() => void) | null {
 }
 
 /**
- * While a file is open it can be removed or replaced: further writes go to the old file, which no
- * other process sees, and are lost without an error. The check throws an error with a `code` if
- * that has happened.
+ * An open file can be removed or replaced: writes then go to the old one, and are lost without an
+ * error. The check throws an error with a `code`.
  */
 export function createFileCheck(path: string): () => void {
   const first = isInMemory(path) ? undefined : statSync(path, { throwIfNoEntry: false })
@@ -71,8 +67,7 @@ export function createFileCheck(path: string): () => void {
 const largeLogBytes = 128 * 2 ** 20
 
 /**
- * A sentence if the write-ahead log is large: some reader keeps SQLite from emptying it. Null on
- * Postgres.
+ * A sentence if the write-ahead log is large, as a reader keeps SQLite from emptying it, or null.
  */
 export function describeLargeLog(databaseUrl: string, limitBytes = largeLogBytes): string | null {
   const location = parseDatabaseUrl(databaseUrl)
@@ -87,9 +82,8 @@ export function describeLargeLog(databaseUrl: string, limitBytes = largeLogBytes
 }
 
 /**
- * Which of these have customers' data that other users of the machine may read: the SQLite file and
- * what is beside it. That may be intended, so nothing is changed. `mode`: `644`, as `chmod` takes
- * it.
+ * The SQLite file and what is beside it, if other users of the machine may read customers' data.
+ * That may be intended. `mode`: `644`, as `chmod` takes it.
  */
 export function findExposedFiles(databaseUrl: string) {
   const location = parseDatabaseUrl(databaseUrl)

@@ -1,7 +1,6 @@
 /**
- * SQLite read by a thread of its own, with a connection of its own: a slow question delays other
- * questions, and nothing else in the process. Only for reading: single statements, and snapshots of
- * several.
+ * SQLite read by a thread with a connection of its own: a slow question delays only other ones.
+ * Single statements, and snapshots of several.
  */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -16,10 +15,7 @@ import { serializeAccess } from './sqlite.ts'
 
 export type ThreadRequest = {
   readonly id: number
-  /**
-   * `nextBatch`: of the statement whose first one was asked for last; the one after the last is
-   * empty.
-   */
+  /** `nextBatch`: of the last `firstBatch`; the one after the last is empty. */
   readonly asks: 'rows' | 'firstBatch' | 'nextBatch' | 'origins'
   readonly text: string
   readonly parameters: readonly unknown[]
@@ -28,18 +24,18 @@ export type ThreadAnswer =
   | { readonly id: number; readonly rows: readonly unknown[] }
   | { readonly id: number; readonly message: string; readonly code: string }
 
-type Waiting = {
-  readonly resolve: (rows: readonly unknown[]) => void
-  readonly reject: (error: unknown) => void
-}
-
 /**
- * The thread starts with the first statement, and again after it has failed. From `signal` on, no
- * answer is waited for, as a statement may never end and cannot be interrupted; nor does an
- * ordinary exit end it.
+ * Starts with the first statement, and again after it failed. From `signal` on, no answer is waited
+ * for, as a statement may never end and cannot be interrupted; nor does an ordinary exit end it.
  */
 export function openSqliteThread(path: string, signal?: AbortSignal): ConnectionPool {
-  const waiting = new Map<number, Waiting>()
+  const waiting = new Map<
+    number,
+    {
+      readonly resolve: (rows: readonly unknown[]) => void
+      readonly reject: (error: unknown) => void
+    }
+  >()
   let [thread, lastId]: [Worker | null, number] = [null, 0]
   const rejectAll = (error: unknown) => {
     for (const { reject } of waiting.values()) reject(error)

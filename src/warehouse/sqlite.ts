@@ -12,29 +12,26 @@ import type {
 } from './connection-pool.ts'
 import { createFileCheck, createPrivateFile } from './sqlite-file.ts'
 
-type SqliteOptions = {
-  readonly mustExist: boolean
-  /**
-   * `full` also survives a power cut right after a commit; `normal` may lose the last commits,
-   * never the file.
-   */
-  readonly synchronous: 'normal' | 'full'
-  /**
-   * The file may come from anyone: nothing is written into it, and functions with effects do not
-   * run in its schema.
-   */
-  readonly readOnly?: boolean
-  /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
-  readonly addFunctions?: (database: Database.Database) => void
-}
-
 /** SQLite's own waiting blocks the whole process, so it is kept very short. */
 const busyTimeoutMs = 5
 /** How long a statement waits for another writer in total. */
 const maxLockWaitMs = 30_000
 
 /** Throws better-sqlite3's errors. Readers and the writer never block each other. */
-export function openSqlitePool(path: string, options: SqliteOptions): ConnectionPool {
+export function openSqlitePool(
+  path: string,
+  options: {
+    readonly mustExist: boolean
+    /** `full` survives a power cut; `normal` may lose the last commits, never the file. */
+    readonly synchronous: 'normal' | 'full'
+    /**
+     * The file may come from anyone: nothing is written, and no function of its schema has effects.
+     */
+    readonly readOnly?: boolean
+    /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
+    readonly addFunctions?: (database: Database.Database) => void
+  },
+): ConnectionPool {
   if (!options.mustExist) createPrivateFile(path)
   const { readOnly = false } = options
   const database = new Database(path, {
@@ -46,20 +43,17 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
     if (readOnly) distrustSchema(database)
     else database.pragma('journal_mode = wal')
     database.pragma(`synchronous = ${options.synchronous}`)
-    // In KiB. Keys are random, so the upper pages of the indexes should stay cached. More is not
-    // measurably faster.
+    // In KiB: the upper pages of the indexes stay cached. More is not measurably faster.
     database.pragma('cache_size = -8192')
-    // Pages of the log, 64 MB, until it is copied into the database: most of them are written
-    // several times by then.
+    // Pages of the log, 64 MB, until it is copied: most are written several times by then.
     database.pragma('wal_autocheckpoint = 16000')
     // What the log of a long transaction took beyond that is given back.
     database.pragma(`journal_size_limit = ${64 << 20}`)
     database.pragma(`busy_timeout = ${busyTimeoutMs}`)
     // Rows of each index that `analyze` samples: tens of milliseconds for a table of any size.
     database.pragma('analysis_limit = 1000')
-    // A clock that all processes of the machine share and nobody can set. It restarts at each boot,
-    // so it shows an earlier time than the one recorded before, or at least that much time has
-    // passed.
+    // A clock that all processes of the machine share and nobody can set. It restarts at each boot:
+    // then it is earlier than the recorded time, or at least that much has passed.
     database.function(
       'machine_ms',
       { deterministic: false },
@@ -88,8 +82,7 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
     },
     columnOrigins: async (text) => columnOrigins(database, text),
   })
-  // No other statement runs in the middle of a transaction, so the one connection suffices; a
-  // second one would compete with it for the file.
+  // No other statement runs amid a transaction; a second connection would compete for the file.
   const openSeparate = (): ConnectionPool => ({
     kind: 'sqlite',
     acquire,
@@ -104,9 +97,8 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
 }
 
 /**
- * Updates the statistics of all tables (0x10000), not only those that this connection has queried,
- * within the analysis limit (0x10). Source: sqlite.org/pragma.html#pragma_optimize, read
- * 2026-11-21.
+ * Of all tables (0x10000), not only those that were queried, within the analysis limit (0x10).
+ * Source: sqlite.org/pragma.html#pragma_optimize, read 2026-11-21.
  */
 export const optimizeAllTables = 'optimize = 0x10012'
 
@@ -125,10 +117,7 @@ export function distrustSchema(database: Database.Database): void {
 /** The statements before which the file is checked. */
 const transactionBoundary = /^(begin|commit)/
 
-/**
- * There is one connection: its user keeps it until the end of the transaction, and others wait in
- * order.
- */
+/** One connection: its user keeps it until the transaction ends, and others wait in order. */
 export function serializeAccess(
   run: DbConnection['run'],
   local?: LocalReads,
@@ -144,9 +133,8 @@ export function serializeAccess(
 }
 
 /**
- * Waits for another writer. It may be in this process, where only asynchronous waiting lets it
- * finish. Within a transaction there is nothing to wait for, as it has the write lock since its
- * start.
+ * Waits for another writer, asynchronously, as it may be in this process. A transaction has the
+ * write lock since its start.
  */
 async function retryWhileBusy(
   database: Database.Database,
@@ -166,7 +154,7 @@ async function retryWhileBusy(
 
 type Statement = Database.Statement<unknown[], Record<string, unknown>>
 
-/** Prepared statements by text. Few texts are ever used; beyond the limit the oldest is dropped. */
+/** Few texts are ever used; beyond the limit the oldest is dropped. */
 export function createStatementCache(database: Database.Database): (text: string) => Statement {
   const cache = new Map<string, Statement>()
   return (text) => {
@@ -219,9 +207,7 @@ export function columnOrigins(database: Database.Database, text: string): readon
   return columns.map(({ table, column, type }) => ({ table, column, declaredType: type }))
 }
 
-/**
- * How much a batch of rows should hold that is read from a large table, in characters and in rows.
- */
+/** Of a batch of rows of a large table, in characters and in rows. */
 export const targetSize = 1_000_000
 export const maxRows = 1000
 

@@ -1,6 +1,6 @@
 /**
- * Statistics for the query planners. Without them a query over 250,000 messages can take minutes
- * instead of half a second. Postgres updates them by itself, but not right after a first sync.
+ * For the query planners: without them a query over 250,000 messages can take minutes. Postgres
+ * updates them by itself, but not right after a first sync.
  */
 import { sql } from 'kysely'
 import type { DatabaseKind, TableSpec } from '../../schema/column-types.ts'
@@ -10,10 +10,7 @@ import { optimizeAllTables } from './sqlite.ts'
 
 type Tables = Readonly<Record<string, TableSpec>>
 
-/**
- * Analyzes those that have no statistics or have grown a lot since; cheap if there are none. SQLite
- * chooses of all tables.
- */
+/** Those without any, or that have grown a lot since. SQLite chooses of all tables. */
 async function analyzeStaleTables(
   db: Db,
   kind: DatabaseKind,
@@ -25,7 +22,7 @@ async function analyzeStaleTables(
       await sql`analyze ${sql.table(table)}`.execute(db)
 }
 
-/** Analyzes every table; in Postgres, whose autovacuum does so, only the stale ones. */
+/** In Postgres, whose autovacuum does so, only the stale ones. */
 export async function analyzeAllTables(db: Db, kind: DatabaseKind): Promise<void> {
   if (kind === 'sqlite') await sql`analyze`.execute(db)
   else await analyzeStaleTables(db, kind)
@@ -46,9 +43,7 @@ async function findStaleTables(db: Db, among: Tables): Promise<string[]> {
 const analyzeEveryRows = 50_000
 const analyzeAtEndRows = 500
 
-/**
- * Updates the statistics of these tables while a run stores rows. A failure does not fail the run.
- */
+/** While a run stores rows, which a failure here does not fail. */
 export function createStatisticsUpdater(db: Db, kind: DatabaseKind, among?: Tables) {
   let rows = 0
   const analyzeAfter = async (minRows: number) => {

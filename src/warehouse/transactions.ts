@@ -1,7 +1,4 @@
-/**
- * Transactions that write rows of a project, one after the other; those that survive a power
- * failure; and snapshots: several queries that see one state of the database.
- */
+/** Transactions that write rows of a project, that survive a power failure, and snapshots. */
 import { type RawBuilder, sql } from 'kysely'
 import pRetry from 'p-retry'
 import type { DatabaseKind } from '../../schema/column-types.ts'
@@ -14,9 +11,8 @@ import type { ProjectDb } from './project-db.ts'
 type Context = { readonly db: Db; readonly kind: DatabaseKind; readonly clock?: () => EpochMs }
 
 /**
- * A transaction that writes rows of a project; processes run theirs one after the other. Two
- * streams touch the same rows in different orders (a conversation and its pending children), which
- * could deadlock. SQLite has one writer anyway.
+ * Processes run theirs one after the other: two streams touch the same rows in different orders (a
+ * conversation and its pending children), which could deadlock. SQLite has one writer anyway.
  */
 export function inTransaction<C extends ProjectDb, T>(
   context: C,
@@ -36,10 +32,9 @@ function inPlainTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T
 }
 
 /**
- * SQLite keeps the pages that a statement changes, to be able to undo it. From 16 pages on it
- * writes them to a temporary file, and so do all later statements of the transaction. Here they are
- * a few megabytes at most. Elsewhere sorting may need more memory, so the setting is only for these
- * transactions; it cannot be changed within one.
+ * SQLite keeps the pages that a statement changes, to undo it; from 16 on in a temporary file, as
+ * all later statements. Here they are a few megabytes. Elsewhere sorting may need more memory, and
+ * the setting cannot be changed within a transaction.
  */
 function undoingInMemory<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   return db.connection().execute(async (connection) => {
@@ -54,9 +49,8 @@ function undoingInMemory<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
 }
 
 /**
- * Pages of the mirror are committed without waiting for the disk, as they can be read again. That a
- * write-back is about to be sent must not be lost. `work` receives the context with the transaction
- * as its `db`, and may run several times: it is repeated after a deadlock.
+ * Pages of the mirror can be read again; that a write-back is about to be sent must not be lost.
+ * `work` may run several times: it is repeated after a deadlock.
  */
 export function inDurableTransaction<C extends Context, T>(
   context: C,
@@ -77,9 +71,7 @@ export function inDurableTransactionOnce<C extends Context, T>(
   )
 }
 
-/**
- * Repeats work that Postgres ended because of a deadlock with other SQL (40P01, deadlock_detected).
- */
+/** Work that Postgres ended because of a deadlock with other SQL (40P01). */
 export function retryOnDeadlock<T>(work: () => Promise<T>): Promise<T> {
   const shouldRetry = ({ error }: { readonly error: Error }) =>
     'code' in error && error.code === '40P01'
@@ -109,9 +101,7 @@ function postgresDurably<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
 /** Runs a query within the snapshot. `Row`: as the columns of the query are declared. */
 export type SnapshotReader = <Row>(query: RawBuilder<Row>) => Promise<Row[]>
 
-/**
- * Not `db.transaction()`: it would take the write lock of SQLite, and see each commit in Postgres.
- */
+/** `db.transaction()` would take SQLite's write lock, and see each commit in Postgres. */
 export function inSnapshot<T>(
   db: Db,
   kind: DatabaseKind,

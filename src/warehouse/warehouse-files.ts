@@ -1,17 +1,13 @@
 /**
- * The files of a warehouse: how each is named, and which file it is, whatever link leads to it.
- * What is beside a database, for SQLite or for this program, is listed here, so that nothing else
- * is ever written over it.
+ * The files of a warehouse, by their names and whatever link leads to them, so that nothing else is
+ * ever written over one.
  */
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { DatabaseLocation } from './location.ts'
 
-type SqliteLocation = Extract<DatabaseLocation, { readonly kind: 'sqlite' }>
-
 /**
- * By what each holds. `sends`: what is known to be sent, outside of the warehouse. `worker`: the
- * lock of the embedded queue.
+ * `sends`: what is known to be sent, outside of the warehouse. `worker`: the embedded queue's lock.
  */
 const endings = {
   log: '-wal',
@@ -20,15 +16,13 @@ const endings = {
   sends: '-sends',
   worker: '-worker',
 } as const
-export type SideFile = keyof typeof endings
-
 export const isInMemory = (path: string): boolean => path === '' || path.startsWith(':')
 
-/**
- * Beside the database itself and not beside a link to it, as SQLite has it for its own: all who
- * open it find the same file.
- */
-export function sideFile({ path }: Pick<SqliteLocation, 'path'>, side: SideFile): string {
+/** Beside the database itself and not a link to it: all who open it find the same file. */
+export function sideFile(
+  { path }: Pick<Extract<DatabaseLocation, { readonly kind: 'sqlite' }>, 'path'>,
+  side: keyof typeof endings,
+): string {
   return `${databaseFile(path)}${endings[side]}`
 }
 
@@ -36,10 +30,7 @@ function databaseFile(path: string): string {
   return !isInMemory(path) && isLink(path) ? resolveLinks(path) : path
 }
 
-/**
- * What is known to be sent: beside the SQLite file, else in the working folder. Null: the warehouse
- * is in memory. `beside`: whose owner it gets.
- */
+/** Beside the SQLite file, else in the working folder. Null: in memory. `beside`: whose owner. */
 export function sendsFile(
   location: DatabaseLocation,
 ): { readonly path: string; readonly beside: string } | null {
@@ -49,25 +40,20 @@ export function sendsFile(
     : { path: sideFile(location, 'sends'), beside: location.path }
 }
 
-/**
- * `database`: the SQLite file. `beside`: all others that belong to it. Whether they exist or not.
- */
+/** `beside`: all others that belong to `database`, whether they exist or not. */
 export function filesOfWarehouse(location: DatabaseLocation) {
   const sends = sendsFile(location)
   if (sends === null) return { database: null, beside: [] }
   if (location.kind === 'postgres')
     return { database: null, beside: [sends.path, ...certificateFiles(location.url)] }
-  const sides = Object.keys(endings) as readonly SideFile[]
+  const sides = Object.keys(endings) as readonly (keyof typeof endings)[]
   return {
     database: databaseFile(location.path),
     beside: sides.map((side) => sideFile(location, side)),
   }
 }
 
-/**
- * The database that a file would belong to, by its name: whoever opens a hard link to a database
- * has them beside the link.
- */
+/** By its name: whoever opens a hard link to a database has its files beside the link. */
 export function databaseNamedBy(path: string): string | null {
   const target = resolveLinks(path)
   const ending = Object.values(endings).find((end) => target.toLowerCase().endsWith(end))
@@ -81,9 +67,8 @@ function certificateFiles(url: string): readonly string[] {
 }
 
 /**
- * The path without links, also of a file that does not exist, through a link that leads to nothing,
- * or through a folder that does not exist and `..`: there may be a file, which the system finds
- * only by this path.
+ * Without links, also of a file that does not exist, through a link to nothing, or a missing folder
+ * and `..`: there may be a file, which the system finds only by this path.
  */
 export function resolveLinks(path: string): string {
   try {

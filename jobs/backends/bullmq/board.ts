@@ -1,7 +1,4 @@
-/**
- * The queues in a browser, to look at, as routes for the HTTP server: what is sent is decided in
- * the console.
- */
+/** The queues in a browser, to look at. */
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
@@ -10,10 +7,7 @@ import type { RoutesPlugin } from '../../../src/http/http.ts'
 
 const boardPrefix = '/queues'
 
-/**
- * Everything comes from this server: the page needs no internet access, and tells no other host
- * that it was opened.
- */
+/** The page needs no internet access, and tells no other host that it was opened. */
 const contentSecurityPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri " +
   "'self'; frame-ancestors 'none'"
@@ -41,9 +35,6 @@ export function bullBoardPlugin(queues: readonly Queue[]): RoutesPlugin {
   }
 }
 
-/**
- * The page loads its fonts from Google, without a setting for it. The browser's own fonts are
- * enough.
- */
+/** The page loads fonts from Google, without a setting for it. */
 const removeForeignLinks = (html: string): string =>
   html.replace(/<link href="https?:[^>]{0,400}>/g, '')

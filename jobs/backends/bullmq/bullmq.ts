@@ -20,7 +20,7 @@ import type {
   JobWorkerOptions,
   Recurrence,
 } from '../backend.ts'
-import type { RedisConnections } from './redis.ts'
+import type { openRedis } from './redis.ts'
 import { createRedisErrorLog, nameServer } from './redis-errors.ts'
 
 /** Completed jobs are removed; the last failed ones are kept for inspection. */
@@ -30,24 +30,18 @@ const defaultJobOptions = {
   stackTraceLimit: 1,
 }
 
-/**
- * A lock is renewed at half its duration; jobs of a killed process are taken over within a minute
- * or two.
- */
+/** Renewed at half of it; jobs of a killed process are taken over within a minute or two. */
 const defaultLockMs = 60_000
 
 /** How soon a disconnected server is tried again. */
 const runRetryDelay = 2_000
 
-/**
- * A worker of BullMQ whose Redis is disconnected never closes. By then its jobs are done, or will
- * run again.
- */
+/** A worker of BullMQ whose Redis is disconnected never closes. */
 const closeTimeoutMs = 3_000
 
 /** `installation`: installations that share a Redis have queues of their own. */
 export function createBullBackend(
-  redis: RedisConnections,
+  redis: Awaited<ReturnType<typeof openRedis>>,
   log: Logger,
   installation: string | undefined,
   countError: () => void,
@@ -162,8 +156,8 @@ async function applyJobResult(
 export type BullQueue<D> = Queue<D, void, string, D, void, string>
 
 /**
- * Changes nothing if the schedule is up to date. Do not give scheduled jobs a deduplication id:
- * BullMQ would take the next run for a duplicate and stop.
+ * Do not give scheduled jobs a deduplication id: BullMQ would take the next run for a duplicate and
+ * stop.
  */
 export async function ensureSchedule<D>(
   queue: BullQueue<D>,

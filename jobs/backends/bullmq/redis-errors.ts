@@ -1,7 +1,4 @@
-/**
- * Errors of the queue's Redis: which of them are connection errors, and a log with one line per
- * outage.
- */
+/** Which errors of the queue's Redis are connection errors, and a log with a line per outage. */
 import pRetry from 'p-retry'
 import type { Logger } from '../../../src/log.ts'
 import { addressProblem, whatToStart } from '../../../src/service/redis-problems.ts'
@@ -47,9 +44,8 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
 /**
- * Redis answers, but cannot serve at present: out of memory, a replica, unable to save, starting,
- * full. Waiting may help, while a wrong password, a missing permission and an unknown command need
- * a person.
+ * Redis cannot serve at present: out of memory, a replica, unable to save, starting, full. Waiting
+ * may help, unlike with a wrong password, a missing permission or an unknown command.
  */
 const outageText =
   /\b(OOM|READONLY|NOREPLICAS|MISCONF|LOADING|MASTERDOWN|BUSY|CLUSTERDOWN|TRYAGAIN) |max number of clients/
@@ -108,10 +104,7 @@ export function createRedisErrorLog(
   }
 }
 
-/**
- * Tries until it works, until it fails for a permanent reason, or until `connectTimeoutMs` are
- * over.
- */
+/** Until it works, fails for a permanent reason, or `connectTimeoutMs` are over. */
 export async function retryUntilConnected<T>(
   url: string,
   connectTimeoutMs: Ms,
@@ -132,8 +125,7 @@ export async function retryUntilConnected<T>(
     const why = reasonOf(error)
     const ofAddress = addressProblem(why)
     if (ofAddress !== null) throw unusableQueue(url, why, ofAddress.next, ofAddress.exitCode)
-    // Without the error as its cause: those of ioredis contain the failed command, which may hold
-    // the password.
+    // Not as its cause: ioredis's errors have the failed command, which may hold the password.
     if (isConnectionError(error)) throw unusableQueue(url, why, whatToStart(url), 1)
     if (isOutage(error))
       throw unusableQueue(url, why, 'let Redis accept writes again, then try again', 1)

@@ -1,6 +1,5 @@
 /**
- * The connections to the queue's Redis: one that gives up for adding jobs, and one that retries
- * forever for running them.
+ * Connections to the queue's Redis: one gives up, to add jobs, one retries forever, to run them.
  */
 import { randomUUID } from 'node:crypto'
 import { Cluster } from 'ioredis'
@@ -37,8 +36,6 @@ export type QueueServerOptions = {
   readonly requestTimeoutMs: Ms
 }
 
-export type RedisConnections = Awaited<ReturnType<typeof openRedis>>
-
 export async function openRedis(
   url: string,
   { prefix: name, connectTimeoutMs, requestTimeoutMs }: QueueServerOptions,
@@ -74,9 +71,8 @@ export async function openRedis(
 }
 
 /**
- * BullMQ duplicates this connection for each worker, and leaves the copy open if it cannot close it
- * in order. The copy is not lazy: BullMQ would call `connect` once, remember that it failed, and
- * never wait for jobs again.
+ * BullMQ duplicates this connection for each worker, and leaves the copy open if it cannot close
+ * it. The copy is not lazy: BullMQ would call `connect` once and never wait for jobs again.
  */
 function trackDuplicates(client: RedisClient): ReadonlySet<RedisClient> {
   const duplicates = new Set<RedisClient>()
@@ -182,8 +178,7 @@ function serverWarnings(server: RedisInfo | null, url: string): string[] {
 }
 
 /**
- * What BullMQ's scripts and ours run on keys of the queue, by type of key.
- * Source: the scripts of BullMQ 6.7, and src/service/rate-limit/redis-record.ts.
+ * What the scripts of BullMQ 6.7 and src/service/rate-limit/redis-record.ts run, by type of key.
  */
 const probeCommands = [
   'HSET {key} a 1, HMSET {key} a 1, HGET {key} a, HMGET {key} a, HGETALL {key}, HEXISTS ' +
@@ -200,10 +195,7 @@ const probeCommands = [
     '{key} MAXLEN 10, DEL {key}, TIME',
 ].flatMap((commands) => commands.split(', '))
 
-/**
- * ARGV: commands, their words separated by a space. Returns the first error, with the command's
- * name.
- */
+/** ARGV: commands, words separated by a space. Returns the first error, with the command's name. */
 const probeScript = `
 for _, line in ipairs(ARGV) do
   local words = {}

@@ -1,7 +1,6 @@
 /**
- * Availability by local hour. A snapshot holds until the next one, but only for a limited time,
- * because the mirror may have stopped in between. A span over the end of an hour is divided, second
- * by second.
+ * Availability by local hour. A snapshot holds until the next one, but only for a limited time, as
+ * the mirror may have stopped in between.
  */
 import type { EpochSeconds, LocalDate, Seconds } from '../../values/time.ts'
 import type { Calendar } from './calendar.ts'
@@ -11,17 +10,12 @@ export type AvailabilitySnapshot = {
   /** If one of them is null, the service did not say, and the snapshot observes nothing. */
   readonly available: boolean | null
   readonly agentsOnline: number | null
-  /**
-   * When the last of `count` equal snapshots was taken that are stored as this one; absent: there
-   * is only this one.
-   */
+  /** When the last of `count` equal snapshots was taken that are stored as this one. */
   readonly until?: EpochSeconds
   readonly count?: number
 }
 
-/**
- * `snapshots`: in the order of time. The last one holds for no time: it is not known for how long.
- */
+/** In the order of time. The last one holds for no time. */
 export function deriveAvailabilityHours(
   snapshots: readonly AvailabilitySnapshot[],
   holdSeconds: Seconds,

@@ -1,7 +1,4 @@
-/**
- * A project's local time and business hours, as functions of seconds since 1970, and the rows that
- * show them to analysts.
- */
+/** A project's local time and business hours, and the rows that show them to analysts. */
 
 import type {
   AnalyticsSettings,
@@ -44,14 +41,14 @@ export function createCalendar({ timeZone, hours, holidays }: CalendarSettings) 
   const dates = new Map<DayNumber, string>()
   const localSeconds = (at: EpochSeconds) => at + zone.offsetSpanAt(at).offset
   return {
-    /** The local date, `YYYY-MM-DD`. */
+    /** `YYYY-MM-DD`. */
     dateOf: (at: EpochSeconds): string => {
       const day = Math.floor(localSeconds(at) / daySeconds)
       const text = dates.get(day) ?? dateText(day)
       dates.set(day, text)
       return text
     },
-    /** The local hour, 0 to 23. */
+    /** 0 to 23. */
     hourOf: (at: EpochSeconds): number => {
       const local = localSeconds(at)
       return Math.floor(local / hourSeconds) - Math.floor(local / daySeconds) * 24
@@ -78,17 +75,12 @@ type BusinessSpan = Readonly<
   Record<'opens_s' | 'closes_s', EpochSeconds> & { seconds_before: Seconds }
 >
 
-/**
- * Outside of these years business is closed, unless it is open round the clock: no time of a
- * service lies there.
- */
+/** Outside of these years business is closed, unless it is open round the clock. */
 const firstOpening: EpochSeconds = Date.UTC(2000, 0, 1) / 1000
 const lastClosing: EpochSeconds = Date.UTC(2100, 0, 1) / 1000
 
 /** How much longer the list of spans becomes at once. */
 const stepSeconds = 400 * daySeconds
-
-type BusinessHours = typeof roundTheClock
 
 const roundTheClock = {
   secondsBetween: (from: EpochSeconds, to: EpochSeconds): Seconds => to - from,
@@ -100,16 +92,11 @@ const roundTheClock = {
 const wholeDay: readonly OpeningHours[] = [{ opens: 0, closes: 1440 }]
 
 /**
- * Business hours as spans of time. Business is open whenever the local clock shows a time within
- * the hours: an hour that occurs twice when the clocks change counts twice, and one that is skipped
- * does not count. `hours`: null = round the clock. The spans reach up to the latest time asked for:
- * one year costs one year.
+ * Business is open whenever the local clock shows a time within the hours: an hour that occurs
+ * twice counts twice. `hours`: null = round the clock. The spans reach up to the latest time asked
+ * for.
  */
-function createBusinessHours(
-  zone: TimeZone,
-  hours: WeeklyHours | null,
-  holidays: Holidays,
-): BusinessHours {
+function createBusinessHours(zone: TimeZone, hours: WeeklyHours | null, holidays: Holidays) {
   const dates = new Map(
     Object.entries(holidays).map(([date, stretches]) => [dayNumber(date), stretches]),
   )
@@ -142,9 +129,10 @@ function createBusinessHours(
   }
   return {
     /** Negative if `to` is the earlier one. */
-    secondsBetween: (from, to) => secondsBefore(to) - secondsBefore(from),
+    secondsBetween: (from: EpochSeconds, to: EpochSeconds) =>
+      secondsBefore(to) - secondsBefore(from),
     /** Those that end after `from`, up to `to`. */
-    spansBetween: (from, to) => {
+    spansBetween: (from: EpochSeconds, to: EpochSeconds) => {
       extendTo(to)
       return spans
         .filter(({ opens_s, closes_s }) => closes_s > from && opens_s < to)

@@ -11,7 +11,7 @@ import {
   reopeningsByFlag,
   type TimedMessage,
 } from './handlings.ts'
-import { deriveWaits, messagesInOrder, turnsOf, type WaitRow } from './waits.ts'
+import { deriveWaits, messagesInOrder, turnsOf } from './waits.ts'
 
 /** `mirroredSince`: since when changes of the project's conversations are watched. */
 export function deriveConversationFacts(
@@ -98,7 +98,7 @@ export function deriveConversationFacts(
   }
 }
 
-/** Counts every message, also those without a time. */
+/** Also those without a time. */
 function messageColumns(
   { messages, isMessagesComplete }: ConversationHistory,
   timedMessages: number,
@@ -126,7 +126,7 @@ function answeredBy(hasHuman: boolean, hasAi: boolean) {
 
 /** Null without an answer. */
 function combined(
-  waits: readonly WaitRow[],
+  waits: ReturnType<typeof deriveWaits>,
   column: 'answer_seconds' | 'human_seconds',
   combine: (a: number, b: number) => number,
 ): number | null {

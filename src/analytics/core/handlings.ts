@@ -1,7 +1,6 @@
 /**
- * When a conversation was handled and reopened, as far as the mirror knows. The service shows only
- * the present handling: earlier ones follow from the changes that two readings showed. What a
- * reading showed once is not taken back.
+ * When a conversation was handled and reopened, as far as the mirror knows: the service shows only
+ * the present. What a reading showed once is not taken back.
  */
 import type { SenderRole } from '../../config/analytics-settings.ts'
 import type { EpochSeconds } from '../../values/time.ts'
@@ -20,10 +19,7 @@ export type HistoryMessage = {
 
 export type TimedMessage = HistoryMessage & { readonly at: EpochSeconds }
 
-/**
- * A change of `handled_at` that two readings showed; `old` and `new` are times of the service, or
- * null = not handled.
- */
+/** That two readings showed. `old`, `new`: times of the service, or null = not handled. */
 export type HandledChange = {
   readonly old: EpochSeconds | null
   readonly new: EpochSeconds | null
@@ -31,10 +27,7 @@ export type HandledChange = {
   readonly oldReadAt: EpochSeconds
   /** The reading that showed `new`. */
   readonly seenAt: EpochSeconds
-  /**
-   * The time of the last message that the copies with `old` and with `new` named; null: they named
-   * none.
-   */
+  /** Of the last message, as the copies with `old` and with `new` named it; null: none. */
   readonly oldLastMessageAt: EpochSeconds | null
   readonly newLastMessageAt: EpochSeconds | null
 }
@@ -71,9 +64,8 @@ export type FlagChange = {
 export type Reopening = { readonly at: EpochSeconds; readonly handledAt: EpochSeconds | null }
 
 /**
- * Two readings. `from`: when the one before was made, or a time before it; `to`: when the later one
- * was made. What each named as the time of the last message says which messages were there, in the
- * clock of the service that dates them; null: it named none, so that our clock has to do.
+ * Two readings. `from`: when the one before was made, or earlier. The times of the last message say
+ * which messages were there, in the clock of the service; null: our clock has to do.
  */
 type Readings = {
   readonly from: EpochSeconds
@@ -83,10 +75,9 @@ type Readings = {
 }
 
 /**
- * `messages`: in order. `mirroredSince`: no reading is older. Of the result, `flagChanges` are the
- * first handling, the reopening after it, the next handling and so on; `handlings` are all, also
- * those of what was handled already. A message that a reading showed beside the flag never dates a
- * reopening: days that have ended would change.
+ * `mirroredSince`: no reading is older. `flagChanges`: the first handling, the reopening after it,
+ * the next handling and so on; `handlings`: all, also those of what was handled already. A message
+ * beside the flag never dates a reopening: days that have ended would change.
  */
 export function handledHistory(
   { handledAt, handledChanges }: Pick<ConversationHistory, 'handledAt' | 'handledChanges'>,

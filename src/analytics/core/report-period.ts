@@ -8,18 +8,15 @@ import { UserError } from '../../values/user-error.ts'
 export type DateRange = { readonly from: LocalDate; readonly to: LocalDate }
 
 /**
- * `whole`: its days that are over and read to their end; null = there is none. `before`: the same
- * days of the period just before. Only these two are compared.
+ * `whole`: its days that are over and read to their end; null = none. `before`: the same days of
+ * the period just before. Only these two are compared.
  */
 export type ReportPeriod = DateRange & {
   readonly whole: DateRange | null
   readonly before: DateRange
 }
 
-/**
- * Without a date, the last ISO week that is over; with one of them, seven days. `last 7 days`: that
- * are over and read to their end.
- */
+/** Without a date, the last ISO week that is over; with one of them, seven days. */
 export type ReportDates = Partial<DateRange> | 'last 7 days'
 
 /** A year and its leap day. */
@@ -33,10 +30,7 @@ export function parseDate(text: string): LocalDate | undefined {
   return Number.isNaN(dayNumber(text)) || dateText(dayNumber(text)) !== text ? undefined : text
 }
 
-/**
- * Throws UserError if they are in the wrong order, or too many. `wholeUntil`: the first day that is
- * not over, or not read to its end; '' = no day was.
- */
+/** Throws UserError. `wholeUntil`: the first day that is not over, or not read; '' = none is. */
 export function chooseReportPeriod(
   dates: ReportDates,
   today: LocalDate,

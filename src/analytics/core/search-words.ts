@@ -1,7 +1,4 @@
-/**
- * Words as they are searched: the same when a text is indexed and when a person asks, in both
- * databases.
- */
+/** Words as they are searched, the same in an index and in a question, in both databases. */
 
 /** A text beyond that is no word that a person types. */
 const maxWordLength = 40
@@ -9,9 +6,7 @@ const maxWordLength = 40
 const maxWords = 20_000
 const maxAsked = 8
 
-/**
- * Scripts without spaces: each character is a word of its own, so that parts of a run are found.
- */
+/** Without spaces: each character is a word of its own, so that parts of a run are found. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u
 
@@ -19,8 +14,7 @@ const unspaced =
 export function wordsOf(texts: Iterable<string>): ReadonlySet<string> {
   const found = new Set<string>()
   for (const text of texts) {
-    // Most texts are ASCII, where simpler expressions find the same words in a fraction of the
-    // time.
+    // Most texts are ASCII, where simpler expressions take a fraction of the time.
     const isAscii = /^[\0-\x7f]*$/.test(text)
     const simple = isAscii ? text.toLowerCase() : plain(text)
     const words = simple.match(isAscii ? /[a-z0-9]+/g : /[\p{L}\p{N}]+/gu)
@@ -52,10 +46,7 @@ export function hasWord(text: string, { words, isPrefix }: SearchQuery): boolean
   )
 }
 
-/**
- * Whether a word of the text is one of these, or begins with it; `word` has letters and digits
- * only.
- */
+/** Or begins with one of these; `word` has letters and digits only. */
 export function isFound(word: string, words: readonly string[]): boolean {
   const own = plain(word)
   return words.some(

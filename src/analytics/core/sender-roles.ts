@@ -1,10 +1,5 @@
-/**
- * Who the senders of messages are. The service does not document its sender types, so their names
- * are interpreted.
- */
+/** Who the senders of messages are: their types are not documented, so names are interpreted. */
 import type { AnalyticsSettings, SenderRole } from '../../config/analytics-settings.ts'
-
-type Overrides = AnalyticsSettings['roles']
 
 /** The role of an utterance by its sender type. */
 export type RoleOfSender = (senderType: string | null) => SenderRole
@@ -24,11 +19,8 @@ const roleWords: ReadonlyMap<string, SenderRole> = new Map([
   ...humanWords.split(/\s+/).map((word): [string, SenderRole] => [word, 'human']),
 ])
 
-/**
- * Upper and lower case and separators make no difference, neither to the guesses nor to
- * `overrides`.
- */
-export function createRoleOfSender(overrides: Overrides): RoleOfSender {
+/** Case and separators make no difference, neither to the guesses nor to `overrides`. */
+export function createRoleOfSender(overrides: AnalyticsSettings['roles']): RoleOfSender {
   const configured = new Map(
     Object.entries(overrides).map(([senderType, role]) => [compact(senderType), role]),
   )
@@ -43,15 +35,15 @@ export function createRoleOfSender(overrides: Overrides): RoleOfSender {
 }
 
 /** What analysts see of the roles. */
-export function senderTypeRows(senderTypes: readonly string[], overrides: Overrides) {
+export function senderTypeRows(
+  senderTypes: readonly string[],
+  overrides: AnalyticsSettings['roles'],
+) {
   const roleOf = createRoleOfSender(overrides)
   return senderTypes.map((sender_type) => ({ sender_type, role: roleOf(sender_type) }))
 }
 
-/**
- * A name of several words says AI with any of them; else its last known word decides:
- * `customer_support_agent`.
- */
+/** AI with any of its words; else the last known word decides: `customer_support_agent`. */
 function guessRole(senderType: string): SenderRole {
   const parts = [...separateWords(senderType), compact(senderType)]
   if (parts.some((part) => aiWords.has(part))) return 'ai'

@@ -11,8 +11,8 @@ export type ActivityEntry = {
 }
 
 /**
- * The field of an entry that names its page; null: none is read. An address that someone visited
- * says who they are as much as a name does, so it stays out with these.
+ * The field of an entry that names its page; null: none is read. An address says who visited it as
+ * much as a name does, so it stays out with these.
  */
 export function pageFieldOf({
   fields,

@@ -1,7 +1,7 @@
 /**
- * The waits of a visitor, on two clocks: until the next answer by anyone, and until the next human
- * one, however many AI answers come before it. Each answer counts once on each clock. A handling
- * that comes first ends both; who was never answered waits again when the flag is taken back.
+ * The waits of a visitor: until the next answer by anyone, and until the next human one. Each
+ * answer counts once on each clock. A handling that comes first ends both; who was never answered
+ * waits again when the flag is taken back.
  */
 
 import type { SpeakerRole } from '../../config/analytics-settings.ts'
@@ -25,8 +25,6 @@ type Conversation = {
     readonly to_at: EpochSeconds | null
   }[]
 }
-
-export type WaitRow = ReturnType<typeof deriveWaits>[number]
 
 /** One row for each turn of the visitor. */
 export function deriveWaits({ id, turns, states }: Conversation, calendar: Calendar) {
@@ -73,9 +71,8 @@ function endOfWait({ handledAt }: Turn, next: Turn | undefined) {
 }
 
 /**
- * From when on the conversation was open during the wait. Once open, it stays so until the wait
- * ends. A wait that ends within the second in which it began had a message, which comes before a
- * handling of that second.
+ * Once open, it stays so until the wait ends. A wait that ends within its first second had a
+ * message, which comes before a handling of that second.
  */
 function openFromOf(
   states: Conversation['states'],
@@ -149,10 +146,7 @@ function secondsOf(calendar: Calendar, from: EpochSeconds, to: EpochSeconds | nu
     : { all: to - from, business: calendar.businessSeconds(from, to) }
 }
 
-/**
- * The turns of a conversation: runs of messages by the visitor, by humans or by the AI, in the
- * order of time. A handling between two messages of the visitor ends a turn.
- */
+/** Runs of messages by the visitor, by humans or by the AI. A handling in between ends a turn. */
 type Turn = {
   readonly role: SpeakerRole
   readonly startedAt: EpochSeconds
@@ -167,20 +161,15 @@ type Turn = {
   readonly handledAt: EpochSeconds | null
 }
 
-/**
- * Messages without a time are left out; of those of one second, the lower id is the earlier one.
- */
+/** Without those that have no time; of one second, the lower id is the earlier one. */
 export function messagesInOrder(messages: readonly HistoryMessage[]): readonly TimedMessage[] {
   const timed = messages.filter((message): message is TimedMessage => message.at !== null)
   return timed.toSorted((a, b) => a.at - b.at || a.id - b.id)
 }
 
-/** Events and utterances of unknown senders neither make nor end a turn. */
-type Spoken = TimedMessage & { readonly role: SpeakerRole }
-
 /**
- * `messages`: in order. `reopenings`: by the flag alone. A visitor whose last turn a handling had
- * ended waits again from such a reopening on, in a turn of its own.
+ * `reopenings`: by the flag alone. A visitor whose last turn a handling had ended waits again from
+ * such a reopening on, in a turn of its own.
  */
 export function turnsOf(
   messages: readonly TimedMessage[],
@@ -206,7 +195,8 @@ export function turnsOf(
   }
   const left = [...reopenings]
   for (const message of messages.filter(
-    (one): one is Spoken => one.role !== 'event' && one.role !== 'other',
+    (one): one is TimedMessage & { readonly role: SpeakerRole } =>
+      one.role !== 'event' && one.role !== 'other',
   )) {
     const { at, role, name } = message
     // A message comes before the reopening that was seen in its second.

@@ -1,16 +1,14 @@
 /**
- * What changed against the period before: absolute, per cent, and a word where there is nothing to
- * compare.
+ * What changed against the period before: absolute, per cent, or a word where nothing is compared.
  */
 
 import { columns, type Table } from '../../document/page.ts'
 import { formatCount, formatSeconds } from '../../values/format.ts'
 
 /**
- * `from none`: there was nothing before, so there is no per cent. `nothing now`, `nothing before`:
- * a median or a share of nothing. `nothing to compare`: neither has a value, or the mirror does not
- * reach back to the period before. `before not whole`: the mirror lacks a part of it, so that
- * growth would be the mirror's.
+ * `from none`: nothing before, so no per cent. `nothing now`, `nothing before`: a median or a share
+ * of nothing. `nothing to compare`: neither has a value, or the mirror does not reach back so far.
+ * `before not whole`: growth would be the mirror's.
  */
 export type Comparison =
   | 'up'

@@ -1,7 +1,4 @@
-/**
- * The report of a project: the document that `--format json` prints, and from which the pages are
- * made.
- */
+/** The report of a project: the document from which the pages are made. */
 
 import { datePartsOf, dayNumber } from '../../values/days.ts'
 import type { ProjectName } from '../../values/project.ts'
@@ -31,10 +28,7 @@ export type Report = {
     readonly isoWeek: string | null
     /** Its last day has ended. */
     readonly isOver: boolean
-    /**
-     * The days of which the numbers are: those that are over and read to their end; null = there is
-     * none, so all are.
-     */
+    /** The days of the numbers, which are over and read; null = there is none, so all are. */
     readonly whole: DateRange | null
   }
   readonly before: DateRange

@@ -14,17 +14,13 @@ import type { TimeSpan } from '../core/calendar.ts'
 import type { FactDerivation, FactSource } from './fact-rows.ts'
 import { insertRows } from './fact-rows.ts'
 
-/**
- * Changed hours within so much time are replaced together: their snapshots are held in memory at
- * once.
- */
+/** Changed hours within so much time are replaced together: their snapshots are held in memory. */
 const groupSeconds = 30 * daySeconds
 
 export const availabilityFacts: FactDerivation = {
   replaceFacts,
   listIds,
-  // All hours at once: a year takes half a second, and hours of another time zone or hold cannot be
-  // found one by one.
+  // All at once: half a second a year, and hours of another zone cannot be found one by one.
   idsPerRebuildStep: 1_000_000_000,
   clear: async ({ db, project }) =>
     void (await db.deleteFrom('fct_availability_hour').where('project_id', '=', project).execute()),

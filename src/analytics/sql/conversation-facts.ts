@@ -1,7 +1,4 @@
-/**
- * Replaces the facts of conversations, and what can be searched of them, by what their stored rows
- * say now.
- */
+/** Replaces the facts of conversations, and what can be searched, by what their rows say now. */
 import { type RawBuilder, sql } from 'kysely'
 import { type EpochSeconds, parseTime } from '../../values/time.ts'
 import { epochSeconds, inList } from '../../warehouse/dialect.ts'
@@ -56,9 +53,8 @@ async function replaceGroup(
     deriveConversationFacts(history, source.calendar, source.mirroredSince),
   )
   const { db, kind, project } = source
-  // Each conversation that has facts, or can be searched, has a row in fct_conversation: there is
-  // nothing else to delete for a new one, and Postgres would read the whole table to find that out
-  // while it grows.
+  // Each conversation with facts or words has a row in fct_conversation: for a new one there is
+  // nothing to delete, and Postgres would read the whole table to find that out.
   const { rows } = await sql<{ id: string }>`
     delete from fct_conversation where project_id = ${project}
     and conversation_id ${inList(kind, ids)}
@@ -96,10 +92,7 @@ type StoredHistory = Omit<ConversationHistory, 'messages'> & {
 
 type Texts<Name extends string> = Record<Name, string | null> & { readonly conversation: string }
 
-/**
- * The conversations with these ids that exist, unless they have more messages than are to be held
- * in memory.
- */
+/** Unless they have more messages than are to be held in memory. */
 async function readHistories(
   { db, kind, project, hasSearch }: FactSource,
   ids: readonly string[],
@@ -186,9 +179,8 @@ const readingsOf = ({ read, seen }: StoredChange) => ({
 })
 
 /**
- * The time of the last message in the copies before and after a change. `changes`: of that time, in
- * order; those of one pair of copies have the same times of reading, and ids in any order.
- * `current`: as it is now.
+ * In the copies before and after a change. `changes`: of that time, in order; those of one pair of
+ * copies have the same times of reading, and ids in any order.
  */
 function lastMessagesAt(
   change: StoredChange,

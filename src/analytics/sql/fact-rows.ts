@@ -1,7 +1,5 @@
-/**
- * What the derivations of a project's facts have in common, and how rows of the tables for analysts
- * are stored.
- */
+/** What the derivations of facts have in common, and how rows for analysts are stored. */
+
 import { CompiledQuery, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { TableSpec } from '../../../schema/column-types.ts'
@@ -17,6 +15,7 @@ import {
 } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Calendar } from '../core/calendar.ts'
+import type { AnalyticsTableName } from '../views/view-spec.ts'
 
 export type FactSource = ProjectDb & {
   readonly settings: AnalyticsSettings
@@ -29,10 +28,7 @@ export type FactSource = ProjectDb & {
 
 /** How the facts of one kind are derived, within a transaction under the project's write lock. */
 export type FactDerivation = {
-  /**
-   * Replaces the facts of the first of these ids; returns of how many, as many rows are left for
-   * another transaction.
-   */
+  /** Of the first of these ids; returns of how many, as many rows are left for the next time. */
   readonly replaceFacts: (source: FactSource, ids: readonly string[]) => Promise<number>
   /** Ids that rows or facts have, after this one ('' = from the beginning), in their order. */
   readonly listIds: (context: ProjectDb, after: string, limit: number) => Promise<string[]>
@@ -59,9 +55,7 @@ export function idsOf(stored: IdColumn, derived: IdColumn): FactDerivation['list
   }
 }
 
-type AnalyticsTable = keyof typeof analyticsTables
-
-type ColumnsOf<T extends AnalyticsTable> = (typeof analyticsTables)[T]['columns']
+type ColumnsOf<T extends AnalyticsTableName> = (typeof analyticsTables)[T]['columns']
 type ValueOf<Declared> = Declared extends `${infer Type}?`
   ? ValueOf<Type> | null
   : Declared extends 'boolean'
@@ -71,7 +65,7 @@ type ValueOf<Declared> = Declared extends `${infer Type}?`
       : string
 
 /** A row as its table declares it, without `project_id`; times are seconds since 1970. */
-type AnalyticsRow<T extends AnalyticsTable> = {
+type AnalyticsRow<T extends AnalyticsTableName> = {
   readonly [C in Exclude<keyof ColumnsOf<T>, 'project_id'>]: ColumnsOf<T>[C] extends readonly [
     infer Declared,
     string,
@@ -81,7 +75,7 @@ type AnalyticsRow<T extends AnalyticsTable> = {
     : never
 }
 
-export async function insertRows<T extends AnalyticsTable>(
+export async function insertRows<T extends AnalyticsTableName>(
   { db, kind, project }: ProjectDb,
   table: T,
   rows: readonly AnalyticsRow<T>[],
@@ -125,7 +119,7 @@ export async function insertRows<T extends AnalyticsTable>(
 /** Deletes the project's rows whose `column` has one of these values. */
 export async function deleteRows(
   trx: ProjectDb,
-  table: AnalyticsTable,
+  table: AnalyticsTableName,
   column: string,
   values: readonly string[],
 ) {
@@ -137,7 +131,7 @@ export async function deleteRows(
 }
 
 /** Replaces all of the project's rows. */
-export async function replaceRows<T extends AnalyticsTable>(
+export async function replaceRows<T extends AnalyticsTableName>(
   trx: ProjectDb,
   table: T,
   rows: readonly AnalyticsRow<T>[],

@@ -1,7 +1,4 @@
-/**
- * From what the facts of a project were derived, how far a rebuild of them has come, and what is
- * left.
- */
+/** From what the facts of a project were derived, how far a rebuild has come, and what is left. */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { type FactKind, factKinds } from '../../../schema/stream-specs.ts'
@@ -12,19 +9,14 @@ import { parseTime, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { pageFieldOf } from '../core/visits.ts'
 
-/**
- * The settings of a project on which its facts, calendar and targets depend. `search`: whether
- * words are indexed, too.
- */
+/** On which facts, calendar and targets depend. `search`: whether words are indexed. */
 export type FactsSettings = {
   readonly timeZone: string
   readonly analytics: AnalyticsSettings
   readonly search?: boolean
 }
 
-/**
- * How far a rebuild has come: `after` is the id that it reached, '' at the beginning of the kind.
- */
+/** `after`: the id that it reached, '' at the beginning of the kind. */
 export type RebuildPosition = { readonly kind: FactKind; readonly after: string }
 
 /** Where a rebuild begins. */
@@ -67,10 +59,7 @@ export async function writeRebuildPosition(
     .execute()
 }
 
-/**
- * The row of a project whose first sync run has just been made. It is written once: runs are
- * deleted some day.
- */
+/** At the first sync run. Written once: runs are deleted some day. */
 export async function createFactsState({ db, project, clock, typed }: ProjectDb): Promise<void> {
   await sql`
     insert into facts_state (project_id, mirrored_since, version, fingerprint, time_zone,
@@ -81,10 +70,7 @@ export async function createFactsState({ db, project, clock, typed }: ProjectDb)
     on conflict do nothing`.execute(db)
 }
 
-/**
- * Raise it with every change of a definition or of the columns of the facts, and of the words that
- * can be searched.
- */
+/** Raise it with every change of a definition, of the columns of facts, or of searched words. */
 export const factsVersion = 5
 
 /** Countries change their clocks: a newer version of Node may know other offsets of these years. */
@@ -92,10 +78,7 @@ const watchedYears = [Date.UTC(2020, 0, 1) / 1000, Date.UTC(2032, 0, 1) / 1000] 
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
-/**
- * Of the facts alone, and of everything: only views use targets, calls and personal data but for
- * pages, and need no rebuild.
- */
+/** Of the facts alone, and of everything: targets, calls and personal data need no rebuild. */
 export function fingerprintsOf(
   { timeZone, analytics, search = true }: FactsSettings,
   version = factsVersion,
@@ -120,19 +103,13 @@ export function fingerprintsOf(
   return { facts, all: `${facts} ${hashOf(JSON.stringify([targets, calls, personalData]))}` }
 }
 
-/**
- * No rebuild is under way, nor the first derivation still to come: what changed since is of the
- * last sync only.
- */
+/** What changed since is of the last sync only. */
 export async function isDerived(context: ProjectDb): Promise<boolean> {
   const state = await readFactsState(context)
   return state !== null && state.fingerprint !== '' && state.rebuild === null
 }
 
-/**
- * The conversations that changed, and those that a rebuild has not reached, each once; `isRebuild`:
- * one is under way.
- */
+/** What changed, and what a rebuild has not reached, each once. */
 export async function countPendingConversations(context: ProjectDb) {
   const { db, project } = context
   const state = await readFactsState(context)

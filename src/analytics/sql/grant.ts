@@ -1,7 +1,4 @@
-/**
- * Lets a role of Postgres read the objects for analysts. Rights and not a schema: names stay the
- * same as in SQLite.
- */
+/** Lets a role of Postgres read the objects for analysts, by rights: names stay as in SQLite. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { UserError } from '../../values/user-error.ts'
@@ -9,7 +6,6 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import { acquireLock } from '../../warehouse/dialect.ts'
 import { grantedNames } from '../views/all-views.ts'
 
-/** What a role may read after `migrate --grant`. */
 export type GrantReport = {
   readonly role: string
   /** The objects for analysts. */
@@ -18,10 +14,7 @@ export type GrantReport = {
   readonly otherReadable: readonly string[]
 }
 
-/**
- * New objects of a later version need another grant. Rights that the role has already are left as
- * they are.
- */
+/** New objects of a later version need another grant. */
 export async function grantToAnalyst(
   db: Db,
   kind: DatabaseKind,
@@ -60,7 +53,7 @@ export async function grantToAnalyst(
 
 /**
  * Exact: Postgres would cut a long name to 63 bytes, and take `"public"` for everybody although it
- * is quoted. No role can have that name.
+ * is quoted.
  */
 async function roleExists(trx: Db, role: string): Promise<boolean> {
   if (role.includes('\0')) return false
@@ -70,10 +63,7 @@ async function roleExists(trx: Db, role: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/**
- * What else the role can read: by default privileges, as a member of another role, or because it
- * owns it.
- */
+/** By default privileges, as a member of another role, or because it owns it. */
 async function listOtherReadable(trx: Db, role: string): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c

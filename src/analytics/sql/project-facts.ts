@@ -1,8 +1,7 @@
 /**
- * The facts of one project: derived again where rows of the mirror changed, and rebuilt as a whole
- * when the settings or the definitions did. Several processes may do this at once: each step is a
- * transaction under the project's write lock, which notes how far it came, so whoever continues a
- * rebuild begins there.
+ * The facts of one project: derived again where rows changed, and rebuilt when the settings or the
+ * definitions did. Each step is a transaction under the project's write lock, which notes how far
+ * it came, so any process continues there.
  */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import { type FactKind, factKinds } from '../../../schema/stream-specs.ts'
@@ -49,10 +48,7 @@ export function createProjectFacts(context: ProjectDb, settings: FactsSettings) 
   const calendar = createCalendar({ ...settings.analytics, timeZone: settings.timeZone })
   const work = { ...context, settings, calendar }
   return retryAllMethods(context.retry, {
-    /**
-     * Derives what is pending, and continues a rebuild or begins the one that changed settings ask
-     * for.
-     */
+    /** Derives what is pending, and continues or begins a rebuild. */
     refresh: async (options: FactsOptions = {}) => {
       await applySettings(context, settings)
       return deriveAll(work, options)
@@ -73,10 +69,7 @@ async function beginRebuild(trx: ProjectDb, settings: FactsSettings): Promise<vo
   await writeRebuildPosition(trx, firstPosition)
 }
 
-/**
- * How the facts differ from those of this version and of these settings; `settings`: only in what
- * no fact depends on.
- */
+/** `settings`: only in what no fact depends on. */
 function outdatedBy(state: Awaited<ReturnType<typeof readFactsState>>, settings: FactsSettings) {
   if (state === null) return 'everything'
   const { facts, all } = fingerprintsOf(settings)
@@ -130,8 +123,8 @@ async function deriveAll(work: Work, { signal, onProgress }: FactsOptions) {
 const idsPerRefresh = 2000
 
 /**
- * One transaction. What is pending goes first, so that a rebuild does not delay it. `superseded`: a
- * process with other settings, or a newer version, derives the facts now, so this one must not.
+ * What is pending goes first. `superseded`: a process with other settings, or a newer version,
+ * derives the facts now.
  */
 async function deriveNext(work: Work): Promise<FactsStep | 'all done' | 'superseded'> {
   const kind = await findPendingKind(work)
@@ -170,10 +163,7 @@ async function rebuildNext(
   return step
 }
 
-/**
- * Another process may have derived them meanwhile: none, then. The last of many ids are left for
- * another transaction.
- */
+/** Another process may have derived them. The last of many ids are left for another transaction. */
 async function derive(
   source: FactSource,
   kind: FactKind,

@@ -1,7 +1,4 @@
-/**
- * Reads the tables of the pages about a period, their charts, and the conversations behind a
- * number.
- */
+/** Reads the tables of the pages about a period, and the conversations behind a number. */
 import { sql } from 'kysely'
 import type { ProjectId } from '../../values/project.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -15,20 +12,14 @@ export type PeriodFilter = DateRange & { readonly agent: string | null }
 export type PeriodValue = string | number | null
 export type PeriodRow = Readonly<Record<string, PeriodValue>>
 
-/**
- * `days`: of the charts, each with its `date`, those without anything left out. All numbers are of
- * one moment.
- */
+/** `days`: of the charts, those without anything left out. All numbers are of one moment. */
 export type TableNumbers = {
   readonly rows: readonly PeriodRow[]
   readonly total: PeriodRow | null
   readonly days: readonly PeriodRow[]
 }
 
-/**
- * Reads the facts from end to end: with indexes by date, a month would take half the time, and a
- * year five times as long.
- */
+/** From end to end: indexes by date make a month twice as fast, and a year five times slower. */
 export function readPeriodTable(
   context: ProjectDb,
   name: PeriodTableName,

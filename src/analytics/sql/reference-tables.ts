@@ -1,7 +1,4 @@
-/**
- * What analysts see of a project's settings: its calendar, targets, roles, and where its calls hold
- * what.
- */
+/** What analysts see of a project's settings. */
 import { sql } from 'kysely'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
 import { earliestTime } from '../../mirror/sql/mirror-state.ts'
@@ -32,8 +29,8 @@ export async function writeReferenceTables(trx: ProjectDb, settings: FactsSettin
 }
 
 /**
- * What calls say about their visitor decides whose they are, so an erasure writes it, and each sync
- * before it stores calls; what else is shown of the settings may wait for the facts.
+ * They decide whose a call is, so an erasure writes them, and each sync before it stores calls;
+ * what else is shown may wait for the facts.
  */
 export async function updateCallFields(
   context: ProjectDb,
@@ -74,10 +71,7 @@ export async function writeCalendar(
   await replaceRows(trx, 'dim_date', rows.dim_date)
 }
 
-/**
- * Whether the calendar has the days of all rows, and those of the next year: a process may run for
- * months.
- */
+/** Of all rows, and of the next year: a process may run for months. */
 export async function isCalendarComplete(context: ProjectDb): Promise<boolean> {
   const { first, last } = await context.db
     .selectFrom('dim_date')
@@ -89,9 +83,7 @@ export async function isCalendarComplete(context: ProjectDb): Promise<boolean> {
   return isLongEnough && (parseTime(first) ?? Number.POSITIVE_INFINITY) <= from + daySeconds
 }
 
-/**
- * Whole years from that of the earliest row, because a list of years without any row is of no use.
- */
+/** Whole years from that of the earliest row. */
 async function neededRange(context: ProjectDb): Promise<TimeSpan> {
   const now = Math.floor(context.clock() / 1000)
   const earliest = (await earliestTime(context)) ?? now

@@ -15,8 +15,8 @@ import { describeDifference, readOpenQueue, serviceDifference } from './waiting.
 export type ReportData = NonNullable<Awaited<ReturnType<typeof readReportData>>>
 
 /**
- * From `dim_project`. Times are RFC 3339 text; that up to which conversations and messages, or
- * calls, are complete is null if they are not mirrored, or not read to the end yet.
+ * Times are RFC 3339 text; `asOf`, `callsAsOf`: null if the rows are not mirrored, or not read to
+ * the end yet.
  */
 type ReportProject = Readonly<
   Record<'timeZone' | 'mirroredSince', string> &
@@ -26,7 +26,6 @@ type ReportProject = Readonly<
 /** `weekday`: 1 = Monday … 7. */
 export type HourRow = { readonly weekday: number; readonly hour: number; readonly waits: number }
 
-type QualityRow = Readonly<Record<'what' | 'meaning', string> & Record<'all' | 'wrong', number>>
 type StreamRow = Readonly<
   { stream: string } & Record<'syncedAt' | 'skipped' | 'failed', string | null> &
     Record<'openGaps' | 'neverRead', number>
@@ -85,7 +84,9 @@ export function readReportData(
       queue: await readOpenQueue(read, project),
       serviceDifference:
         (await read(serviceDifference(project))).map(describeDifference)[0] ?? null,
-      quality: await read(sql<QualityRow>`
+      quality: await read(sql<
+        Readonly<Record<'what' | 'meaning', string> & Record<'all' | 'wrong', number>>
+      >`
         select what, meaning, rows_all as "all", rows_wrong as wrong from report_quality
         where ${ofProject} and rows_wrong > 0 order by what`),
       streams: await read(sql<StreamRow>`

@@ -1,6 +1,6 @@
 /**
- * What a report shows of its period and of the one before, by the definitions of the pages about a
- * period. Medians are those of all values of a period, never of medians of days.
+ * What a report shows, by the definitions of the pages about a period. Medians are those of all
+ * values, never of medians of days.
  */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
@@ -135,10 +135,7 @@ function readDays(read: SnapshotReader, within: Within, today: LocalDate) {
     order by date`)
 }
 
-/**
- * Answers count for the day on which they were given, and for the name on them. Those with the most
- * messages come first.
- */
+/** By the day of the answer and the name on it. Those with the most messages come first. */
 function readAgents(read: SnapshotReader, within: Within) {
   return read(sql<
     { readonly name: string; readonly messages: number; readonly conversations: number } & Durations
@@ -194,10 +191,7 @@ const answerKinds = [
 ] as const
 const hoursNames = ['all', 'business'] as const
 
-/**
- * One statement for all kinds, by their numbers, so that the waits are read once and sorted fast. A
- * kind without values has no row.
- */
+/** One statement for all kinds, so that the waits are read once and sorted fast. */
 async function readResponseTimes(
   read: SnapshotReader,
   { current, before }: Readonly<Record<Part, Within>>,

@@ -1,7 +1,6 @@
 /**
- * The index of words: one entry for each conversation, written together with its facts, so that
- * both are as fresh as each other and a rebuild of the facts fills it. Its numbers ascend with
- * time, so that the newest conversations are found first.
+ * The index of words: one entry for each conversation, written with its facts. Its numbers ascend
+ * with time, so that the newest conversations are found first.
  */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
@@ -52,10 +51,15 @@ export async function removeSearchEntries(
   await sql`delete ${entries}`.execute(db)
 }
 
-type Entry = { readonly id: string; readonly number: number; readonly words: readonly string[] }
-
 /** In Postgres each statement is a round trip. */
-async function insertAll({ db, kind, project }: Context, entries: readonly Entry[]): Promise<void> {
+async function insertAll(
+  { db, kind, project }: Context,
+  entries: readonly {
+    readonly id: string
+    readonly number: number
+    readonly words: readonly string[]
+  }[],
+): Promise<void> {
   const rows = entries.map(({ words, ...entry }) => ({ ...entry, words: JSON.stringify(words) }))
   const listed = rowsParameter(kind, { id: 'text', number: 'integer', words: 'text' }, rows)
   const insert = sql`

@@ -1,7 +1,6 @@
 /**
- * Creates the views for analysts, and replaces them when this version's differ from those of the
- * database. Which views deskmirror created, and from what SQL, is itself a view (`sync_views`), so
- * that it cannot disagree with them.
+ * Creates the views for analysts, and replaces them when this version's differ. Which views were
+ * created, and from what SQL, is itself a view (`sync_views`), so that it cannot disagree.
  */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
@@ -18,10 +17,7 @@ import { type AnalyticsView, describeColumn } from '../views/view-spec.ts'
 const registryName = 'sync_views'
 const views = Object.entries<AnalyticsView>(analyticsViews)
 
-/**
- * For a transaction under the lock of migrations. Queries of BI tools on the views delay it until
- * they end.
- */
+/** Under the lock of migrations. Queries of BI tools delay it until they end. */
 export async function updateAnalyticsViews(trx: Db, kind: DatabaseKind): Promise<void> {
   const existing = await listObjects(trx, kind)
   const created = existing.has(registryName) ? await readRegistry(trx) : new Map<string, string>()
@@ -86,8 +82,7 @@ function rejectForeignObjects(
 }
 
 /**
- * Postgres: views keep the rights that were granted on them, and views of users that read them, as
- * long as their columns stay. Else they are to be created anew: false.
+ * Postgres: views keep their rights and their readers as long as their columns stay; else false.
  */
 async function replaceViews(trx: Db, kind: DatabaseKind, old: readonly string[]): Promise<boolean> {
   await sql`savepoint replacing`.execute(trx)
@@ -106,12 +101,10 @@ async function replaceViews(trx: Db, kind: DatabaseKind, old: readonly string[])
   return isReplaced
 }
 
-type Create = 'create view' | 'create or replace view'
-
 async function createViews(
   trx: Db,
   kind: DatabaseKind,
-  create: Create,
+  create: 'create view' | 'create or replace view',
   list = views,
   without?: string,
 ): Promise<void> {
@@ -120,10 +113,7 @@ async function createViews(
       ${sql.raw(await viewSql(trx, kind, view, without))}`.execute(trx)
 }
 
-/**
- * Shows the columns that a mirrored table has now in the view of its rows. `without`: a column
- * about to be widened.
- */
+/** `without`: a column about to be widened. */
 export async function showDiscoveredColumns(
   trx: Db,
   kind: DatabaseKind,
@@ -147,10 +137,7 @@ const dependentObjectsStillExist = '2BP01'
 const hasCode = (error: unknown, code: string) =>
   error instanceof Error && 'code' in error && error.code === code
 
-/**
- * A view of a user that reads a view of ours stops it from being dropped. Returns other errors as
- * they are.
- */
+/** A view of a user that reads ours stops it from being dropped. Other errors are returned. */
 export function explainDependentView(error: unknown): unknown {
   if (!hasCode(error, dependentObjectsStillExist)) return error
   const detail =
@@ -200,9 +187,8 @@ async function writeMetabaseMetadata(trx: Db): Promise<void> {
 }
 
 /**
- * The SQL of a view, with the discovered columns of the mirrored table whose rows it shows. Each
- * discovered column is a text, so that it keeps its type when the column is widened. `without`: one
- * that is about to be widened, which nothing may depend on; null stands in for it.
+ * With the discovered columns of the mirrored table, as texts, so that one keeps its type when it
+ * is widened. `without`: one about to be, which nothing may depend on; null stands in for it.
  */
 async function viewSql(
   trx: Db,

@@ -28,10 +28,7 @@ async function replaceFacts(source: FactSource, ids: readonly string[]): Promise
   return ids.length
 }
 
-/**
- * Entries that exist and have a time, in the order of their keys. `raw` is read only if it is known
- * to name the page.
- */
+/** With a time, in the order of their keys. `raw` is read only if it names the page. */
 async function readActivity(
   { db, kind, project, settings }: FactSource,
   visitorIds: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * Who waits for an answer now. Whatever says so, a page or a report, reads it here, as people do in
- * `report_open`.
- */
+/** Who waits for an answer now: pages and reports read it here. */
 import { sql } from 'kysely'
 import { formatCount } from '../../values/format.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -22,10 +19,7 @@ export type OpenQueue = {
     readonly conversationId: string
     /** Or else the address; null: neither is known, or the settings leave them out. */
     readonly visitorName: string | null
-    /**
-     * The id of the assigned agent, or the name that more than half of their conversations end
-     * with.
-     */
+    /** The assigned agent's id, or the name that most of their conversations end with. */
     readonly agent: string | null
     readonly waitingSince: string
     readonly waitingSeconds: Seconds
@@ -54,10 +48,7 @@ export async function readOpenQueue(read: SnapshotReader, project: ProjectId): P
   return { ...(counts ?? { open: 0, waiting: 0 }), longest }
 }
 
-/**
- * In how many of the conversations that wait the service's `waitingSince` says otherwise, and how
- * many more wait only by it: its documentation does not say when it changes.
- */
+/** How many the service's `waitingSince` contradicts: it is not documented when it changes. */
 type ServiceDifference = { readonly otherwise: number; readonly onlyService: number }
 
 export function serviceDifference(project: ProjectId) {

@@ -5,9 +5,8 @@ import type { SqlDialect } from '../views/sql-dialect.ts'
 import { completeWaits } from '../views/waits.ts'
 
 /**
- * What the values of a column are. `day`: a date of the project, on the x-axis. `category`: another
- * label on the x-axis. `series`: names the line that a row belongs to. `mean`: a number with a
- * fraction.
+ * `day`: a date of the project, on the x-axis. `category`: another label there. `series`: names the
+ * line of a row. `mean`: a number with a fraction.
  */
 export type ChartColumnKind =
   | 'day'

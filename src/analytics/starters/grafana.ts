@@ -4,10 +4,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { sqlDialects } from '../views/sql-dialect.ts'
 import { type ChartColumnKind, type ChartFilters, charts, type StarterChart } from './charts.ts'
 
-/**
- * Days of the time range as text, which both databases compare with a date. `$__timeFilter`
- * compares times: it would lose hours at both ends, as dates are those of the project.
- */
+/** As text: `$__timeFilter` compares times, and dates are those of the project. */
 const filters: ChartFilters = {
   project: (column) => `${column} = \${project:sqlstring}`,
   days: (column) => `${column} between '\${__from:date:YYYY-MM-DD}' and '\${__to:date:YYYY-MM-DD}'`,
@@ -48,8 +45,7 @@ export function grafanaDashboard(kind: DatabaseKind): unknown {
     tags: ['deskmirror'],
     schemaVersion: 39,
     editable: true,
-    // Dates are those of the project. Drawn in the zone of a browser they could move to another
-    // day.
+    // Drawn in the zone of a browser, dates could move to another day.
     timezone: 'utc',
     time: { from: 'now-90d', to: 'now' },
     refresh: '5m',
@@ -129,9 +125,7 @@ function target(kind: DatabaseKind, chart: StarterChart): unknown {
   }
 }
 
-/**
- * A line begins with a column `time`; the days of a bar chart are text, so that no zone moves them.
- */
+/** A line begins with a column `time`; the days of a bar chart are text. */
 function grafanaQuery(kind: DatabaseKind, chart: StarterChart): string {
   const query = chart.select(sqlDialects[kind], filters).trim()
   const [first = '', ...rest] = Object.keys(chart.columns)

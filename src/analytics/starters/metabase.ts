@@ -7,10 +7,9 @@ import { type ChartFilters, charts, type StarterChart } from './charts.ts'
 
 /**
  * Metabase removes what is in double brackets where a filter is empty: then the last 90 days count,
- * in UTC until tomorrow, as the local day may be one later. In SQLite it passes a day as
- * `YYYY-MM-DD`, so dates can be compared with it, and times cannot; `coalesce` needs two arguments.
- * The project always has a value, which the setup finds: a subquery instead would keep SQLite from
- * filtering within views.
+ * until tomorrow, as the local day may be later. In SQLite it passes a day as `YYYY-MM-DD`, which
+ * compares with dates; `coalesce` needs two arguments. A subquery in place of the project would
+ * keep SQLite from filtering within views.
  */
 function filtersOf(kind: DatabaseKind): ChartFilters {
   const [first, last] =

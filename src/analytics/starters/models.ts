@@ -1,6 +1,4 @@
-/**
- * The objects for analysts as sources of a dbt project, and as a data model of Cube on Postgres.
- */
+/** The objects for analysts as sources of dbt, and as a data model of Cube on Postgres. */
 
 import type { ColumnType } from '../../../schema/column-types.ts'
 import {
@@ -13,8 +11,8 @@ import type { ViewColumn } from '../views/view-spec.ts'
 import { describeColumn } from '../views/view-spec.ts'
 
 /**
- * Relations that may rightly lead nowhere: a conversation outlives its visitor, an agent is listed
- * only if a human wrote in a conversation of the agent, and a target may begin before the calendar.
+ * A conversation outlives its visitor, an agent is listed only if a human wrote, and a target may
+ * begin before the calendar.
  */
 export function mayLeadNowhere(object: string, target: string): boolean {
   return (
@@ -111,10 +109,9 @@ function describeDimension([name, column]: [string, ViewColumn]): unknown {
 }
 
 /**
- * A date as its noon in the time zone of the query: Cube knows no dates, and converts every time
- * from UTC to that zone before it groups by days. In no zone does the change of the clocks move
- * noon to another date. Source: cube-js/cube, packages/cubejs-schema-compiler (1.7.43) and issue
- * 10166, read 2026-11-23.
+ * A date as its noon in the time zone of the query, to which Cube converts every time before it
+ * groups by days: no change of clocks moves noon to another date. Source: cube-js/cube,
+ * packages/cubejs-schema-compiler (1.7.43) and issue 10166, read 2026-11-23.
  */
 function noonOf(date: string): string {
   const noon = `(${date} + time '12:00')`
@@ -150,8 +147,7 @@ function describeMeasures(
 }
 
 /**
- * Null unless the rows agree in the columns to be filtered by: else they count the same things
- * several times.
+ * Null if the rows differ in the columns to filter by: they count the same things several times.
  */
 function ofOneAlternative({ alternatives }: AnalyticsObject, aggregate: string): string {
   if (alternatives.length === 0) return aggregate
@@ -160,9 +156,8 @@ function ofOneAlternative({ alternatives }: AnalyticsObject, aggregate: string):
 }
 
 /**
- * Cube knows one join between two cubes: of several columns that lead to one object the first
- * counts. The name of a target holds for several rows, which would multiply the rows that are
- * joined with them.
+ * Cube knows one join between two cubes: the first column that leads to an object. The name of a
+ * target holds for several rows, which would multiply what is joined.
  */
 function joinsOf(object: AnalyticsObject): readonly unknown[] {
   const first = Map.groupBy(relationsOf(object), ({ target }) => target)

@@ -39,16 +39,10 @@ const agentColumns = {
   },
 } as const
 
-/**
- * Expressions of the key and what follows the tables, for what was written and for what was
- * answered.
- */
-type AgentKeys = Readonly<Record<'written' | 'answered', Readonly<Record<string, string>>>>
-type AgentRows = Readonly<
-  Record<'written' | 'answered', { readonly join?: string; readonly and?: string }>
->
-
-export function agentSources(keys: AgentKeys, rows: AgentRows): MergedSource[] {
+export function agentSources(
+  keys: Readonly<Record<'written' | 'answered', Readonly<Record<string, string>>>>,
+  rows: Readonly<Record<'written' | 'answered', { readonly join?: string; readonly and?: string }>>,
+): MergedSource[] {
   const written = ['w.project_id', ...Object.values(keys.written)]
   const { join = '', and = '' } = rows.written
   return [
@@ -69,10 +63,7 @@ export function agentSources(keys: AgentKeys, rows: AgentRows): MergedSource[] {
   ]
 }
 
-/**
- * What each agent did on each day and in each month, by the name on the messages. `column`: of
- * dim_date.
- */
+/** By the name on the messages. `column`: of dim_date. */
 function agentsBy(period: 'day' | 'month', column: 'date' | 'month'): AnalyticsView {
   const join = (date: string) =>
     column === 'date' ? '' : `join dim_date d on d.project_id = w.project_id and d.date = ${date}`
@@ -132,15 +123,12 @@ const shown: readonly MergedSource[] = [
   }),
 ]
 
-/**
- * Of the hours in which some agent was online: an answer of another hour is by nobody who was seen.
- */
+/** In hours with some agent online: another answer is by nobody who was seen. */
 const observed: readonly MergedSource[] = [
   {
     key: ['w.project_id', 'w.human_answered_date'],
     columns: { observed_answers: [kind.count(''), 'count(*)'] },
-    // SQLite keeps the order of a cross join. If it thinks that there are few hours, it would read
-    // all waits for each.
+    // SQLite keeps the order of a cross join, or it would read all waits for each hour.
     from: `fct_wait w
         cross join fct_availability_hour a
         where a.project_id = w.project_id and a.date = w.human_answered_date

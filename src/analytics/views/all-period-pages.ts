@@ -1,7 +1,4 @@
-/**
- * The tables of the pages about a period, each declared once. Columns are those of a view for
- * analysts, with its units; numbers are exact over the whole period.
- */
+/** The tables of the pages about a period. Columns are those of a view; numbers are exact. */
 import { agentSources, agentViews } from './agents.ts'
 import { columnList, mergeByKey } from './by-windows.ts'
 import { callSources, callViews } from './calls.ts'
@@ -270,8 +267,7 @@ export const periodTables = {
     },
     key: ['weekday', 'hour'],
     sort: 'weekday',
-    // Each hour of the days that have begun, as in report_week_hour; none where nothing was counted
-    // at all.
+    // Each hour of the days that have begun; none where nothing was counted at all.
     rows: (within, sql) => `with events as ${eventsByHour(
       `and ${where(within, '', 'started_date', 'human_name')}`,
       `and ${where(within, '', 'human_answered_date', 'human_name')}`,

@@ -1,7 +1,4 @@
-/**
- * Every object for analysts, tables and views alike: the source of comments, dictionary and
- * metadata for BI tools.
- */
+/** Every object for analysts: the source of comments, dictionary and metadata for BI tools. */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { TableSpec } from '../../../schema/column-types.ts'
 import { agentViews } from './agents.ts'
@@ -65,10 +62,7 @@ const viewObjects = Object.entries<AnalyticsView>(analyticsViews).map(
 
 export const analyticsObjects: readonly AnalyticsObject[] = [...tableObjects, ...viewObjects]
 
-/**
- * What an analyst may read: facts, dimensions, reports, and their descriptions for Metabase. No
- * message text, no bookkeeping, no queue of write-backs.
- */
+/** What an analyst may read: no message text, no bookkeeping, no queue of write-backs. */
 export const analystObjects = analyticsObjects.filter(({ name }) => /^(dim|fct|report)_/.test(name))
 
 export const analystObjectNames: readonly string[] = [
@@ -76,17 +70,13 @@ export const analystObjectNames: readonly string[] = [
   '_metabase_metadata',
 ]
 
-/**
- * What a role may read beside these: the calendar that they are made with, and the rollups of the
- * service.
- */
+/** Also granted: the calendar that they are made with, and the rollups of the service. */
 const alsoGranted = ['zone_offsets', 'business_spans', 'analytics_rollups', 'analytics_metrics']
 export const grantedNames: readonly string[] = [...analystObjectNames, ...alsoGranted]
 
 /**
- * Which column leads to which object. A column of the same name means the same everywhere, so names
- * are enough. The database has no foreign keys for them: views have no keys, and a conversation may
- * outlive its visitor.
+ * Which column leads to which object, by name. Views have no keys, and a conversation may outlive
+ * its visitor, so the database has no foreign keys for it.
  */
 const targets: readonly (readonly [column: RegExp, object: string, targetColumn?: string])[] = [
   [/^project_id$/, 'dim_project'],
@@ -109,10 +99,7 @@ export function relationOf(object: string, column: string) {
   return target === undefined || target === object ? null : { object: target, column: targetColumn }
 }
 
-/**
- * The columns of an object that lead to another one. `sharesProject`: both have a `project_id`,
- * which must be equal, too.
- */
+/** `sharesProject`: both have a `project_id`, which must be equal, too. */
 export function relationsOf({ name, columns }: AnalyticsObject) {
   return Object.keys(columns).flatMap((column) => {
     const relation = relationOf(name, column)
@@ -128,9 +115,8 @@ export function relationsOf({ name, columns }: AnalyticsObject) {
 const semanticTypes = { seconds: 'type/Duration', share: 'type/Percentage' } as const
 
 /**
- * What Metabase reads from a table `_metabase_metadata` when it syncs a database: descriptions and
- * types of columns. Source: metabase/metabase,
- * src/metabase/sync/sync_metadata/metabase_metadata.clj, read 2026-11-21.
+ * What Metabase reads from `_metabase_metadata` when it syncs a database. Source:
+ * metabase/metabase, src/metabase/sync/sync_metadata/metabase_metadata.clj, read 2026-11-21.
  */
 export function metabaseMetadata() {
   const rowsOf = (path: string, column: ViewColumn) => [

@@ -1,7 +1,4 @@
-/**
- * Open conversations and waiting visitors at the end of each day and of each hour: running sums
- * over all changes.
- */
+/** What is open and waits at the end of each day and hour: running sums over all changes. */
 
 import type { SqlDialect } from './sql-dialect.ts'
 import { type AnalyticsView, kind, projectId } from './view-spec.ts'
@@ -22,11 +19,9 @@ const measures = {
 }
 
 /**
- * What was open and waiting before the first day of the calendar, which leaves out the years of
- * single wrong times, such as 1970: changes of its first period. Only the few conversations with
- * such a time are looked up. The first date is a column, not a minimum: SQLite would compare that
- * in another way than the other dates, without an index. `distinct` keeps SQLite from looking for
- * it again for each conversation.
+ * Changes before the first day of the calendar, which leaves out single wrong times, such as 1970.
+ * The first date is a column: SQLite would compare a minimum otherwise, without an index.
+ * `distinct` keeps SQLite from looking for it for each conversation.
  */
 function beforeTheCalendar(parts: readonly ('date' | 'hour')[]): string {
   const first = parts.map((part) => (part === 'date' ? 'first_date' : '0')).join(', ')
@@ -62,9 +57,8 @@ function beforeTheCalendar(parts: readonly ('date' | 'hour')[]): string {
 }
 
 /**
- * Changes of the backlog by day, or by day and hour. `net_waits`: waits of open conversations that
- * began, less those that ended. Most end in the period in which they began and change nothing, so
- * they are left out before anything is grouped.
+ * `net_waits`: of open conversations, those that began less those that ended. Most end in their
+ * period and change nothing, so they are left out before anything is grouped.
  */
 function changesBy(...parts: readonly ('date' | 'hour')[]): string {
   const outlasts = parts.map((part) => `ended_${part} <> open_from_${part}`).join(' or ')
@@ -96,10 +90,7 @@ function changesBy(...parts: readonly ('date' | 'hour')[]): string {
       group by project_id, ${parts.join(', ')}`
 }
 
-/**
- * The measures by these parts, from the periods `p`, their changes `c` and the state `s` of the
- * project.
- */
+/** From the periods `p`, their changes `c` and the state `s` of the project. */
 function measuresBy(periods: string, ...parts: readonly ('date' | 'hour')[]): string {
   const order = parts.map((part) => `p.${part}`).join(', ')
   const total = (change: string) =>
@@ -166,9 +157,8 @@ function daysSoFar(sql: SqlDialect): string {
 }
 
 /**
- * Every local hour that has begun. On most days the n-th hour is n; when the clocks change, the
- * offset decides. `union` and not `union all`: Postgres then knows how many hours there are, and
- * finds the first conversation once instead of for each.
+ * Every local hour that has begun: on most days the n-th is n, else the offset decides. With
+ * `union` Postgres knows how many there are, and finds the first conversation once.
  */
 function hoursOfDays(sql: SqlDialect): string {
   const hourStart = `${sql.epoch('d.starts_at')} + 3600 * n.hour`

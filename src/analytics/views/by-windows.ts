@@ -1,7 +1,6 @@
 /**
- * Queries of views from lists of columns, each with its expression. Those by windows serve where a
- * filter by day is to be handed down: SQLite does not do so through joins or `group by`, and would
- * read the whole history for one week.
+ * Queries of views from lists of columns. Those by windows hand down a filter by day: SQLite does
+ * not do so through joins or `group by`, and would read the whole history for one week.
  */
 
 import type { SqlDialect } from './sql-dialect.ts'
@@ -24,15 +23,17 @@ type Expressions = Readonly<
 
 const columnOf = (part: Expressions[string]): ViewColumn => ('type' in part ? part : part[0])
 
-type QueryView = Pick<AnalyticsView, 'note' | 'caveat' | 'alternatives' | 'discovers'> & {
+export function queryView({
+  key,
+  columns,
+  from,
+  ...texts
+}: Pick<AnalyticsView, 'note' | 'caveat' | 'alternatives' | 'discovers'> & {
   readonly key: Expressions
   readonly columns: Expressions
   /** What follows `from`. */
   readonly from: Sql
-}
-
-/** A view of one query. */
-export function queryView({ key, columns, from, ...texts }: QueryView): AnalyticsView {
+}): AnalyticsView {
   const all = { ...key, ...columns }
   return {
     ...texts,
@@ -91,20 +92,19 @@ export type MergedSource = {
   readonly columns: Readonly<
     Record<string, ViewColumn | readonly [column: ViewColumn, expression: string]>
   >
-  /**
-   * What follows `from`. With a `group by`, it names tables only, so that SQLite filters before it
-   * groups.
-   */
+  /** After `from`. With a `group by`, tables only, so that SQLite filters before it groups. */
   readonly from: string
 }
 
-type MergedView = Pick<AnalyticsView, 'note' | 'caveat'> & {
+export function mergedView({
+  note,
+  caveat,
+  key,
+  sources,
+}: Pick<AnalyticsView, 'note' | 'caveat'> & {
   readonly key: Readonly<Record<string, ViewColumn>>
   readonly sources: readonly MergedSource[]
-}
-
-/** A view of numbers of several queries side by side. */
-export function mergedView({ note, caveat, key, sources }: MergedView): AnalyticsView {
+}): AnalyticsView {
   const names = Object.keys(key)
   return {
     note,
@@ -122,8 +122,7 @@ export function mergedColumns(sources: readonly MergedSource[]): AnalyticsView['
 }
 
 /**
- * Puts numbers of several queries side by side, one row for each key, as a full join would. A
- * column that cannot be null is 0 where its query has no row.
+ * One row for each key, as a full join. A column that cannot be null is 0 where a query lacks it.
  */
 export function mergeByKey(key: readonly string[], sources: readonly MergedSource[]): string {
   const names = Object.entries(mergedColumns(sources))
@@ -173,9 +172,9 @@ const middlePlaces = '((values_counted + 1) / 2, (values_counted + 2) / 2)'
 const p90Place = '(9 * values_counted + 9) / 10'
 
 /**
- * Exact medians and percentiles, without functions that one of the databases lacks. One row for
- * each group: its columns, `values_counted`, `median_value` (the mean of the two middle values),
- * `p90_value` (the smallest value that nine tenths of the values do not exceed) and `mean_value`.
+ * Exact, without functions that a database lacks. One row for each group: its columns,
+ * `values_counted`, `median_value` (the mean of the two middle ones), `p90_value` (the smallest
+ * that nine tenths do not exceed) and `mean_value`.
  */
 export function percentilesOf({ groups, value, from }: PercentileSource): string {
   const names = Object.keys(groups).join(', ')

@@ -13,9 +13,8 @@ import { localSeconds, type SqlDialect } from './sql-dialect.ts'
 import { type AnalyticsView, kind, orNull, projectId } from './view-spec.ts'
 
 /**
- * The service documents none of the fields of calls, so they are read from `raw` by paths: those of
- * the settings (`call_fields`), or likely names, tried in this order. Discovered columns hold the
- * same, but a view must not depend on one.
+ * The fields of calls are not documented, so they are read from `raw` by the paths of the settings
+ * (`call_fields`), or by likely names. A view must not depend on a discovered column.
  */
 const likelyNames = {
   visitor: likelyIdFields.visitors,
@@ -58,10 +57,7 @@ const secondsOf = (sql: SqlDialect) =>
 
 const medianLength = median('median length of these')
 
-/**
- * `keys`: columns that the calls are grouped by, beside the project. `and`: more conditions on
- * them.
- */
+/** `keys`: grouped by, beside the project. `and`: more conditions. */
 export const callSources = (keys: Readonly<Record<string, string>>, and = ''): MergedSource[] => {
   const key = ['project_id', ...Object.values(keys)]
   const from = `fct_call where started_date is not null ${and}`

@@ -41,8 +41,7 @@ export const daySources = {
   messages: byDay("fct_contribution where role = 'visitor' group by project_id, date", {
     visitor_messages: [kind.count('messages that visitors wrote on this day'), 'sum(messages)'],
   }),
-  // Not the view report_answer_day: Postgres would also plan, and compile, what its other clocks
-  // need.
+  // Of the view report_answer_day, Postgres would also plan and compile the other clocks.
   answers: byDay(`(${answersByDay('human_seconds')}) answers`, {
     human_answer_median_seconds: median('median of the waits for a human'),
     human_answer_p90_seconds: p90('nine tenths of these waits took this long at most'),

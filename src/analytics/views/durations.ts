@@ -1,15 +1,10 @@
-/**
- * How long answers and handlings took, by day, week and month: median, 90th percentile and mean.
- */
+/** How long answers and handlings took: median, 90th percentile and mean. */
 
 import { percentilesOf } from './by-windows.ts'
 import { type AnalyticsView, kind, projectId, type ViewColumn, weighted } from './view-spec.ts'
 import { completeWaits, hours } from './waits.ts'
 
-/**
- * One kind. `labels`: the values of the columns that name it. The row is `w` in `from`, `dated` and
- * `value`.
- */
+/** `labels`: the columns that name it. The row is `w` in `from`, `dated` and `value`. */
 type DurationKind = {
   readonly labels: readonly string[]
   readonly from: string
@@ -35,10 +30,7 @@ const firstDays = {
   week: 'Monday of the week',
   month: 'first day of the month',
 } as const
-/** The column of a period. */
-type Period = keyof typeof firstDays
-
-function durationView(report: DurationReport, period: Period): AnalyticsView {
+function durationView(report: DurationReport, period: keyof typeof firstDays): AnalyticsView {
   const { dated, note, caveat, counted, kinds } = report
   const labels = Object.keys(report.labels)
   const select = (part: DurationKind) => `
@@ -69,7 +61,7 @@ function durationView(report: DurationReport, period: Period): AnalyticsView {
   }
 }
 
-function durationsOf({ from, dated, value }: DurationKind, period: Period): string {
+function durationsOf({ from, dated, value }: DurationKind, period: keyof typeof firstDays): string {
   const join = `
         join dim_date d on d.project_id = w.project_id and d.date = ${dated}`
   return percentilesOf({
@@ -105,10 +97,7 @@ const answers: DurationReport = {
   ],
 }
 
-/**
- * The answered waits of complete conversations by the day on which the visitor asked. `value`: how
- * long they took.
- */
+/** Of complete conversations by the day of the question. `value`: how long they took. */
 export function answersByDay(value: 'human_seconds' | 'human_business_seconds'): string {
   return durationsOf(
     { labels: [], from: completeWaits, dated: 'w.started_date', value: `w.${value}` },

@@ -1,15 +1,10 @@
-/**
- * Demand and availability by hour: what came in, what was answered, and how many agents were there.
- */
+/** Demand and availability by hour. */
 
 import { type MergedSource, mergeByKey, mergedColumns, queryView } from './by-windows.ts'
 import { localSeconds, type SqlDialect } from './sql-dialect.ts'
 import { type AnalyticsView, kind, orNull, projectId, weighted } from './view-spec.ts'
 
-/**
- * Often only a part of an hour is observed, as by a sync every hour: its mean number of agents
- * stands for the whole.
- */
+/** Often only a part of an hour is observed: its mean number of agents stands for the whole. */
 export const observedSecondsOfHour =
   'case when observed_seconds between 1 and 3600 then observed_seconds else 3600 end'
 

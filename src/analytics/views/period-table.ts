@@ -1,7 +1,4 @@
-/**
- * How a table of the pages about a period is declared: its words, its charts, and the facts behind
- * each number.
- */
+/** How a table of the pages about a period is declared. */
 import type { DateRange } from '../core/report-period.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import type { AnalyticsView } from './view-spec.ts'
@@ -16,14 +13,6 @@ export const quote = (text: string) =>
 /** `agent`: the name on the messages; null = all. */
 export type Within = Readonly<Record<keyof DateRange | 'project', SqlLiteral>> & {
   readonly agent: SqlLiteral | null
-}
-
-/** By day. `series`: titles by columns. `unit` null: durations. */
-type DayChart = {
-  readonly title: string
-  readonly kind?: 'lines'
-  readonly unit: string | null
-  readonly series: Readonly<Record<string, string>>
 }
 
 export type PeriodTable = {
@@ -43,17 +32,20 @@ export type PeriodTable = {
   readonly rows: (within: Within, sql: SqlDialect) => string
   /** The same numbers over all rows, in one row. */
   readonly total?: (within: Within, sql: SqlDialect) => string
-  readonly charts: readonly DayChart[]
+  /** By day. `series`: titles by columns. `unit` null: durations. */
+  readonly charts: readonly {
+    readonly title: string
+    readonly kind?: 'lines'
+    readonly unit: string | null
+    readonly series: Readonly<Record<string, string>>
+  }[]
   /** Column of the key with a chart for each of its values. */
   readonly split?: string
   /** In place of charts by day: titles by the columns that are drawn by weekday and hour. */
   readonly heatMaps?: Readonly<Record<string, string>>
   /** The numbers of the charts by date; otherwise the facts that are counted. */
   readonly days?: (within: Within, sql: SqlDialect) => string
-  /**
-   * What is counted, one row each, with what the key and the conditions name, and its `date` unless
-   * there are `days`.
-   */
+  /** What is counted, one row each, with its `date` unless there are `days`. */
   readonly facts: (within: Within) => string
   /** Columns that count facts, and the condition of each; null = all. */
   readonly counted: Readonly<Record<string, string | null>>

@@ -1,7 +1,4 @@
-/**
- * The few expressions of the views that differ between the two databases. All arguments are SQL
- * expressions.
- */
+/** The few expressions of the views that differ between the databases. Arguments are SQL. */
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 
 export type SqlDialect = {
@@ -11,9 +8,7 @@ export type SqlDialect = {
   readonly epoch: (time: string) => string
   /** The date of local seconds, which are seconds since 1970 plus the offset of the zone. */
   readonly dateOf: (localSeconds: string) => string
-  /**
-   * A time of the facts, to compare with one of the mirror so that the index on the latter is used.
-   */
+  /** A time of the facts, to compare with the mirror's so that its index is used. */
   readonly asMirroredTime: (time: string) => string
   /** The value at a dotted path within JSON, as text; null for an object or a list. */
   readonly jsonText: (json: string, path: string) => string
@@ -30,8 +25,7 @@ const sqlite: SqlDialect = {
   now: "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')",
   epoch: (time) => `cast(strftime('%s', ${time}) as integer)`,
   dateOf: (localSeconds) => `date(${localSeconds}, 'unixepoch')`,
-  // Columns of the facts are declared `timestamp`, which makes SQLite compare as numbers where that
-  // is possible.
+  // Columns of the facts are declared `timestamp`: SQLite compares as numbers where possible.
   asMirroredTime: (time) => `cast(${time} as text)`,
   jsonText: (json, path) => {
     const type = `json_type(${json}, '$.' || ${path})`
@@ -58,10 +52,7 @@ const sqlite: SqlDialect = {
   },
 }
 
-/**
- * RFC 3339 with a date that exists: Postgres 15 cannot try a cast, and one bad row would fail the
- * whole query.
- */
+/** RFC 3339 with a date that exists: Postgres 15 cannot try a cast, which would fail the query. */
 const rfc3339Pattern = [
   '^[12][0-9]{3}-',
   '((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)',
@@ -97,10 +88,7 @@ const postgres: SqlDialect = {
 
 export const sqlDialects: Readonly<Record<DatabaseKind, SqlDialect>> = { sqlite, postgres }
 
-/**
- * Local seconds of a time: its seconds since 1970 plus the offset of the project's zone at that
- * time.
- */
+/** Seconds since 1970 plus the offset of the project's zone at that time. */
 export function localSeconds(sql: SqlDialect, project: string, time: string): string {
   return `${sql.epoch(time)} + (
     select z.offset_s from zone_offsets z

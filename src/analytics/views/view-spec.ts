@@ -1,7 +1,4 @@
-/**
- * How a view for analysts is described as data: the source of its SQL, its documentation and its
- * metadata for tools.
- */
+/** A view for analysts as data: the source of its SQL, its documentation and metadata for tools. */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import {
   type ColumnType,
@@ -11,16 +8,10 @@ import {
 } from '../../../schema/column-types.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 
-/**
- * What a tool does with a column: a key identifies rows, a time orders them, a dimension groups, a
- * measure is counted.
- */
+/** A key identifies rows, a time orders them, a dimension groups, a measure is counted. */
 type ColumnRole = 'key' | 'time' | 'dimension' | 'measure'
 
-/**
- * How the values of a measure in several rows combine. `weightedBy`: a mean, each value weighted by
- * the sum of these columns of its row.
- */
+/** In several rows. `weightedBy`: a mean, weighted by the sum of these columns of its row. */
 export type Aggregation =
   | Exclude<NumberUse, 'dimension'>
   | { readonly weightedBy: readonly string[] }
@@ -43,22 +34,15 @@ export type AnalyticsView = {
   readonly caveat: string | null
   /** Unique, with `project_id` first. */
   readonly key: readonly string[]
-  /**
-   * Columns of the key to be filtered to one value: rows that differ in them count the same things,
-   * so sums would repeat them.
-   */
+  /** To be filtered to one value: rows that differ in them count the same things. */
   readonly alternatives?: readonly string[]
-  /**
-   * The mirrored table whose rows it shows, by their id: with its discovered columns, as texts,
-   * after its own columns.
-   */
+  /** The mirrored table of its rows: its discovered columns follow, as texts. */
   readonly discovers?: 'conversations' | 'visitors' | 'calls'
   /** In the order of the view. */
   readonly columns: Readonly<Record<string, ViewColumn>>
   /**
-   * The query, for SQLite 3.28 or later, as BI tools bring their own SQLite. It names no discovered
-   * column and no `*` of a mirrored table: a view that depends on a column would stop it from being
-   * widened. `discovers` adds them.
+   * For SQLite 3.28 or later, as BI tools bring their own. No discovered column and no `*` of a
+   * mirrored table: a view that depends on one would stop it from being widened.
    */
   readonly select: (sql: SqlDialect) => string
 }
@@ -114,10 +98,7 @@ export const orNull = Object.fromEntries(
   ]),
 ) as typeof kind
 
-/**
- * A mean or a share that combines to that of several rows if each is weighted by the sum of these
- * columns.
- */
+/** Combines to that of several rows if each is weighted by the sum of these columns. */
 export const weighted = (column: ViewColumn, ...weightedBy: readonly string[]): ViewColumn => ({
   ...column,
   aggregation: { weightedBy },

@@ -68,8 +68,7 @@ export const visitorViews = {
       first_page: orNull.text('the page on which the visit began'),
       last_page: orNull.text('the last page of the visit'),
     },
-    // Visits are more than 30 minutes apart, unless `analytics.visit_gap` is shorter: then the
-    // later one counts.
+    // Visits are over 30 minutes apart, unless `analytics.visit_gap` is shorter: the later counts.
     from: (sql) => `(
       select c.project_id, c.conversation_id, c.visitor_id, c.created_at, c.created_date,
       v.visit_number, v.entries,

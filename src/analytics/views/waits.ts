@@ -3,10 +3,7 @@
 import { columnsFrom, countIf, queryView } from './by-windows.ts'
 import { type AnalyticsView, kind, orNull, projectId, weighted } from './view-spec.ts'
 
-/**
- * The waits whose durations count, as what follows `from`: those of conversations of which no
- * message, time or sender is missing. `w` is the wait, `c` its conversation.
- */
+/** Of conversations of which nothing is missing. `w` is the wait, `c` its conversation. */
 export const completeWaits = `fct_wait w
         join fct_conversation c
           on c.project_id = w.project_id and c.conversation_id = w.conversation_id
@@ -43,9 +40,8 @@ export const targetColumns = {
 } as const
 
 /**
- * Each wait of complete conversations beside each target that applied to it. `and`: more conditions
- * on waits `w`. SQLite keeps the order of a cross join: it would read all waits once for each
- * target.
+ * Each wait beside each target that applied to it. `and`: more conditions on waits `w`. SQLite
+ * keeps the order of a cross join: it would read all waits once for each target.
  */
 export const judgedWaits = (and = '') => `(
       select w.project_id, w.conversation_id, w.started_date as date, t.name, t.target_seconds,

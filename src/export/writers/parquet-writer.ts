@@ -16,8 +16,6 @@ import type {
 const groupRows = 25_000
 const groupSize = 8_000_000
 
-type ParquetValue = string | number | bigint | boolean | null
-
 export function createParquetWriter(
   { object, columns }: ExportSelection,
   output: ByteOutput,
@@ -28,7 +26,7 @@ export function createParquetWriter(
   })
   const root = { name: 'root', num_children: columns.length }
   const parquet = new ParquetWriter({ writer: buffer, schema: [root, ...elements] })
-  const startGroup = () => columns.map((column) => ({ column, data: [] as ParquetValue[] }))
+  const startGroup = () => columns.map((column) => ({ column, data: [] as ExportValue[] }))
   let group = startGroup()
   let rows = 0
   let size = 0
@@ -78,10 +76,10 @@ function hasUsefulBounds(key: readonly string[], { name, type }: ExportColumn): 
 
 type ParquetType = {
   readonly element: Omit<SchemaElement, 'name'>
-  readonly encode: (value: NonNullable<ExportValue>) => ParquetValue
+  readonly encode: (value: NonNullable<ExportValue>) => ExportValue
 }
 
-const asIs = (value: NonNullable<ExportValue>): ParquetValue => value
+const asIs = (value: NonNullable<ExportValue>): ExportValue => value
 const text: ParquetType = {
   element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   encode: asIs,

@@ -1,8 +1,7 @@
 /**
- * Finds many texts in bytes at once, whatever the case of their ASCII letters. Pieces of the data
- * at every fourth byte are looked up among the pieces of the texts, so the time depends on the data
- * alone, unless many texts share a piece: each therefore stands for itself by those of its pieces
- * that the fewest others have.
+ * Finds many texts in bytes at once, whatever the case of ASCII letters. Every fourth byte of the
+ * data is looked up among pieces of the texts, so the time depends on the data alone: each text is
+ * there by those pieces that the fewest others have.
  */
 
 /** In bytes. A shorter text could lie between two pieces that are looked up. */
@@ -96,10 +95,7 @@ function keyAt(bytes: Uint8Array, at: number, width: Width): number {
   return keyOf(Int32Array.from(words), 0, width)
 }
 
-/**
- * The bit that tells capitals from small letters is set in all bytes: some others become equal,
- * too, and are compared later.
- */
+/** The bit of small letters is set in all bytes: others that become equal are compared later. */
 const anyCase = 0x20202020
 
 function keyOf(words: Int32Array, at: number, width: Width): number {

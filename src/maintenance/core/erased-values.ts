@@ -1,19 +1,18 @@
 /**
  * Which values of erased rows are looked for afterwards. What is short or common is found by
- * chance, and would say nothing; so these are the visitor's ids, addresses and names, and texts
- * that only their rows had.
+ * chance; so these are ids, addresses and names, and texts that only their rows had.
  */
 
 import { tryParseJson } from '../../values/json.ts'
 import { parseTime } from '../../values/time.ts'
 
 /**
- * `own`: an id or an address; wherever it is, it is theirs. `name`: not if another row has exactly
- * it. `text`: not if it is anywhere in the rows of others.
+ * `own`: theirs wherever it is. `name`: not if another row has it. `text`: not if others contain
+ * it.
  */
 export type ValueKind = 'own' | 'name' | 'text'
 /**
- * `pieces`: found = the value is there. A long text may have been overwritten in part, so it has
+ * `pieces`: one of them is enough. A long text may have been overwritten in part, so it has
  * several.
  */
 export type ErasedValue = { readonly kind: ValueKind; readonly pieces: readonly string[] }
@@ -97,8 +96,8 @@ const pieceLength = 48
 const pieceDistance = 2000
 
 /**
- * Without the characters that JSON, arrays and SQL write in other ways. Of a long part its
- * beginning, its end, and one every 2,000 characters, as the databases break it up.
+ * Without what JSON, arrays and SQL write in other ways. Of a long part its beginning, its end, and
+ * one every 2,000 characters, as databases break it up.
  */
 function piecesOf(kind: ValueKind, text: string): readonly string[] {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them.

@@ -4,9 +4,8 @@ import type { ProjectId, ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 
 /**
- * `maintenance` restores schedules and overdue work. `outbox_poll` looks for write-backs that can
- * be sent. `queue`: not a job, but none of this queue runs, because someone paused it.
- * `write_ahead_log`: not a job, but the log of SQLite grows.
+ * `maintenance` restores schedules and overdue work, `outbox_poll` looks for what can be sent. Not
+ * jobs: `queue`, which someone paused, and `write_ahead_log` of SQLite, which grows.
  */
 const jobKinds = [
   'sync',
@@ -24,9 +23,7 @@ export type JobIdentity = {
   readonly job: JobKind
   /** Null: all projects. */
   readonly project: { readonly name: ProjectName; readonly projectId: ProjectId } | null
-  /**
-   * The stream and mode of a sync, a lane or a schedule; empty if a project has only one such job.
-   */
+  /** Stream and mode, a lane or a schedule; empty if a project has only one such job. */
   readonly key: string
   readonly stream: StreamName | null
   /** Of a sync job. */
@@ -55,8 +52,7 @@ const minuteMs: Ms = 60_000
 const dayMs: Ms = 86_400_000
 
 /**
- * A failure expires after this time without a new one, because its job may no longer exist. Failing
- * lanes are retried within minutes; a schedule may fire only once a week.
+ * Without a new one: its job may no longer exist. Lanes are retried soon, schedules may be weekly.
  */
 const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
   sync: 8 * dayMs,
@@ -69,10 +65,7 @@ const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
   write_ahead_log: 15 * minuteMs,
 }
 
-/**
- * While the warehouse cannot be used, jobs repeat, and fail, within seconds: silence means that the
- * job is gone.
- */
+/** While the warehouse is away, jobs repeat within seconds: silence means that the job is gone. */
 const repeatsWithinMs: Ms = 2 * minuteMs
 
 export function isExpired(
@@ -84,10 +77,7 @@ export function isExpired(
   return now - lastAt > (isRepeated ? repeatsWithinMs : expiresAfterMs[job])
 }
 
-/**
- * The stream that a failing sync job does not read; null for other jobs, and for an audit, without
- * which it is read.
- */
+/** That a sync job does not read; null for other jobs, and for an audit. */
 export function failedStream(failure: Pick<JobFailure, 'job' | 'key'>): StreamName | null {
   const { stream, mode } = failedSync(failure)
   return mode === 'audit' ? null : stream

@@ -1,10 +1,9 @@
 /**
- * A move of a project between two warehouses, as a state machine: what each of them says, and the
- * next step. Invariant: at no moment are both active, whichever process is killed when. The source
- * is marked before the target becomes active, and the target only becomes active if the source is
- * marked with the same move; each mark is durable before the next step. Between the two marks
- * neither is active, and the same command ends that. Proof: `test/maintenance/core/move-state.test.ts`
- * visits all that steps and kills can lead to.
+ * A move of a project between two warehouses, as a state machine. Invariant: never are both active,
+ * whichever process is killed when. The source is marked before the target becomes active, and that
+ * only if the source is marked with the same move; each mark is durable before the next step.
+ * Between the two neither is active, and the same command ends that. Proof:
+ * `test/maintenance/core/move-state.test.ts` visits all that steps and kills can lead to.
  */
 
 /** `leaving`: active, with a move that has begun. */
@@ -20,8 +19,8 @@ export type MoveTargetState =
   | 'arrived'
 
 /**
- * `begin`: marks the source as leaving, then the target as arriving. `copy`: copies what is missing
- * or differs, marks the source as moved, then goes on as `arrive`, which makes the target active.
+ * `begin`: marks the source as leaving, the target as arriving. `copy`: copies what is missing or
+ * differs, marks the source as moved, goes on as `arrive`, which makes the target active.
  */
 export type MoveStep = 'begin' | 'copy' | 'arrive' | 'done' | MoveRefusal
 export type MoveRefusal = 'already there' | 'busy' | 'moved elsewhere' | 'not here yet'

@@ -6,24 +6,18 @@ export type Remains = {
   readonly place: string
   /** How many of the values are there; null: some may be, and cannot be counted. */
   readonly values: number | null
-  /** Why they are there. */
   readonly why: string
   /** What removes them; null: no command does. */
   readonly command: string | null
 }
 
-/**
- * `ofOthers`: its rows are of other people, or made of such: common texts are found here. `isKept`:
- * it has ids on purpose.
- */
+/** `ofOthers`: it has rows of other people, so common texts. `isKept`: it has ids on purpose. */
 export type Place = Pick<Remains, 'place' | 'why' | 'command'> & {
   readonly ofOthers?: true
   readonly isKept?: true
 }
 
-/**
- * `whole`: all of a cell, or of a text within its JSON. `longer`: it is a part of a longer word.
- */
+/** `whole`: all of a cell, or of a text in its JSON. `longer`: a part of a longer word. */
 export type Match = 'whole' | 'part' | 'longer'
 
 export type Tally = ReturnType<typeof createTally>

@@ -1,6 +1,6 @@
 /**
- * Removes what a database keeps of deleted rows, where that is quick: old copies of rows and of
- * pages, and statistics. What is not removed is named with the command that does.
+ * Removes what a database keeps of deleted rows, where that is quick. What is not removed is named
+ * with the command that does.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -18,9 +18,7 @@ const maxQuickTableBytes = 64 * 2 ** 20
 /** For readers and writers to end. */
 const maxWaitMs = 3000
 
-/**
- * Whether the file has been written anew, and whether the log has been copied into it and emptied.
- */
+/** `isLogEmpty`: the log has been copied into the file and emptied. */
 export type Compacted = { readonly isRewritten: boolean; readonly isLogEmpty: boolean }
 
 export async function compactSqlite(db: Db, location: DatabaseLocation): Promise<Compacted> {
@@ -42,7 +40,7 @@ async function emptyLog(db: Db): Promise<boolean> {
 
 /**
  * After rows of any table were rewritten. False: a transaction may still see them, so it is to be
- * done again. What else is not removed is found by `verify --private`.
+ * done again.
  */
 export async function compactRewritten(db: Db, kind: DatabaseKind): Promise<boolean> {
   if (kind === 'postgres') {
@@ -108,10 +106,7 @@ async function readFiles(db: Db, tables: readonly string[]): Promise<readonly Ta
   return rows
 }
 
-/**
- * Those of this database for which deleted rows are kept; of other roles, which may not be looked
- * at, all that are open.
- */
+/** For which deleted rows are kept; of other roles, which may not be looked at, all. */
 async function listTransactions(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`
     select virtualtransaction as id from pg_locks join pg_stat_activity using (pid)
@@ -140,10 +135,7 @@ const emptyValues: readonly (readonly [type: RegExp, value: string])[] = [
   [/^uuid$/, "'00000000-0000-0000-0000-000000000000'"],
 ]
 
-/**
- * `analyze` leaves the statistics of a table without rows as they are, so it gets a row that nobody
- * else sees.
- */
+/** `analyze` keeps the statistics of an empty table, so it gets a row that nobody else sees. */
 async function forgetStatistics(db: Db, table: string): Promise<void> {
   const { rows: filled } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)
   const { rows: known } = await sql`

@@ -1,19 +1,13 @@
-/**
- * Copies of a Postgres database that its server knows of, which a search in the database does not
- * reach.
- */
+/** Copies of a Postgres database that its server knows of, beyond the reach of a search. */
+
 import { sql } from 'kysely'
 import { pluralize } from '../../values/format.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
+import { countRowsOf } from '../../warehouse/dialect.ts'
 
 /** In words, for people. */
 export async function listCopies(db: Db): Promise<readonly string[]> {
-  const count = async (from: string) => {
-    const { rows } = await sql<{
-      count: number
-    }>`select count(*) as count from ${sql.raw(from)}`.execute(db)
-    return Number(rows[0]?.count ?? 0)
-  }
+  const count = (from: string) => countRowsOf(db, sql.raw(from))
   const replicas = await count(`pg_stat_replication`)
   const slots = await count(`pg_replication_slots where not active`)
   const publications = await count('pg_publication')

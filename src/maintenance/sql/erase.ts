@@ -1,9 +1,7 @@
 /**
- * Erases a visitor: their rows in the mirror, their conversations, calls, facts and searched words,
- * and the words of their write-backs. The ids stay in `erased_ids`, so that the database itself
- * stores no row of them again, whatever a sync reads. They are stored in the transaction that
- * deletes the rows, so an erasure that is killed after it can be continued by the same command:
- * what the files and statistics still have does not depend on the rows.
+ * Erases a visitor: rows, conversations, calls, facts and searched words, and the words of their
+ * write-backs. The ids stay in `erased_ids`, so that the database stores no row of them again. They
+ * are stored with the deletion, so the same command continues one that was killed.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
@@ -17,7 +15,13 @@ import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { toTimestamp } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { appendEvent } from '../../warehouse/audit-log.ts'
-import { batchesOf, inAnyCase, inList, listParameter } from '../../warehouse/dialect.ts'
+import {
+  batchesOf,
+  countRowsOf,
+  inAnyCase,
+  inList,
+  listParameter,
+} from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import { createValueCollector, type ErasedValues } from '../core/erased-values.ts'
@@ -29,8 +33,7 @@ export type ErasedRows = Readonly<Record<string, number>>
 export type Erasure = Pick<AnalyticsSettings, 'calls'> & { readonly visitor: string }
 
 /**
- * What `erase` would delete. Throws UserError if nothing is stored of the visitor, and nothing was
- * erased.
+ * What `erase` would delete. Throws UserError if nothing is stored of the visitor, nor was erased.
  */
 export async function countErased(context: ProjectDb, erasure: Erasure) {
   const rows = await countRows(context, await findIds(context, erasure), erasure)
@@ -113,10 +116,7 @@ function hasAnyId(
 const mark = '\u0000'
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** The table, and the condition of the rows that go. */
-type Part = { readonly table: string; readonly where: RawBuilder<unknown> }
-
-function partsOf(context: ProjectDb, ids: Ids, erasure: Erasure): readonly Part[] {
+function partsOf(context: ProjectDb, ids: Ids, erasure: Erasure) {
   const { kind } = context
   const { visitors, conversations } = ids
   const all = Object.values(ids).flat()
@@ -172,19 +172,14 @@ async function countRows(context: ProjectDb, ids: Ids, erasure: Erasure): Promis
     ...partsOf(context, ids, erasure),
     { table: 'writebacks', where: writebacksOf(context, ids) },
   ]) {
-    const { rows } = await sql<{ rows: number }>`
-      select count(*) as rows from ${sql.table(table)} where project_id = ${project}
-      and (${where})`.execute(db)
-    const found = Number(rows[0]?.rows ?? 0)
+    const from = sql`${sql.table(table)} where project_id = ${project} and (${where})`
+    const found = await countRowsOf(db, from)
     if (found > 0) counted[table] = found
   }
   return counted
 }
 
-/**
- * `values`: what is to be looked for afterwards. `tables`: those that had rows with them.
- * `isRepeated`: an earlier run has deleted rows, of whose values only the ids are known.
- */
+/** `tables`: that had rows. `isRepeated`: of the values of an earlier run only ids are known. */
 export type Erased = {
   readonly rows: ErasedRows
   readonly isRepeated: boolean
@@ -300,7 +295,7 @@ async function collectValues(
   await read('visitors', sql`id ${inList(kind, ids.visitors)}`)
   for (const batch of batchesOf(ids.conversations, conversationsPerRead))
     await read('message_rows', sql`conversation_id ${inList(kind, batch)}`)
-  const isMirrored = ({ table }: Part) =>
+  const isMirrored = ({ table }: { readonly table: string }) =>
     table in erasedTables && table !== 'visitors' && table !== 'message_rows'
   for (const { table, where } of partsOf(trx, ids, erasure).filter(isMirrored))
     await read(table, where)
@@ -309,9 +304,8 @@ async function collectValues(
 }
 
 /**
- * Rows that a sync is storing now would otherwise be committed after they were looked for. Enables
- * the triggers that refuse what was erased. SQLite has one writer, and its triggers are always
- * enabled.
+ * What a sync is storing now would be committed after it was looked for. Enables the triggers that
+ * refuse what was erased, which SQLite always does.
  */
 async function waitForWriters({ db, kind }: ProjectDb): Promise<void> {
   if (kind === 'sqlite') return

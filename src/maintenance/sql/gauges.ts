@@ -1,7 +1,4 @@
-/**
- * The health of every mirror in numbers, measured while a worker runs, and the state of each
- * stream: what is left to read.
- */
+/** The health of every mirror in numbers, and what is left to read of each stream. */
 import { sql } from 'kysely'
 import {
   type ChildStreamName,
@@ -15,7 +12,6 @@ import type { ProjectId, ProjectName } from '../../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 
-/** What the warehouse counts of a project. */
 type ProjectCounts = {
   /** Open gaps: data known to be missing. */
   readonly gaps: number
@@ -24,7 +20,18 @@ type ProjectCounts = {
 
 export type ProjectHealth = ProjectCounts & {
   readonly project: ProjectName
-  readonly streams: readonly StreamHealth[]
+  readonly streams: readonly {
+    readonly stream: StreamName
+    /** Time since the stream was last read completely; null = never. */
+    readonly lagMs: Ms | null
+    /** The longest time between two readings that the schedules plan; null = none reads it. */
+    readonly intervalMs: Ms | null
+    /** Parents whose children are still to be read. */
+    readonly pendingChildren: number
+    readonly isFailed: boolean
+    /** Not read because the key lacks its scope. */
+    readonly isSkipped: boolean
+  }[]
   /** Null: this process has not used it yet. */
   readonly budget: BudgetView | null
   /** Nothing is read because the service denies the key. */
@@ -35,23 +42,7 @@ export type ProjectHealth = ProjectCounts & {
   readonly isCircuitOpen: boolean
 }
 
-type StreamHealth = {
-  readonly stream: StreamName
-  /** Time since the stream was last read completely; null = never. */
-  readonly lagMs: Ms | null
-  /** The longest time between two readings that the schedules plan; null = none reads it. */
-  readonly intervalMs: Ms | null
-  /** Parents whose children are still to be read. */
-  readonly pendingChildren: number
-  readonly isFailed: boolean
-  /** Not read because the key lacks its scope. */
-  readonly isSkipped: boolean
-}
-
-/**
- * Of a project that has never been synced. Streams that have never been synced, or have nothing
- * pending, are missing.
- */
+/** Streams that have never been synced, or have nothing pending, are missing. */
 export const noSyncState: ProjectSyncState = {
   streams: new Map(),
   pendingChildren: new Map(),
@@ -118,10 +109,7 @@ export async function listAllPendingStreams(db: Db, now: EpochMs) {
   )
 }
 
-/**
- * Nothing of these streams is left to read. A stream that was skipped for lack of a scope stays as
- * it is.
- */
+/** Except one that was skipped for lack of a scope. */
 export async function markSynced(
   db: Db,
   project: ProjectId,
@@ -143,9 +131,8 @@ export async function markSynced(
 }
 
 /**
- * `ran`: when a reconcile and an audit of a stream (`stream/mode`) last began, without those that
- * did not get to their end. `oldestIdleAt`: when the oldest run without changes ended, as
- * housekeeping deletes such runs after a while.
+ * `ran`: when a reconcile and an audit (`stream/mode`) last began that got to its end.
+ * `oldestIdleAt`: when the oldest run without changes ended, as housekeeping deletes such runs.
  */
 export type ProjectRuns = {
   readonly firstAt: EpochMs
@@ -166,8 +153,7 @@ export async function readRuns(db: Db, since: EpochMs): Promise<ReadonlyMap<stri
   const audits = await sql<{ project: ProjectId; at: string; stream: string }>`
     select project_id as project, finished_at as at, stream from sync_audits
     where finished_at >= ${from} order by id`.execute(db)
-  // What an interrupted reconcile has left of a child stream is pending; a list has to be
-  // reconciled to its end.
+  // What a reconcile has left of a child stream is pending; a list has to be reconciled to its end.
   const reconciles = runs.rows.flatMap(({ project, at, outcome, streams }) =>
     (JSON.parse(streams) as readonly Pick<StreamReport, 'stream'>[])
       .filter(({ stream }) => outcome !== 'interrupted' || isChildStream(stream))

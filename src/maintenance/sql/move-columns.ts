@@ -1,7 +1,6 @@
 /**
- * The columns of undocumented fields in the target of a move. Projects of a warehouse share them.
- * A column that the target has already with another type, or for another field, is not copied: it
- * is filled from `raw` later, as any column that is new.
+ * The columns of undocumented fields in the target of a move. One that the target has with another
+ * type, or for another field, is not copied: it is filled from `raw` later.
  */
 import { sql } from 'kysely'
 import {
@@ -31,9 +30,6 @@ type Field = {
 }
 type Column = { readonly name: string; readonly type: FieldType; readonly field: Field }
 
-/** By the table that stores them. */
-export type DiscoveredColumns = ReadonlyMap<string, ReadonlyMap<string, ColumnType>>
-
 async function readFields(db: Db): Promise<readonly Field[]> {
   const { rows } = await sql<Field>`
     select project_id as owner, stream, path, column_name as "column", type,
@@ -50,11 +46,10 @@ const columnsOf = (field: Field): readonly Column[] => [
   })),
 ]
 
-/**
- * Adds what is missing in the target. `unfit`: fields whose column the target has otherwise.
- */
+/** `unfit`: fields whose column the target has otherwise. */
 export async function prepareColumns(source: MoveSide, target: MoveSide, project: ProjectId) {
-  const columns: DiscoveredColumns & Map<string, Map<string, ColumnType>> = new Map()
+  const columns: ReadonlyMap<string, ReadonlyMap<string, ColumnType>> &
+    Map<string, Map<string, ColumnType>> = new Map()
   const unfit: Field[] = []
   const others = (await readFields(target.db)).filter(({ owner }) => owner !== project)
   const own = (await readFields(source.db)).filter(({ owner }) => owner === project)
@@ -103,7 +98,9 @@ function suits(kind: DatabaseKind, declared: string | undefined, type: FieldType
   )
 }
 
-/** Such a field gets the column that others have, or another one, and is filled by the next sync. */
+/**
+ * Such a field gets the column that others have, or another one, and is filled by the next sync.
+ */
 export async function releaseUnfit(db: Db, project: ProjectId, unfit: readonly Field[]) {
   const others = (await readFields(db)).filter(({ owner }) => owner !== project)
   for (const { stream, path, type } of unfit) {

@@ -1,6 +1,5 @@
 /**
- * What a warehouse says of the projects that have moved, and the statements of each step beside
- * the copying. Each step is one durable transaction.
+ * What a warehouse says of moved projects, and the steps beside the copying: a transaction each.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { runOn } from '../../../schema/create-missing.ts'
@@ -44,14 +43,15 @@ export function markOf(marks: Marks, project: ProjectId): StoredMark | undefined
   return isFenced(whole) ? whole : marks.get(project)
 }
 
-type NewMark = Pick<DatabaseSchema['sync_moves'], 'state' | 'move_id' | 'other'> & {
-  readonly first_place?: number
-}
-
 /** Also makes the database refuse what it must, or accept it again. */
 export async function writeMarks(
   { db, kind }: Pick<MoveSide, 'db' | 'kind'>,
-  marks: ReadonlyMap<ProjectId, NewMark>,
+  marks: ReadonlyMap<
+    ProjectId,
+    Pick<DatabaseSchema['sync_moves'], 'state' | 'move_id' | 'other'> & {
+      readonly first_place?: number
+    }
+  >,
 ): Promise<void> {
   for (const [project_id, mark] of marks) {
     const since = toTimestamp(Date.now())
@@ -65,7 +65,9 @@ export async function writeMarks(
   await updateFence(runOn(db), kind)
 }
 
-/** Rows of each project by table; of tables without a project, and of rows without one, under ''. */
+/**
+ * Rows of each project by table; of tables without a project, and of rows without one, under ''.
+ */
 export type RowsOfProjects = ReadonlyMap<ProjectId, ReadonlyMap<string, number>>
 
 export async function countMovedRows({ run }: Pick<MoveSide, 'run'>): Promise<RowsOfProjects> {
@@ -88,9 +90,8 @@ export async function countMovedRows({ run }: Pick<MoveSide, 'run'>): Promise<Ro
 const maxPlace = sql.lit(2 ** 62)
 
 /**
- * What is to be added to the places of these projects' write-backs, so that those of others, which
- * may get more meanwhile, have other places. Those of an interrupted move stay
- * unless others have taken them.
+ * Added to the places of these projects' write-backs, so that those of others, which may get more
+ * meanwhile, have other places. An interrupted move keeps its own unless others have taken them.
  */
 export async function reservePlaces(
   source: MoveSide,
@@ -122,8 +123,7 @@ async function raiseSequences(db: Db, to: number): Promise<void> {
 }
 
 /**
- * In the target, when all rows are there: what is taken over by statements. So that a backup of the
- * source, restored later, sends nothing, the move counts as a send.
+ * When all rows are there. A backup of the source must send nothing, so the move counts as a send.
  */
 export async function takeOver(
   source: MoveSide,
@@ -163,15 +163,14 @@ export async function listSearched({ db }: MoveSide): Promise<ReadonlySet<Projec
   return new Set((await found.execute()).map(({ project_id }) => project_id))
 }
 
-type SendRow = DatabaseSchema['sync_sends']
-type SendRows = ReadonlyMap<ProjectId, SendRow>
+type SendRows = ReadonlyMap<ProjectId, DatabaseSchema['sync_sends']>
 
 async function readSendRows({ db }: MoveSide): Promise<SendRows> {
   const rows = await db.selectFrom('sync_sends').selectAll().execute()
   return new Map(rows.map((row) => [row.project_id, row]))
 }
 
-function countedOnce(rows: SendRows, project: ProjectId): SendRow {
+function countedOnce(rows: SendRows, project: ProjectId): DatabaseSchema['sync_sends'] {
   const own = rows.get(project)
   const token = own?.token ?? rows.get('')?.token ?? ''
   const before = own ?? { held_at: null, held_why: null, resumed_at: null, sends: 0 }
@@ -205,8 +204,7 @@ async function takeOverNames(source: MoveSide, { db }: MoveSide, sends: SendRows
 }
 
 /**
- * When each key was last used, as long ago as in the source. Without a record of its budget, a key
- * rests until no request can be counted any more.
+ * As long ago as in the source. Without its budget, a key rests until no request can be counted.
  */
 async function takeOverKeys(source: MoveSide, { db, kind }: MoveSide): Promise<void> {
   const { rows } = await sql<{ name: string; age: number }>`

@@ -1,14 +1,15 @@
 /**
- * Copies the rows of a table of one project from a warehouse to another, in the order of their key,
- * so that the target itself tells how far an interrupted move came. Rows that are there already, of
- * that move or of an earlier one back, are compared batch by batch and replaced where they differ.
- * Then the target is read, and the digests are compared.
+ * Copies the rows of a table of one project in the order of their key, so that the target tells how
+ * far an interrupted move came. Rows that are there are compared batch by batch and replaced where
+ * they differ. Then the target is read, and the digests are compared.
  */
+
 import { hash } from 'node:crypto'
 import { type ColumnType, type DatabaseKind, plainType } from '../../../schema/column-types.ts'
 import type { Run } from '../../../schema/create-missing.ts'
 import { hasProject, placeColumns } from '../../../schema/moved-tables.ts'
 import type { TableSpec } from '../../../schema/tables.ts'
+import type { Scalar } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { UserError } from '../../values/user-error.ts'
 import {
@@ -19,7 +20,7 @@ import {
 } from '../../warehouse/connection-pool.ts'
 import { batchesOf, elementType, quoteName, rowsPerStatement } from '../../warehouse/dialect.ts'
 import { cursorReader } from '../../warehouse/postgres-cursor.ts'
-import { codecOf, type StoredCell, type ValueCodec } from './moved-values.ts'
+import { codecOf, type ValueCodec } from './moved-values.ts'
 
 /** One of the two warehouses, on a connection that only the move uses. */
 export type MoveSide = {
@@ -28,9 +29,6 @@ export type MoveSide = {
   readonly run: Run
   readonly db: Db
 }
-
-/** `name`: of the column. */
-type MovedColumn = ValueCodec & { readonly name: string; readonly type: ColumnType }
 
 export type MovedTable = {
   readonly name: string
@@ -47,7 +45,7 @@ type Work = {
   readonly source: MoveSide
   readonly target: MoveSide
   readonly table: MovedTable
-  readonly columns: readonly MovedColumn[]
+  readonly columns: readonly (ValueCodec & { readonly name: string; readonly type: ColumnType })[]
   readonly key: readonly string[]
 }
 
@@ -110,7 +108,7 @@ function createDigest() {
   }
 }
 
-function columnsOf(source: MoveSide, target: MoveSide, table: MovedTable): readonly MovedColumn[] {
+function columnsOf(source: MoveSide, target: MoveSide, table: MovedTable) {
   const described = Object.entries(table.spec.columns).map(
     ([name, [type]]) => [name, plainType[type]] as const,
   )
@@ -140,7 +138,7 @@ function placeRow({ table, columns }: Work, row: ValueList): ValueList {
 function convertRow(work: Work, row: ValueList): ValueList {
   const isToSqlite = work.target.kind === 'sqlite' && work.source.kind !== 'sqlite'
   return work.columns.map(({ name, convert }, n) => {
-    const value = row[n] as StoredCell
+    const value = row[n] as Scalar
     if (value === null)
       return isToSqlite && work.table.name === 'message_rows' && name === 'raw' ? '{}' : null
     const converted = convert(value)
@@ -161,7 +159,7 @@ function unstorable({ table }: Work, why: string): UserError {
 function formOf({ table, columns }: Work, kind: DatabaseKind, row: ValueList): string {
   return JSON.stringify(
     columns.map(({ name, formOf: form }, n) => {
-      const value = row[n] as StoredCell
+      const value = row[n] as Scalar
       if (table.name === 'message_rows' && name === 'raw' && value === null) return '{}'
       return value === null ? null : form(kind, value)
     }),
@@ -317,10 +315,7 @@ async function insertInPostgres({ target, table, columns }: Work, rows: readonly
     )
 }
 
-/**
- * Within a transaction: rows are stored as they are, and nobody else can write meanwhile. Returns
- * what makes the triggers work again.
- */
+/** In a transaction: rows are stored as they are. Returns what makes the triggers work again. */
 export async function suspendTriggers(
   { kind, run }: MoveSide,
   tables: readonly string[],

@@ -1,21 +1,15 @@
-/**
- * How the two databases store the same value: what the other one gets, and one text for equal
- * values, by which copies are compared. Between databases of one kind values stay as they are.
- */
+/** How the two databases store the same value, and one text for equal values, to compare copies. */
 import { type ColumnType, columnTypes, type DatabaseKind } from '../../../schema/column-types.ts'
-import { toCanonicalJson } from '../../values/json.ts'
+import { type Scalar, toCanonicalJson } from '../../values/json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 import { decodeJson, encodeJson } from '../../warehouse/escape.ts'
 
-export type StoredCell = string | number | bigint | boolean | null
-
 /**
- * Never called for null. `convert`: undefined = it cannot be stored there. `formOf`: of a value as
- * that database returns it.
+ * Not for null. `convert`: undefined = it cannot be stored there. `formOf`: of a returned value.
  */
 export type ValueCodec = {
-  readonly convert: (value: StoredCell) => StoredCell | undefined
-  readonly formOf: (kind: DatabaseKind, value: StoredCell) => string
+  readonly convert: (value: Scalar) => Scalar | undefined
+  readonly formOf: (kind: DatabaseKind, value: Scalar) => string
 }
 
 export function codecOf(from: DatabaseKind, to: DatabaseKind, type: ColumnType): ValueCodec {
@@ -29,7 +23,7 @@ const unchanged: ValueCodec = {
 
 /** What Postgres has in place of a NUL; see `escape.ts`. */
 const nul = '\u241b0000'
-const withMarks = (value: StoredCell) => String(value).replaceAll('\0', nul)
+const withMarks = (value: Scalar) => String(value).replaceAll('\0', nul)
 
 const codecs = (
   to: DatabaseKind,

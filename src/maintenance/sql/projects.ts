@@ -49,10 +49,7 @@ export function recordBudgetLoss(
   return updateProject(db, project, { budget_lost_at: at, budget_lost_why: why })
 }
 
-/**
- * Projects that have unsettled write-backs, or a cancellation that has not reached all of its
- * write-backs.
- */
+/** Or a cancellation that has not reached all of its write-backs. */
 export async function listWithWritebacks(db: Db): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ project: ProjectId }>`
     select distinct project_id as project from writebacks where status in ('queued','sending')
@@ -82,8 +79,8 @@ async function updateProject(
 }
 
 /**
- * Whether the project is paused, whether sending is held, or stopped by a person (`resumeBy`: what
- * goes on), when its request budget was last lost, and whether it has moved to another warehouse.
+ * Pauses, sending that is held or stopped by a person (`resumeBy`: what goes on), lost request
+ * budgets, and moves.
  */
 export async function readProjectIncidents(db: Db, project: ProjectId, now: EpochMs) {
   const row = await readProject(db, project)

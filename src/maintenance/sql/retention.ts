@@ -1,7 +1,4 @@
-/**
- * Deletes what has been kept long enough, some rows at a time, so that other work goes on in
- * between.
- */
+/** Deletes what has been kept long enough, some rows at a time. */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Retention } from '../../config/fields.ts'
@@ -23,8 +20,7 @@ import { createProjectDb, type ProjectDb } from '../../warehouse/project-db.ts'
 const rowsPerStep = 1000
 
 /**
- * `until`: by `performance.now()`; the next time continues. Returns how many rows of each kind were
- * deleted or shortened.
+ * `until`: by `performance.now()`; the next time continues. Returns the rows deleted or shortened.
  */
 export async function deleteExpired(
   db: Db,
@@ -131,9 +127,9 @@ const quarterSeconds = 900
 const maxDistanceSeconds = 90
 
 /**
- * Joins equal snapshots of availability: one row stands for those of a quarter of an hour that
- * follow each other at once. No time zone divides a quarter of an hour, so facts derived from the
- * rows stay the same. Of those before `limit` (RFC 3339). Returns how many rows fewer there are.
+ * Joins equal snapshots: one row stands for those of a quarter of an hour that follow each other at
+ * once. No time zone divides a quarter, so facts stay the same. Returns how many rows fewer there
+ * are.
  */
 async function joinSnapshots(context: ProjectDb, limit: string, until: number): Promise<number> {
   const end = quarterOf(parseTime(limit) ?? 0)

@@ -1,7 +1,6 @@
 /**
- * Looks for erased values in the tables of the warehouse, those that people made as well: every
- * column of every row once, for all values together. And in what the database itself says of them:
- * definitions, and in Postgres statistics.
+ * Looks for erased values in all tables, those of people as well: every column of every row once,
+ * for all values together. And in definitions and, in Postgres, statistics.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
@@ -30,18 +29,6 @@ import {
 /** A place that could not be looked through. */
 export type Unread = { readonly place: string; readonly why: string }
 
-export type SearchedTables = {
-  readonly tables: number
-  readonly remains: readonly Remains[]
-  readonly unread: readonly Unread[]
-  /** Texts that rows of other people have as well. */
-  readonly common: number
-  /** What is in no table, so that it means something in a file. */
-  readonly gone: readonly Piece[]
-  /** Ids that only the list of erased ones has: in another file they are of a copy. */
-  readonly kept: readonly Piece[]
-}
-
 /** `kind`: of the table. */
 type Table = {
   readonly name: string
@@ -58,7 +45,7 @@ export async function searchTables(
   pool: ConnectionPool,
   values: readonly ErasedValue[],
   describePlace: DescribePlace = placeOf,
-): Promise<SearchedTables> {
+) {
   const pieces = piecesOf(values)
   const tally = createTally(pieces)
   const scan = createScan(pieces)
@@ -80,26 +67,28 @@ export async function searchTables(
     tables: listed.length,
     remains: [...tally.remains(), ...inStatistics],
     unread,
+    /** Texts that rows of other people have as well. */
     common: tally.countCommon(),
+    /** What is in no table, so that it means something in a file. */
     gone: tally.notInFiles(),
+    /** Ids that only the list of erased ones has: in another file they are of a copy. */
     kept: tally.onlyKept(),
   }
 }
 
-type Search = {
-  readonly tally: ReturnType<typeof createTally>
-  readonly scan: Scan
-  readonly describePlace: DescribePlace
-}
-
-/**
- * Null: it was read. A table that fails, or is dropped meanwhile, does not keep the others from
- * being read.
- */
+/** Null: it was read. One that fails, or is dropped, does not keep the others from being read. */
 async function searchTable(
   pool: ConnectionPool,
   table: Table,
-  { tally, scan, describePlace }: Search,
+  {
+    tally,
+    scan,
+    describePlace,
+  }: {
+    readonly tally: ReturnType<typeof createTally>
+    readonly scan: Scan
+    readonly describePlace: DescribePlace
+  },
 ) {
   const connection = await pool.acquire()
   const places = table.columns.map((column) => describePlace(table, column))
@@ -134,8 +123,11 @@ async function* readTable(
     : local.readBatches(text, [])
 }
 
-type OnMatch = (piece: number, match: Match) => boolean
-type Scan = (rows: readonly ValueList[], column: number, onMatch: OnMatch) => void
+type Scan = (
+  rows: readonly ValueList[],
+  column: number,
+  onMatch: (piece: number, match: Match) => boolean,
+) => void
 
 /** Between cells, as around a text within JSON. */
 const separator = '"'
@@ -211,7 +203,7 @@ const namesNobody =
   'rows of other people, or in a field that analytics.calls.visitor does not name: name ' +
   'it, and erase again'
 
-export const quoteIfNeeded = (name: string): string =>
+const quoteIfNeeded = (name: string): string =>
   /^[a-z_][a-z0-9_]*$/.test(name) ? name : quoteName(name)
 
 /** Virtual tables are stored in others. */
@@ -288,10 +280,7 @@ type StatisticsRow = {
   readonly values: unknown
 }
 
-/**
- * Values that statistics show of columns, of expressions in indexes, and of several columns
- * together.
- */
+/** Of columns, of expressions in indexes, and of several columns together. */
 async function searchStatistics(db: Db, gone: readonly Piece[]): Promise<readonly Remains[]> {
   const tally = createTally(gone)
   const scan = createScan(gone)

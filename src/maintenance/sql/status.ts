@@ -21,9 +21,7 @@ import { listFailures, listLiveWorkers } from './workers.ts'
 /** Gaps in the report; `sync_gaps` has the rest. */
 const maxGaps = 1000
 
-/**
- * `selected`: the streams that the project mirrors. Pending children of other streams do not count.
- */
+/** `selected`: the streams that the project mirrors. */
 export async function readStatus(
   context: ProjectDb,
   now: number,
@@ -63,10 +61,7 @@ export async function readStatus(
   }
 }
 
-/**
- * The part of the status that a page asks for again and again: nothing of it takes longer for a
- * million rows.
- */
+/** What a page asks for again and again: nothing takes longer for a million rows. */
 export async function readProjectState(context: ProjectDb, now: number) {
   const { db, project } = context
   const failures = await listFailures(db, project)
@@ -84,8 +79,7 @@ export async function readProjectState(context: ProjectDb, now: number) {
         failed = null,
         failed_since = null,
       } = row ?? {}
-      // An error that ended a worker's sync job is recorded in `sync_failures`, as the run could
-      // not record it.
+      // A run could not record an error that ended its job.
       const jobFailure = failures.find((failure) => failedStream(failure) === stream)
       const failedSince = jobFailure === undefined ? failed_since : toTimestamp(jobFailure.since)
       return { syncedAt, skipped, failed: failed ?? jobFailure?.reason ?? null, failedSince }
@@ -114,7 +108,6 @@ async function readLastRun(db: Db, project: ProjectId): Promise<StatusReport['la
   return rows[0] ?? null
 }
 
-/** The open gaps, oldest first, up to `maxGaps`. */
 export async function listGaps(db: Db, project: ProjectId): Promise<readonly GapReport[]> {
   const { rows } = await sql<GapReport>`
     select stream, from_ts as "from", to_ts as "to", reason, found_at as "foundAt" from sync_gaps
@@ -140,24 +133,6 @@ export async function readBehaviours(
   return rows
 }
 
-/** A failing job of the workers that has not succeeded since. */
-type FailureReport = {
-  readonly job: JobKind
-  /** The stream and mode of a sync, the lane of write-backs, or the schedule; else empty. */
-  readonly subject: string
-  readonly since: string
-  readonly lastAt: string
-  readonly failures: number
-  readonly reason: string
-}
-
-/** The conversations whose facts for analysts are still to be derived. */
-type FactsWaiting = {
-  readonly conversations: number
-  /** All facts are being derived anew, because the settings or the definitions changed. */
-  readonly isRebuild: boolean
-}
-
 /** `status`, one project. Reads only the warehouse. */
 export type StatusReport = {
   readonly project: ProjectName
@@ -181,7 +156,15 @@ export type StatusReport = {
     readonly failedSince: string | null
   }[]
   /** Other failing jobs of the workers, of this project and of all projects. */
-  readonly failures: readonly FailureReport[]
+  readonly failures: readonly {
+    readonly job: JobKind
+    /** The stream and mode of a sync, the lane of write-backs, or the schedule; else empty. */
+    readonly subject: string
+    readonly since: string
+    readonly lastAt: string
+    readonly failures: number
+    readonly reason: string
+  }[]
   readonly lastRun: {
     readonly id: string
     readonly mode: SyncMode
@@ -190,10 +173,7 @@ export type StatusReport = {
     readonly outcome: SyncOutcome | null
     readonly requests: number
   } | null
-  /**
-   * Seconds by which the service's clock was ahead of this machine's in the last response; null =
-   * unknown.
-   */
+  /** Seconds by which the service's clock is ahead; null = unknown. */
   readonly clockOffset: number | null
   /** The process that is syncing now, if any. */
   readonly running: { readonly holder: string; readonly since: string } | null
@@ -206,16 +186,18 @@ export type StatusReport = {
   }[]
   /** The worker sends nothing for this project until then because the service denied its key. */
   readonly paused: { readonly until: string; readonly why: string } | null
-  /**
-   * No write-back is sent because the warehouse went back in time, until a person has said how to
-   * go on.
-   */
+  /** Nothing is sent because the warehouse went back in time, until a person has decided. */
   /** That and where it has moved, or from where it is still arriving; null: it is here. */
   readonly moved: string | null
   /** `resumeBy`: the option of `writeback resume` that goes on. */
   readonly held: { readonly since: string; readonly why: string; readonly resumeBy: string } | null
   readonly gaps: readonly GapReport[]
-  readonly facts: FactsWaiting
+  readonly facts: {
+    /** Whose facts for analysts are still to be derived. */
+    readonly conversations: number
+    /** All facts are being derived anew, because the settings or the definitions changed. */
+    readonly isRebuild: boolean
+  }
   /** Visitors whose erasure was killed before its end, so that it has to be repeated. */
   readonly unfinishedErasures: readonly string[]
   /** What the audits of the last 30 days show, by stream. */
@@ -226,23 +208,15 @@ export type StatusReport = {
   /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly blockedLanes: number
   readonly behaviours: readonly (ServiceBehaviour & { readonly learnedAt: string })[]
-  /**
-   * Requests of all processes in the last window, and how long the pending work takes at the
-   * configured rate.
-   */
+  /** Requests of all processes in the last window, and how long the pending work takes. */
   readonly budget: {
     readonly usedInWindow: number
     readonly limit: number
     readonly windowMs: Ms
     readonly forecastMs: Ms
-    /**
-     * RFC 3339: the service asked to send nothing until then (429), which `forecastMs` includes;
-     * null = it did not.
-     */
+    /** RFC 3339: the service asked to wait (429), which `forecastMs` includes; null = not. */
     readonly pausedUntil: string | null
-    /**
-     * When the record of recent requests was last lost; nothing was sent for one window after that.
-     */
+    /** When the record of requests was last lost: nothing was sent for one window. */
     readonly lost: { readonly at: string; readonly why: string } | null
   }
 }

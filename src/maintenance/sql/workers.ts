@@ -1,6 +1,4 @@
-/**
- * What workers record: that they are alive, by a heartbeat, and which of their jobs are failing.
- */
+/** What workers record: their heartbeats and their failing jobs. */
 import { sql } from 'kysely'
 import type { BackendKind } from '../../config/queue-backends.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -14,17 +12,10 @@ import {
 } from '../../warehouse/process-identity.ts'
 import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
 
-/** `configuration`: digest of its projects and schedules. */
-type WorkerRecord = {
-  readonly id: string
-  readonly queue: BackendKind
-  readonly configuration: string
-}
-
 /** `id`: of this worker. Also deletes stale rows. */
 export async function recordWorkerHeartbeat(
   db: Db,
-  worker: WorkerRecord,
+  worker: { readonly id: string; readonly queue: BackendKind; readonly configuration: string },
   now: EpochMs,
 ): Promise<void> {
   const { id, queue, configuration } = worker
@@ -72,10 +63,7 @@ export async function readInstallationId(db: Db): Promise<string> {
 /** Characters of a reason that are stored. */
 const maxReasonLength = 2000
 
-/**
- * One row for each failing job. Another worker may have recorded an earlier failure: its `since`
- * stays.
- */
+/** Another worker may have recorded an earlier failure: its `since` stays. */
 export async function recordJobFailure(db: Db, failure: JobFailure): Promise<void> {
   const { projectId, job, key, since, lastAt, failures, reason } = failure
   const latest = {

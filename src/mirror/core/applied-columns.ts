@@ -21,19 +21,11 @@ export type ColumnState = {
 
 export const noColumnState: ColumnState = { applied: { columns: [], key: null }, cleaning: null }
 
-export type ColumnChange = {
-  /** The state to begin with. */
-  readonly begun: ColumnState
-  /** Columns whose values have to be read again. */
-  readonly toReread: readonly string[]
-}
-
-/** Null: nothing has changed since, or the cleaning only has to go on. */
-export function planChange(
-  state: ColumnState,
-  wanted: AppliedRules,
-  now: EpochMs,
-): ColumnChange | null {
+/**
+ * The state to begin with, and the columns whose values have to be read again. Null: nothing has
+ * changed since, or the cleaning only has to go on.
+ */
+export function planChange(state: ColumnState, wanted: AppliedRules, now: EpochMs) {
   const { applied, cleaning } = state
   if (isEqual(cleaning?.to ?? applied, wanted)) return null
   // Rows may follow either, if the cleaning for the other one has not ended.

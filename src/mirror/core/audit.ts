@@ -60,10 +60,7 @@ export type AuditEstimate = {
   readonly unreadable: number
   /** At the last audit. */
   readonly population: number
-  /**
-   * True: the last audit compared every row, so that the share is known and no confidence is
-   * needed.
-   */
+  /** The last audit compared every row, so the share is known. */
   readonly isExact: boolean
   readonly confidence: number
   /** The share that differs at most. */
@@ -75,7 +72,6 @@ export type AuditEstimate = {
 /** Samples older than this no longer count. */
 export const pooledMs: Ms = 30 * 86_400_000
 
-/** One estimate for each stream that was audited within the month. */
 export function estimateDifferences(
   results: readonly AuditResult[],
   now: EpochMs,
@@ -134,10 +130,7 @@ function sampledWords(stream: AuditedStream, limit: number): string {
   )
 }
 
-/**
- * What the sentence rests on: `none of 10,412 read again in 21 audits differed; 1,203,442 are
- * mirrored`.
- */
+/** `none of 10,412 read again in 21 audits differed; 1,203,442 are mirrored`. */
 export function describeEvidence(estimate: AuditEstimate): string {
   const { audits, sampled, differing, gone, unreadable, population, isExact } = estimate
   const found = differing === 0 ? 'none' : formatCount(differing)
@@ -177,10 +170,7 @@ export function upperLimit({ sampled, differing }: SampleCounts, level = confide
   }
 }
 
-/**
- * The logarithm of P(X ≤ k), because the terms of a large sample are too small for a number.
- * `share`: above 0, below 1.
- */
+/** The logarithm of P(X ≤ k), as the terms of a large sample are too small. 0 < `share` < 1. */
 function logProbabilityOfAtMost(k: number, n: number, share: number): number {
   const logOdds = Math.log(share) - Math.log1p(-share)
   let term = n * Math.log1p(-share)
@@ -193,10 +183,7 @@ function logProbabilityOfAtMost(k: number, n: number, share: number): number {
   return sum
 }
 
-/**
- * The share rounded up to whole cases among a power of ten: to two digits, or to one if that makes
- * no difference. `cases` of `among` are never less than it.
- */
+/** The share rounded up to whole cases among a power of ten, to one or two digits. */
 export function toFrequency(share: number) {
   let among = 100
   while (share * among < 2 && among < 1e12) among *= 10
@@ -209,41 +196,26 @@ export function toFrequency(share: number) {
 }
 
 /**
- * Draws a sample in which every row is equally likely, from rows of unknown number that are seen
- * once. Pure.
+ * A sample of rows that are seen once, in which each is equally likely. Vitter's algorithm R
+ * (1985): the n-th row replaces a random one with the probability size / n.
  */
-
-/** A number from 0 to below 1. */
-export type RandomNumber = () => number
-
-type Sample = {
-  /** Call it once for each row. */
-  readonly add: (id: string) => void
-  readonly population: () => number
-  /** In random order, so that the first ones are a random sample, too. */
-  readonly draw: () => readonly string[]
-}
-
-/**
- * Vitter's algorithm R (1985): the n-th row replaces a random one of the sample with the
- * probability size / n.
- */
-export function createSample(size: number, random: RandomNumber): Sample {
+export function createSample(size: number, random: () => number) {
   const sample: string[] = []
   let seen = 0
   return {
-    add: (id) => {
+    add: (id: string) => {
       const place = sample.length < size ? sample.length : Math.floor(random() * (seen + 1))
       if (place < size) sample[place] = id
       seen += 1
     },
     population: () => seen,
+    /** In random order, so that the first ones are a random sample, too. */
     draw: () => shuffle(sample, random),
   }
 }
 
 /** Fisher and Yates. */
-function shuffle(ids: readonly string[], random: RandomNumber): readonly string[] {
+function shuffle(ids: readonly string[], random: () => number): readonly string[] {
   const shuffled = [...ids]
   for (let last = shuffled.length - 1; last > 0; last--) {
     const other = Math.floor(random() * (last + 1))
@@ -267,10 +239,9 @@ export type Difference = {
 export type SeenDifference = Difference & { readonly storedHash: string | null }
 
 /**
- * Differences that were there before a sync and are there after it, while the mirror still stores
- * the same row: the sync read the service later than the first comparison did, and did not bring
- * what that one saw. All others are changes of the service that came after the last sync, or
- * between the two comparisons.
+ * Differences that were there before a sync and are after it, while the mirror still stores the
+ * same row: the sync read the service later than the first comparison, and did not bring what that
+ * saw. All others are changes of the service since.
  */
 export function confirmedDifferences(
   before: readonly SeenDifference[],

@@ -1,7 +1,4 @@
-/**
- * How items of the service become rows: their columns, and the key and the times of those whose
- * fields are undocumented.
- */
+/** How items of the service become rows: columns, keys, and the times of undocumented fields. */
 import { hash } from 'node:crypto'
 import type { MirrorRow, RejectedRow } from '../../../schema/row.ts'
 import type { Kept } from '../../values/column-rules.ts'
@@ -73,9 +70,9 @@ export function occurredAt(item: Json): string | null {
 const keyLength = 32
 
 /**
- * A hash of the entry's id and its time, so that a changed entry stays one row. The id alone may be
- * that of the page or the conversation that the entry is about, which other entries share. Without
- * one of the two, a hash of the whole entry. `at`: its time.
+ * A hash of the entry's id and its time (`at`), so that a changed entry stays one row. The id alone
+ * may be that of a page or conversation, which other entries share. Without one of the two, a hash
+ * of the whole entry.
  */
 export function activityKey(item: Json, at: string | null): string {
   const id = at === null ? null : entryId(item)
@@ -137,10 +134,7 @@ function parseItem<Item extends Json>(
   return parseRow(fields) ?? { id: null, why: 'it has no key' }
 }
 
-/**
- * The type of a documented field. A value of another type becomes JSON text in a text column and
- * null in any other.
- */
+/** A value of another type becomes JSON text in a text column and null in any other. */
 type ColumnKind = 'text' | 'integer' | 'boolean' | 'time'
 
 /** The documented fields of a stream in the service's spelling, with their columns. */
@@ -153,10 +147,7 @@ export const occurredAtFields: DocumentedFields = {
   occurred_at: occurredAtColumn,
 }
 
-/**
- * `own`: columns that override the item's fields, such as keys, the parent's key and the time of
- * reading.
- */
+/** `own`: columns that override the item's fields: keys, the time of reading. */
 export function toRow<Item extends JsonObject>(
   item: Item,
   documented: DocumentedFields,

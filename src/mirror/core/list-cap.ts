@@ -20,10 +20,7 @@ export type ListLength = {
 
 /** Nothing is concluded from shorter lists, of which many have the same length. */
 const minLength = 10
-/**
- * So many lists that end at one length do not do so by chance, if there are fewer of about the same
- * length.
- */
+/** So many lists do not end at one length by chance, if fewer are of about that length. */
 const minLists = 3
 const nearLengths = 3
 /** Conversations whose lists show their beginning begin with their first message. */
@@ -35,13 +32,11 @@ export function showsBeginning({ began, oldest }: Pick<ListLength, 'began' | 'ol
   return began !== null && oldest !== null && oldest <= began + beginToleranceSeconds
 }
 
-/** It lacks messages at neither end. */
 export function isWhole(list: ListLength): boolean {
   const { lastAt, newest } = list
   return showsBeginning(list) && (lastAt === null || (newest !== null && newest >= lastAt))
 }
 
-/** Lists of so many rows are long enough to be of one length only because all are cut there. */
 export const mayBeLimit = (rows: number): boolean => rows >= minLength
 
 /** `lists`: the longest ones. Returns the number of rows that no list exceeds, or null. */
@@ -66,7 +61,6 @@ export function capReason(most: number): string {
   return `${capReasonStart}${most} messages of a conversation, so earlier ones may be missing`
 }
 
-/** Its parent shows a newer row than the list. */
 export function endReason(shownAt: EpochSeconds): string {
   return (
     `${endReasonStart}${rfc3339(shownAt)}, the time of the last message ` +

@@ -1,7 +1,4 @@
-/**
- * The documented fields of messages: each has a column, which stores it, so that only the rest is
- * stored as JSON.
- */
+/** The documented fields of messages. Their columns store them; only the rest is stored as JSON. */
 import { type Json, type JsonObject, type Scalar, stringifyJson } from '../../values/json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 
@@ -44,7 +41,6 @@ export function fieldsNotInColumns(item: JsonObject, columns: Columns): string {
   return stringifyJson(Object.fromEntries(remaining.map((name) => [name, item[name] as Json])))
 }
 
-/** The message has this field, and the column has exactly its value in every database. */
 function isInColumn(item: JsonObject, field: FieldName, columns: Columns): boolean {
   const [column, kind] = messageFields[field]
   const value = item[field]
@@ -76,8 +72,6 @@ function isExactTime(text: string): boolean {
 
 /** Which side wrote a message, by its sender type, of which only `agent` is documented. */
 
-export type MessageSide = 'team' | 'visitor' | 'unknown'
-
 /**
  * In lower case. Where a message matters only if the team did not write it, an unknown sender
  * counts as a visitor.
@@ -89,7 +83,7 @@ export const teamSenderTypes = [
 
 const visitorPattern = /^(visitor|customer|user|end_?user|contact|guest|lead|client)$/
 
-export function toMessageSide(senderType: unknown): MessageSide {
+export function toMessageSide(senderType: unknown): 'team' | 'visitor' | 'unknown' {
   const name = String(senderType ?? '').toLowerCase()
   if (teamSenderTypes.some((type) => type === name)) return 'team'
   return visitorPattern.test(name) ? 'visitor' : 'unknown'

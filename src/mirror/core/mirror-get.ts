@@ -1,7 +1,6 @@
 /**
  * How the mirror reads from the service: each answer goes through the rules of its stream's columns
- * before anything sees it, so that pages are compared, rows are parsed and evidence is recorded of
- * what may be stored.
+ * before anything sees it.
  */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { ApiGet, ApiResponse, ListItems } from '../../service/core/api-request.ts'
@@ -23,10 +22,8 @@ export function createMirrorGet(get: ApiGet, rules: ColumnRules): MirrorGet {
   }
 }
 
-type Keep = (row: Json) => Kept
-
 /** A row, or the rows of a list. */
-function keepData(data: Json, keep: Keep): Kept {
+function keepData(data: Json, keep: (row: Json) => Kept): Kept {
   if (Array.isArray(data)) return data.map(keep) as unknown as Kept
   const fields = asJsonObject(data)
   const rows = fields?.items
@@ -36,7 +33,7 @@ function keepData(data: Json, keep: Keep): Kept {
 }
 
 /** They are parsed when they are asked for, as all of them may not fit into memory. */
-function keepItems({ count, batches }: ListItems, keep: Keep): ListItems<Kept> {
+function keepItems({ count, batches }: ListItems, keep: (row: Json) => Kept): ListItems<Kept> {
   return {
     count,
     *batches() {

@@ -12,23 +12,18 @@ export type MirrorCommit = {
   /** When the request was sent. A copy requested earlier never replaces one requested later. */
   readonly requestedAt: EpochMs
   /**
-   * The rows are current, because they were read by their ids or in a full scan. Other rows of a
-   * list may be stale copies: they do not replace a row with a later `last_message_at`, but mark it
-   * for a recheck.
+   * Read by their ids or in a full scan, so they are current. Other rows may be stale copies: they
+   * do not replace a row with a later `last_message_at`, but mark it for a recheck.
    */
   readonly isAuthoritative?: boolean
   /** Cursors to store, by name; null deletes one. */
   readonly cursors?: Readonly<Record<string, string | null>>
-  /**
-   * Records the rows' ids as seen under this key, to find later which rows a complete list did not
-   * show.
-   */
+  /** Records the ids as seen under this key, to find the rows that a whole list did not show. */
   readonly seenRowsKey?: string
   readonly childRead?: ChildReadResult
   /** All rows of a child list: stored ones that it did not show are deleted, or the list is cut. */
   readonly listed?: ListedRows
   readonly gaps?: readonly Gap[]
-  /** Keys of the stream's gaps that this commit closes. */
   readonly resolvedGapKeys?: readonly string[]
   /** Rows that could not be read: each is a gap, or makes its parent's list incomplete. */
   readonly rejectedRows?: readonly RejectedRow[]
@@ -36,9 +31,8 @@ export type MirrorCommit = {
 }
 
 /**
- * `changed`: how many rows were new or different; the others stay untouched. `rejectedRows`: those
- * of the commit, and the rows that the database cannot store. `unlisted`: the outcome for stored
- * rows that a whole list did not show.
+ * `changed`: rows that were new or different. `rejectedRows`: also those that the database cannot
+ * store. `unlisted`: the outcome for stored rows that a whole list did not show.
  */
 export type CommitResult = {
   readonly changed: number
@@ -86,12 +80,8 @@ export type PendingParent = {
   readonly checkedAt: EpochMs | null
   /** Already read, and to be read again from its beginning, for a reconcile or a full sync. */
   readonly rereadWhole: boolean
-  /**
-   * The parent's last activity as its row shows it: `occurred_at`, `last_message_at`, or when a
-   * visitor was last seen.
-   */
+  /** As its row shows it: `occurred_at`, `last_message_at`, or when a visitor was last seen. */
   readonly parentLastActiveAt: EpochSeconds | null
-  /** When the parent began, as its row shows it. */
   readonly parentBeganAt: EpochSeconds | null
 }
 
@@ -103,16 +93,15 @@ export type ChildReadResult = {
   readonly requestedVersion: number
   readonly cursor: string | null
   /**
-   * `incomplete`: the service did not list all of them. The parent's row is flagged, and `why` is
-   * recorded as a gap. `unchanged`: only what follows the previous cursor was read, which says
-   * nothing about earlier children.
+   * `incomplete`: the parent's row is flagged, and `why` is a gap. `unchanged`: only what follows
+   * the previous cursor was read.
    */
   readonly completeness: 'complete' | 'incomplete' | 'unchanged'
   /** How many rows the list had, if all of it was read. */
   readonly listedRows?: number | null
   /**
    * The reading began before the newest stored row, and no page before the last one showed a stored
-   * row: how many rows of the last one no earlier page showed. Null: it need not show one.
+   * row: how many rows of the last one are new. Null: it need not show one.
    */
   readonly toJoin?: number | null
   readonly why?: string
@@ -126,23 +115,12 @@ export type StoredRollup = Omit<LocalDay, 'date'> & {
   readonly readAt: EpochSeconds
 }
 
-/**
- * `complete`: read to its end at least once. `skipped`: never, and the key lacked its scope the
- * last time.
- */
-export type StreamReadStatus = 'complete' | 'skipped' | 'unfinished'
-
-/**
- * The cursor that stores by how many seconds the service's clock was last ahead of this machine's.
- */
+/** Stores by how many seconds the service's clock was last ahead of this machine's. */
 export const clockOffsetCursor = 'clock'
-
-export type RereadChoice = 'all' | { readonly atLeast: number; readonly oneIn: number }
 
 /** The parts of a row's key as texts, without `project_id`. */
 export type RowKey = readonly string[]
 
-/** Both have to be exceeded. */
 const limits = { share: 0.25, rows: 25 }
 
 /** `missing` of `all` rows that were expected. */
@@ -155,13 +133,9 @@ export function sufficientRows(missing: number): number {
   return Math.ceil(missing / limits.share)
 }
 
-/**
- * The key of the gap that is open while a stream's rows are in doubt: until then, none of them is
- * marked as deleted.
- */
+/** The gap that is open while a stream's rows are in doubt, of which none is then marked. */
 export const massDeletionGapKey = 'deletions'
 
-/** For people. */
 export function describeMassDeletion(stream: StreamName, missing: number, all: number): string {
   const what = `the service no longer lists ${missing} of ${all} mirrored ${stream}`
   return (

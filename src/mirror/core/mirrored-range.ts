@@ -5,13 +5,11 @@ import type { Json } from '../../values/json.ts'
 import { type EpochSeconds, parseTime } from '../../values/time.ts'
 import { allTime, type TimeRange } from './pagination/list-cursor.ts'
 
-/** The settings of a project that say so. */
 export type RangeSettings = {
   /** How far back calls, analytics and activity go; null = without limit. */
   readonly startDate: EpochSeconds | null
 }
 
-/** The time range that is requested. */
 export function streamRange({ startDate }: RangeSettings, stream: StreamName): TimeRange {
   return hasStartDate(stream) ? { ...allTime, lo: startDate ?? 0 } : allTime
 }
@@ -21,9 +19,7 @@ export function isLimited({ startDate }: RangeSettings, stream: StreamName): boo
   return startDate !== null && hasStartDate(stream)
 }
 
-/**
- * Pages may reach further back than requested, and stored rows, if the start date has moved since.
- */
+/** Pages reach further back than requested, and stored rows, if the start date has moved since. */
 export function isMirrored(
   settings: RangeSettings,
   stream: StreamName,

@@ -1,7 +1,4 @@
-/**
- * What the commands print: the shapes behind `--json` and behind the text output. Times are RFC
- * 3339 text.
- */
+/** What commands print, as text and behind `--json`. Times are RFC 3339 text. */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
@@ -9,13 +6,9 @@ import type { AuditEstimate, AuditResult, Difference } from './audit.ts'
 
 export type SyncMode = 'incremental' | 'reconcile' | 'full'
 
-/**
- * `gaps`: done, with known gaps or skipped streams. `interrupted`: asked to end, or its time slice
- * is over; the next run continues.
- */
+/** `gaps`: known gaps or skipped streams. `interrupted`: it had to end; the next run continues. */
 export type SyncOutcome = 'complete' | 'gaps' | 'failed' | 'interrupted'
 
-/** What a run did with one stream, for `sync_runs` and the report. */
 export type StreamReport = {
   readonly stream: StreamName
   readonly requests: number
@@ -62,7 +55,7 @@ export type SyncProgress = {
   /** Of a comparison, which changes nothing: how many rows differ. */
   readonly differing?: number
   readonly requests: number
-  /** Requests still to make; null = unknown. */
+  /** Requests; null = unknown. */
   readonly left: number | null
 }
 
@@ -75,7 +68,7 @@ export type VerifyReport = {
     readonly differing: number
     /** The missing scope if the stream was not compared, else null. */
     readonly skipped: string | null
-    /** Why not every row of the service could be read; missing if all were. */
+    /** Why not every row of the service could be read. */
     readonly incomplete?: string
   }[]
   readonly differences: readonly Difference[]
@@ -88,7 +81,6 @@ export type VerifyReport = {
 export type AuditReport = {
   readonly project: ProjectName
   readonly audits: readonly AuditResult[]
-  /** The rows that differed; all of them. */
   readonly differences: readonly Difference[]
   /** What all audits of the last 30 days show. */
   readonly estimates: readonly AuditEstimate[]

@@ -1,19 +1,12 @@
-/**
- * Which days' rollups a sync run requests. A past day can change at any time, and nothing shows
- * that it did.
- */
+/** Which days' rollups a run requests. A past day can change at any time, and nothing shows it. */
 import type { LocalDay } from '../../values/days.ts'
 import { daySeconds, type EpochSeconds, hourSeconds, rfc3339 } from '../../values/time.ts'
 import type { StoredRollup } from './mirror.ts'
 import type { SyncMode } from './reports.ts'
 
-/** The key of the gap of past days that are missing. */
 export const historyGapKey = 'history'
 
-/**
- * The key of the gap of one day. A rollup that the database cannot hold is the same gap: its key
- * ends with that time.
- */
+/** A rollup that the database cannot hold is the same gap: its key ends with that time. */
 export function dayGapKey({ to }: Pick<LocalDay, 'to'>): string {
   return `row:${rfc3339(to)}`
 }
@@ -29,30 +22,23 @@ const minRereadIntervalSeconds = 6 * hourSeconds
 
 /** How many of the last days each reconcile reads again. */
 const recentDays = 7
-/**
- * How many of the older days it reads again: nightly reconciles cover all of them within a week.
- */
+/** Of the older days: nightly reconciles cover all of them within a week. */
 const rereadShare = { atLeast: 30, oneIn: 7 }
 /** A day that was read within this time was read by this reconcile, before it was interrupted. */
 const sameReconcileSeconds = 20 * hourSeconds
 
 /**
- * The days to read. `missing`: never read, in the given order. `unsettled`: last read before or
- * soon after their end. `settled`: to be read again. `failed`: past days that could not be read the
- * last time. The unsettled and settled ones are least recently read first.
+ * The days to read, of `days` (newest first). `missing`: never read. `unsettled`: last read before
+ * or soon after their end. `settled`: to be read again. `failed`: past days that could not be read
+ * the last time.
  */
-type RollupPlan = {
-  readonly [Group in 'missing' | 'unsettled' | 'settled' | 'failed']: readonly LocalDay[]
-}
-
-/** `days`: newest first. */
 export function planRollups(
   days: readonly LocalDay[],
   stored: readonly StoredRollup[],
   now: EpochSeconds,
   mode: SyncMode,
   hasGap: (day: LocalDay) => boolean,
-): RollupPlan {
+) {
   const keyOf = ({ from, to }: Pick<LocalDay, 'from' | 'to'>) => `${from}/${to}`
   const lastReads = new Map(stored.map((rollup) => [keyOf(rollup), rollup.readAt]))
   const lastRead = (day: LocalDay) => lastReads.get(keyOf(day))

@@ -8,12 +8,10 @@ import type { EpochSeconds, Seconds } from '../../values/time.ts'
 import type { ParsedRows } from './item-fields.ts'
 import type { ListEndpoint } from './pagination/paging-profile.ts'
 
-type ApiScope = `${string}:read`
-
 type StreamOf<Kind extends StreamKind> = {
   readonly kind: Kind
   readonly name: StreamNameOf<Kind>
-  readonly scope: ApiScope
+  readonly scope: `${string}:read`
 }
 
 /** A list of the project, paged by time; its rows can also be read by id. */
@@ -27,27 +25,22 @@ export type ListStream = StreamOf<'list'> & {
   ) => ParsedRows<Item>
 }
 
-type ChildRowOptions = {
-  /** Rows that name another project are rejected. */
-  readonly project?: ProjectId | null
-  /** Counts identical rows across the batches of one response, to number them. Mutable. */
-  readonly duplicateCounts?: Map<string, number>
-}
-
 /** A list that belongs to one parent. */
 export type ChildListStream = StreamOf<'child-list'> & {
   readonly list: (project: ProjectId, parentId: string) => ListEndpoint
   /** The parent's time of last activity is that of its newest row. Else it may be later. */
   readonly parentShowsNewest: boolean
-  /**
-   * Rows with the same key are numbered by their place in the list, so a second has to be read
-   * whole.
-   */
+  /** Rows with the same key are numbered by their place, so a second has to be read whole. */
   readonly isNumbered: boolean
   readonly parseRows: <Item extends Json>(
     items: readonly Item[],
     parentId: string,
-    options?: ChildRowOptions,
+    options?: {
+      /** Rows that name another project are rejected. */
+      readonly project?: ProjectId | null
+      /** Counts identical rows across the batches of one response, to number them. Mutable. */
+      readonly duplicateCounts?: Map<string, number>
+    },
   ) => ParsedRows<Item>
 }
 
@@ -60,10 +53,7 @@ export type ChildObjectStream = StreamOf<'child-object'> & {
     parentId: string,
     readAt: EpochSeconds,
   ) => MirrorRow<Item>
-  /**
-   * Time until the next read if the parent does not change; null = never. `age`: time since the
-   * parent's own.
-   */
+  /** Until the next read if the parent does not change; null = never. `age`: of the parent. */
   readonly rereadAfter: (item: JsonObject | null, age: Seconds) => Seconds | null
 }
 

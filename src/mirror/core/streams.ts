@@ -47,7 +47,6 @@ const recordingFields: DocumentedFields = {
   hasRecording: ['has_recording', 'boolean'],
 }
 
-/** None of what is no object. */
 const toFields = <Item extends Json>(item: Item | null) =>
   (asJsonObject(item ?? {}) ?? {}) as Item & JsonObject
 
@@ -74,10 +73,7 @@ export const callRecordings: ChildObjectStream = {
   },
 }
 
-/**
- * The current availability of agents. The service keeps no history, so only snapshots can provide
- * one.
- */
+/** The service keeps no history, so only snapshots can provide one. */
 const availabilityFields: DocumentedFields = {
   available: ['available', 'boolean'],
   agentsOnline: ['agents_online', 'integer'],
@@ -253,9 +249,7 @@ export const visitorActivity: ChildListStream = {
   },
 }
 
-/**
- * An entry with an id that a page shows twice, alike, is one entry. Without an id, it may be two.
- */
+/** An entry with an id that a page shows twice is one entry. Without an id, it may be two. */
 function isRepeated(item: Json, counts: Map<string, number>): boolean {
   return entryId(item) !== null && countDuplicate(counts, `content:${contentHash(item)}`) > 0
 }

@@ -1,30 +1,23 @@
 /**
- * What follows from stored rows of a child list that a reading of the whole list did not show. They
- * are deleted, or the list is cut. A list that is cut lacks one end of what it had, or is suddenly
- * much shorter. So rows between others that are listed are deleted; rows beyond them are only if
- * they are few, and if another list is longer than this one.
+ * What follows from stored rows that a reading of a whole child list did not show. They are
+ * deleted, or the list is cut: it lacks one end, or is suddenly much shorter. So rows between
+ * others that are listed are deleted; rows beyond them only if they are few and another list is
+ * longer.
  *
- * Two readings have to miss a row before it is marked: the first one may have met a page that was
- * being changed. Pure.
+ * Two readings have to miss a row: the first may have met a page that was being changed. Pure.
  */
 import type { EpochSeconds } from '../../values/time.ts'
 import { isMassDeletion, type ListedRows } from './mirror.ts'
 import { maxOf, minOf } from './pagination/sort-order.ts'
 
-/**
- * A stored row that is not marked as deleted. `isLater`: it was stored from a later request than
- * the reading's first one.
- */
+/** Not marked as deleted. `isLater`: from a later request than the reading's first one. */
 export type StoredChild = {
   readonly key: string
   readonly at: EpochSeconds | null
   readonly isLater: boolean
 }
 
-/**
- * `inside`: between rows that are listed. `beyond`: at an end of the list. `unexplained`: too many
- * to be deleted.
- */
+/** `beyond`: at an end of the list. `unexplained`: too many to be deleted. */
 export type UnlistedRows = Readonly<Record<'inside' | 'beyond' | 'unexplained', readonly string[]>>
 
 const none: UnlistedRows = { inside: [], beyond: [], unexplained: [] }

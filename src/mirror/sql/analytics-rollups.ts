@@ -1,6 +1,5 @@
 /**
- * The rollups of a project: days of one time zone, or of two while the days of a new one are read;
- * and their numbers.
+ * The rollups of a project, by days of one time zone, or of two while those of a new one are read.
  */
 import { sql } from 'kysely'
 import { localDateOfDay } from '../../values/days.ts'
@@ -27,10 +26,9 @@ export async function readRollups({ db, project }: ProjectDb): Promise<StoredRol
 }
 
 /**
- * Removes the windows that a day replaces that is about to be stored, in the same transaction:
- * those of another time zone, or of earlier rules of this zone, once days of this zone cover all of
- * them. Until then they stay, beside days that overlap them. Windows that are also days of this
- * zone become them (winter in London, another name of the same zone).
+ * Removes, in the same transaction, the windows that a day to be stored replaces: those of another
+ * time zone or of earlier rules, once days of this zone cover all of them. Windows that are also
+ * days of this zone become them (winter in London, another name of the same zone).
  */
 export async function clearForRollup(
   { db, project, typed }: ProjectDb,
@@ -98,7 +96,6 @@ function windowOf(row: EncodedRow): RollupWindow {
   }
 }
 
-/** Replaces the numbers of a window whose rollup changed. */
 export async function replaceMetrics(
   { db, kind, project }: ProjectDb,
   row: EncodedRow,
@@ -118,16 +115,10 @@ export async function replaceMetrics(
     await db.insertInto('analytics_metrics').values(batch).execute()
 }
 
-/**
- * Characters. The path is part of a key, and indexes have limits; numbers with longer paths stay in
- * `raw`.
- */
+/** Characters. The path is part of a key, and indexes have limits; longer ones stay in `raw`. */
 const maxPathLength = 300
 
-/**
- * Numbers by dotted path; array elements by their index, from 0. An integer that a column of
- * numbers cannot hold is left out.
- */
+/** Numbers by dotted path, without integers that a column of numbers cannot hold. */
 function collectNumbers(json: Json, path: string, into: Map<string, number>): void {
   if (typeof json !== 'object' || json === null) return
   for (const [name, value] of Object.entries(json)) {

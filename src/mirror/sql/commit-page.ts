@@ -1,8 +1,7 @@
 /**
- * Commits pages: the rows of each, its cursors and everything that follows from them, in one
- * transaction. Pages that are submitted while a transaction runs share the next one: each
- * transaction writes every page of the tables and indexes that it touches to the log, so ten small
- * ones write several times as much as a large one.
+ * Commits pages, each with its rows, cursors and all that follows from them. Pages that are
+ * submitted while a transaction runs share the next one: the log gets every page of a table or
+ * index that a transaction touches, so ten small ones write several times as much as a large one.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -57,8 +56,7 @@ const maxPages = 16
 
 /**
  * `runSerially` starts each write when the one before has ended. A page that cannot be stored does
- * not fail the others. `onStored`: called after each transaction with the number of rows that were
- * new or changed.
+ * not fail the others. `onStored`: the number of rows that were new or changed.
  */
 export function createPageCommitter(
   context: ProjectContext,
@@ -80,9 +78,7 @@ export function createPageCommitter(
   }
 }
 
-/**
- * Rows that the database rejects are rare, so they are isolated only where a page has failed alone.
- */
+/** Rows that the database rejects are isolated only where a page has failed alone. */
 async function commitGroup(
   context: ProjectContext,
   group: readonly WaitingPage[],
@@ -135,8 +131,8 @@ async function commitPages(
 }
 
 /**
- * Child lists of different parents share no rows, so their statements need not wait for each other.
- * Ends when all have ended, also after a failure, as the transaction ends then.
+ * Child lists of different parents share no rows. Ends when all have ended, as the transaction
+ * ends.
  */
 async function sideBySide(
   pages: readonly MirrorCommit[],
@@ -210,26 +206,20 @@ const isolateBadRows: StoreRows = async (trx, page, encoded) => {
   return { changed, rejectedRows }
 }
 
-/**
- * The id of a row within its parent: the last part of its key, but the hash for an activity entry.
- */
+/** The last part of its key, but the hash for an activity entry. */
 function rowId(stream: StreamName, row: EncodedRow): string | null {
   const id = keyOf(stream, row).at(stream === 'visitor_activity' ? 1 : -1) ?? null
   return id === null ? null : String(id)
 }
 
 /**
- * Codes that reject a value, as opposed to a statement, a lock, a disk or a connection. Postgres's
- * classes: 22 data exception, 23 integrity constraint, 54 program limit exceeded; XX000 is its code
- * for an allocation that is too large. Source: its documentation, "PostgreSQL Error Codes". SQLite:
- * its result codes.
+ * Codes that reject a value. Postgres's classes: 22 data exception, 23 integrity constraint, 54
+ * program limit exceeded; XX000: an allocation that is too large. Source: "PostgreSQL Error Codes".
  */
 const valueErrorCodes =
   /^(?:22...|23...|54...|XX000|SQLITE_(?:TOOBIG|MISMATCH|CONSTRAINT\w{0,30}))$/
 
-/**
- * Why the database rejected a value, for people and without the value; null: another kind of error.
- */
+/** For people, without the value; null: another kind of error. */
 function valueErrorReason(error: unknown): string | null {
   if (!(error instanceof Error)) return null
   // A string or buffer longer than the runtime allows.
@@ -270,8 +260,7 @@ async function storeSyncState(
 const nothingUnlisted: UnlistedOutcome = { marked: 0, isToReread: false, kept: 0, doubt: null }
 
 /**
- * Messages that are missing at an end of their list, or too many of them, show that it may be cut
- * there.
+ * Messages that are missing at an end of their list, or too many, show that it may be cut there.
  */
 function withUnlisted(read: ChildReadResult, unlisted: UnlistedOutcome | null): ChildReadResult {
   const kept = unlisted?.kept ?? 0
@@ -294,10 +283,7 @@ function addRejectedRows(
   return { ...childRead, completeness: 'incomplete', why: [...new Set(reasons)].join('; ') }
 }
 
-/**
- * A rejected row of a child list is a gap of its parent, which closes when the list has been read
- * completely.
- */
+/** A row of a child list is a gap of its parent until the list has been read without it. */
 function gapForRow(
   { stream, rows }: MirrorCommit,
   row: RejectedRow,

@@ -1,7 +1,4 @@
-/**
- * Changes of conversations: the history that the service does not keep, and the children that
- * become pending.
- */
+/** Changes of conversations: the history that the service does not keep, and pending children. */
 import { sql } from 'kysely'
 import type { tables } from '../../../schema/tables.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
@@ -29,8 +26,6 @@ type StoredConversation = Readonly<Record<string, string | null>> & {
   readonly id: string
   readonly synced_at: string
 }
-type StoredConversations = ReadonlyMap<string, StoredConversation>
-
 /** The conversations of a page as they are stored before the page. */
 export async function readStoredConversations(
   { db, kind, project }: ProjectDb,
@@ -44,16 +39,14 @@ export async function readStoredConversations(
 }
 
 /**
- * Records the history of the stored conversations, and marks children pending that may have new
- * rows. Those that a list shows with a different last message than the mirror has, and that were
- * not stored, are to be rechecked: the copy may be stale, or a message may be dated before the one
- * it follows; reading the conversation by id decides. `before`: the conversations as they were.
- * `stored`: the ids of those that were new or changed.
+ * Records the history of the stored conversations, and marks children pending. Those that a list
+ * shows with another last message, and that were not stored, are rechecked by id: the copy may be
+ * stale, or a message dated before the one it follows. `stored`: ids that were new or changed.
  */
 export async function recordChanges(
   trx: ProjectDb,
   rows: readonly EncodedRow[],
-  before: StoredConversations,
+  before: ReadonlyMap<string, StoredConversation>,
   stored: ReadonlySet<string>,
   requestedAt: EpochMs,
 ): Promise<void> {

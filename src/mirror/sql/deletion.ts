@@ -1,10 +1,8 @@
-/**
- * Rows that the service no longer has: they stay, with `deleted_at`. Storing a row again clears it.
- */
-import { sql } from 'kysely'
-import { type ListStreamName, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+/** Rows that the service no longer has stay, with `deleted_at`. Storing a row again clears it. */
+import { type RawBuilder, sql } from 'kysely'
+import type { ListStreamName, StreamName, StreamNameOf } from '../../../schema/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
-import { inList } from '../../warehouse/dialect.ts'
+import { countRowsOf, inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import {
   describeMassDeletion,
@@ -25,14 +23,10 @@ import { streamTables } from './stream-tables.ts'
 import { readCursor, writeCursors } from './sync-state.ts'
 
 /** Deletions of this time count together, however many runs and processes found them. */
-export const countedMs: Ms = 86_400_000
+const countedMs: Ms = 86_400_000
 
 /** Deletions up to this moment, in milliseconds since 1970, were confirmed by a person. */
 const confirmedCursor = (stream: StreamName) => `${stream}:deletions_confirmed`
-
-export async function deletionsConfirmedAt(trx: ProjectDb, stream: StreamName): Promise<EpochMs> {
-  return Number((await readCursor(trx, confirmedCursor(stream))) ?? 0)
-}
 
 export function recordConfirmedDeletions(
   trx: ProjectDb,
@@ -43,10 +37,9 @@ export function recordConfirmedDeletions(
 }
 
 /**
- * `at`: when the service was asked, in milliseconds. A copy that was requested earlier does not
- * restore the row. If too many rows have been marked of late, a fault is likelier: their marks are
- * taken back, and none is marked until a reconcile finds them listed. `isConfirmed`: a person has
- * said that they are deleted. Null: marked; else why it was not.
+ * `at`: when the service was asked: a copy that was requested earlier does not restore the row. If
+ * too many were marked of late, a fault is likelier: the marks are taken back, and none is made
+ * until a reconcile finds the rows listed, or a person `isConfirmed`. Null: marked; else why not.
  */
 export async function markDeleted(
   trx: ProjectDb,
@@ -71,42 +64,45 @@ export async function markDeleted(
   }
   for (const child of children) await removePendingChildren(trx, child, id)
   await markFactsOfParents(trx, stream, [id])
-  return isConfirmed ? null : takeBackIfTooMany(trx, stream, at)
+  if (isConfirmed) return null
+  return takeBackIfTooMany(trx, stream, at, sql`true`, async (ids) => {
+    await restoreChildren(trx, stream, ids, at)
+    await doubtRows(trx, stream, ids)
+  })
 }
 
-async function takeBackIfTooMany(
+/**
+ * The marks of a day are taken back if they are too many. `isOwn`: a condition of the rows that
+ * count. `restore`: what follows, by the first parts of their keys. Null: they stay; else why not.
+ */
+export async function takeBackIfTooMany(
   trx: ProjectDb,
-  stream: ListStreamName,
+  stream: StreamNameOf<'list' | 'child-list'>,
   at: EpochMs,
+  isOwn: RawBuilder<unknown>,
+  restore: (ids: readonly string[]) => Promise<void>,
 ): Promise<string | null> {
-  const confirmedAt = await deletionsConfirmedAt(trx, stream)
+  const { stored, firstKey } = streamTables[stream]
+  const table = sql.table(stored)
   const since = toTimestamp(at - countedMs)
-  const isRecent = sql`project_id = ${trx.project} and deleted_at >= ${since}
-    and asked_at > ${confirmedAt}`
-  const table = sql.table(streamSpecs[stream].table)
+  const confirmedAt = Number((await readCursor(trx, confirmedCursor(stream))) ?? 0)
+  const isRecent = sql`project_id = ${trx.project} and deleted_at is not null
+    and deleted_at >= ${since} and asked_at > ${confirmedAt} and ${isOwn}`
   const isExpected = sql`project_id = ${trx.project} and (deleted_at is null
     or deleted_at >= ${since})`
-  const count = async (rows: ReturnType<typeof sql>) =>
-    Number(
-      (await sql<{ n: number }>`select count(*) as n from ${rows}`.execute(trx.db)).rows[0]?.n ?? 0,
-    )
-  const missing = await count(sql`${table} where ${isRecent}`)
+  const missing = await countRowsOf(trx.db, sql`${table} where ${isRecent}`)
   // So few that a table of any size has enough of them.
   if (!isMassDeletion(missing, 0)) return null
   const some = sql`(select 1 from ${table} where ${isExpected} limit ${sufficientRows(missing)})
     as expected`
-  if (!isMassDeletion(missing, await count(some))) return null
-  const reason = describeMassDeletion(
-    stream,
-    missing,
-    await count(sql`${table} where ${isExpected}`),
-  )
+  if (!isMassDeletion(missing, await countRowsOf(trx.db, some))) return null
+  const all = await countRowsOf(trx.db, sql`${table} where ${isExpected}`)
+  const reason = describeMassDeletion(stream, missing, all)
   await openGap(trx, { stream, from: null, to: null, reason }, massDeletionGapKey)
   const { rows } = await sql<{ id: string }>`
-    update ${table} set deleted_at = null where ${isRecent} returning id`.execute(trx.db)
-  const ids = rows.map(({ id }) => id)
-  await restoreChildren(trx, stream, ids, at)
-  await doubtRows(trx, stream, ids)
+    update ${table} set deleted_at = null where ${isRecent} returning ${sql.ref(firstKey)}
+    as id`.execute(trx.db)
+  await restore([...new Set(rows.map(({ id }) => id))])
   return reason
 }
 

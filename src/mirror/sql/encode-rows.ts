@@ -1,6 +1,4 @@
-/**
- * The rows of a page as SQL parameters by column, encoded for the database: one row for each key.
- */
+/** The rows of a page as SQL parameters by column: one row for each key. */
 import type { MirrorRow, RejectedRow } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { type Scalar, stringifyJson } from '../../values/json.ts'
@@ -15,8 +13,7 @@ import { type InsertedColumn, streamTables } from './stream-tables.ts'
 export type EncodedRow = Readonly<Record<string, SqlValue>>
 
 /**
- * Rows whose key cannot be stored are in `rejectedRows`. `escaped`: how many strings are stored in
- * another form.
+ * `rejectedRows`: their key cannot be stored. `escaped`: strings that are stored in another form.
  */
 export type EncodedPage = {
   readonly columns: readonly InsertedColumn[]
@@ -30,9 +27,7 @@ type EncodingContext = Pick<ProjectDb, 'kind' | 'project'> & {
   readonly run: { readonly id: string | null }
 }
 
-/**
- * Of two rows with the same key, the last one wins. `fields`: the discovered fields of the stream.
- */
+/** Of two rows with the same key, the last one wins. `fields`: the discovered ones. */
 export function encodePage(
   context: EncodingContext,
   page: MirrorCommit,
@@ -117,8 +112,7 @@ function readValue(
 }
 
 /**
- * Bytes of one part of a key. Entries of Postgres's indexes have at most 2,704 bytes, all parts of
- * the key together. Source: its documentation, "B-Tree Indexes".
+ * Bytes of one part of a key: entries of Postgres's indexes have 2,704 at most ("B-Tree Indexes").
  */
 const maxKeyBytes = 800
 

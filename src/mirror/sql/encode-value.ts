@@ -9,8 +9,8 @@ export type SqlValue = string | number | bigint | null | boolean
 type Value = NonNullable<SqlValue>
 
 /**
- * A value of another type than the column's is converted, or becomes null; `raw` keeps the
- * original. `onEscaped`: called if the database can store a string only in another form.
+ * A value of another type is converted, or becomes null; `raw` keeps the original. `onEscaped`:
+ * called if the database can store a string only in another form.
  */
 export function encodeValue(
   kind: DatabaseKind,
@@ -45,7 +45,6 @@ export function encodeValue(
   }
 }
 
-/** Whether it fits into 64 bits, as both databases' integers have. */
 export function isInt64(value: bigint): boolean {
   return BigInt.asIntN(64, value) === value
 }

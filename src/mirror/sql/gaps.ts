@@ -1,6 +1,4 @@
-/**
- * Gaps: data that is known to be missing. Each gap is open only once, however often it is found.
- */
+/** Data that is known to be missing. Each gap is open only once, however often it is found. */
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Gap } from '../../../schema/row.ts'
@@ -27,8 +25,7 @@ export function indexableText(text: string): string {
 export async function openGap(trx: ProjectDb, gap: Gap, dedupKey = dedupKeyOf(gap)): Promise<void> {
   const now = trx.clock()
   const [from_ts, to_ts] = [gap.from, gap.to].map((at) => (at === null ? null : rfc3339(at)))
-  // Reasons quote values of the service, so they are shortened and stripped of what databases
-  // cannot store.
+  // Reasons quote the service: they are shortened and stripped of what databases cannot store.
   const reason = gap.reason.slice(0, 2000).toWellFormed().replaceAll('\0', '␀')
   const row = {
     project_id: trx.project,
@@ -82,10 +79,7 @@ export async function readGapReason({ db, project }: ProjectDb, stream: StreamNa
   return rows[0]?.reason ?? null
 }
 
-/**
- * Closes gaps that a complete read since `since` did not find again, except those that are not
- * about the list's pages.
- */
+/** Those that a complete read since `since` did not find again, if they are about pages. */
 export async function resolveGaps(
   { db, project, clock }: ProjectDb,
   stream: StreamName,

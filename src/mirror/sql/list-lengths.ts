@@ -1,7 +1,4 @@
-/**
- * How long the lists of messages are that were read whole, and which of them lack messages because
- * all lists are limited.
- */
+/** How long the lists of messages are that were read whole, and which lack messages for a limit. */
 import { sql } from 'kysely'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'

@@ -1,7 +1,4 @@
-/**
- * How much of a project is mirrored, and how current it is, for `status` and pages: read from the
- * warehouse alone.
- */
+/** How much of a project is mirrored, and how current it is: read from the warehouse alone. */
 import { type RawBuilder, sql } from 'kysely'
 import {
   isChildStream,
@@ -28,12 +25,9 @@ import { countMirrored, type RowCount, readRowCounts } from './row-counts.ts'
 import { findLockHolder } from './stream-locks.ts'
 import { readCursor } from './sync-state.ts'
 
-/** Future-dated rows are counted up to this number. */
 const maxFutureRows = 10_000
 
-/**
- * `selected`: the streams that the project mirrors. Pending children of other streams do not count.
- */
+/** `selected`: the streams that the project mirrors. */
 export async function readMirrorState(
   context: ProjectDb,
   selected: readonly StreamName[],
@@ -70,8 +64,7 @@ async function readClockOffset(context: ProjectDb): Promise<number | null> {
 }
 
 /**
- * A table that is missing or unreadable must not hide the state of the others. `ahead`: how many
- * are dated in the future.
+ * A table that is unreadable must not hide the others. `ahead`: how many are dated in the future.
  */
 async function describeRows(
   context: ProjectDb,
@@ -113,10 +106,7 @@ export async function readNewest(
 /** Older than any service of this kind: an earlier time comes from a wrong clock. */
 const earliestPlausible = '2000-01-01T00:00:00Z'
 
-/**
- * The earliest plausible time of any row of the lists, by the indexed columns; null for an empty
- * mirror.
- */
+/** Of any row of the lists, by the indexed columns; null for an empty mirror. */
 export async function earliestTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
   const selects = streamNames.filter(isPagedStream).flatMap((stream) => {
     const { startColumn, table } = streamSpecs[stream]
@@ -127,10 +117,7 @@ export async function earliestTime({ db, project }: ProjectDb): Promise<EpochSec
   return (await readTimes(db, sql.join(selects, sql` union all `)))[0] ?? null
 }
 
-/**
- * The latest time of any message, by the indexed columns: messages, and conversations that are not
- * handled.
- */
+/** By the indexed columns: messages, and conversations that are not handled. */
 export async function latestMessageTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
   const latest = sql`select max(created_at) as at from messages where project_id = ${project}
     union all select max(last_message_at) from conversations where project_id = ${project}

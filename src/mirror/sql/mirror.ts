@@ -68,7 +68,6 @@ export type MirrorOptions = {
   readonly schema?: 'discover' | 'freeze'
   /** Token of the lock under which its runs are made. */
   readonly lockToken?: string
-  /** Milliseconds since 1970. */
   readonly clock?: () => number
 }
 
@@ -121,8 +120,6 @@ const writes = {
   endCompaction,
 }
 
-type Write = (trx: ProjectDb, ...args: never[]) => Promise<unknown>
-
 type Tail<F> = F extends (context: never, ...rest: infer R) => unknown ? R : never
 
 export type Mirror = ReturnType<typeof createMirror>
@@ -137,16 +134,15 @@ export function createMirror(
   const run: ProjectContext['run'] = { id: null }
   const context: ProjectContext = { ...projectDb, clock, fields, run }
   let lastWrite: Promise<unknown> = Promise.resolve()
-  /**
-   * Starts each write when the one before has ended, whether it succeeded or failed: each is short,
-   * and none waits for a lock.
-   */
+  /** Starts each write when the one before has ended: each is short, and none waits for a lock. */
   const runSerially = <T>(write: () => Promise<T>): Promise<T> => {
     const current = lastWrite.then(write)
     lastWrite = current.catch(() => {})
     return current
   }
-  const inTransactions = Object.entries<Write>(writes).map(([name, write]) => [
+  const inTransactions = Object.entries<(trx: ProjectDb, ...args: never[]) => Promise<unknown>>(
+    writes,
+  ).map(([name, write]) => [
     name,
     (...args: never[]) => runSerially(() => inTransaction(context, (trx) => write(trx, ...args))),
   ])

@@ -1,7 +1,4 @@
-/**
- * Pending children: those that are to be read, one row for each parent. Found by a query, never
- * held in memory.
- */
+/** Children that are to be read: one row for each parent, found by a query. */
 import { type RawBuilder, sql } from 'kysely'
 import {
   type ChildStreamName,
@@ -19,9 +16,9 @@ import {
   rfc3339,
 } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { inList, listParameter } from '../../warehouse/dialect.ts'
+import { countRowsOf, inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { ChildReadResult, PendingParent, RereadChoice } from '../core/mirror.ts'
+import type { ChildReadResult, PendingParent } from '../core/mirror.ts'
 import { closeGaps, openGap } from './gaps.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 import { timeColumnOf } from './reader.ts'
@@ -61,8 +58,7 @@ export async function markChildrenPending(
 }
 
 /**
- * Children of a parent have been read: it becomes due again if it changed meanwhile, or at `dueAt`.
- * `hasChanges`: some of the children changed, so that the parent's facts are pending.
+ * The parent becomes due again if it changed meanwhile, or at `dueAt`. `hasChanges`: of children.
  */
 export async function recordChildRead(
   trx: ProjectDb,
@@ -107,7 +103,7 @@ export async function recordIncomplete(
   )
 }
 
-/** All of the list is to be read again now, whatever else is known of it. */
+/** All of the list, now. */
 export async function requestReread(
   { db, project, typed }: ProjectDb,
   stream: StreamName,
@@ -119,17 +115,11 @@ export async function requestReread(
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
 }
 
-/**
- * The keys of a parent's gaps: rows that its list does not contain, and a list that could not be
- * read at all.
- */
+/** Of a parent's gaps: rows that its list does not contain, and a list that could not be read. */
 export const unlistedGapKey = (parentId: string) => `parent:${parentId}`
 const unreadGapKey = (parentId: string) => `parent:${parentId}:unread`
 
-/**
- * Whether recording the read of a child list marks the facts of its parent, so that its page need
- * not.
- */
+/** Recording the read of a child list marks the facts of its parent, so that its page need not. */
 export function marksFactsOfParent({ stream, completeness }: ChildReadResult): boolean {
   return stream === 'messages' && completeness !== 'unchanged'
 }
@@ -362,14 +352,12 @@ export async function countAllPending(
 export async function requestFullRereads(
   trx: ProjectDb,
   stream: ChildStreamName,
-  which: RereadChoice,
+  which: 'all' | { readonly atLeast: number; readonly oneIn: number },
   now: EpochMs,
 ) {
   const { db, project, typed } = trx
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from sync_children where project_id = ${project}
-    and stream = ${stream}`.execute(db)
-  const count = Number(rows[0]?.count ?? 0)
+  const ofStream = sql`sync_children where project_id = ${project} and stream = ${stream}`
+  const count = await countRowsOf(db, ofStream)
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
   if (which === 'all') await endDoubt(trx, stream)
   const isDue = sql`due_at is not null and due_at <= ${now}`

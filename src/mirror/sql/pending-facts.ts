@@ -1,7 +1,6 @@
 /**
- * Pending facts: what is to be derived again because rows of the mirror changed. It is recorded in
- * the transaction that changes the rows, so no change is ever missed, and derived later, many at a
- * time.
+ * What is to be derived again because rows of the mirror changed: recorded in the transaction that
+ * changes them, so none is missed, and derived later, many at a time.
  */
 import { sql } from 'kysely'
 import {
@@ -14,10 +13,7 @@ import {
 import { inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
-/**
- * Rows of the stream changed; `keys`: the first part of each one's key. Within the transaction that
- * changes them.
- */
+/** `keys`: the first part of each one's key. Within the transaction that changes the rows. */
 export async function markFactsOfRows(
   trx: ProjectDb,
   stream: StreamName,
@@ -77,10 +73,7 @@ export async function listPendingFacts(
   return rows.map(({ id }) => id)
 }
 
-/**
- * Facts have been derived from the present rows. Under the project's write lock, so none was marked
- * in between.
- */
+/** They have been derived. Under the project's write lock, so none was marked in between. */
 export async function removePendingFacts(
   trx: ProjectDb,
   kind: FactKind,

@@ -1,7 +1,6 @@
 /**
- * Cleans stored rows of what the setting `columns` no longer lets be stored, batch by batch: each
- * is a transaction that also stores how far it is, so that what is killed goes on. What may be
- * stored again is requested again.
+ * Cleans stored rows of what the setting `columns` no longer lets be stored, in batches that also
+ * store how far they are. What may be stored again is requested again.
  */
 import { sql } from 'kysely'
 import { isListStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
@@ -177,8 +176,8 @@ async function updateRow(
 }
 
 /**
- * An entry without an id is known by a hash of all of it, which would tell what it had; the next
- * reading has the hash of the rest. Two that differed in nothing else are numbered.
+ * An entry without an id is known by a hash of all of it, which would tell what it had, so it gets
+ * the hash of the rest. Two that differed in nothing else are numbered.
  */
 async function renameEntry(
   { db, project, typed }: ProjectDb,
@@ -193,10 +192,7 @@ async function renameEntry(
       and ordinal = ${typed('integer', Number(ordinal))}`.execute(db)
 }
 
-/**
- * An entry without an id, of which a column is read again, comes back under another hash. This copy
- * is then no row of its own.
- */
+/** An entry without an id that is read again comes back under another hash: this copy is no row. */
 async function replaceEntry(
   { db, kind, project, typed }: ProjectDb,
   [visitor = '', hash = '', ordinal = '0']: RowKey,

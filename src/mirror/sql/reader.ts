@@ -17,7 +17,7 @@ import { idIdentity } from '../../service/core/path-segment.ts'
 import { stringifyJson } from '../../values/json.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { inList, rowsParameter, typedParameter } from '../../warehouse/dialect.ts'
+import { countRowsOf, inList, rowsParameter, typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { RowKey } from '../core/mirror.ts'
@@ -46,19 +46,23 @@ export async function readRows(
   return rows.map(({ key, raw }) => ({ key, raw: decodeJson(kind, raw) }))
 }
 
-type KeyRange = {
-  readonly table: MirroredTable
-  readonly columns: readonly string[]
-  readonly where: RawBuilder<unknown>
-  readonly after: RowKey | null
-  readonly limit: number
-}
-
 /** Rows in key order, with `raw` as it is stored. */
 export async function readRowsAfterKey(
   db: Db,
   kind: DatabaseKind,
-  { table, columns, where, after, limit }: KeyRange,
+  {
+    table,
+    columns,
+    where,
+    after,
+    limit,
+  }: {
+    readonly table: MirroredTable
+    readonly columns: readonly string[]
+    readonly where: RawBuilder<unknown>
+    readonly after: RowKey | null
+    readonly limit: number
+  },
 ) {
   const refs = sql.join(columns.map((name) => sql.ref(name)))
   const from =
@@ -88,10 +92,7 @@ export function keyParameters(
   })
 }
 
-/**
- * `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows`
- * with a parent.
- */
+/** `ids`: the first part of their keys. For a child stream, use `readRows` with a parent. */
 export async function readRawById(context: ProjectDb, stream: StreamName, ids: readonly string[]) {
   const { db, kind, project } = context
   const { firstKey, list } = streamTables[stream]
@@ -118,10 +119,7 @@ export async function readErased({ db, kind, project }: ProjectDb, ids: readonly
   return new Set(rows.map(({ id }) => id))
 }
 
-/**
- * Those of the rows, as the service lists them, that are not stored because they are of a person
- * who was erased.
- */
+/** Those of the rows that are not stored because a person was erased. */
 export async function findErasedRows(
   { db, kind, project }: ProjectDb,
   stream: ListStreamName,
@@ -163,9 +161,7 @@ export function notDeleted(stream: StreamName) {
   return streamTables[stream].hasDeletedAt ? sql`and deleted_at is null` : sql``
 }
 
-/**
- * The time of the `newest`-th newest call up to `until`, 1 = the newest; null if there are fewer.
- */
+/** Of the calls up to `until`, 1 = the newest; null if there are fewer. */
 export async function nthNewestCallTime(
   { db, project }: ProjectDb,
   newest: number,
@@ -187,18 +183,15 @@ export async function countFutureRows(
 ): Promise<number> {
   const timeColumn = isPagedStream(stream) ? await timeColumnOf(context, stream) : null
   if (timeColumn === null) return 0
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (
-      select 1 as one from ${sql.table(streamSpecs[stream].table)}
-      where project_id = ${context.project} and deleted_at is null
-      and ${sql.ref(timeColumn)} > ${rfc3339(cursorLimit)}
-      limit ${limit}) as listed`.execute(context.db)
-  return Number(rows[0]?.count ?? 0)
+  const ahead = sql`(select 1 as one from ${sql.table(streamSpecs[stream].table)}
+    where project_id = ${context.project} and deleted_at is null
+    and ${sql.ref(timeColumn)} > ${rfc3339(cursorLimit)} limit ${limit}) as listed`
+  return countRowsOf(context.db, ahead)
 }
 
 /**
- * The column that says when a row last happened. If that is an undocumented field, then the one by
- * which the service orders the list; null = not known, or it has no column.
+ * The column that says when a row last happened. Among undocumented fields, the one that orders the
+ * list; null = not known, or it has no column.
  */
 export async function timeColumnOf(
   { db, project }: ProjectDb,

@@ -1,11 +1,9 @@
-/**
- * Remembered numbers of rows, deleted ones included: counting a million takes seconds where nothing
- * is cached.
- */
+/** Remembered numbers of rows, deleted ones included: counting a million takes seconds. */
 import { sql } from 'kysely'
 import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
+import { countRowsOf } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { StreamReport } from '../core/reports.ts'
 
@@ -45,11 +43,9 @@ export async function rememberRowCounts(
 }
 
 /** Deleted ones included. */
-export async function countRows({ db, project }: ProjectDb, stream: StreamName): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from ${sql.table(streamSpecs[stream].table)}
-    where project_id = ${project}`.execute(db)
-  return Number(rows[0]?.count ?? 0)
+export function countRows({ db, project }: ProjectDb, stream: StreamName): Promise<number> {
+  const table = sql.table(streamSpecs[stream].table)
+  return countRowsOf(db, sql`${table} where project_id = ${project}`)
 }
 
 /** Without the deleted ones, and how many these are. `countedAt`: null = now. */
@@ -62,10 +58,8 @@ export async function countMirrored(
   const shown = countToShow(known ?? null)
   const total = shown?.rows ?? (await countRows(context, stream))
   const isDeleted = hasDeletedAt(table) ? sql`deleted_at is not null` : sql`1 = 0`
-  const { rows } = await sql<{ deleted: number }>`
-    select count(*) as deleted from ${sql.table(table)} where project_id = ${context.project}
-    and ${isDeleted}`.execute(context.db)
-  const deleted = Number(rows[0]?.deleted ?? 0)
+  const ofDeleted = sql`${sql.table(table)} where project_id = ${context.project} and ${isDeleted}`
+  const deleted = await countRowsOf(context.db, ofDeleted)
   return {
     rows: total - deleted,
     deleted,
@@ -73,10 +67,7 @@ export async function countMirrored(
   }
 }
 
-/**
- * When the rows of a stream are counted again: reading a count must be fast, and counting must not
- * cost much.
- */
+/** Reading a count must be fast, and counting must not cost much. */
 export type RowCount = { readonly rows: number; readonly countedAt: EpochMs }
 
 const minuteMs: Ms = 60_000
@@ -85,10 +76,7 @@ const hourMs: Ms = 60 * minuteMs
 /** A million rows take a tenth of a second, so a table of many millions is counted more rarely. */
 const rowsPerInterval = 1_000_000
 
-/**
- * `changed`: new and changed rows of a sync. Soon where they are more than one row in a hundred,
- * otherwise hourly.
- */
+/** Soon where `changed` is more than one row in a hundred, otherwise hourly. */
 export function isCountDue(known: RowCount | null, changed: number, now: EpochMs): boolean {
   if (changed === 0) return false
   if (known === null) return true
@@ -98,8 +86,7 @@ export function isCountDue(known: RowCount | null, changed: number, now: EpochMs
 }
 
 /**
- * Fewer rows are counted each time that they are shown: that takes some milliseconds, even from a
- * slow disk.
+ * Fewer rows are counted when they are shown: that takes some milliseconds, even on a slow disk.
  */
 const worthRemembering = 50_000
 

@@ -1,19 +1,14 @@
-/**
- * Named sets of ids: rows that a scan of a whole list has shown, to find those that it has not, and
- * rows to recheck.
- */
+/** Sets of ids by name: rows that a scan of a whole list has shown, and rows to recheck. */
 import { sql } from 'kysely'
 import { type ListStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
-import { inList, listParameter } from '../../warehouse/dialect.ts'
+import { countRowsOf, inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { isDoubted } from './pending-children.ts'
 
 /** Conversations to read again by id, because a list may have returned a stale copy of them. */
 export const recheckSet = 'conversations:check'
-
-type Scope = 'all' | 'open'
 
 export async function addToIdSet(
   { db, kind, project, typed }: ProjectDb,
@@ -58,7 +53,7 @@ export async function listUnseenRows(
   { db, project }: ProjectDb,
   stream: ListStreamName,
   key: string,
-  scope: Scope,
+  scope: 'all' | 'open',
   after: string | null,
   limit: number,
 ): Promise<string[]> {
@@ -78,21 +73,20 @@ export async function listUnseenRows(
 }
 
 /** Conversations that are open, and not newer than that. */
-export async function countOpenUntil(
+export function countOpenUntil(
   { db, project, typed }: ProjectDb,
   until: EpochSeconds,
 ): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from conversations as row where ${inScope(project, 'open')}
-      and row.last_message_at <= ${typed('time', rfc3339(until))}`.execute(db)
-  return Number(rows[0]?.count ?? 0)
+  const from = sql`conversations as row where ${inScope(project, 'open')}
+    and row.last_message_at <= ${typed('time', rfc3339(until))}`
+  return countRowsOf(db, from)
 }
 
 export async function countUnseenRows(
   { db, project }: ProjectDb,
   stream: ListStreamName,
   key: string,
-  scope: Scope,
+  scope: 'all' | 'open',
 ) {
   const { rows } = await sql<{ unseen: number; living: number }>`
     select count(*) as living, count(case when ${notSeen(project, key)} then 1 end) as unseen
@@ -102,10 +96,7 @@ export async function countUnseenRows(
   return rows[0] ?? { unseen: 0, living: 0 }
 }
 
-/**
- * Those of these ids that are not mirrored, or were not seen under this key; null = whatever was
- * seen.
- */
+/** Not mirrored, or not seen under this key; null = whatever was seen. */
 export async function listUnseenIds(
   { db, kind, project }: ProjectDb,
   stream: ListStreamName,
@@ -125,7 +116,7 @@ export async function listUnseenIds(
 /** Ids are equal whatever the case of their letters. */
 const lower = (id: string) => id.toLowerCase()
 
-function inScope(project: ProjectId, scope: Scope) {
+function inScope(project: ProjectId, scope: 'all' | 'open') {
   const open = scope === 'open' ? sql`and row.handled_at is null` : sql``
   return sql`row.project_id = ${project} and row.deleted_at is null ${open}`
 }

@@ -1,6 +1,6 @@
 /**
- * Ids in the letters in which they are stored, which are those in which the service first showed
- * them. It may show, or be asked for, the same UUID in others.
+ * Ids in the letters in which they are stored: those in which the service first showed them. It may
+ * show, or be asked for, the same UUID in others.
  */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
@@ -12,8 +12,8 @@ import { type EncodedRow, textsOf } from './encode-rows.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 
 /**
- * `from … where …` for the rows of a list with these ids, whatever the case of their letters. Both
- * databases compare ids in lower case, which is more than their identity where they are no UUIDs.
+ * `from … where …` for the rows of a list. Both databases compare ids in lower case, which is more
+ * than their identity where they are no UUIDs.
  */
 export function fromRowsWithIds(
   { kind, project }: Pick<ProjectDb, 'kind' | 'project'>,
@@ -32,8 +32,7 @@ function usingIndex(kind: DatabaseKind, index: string) {
 }
 
 /**
- * The rows of a page with their ids, and those of visitors that they name, as they are stored; one
- * row for each id.
+ * With the ids of rows, and of visitors that they name, as they are stored; one row for each id.
  */
 export async function withStoredIds(
   trx: ProjectDb,
@@ -64,10 +63,7 @@ async function mapColumn(
   })
 }
 
-/**
- * Conversations may have been stored before their visitors, which other letters would part from
- * them.
- */
+/** Conversations may have been stored before their visitors, with other letters. */
 async function respellVisitors(trx: ProjectDb, ids: readonly string[]) {
   const { db, kind, project } = trx
   const spellings = new Map(

@@ -21,10 +21,7 @@ import { failAbandonedRuns } from './sync-runs.ts'
 
 export type LockResult = Awaited<ReturnType<typeof acquireAs>>
 
-/**
- * Locks all of the streams, or none, and closes unfinished runs of dead processes. A lock whose
- * response was lost is held by no process.
- */
+/** All of the streams, or none. Closes unfinished runs of dead processes. */
 export function acquireStreamLocks(
   context: ProjectDb,
   streams: readonly string[],
@@ -35,8 +32,7 @@ export function acquireStreamLocks(
 
 async function acquireOnce(context: ProjectDb, streams: readonly string[], now: EpochMs) {
   const token = randomUUID()
-  // Before the row exists, as others in this process would take the lock for one that was not
-  // released.
+  // Before the row exists: others in this process would take the lock for one not released.
   ownTokens.add(token)
   let isAcquired = false
   try {
@@ -104,17 +100,15 @@ function acquireAs(
 }
 
 /**
- * The locks of this process, which knows them without heartbeats. A row of this process that is not
- * among them could not be deleted on release (a full disk, for example): it counts as free, as the
- * process would otherwise hold it for ever.
+ * The locks of this process, which knows them without heartbeats. Another row of this process could
+ * not be deleted on release (a full disk): it counts as free, or it would be held for ever.
  */
 const ownTokens = new Set<string>()
 
 function isHeld(row: StoredLock, own: ProcessIdentity, now: number): boolean {
   const isOwn = row.host === own.host && row.pid === own.pid && row.process === own.process
   if (isOwn) return ownTokens.has(row.token)
-  // A heartbeat from the future means that a clock was set back: waiting for a person is better
-  // than syncing twice.
+  // A heartbeat from the future: waiting for a person is better than syncing twice.
   return isHolderAlive(row, own, now)
 }
 

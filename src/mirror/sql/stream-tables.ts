@@ -1,7 +1,4 @@
-/**
- * The tables of the streams: what storing and finding their rows needs to know, made once, as every
- * page asks for it.
- */
+/** What storing and finding rows needs to know of tables, made once, as every page asks for it. */
 import {
   type ColumnSpec,
   type ColumnType,
@@ -20,20 +17,17 @@ import {
   streamSpecs,
 } from '../../../schema/stream-specs.ts'
 
-type Specs = typeof streamSpecs
 type ColumnOf<Table extends MirroredTable> = keyof (typeof mirrorTables)[Table]['columns']
-type TableWithDeletions = {
-  [T in MirroredTable]: 'deleted_at' extends ColumnOf<T> ? T : never
-}[MirroredTable]
-type Fitting<S extends Specs[StreamName]> = {
+type Fitting<S extends (typeof streamSpecs)[StreamName]> = {
   [K in keyof S]: K extends `${string}Column` ? ColumnOf<S['table']> | null : unknown
-} & { table: S['kind'] extends 'daily' | 'snapshot' ? MirroredTable : TableWithDeletions }
+} & {
+  table: S['kind'] extends 'daily' | 'snapshot'
+    ? MirroredTable
+    : { [T in MirroredTable]: 'deleted_at' extends ColumnOf<T> ? T : never }[MirroredTable]
+}
 
 /** Every stream's table exists, and has the columns that the stream needs. */
-const specs = streamSpecs satisfies { [N in StreamName]: Fitting<Specs[N]> }
-
-/** Tables that rows are written to. */
-type StoredTable = Exclude<MirroredTable, 'messages'> | 'message_rows'
+const specs = streamSpecs satisfies { [N in StreamName]: Fitting<(typeof streamSpecs)[N]> }
 
 /** `field`: the undocumented field that the column has, and the type of its values there. */
 export type InsertedColumn = {
@@ -44,7 +38,7 @@ export type InsertedColumn = {
 
 export type StreamTable = {
   /** The table that stores what is read from the stream's table, which may be a view of it. */
-  readonly stored: StoredTable
+  readonly stored: Exclude<MirroredTable, 'messages'> | 'message_rows'
   /** The key of the rows within a project. In a child stream, it begins with the parent's id. */
   readonly key: readonly string[]
   /** The first part of the key. */
@@ -52,10 +46,7 @@ export type StreamTable = {
   /** The columns that storing a row writes, the common ones first. */
   readonly columns: readonly InsertedColumn[]
   readonly hasDeletedAt: boolean
-  /**
-   * A column that shows that a row is older than the stored one although it was requested later;
-   * null = none.
-   */
+  /** Shows that a row is older than the stored one although it was requested later; null = none. */
   readonly newerBy: string | null
   /** The stream itself if it is a list. */
   readonly list: ListStreamName | null
@@ -87,10 +78,7 @@ function describeTable(stream: StreamName): StreamTable {
   }
 }
 
-/**
- * Written with a row and not read from it; and ids, which keep the letters in which the service
- * first showed them.
- */
+/** Written with a row, not read from it; ids keep the letters in which they were first shown. */
 const columnsBesideValues = ['project_id', 'raw', 'synced_at', 'run_id', 'asked_at', 'read_at']
 const ids = ['id', 'visitor_id', 'conversation_id', 'call_id']
 

@@ -8,22 +8,18 @@ import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { newId } from '../../warehouse/project-db.ts'
-import type { StreamReadStatus } from '../core/mirror.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from '../core/reports.ts'
-import type { DiscoveredFields } from './discovered-columns/discovered-fields.ts'
+import type { createDiscoveredFields } from './discovered-columns/discovered-fields.ts'
 import { rememberRowCounts } from './row-counts.ts'
 
 /** What the writes of a project's mirror share. */
 export type ProjectContext = ProjectDb & {
-  readonly fields: DiscoveredFields
+  readonly fields: ReturnType<typeof createDiscoveredFields>
   /** The sync run that stores rows now; null outside of a run. Mutable. */
   readonly run: { id: string | null }
 }
 
-/**
- * `lockToken`: token of its lock; null = none, so the next process that acquires a lock closes the
- * run as abandoned.
- */
+/** `lockToken` null: the next process that acquires a lock closes the run as abandoned. */
 export async function startRun(
   context: ProjectDb,
   mode: SyncMode,
@@ -115,12 +111,18 @@ export async function readLastReads({
   return new Map(rows.map(({ stream, at }) => [stream, at]))
 }
 
-/** The state of each stream after finished runs; a stream that no run has tried is missing. */
+/**
+ * A stream that no run has tried is missing. `complete`: read to its end at least once. `skipped`:
+ * never, for lack of a scope.
+ */
 export async function readStreamStatuses(
   { db, project }: ProjectDb,
   streams: readonly StreamName[],
 ) {
-  const { rows } = await sql<{ stream: StreamName; status: StreamReadStatus }>`
+  const { rows } = await sql<{
+    stream: StreamName
+    status: 'complete' | 'skipped' | 'unfinished'
+  }>`
     select stream, case when synced_at is not null then 'complete' when skipped is not null
     then 'skipped'
       else 'unfinished' end as status

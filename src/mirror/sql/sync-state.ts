@@ -1,7 +1,4 @@
-/**
- * What syncs remember by name: how far each list has been read, and how the service was observed to
- * behave.
- */
+/** How far each list has been read, and how the service was observed to behave. */
 import { sql } from 'kysely'
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import { toTimestamp } from '../../values/time.ts'

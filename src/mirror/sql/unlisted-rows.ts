@@ -1,6 +1,5 @@
 /**
- * Marks the rows of a child list that the service no longer has. Storing a row again clears the
- * mark.
+ * Marks rows of a child list that the service no longer has. Storing a row again clears the mark.
  */
 import { sql } from 'kysely'
 import { type StreamNameOf, streamSpecs } from '../../../schema/stream-specs.ts'
@@ -12,17 +11,10 @@ import {
   toTimestamp,
 } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import {
-  describeMassDeletion,
-  isMassDeletion,
-  type ListedRows,
-  massDeletionGapKey,
-  sufficientRows,
-  type UnlistedOutcome,
-} from '../core/mirror.ts'
+import { type ListedRows, massDeletionGapKey, type UnlistedOutcome } from '../core/mirror.ts'
 import { findUnlistedRows, type StoredChild } from '../core/unlisted-rows.ts'
-import { countedMs, deletionsConfirmedAt, recordConfirmedDeletions } from './deletion.ts'
-import { openGap, readGapReason } from './gaps.ts'
+import { recordConfirmedDeletions, takeBackIfTooMany } from './deletion.ts'
+import { readGapReason } from './gaps.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 import { keyParameters } from './reader.ts'
 import { streamTables } from './stream-tables.ts'
@@ -32,9 +24,7 @@ type ChildListName = StreamNameOf<'child-list'>
 /** For an audit, which reads few lists: another list was longer within this time. */
 const longerWithinMs: Ms = 86_400_000
 
-/**
- * Within the transaction that stores what the reading showed. `at`: when its last request was sent.
- */
+/** In the transaction that stores what the reading showed. `at`: of its last request. */
 export async function settleUnlistedRows(
   trx: ProjectDb,
   stream: ChildListName,
@@ -84,18 +74,15 @@ async function readStored(trx: ProjectDb, stream: ChildListName, { parentId, sin
   })
 }
 
-/**
- * The rows that the last reading of the whole list did not show, and when the first one began that
- * did not show them.
- */
-type Absences = { readonly at: EpochMs; readonly keys: readonly string[] }
-
+/** The rows that the last reading of the whole list did not show, since the first such reading. */
 async function readAbsences({ db, project }: ProjectDb, stream: ChildListName, parentId: string) {
   const { rows } = await sql<{ unlisted: string | null }>`
     select unlisted from sync_children
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
   const text = rows[0]?.unlisted ?? null
-  return text === null ? null : (JSON.parse(text) as Absences)
+  return text === null
+    ? null
+    : (JSON.parse(text) as { readonly at: EpochMs; readonly keys: readonly string[] })
 }
 
 async function writeAbsences(
@@ -105,7 +92,7 @@ async function writeAbsences(
   keys: readonly string[],
   at: EpochMs,
 ): Promise<void> {
-  const text = keys.length === 0 ? null : JSON.stringify({ at, keys } satisfies Absences)
+  const text = keys.length === 0 ? null : JSON.stringify({ at, keys })
   await sql`
     update sync_children set unlisted = ${typed('text', text)}
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
@@ -135,7 +122,7 @@ async function markDeletedChildren(
   const doubt = isConfirmed ? null : await readGapReason(trx, stream, massDeletionGapKey)
   if (doubt !== null) return doubt
   if (isConfirmed) await recordConfirmedDeletions(trx, stream, at)
-  const { stored, key: columns } = streamTables[stream]
+  const { stored, firstKey, key: columns } = streamTables[stream]
   for (const key of keys) {
     const parts = keyParameters(trx.kind, streamSpecs[stream].table, columns, [
       parentId,
@@ -148,49 +135,14 @@ async function markDeletedChildren(
       and deleted_at is null`.execute(trx.db)
   }
   await markFactsOfRows(trx, stream, [parentId])
-  return isConfirmed ? null : takeBackIfTooMany(trx, stream, at)
-}
-
-/** As for the rows of lists: the marks of a day are taken back if they are too many. */
-async function takeBackIfTooMany(
-  trx: ProjectDb,
-  stream: ChildListName,
-  at: EpochMs,
-): Promise<string | null> {
-  const { stored, firstKey } = streamTables[stream]
-  const { parent } = streamSpecs[stream]
-  const table = sql.table(stored)
-  const since = toTimestamp(at - countedMs)
-  const confirmedAt = await deletionsConfirmedAt(trx, stream)
+  if (isConfirmed) return null
   // Rows that were deleted with their parent count there.
-  const isRecent = sql`project_id = ${trx.project} and deleted_at is not null
-    and deleted_at >= ${since}
-    and asked_at > ${confirmedAt} and not exists (select 1 from
-    ${sql.table(streamSpecs[parent].table)} as parent
-      where parent.project_id = ${table}.project_id and parent.id =
+  const isParentThere = sql`not exists (select 1 from
+    ${sql.table(streamSpecs[streamSpecs[stream].parent].table)} as parent
+      where parent.project_id = ${sql.table(stored)}.project_id and parent.id =
       ${sql.ref(`${stored}.${firstKey}`)}
         and parent.deleted_at is not null)`
-  const isExpected = sql`project_id = ${trx.project} and (deleted_at is null
-    or deleted_at >= ${since})`
-  const count = async (rows: ReturnType<typeof sql>) =>
-    Number(
-      (await sql<{ n: number }>`select count(*) as n from ${rows}`.execute(trx.db)).rows[0]?.n ?? 0,
-    )
-  const missing = await count(sql`${table} where ${isRecent}`)
-  if (!isMassDeletion(missing, 0)) return null
-  const expected = await count(
-    sql`(select 1 from ${table} where ${isExpected} limit ${sufficientRows(missing)}) as expected`,
+  return takeBackIfTooMany(trx, stream, at, isParentThere, (ids) =>
+    markFactsOfRows(trx, stream, ids),
   )
-  if (!isMassDeletion(missing, expected)) return null
-  const reason = describeMassDeletion(
-    stream,
-    missing,
-    await count(sql`${table} where ${isExpected}`),
-  )
-  await openGap(trx, { stream, from: null, to: null, reason }, massDeletionGapKey)
-  const { rows } = await sql<{ id: string }>`
-    update ${table} set deleted_at = null where ${isRecent} returning ${sql.ref(firstKey)}
-    as id`.execute(trx.db)
-  await markFactsOfRows(trx, stream, [...new Set(rows.map(({ id }) => id))])
-  return reason
 }

@@ -1,7 +1,4 @@
-/**
- * Upserts the rows of a page. An unchanged row is not written again, and an older copy never
- * replaces a newer one.
- */
+/** An unchanged row is not written again, and an older copy never replaces a newer one. */
 import { sql } from 'kysely'
 
 import type { DatabaseKind } from '../../../schema/column-types.ts'
@@ -23,10 +20,7 @@ import {
   valueColumns,
 } from './stream-tables.ts'
 
-/**
- * Within a transaction; no key may occur twice. Returns the first part of the key of each new or
- * changed row.
- */
+/** No key may occur twice. Returns the first part of the key of each new or changed row. */
 export async function upsertRows(
   { db, kind, project, clock }: ProjectDb,
   { stream, isAuthoritative = false }: MirrorCommit,
@@ -75,10 +69,7 @@ function rowInsert(
 
 const excluded = (name: string) => sql.ref(`excluded.${name}`)
 
-/**
- * Also where only a column says something else than the row: whoever or whatever wrote that is
- * corrected.
- */
+/** Also where only a column says something else than the row: that is corrected. */
 function isDifferent(kind: DatabaseKind, table: StreamTable, columns: readonly InsertedColumn[]) {
   const stored = (name: string) => sql.ref(`${table.stored}.${name}`)
   const differs = ({ name, type }: Pick<InsertedColumn, 'name' | 'type'>) => {
@@ -101,8 +92,7 @@ function isNewer(
   latestPossible: number,
 ) {
   const stored = (name: string) => sql.ref(`${table}.${name}`)
-  // A row that was requested in the future was stored while a clock was wrong, so its time orders
-  // nothing.
+  // A row requested in the future was stored while a clock was wrong: its time orders nothing.
   const isRequestedLater = sql`(excluded.asked_at >= ${stored('asked_at')}
     or ${stored('asked_at')} > ${latestPossible})`
   if (newerBy === null || isAuthoritative) return isRequestedLater

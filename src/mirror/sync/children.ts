@@ -1,7 +1,6 @@
 /**
- * Reads the streams that belong to parents: messages, activity and recordings. Pending children are
- * a query over the warehouse, so a parent that failed is retried later and does not block the
- * others.
+ * Reads messages, activity and recordings. Pending children are a query over the warehouse, so a
+ * parent that failed is retried later and does not block the others.
  */
 import { type ChildStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import {
@@ -38,10 +37,7 @@ export type ChildReader = (
   lowWatermark: EpochSeconds,
 ) => Promise<void>
 
-/**
- * How many conversations with future-dated messages an incremental sync reads again, least recently
- * read first.
- */
+/** Conversations with future-dated messages, least recently read first. */
 const maxFutureDatedRereads = 200
 
 /** If the service refused so many lists and let none be read, it refuses all of them. */
@@ -50,16 +46,10 @@ const maxRefused = 100
 const batchSize = 400
 const concurrency = 16
 
-/**
- * A reconcile rereads the children of this many parents, so that nightly ones cover all parents
- * within a week.
- */
+/** Parents whose children a reconcile rereads: nightly ones cover all within a week. */
 const rereadShare = { atLeast: 1000, oneIn: 7 }
 
-/**
- * Reads the children of every pending parent, and once more those that failed. `doubtful`: to be
- * read once more, too.
- */
+/** Once more those that failed, or are `doubtful`. */
 export async function syncChildren(
   run: SyncRun,
   stream: ChildStreamName,
@@ -94,12 +84,10 @@ export async function readPending(
 ): Promise<void> {
   run.stats.setRemaining(stream, await run.mirror.countPendingParents(stream, run.now()))
   const failed: PendingParent[] = []
-  const tally: Tally = { read: 0, refused: [] }
-  // Children that become pending from now on belong to the next run, so that an incomplete list is
-  // not reread at once.
+  const tally: { read: number; readonly refused: string[] } = { read: 0, refused: [] }
+  // What becomes pending later belongs to the next run: no incomplete list is reread at once.
   const now = run.now()
-  // No parent is reread twice in one run, even if this machine's clock is set back. A first read
-  // does not count.
+  // None is reread twice in one run, even if a clock is set back. A first read does not count.
   const rereadParents = new Set<string>()
   for (let isFirst = true; ; isFirst = false) {
     if (!isFirst) throwIfSliceOver(run)
@@ -129,16 +117,13 @@ export async function readPending(
     )
 }
 
-/** `refused`: why, for each list that the service does not let be read. */
-type Tally = { read: number; readonly refused: string[] }
-
 /** Reads the children of these parents. Returns those that failed and are worth a retry. */
 async function readAll(
   run: SyncRun,
   stream: ChildStreamName,
   pending: readonly PendingParent[],
   read: ChildReader,
-  tally: Tally,
+  tally: { read: number; readonly refused: string[] },
 ) {
   const lowWatermark = await readLowWatermark(run)
   const attempt = async (parent: PendingParent) => {
@@ -159,9 +144,8 @@ async function readAll(
 }
 
 /**
- * The latest time in anything read so far, but not beyond the clocks; 0 = unknown. No row that is
- * added from now on is dated before it. Visitor activity does not count, because its times may come
- * from browsers.
+ * The latest time in anything read so far, within the clocks; 0 = unknown. No row that is added
+ * later is dated before it. Activity does not count: its times may come from browsers.
  */
 async function readLowWatermark({ mirror, cursorLimit }: SyncRun): Promise<EpochSeconds> {
   const cursors = await Promise.all(['conversations', 'visitors'].map(mirror.readCursor))
@@ -181,10 +165,7 @@ function priorityOf({ readVersion, rereadWhole }: PendingParent): Priority {
   return rereadWhole ? 'reconcile' : 'fresh'
 }
 
-/**
- * Schedules a retry of the failed parent and records a gap until then. Rethrows what stops the
- * whole stream.
- */
+/** Records a retry and a gap. Rethrows what stops the whole stream. */
 async function handleChildFailure(
   run: SyncRun,
   stream: ChildStreamName,
@@ -202,9 +183,7 @@ async function handleChildFailure(
   await run.mirror.recordChildFailure(stream, parent.parentId, describeFailure(failure), retryAt)
 }
 
-/**
- * A 404 of its children may mean that the parent is deleted; a request for the parent confirms it.
- */
+/** A 404 of its children may mean so; a request for the parent confirms it. */
 async function isParentDeleted(
   run: SyncRun,
   stream: ChildStreamName,
@@ -262,10 +241,7 @@ function ageOf(
   return now - (calledAt !== null && calledAt <= now ? calledAt : (parseTime(cursor) ?? now))
 }
 
-/**
- * Runs the checks one after the other, so that the result of the first one saves the requests of
- * the others.
- */
+/** One check after the other: the first result saves the requests of the others. */
 function serialize(
   check: (parent: string) => Promise<boolean>,
 ): (parent: string) => Promise<boolean> {
@@ -278,8 +254,8 @@ function serialize(
 }
 
 /**
- * Whether the service answers 404 for a parent without such an object, such as a call without a
- * recording. It means that only if the parent itself exists. Checked once for all parents.
+ * Whether a 404 means that the parent has no such object: only if the parent itself exists. Checked
+ * once for all parents.
  */
 async function confirmAbsent(
   run: SyncRun,

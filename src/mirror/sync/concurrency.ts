@@ -1,15 +1,9 @@
-/**
- * Concurrent work over items that ends completely before a failure is thrown, and how a sync stops
- * between two pages.
- */
+/** Concurrent work that ends before a failure is thrown, and how a sync stops between two pages. */
 import { pMapIterable } from 'p-map'
 import { ApiError, throwIfAborted } from '../../service/core/api-failure.ts'
 import type { EarlyEnd } from '../../values/early-end.ts'
 
-/**
- * After the first failure no further item is started; the failure is thrown when all started ones
- * have ended.
- */
+/** After a failure no item is started; it is thrown when all started ones have ended. */
 export function mapConcurrently<T, R>(
   items: readonly T[],
   concurrency: number,
@@ -19,10 +13,7 @@ export function mapConcurrently<T, R>(
   return Array.fromAsync(mapInOrder(items, concurrency, work, Number.POSITIVE_INFINITY))
 }
 
-/**
- * The same over any number of items. `backpressure`: how many results may wait for those before
- * them.
- */
+/** `backpressure`: how many results may wait for those before them. */
 export async function* mapInOrder<T, R>(
   items: Iterable<T> | AsyncIterable<T>,
   concurrency: number,

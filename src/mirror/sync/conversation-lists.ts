@@ -1,8 +1,7 @@
 /**
- * What the `handled` parameter of the list of conversations needs. Without it the list may leave
- * some out: only open ones, for example; then it is read in its parts, `handled=true` and
- * `handled=false`. The list of open conversations is the only short one that shows changed handled
- * flags; it, too, may leave some out.
+ * The `handled` parameter of the list of conversations. Without it the list may leave some out:
+ * then it is read in two parts. The list of open conversations is the only short one that shows
+ * changed flags; it, too, may leave some out.
  */
 
 import type { Gap, MirrorRow, ServiceBehaviour } from '../../../schema/row.ts'
@@ -17,12 +16,10 @@ import type { SyncRun } from './run.ts'
 const hiddenBehaviour = 'conversations.without_handled'
 const hiddenValues = { notAll: 'not all', showsHandled: 'handled ones', all: 'all' } as const
 
-/** `suffix`: of the names of its cursors. */
-type ListPart = { readonly list: ListEndpoint; readonly suffix: string }
-
 export const partSuffixes = [':handled', ':open'] as const
 
-export function listParts(run: SyncRun, stream: ListStream): readonly ListPart[] {
+/** `suffix`: of the names of its cursors. */
+export function listParts(run: SyncRun, stream: ListStream) {
   const isHidden = stream.name === 'conversations' && readHidden(run) === hiddenValues.notAll
   if (!isHidden) return [{ list: stream.list(run.projectId), suffix: '' }]
   return partSuffixes.map((suffix) => ({
@@ -45,10 +42,7 @@ const hidden = (value: string, evidence: string): ServiceBehaviour => ({
   evidence,
 })
 
-/**
- * Committed with a page of the list without `handled`: a handled conversation on it shows that it
- * does not hide those.
- */
+/** Committed with a page: a handled conversation on it shows that the list does not hide those. */
 export function observeHandled(
   run: SyncRun,
   { name, query }: ListEndpoint,
@@ -66,13 +60,9 @@ export function observeHandled(
   ]
 }
 
-/** One page that only has to be looked at. */
 const aPage = { ranges: [allTime], priority: 'fresh' } as const
 
-/**
- * Before a read of the whole list: whether it leaves out any after all. Conversations that were
- * added between two requests may have looked like hidden ones.
- */
+/** Before the whole list is read: conversations that were just added may have looked hidden. */
 export async function retryHidden(run: SyncRun, stream: ListStream): Promise<void> {
   if (stream.name !== 'conversations' || readHidden(run) !== hiddenValues.notAll) return
   const list = stream.list(run.projectId)
@@ -87,18 +77,15 @@ export async function retryHidden(run: SyncRun, stream: ListStream): Promise<voi
   }
 }
 
-/** `seenRowsKey`: what the list has shown; null = whatever is mirrored. */
-type ShownBefore = { readonly seenRowsKey: string | null; readonly isFirst: boolean }
-
 /**
  * After a read of the list: whether a page of either part shows conversations that the list did
- * not. True if that was found now. An incremental sync asks until the answer is stored, as flags
- * that have changed since the list was read prove nothing; a reconcile asks always.
+ * not. An incremental sync asks until the answer is stored, as changed flags prove nothing; a
+ * reconcile always. `seenRowsKey`: what the list has shown; null = whatever is mirrored.
  */
 export async function findHiddenConversations(
   run: SyncRun,
   stream: ListStream,
-  shown: ShownBefore,
+  shown: { readonly seenRowsKey: string | null; readonly isFirst: boolean },
 ): Promise<boolean> {
   const { seenRowsKey, isFirst } = shown
   const known = readHidden(run)
@@ -141,8 +128,7 @@ async function showsHidden(
     const parsed = stream.parseRows(batch.items, run.projectId)
     const ids = parsed.rows.map(({ columns }) => String(columns.id))
     const unseen = await run.mirror.listUnseenIds(stream.name, seenRowsKey, ids)
-    // One that has only just been created may be missing, too, but not most of a page, or the only
-    // ones that are handled.
+    // A new one may be missing, too, but not most of a page, or the only handled ones.
     const isUnlike = handled && readHidden(run) === undefined
     const isHidden = unseen.length > (isUnlike ? 0 : ids.length / 2)
     const evidence =
@@ -159,18 +145,14 @@ const openRowsKey = 'conversations:open'
 const filterBehaviour = 'conversations.handled_filter'
 const unreliable = 'unreliable'
 
-/**
- * This many open conversations that the filter did not show make it unreliable, if it does not show
- * them again.
- */
+/** So many open ones that the filter twice did not show make it unreliable. */
 const minEvidence = 20
 
 const incompleteReason =
   'the service does not list all open conversations, so a changed flag is found by a reconcile only'
 
 /**
- * Reads the complete list of open conversations. One that is open in the mirror but not listed was
- * handled or deleted, so it is requested by its id.
+ * What is open in the mirror but not listed was handled or deleted, so it is requested by its id.
  */
 export async function readOpenConversations(run: SyncRun, stream: ListStream): Promise<void> {
   await readOpenList(run, stream)
@@ -212,9 +194,8 @@ async function readOpenList(run: SyncRun, stream: ListStream): Promise<void> {
 }
 
 /**
- * Requests the conversations that the list did not show. True if the filter is unreliable: many of
- * them are open, and were missing from the list both before and after they were seen to be open.
- * Flags may also change while they are read.
+ * Requests what the list did not show. True if the filter is unreliable: many are open, and were
+ * missing from the list both before and after they were seen to be open.
  */
 async function findUnlistedOpen(run: SyncRun, stream: ListStream): Promise<boolean> {
   const rereadOpen = async (ids: readonly string[]) => {

@@ -1,7 +1,6 @@
 /**
- * The rollups: one per day of the project's time zone. The days that still change come first, then
- * missing days, newest first. A day that cannot be read is a gap of that day, and the others are
- * read.
+ * One rollup per day of the project's time zone: first the days that still change, then missing
+ * ones, newest first. A day that cannot be read is a gap.
  */
 
 import { listStreamNames, type StreamName } from '../../../schema/stream-specs.ts'
@@ -71,8 +70,7 @@ async function readDays(
     throwIfAborted(run.signal)
   }
   for (const [index, day] of [...missing, ...settled].entries()) {
-    // The days that every run reads do not use up a time slice, so that a short one makes progress
-    // with the others.
+    // The days that every run reads use up no time slice, so that a short one makes progress.
     if (index > 0) throwIfSliceOver(run)
     await readDay(day, missing.includes(day))
   }
@@ -84,10 +82,7 @@ async function readDays(
   }
 }
 
-/**
- * With another time zone also the days before the first known row, so that each of the old rollups
- * is replaced.
- */
+/** With another time zone, also the days that replace the old rollups. */
 function daysToMirror(
   run: SyncRun,
   history: RollupHistory,
@@ -142,10 +137,7 @@ function createDayReader(run: SyncRun, stream: DailyStream, present: () => Epoch
   return { readDay, throwIfNoneRead }
 }
 
-/**
- * Null if no other day can be read either: the key is denied, the run is stopped, or nothing may be
- * sent.
- */
+/** Null if no other day can be read either: a denied key, a stopped run, no budget. */
 function failedDayReason(error: unknown): string | null {
   if (!(error instanceof ApiError)) return null
   const { failure } = error
@@ -169,10 +161,7 @@ async function recordBlocked(
   run.earlyEnds.set(stream.name, 'blocked')
 }
 
-/**
- * Until every day has been read in the new time zone, the old rollups that are not covered yet
- * stay: a gap says so.
- */
+/** Old rollups that are not covered yet stay until then: a gap says so. */
 async function noticeTimeZoneChange(
   run: SyncRun,
   stream: DailyStream,

@@ -1,7 +1,6 @@
 /**
- * Messages that a limited list hides: once the lists show that they are limited, those that may
- * lack messages are marked. If a longer list shows that there is no limit, or a bound reaches the
- * rest, they are read again.
+ * Messages that a limited list hides: lists that may lack some are marked. If a longer one shows
+ * that there is no limit, or a bound reaches the rest, they are read again.
  */
 
 import {
@@ -65,10 +64,7 @@ async function markLimited(run: SyncRun, most: number): Promise<void> {
   }
 }
 
-/**
- * If the lists are not limited any longer, or bounds reach the rest: those that were limited are
- * read again. `known`: the limit that earlier runs have found. True: some are to be read again now.
- */
+/** `known`: the limit that earlier runs found. True: some are to be read again now. */
 export async function rereadLimitedLists(run: SyncRun, known: string | null): Promise<boolean> {
   const profile = run.profiles.get(messages.name)
   if (profile === undefined || profile.listedAtMost === null) return false

@@ -40,15 +40,10 @@ import { needsBothBounds, recheckRows, resolveUnseenRows } from './rows-by-id.ts
 import { priorityFor, type SyncRun } from './run.ts'
 import { newlyCoveredRanges, storeStartDate, withLookBack } from './start-date.ts'
 
-/**
- * How many of the newest calls each run reads again, because late calls appear among them. They fit
- * into one page.
- */
+/** Each run reads them again, as late calls appear among them. They fit into one page. */
 const maxCallRereads = 150
 
-/**
- * A read of a whole list that began earlier begins anew: what it had read may have changed since.
- */
+/** An earlier read of a whole list begins anew: it may have changed since. */
 const continuedWithinMs: Ms = 7 * daySeconds * 1000
 
 /** The key of the gap that is open while the service refuses the list, whatever is asked for. */
@@ -86,9 +81,7 @@ function noticeRequiredBounds(run: SyncRun, { name }: ListStream): void {
 
 const undatedBehaviour = (name: string) => `${name}.undated`
 
-/**
- * A row lacks a time by which the list may be ordered, so a request with a bound may leave it out.
- */
+/** A row lacks a time of the order, so a request with a bound may leave it out. */
 function observeUndated(
   run: SyncRun,
   list: ListEndpoint,
@@ -153,16 +146,12 @@ async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
   }
 }
 
-/**
- * Up to so many rows are listed again in every sync if the order of the list does not show their
- * changes, and a page of them while it may not.
- */
+/** Rows listed again in every sync if the order does not show their changes, or may not. */
 const maxRelisted = { ifHidden: 2000, ifUnknown: documentedPageSizes.most }
 
 /**
- * A list that is ordered by creation does not show a new message in an older conversation, or that
- * an older visitor is back. A short one is then read whole; a longer one is a gap until the next
- * reconcile.
+ * A list in order of creation does not show a new message in an older conversation. A short one is
+ * then read whole; a longer one is a gap until the next reconcile.
  */
 async function isRelistedWhole(
   run: SyncRun,
@@ -191,10 +180,9 @@ function isOfCreation(field: string): boolean {
 }
 
 /**
- * Reads the whole list regardless of the cursor, and records which rows it shows. An interrupted
- * read continues in the next run with all that it still has to prove. The end is the new cursor,
- * the gaps that it did not find again are closed, and rows that the list did not show are requested
- * by their ids.
+ * Reads the whole list regardless of the cursor. An interrupted read continues in the next run. The
+ * end is the new cursor, the gaps that it did not find again are closed, and rows that it did not
+ * show are requested by their ids.
  */
 async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
   const seenRowsKey = `${stream.name}:whole`
@@ -221,7 +209,6 @@ async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
   await forgetWholeRead(run, seenRowsKey)
 }
 
-/** The cursors of a read of the whole list, and the rows that it has seen. */
 async function forgetWholeRead(run: SyncRun, seenRowsKey: string): Promise<void> {
   for (const suffix of ['', ...partSuffixes, ':since'])
     await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
@@ -257,7 +244,6 @@ async function readWholePart(
   }))
 }
 
-/** The cursor of a part that was read to its end. */
 const readToEnd = 'read'
 
 /** When this read of the whole list began. Begins a new one unless the last one was interrupted. */
@@ -266,8 +252,7 @@ async function wholeListStart(run: SyncRun, stream: ListStream): Promise<EpochMs
   const sinceCursorName = `${seenRowsKey}:since`
   const startedAt = run.mode === 'full' ? null : await run.mirror.readCursor(sinceCursorName)
   const age = run.now() - Number(startedAt)
-  // One from the future began by a wrong clock: the gaps that it finds now would seem older than
-  // it.
+  // One from the future began by a wrong clock: its gaps would seem older than it.
   if (startedAt !== null && age >= 0 && age <= continuedWithinMs) return Number(startedAt)
   await forgetWholeRead(run, seenRowsKey)
   await retryHidden(run, stream)
@@ -277,8 +262,8 @@ async function wholeListStart(run: SyncRun, stream: ListStream): Promise<EpochMs
 }
 
 /**
- * `before`: what was left to read. A time slice ends once less is left, or the next ones would read
- * the same again. `atCursor`: what is stored with the rows once this cursor is reached.
+ * `before`: what was left. A time slice ends once less is left, or the next ones would read the
+ * same again. `atCursor`: stored with the rows once this cursor is reached.
  */
 async function storeRanges(
   run: SyncRun,
@@ -301,10 +286,7 @@ async function storeRanges(
   }
 }
 
-/**
- * Calls can appear late: the open range begins a day earlier, but not so early that it needs
- * another page.
- */
+/** Calls can appear late: a day earlier, if that needs no other page. */
 async function withLateArrivingCalls(run: SyncRun, ranges: PendingRanges): Promise<PendingRanges> {
   const pageStart = await run.mirror.nthNewestCallTime(maxCallRereads, run.cursorLimit())
   return ranges.map((range) => {

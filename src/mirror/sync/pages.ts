@@ -1,6 +1,5 @@
 /**
- * Reads a list page by page: the requests of a reading, each response with what to commit, and how
- * a sync stores it.
+ * Reads a list page by page: the requests, each response with what to commit, and how it is stored.
  */
 import type { Gap, RejectedRow, ServiceBehaviour } from '../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
@@ -50,7 +49,8 @@ import {
 } from '../core/pagination/reading-state.ts'
 import { recordFutureDated, type SyncRun } from './run.ts'
 
-export type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {
+export type ListScan = Pick<RangesToRead, 'list' | 'ranges'> & {
+  readonly priority: Priority
   readonly stream: StreamName
   /** A reconcile that goes on does not ask again for what it has learned. */
   readonly isContinued?: boolean
@@ -61,8 +61,7 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
   const { stream, list, ranges, priority } = scan
   const profile = await loadProfile(run, scan)
   const isList = streamSpecs[stream].kind === 'list'
-  // Null: `recordEmptyLists` decides, when all lists have been read. Child lists are read after
-  // that.
+  // Null: `recordEmptyLists` decides, when all lists have been read.
   const ifNotKnown = isList ? null : true
   const isHasMoreReliableIfEmpty = isHasMoreUnreliable(run) ? false : ifNotKnown
   const { localTime, serviceTime } = run.clocks()
@@ -182,10 +181,7 @@ export function isHasMoreSet({ response }: Pick<PageBatch, 'response'>): boolean
   return hasMoreIn(response?.data)
 }
 
-/**
- * A reconcile learns anew what an earlier observation may have got wrong, because the service may
- * have changed.
- */
+/** A reconcile learns anew what an earlier observation may have got wrong. */
 async function loadProfile(
   run: SyncRun,
   { stream, list, isContinued = false }: ListScan,
@@ -196,8 +192,7 @@ async function loadProfile(
   const profile =
     run.mode === 'incremental' || isContinued ? stored : resetUnsupported(list, stored)
   run.profiles.set(list.name, profile)
-  // Stored, as what was learned against the service holds for later runs, too, until something
-  // shows it anew.
+  // Stored, as what was learned against the service holds for later runs, too.
   const observations = toForgotten(list, stored, {
     ...profile,
     order: stored.order,
@@ -239,10 +234,7 @@ export function toGaps(stream: StreamName, batch: PageBatch): Gap[] {
   }))
 }
 
-/**
- * A response, or a part of one. Store all of it: a reading that stops after it continues from
- * `pendingRanges`.
- */
+/** A response, or a part of one: a reading that stops after it continues from `pendingRanges`. */
 export type PageBatch<Item extends Json = Json> = {
   readonly items: readonly Item[]
   /** Rows that are too large to be parsed. */
@@ -260,16 +252,13 @@ export type PageBatch<Item extends Json = Json> = {
   readonly profile: PagingProfile
   /** The ids of rows that are dated ahead of the clocks. */
   readonly futureDatedIds: readonly string[]
-  /** All ranges have been read. */
   readonly isComplete: boolean
 }
-
-type ListReadOptions = RangesToRead & { readonly priority: Priority }
 
 /** Every page of the ranges, in an order that the service decides. Throws ApiError. */
 export async function* readList<Item extends Json>(
   get: ApiGet<Item>,
-  options: ListReadOptions,
+  options: RangesToRead & { readonly priority: Priority },
 ): AsyncGenerator<PageBatch<Item>> {
   const { list, priority, now = Math.floor(Date.now() / 1000) } = options
   const reading = readRanges({ ...options, now })
@@ -343,7 +332,6 @@ function evidenceOf({ bounds, limit }: PageRequest, reply: PageReply<Json>): str
   return `${what}${since}${until}${size}, request ${requestId ?? 'without id'}`
 }
 
-/** A page with its rows, or the parameter that the service refuses. */
 type PageReply<Item extends Json> =
   | {
       readonly kind: 'page'

@@ -41,10 +41,7 @@ export async function syncChildLists(run: SyncRun, stream: ChildListStream): Pro
     await readPending(run, stream.name, read)
 }
 
-/**
- * Lists to be read once more in this run. `inferredEnds`: taken for complete although `hasMore` was
- * set.
- */
+/** `inferredEnds`: taken for complete although `hasMore` was set. */
 type DoubtfulLists = {
   readonly inferredEnds: PendingParent[]
   readonly toReread: PendingParent[]
@@ -56,8 +53,7 @@ type DoubtfulLists = {
 const maxInferredEnds = 1000
 
 /**
- * The parents whose lists were taken for complete although `hasMore` was set, if a page without it
- * has come since.
+ * Lists that were taken for complete although `hasMore` was set; a page without it has come since.
  */
 function disprovedEnds(run: SyncRun, { name }: ChildListStream, { inferredEnds }: DoubtfulLists) {
   return run.profiles.get(name)?.isHasMoreReliableIfShort === true ? inferredEnds : []
@@ -183,9 +179,8 @@ function childListReader(
 }
 
 /**
- * All that is left lies before the last second of the last completed read, and before the last
- * message that the parent shows: a reconcile reads it. In a busy conversation, thousands of rows
- * may lie within the look-back.
+ * All that is left was read before, by a completed read: a reconcile reads it again. In a busy
+ * conversation, thousands of rows may lie within the look-back.
  */
 function isPastKnown(
   { pendingRanges, isComplete }: PageBatch,
@@ -202,8 +197,7 @@ function isPastKnown(
 
 /**
  * A page may reach further back than requested, and end within a second. Entries with one key are
- * numbered by their place, so those of that second would get other numbers than from the earlier
- * run, which has read all of it.
+ * numbered by their place, so those of that second would get other numbers than before.
  */
 function withoutCutSecond(
   rows: readonly MirrorRow[],
@@ -214,10 +208,7 @@ function withoutCutSecond(
   return oldest < readFrom ? rows.filter((row) => timeOf(row) !== oldest) : rows
 }
 
-/**
- * The ranges that may contain new rows. If the parent's time is before its cursor, the new rows are
- * dated back: the read then begins some minutes before that time.
- */
+/** If the parent's time is before its cursor, new rows are dated back, to about that time. */
 function incrementalRanges(
   run: SyncRun,
   stream: StreamName,
@@ -244,10 +235,7 @@ type ListReading = {
   readonly lowWatermark: EpochSeconds
 }
 
-/**
- * Why the list cannot be complete: its parent shows a newer row; null = it does not. Times beyond
- * the clocks prove nothing.
- */
+/** Its parent shows a newer row; null = it does not. Times beyond the clocks prove nothing. */
 function missingNewest(
   run: SyncRun,
   { parentLastActiveAt: shownAt }: PendingParent,
@@ -262,10 +250,7 @@ function newestOf(ranges: PendingRanges): EpochSeconds {
   return ranges.reduce((at, { lo, hi }) => (hi === null ? Math.max(at, lo) : at), 0)
 }
 
-/**
- * The delay until the list is read again although its parent shows nothing new: the first rule
- * decides; null = never.
- */
+/** Until the list is read again although its parent shows nothing new; null = never. */
 function rereadDelayMs(
   run: SyncRun,
   stream: ChildListStream,
@@ -281,17 +266,15 @@ function rereadDelayMs(
   // The parent shows a newer row than its list.
   if (isBehindParent && stream.parentShowsNewest) return 0
   if (mayLastSecondGrow(run, parent, listed)) return secondEndDelayMs
-  // A visitor may be seen without any activity, so the intervals grow: half the time since it was
-  // seen.
+  // A visitor may be seen without any activity, so the intervals grow with the time since.
   if (isBehindParent) return Math.min(remainingMs, Math.max(secondEndDelayMs, ageMs / 2))
   // A row may still arrive late: once, at the end of the lookback window.
   return isRecent ? remainingMs : null
 }
 
 /**
- * The list's last second may not have ended when it was read: nothing later had been seen. A row
- * that is added within that second does not change the parent's times, which are whole seconds, so
- * nothing would show it.
+ * Nothing later than its last second had been seen, and a row that is added within that does not
+ * change the parent's times, which are whole seconds.
  */
 function mayLastSecondGrow(
   run: SyncRun,
@@ -304,10 +287,7 @@ function mayLastSecondGrow(
   return !isUnchanged && ranges.some(({ lo, hi }) => hi === null && lo >= lowWatermark - 1)
 }
 
-/**
- * Why rows are missing, if lists are known to be limited, or `hasMore` does not say whether this
- * one is: a list that shows its beginning is whole for all that.
- */
+/** Why rows are missing; a list that shows its beginning is whole in any case. */
 function explainEnd(
   run: SyncRun,
   { name }: ChildListStream,

@@ -1,7 +1,4 @@
-/**
- * Reads the messages of a conversation now, apart from any sync, for those who must know what it
- * shows. Stores no row.
- */
+/** Reads the messages of a conversation apart from any sync. Stores no row. */
 import type { MirrorRow, ServiceBehaviour } from '../../../schema/row.ts'
 import type { ApiGet } from '../../service/core/api-request.ts'
 import type { Json } from '../../values/json.ts'
@@ -39,10 +36,10 @@ export type MessagesRead<Item extends Json = Json> = {
 const maxPages = 50
 
 /**
- * All messages: the service's clocks may be wrong, so a time bound could exclude one. A page starts
- * at the last time seen, so a row with a time in the future at the end of a page makes the next
- * page start too late. `isProven`: a list of several pages is therefore read again from the middle
- * of the first page, and must show the same messages. Throws ApiError.
+ * All messages, without a time bound, as the service's clocks may be wrong. A row with a time in
+ * the future at the end of a page makes the next one start too late. `isProven`: a list of several
+ * pages is therefore read again from the middle of the first, and must show the same. Throws
+ * ApiError.
  */
 export async function readMessages<Item extends Json>(
   deps: ReadMessagesDeps<Item>,
@@ -111,7 +108,6 @@ function timeOf(row: MirrorRow<Json> | undefined): EpochSeconds | undefined {
   return parseTime(row?.columns.created_at)
 }
 
-/** In ascending or descending order. */
 function isSorted(rows: readonly MirrorRow<Json>[]): boolean {
   const times = rows.flatMap((row) => timeOf(row) ?? [])
   const { rises, falls } = countSteps(times)

@@ -36,10 +36,7 @@ export async function fetchDay(
   throw new ApiError({ kind: 'refused', status, code: 'other_project', why, fields: [], requestId })
 }
 
-/**
- * Why this day cannot be read although others may be: it is refused, or the answer is none. Null
- * for all other failures.
- */
+/** This day is refused, or none; others may be readable. Null for all other failures. */
 export function unreadableDayReason(error: unknown): string | null {
   if (!(error instanceof ApiError)) return null
   const { failure } = error
@@ -49,19 +46,15 @@ export function unreadableDayReason(error: unknown): string | null {
     : null
 }
 
-/**
- * `blocked`: these lists have never been read completely, so an earlier row may still appear.
- * `unknown`: no list can be read. `empty`: the lists have been read, and are empty.
- */
+/** `blocked`: lists were never read completely. `unknown`: none can be read. `empty`: they are. */
 export type RollupHistory =
   | { readonly kind: 'known'; readonly from: EpochSeconds }
   | { readonly kind: 'blocked'; readonly lists: readonly StreamName[] }
   | { readonly kind: 'unknown' | 'empty' }
 
 /**
- * How far back the rollups go. The API does not say so; the earliest mirrored row shows it, once
- * the lists are read. `thisRun`: the read statuses of the lists after the current run, which are
- * not stored yet.
+ * How far back the rollups go: the API does not say, the earliest mirrored row does, once the lists
+ * are read. `thisRun`: the read statuses of the current run, which are not stored yet.
  */
 export async function findRollupHistory(
   { mirror, mirrored, startDate }: Pick<SyncRun, 'mirror' | 'mirrored' | 'startDate'>,
@@ -82,9 +75,7 @@ export async function findRollupHistory(
   return { kind: relevantLists.some((name) => statusOf(name) === 'complete') ? 'empty' : 'unknown' }
 }
 
-/**
- * The time zone that a person has confirmed: a typing error must not start to read every day again.
- */
+/** A person has confirmed it: a typing error must not start to read every day again. */
 const zoneCursor = 'analytics:zone'
 
 /** Newest first: those that are no days of the zone. */
@@ -114,10 +105,7 @@ export const confirmZone =
   'correct DESKMIRROR_TIME_ZONE; or, to read every day again, run `deskmirror sync ' +
   '--streams analytics --change-time-zone`'
 
-/**
- * `isConfirmed`: a person says that the zone is right, which is remembered. Throws UserError if it
- * must be said first.
- */
+/** `isConfirmed`: a person says so now, which is remembered. Throws UserError if nobody did. */
 export async function requireConfirmedZone(
   mirror: Pick<Mirror, 'readRollups' | 'readCursor' | 'writeCursor'>,
   { name, timeZone }: { readonly name: string; readonly timeZone: string },

@@ -1,6 +1,6 @@
 /**
- * Rows that are requested by their ids: those that a list did not show, which are marked as deleted
- * only if the service answers 404; and those that a list showed older than they are here.
+ * Rows that are requested by their ids: a list did not show them, or showed them older than they
+ * are here. Only a 404 marks them as deleted.
  */
 
 import type { MirrorRow } from '../../../schema/row.ts'
@@ -31,10 +31,7 @@ export type RereadDeps = Pick<
   'projectId' | 'mode' | 'get' | 'mirror' | 'stats' | 'notices' | 'now' | 'signal'
 >
 
-/**
- * Marks a row that the service answered 404 for. False: a fault is likelier than so many deletions,
- * which a gap and a notice say.
- */
+/** After a 404. False: a fault is likelier than so many deletions; a gap and a notice say so. */
 export async function markRowDeleted(
   run: RereadDeps,
   stream: ListStreamName,
@@ -45,10 +42,7 @@ export async function markRowDeleted(
   return doubt === null
 }
 
-/**
- * After a complete read of a list: requests the rows that it did not show, and marks the deleted
- * ones.
- */
+/** After a complete read of a list: requests what it did not show, and marks what is deleted. */
 export async function resolveUnseenRows(
   run: SyncRun,
   stream: ListStream,
@@ -114,9 +108,7 @@ function isOutsideAllBounds(
 }
 
 /**
- * Reads the conversations that a list showed with an earlier last message than the mirror has. The
- * list's copy may be stale, or a message may be dated before its predecessor; only the row itself
- * shows which.
+ * A list showed them with an earlier last message: a stale copy, or a message that is dated back.
  */
 export async function recheckRows(run: SyncRun, stream: ListStream): Promise<void> {
   const ids = await run.mirror.listRowsToRecheck(maxRechecks)
@@ -130,10 +122,7 @@ async function hasUnreadable({ mirror }: RereadDeps, name: ListStreamName): Prom
   return gaps.some(({ reason }) => reason === gapReasons.unreadable)
 }
 
-/**
- * Reads rows by their ids, stores those that exist, and marks the others. Null: unreadable or
- * deleted.
- */
+/** Stores the rows that exist, and marks the others. Null: unreadable or deleted. */
 export function rereadByIds(
   run: RereadDeps,
   stream: ListStream,

@@ -22,10 +22,8 @@ import type { StreamReport, SyncMode, SyncProgress } from '../core/reports.ts'
 import type { Mirror } from '../sql/mirror.ts'
 
 export type SyncDeps = RangeSettings & {
-  /** The project's id at the service. */
   readonly projectId: ProjectId
   readonly mode: SyncMode
-  /** The streams that this run reads. */
   readonly streams: ReadonlySet<StreamName>
   /** All streams that the project mirrors. */
   readonly mirrored: ReadonlySet<StreamName>
@@ -39,10 +37,7 @@ export type SyncDeps = RangeSettings & {
   readonly now: () => EpochMs
   /** Stops the run after the current pages. */
   readonly signal: AbortSignal
-  /**
-   * The time slice is over. Called only after progress was stored, so that a sequence of slices
-   * completes the work.
-   */
+  /** Of the time slice. Called only after progress was stored, so that slices complete the work. */
   readonly isSliceOver?: (() => boolean) | undefined
   readonly onProgress: (progress: SyncProgress) => void
   readonly log: ClientLog & { readonly info: LogEvent }
@@ -70,7 +65,6 @@ export async function startRun(deps: SyncDeps) {
     get,
     stats: createRunStats(deps.now, deps.onProgress),
     notices: new Set<string>(),
-    /** What is stored of how the service behaves. */
     behaviours: await deps.mirror.readBehaviours(),
     /** Paging profiles by the name of the list. */
     profiles: new Map<string, PagingProfile>(),
@@ -79,7 +73,6 @@ export async function startRun(deps: SyncDeps) {
     forgotten: new Map<string, string>(),
     /** `blocked`: others have to be read first. */
     earlyEnds: new Map<StreamName, EarlyEnd>(),
-    /** The failures that ended streams early. */
     failures: new Map<StreamName, ApiFailure>(),
     /** Ids of rows dated in the future, as the lists showed them. */
     futureDated: new Map<StreamName, Set<string>>(),
@@ -88,10 +81,7 @@ export async function startRun(deps: SyncDeps) {
     hasServiceResponded: () => hasServiceResponded,
     /** The earlier of the service's clock, by its last response, and this machine's. */
     cursorLimit: (): EpochSeconds => localTime() + Math.min(0, offset),
-    /**
-     * Seconds by which the service's clock was ahead of this machine's in this run; null = no
-     * response showed it.
-     */
+    /** By how much the service's clock was ahead in this run; null = no response showed it. */
     clockOffset: () => measuredOffset,
     /** This machine's clock, and the service's by the last known offset. */
     clocks: () => ({ localTime: localTime(), serviceTime: localTime() + offset }),
@@ -121,7 +111,7 @@ function startCounts(at: EpochMs) {
   return { requests: 0, rows: 0, changed: 0, ...none, startedAt: at, endedAt: at }
 }
 
-export function createRunStats(now: () => EpochMs, onProgress: (progress: SyncProgress) => void) {
+function createRunStats(now: () => EpochMs, onProgress: (progress: SyncProgress) => void) {
   const counts = new Map<StreamName, ReturnType<typeof startCounts>>()
   const count = (stream: StreamName) => {
     const known = counts.get(stream) ?? startCounts(now())
@@ -137,7 +127,6 @@ export function createRunStats(now: () => EpochMs, onProgress: (progress: SyncPr
     recordRequest: (stream: StreamName) => {
       count(stream).requests += 1
     },
-    /** A page was stored. */
     recordPage: (stream: StreamName, rows: number, { changed }: CommitResult) => {
       const streamCounts = count(stream)
       streamCounts.rows += rows
@@ -183,10 +172,7 @@ export async function createPresentTime({ mirror, clocks }: SyncRun): Promise<()
   return () => presentTime({ ...clocks(), newestMessage })
 }
 
-/**
- * Remembers rows of a page that are dated in the future. Rows of child streams are counted in the
- * mirror instead.
- */
+/** Rows of child streams are counted in the mirror instead. */
 export function recordFutureDated(
   { futureDated }: SyncRun,
   stream: StreamName,

@@ -9,10 +9,7 @@ import {
 } from '../core/pagination/list-cursor.ts'
 import type { SyncRun } from './run.ts'
 
-/**
- * The ranges of a stored cursor, extended backwards by the lookback window, because rows may appear
- * late.
- */
+/** Those of a stored cursor, extended backwards, because rows may appear late. */
 export function withLookBack(
   run: SyncRun,
   stream: StreamName,

@@ -1,7 +1,6 @@
 /**
- * One sync run of one project: the lists concurrently, then the streams that belong to their rows.
- * A missing scope skips a stream and a failure ends it, while the others continue. Only a denied
- * key stops all of them.
+ * One sync run of a project: the lists concurrently, then the streams that belong to their rows. A
+ * missing scope skips a stream and a failure ends it; only a denied key stops all.
  */
 
 import type { Gap } from '../../../schema/row.ts'
@@ -41,17 +40,11 @@ export type SyncResult = {
   readonly outcome: SyncOutcome
   readonly reports: readonly StreamReport[]
   readonly notices: readonly string[]
-  /**
-   * The failure that stopped the whole run: a denied key, or an address that does not serve this
-   * API.
-   */
+  /** What stopped the whole run: a denied key, or an address that does not serve this API. */
   readonly fatalFailure: ApiFailure | null
 }
 
-/**
- * Syncs the streams once, or stops after the current pages. Never throws ApiError; anything thrown
- * is a bug.
- */
+/** Syncs once, or stops after the current pages. Throws only bugs, no ApiError. */
 export async function runSync(deps: SyncDeps): Promise<SyncResult> {
   const fatalAbort = new AbortController()
   const signal = AbortSignal.any([deps.signal, fatalAbort.signal])
@@ -88,10 +81,7 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
   return { outcome, reports, notices: [...run.notices], fatalFailure }
 }
 
-/**
- * Runs after all lists, because only then is it known whether the service sets `hasMore` on every
- * last page.
- */
+/** After all lists: only then is it known whether `hasMore` is set on every last page. */
 async function recordEmptyLists(run: SyncRun): Promise<void> {
   if (run.emptyListsWithMore.size === 0 || isHasMoreUnreliable(run)) return
   for (const stream of run.emptyListsWithMore) {
@@ -166,10 +156,7 @@ async function recordRefusedList(run: SyncRun, stream: StreamName, why: string):
   run.notices.add(`${stream}: ${reason}`)
 }
 
-/**
- * The first failure if the service is unreachable as a whole: no stream got a response, and none
- * was refused.
- */
+/** The first one, if no stream got a response and none was refused. */
 function serviceFailure(run: SyncRun): ApiFailure | null {
   if (run.hasServiceResponded()) return null
   const failures = [...run.failures.values()]

@@ -1,11 +1,10 @@
 /**
- * An audit: reads a random sample of the mirror again, in the lowest priority, and compares. What
- * differs is compared once more after an incremental sync, because only what that sync did not
- * bring is an error; such rows are corrected.
+ * An audit reads a random sample of the mirror again, in the lowest priority, and compares. What
+ * differs is compared once more after an incremental sync: only what that did not bring is an
+ * error, and is corrected.
  *
- * It stores one row when it has ended. What is interrupted or fails leaves none, and the next audit
- * draws again: what it would have found is still there, because rows are corrected last, and
- * without the service.
+ * It stores one row when it has ended. What is interrupted leaves none, and the next audit draws
+ * again: nothing is lost, as rows are corrected last, and without the service.
  */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import {
@@ -20,11 +19,8 @@ import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import { batchesOf } from '../../warehouse/dialect.ts'
 import {
   type AuditedStream,
-  type AuditResult,
   confirmedDifferences,
   createSample,
-  type Difference,
-  type RandomNumber,
   type SeenDifference,
 } from '../core/audit.ts'
 import { isMassDeletion, type MirrorCommit } from '../core/mirror.ts'
@@ -43,7 +39,8 @@ import { learnListedFields } from './learn-listed-fields.ts'
 export type SampleOptions = {
   readonly store: Pick<AuditStore, 'listIds'>
   readonly sampleSize: number
-  readonly random: RandomNumber
+  /** A number from 0 to below 1. */
+  readonly random: () => number
 }
 
 export type AuditDeps = CompareDeps &
@@ -51,25 +48,12 @@ export type AuditDeps = CompareDeps &
     readonly mirror: Mirror
     readonly store: AuditStore
     readonly requestCount: () => number
-    /**
-     * Runs an incremental sync of the stream and its children to its end. Throws ApiError if it
-     * fails.
-     */
+    /** An incremental sync of the stream and its children, to its end. Throws ApiError. */
     readonly catchUp: (stream: AuditedStream) => Promise<void>
     readonly onRow?: ((stream: AuditedStream) => void) | undefined
   }
 
-/** `notices`: sentences for users. */
-type FinishedAudit = {
-  readonly result: AuditResult
-  readonly differences: readonly Difference[]
-  readonly notices: readonly string[]
-}
-
-/**
- * An audit that takes longer ends with what it has read: rows are read in random order, so those
- * are a sample, too.
- */
+/** A longer audit ends with what it has read: in random order, so that is a sample, too. */
 const maxReadMs: Ms = 20 * 3_600_000
 
 const idsPerRead = 2000
@@ -83,10 +67,7 @@ export function auditedNames(
   return child === null ? [stream] : [stream, child.name]
 }
 
-/**
- * Whether all of them have been read to their end once: before that, the mirror is known to be
- * incomplete.
- */
+/** All of them have been read to their end once. */
 export async function canAudit(
   mirror: Mirror,
   mirrored: ReadonlySet<StreamName>,
@@ -98,7 +79,7 @@ export async function canAudit(
 }
 
 /** Throws ApiError, also when it is interrupted. */
-export async function runAudit(deps: AuditDeps, stream: AuditedStream): Promise<FinishedAudit> {
+export async function runAudit(deps: AuditDeps, stream: AuditedStream) {
   const startedAt = deps.now()
   const requestsBefore = deps.requestCount()
   const sample = await drawSample(deps, stream)
@@ -145,8 +126,7 @@ export async function drawSample(
   for (let after: string | null = null; ; ) {
     throwIfAborted(signal)
     const ids: readonly string[] = await store.listIds(stream, after, idsPerRead)
-    // An id that no path can contain cannot be read, so it does not belong to what the audit speaks
-    // of.
+    // An id that no path can contain is nothing that the audit speaks of.
     for (const id of ids) if (pathSegmentProblem(id) === null) sample.add(id)
     after = ids.at(-1) ?? null
     if (after === null) break
@@ -188,8 +168,7 @@ function isDoubtful(result: ParentResult): boolean {
 function toOutcome(first: ParentResult, second: ParentResult | undefined): RowOutcome {
   if (second === undefined) return isDoubtful(first) ? { kind: 'unreadable' } : toUndoubted(first)
   if (second.kind === 'gone' || first.kind !== 'compared') return toUndoubted(second)
-  // A row that differed and cannot be read now counts as differing: another outcome would claim too
-  // much.
+  // It differed and cannot be read now: another outcome would claim too much.
   if (second.kind === 'unreadable')
     return { kind: 'differing', differences: first.differences, corrections: [] }
   const differences = confirmedDifferences(first.differences, second.differences)
@@ -210,9 +189,8 @@ const concurrency = 8
 const fewRows = 5
 
 /**
- * Compares rows until a time. A row that fails while others do not is unreadable; if all of a batch
- * fail, the service does. `hasRead`: the service let something be read just now, so that it does
- * not fail as a whole.
+ * Until a time. A row that fails while others do not is unreadable; if all of a batch fail, the
+ * service does, unless it `hasRead` something just now.
  */
 async function compareRows(
   deps: AuditDeps,
@@ -248,10 +226,7 @@ function isOfRow(error: unknown): boolean {
   return error.failure.kind !== 'aborted' && error.failure.kind !== 'denied'
 }
 
-/**
- * Stores the row and its children as the service has them, and marks children that it no longer
- * has, as a sync does. Whether nothing differs any more.
- */
+/** As a sync does, with children that it no longer has. Whether nothing differs any more. */
 async function correct(
   mirror: Pick<Mirror, 'commit'>,
   { differences, corrections }: Extract<RowOutcome, { kind: 'differing' }>,

@@ -1,6 +1,4 @@
-/**
- * Compares the columns of stored rows with the rows as they came: no request is needed for that.
- */
+/** Compares columns with the rows as they came, without any request. */
 import { throwIfAborted } from '../../service/core/api-failure.ts'
 import type { Difference } from '../core/audit.ts'
 import type { RowKey } from '../core/mirror.ts'
@@ -13,9 +11,6 @@ export type CompareColumnsDeps = {
   readonly signal: AbortSignal
 }
 
-type ParseStored = Parameters<Mirror['findWrongColumns']>[1]
-type WrongColumns = Awaited<ReturnType<Mirror['findWrongColumns']>>
-
 const rowsAtOnce = 500
 
 /** Of all rows of the stream, or of those whose key begins with `firstKey`. */
@@ -26,11 +21,12 @@ export async function* wrongColumns(
 ): AsyncGenerator<Difference> {
   // Their columns are not those of one row of the service.
   if (stream.kind === 'daily' || stream.kind === 'snapshot') return
-  const parse: ParseStored = (item, key) => parseStored(stream, item, key)
+  const parse: Parameters<Mirror['findWrongColumns']>[1] = (item, key) =>
+    parseStored(stream, item, key)
   for (let after: RowKey | null = null; ; ) {
     throwIfAborted(signal)
     const range = { after, limit: rowsAtOnce, firstKey }
-    const found: WrongColumns = await mirror.findWrongColumns(stream.name, parse, range)
+    const found = await mirror.findWrongColumns(stream.name, parse, range)
     for (const { key, columns } of found.wrong) {
       const fields = columns.map((name) => `column ${name}`)
       yield { stream: stream.name, key: key.join('/'), kind: 'different', fields }

@@ -40,33 +40,25 @@ export function auditedChild(
 }
 
 export type ParentResult =
-  | ComparedParent
+  | {
+      readonly kind: 'compared'
+      readonly differences: readonly SeenDifference[]
+      /** Rows that are missing here or different, as the service has them, and what it lacks. */
+      readonly corrections: readonly MirrorCommit[]
+      /** Null: they are not mirrored, or the parent is not here. */
+      readonly children: {
+        readonly compared: number
+        /** Why not all of them could be read; null = all were. */
+        readonly incomplete: string | null
+      } | null
+    }
   | { readonly kind: 'gone' }
   | { readonly kind: 'unreadable' }
 
-type ComparedParent = {
-  readonly kind: 'compared'
-  readonly differences: readonly SeenDifference[]
-  /**
-   * The rows that are missing here or different, as the service has them, and what it no longer
-   * lists.
-   */
-  readonly corrections: readonly MirrorCommit[]
-  /** Null: they are not mirrored, or the parent is not here. */
-  readonly children: ComparedChildren | null
-}
-
-type ComparedChildren = {
-  readonly compared: number
-  /** Why not all of them could be read; null = all were. */
-  readonly incomplete: string | null
-}
-
 /**
- * Compares with what is stored before the requests are sent: a sync that stores a later copy
- * meanwhile makes a difference that the second comparison does not find again. `gone`: the service
- * answered 404 for a row that the mirror has not marked as deleted. `unreadable`: its answer is not
- * a row of this project. Throws ApiError.
+ * Compares with what is stored before the requests are sent: a later copy that a sync stores
+ * meanwhile is a difference that the second comparison does not find. `gone`: 404 for a row that is
+ * not marked as deleted. `unreadable`: no row of this project. Throws ApiError.
  */
 export async function compareParent(
   deps: CompareDeps,
@@ -79,8 +71,7 @@ export async function compareParent(
     child === null ? new Map<string, string>() : await readStoredChildren(deps, child, id)
   const behaviours = await deps.mirror.readBehaviours()
   const served = await readParent(deps, stream, id, stored, listOnlyFields(behaviours, stream))
-  // A row that is marked as deleted: the service should not have it. Its children are read when it
-  // is restored.
+  // Marked as deleted: the service should not have it. Children are read when it is restored.
   if (served === 'gone' && stored === undefined)
     return { kind: 'compared', differences: [], corrections: [], children: null }
   if (typeof served === 'string') return { kind: served }
@@ -132,10 +123,7 @@ export async function compareParent(
   return { kind: 'compared', differences, corrections, children }
 }
 
-/**
- * In rows of the mirror whose key begins with the id: a row that is as the service has it may have
- * other columns.
- */
+/** Of rows whose key begins with the id: a row as the service has it may have other columns. */
 async function wrongColumnsByKey(deps: CompareDeps, stream: Stream, id: string) {
   const found = new Map<string, Difference>()
   for await (const difference of wrongColumns(deps, stream, id))
@@ -143,10 +131,7 @@ async function wrongColumnsByKey(deps: CompareDeps, stream: Stream, id: string) 
   return found
 }
 
-/**
- * The row as the service has it, in the shape of the stored one. `listOnly`: fields that only the
- * list shows.
- */
+/** As the service has it, in the shape of the stored one. `listOnly`: fields only of the list. */
 async function readParent(
   { get, projectId }: CompareDeps,
   stream: AuditedStream,

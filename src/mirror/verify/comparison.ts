@@ -48,9 +48,7 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
         return get(...request)
       }
     },
-    /**
-     * Compares a row of the service with the mirrored one; `here` undefined: it is not mirrored.
-     */
+    /** `here` undefined: it is not mirrored. */
     row: (
       stream: StreamName,
       key: string,
@@ -90,7 +88,7 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
   }
 }
 
-/** Between a row of the service and the mirrored one; `here` undefined: it is not mirrored. */
+/** `here` undefined: it is not mirrored. */
 export function findDifference(
   stream: StreamName,
   key: string,
@@ -104,9 +102,8 @@ export function findDifference(
 }
 
 /**
- * The top-level fields in which two rows differ, regardless of the order of their fields; `(all)`
- * if one is not an object. `both`: only fields that both rows have, because a list may show other
- * fields than a read by id.
+ * The top-level fields in which two rows differ; `(all)` if one is no object. `both`: only fields
+ * that both have, as a list may show others than a read by id.
  */
 export function differingFields(
   here: string,

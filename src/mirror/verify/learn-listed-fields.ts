@@ -1,8 +1,7 @@
 /**
  * Learns which fields a read by id always shows otherwise than the list, before an audit compares
- * rows by id. Their rows were corrected by an earlier audit, and have since become exactly what
- * they were: the list brought that back. No change of the service does so to several rows, and then
- * to the same field of each once more.
+ * by id. Rows that an audit corrected have since become exactly what they were: the list brought
+ * that back, as no change of the service does to several rows, and then to the same fields again.
  */
 import { unreadableRowReason } from '../../service/core/api-failure.ts'
 import {

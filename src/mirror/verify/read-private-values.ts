@@ -1,7 +1,4 @@
-/**
- * Values of private columns as the service shows them, from a sample of its rows: what must be
- * nowhere in the warehouse. Stores nothing.
- */
+/** Samples values of private columns at the service, which must be nowhere in the warehouse. */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { streamSpecs } from '../../../schema/stream-specs.ts'
 import { ApiError, isRefused, throwIfAborted } from '../../service/core/api-failure.ts'

@@ -1,5 +1,5 @@
 /**
- * The rows of a stream, or of one parent, as the mirror has them, and as the service has them now.
+ * The rows of a stream, or of a parent, as the mirror has them, and as the service has them now.
  */
 import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'

@@ -1,7 +1,4 @@
-/**
- * Compares the mirror with the service, as a whole or by a random sample: conversations and
- * visitors, with their children. Changes neither.
- */
+/** Compares the mirror with the service, as a whole or by a random sample. Changes neither. */
 import { missingScope, throwIfAborted } from '../../service/core/api-failure.ts'
 import { presentTime } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
@@ -21,9 +18,7 @@ type VerifyMirrorDeps = Omit<
   'mirror' | 'present' | 'random' | 'sampleSize'
 > & {
   readonly mirror: Mirror
-  /**
-   * Compare only so many conversations and visitors, with their children; undefined = everything.
-   */
+  /** Only so many conversations and visitors, with their children; undefined = everything. */
   readonly sampleSize?: number | undefined
 }
 
@@ -51,8 +46,7 @@ type VerifySampleDeps = CompareDeps &
 const concurrency = 8
 
 /**
- * Streams whose scope the key lacks are skipped. Throws UserError if nothing could be drawn,
- * ApiError for any other failure.
+ * Without streams whose scope the key lacks. Throws UserError if nothing was drawn, or ApiError.
  */
 export async function runVerifySample(deps: VerifySampleDeps) {
   const comparison = createComparison(deps)

@@ -41,16 +41,12 @@ export type VerifyDeps = ReadDeps &
 
 type Verification = VerifyDeps & { readonly comparison: RowComparison }
 
-/**
- * One read at a time would use only a part of the allowance where the service takes longer than a
- * tenth of a second.
- */
+/** One at a time uses a part of the allowance where a response takes over a tenth of a second. */
 const readsAtOnce = 16
 
 /**
- * Streams whose scope the key lacks are skipped, and one that cannot be read to its end is
- * incomplete. Throws ApiError if the key is denied, if it is stopped, or if no stream could be
- * read.
+ * Without streams whose scope the key lacks; one that cannot be read to its end is incomplete.
+ * Throws ApiError if the key is denied, if it is stopped, or if no stream could be read.
  */
 export async function runVerify(deps: VerifyDeps, comparison = createComparison(deps)) {
   const streams = allStreams.filter(
@@ -130,10 +126,7 @@ async function compareList(deps: Verification, stream: ListStream): Promise<void
   }
 }
 
-/**
- * Without the rows of people who were erased here: they are not missing, though the service may
- * still show them.
- */
+/** Rows of erased people are not missing, though the service may still show them. */
 async function withoutErased(
   { mirror }: VerifyDeps,
   stream: ListStream,
@@ -170,10 +163,7 @@ export function unreadableText(id: string): string {
   return `the answer for ${id.slice(0, 60)} is not a row of this project`
 }
 
-/**
- * What is read of one parent or day, as a function that reports it; what cannot be read is
- * reported, too.
- */
+/** `read` reports what it compares of one parent or day; what cannot be read is reported, too. */
 async function compareEach(
   { comparison }: Verification,
   { name }: Stream,

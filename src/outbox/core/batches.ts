@@ -1,7 +1,4 @@
-/**
- * Batches: write-backs that were queued together, and what people see of them and decide about them
- * as a whole.
- */
+/** Write-backs that were queued together, and what people see of them and decide as a whole. */
 import { estimateSendsMs, estimateWritesMs, type SlotLimits } from '../../service/core/budget.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
@@ -21,10 +18,7 @@ export type BatchDescription = {
   readonly reverts: string | null
 }
 
-/**
- * By the key of a header cell of an imported file, the column that a person says it is; `ignored`:
- * none.
- */
+/** The column that a person says it is, by the key of a header cell; `ignored`: none. */
 export type ColumnMap = Readonly<Record<string, string>>
 
 /** A batch as stored. Times are RFC 3339. */
@@ -37,7 +31,6 @@ export type Batch = BatchDescription & {
   /** The last approval of rows of it. */
   readonly approvedAt: string | null
   readonly approvedBy: string | null
-  /** Set while it is stopped. */
   readonly stoppedAt: string | null
   readonly stoppedBy: string | null
   /** When its last write-back was settled; null while one is open. */
@@ -51,12 +44,8 @@ export type BatchSummary = Batch & { readonly state: BatchState; readonly counts
 
 /** How long the rest of a batch takes. */
 export type BatchEstimate = SendEstimate & {
-  /** Rows that are queued or in flight. */
   readonly left: number
-  /**
-   * The circuit breaker, a back-off or a grace: nothing of it leaves before this time. RFC 3339;
-   * null if it need not wait.
-   */
+  /** Nothing of it leaves before this time (RFC 3339); null if it need not wait. */
   readonly restsUntil: string | null
   readonly restsBecause: string | null
 }
@@ -81,10 +70,7 @@ export type BatchReport = {
   readonly project: ProjectName
   readonly batch: BatchSummary
   readonly outcomes: readonly BatchOutcome[]
-  /**
-   * Most frequent first; of failed, conflict, uncertain, expired and cancelled write-backs, and of
-   * those that rest.
-   */
+  /** Most frequent first; of what has failed or ended undone, and of what rests. */
   readonly reasons: readonly ReasonGroup[]
   readonly estimate: BatchEstimate
   /** Names the drafts as they are now, for `approve`; null if none can be approved. */
@@ -101,8 +87,8 @@ export type NotReverted = {
   readonly operation: Operation
   readonly target: string
   /**
-   * `cannot`: a reply or a note; `stands_against`: someone changed it since; `not_known`: it is
-   * uncertain or in flight, or what was before is not stored; `already_so`: it is as it was before.
+   * `cannot`: a reply or a note; `stands_against`: changed by someone since; `not_known`:
+   * uncertain, in flight, or nothing stored of before; `already_so`: as it was before.
    */
   readonly outcome: 'cannot' | 'stands_against' | 'not_known' | 'already_so'
   readonly why: string
@@ -122,10 +108,7 @@ export type RevertReport = {
   readonly notices?: readonly string[]
 }
 
-/**
- * How fast the project sends, whether a worker does it, and what time it is for the database.
- * `pausedUntil`: the service asked to wait until then; null: it did not.
- */
+/** `now`: of the database. `pausedUntil`: the service asked to wait; null: it did not. */
 export type Pace = {
   readonly limits: SlotLimits
   readonly worker: boolean
@@ -137,12 +120,8 @@ export type Pace = {
 export type SendEstimate = {
   /** Write-backs queued earlier that are not settled yet. */
   readonly queuedEarlier: number
-  /**
-   * Time to send everything, including these, at the write rate less its reserve, after a pause
-   * that the service asked for.
-   */
+  /** For all up to these, at the write rate less its reserve, after a pause. */
   readonly takesMs: Ms
-  /** Whether a worker is running, which sends what is queued. */
   readonly worker: boolean
 }
 
@@ -163,8 +142,6 @@ export function needsApproval(
   return draft || (approveOver !== null && rows > approveOver)
 }
 
-export type OperationCounts = Readonly<Partial<Record<Operation, number>>>
-
 export function countOperations(
   counted: Iterable<{ readonly operation: Operation; readonly count: number }>,
 ) {
@@ -176,7 +153,7 @@ export function countOperations(
 /** `queuedEarlier`: write-backs of unknown operations that are sent before. */
 export function estimateBatchMs(
   limits: SlotLimits,
-  left: OperationCounts,
+  left: Readonly<Partial<Record<Operation, number>>>,
   queuedEarlier: number,
 ): Ms {
   const entries = Object.entries(left) as [Operation, number][]

@@ -1,7 +1,4 @@
-/**
- * Decisions about write-backs: what is said of each, what it selects and carries beside that, and
- * what it reports.
- */
+/** What is said of each decision, what it selects and carries, and what it reports. */
 import type { NewAuditEvent } from '../../../schema/row.ts'
 import type { Role } from '../../config/people.ts'
 import { foldName } from '../../values/person-name.ts'
@@ -29,40 +26,28 @@ export type DecisionRecord = {
   /** The statuses of the rows that it changes, and the one that these get. */
   readonly from: readonly WritebackStatus[]
   readonly to: WritebackStatus
-  /**
-   * Of a whole batch, if these are fewer: on a page, which shows the rows first, and without one.
-   */
+  /** Of a whole batch, if these are fewer: on a page that shows the rows first, and without one. */
   readonly fromInBatch?: {
     readonly shown: readonly WritebackStatus[]
     readonly unseen: readonly WritebackStatus[]
   }
-  /**
-   * Rows that still have this status afterwards, although they were selected, are worth an exit
-   * code.
-   */
+  /** Selected rows that keep this status are worth an exit code. */
   readonly unexpectedlyLeft?: WritebackStatus
   /** As it is now; without a rule, it is not offered. */
   readonly isOfferedForBatch?: (facts: BatchFacts) => boolean
   readonly isOfferedForSending?: (facts: SendingFacts) => boolean
   /** Beside its status. */
   readonly isOfferedForWriteback?: (facts: Pick<OutboxEntry, 'stoppedBy' | 'undoUntil'>) => boolean
-  /**
-   * What customers see, or what stops it, needs an approver. Failures and uncertain outcomes are an
-   * operator's work.
-   */
+  /** What customers see, or what stops it, needs an approver; failures are an operator's work. */
   readonly role: Role
-  /** The role if it changes only one's own rows in this status. */
+  /** If it changes only one's own rows in this status. */
   readonly roleForOwn?: { readonly status: WritebackStatus; readonly role: Role }
-  /** The role if it changes rows in one of these statuses. */
+  /** If it changes rows in one of these statuses. */
   readonly roleForStatuses?: { readonly statuses: readonly WritebackStatus[]; readonly role: Role }
-  /**
-   * The role if it changes rows of which an earlier send may have arrived: it may reach a customer
-   * twice.
-   */
+  /** If an earlier send may have arrived: it may reach a customer twice. */
   readonly roleIfMayHaveArrived?: Role
   /**
-   * `confirmed`: a page lists the rows first. Both, unlike `anyway`, change nothing if what was
-   * shown has changed.
+   * `confirmed`: a page lists the rows first. Both, unlike `anyway`, stop if these have changed.
    */
   readonly taken: 'confirmed' | 'as shown' | 'anyway'
   /** People come for it; the others stand beside it. */
@@ -93,42 +78,24 @@ export type OutboxFilter = {
   readonly operations?: readonly Operation[] | undefined
   /** The id of the conversation or the visitor. */
   readonly target?: string | undefined
-  /**
-   * Who approved it: one of these names, as they are stored. A decision is about all spellings of a
-   * person's name.
-   */
+  /** One of these names, as stored. A decision is about all spellings of a person's name. */
   readonly approvedBy?: readonly string[]
-  /**
-   * What goes on if its stopped batch is resumed, so not the drafts that nobody has approved yet.
-   */
+  /** What goes on if its batch is resumed: not the drafts that nobody has approved yet. */
   readonly isResumable?: true
   /** A cancellation also covers rows without a project. Only if a single project is configured. */
   readonly orWithoutProject?: boolean
 }
 
-/**
- * What a person was shown before an approval: these rows, as the digest (or its beginning) names
- * them.
- */
-type ShownSelection = { readonly filter: OutboxFilter; readonly digest: string }
-
 /** What a decision carries beside its selection. */
 export type DecisionTerms = {
-  /** Who decides. */
   readonly by: string
-  /**
-   * `approved`: the rows leave no earlier than this much later, and the approval can be undone
-   * until then.
-   */
+  /** `approved`: the rows leave so much later, and the approval can be undone until then. */
   readonly graceMs?: Ms
   /** `approved`: whether a person may approve what the same person queued. */
   readonly approveOwn?: boolean
-  /** What was shown; if the digest names other rows now, nothing is decided. */
-  readonly shown?: ShownSelection
-  /**
-   * What the audit log of the console says of it, in the same transaction; without it, only the
-   * event log does.
-   */
+  /** What was shown; if the digest (or its beginning) names other rows now, nothing is decided. */
+  readonly shown?: { readonly filter: OutboxFilter; readonly digest: string }
+  /** Recorded in the audit log of the console, in the same transaction. */
   readonly audit?: (count: number) => NewAuditEvent
 }
 
@@ -152,10 +119,7 @@ export type DecisionReport = {
   }[]
 }
 
-/**
- * Identifies exactly the write-backs that were shown: SHA-256 over all that decides what leaves, in
- * the order of the queue.
- */
+/** SHA-256 over all that decides what leaves, in the order of the queue. */
 export type SelectionDigest = { readonly digest: string; readonly count: number }
 
 /** An approval whose digest does not match: what the selection is now, and its latest steps. */
@@ -163,16 +127,13 @@ export type SelectionMismatch = {
   readonly outcome: 'moved'
   readonly project: ProjectName
   readonly now: SelectionDigest
-  /** All rows of the selection, by status. */
+  /** Of all rows of the selection. */
   readonly counts: StatusCounts
   /** The latest steps of its rows, newest first. */
   readonly steps: readonly EventOfRow[]
 }
 
-/**
- * `moved`: rows that changed their status at once or will; `left`: in flight, so they cannot be
- * called back.
- */
+/** `moved`: changed their status at once or will; `left`: cannot be called back. */
 export type BatchDecisionReport = Pick<DecisionReport, 'project' | 'following' | 'notices'> & {
   readonly batch: string
   readonly decision: 'stopped' | 'resumed'

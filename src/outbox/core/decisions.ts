@@ -1,6 +1,5 @@
 /**
- * What people decide about write-backs and batches: one record each, which commands, pages, roles
- * and words follow. Pure.
+ * What people decide about write-backs and batches, which commands, pages, roles and words follow.
  */
 import type { DecisionRecord } from './decision-terms.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'

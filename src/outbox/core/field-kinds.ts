@@ -1,7 +1,6 @@
 /**
- * The fields of write-backs: what each may hold, and how `writeback add` and CSV give it; and those
- * of conversations and visitors that they set (`schema/operation-specs.ts`), as the service, the
- * mirror and evidence show them. Pure.
+ * The fields of write-backs, and how `writeback add` and CSV give them; and those of conversations
+ * and visitors that they set (`schema/operation-specs.ts`). Pure.
  */
 import { z } from 'zod'
 import {
@@ -22,10 +21,7 @@ export type RequestField = {
 /** A field of an operation's payload. */
 export type PayloadField = {
   readonly schema: z.ZodType
-  /**
-   * In CSV, outer spaces belong to a `text`, but not to a `line`, such as a name. A `flag` is true
-   * or false.
-   */
+  /** In CSV, outer spaces belong to a `text`, but not to a `line`, such as a name. */
   readonly kind: 'text' | 'line' | 'id' | 'flag'
   /** Of its option: the name of the value, and the help. */
   readonly value: string
@@ -124,10 +120,7 @@ function isMessageId(digits: string): boolean {
   return /^\d{1,19}$/.test(digits) && BigInt(digits) < 2n ** 63n
 }
 
-/**
- * JavaScript parses 30 February as 2 March, and a zone offset can move a time out of the years of
- * RFC 3339.
- */
+/** JavaScript parses 30 February as 2 March, and a zone offset can leave the years of RFC 3339. */
 function parseTimestamp(value: unknown): string | undefined {
   const at = parseTime(value)
   const day = parseTime(`${String(value).slice(0, 10)}T00:00:00Z`)
@@ -140,10 +133,7 @@ function parseTimestamp(value: unknown): string | undefined {
 export type FieldValue = boolean | string | null
 /** One that is not known, or not set, is absent. */
 export type FieldValues = { readonly [F in FieldName]?: FieldValue }
-/**
- * How a conversation or a visitor looks, to the service or in the mirror, by the service's names;
- * what is not known is absent. Times are RFC 3339.
- */
+/** As the service or the mirror shows it; what is not known is absent. Times are RFC 3339. */
 export type TargetState = {
   readonly [F in FieldName as (typeof targetFields)[F]['shownAs']]?: string | null
 } & {
@@ -161,7 +151,6 @@ export type MirroredMessage = {
   readonly text: string | null
 }
 
-/** A target as the mirror has it. */
 export type MirroredTarget = TargetState & {
   readonly syncedAt: string
   readonly isDeleted: boolean

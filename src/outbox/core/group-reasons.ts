@@ -1,16 +1,12 @@
 /**
- * Counts outcomes by status, operation and reason. Reasons that differ only in ids, times and
- * quoted words are one. Pure.
+ * Counts outcomes by reason: those that differ only in ids, times and quoted words are one. Pure.
  */
 
 import type { Operation } from './operations.ts'
 import type { Writeback, WritebackOutcome } from './outbox-entry.ts'
 import type { WritebackStatus } from './state.ts'
 
-/**
- * Write-backs that have a status for the same reason. `reason`: without ids and numbers that differ
- * between rows.
- */
+/** `reason`: without ids and numbers that differ between rows. */
 export type ReasonGroup = {
   readonly status: WritebackStatus
   readonly reason: string
@@ -29,7 +25,6 @@ const varyingParts: readonly (readonly [RegExp, string])[] = [
   [/"(?:[^"\\]|\\.)*"/g, '"…"'],
 ]
 
-/** The reason without what differs between rows. */
 export function toCommonReason(reason: string): string {
   return varyingParts.reduce((text, [pattern, instead]) => text.replace(pattern, instead), reason)
 }
@@ -57,8 +52,6 @@ export function collectReasons(groups: Iterable<ReasonGroup>): readonly ReasonGr
     (a, b) => b.count - a.count || a.reason.localeCompare(b.reason, 'en'),
   )
 }
-
-export type OutcomeCounts = ReturnType<ReturnType<typeof createOutcomeCounter>['snapshot']>
 
 /** Every reason differs only where a service answers something else each time. */
 const maxReasons = 200

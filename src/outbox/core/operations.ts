@@ -1,7 +1,6 @@
 /**
- * The operations: one record each, which commands, CSV columns, reviews, estimates and reverts
- * follow, and the fields that all of them have. What the database checks of each is in
- * `schema/operation-specs.ts`, how each is sent in `handlers/`. Pure.
+ * The operations, which commands, CSV columns, reviews, estimates and reverts follow. What the
+ * database checks is in `schema/operation-specs.ts`, how each is sent in `handlers/`. Pure.
  */
 import { z } from 'zod'
 import {
@@ -54,15 +53,9 @@ export type OperationType = OperationSpec & {
   readonly sets: readonly FieldName[]
   /** What it changes beside them. */
   readonly alsoSets?: FieldValues
-  /**
-   * Of the precondition, and of what is stored afterwards. Measured against the sandbox, without
-   * verifications.
-   */
+  /** Of the precondition, and afterwards. Measured against the sandbox, without verifications. */
   readonly readsPerSend: number
-  /**
-   * The payload, in the order of the CSV columns. If all fields are optional, at least one must be
-   * given.
-   */
+  /** In the order of the CSV columns. If all are optional, one must be given. */
   readonly fields: Readonly<Record<string, PayloadField>>
   readonly summary: string
   /** Arguments of `writeback add`, after the operation. */
@@ -218,10 +211,7 @@ export type CommonValues = {
 
 const cleanedKey = (value: unknown) => (typeof value === 'string' ? cleanKey(value) : value)
 
-/**
- * The fields that every operation has besides its target and payload: each has the column of its
- * name in `writebacks`.
- */
+/** What every operation has besides target and payload: a column of `writebacks` each. */
 export const commonFields = {
   ref: {
     property: 'ref',
@@ -251,8 +241,7 @@ export const commonFields = {
     Pick<PayloadField, 'value' | 'help'> & { readonly property: keyof CommonValues }
 }
 
-type CommonName = keyof typeof commonFields
-export const commonNames = Object.keys(commonFields) as readonly CommonName[]
+export const commonNames = Object.keys(commonFields) as readonly (keyof typeof commonFields)[]
 /** The ref says which write-back it is, and nothing about its sending. */
 export const conditionNames = commonNames.filter((name) => name !== 'ref')
 
@@ -262,7 +251,7 @@ export const requestFields = new Map([
   ...Object.entries<RequestField>(commonFields),
 ])
 
-export function commonValue(request: CommonValues, name: CommonName): string | null {
+export function commonValue(request: CommonValues, name: keyof typeof commonFields): string | null {
   return request[commonFields[name].property]
 }
 

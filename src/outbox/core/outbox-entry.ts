@@ -1,7 +1,4 @@
-/**
- * A write-back as stored: as people see it, with its event log, and as the sender claims and
- * settles it.
- */
+/** A write-back as stored: as people see it, and as the sender claims and settles it. */
 
 import { z } from 'zod'
 import type { ServiceBehaviour } from '../../../schema/row.ts'
@@ -11,7 +8,7 @@ import { type CommonValues, type Operation, operationTypes } from './operations.
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
 import type { RequestParseResult } from './writeback-request.ts'
 
-/** A write-back as stored. Times are RFC 3339. */
+/** Times are RFC 3339. */
 export type OutboxEntry = CommonValues & {
   readonly id: string
   readonly seq: number
@@ -24,10 +21,7 @@ export type OutboxEntry = CommonValues & {
   readonly batchId: string | null
   /** Of the imported file, as its spreadsheet numbers it: the header is row 1. */
   readonly sourceRow: number | null
-  /**
-   * The visitor's address or name by which an import found its conversation, and what it found;
-   * null = it was named by its id.
-   */
+  /** The address or name by which an import found its conversation; null = named by its id. */
   readonly foundBy: string | null
   readonly createdAt: string
   readonly createdBy: string | null
@@ -106,14 +100,10 @@ export type Writeback = Pick<
   | 'fencingToken'
 > & {
   readonly lane: string
-  /** The id of the conversation or the visitor. */
   readonly target: string
   /** SQL may have written anything. */
   readonly request: RequestParseResult
-  /**
-   * A decision made while it was in flight: it is not sent again, and gets this status if it did
-   * not arrive.
-   */
+  /** Decided while it was in flight: it gets this status if it did not arrive. */
   readonly revokedAs: Revocation | null
   /** The mirror's view of the target when this was queued; null if the mirror did not have it. */
   readonly targetSnapshot: TargetState | null
@@ -140,22 +130,13 @@ const lookOfTarget = z.object({
 export const evidenceSchema = z.object({
   /** The target's state just before the request was sent. */
   before: known(lookOfTarget),
-  /**
-   * The same before the first of several sends, which may have arrived although no response proved
-   * it.
-   */
+  /** Before the first of several sends, which may have arrived though no response proved it. */
   firstBefore: known(lookOfTarget),
   /** The fencing token of the claim that sent it last. */
   sentWith: known(number),
-  /**
-   * The sending process reported the end of the exchange, is dead, or may be alive but silent and
-   * might still send.
-   */
+  /** `silent`: it may be alive and might still send. */
   sender: known(z.enum(['ended', 'dead', 'silent'])),
-  /**
-   * What the response states without proof: the service accepted or refused the request, in these
-   * words.
-   */
+  /** What the response states without proof, in its words. */
   statedResult: known(z.object({ says: z.enum(['accepted', 'refused']), why: text })),
   /** How many verifications did not find it. */
   verifications: known(number),
@@ -165,16 +146,12 @@ export const evidenceSchema = z.object({
   refusedFields: known(texts),
   /** The service's reason for the first refusal. */
   firstRefusal: known(text),
-  /** The HTTP status of the response. */
   status: known(number),
   /** The id of a newer message with its words: it was there before this could be sent. */
   alreadyThere: known(text),
   /** Ids of messages that were not there before it was sent, and may be it in another form. */
   candidates: known(texts),
-  /**
-   * The messages before its first send, and those that a conflict has named since; a person then
-   * queued it again.
-   */
+  /** Before its first send, and what conflicts have named since; a person then queued it again. */
   earlier: known(lookOfTarget),
   /** How its arrival was found. */
   found: known(text),
@@ -203,10 +180,7 @@ export type ClaimFilter = {
   readonly lane?: string
   readonly withoutLanes?: readonly string[]
   readonly withoutOperations?: readonly Operation[]
-  /**
-   * Leaves out queued replies and notes: all, or those of these imports (null: those without an
-   * import).
-   */
+  /** Leaves out queued replies and notes: all, or those of these imports (null: of none). */
   readonly withoutQueuedSends?: 'all' | readonly (string | null)[]
 }
 

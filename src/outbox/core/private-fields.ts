@@ -1,6 +1,6 @@
 /**
- * What a correction may keep of the fields of visitors that the mirror does not store: nothing of
- * what was there before, and for comparisons what the mirror has, which is a hash or nothing. Pure.
+ * What a correction may keep of fields that the mirror does not store: nothing of what was there
+ * before, and for comparisons what the mirror has, a hash or nothing. Pure.
  */
 import { type ColumnRules, isHash } from '../../values/column-rules.ts'
 import type { Json } from '../../values/json.ts'

@@ -1,6 +1,5 @@
 /**
- * What takes a batch back: for each conversation and visitor, the write-back that restores what was
- * there before the batch, and why rows are not taken back. Pure.
+ * What takes a batch back: the write-backs that restore what was before, and what is left. Pure.
  */
 import type { FieldName } from '../../../schema/operation-specs.ts'
 import { toMessageSide } from '../../mirror/core/message-fields.ts'
@@ -21,9 +20,7 @@ export type SeenFlagChange = {
 }
 
 export type LaneToRevert = {
-  /**
-   * The rows of the batch about one conversation or visitor, in the order in which they were sent.
-   */
+  /** In the order in which they were sent. */
   readonly rows: readonly Writeback[]
   /** As it is now; null if the mirror does not have it. */
   readonly mirrored: MirroredTarget | null
@@ -95,8 +92,7 @@ function revertFlags(sent: readonly Writeback[], { mirrored, changes }: LaneToRe
       return why('already_so', `it is ${describeValue('handled', before)} again`)
     if (set && !isOwnFlag(handledAt, last, changes))
       return why('stands_against', `someone marked it handled at ${handledAt}`)
-    // To mark it handled would hide that the visitor waits for an answer. An unknown sender counts
-    // as a visitor.
+    // To mark it handled would hide that the visitor waits. An unknown sender counts as a visitor.
     const { lastMessageAt: at, lastMessageSenderType: by } = mirrored
     if (before && at != null && by != null && toMessageSide(by) !== 'team' && isSince(at, last))
       return why('stands_against', `a visitor wrote at ${at}`)
@@ -104,10 +100,7 @@ function revertFlags(sent: readonly Writeback[], { mirrored, changes }: LaneToRe
   return { requests: [toRequest('handled', first.target, { handled: before })], notReverted: [] }
 }
 
-/**
- * Of the last message, a visitor's. The clocks of the service and of this machine may differ by
- * hours.
- */
+/** A visitor's message. The clocks of the service and of this machine may differ by hours. */
 function isSince(writtenAt: string, last: Writeback): boolean {
   // Otherwise the reply would be the last message.
   if (last.operation === 'message') return true
@@ -115,12 +108,9 @@ function isSince(writtenAt: string, last: Writeback): boolean {
   return lastBefore ? isEarlier(lastBefore, writtenAt) : !isEarlier(writtenAt, last.sentAt)
 }
 
-/**
- * The mirror reads the target again just after a send: what it notices in these seconds is ours.
- */
+/** The mirror reads the target just after a send: what it notices in these seconds is ours. */
 const ownChangeSeconds = 2
 
-/** Whether the flag is the one that the last row of the batch set, as far as the mirror knows. */
 function isOwnFlag(
   handledAt: string | null,
   last: Writeback,
@@ -134,7 +124,7 @@ function isOwnFlag(
   return own.length === 0 || own.some(({ new: value }) => parseTime(value) === parseTime(handledAt))
 }
 
-/** Whether it was handled before the batch; undefined if that is not stored. */
+/** Undefined if that is not stored. */
 function handledBefore(
   sent: readonly Writeback[],
   mirrored: MirroredTarget | null,
@@ -143,8 +133,7 @@ function handledBefore(
   const [first] = sent
   const flag = sent.find(({ operation }) => operation === 'handled')
   const read = flag && stateBefore(flag)?.handledAt
-  // The service was read just before the first flag. If a reply went out before that, only the
-  // mirror knows more.
+  // Read just before the first flag. If a reply went out before, only the mirror knows more.
   if (first?.operation === 'handled' && read !== undefined) return read !== null
   const recorded = changes.find(({ seenAt }) => !isEarlier(seenAt, first?.sentAt ?? null))
   if (recorded !== undefined && recorded.old !== null) return true
@@ -177,20 +166,17 @@ function revertOthers(sent: readonly Writeback[], { mirrored }: LaneToRevert): L
   return { requests, notReverted: left }
 }
 
-type FieldVerdict = { readonly restore: FieldValue } | Pick<NotReverted, 'outcome' | 'why'>
-
 type FieldEnds = {
   readonly first: Writeback
   readonly last: Writeback
   readonly mirrored: MirroredTarget | null
 }
 
-/** `rows`: those that set the field. */
 function revertField(
   field: FieldName,
   rows: readonly Writeback[],
   { first, last, mirrored }: FieldEnds,
-): FieldVerdict {
+): { readonly restore: FieldValue } | Pick<NotReverted, 'outcome' | 'why'> {
   const before = toFieldValues(stateBefore(first))[field]
   const set = effectIn(last)[field]
   if (before === undefined)
@@ -212,10 +198,7 @@ function revertField(
   return { outcome: 'stands_against', why: `someone changed the ${field} since` }
 }
 
-/**
- * Not in the very second of the send: the mirror may show what was there before, or what an earlier
- * row left.
- */
+/** Not in the very second of the send: the mirror may show what was there before. */
 function isReadAfter({ syncedAt }: MirroredTarget, { sentAt }: Writeback): boolean {
   return sentAt === null || isEarlier(sentAt, syncedAt)
 }

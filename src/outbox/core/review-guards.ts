@@ -1,7 +1,6 @@
 /**
- * What the check just before sending would find, judged from the mirror: a visitor has written
- * since, or someone has changed the same field. The same rules as in src/outbox/handlers, without a
- * request. Pure.
+ * What the check just before sending would find, judged from the mirror, by the same rules as in
+ * src/outbox/handlers, without a request. Pure.
  */
 import { toMessageSide } from '../../mirror/core/message-fields.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
@@ -37,10 +36,7 @@ export type GuardFacts = OwnEdits & {
   readonly conversation: MirroredTarget | null
   /** The message whose id `expect` is; null if the mirror does not have it in that conversation. */
   readonly expectedMessage: MirroredMessage | null
-  /**
-   * Messages in the conversation of a queued reply that may be newer, except for those of other
-   * write-backs.
-   */
+  /** That may be newer than the queued reply, except for those of other write-backs. */
   readonly newerMessages: readonly ShownReply[]
   /** When a person last queued it again after it had ended (RFC 3339). */
   readonly requeuedAt: string | null
@@ -84,10 +80,7 @@ function findNewMessage(
 export const noConversation =
   'the mirror has no conversation of this visitor, so the expected message cannot be found'
 
-/**
- * Up to when the person saw the conversation: as it was when the row was queued, or else as the
- * mirror shows it now.
- */
+/** Up to when the person saw the conversation: when the row was queued, or else now. */
 function timeSeen(
   { queued }: ReviewRow,
   { lastMessageAt }: MirroredTarget,
@@ -97,10 +90,7 @@ function timeSeen(
   return seenUntil(queued.targetSnapshot, last) ?? parseTime(queued.createdAt)
 }
 
-/**
- * Of what the mirror showed when it was queued: the time of the last message, 0 if there was none.
- * Undefined if that is not known, as it is if the service never names that time.
- */
+/** The time of the last message when it was queued, 0 if there was none. Undefined if not known. */
 export function seenUntil(
   snapshot: TargetState | null,
   last: EpochSeconds | undefined,
@@ -131,10 +121,7 @@ export function describeUnseen(id: string, at: EpochSeconds | null | undefined):
   return `a visitor wrote ${at == null ? 'since' : `at ${rfc3339(at)}`} (message ${id})`
 }
 
-/**
- * The words of a reply that has not left stand in its conversation: the outbox is older than the
- * service.
- */
+/** A reply that has not left is there: the outbox is older than the service. */
 function findSentReply(
   { queued }: ReviewRow,
   request: WritebackRequest,
@@ -168,20 +155,16 @@ function findEdit(
   return why === null ? null : { reason: 'edited_since', why }
 }
 
-/** How the target looked when it was queued, and just before it was sent, if it was. */
-type EditFacts = OwnEdits & {
-  readonly queuedAs: TargetState | null
-  readonly sentAs: TargetState | undefined
-}
-
-/**
- * Why a correction gives way: someone changed the same field since it was queued, or has set all of
- * it already.
- */
+/** Someone changed the same field since it was queued, or has set all of it already. */
 export function findForeignEdit(
   wanted: FieldValues,
   current: FieldValues,
-  { queuedAs, sentAs, ownEdit, lastOwnEdit }: EditFacts,
+  {
+    queuedAs,
+    sentAs,
+    ownEdit,
+    lastOwnEdit,
+  }: OwnEdits & { readonly queuedAs: TargetState | null; readonly sentAs: TargetState | undefined },
 ): string | null {
   const fields = fieldNames.filter((field) => wanted[field] !== undefined)
   const before = sentAs && toFieldValues(sentAs)
@@ -201,8 +184,7 @@ export function findForeignEdit(
     const then = was[field]
     if (now === undefined || then === undefined || now === then || now === wanted[field])
       return false
-    // The mirror may not have seen our last correction when this one was queued, and then nobody
-    // else changed it.
+    // The mirror may not have seen our last correction when this one was queued.
     const ours = [
       ownEdit[field],
       lastOwnEdit[field],
@@ -213,15 +195,11 @@ export function findForeignEdit(
   return foreign === undefined ? null : `someone changed the ${foreign} since it was queued`
 }
 
-/** Whether a field has the value that was set, in the form in which the service may store it. */
 export function isSameValue(a: unknown, b: unknown): boolean {
   return toNormalForm(a) === toNormalForm(b)
 }
 
-/**
- * A service may trim a text, make one space of several, store an address in lower case or without
- * its `+tag`, and a value that is cleared as an empty text.
- */
+/** A service may trim a text, store an address in lower case, or null as an empty text. */
 function toNormalForm(value: unknown): unknown {
   if (typeof value !== 'string') return value
   const text = value.normalize('NFC').replace(/\s+/g, ' ').trim().toLowerCase()
@@ -251,20 +229,21 @@ function normalizeText(text: string | null): string {
   return (text ?? '').normalize('NFC').replace(/\s+/g, ' ').trim()
 }
 
-/** The times of a reply that has never left, each in the clock of the service. */
-type ReplyAge = {
-  /** Of the last message that the mirror had when the reply was queued. */
-  readonly seenUntil: EpochSeconds | null
-  readonly queuedAt: EpochSeconds
-  /** A person queued it again, and knew what was there. */
-  readonly isRequeued: boolean
-}
-
 /** A newer message with the words of the reply: sent now, they would reach the customer twice. */
 export function findRepetition(
   messages: readonly ShownReply[],
   payload: WritebackPayload['message'],
-  { seenUntil, queuedAt, isRequeued }: ReplyAge,
+  {
+    seenUntil,
+    queuedAt,
+    isRequeued,
+  }: {
+    /** Of the last message that the mirror had when the reply was queued. */
+    readonly seenUntil: EpochSeconds | null
+    readonly queuedAt: EpochSeconds
+    /** A person queued it again, and knew what was there. */
+    readonly isRequeued: boolean
+  },
 ): ShownReply | null {
   const isNewer = ({ at }: ShownReply) => {
     if (isRequeued) return at !== null && at > (seenUntil ?? queuedAt)

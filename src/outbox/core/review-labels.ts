@@ -36,9 +36,7 @@ export function describeGroup(
   return `${subject}${why}${reopening}${waiting}`
 }
 
-/**
- * What the row does or why not: `open → handled` · `name "Ada" → "Grace"` · `"We have found it."`
- */
+/** `open → handled` · `name "Ada" → "Grace"` · `"We have found it."` */
 export function describeEffect(
   review: Pick<WritebackReview, 'why' | 'changes' | 'firstWords'>,
 ): string {
@@ -75,10 +73,7 @@ export function describeMirrorAge(asOf: string | null, formatTime: (at: string) 
   return `the mirror ${read}; every send looks at the live record first`
 }
 
-/**
- * When it leaves at all: `only if no visitor wrote after message 17`, `not after
- * 2026-01-31T18:00:00Z`.
- */
+/** `only if no visitor wrote after message 17`, `not after 2026-01-31T18:00:00Z`. */
 export function describeTerms({
   expect,
   expiresAt,
@@ -94,10 +89,7 @@ export function describeTerms({
   ]
 }
 
-/**
- * The order in the file that its effect depends on, what it waits for, and when it leaves at all;
- * empty if none matters.
- */
+/** The order in the file that its effect depends on, what it waits for, and when it leaves. */
 export function describeOrder(
   review: Pick<WritebackReview, 'action' | 'after' | 'blockedBy' | 'expect' | 'expiresAt'>,
 ): string {
@@ -126,10 +118,7 @@ export function describeRequest(
   return set.join(', ')
 }
 
-/**
- * Enough of an id to tell write-backs apart and to type: its end, which is random. Ids of one
- * import begin alike, as they begin with the time.
- */
+/** The end of an id, which is random: ids of one import begin alike, with the time. */
 export function shortId(id: string): string {
   return id.slice(-8)
 }

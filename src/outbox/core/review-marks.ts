@@ -1,7 +1,4 @@
-/**
- * What a person should look at before a row is sent, although it can be sent as it is: text that
- * another program has probably changed, and a sender that is new. Pure.
- */
+/** What to look at before a row is sent: text that a program has probably changed, a new sender. */
 import { findTextChange, isCutAtComma } from '../../values/damaged-text.ts'
 import type { WritebackRequest } from './writeback-request.ts'
 

@@ -1,7 +1,4 @@
-/**
- * Counts reviews by what they would do, with samples of each group. Pure: a reducer whose size the
- * rows do not change.
- */
+/** Counts reviews by what they would do, with samples: a reducer whose size rows do not change. */
 
 import type { ReviewAction } from './operations.ts'
 import {
@@ -29,7 +26,7 @@ export type ReviewSummary = {
   readonly counts: Readonly<Record<ReviewOutcome, number>>
   /** In the order of the outcomes; within one, the largest first. */
   readonly groups: readonly ReviewGroup[]
-  /** Rows that a person should look at before they are sent: how many, and the first ones. */
+  /** What a person should look at before it is sent: how many, and the first ones. */
   readonly marked: { readonly rows: number; readonly samples: readonly WritebackReview[] }
   /** The oldest of the rows' `mirrorAsOf`; null if the mirror has never been read to its end. */
   readonly mirrorAsOf: string | null
@@ -38,7 +35,6 @@ export type ReviewSummary = {
 const samplesPerGroup = 5
 const markedSamples = 20
 
-/** Adds reviews one after another; `summary` may be read at any time. */
 export function createReviewCounter() {
   const groups = new Map<string, ReviewGroup>()
   let rows = 0

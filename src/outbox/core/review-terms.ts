@@ -15,9 +15,7 @@ export const reviewOutcomes = [
 ] as const
 export type ReviewOutcome = (typeof reviewOutcomes)[number]
 
-/**
- * Why a write-back would not be carried out, or why that is not known, and in the words of people.
- */
+/** Why a write-back would not be carried out, or why that is not known. */
 export const reviewReasons = {
   queued_before: ['stands_against', 'the ref was queued before'],
   invalid: ['stands_against', 'the row is not valid'],

@@ -1,7 +1,6 @@
 /**
- * What a write-back would do, judged from the mirror before it is sent. Each row is compared with
- * its target as the rows before it leave it: a flag behind a reply, which reopens the conversation,
- * is not already set. Pure.
+ * What a write-back would do, judged from the mirror. Each row is compared with its target as the
+ * rows before it leave it: a flag behind a reply, which reopens, is not already set. Pure.
  */
 import { excerpt } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
@@ -34,13 +33,10 @@ import {
   type WritebackRequest,
 } from './writeback-request.ts'
 
-/** What is known about a row besides the row itself. */
 export type ReviewFacts = GuardFacts & {
   /** No earlier reply of the warehouse, and no other row, has its sender. */
   readonly isNewSender: boolean
 }
-
-type RowResult = { readonly review: WritebackReview; readonly lane: LaneState }
 
 /** `lane`: the state after the rows before it. */
 export function reviewRow(
@@ -48,7 +44,7 @@ export function reviewRow(
   facts: ReviewFacts,
   lane: LaneState,
   now: EpochMs,
-): RowResult {
+): { readonly review: WritebackReview; readonly lane: LaneState } {
   const obstacle = findObstacle(row, facts, lane, now)
   const { request = null } = row.request
   const { target } = facts
@@ -144,10 +140,7 @@ function positiveOutcome(operation: Operation, changes: readonly FieldChange[]):
 
 /** What the earlier rows of a lane change; a field that none of them sets is absent. */
 export type LaneState = FieldValues & {
-  /**
-   * Why the last reply that was queued together with this row is not sent; null if it is, or if
-   * there is none.
-   */
+  /** Why the last reply that was queued together with this row is not sent; null: it is. */
   readonly unsentReply: string | null
   /** The position of the last row; null if this is the first. */
   readonly lastPosition: number | null
@@ -160,16 +153,12 @@ export const emptyLane: LaneState = { unsentReply: null, lastPosition: null, blo
 export const describeUnsentReply = (status: WritebackStatus) =>
   `the reply queued before it was not sent (${status})`
 
-/** The lane after a request was carried out. */
 function applyRequest(lane: LaneState, request: WritebackRequest): LaneState {
   const unsentReply = request.operation === 'message' ? null : lane.unsentReply
   return { ...lane, ...effectOf(request), unsentReply }
 }
 
-/**
- * The lane behind a write-back that was queued before and is not reviewed: what is queued is taken
- * as sent. `batch`: of the rows that are reviewed.
- */
+/** Behind a write-back that was queued before: taken as sent. `batch`: of the reviewed rows. */
 export function applyAhead(
   lane: LaneState,
   { id, status, request: { request }, batchId }: Writeback,

@@ -9,9 +9,7 @@ export const writebackStatuses = [
   'succeeded',
   /** Refused by the service; final. */
   'failed',
-  /**
-   * The record changed since the person looked; not sent again. An earlier send may have been done.
-   */
+  /** The record changed since the person looked; not sent again. An earlier send may be done. */
   'conflict',
   /** May or may not have arrived; blocks its lane until a person decides. */
   'uncertain',
@@ -20,26 +18,19 @@ export const writebackStatuses = [
 ] as const
 export type WritebackStatus = (typeof writebackStatuses)[number]
 
-/**
- * A decision about a write-back in flight: it is not sent again, and gets this status if it did not
- * arrive.
- */
+/** Decided in flight: it is not sent again, and gets this status if it did not arrive. */
 export type Revocation = 'cancelled' | 'expired'
 
-/** A status combined with a decision made while it was in flight. */
 const revokedInFlight = [
   'cancelling',
   'expiring',
   'uncertain_cancelled',
   'uncertain_expired',
 ] as const
-/**
- * `stopped`: a draft that was queued when its batch was stopped, so it needs no approval to go on.
- */
+/** `stopped`: a draft that was queued when its batch was stopped: it needs no new approval. */
 export const writebackStates = [...writebackStatuses, 'stopped', ...revokedInFlight] as const
 export type WritebackState = (typeof writebackStates)[number]
 
-/** The columns that hold a state. */
 type StoredState = {
   readonly status: WritebackStatus
   readonly revokedAs: Revocation | null
@@ -60,10 +51,7 @@ export function toStoredState(state: WritebackState): StoredState {
     : { status: state as WritebackStatus, revokedAs: null, isStopped: false }
 }
 
-/**
- * Only drafts can be stopped, and only `sending` and `uncertain` rows take a stored revocation into
- * account.
- */
+/** Only drafts can be stopped; only `sending` and `uncertain` rows can be revoked. */
 export function fromStoredState(
   status: WritebackStatus,
   revokedAs: Revocation | null,
@@ -104,10 +92,7 @@ export const outboxEvents = [
   'invalid',
   /** Recorded just before the request goes out. */
   'sending_started',
-  /**
-   * Nothing was done: no byte was sent, or the service said so (429, or a 400 that asks for another
-   * field name).
-   */
+  /** Nothing was done: no byte was sent, or the service said so (429, another field name). */
   'not_sent',
   'accepted',
   'refused',
@@ -131,10 +116,7 @@ export type OutboxEvent = (typeof outboxEvents)[number]
 
 type Transitions = Readonly<Partial<Record<OutboxEvent, WritebackState>>>
 
-/**
- * What shows the outcome of a send, in every state that follows one. A person may decide before
- * verification does.
- */
+/** What shows the outcome of a send: a person may decide before verification does. */
 const outcomes = {
   accepted: 'succeeded',
   refused: 'failed',

@@ -1,7 +1,4 @@
-/**
- * A request for an operation before it is queued: its target and its payload, parsed and validated,
- * or its mistakes. Pure.
- */
+/** A request for an operation before it is queued, parsed and validated, or its mistakes. Pure. */
 import { z } from 'zod'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import {
@@ -21,7 +18,6 @@ import {
   type WritebackPayload,
 } from './operations.ts'
 
-/** What is asked for. */
 export type WritebackRequest<O extends Operation = Operation> = {
   readonly [P in O]: CommonValues & {
     readonly operation: P

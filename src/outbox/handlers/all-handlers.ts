@@ -1,4 +1,3 @@
-/** The handler of each operation. */
 import type { Operation } from '../core/operations.ts'
 import type { WritebackRequest } from '../core/writeback-request.ts'
 import { createHandledHandler } from './handled.ts'

@@ -2,7 +2,7 @@
 import type { MirrorRow } from '../../../schema/row.ts'
 import { toMessageSide } from '../../mirror/core/message-fields.ts'
 import { conversations } from '../../mirror/core/streams.ts'
-import type { MessageSide, MessagesRead } from '../../mirror/mirror.ts'
+import type { MessagesRead } from '../../mirror/mirror.ts'
 import { readMessages } from '../../mirror/sync/read-messages.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject, type Json } from '../../values/json.ts'
@@ -18,7 +18,7 @@ import {
 } from '../core/review-guards.ts'
 import type { Task, WritebackDeps } from './operation-handler.ts'
 
-export type SnapshotMessage = ShownReply & { readonly side: MessageSide }
+export type SnapshotMessage = ShownReply & { readonly side: ReturnType<typeof toMessageSide> }
 
 export type ConversationSnapshot = ReturnType<typeof toSnapshot>
 
@@ -48,7 +48,6 @@ function toSnapshot({ rows, ...read }: MessagesRead) {
     utterances: oldestFirst(rows.filter(isUtterance)),
     /** Including system events, as it is not documented which messages are system events. */
     messages: oldestFirst(rows),
-    /** The same messages as they came. */
     rows,
   }
 }
@@ -79,10 +78,7 @@ function compareByTime(a: SnapshotMessage, b: SnapshotMessage): number {
   )
 }
 
-/**
- * What the person saw: the conversation up to this second (in the mirror or elsewhere), or up to
- * this message.
- */
+/** What the person saw: up to this second (in the mirror or elsewhere), or up to this message. */
 type Precondition =
   | { readonly at: EpochSeconds; readonly isFromMirror: boolean }
   | { readonly id: string }
@@ -110,9 +106,8 @@ function toPrecondition(
 }
 
 /**
- * Why the write-back must not be sent; null if the precondition holds. Compares times, and also ids
- * because clocks may be wrong: if the mirror has what the person saw, a message that the mirror
- * lacks is new. Throws ApiError.
+ * Why it must not be sent; null if the precondition holds. Compares times, and ids because clocks
+ * may be wrong: if the mirror has what the person saw, what it lacks is new. Throws ApiError.
  */
 export async function findViolation(
   { deps, writeback }: Task,
@@ -172,10 +167,7 @@ function messagesAfter(
   return index < 0 ? null : messages.slice(index + 1)
 }
 
-/**
- * The same for a visitor's name, email or note: checks the conversation that `expect` refers to.
- * Throws ApiError.
- */
+/** The same for a visitor: the conversation that `expect` refers to. Throws ApiError. */
 export async function findVisitorViolation(
   task: Task,
   expect: string | null,

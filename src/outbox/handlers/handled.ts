@@ -12,8 +12,7 @@ export const createHandledHandler: CreateHandler<'handled'> = ({
   verifyDelayFactor: 0.1,
   checkPrecondition: async (task) => {
     const { deps, writeback } = task
-    // For "reply, then close": without the reply, closing would leave the customer without an
-    // answer.
+    // "Reply, then close": without the reply, the customer would be left without an answer.
     const reply = wanted ? await deps.outbox.findPreviousReplyStatus(writeback) : null
     if (reply !== null && reply !== 'succeeded')
       return { canSend: false, event: 'conflicted', why: describeUnsentReply(reply) }
@@ -42,8 +41,7 @@ export const createHandledHandler: CreateHandler<'handled'> = ({
     const { before, statedResult } = task.writeback.evidence
     const isNowHandled = readTrace(await readTarget(task)).handledAt !== null
     const wasHandled = (before?.handledAt ?? null) !== null
-    // If it was already so before the send, the state proves nothing unless the service responded.
-    // Sending again is harmless.
+    // If it was so before, the state proves nothing unless the service responded.
     const provesNothing = wasHandled === wanted && statedResult === undefined
     if (isNowHandled !== wanted || provesNothing) return { kind: 'absent' }
     return { kind: 'found', how: `the conversation is ${isNowHandled ? 'handled' : 'open'}` }

@@ -1,6 +1,5 @@
 /**
- * Whether a list of messages shows a reply that was sent: by the ids of the messages before the
- * send, by the words, and by what the conversation shows besides. Pure.
+ * Whether messages show a sent reply: by ids before the send, words, and the conversation. Pure.
  */
 import { createHash } from 'node:crypto'
 import { toMessageSide } from '../../mirror/core/message-fields.ts'
@@ -14,10 +13,7 @@ import type { readTrace, Verification } from './operation-handler.ts'
 type ReplyContext = {
   /** All message ids before the send; null if not all could be read. */
   readonly before: ReadonlySet<string> | null
-  /**
-   * Whether the text of one of them has changed, as a service may append a reply to an existing
-   * message.
-   */
+  /** The text of one has changed, as a service may append a reply to a message. */
   readonly isChanged: boolean
   /** Ids that are matched to other write-backs. */
   readonly matchedIds: ReadonlySet<string>
@@ -33,10 +29,7 @@ type ReplyContext = {
 /** A person looks at each. */
 export const maxCandidates = 20
 
-/**
- * `absent`, which allows a resend, only if the list is exactly the same as before and has the last
- * message.
- */
+/** `absent`, which allows a resend, only if the list is as before and has the last message. */
 export function matchReply(
   messages: readonly SnapshotMessage[],
   {
@@ -108,16 +101,12 @@ export function messageIdsBefore({ evidence: { before } }: Writeback): ReadonlyS
   return before?.ids === undefined ? null : new Set(before.ids)
 }
 
-/** A digest of the messages' texts, independent of their order. */
 export function digestMessages(messages: readonly SnapshotMessage[]): string {
   const lines = messages.map(({ id, content }) => JSON.stringify([id, content])).sort()
   return createHash('sha256').update(lines.join('\n')).digest('base64url')
 }
 
-/**
- * Whether the texts of the earlier messages changed; false if one is missing or no digest was
- * stored.
- */
+/** False if one is missing or no digest was stored. */
 export function hasContentChanged(
   messages: readonly SnapshotMessage[],
   writeback: Writeback,
@@ -137,10 +126,9 @@ export const describeOtherForm = ({ id }: SnapshotMessage) =>
   `message ${id} is new in the conversation and may be this reply in another form`
 
 /**
- * What the conversation shows of a reply that the list of messages does not show yet; null:
- * nothing. A reply reopens its conversation, and its sender is the last one then. A listed new
- * message of a visitor may explain the former, one of the team both. Without the ids of all
- * messages before the send, any newer one may be the reply.
+ * What the conversation shows of a reply that the list does not; null: nothing. A reply reopens its
+ * conversation, and is from its last sender. A listed new message of a visitor may explain the
+ * former, one of the team both. Without all ids from before the send, any newer one may be it.
  */
 export function findHiddenArrival(
   writeback: Writeback,

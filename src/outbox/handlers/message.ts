@@ -1,7 +1,6 @@
 /**
- * Sends a reply. The service has no idempotency key, so a second send would reach the customer
- * twice. The message ids of the conversation are stored before the send; if no response comes, the
- * reply is searched among the new messages.
+ * Sends a reply. There is no idempotency key, so a second send would reach the customer twice: the
+ * message ids are stored before the send, and without a response the new messages are searched.
  */
 
 import type { ApiResponse } from '../../service/core/api-request.ts'
@@ -9,7 +8,6 @@ import { findKey } from '../../values/field-path.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { parseTime } from '../../values/time.ts'
 import type { WritebackPayload } from '../core/operations.ts'
-import type { Evidence } from '../core/outbox-entry.ts'
 import { describeRepetition, findRepetition, matchesPayload } from '../core/review-guards.ts'
 import {
   type ConversationSnapshot,
@@ -45,8 +43,7 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
   checkPrecondition: async (task) => {
     const { deps, writeback } = task
     const body = { content: payload.content, senderName: payload.sender_name }
-    // It was verified just now. A second read could count a late reply as a message from before the
-    // send.
+    // Verified just now. A second read could count a late reply as one from before the send.
     if (isInDoubt(writeback))
       return { canSend: true, body, before: writeback.evidence.before ?? {} }
     const seen = expect === null ? null : await readTarget(task)
@@ -133,10 +130,7 @@ async function storeReturnedMessage(task: Task, response: ApiResponse): Promise<
   return findKey(response.data, ['id'])
 }
 
-/**
- * Finds the message that the reply created, by the id in the response or by its text, and stores
- * the messages.
- */
+/** By the id in the response or by its text. Stores the messages. */
 async function findSentMessage(
   task: Task,
   payload: WritebackPayload['message'],
@@ -162,18 +156,16 @@ async function findNewMessages(
   return before && newMessages(current, before, matchedIds)
 }
 
-type Repetition = { readonly why: string; readonly evidence?: Evidence }
-
 /**
- * A person said that an earlier send did not arrive. What the team or an unknown sender wrote since
- * may be that send in another form, as services append signatures and shorten texts. Each message
- * stops it once: who queues it again after that has seen which it is.
+ * A person said that an earlier send did not arrive. What came since may be that send in another
+ * form, as services append signatures and shorten texts. Each message stops it once: who queues it
+ * again has seen which it is.
  */
 async function findEarlierSend(
   task: Task,
   payload: WritebackPayload['message'],
   { utterances, messages: current, ...read }: ConversationSnapshot,
-): Promise<Repetition | null> {
+) {
   const { deps, writeback } = task
   const { earlier } = writeback.evidence
   if (earlier === undefined) return null
@@ -197,12 +189,12 @@ async function findEarlierSend(
   }
 }
 
-/** Why it would reach the customer twice; null if nothing shows that. */
+/** Null if nothing shows that it would reach the customer twice. */
 async function findSentReply(
   task: Task,
   payload: WritebackPayload['message'],
   { messages: current, clockOffset }: ConversationSnapshot,
-): Promise<Repetition | null> {
+) {
   const { deps, writeback } = task
   const added = await findNewMessages(task, current)
   const repeated = added?.find((message) => matchesPayload(message, payload))
@@ -227,8 +219,7 @@ async function findSentReply(
 }
 
 /**
- * Why a reply that was answered 429, which says that it was not sent, may have been sent after all;
- * null: nothing shows that. A visitor who writes meanwhile shows nothing.
+ * A 429 says that it was not sent; null: nothing shows that it was. A visitor's message does not.
  */
 async function findArrival(
   task: Task,
@@ -243,10 +234,7 @@ async function findArrival(
     : findHiddenArrival(writeback, current, trace)
 }
 
-/**
- * The new message id in the response, if it has the form of the known ids. The list may not show it
- * yet.
- */
+/** If it has the form of the known ids. The list may not show it yet. */
 function messageIdIn({ data }: ApiResponse, before: ReadonlySet<string>): string | null {
   const nested = asJsonObject(data)?.message
   const nestedId = nested === undefined ? null : findKey(nested, ['id'])

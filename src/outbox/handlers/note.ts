@@ -1,7 +1,6 @@
 /**
- * Adds a note. The API cannot read notes, so a person has to look for a note without a response.
- * The name of the text field is not documented; a 400 has no effect and may name the field that the
- * service expects.
+ * The API cannot read notes, so a person has to look for one without a response. The name of the
+ * text field is not documented; a 400 has no effect and may name it.
  */
 import type { Json } from '../../values/json.ts'
 import type { Transition } from '../core/outbox-entry.ts'
@@ -67,8 +66,7 @@ async function interpretRefusal(
   const evidence = { refusedFields: [...refusedFields, used], firstRefusal }
   const notSent = { event: 'not_sent', requestId, evidence } as const
   const named = fields.find((name) => name !== used && /^\w{1,64}$/.test(name))
-  // The service asks for a field that it already refused, so the name was right and the content was
-  // not.
+  // The service asks for a field that it refused: the name was right, the content was not.
   if (named !== undefined && refusedFields.includes(named))
     return { event: 'refused', why: firstRefusal, requestId }
   if (named !== undefined) {

@@ -1,6 +1,5 @@
 /**
- * What each operation defines so that it can be checked, sent and verified, and what sending needs:
- * settings of the project and functions, so that it depends on neither HTTP nor SQL.
+ * What each operation defines so that it can be checked, sent and verified, and what that needs.
  */
 
 import type { MirrorRow } from '../../../schema/row.ts'
@@ -19,7 +18,6 @@ import type { Evidence, Transition, Writeback } from '../core/outbox-entry.ts'
 import type { WritebackRequest } from '../core/writeback-request.ts'
 import type { Outbox } from '../sql/outbox.ts'
 
-/** The result of the check just before a send. */
 export type PreconditionResult =
   | {
       readonly canSend: true
@@ -28,10 +26,7 @@ export type PreconditionResult =
     }
   | {
       readonly canSend: false
-      /**
-       * `conflicted`: the target changed in a way that contradicts it. `invalid`: no such target,
-       * or it cannot be sent. `unverifiable`: an earlier send may have been done after all.
-       */
+      /** `invalid`: no target, or it cannot be sent. `unverifiable`: it may have been done. */
       readonly event: 'conflicted' | 'invalid' | 'unverifiable'
       readonly why: string
       readonly evidence?: Evidence
@@ -55,7 +50,6 @@ export type Refusal = Extract<ApiFailure, { kind: 'refused' }>
 /** Makes the handler of one request. */
 export type CreateHandler<O extends Operation> = (request: WritebackRequest<O>) => OperationHandler
 
-/** One request: the check before the send, and the verification after it. */
 export type OperationHandler = {
   readonly method: 'POST' | 'PATCH'
   /** Below that of its target. */
@@ -66,9 +60,7 @@ export type OperationHandler = {
   readonly verify: (task: Task) => Promise<Verification>
   /** Delay before verification as a fraction of `verifyAfterMs`; 0 if it cannot be verified. */
   readonly verifyDelayFactor: number
-  /**
-   * The transition for a refusal that tells how to correct the request; null if the refusal stands.
-   */
+  /** For a refusal that tells how to correct the request; null if it stands. */
   readonly interpretRefusal?: (
     task: Task,
     refusal: Refusal,
@@ -76,10 +68,7 @@ export type OperationHandler = {
   ) => Promise<Transition | null>
   /** What an accepted request shows about the service. */
   readonly toObservedBehaviours?: (sent: Json) => Transition['observedBehaviours']
-  /**
-   * What `shown`, an answer or the target, shows instead of what was accepted, for a person; null
-   * if nothing does.
-   */
+  /** What an answer or the target shows instead of what was accepted; null: nothing. */
   readonly findContradiction?: (task: Task, shown: Json) => string | null
   /** The id of the message that it created; null if unknown. Throws ApiError. */
   readonly findMessageId?: (task: Task, response: ApiResponse) => Promise<string | null>
@@ -90,9 +79,8 @@ export type WritebackDeps = {
   readonly projectId: ProjectId
   readonly get: ApiGet
   /**
-   * Sends one HTTP request and never repeats it. `markSending` is called when the rate limit allows
-   * the request, before any byte is sent; the request is sent only if it returns true. Throws
-   * ApiError.
+   * Sends one HTTP request and never repeats it, if `markSending`, called when the rate limit
+   * allows it, returns true. Throws ApiError.
    */
   readonly send: (request: ApiRequest, markSending: () => Promise<boolean>) => Promise<ApiResponse>
   /** Whether the service answers for the project now, so that what failed is not an outage. */
@@ -103,9 +91,7 @@ export type WritebackDeps = {
   readonly columns: ColumnRules
   /** Delay before a reply without a response is verified. */
   readonly verifyAfterMs: Ms
-  /**
-   * Whether a reply that two verifications did not find is sent again; otherwise a person decides.
-   */
+  /** Whether a reply that two verifications did not find is sent again; else a person decides. */
   readonly resendReplies: boolean
   readonly now: () => EpochMs
   /** From 0 to below 1. */
@@ -118,21 +104,19 @@ export type WritebackDeps = {
 
 const targetLists = { conversation: conversations, visitor: visitors } as const
 
-export function targetPath({ projectId }: WritebackDeps, { operation, target }: Target): string {
+export function targetPath(
+  { projectId }: WritebackDeps,
+  { operation, target }: Pick<Writeback, 'operation' | 'target'>,
+): string {
   return targetLists[operationTypes[operation].target].rowPath(projectId, target)
 }
 
-type Target = Pick<Writeback, 'operation' | 'target'>
-
-/** The target as the service shows it. Throws ApiError. */
+/** Throws ApiError. */
 export function readTarget({ deps, writeback }: Task): Promise<ApiResponse> {
   return deps.get(targetPath(deps, writeback), {}, 'write')
 }
 
-/**
- * The record that an answer to a write shows: the whole answer, or a part of it that is named after
- * the target.
- */
+/** The record in an answer: all of it, or a part that is named after the target. */
 export function findShown(
   { writeback }: Task,
   answer: Json,
@@ -152,10 +136,7 @@ export function readTrace(conversation: Pick<ApiResponse, 'data'>) {
   }
 }
 
-/**
- * Makes a write-back visible in the mirror before the next sync, and returns the target. Throws
- * ApiError.
- */
+/** Makes a write-back visible before the next sync; returns the target. Throws ApiError. */
 export async function refreshTarget(task: Task): Promise<Json> {
   const { deps, writeback } = task
   const { name: stream, parseRows } = targetLists[operationTypes[writeback.operation].target]
@@ -167,7 +148,6 @@ export async function refreshTarget(task: Task): Promise<Json> {
   return data
 }
 
-/** Makes messages of the target, as they came, visible in the mirror. */
 export async function storeMessages(
   { deps: { columns, mirror }, writeback: { target } }: Task,
   {

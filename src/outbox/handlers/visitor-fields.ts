@@ -1,7 +1,4 @@
-/**
- * Corrects texts of a visitor. Leaves the operation's other fields unchanged, and gives way to
- * someone else's newer edit.
- */
+/** Corrects texts of a visitor, and no other field. Gives way to someone else's newer edit. */
 import { asJsonObject, type Json } from '../../values/json.ts'
 import { fieldNames, shownName, toFieldValues, toShownFields } from '../core/field-kinds.ts'
 import { type Operation, operationTypes } from '../core/operations.ts'
@@ -55,8 +52,7 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
     const wantedFields = fieldNames.filter((field) => wanted[field] !== undefined)
     const isDone = wantedFields.every((field) => isSameValue(live[field], wanted[field]))
     const wasSame = wantedFields.every((field) => isSameValue(was[field], wanted[field]))
-    // If it was already so before the send, the state proves nothing unless the service responded.
-    // Sending again is harmless.
+    // If it was so before, the state proves nothing unless the service responded.
     if (!isDone || (wasSame && statedResult === undefined)) return { kind: 'absent' }
     return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
   },

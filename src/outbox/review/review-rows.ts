@@ -24,27 +24,19 @@ export type ReviewSource = {
   readonly batch: string | null
 }
 
-type ReviewDeps = { readonly reader: Outbox; readonly now: EpochMs }
-
 const rowsPerChunk = 500
 
-/**
- * A draft may be sent behind rows that follow it: what is queued finds the lane without the drafts
- * before it.
- */
+/** What is queued finds the lane without the drafts before it, which may be sent behind it. */
 type LaneStates = { readonly all: LaneState; readonly withoutDrafts: LaneState }
 /** `ahead`: what was queued before, in queue order, as far as it is not in the states yet. */
 type Lane = { readonly states: LaneStates; readonly ahead: readonly Writeback[] }
 
 const firstLane: Lane = { states: { all: emptyLane, withoutDrafts: emptyLane }, ahead: [] }
 
-/**
- * Yields what each row would do. A lane is kept from its first row to its last: memory is for those
- * whose rows lie apart.
- */
+/** A lane is kept from its first row to its last: memory is for those whose rows lie apart. */
 async function* reviewRows(
   source: ReviewSource,
-  { reader, now }: ReviewDeps,
+  { reader, now }: { readonly reader: Outbox; readonly now: EpochMs },
 ): AsyncGenerator<readonly WritebackReview[]> {
   const { lastPlaces, rareSenders } = await scanRows(source)
   const knownSenders = await reader.findKnownSenders([...rareSenders])
@@ -152,7 +144,7 @@ export async function reviewBatch(
 /** Reads the mirror and the queue. Makes no request. */
 export async function reviewSource(
   source: ReviewSource,
-  deps: ReviewDeps,
+  deps: { readonly reader: Outbox; readonly now: EpochMs },
   onReviews: OnReviews | null,
 ): Promise<ReviewSummary> {
   const counter = createReviewCounter()

@@ -1,7 +1,7 @@
 /**
- * The circuit breaker: stops replies and notes after a series of bad outcomes, and operations for
- * which the key lacks the scope. Its state is derived from the outbox, so every process sees the
- * same, and correcting the rows closes it; refused scopes are counted in each process.
+ * Stops replies and notes after a series of bad outcomes, and operations for which the key lacks
+ * the scope. Derived from the outbox, so every process sees the same, and correcting rows closes
+ * it; refused scopes are counted in each process.
  */
 import { type ApiFailure, describeFailure } from '../../service/core/api-failure.ts'
 import { isMissingScope } from '../../service/core/whose-refusal.ts'
@@ -11,10 +11,7 @@ import { toCommonReason } from '../core/group-reasons.ts'
 import { type Operation, operationsWhere, operationTypes } from '../core/operations.ts'
 import type { ClaimableWriteback, ClaimFilter, SendOutcome } from '../core/outbox-entry.ts'
 
-/**
- * This many uncertain outcomes in a row stop everything; this many refusals in a row stop their
- * import.
- */
+/** So many uncertain outcomes in a row stop everything, so many refusals their import. */
 const tripThresholds = { uncertain: 5, refused: 10 } as const
 
 /** After this time, sending is tried again. */
@@ -47,10 +44,7 @@ export function evaluateCircuits(outcomes: readonly SendOutcome[], now: EpochMs)
   }
 }
 
-/**
- * Whether so many write-backs could have opened it: what is counted anyway says for most projects
- * that it is closed.
- */
+/** What is counted anyway says for most projects that it is closed. */
 export function mayBeOpen({
   uncertain = 0,
   failed = 0,
@@ -58,10 +52,7 @@ export function mayBeOpen({
   return uncertain >= tripThresholds.uncertain || failed >= tripThresholds.refused
 }
 
-/**
- * What may be claimed. `unscoped`: operations for which the key lacks the scope. `lanes`: that are
- * left for later.
- */
+/** `unscoped`: operations for which the key lacks the scope. `lanes`: left for later. */
 export function toClaimFilter(
   { all, batches }: CircuitState,
   unscoped: readonly Operation[],
@@ -82,10 +73,7 @@ export function isBlocked(
   return isUnsent && (all !== null || batches.has(batchId))
 }
 
-/**
- * The operations that a failure rules out; empty if it does not concern a scope. Operations on the
- * same kind of target need the same scopes: one for writing and one for the read before it.
- */
+/** Empty if it concerns no scope. Operations on one kind of target need the same scopes. */
 function operationsWithoutScope(operation: Operation, failure: ApiFailure): readonly Operation[] {
   return isMissingScope(failure)
     ? operationsWhere(({ target }) => target === operationTypes[operation].target)
@@ -95,20 +83,20 @@ function operationsWithoutScope(operation: Operation, failure: ApiFailure): read
 /** As many as may be refused for reasons of their own at the head of a queue. */
 const maxTargets = 8
 
-type Refused = {
-  readonly operations: readonly Operation[]
-  readonly failure: ApiFailure
-  readonly lanes: Set<string>
-}
-
 /**
- * Whether the key lacks a scope, or single targets are refused as if it did: a write that is
- * refused says nothing of other targets. So each is left for later, and only many in a row, with
- * none accepted since, hold back all operations on such targets. Tests:
- * test/outbox/refused-targets.test.ts.
+ * Whether the key lacks a scope, or single targets are refused as if it did. Each is left for
+ * later, and only many in a row, with none accepted since, hold back all operations on such
+ * targets. Tests: test/outbox/refused-targets.test.ts.
  */
 export function createScopeRefusals() {
-  const byKind = new Map<string, Refused>()
+  const byKind = new Map<
+    string,
+    {
+      readonly operations: readonly Operation[]
+      readonly failure: ApiFailure
+      readonly lanes: Set<string>
+    }
+  >()
   const kindOf = (operation: Operation) => operationTypes[operation].target
   return {
     /** False: the failure is not about a scope. */
@@ -122,7 +110,6 @@ export function createScopeRefusals() {
     /** None was accepted since, so it may be the key. */
     hasRefused: (lane: string): boolean =>
       [...byKind.values()].some(({ lanes }) => lanes.has(lane)),
-    /** A write-back of this operation was accepted. */
     accept: (operation: Operation): void => void byKind.delete(kindOf(operation)),
     /** The operations to hold back. `targets`: after so many refusals. */
     denied(targets = maxTargets): ReadonlyMap<Operation, ApiFailure> {

@@ -60,20 +60,15 @@ import {
 /** Lanes per process: enough to use a key's write rate when responses take a second. */
 export const maxConcurrentLanes = 6
 
-type LaneCallbacks = {
-  /** Called before each write-back except the first. */
-  readonly canContinue: (next: ClaimableWriteback) => boolean
-  readonly onSettled: (outcome: WritebackOutcome, writeback: Writeback) => void
-}
-
-/**
- * Returns the service failure that stopped the lane; null if nothing more can be done now. Throws
- * ApiError if the key is denied.
- */
+/** Null, or the failure that stopped the lane. Throws ApiError if the key is denied. */
 export async function sendLane(
   deps: WritebackDeps,
   first: ClaimableWriteback,
-  callbacks: LaneCallbacks,
+  callbacks: {
+    /** Called before each write-back except the first. */
+    readonly canContinue: (next: ClaimableWriteback) => boolean
+    readonly onSettled: (outcome: WritebackOutcome, writeback: Writeback) => void
+  },
 ): Promise<ApiFailure | null> {
   for (let head: ClaimableWriteback | undefined = first; head !== undefined; ) {
     const writeback = await deps.outbox.claim(head.id, deps.now())
@@ -97,8 +92,7 @@ export async function sendLane(
 }
 
 /**
- * Throws ApiError if the key is denied or the server is not this API; the write-back is then queued
- * as before.
+ * Throws ApiError if the key is denied or the server is not this API; it is then queued as before.
  */
 export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promise<SendTaskResult> {
   const { request } = writeback
@@ -127,8 +121,7 @@ async function checkAndSend(task: SendTask): Promise<SendTaskResult> {
   const { writeback, handler } = task
   const { isIdempotent } = operationTypes[writeback.operation]
   for (;;) {
-    // Verified before each attempt: an earlier send may have arrived late, also during a long wait
-    // for the rate limit.
+    // An earlier send may have arrived late, also during a long wait for the rate limit.
     const verified = !isIdempotent && isInDoubt(writeback) ? await verify(task, () => null) : null
     if (verified !== null) return verified
     const precondition = await handler.checkPrecondition(task).catch(toMissingTarget)
@@ -159,8 +152,8 @@ function toMissingTarget(error: unknown): PreconditionResult {
 }
 
 /**
- * A read failed or the rate limit gave no slot: it is tried later, and says why. A denied key, or
- * an address without this API, leaves it unchanged.
+ * It is tried later, and says why. A denied key, or an address without this API, leaves it
+ * unchanged.
  */
 async function releaseForRetry(
   { deps, writeback }: SendTask,
@@ -185,10 +178,7 @@ async function releaseForRetry(
   return { kind: 'deferred', failure }
 }
 
-/**
- * Looks for what was sent. `whenAbsent`: what follows if it did not arrive. Throws ApiError if the
- * service cannot be read now.
- */
+/** `whenAbsent`: if it did not arrive. Throws ApiError if the service cannot be read. */
 async function verify<T>(
   task: SendTask,
   whenAbsent: () => T,

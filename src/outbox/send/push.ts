@@ -1,7 +1,4 @@
-/**
- * Sends what is queued of a project, several lanes in parallel, until none can be sent; says how
- * far it is, and reports.
- */
+/** Sends what is queued of a project, several lanes in parallel, until none can be sent. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, type ApiFailure, isBudgetUnavailable } from '../../service/core/api-failure.ts'
@@ -10,18 +7,9 @@ import type { EarlyEnd } from '../../values/early-end.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import {
-  countOperations,
-  estimateBatchMs,
-  type OperationCounts,
-  type Rest,
-} from '../core/batches.ts'
-import {
-  createOutcomeCounter,
-  type OutcomeCounts,
-  type ReasonGroup,
-} from '../core/group-reasons.ts'
-import { operations } from '../core/operations.ts'
+import { countOperations, estimateBatchMs, type Rest } from '../core/batches.ts'
+import { createOutcomeCounter, type ReasonGroup } from '../core/group-reasons.ts'
+import { type Operation, operations } from '../core/operations.ts'
 import type { ClaimableWriteback } from '../core/outbox-entry.ts'
 import type { StatusCounts } from '../core/state.ts'
 import type { WritebackDeps } from '../handlers/operation-handler.ts'
@@ -38,14 +26,6 @@ import {
 } from './circuit-breaker.ts'
 import { maxConcurrentLanes, sendLane } from './lane.ts'
 
-type PushOptions = {
-  /** Ignores the circuit breaker. */
-  readonly despiteFailures: boolean
-  readonly limits: SlotLimits
-  readonly hint: CommandHint
-  readonly onProgress: (progress: PushProgress) => void
-}
-
 /** `push`, one project. */
 export type PushReport = {
   readonly project: ProjectName
@@ -60,10 +40,7 @@ export type PushReport = {
   readonly outcome: 'done' | Exclude<EarlyEnd, 'more'>
   /** Stopped batches that have drafts. */
   readonly stopped: readonly { readonly batch: string; readonly drafts: number }[]
-  /**
-   * Why some remain queued: the circuit breaker, a missing scope, targets for which the service
-   * fails. Sentences for users.
-   */
+  /** Why some remain queued, in sentences for users. */
   readonly notices: readonly string[]
   /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly blockedLanes: number
@@ -76,7 +53,18 @@ const maxStopped = 20
 /** `fatalFailure` ended it early: the service does not answer, or denies the key. */
 export async function push(
   deps: WritebackDeps,
-  { despiteFailures, limits, hint, onProgress }: PushOptions,
+  {
+    despiteFailures,
+    limits,
+    hint,
+    onProgress,
+  }: {
+    /** Ignores the circuit breaker. */
+    readonly despiteFailures: boolean
+    readonly limits: SlotLimits
+    readonly hint: CommandHint
+    readonly onProgress: (progress: PushProgress) => void
+  },
 ): Promise<
   { readonly fatalFailure: ApiFailure } | Omit<PushReport, 'project' | 'tookMs' | 'requests'>
 > {
@@ -122,7 +110,7 @@ export type PushProgress = ReturnType<typeof toPushProgress>
 /** `total`: as it was at the start. */
 export function toPushProgress(
   limits: SlotLimits,
-  total: OperationCounts,
+  total: Readonly<Partial<Record<Operation, number>>>,
   { settled, counts, operations: done, reasons, working, rest }: SendProgress,
   now: EpochMs,
 ) {
@@ -156,7 +144,7 @@ type SendQueuedOptions = {
   readonly pollMs?: Ms
 }
 
-type SendProgress = OutcomeCounts & {
+type SendProgress = ReturnType<ReturnType<typeof createOutcomeCounter>['snapshot']> & {
   /** Being sent or verified now. */
   readonly working: number
   /** Set while nothing can be sent, and something can be later. */
@@ -172,9 +160,8 @@ const maxFailuresOfLane = 5
 const defaultPollMs: Ms = 250
 
 /**
- * Never throws ApiError; anything thrown is a bug. `fatalFailure` stopped it early: the service
- * does not answer, or denies the key. `denied`: operations for which the key lacks the scope.
- * `failing`: lanes for which the service fails, and for no others.
+ * Never throws ApiError. `fatalFailure` stopped it early. `denied`: operations for which the key
+ * lacks the scope. `failing`: lanes for which the service fails, and for no others.
  */
 export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions) {
   const { outbox, signal, now } = deps

@@ -1,7 +1,4 @@
-/**
- * Sends the request of a write-back, which is recorded in the outbox just before, and settles it by
- * the result.
- */
+/** Sends a write-back, which is recorded just before, and settles it by the result. */
 
 import {
   ApiError,
@@ -28,17 +25,16 @@ import {
 } from '../handlers/operation-handler.ts'
 
 /**
- * Call it right after the precondition check. `stale`: nothing was sent, because the request waited
- * so long that the check is outdated. Throws ApiError if the rate limit gave no slot, or if the key
- * is denied or this API is not served; the write-back is then queued again.
+ * Right after the precondition check. `stale`: nothing was sent, as the check is outdated. Throws
+ * ApiError if the rate limit gave no slot, the key is denied or this API is not served; it is then
+ * queued again.
  */
 export async function sendRequest(
   task: SendTask,
   ready: ReadyToSend,
 ): Promise<SendTaskResult | 'stale'> {
   const { deps, writeback, handler } = task
-  // Measured after the check: with a slow service, a check that takes longer than the limit would
-  // block every send.
+  // After the check, or one that takes longer than the limit would block every send.
   const checkedAt = deps.now()
   let decision = null as 'recorded' | 'stale' | 'superseded' | null
   const markSending = async () => {
@@ -67,15 +63,13 @@ export async function sendRequest(
     waited_ms: waitedMs,
   })
   if (decision === 'stale') return 'stale'
-  // It has expired, a person made another decision, another write-back was put in front of it, or
-  // the claim was lost.
+  // Expired, decided otherwise, no longer first, or the claim was lost.
   await deps.outbox.release(writeback, { dueAt: null })
   return { kind: 'claim_lost' }
 }
 
 /**
- * An earlier send may have arrived meanwhile: then `before` shows its effect, and a revert has to
- * go further back.
+ * An earlier send may have arrived: then `before` shows its effect, and a revert goes further back.
  */
 function toEvidence(writeback: Writeback, { before }: ReadyToSend): Evidence {
   const { before: earlier, firstBefore = earlier } = writeback.evidence
@@ -142,13 +136,11 @@ async function toTransition(
     case 'aborted':
       return { event: 'not_sent', why: 'stopped before it was sent' }
     case 'throttled': {
-      // A gateway's 429 may follow a write that was done. A reply is looked for before its next
-      // send; nothing shows a note.
+      // A gateway's 429 may follow a write that was done: a reply is looked for, a note is not.
       const canBeRepeated =
         operationTypes[writeback.operation].isIdempotent || before.ids !== undefined
       const { why, requestId, waitMs } = failure
-      // The key pauses for as long; but the record of that may be lost, and until then the service
-      // may not show what it has done.
+      // The key pauses for as long; but the record of that may be lost.
       const dueAt = now + waitMs
       if (failure.isDocumented || canBeRepeated)
         return { event: 'not_sent', why, requestId, evidence: { status: 429 }, dueAt }
@@ -185,9 +177,8 @@ async function toTransition(
 }
 
 /**
- * It has succeeded, as the service says so. What its answer or the next read shows instead is said
- * on the row: someone may have changed it since, so it did not fail. A failure to refresh the
- * mirror does not change the outcome.
+ * It has succeeded, as the service says. What its answer or the next read shows instead is said on
+ * the row: someone may have changed it since.
  */
 async function settleAccepted(
   task: SendTask,
@@ -219,10 +210,7 @@ async function settleAccepted(
 
 export type SendTask = Task & { readonly handler: OperationHandler }
 
-/**
- * `deferred`: continued later. `claim_lost`: another process works on it, or it was settled
- * otherwise.
- */
+/** `deferred`: continued later. `claim_lost`: to another process, or settled otherwise. */
 export type SendTaskResult =
   | ({ readonly kind: 'settled' } & WritebackOutcome)
   /** `failure`: set if the service failed. */
@@ -250,9 +238,8 @@ export async function settleTask(
 }
 
 /**
- * Shows the effect of a write-back, or the reason for a conflict, in the mirror before the next
- * sync. A failed read is only logged, as it does not change the outcome. `response`: that of an
- * accepted write-back, else null. Returns the target; null if it was not read.
+ * Shows the effect, or the reason for a conflict, before the next sync. A failed read is only
+ * logged. `response`: of an accepted write-back. Returns the target; null if it was not read.
  */
 export async function refreshMirror(task: SendTask, response: ApiResponse | null): Promise<Json> {
   const { deps, writeback, handler } = task
@@ -290,16 +277,13 @@ const preconditionValidMs: Ms = 20_000
 /** After this many sends without a readable response, a person decides. */
 export const maxSends = 5
 
-/**
- * Back-off after the n-th failed attempt in a row, in whole milliseconds. `jitter`: from 0 to below
- * 1.
- */
+/** After the n-th failure in a row, in whole milliseconds. `jitter`: 0 to below 1. */
 export function backOffMs(failures: number, jitter: number): Ms {
   return Math.round(Math.min(60_000, 500 * 2 ** Math.min(failures, 10)) * (0.5 + jitter / 2))
 }
 
 /**
- * How many verifications must not find it before it is sent again. Applies to idempotent operations
- * too, as a first send that arrives late would overwrite later changes.
+ * Needed before it is sent again. Of idempotent operations too: a first send that arrives late
+ * would overwrite later changes.
  */
 export const verificationsNeeded = 2

@@ -1,13 +1,12 @@
 /**
- * Decisions about a whole batch or about everything: cancelling, stopping, and going on. Each is
- * one row, or one column of the batch, and takes effect at once, as nothing that it covers can be
- * claimed or sent. The rows follow a few thousand at a time, in whichever process works on the
- * queue.
+ * Decisions about a whole batch or everything: cancelling, stopping, going on. Each is one row or
+ * column, in force at once, as nothing that it covers can be claimed or sent. The rows follow a few
+ * thousand at a time, in whichever process works on the queue.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { appendEvent } from '../../warehouse/audit-log.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { acquireLock, readClock } from '../../warehouse/dialect.ts'
+import { acquireLock, countRowsOf, readClock } from '../../warehouse/dialect.ts'
 import { newId, type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/transactions.ts'
 import type { DecisionTerms, SelectionDigest } from '../core/decision-terms.ts'
@@ -21,12 +20,6 @@ import {
   takeClaimSql,
 } from './row.ts'
 
-/** `batch`: null covers everything. `orWithoutProject`: also rows without a project. */
-type CancellationScope = Pick<DecisionTerms, 'by' | 'audit'> & {
-  readonly batch: string | null
-  readonly orWithoutProject: boolean
-}
-
 /** Of what a decision has changed: the first ones. */
 export const idsReturned = 1000
 
@@ -34,8 +27,8 @@ export const idsReturned = 1000
 const unsentSql = sql`status in ('draft','queued')`
 
 /**
- * In Postgres, recording a cancellation waits for sends that are being recorded, and blocks later
- * ones until they can see it. SQLite allows one write transaction at a time anyway.
+ * In Postgres, waits for sends that are being recorded, and blocks later ones until they see it.
+ * SQLite allows one write transaction at a time anyway.
  */
 export async function acquireCancellationLock(
   { db, kind, project }: ProjectDb,
@@ -44,13 +37,18 @@ export async function acquireCancellationLock(
   await acquireLock(db, kind, `deskmirror.cancel ${project}`, mode)
 }
 
-/**
- * Returns how many rows it covers and the first thousand ids. `revokeSending` marks the rows in
- * flight.
- */
+/** Returns how many rows and the first thousand ids. `revokeSending`: marks those in flight. */
 export function recordCancellation(
   context: ProjectDb,
-  { batch, orWithoutProject, by, audit }: CancellationScope,
+  {
+    batch,
+    orWithoutProject,
+    by,
+    audit,
+  }: Pick<DecisionTerms, 'by' | 'audit'> & {
+    readonly batch: string | null
+    readonly orWithoutProject: boolean
+  },
   revokeSending: (trx: ProjectDb) => Promise<void>,
 ): Promise<{ readonly count: number; readonly ids: readonly string[] }> {
   return inDurableTransaction(context, async (trx) => {
@@ -66,13 +64,10 @@ export function recordCancellation(
     const first = await sql<{
       id: string
     }>`select id from writebacks where ${covered} limit ${sql.lit(idsReturned)}`.execute(db)
-    const all = await sql<{
-      count: number
-    }>`select count(*) as count from writebacks where ${covered}`.execute(db)
+    const count = await countRowsOf(db, sql`writebacks where ${covered}`)
     const last = await sql<{
       seq: number
     }>`select coalesce(max(seq), 0) as seq from writebacks`.execute(db)
-    const count = all.rows[0]?.count ?? 0
     if (count > 0)
       await sql`insert into writeback_cancellations
         (project_id, id, batch_id, includes_rows_without_project, up_to, done_to, cancelled_at,
@@ -94,10 +89,7 @@ type Following = {
   readonly mark: (end: number | null) => RawBuilder<unknown>
 }
 
-/**
- * Updates rows until all follow, or until `until` (by `performance.now`). True if all follow. Lost
- * updates are done again.
- */
+/** Until `until` (by `performance.now`) at most. True if all follow. Lost updates are repeated. */
 export async function followDecisions(context: ProjectDb, until: number): Promise<boolean> {
   const { db, kind } = context
   const followNext = async (trx: Db, findNext: typeof nextCancellation) => {
@@ -203,9 +195,8 @@ const rowsPerWindow = 2000
 type QueueWindow = { readonly batch: string | null; readonly after: number; readonly upTo: number }
 
 /**
- * The last `seq` of the next window; null if no rows remain. Updates of a window must select by
- * `seq` and hide the other indexed columns from the planner (`status || ''`): an index on status
- * would read all earlier rows for each window.
+ * Null if no rows remain. Updates of a window must select by `seq` and hide other indexed columns
+ * (`status || ''`): an index on status would read all earlier rows for each window.
  */
 export async function findWindowEnd(
   { db, project }: ProjectDb,
@@ -231,8 +222,7 @@ export function recordBatchDecision(
 > {
   return inDurableTransaction(context, async (trx) => {
     const { db, project, typed } = trx
-    // As for a cancellation: waits for sends that are being recorded, and blocks later ones until
-    // they can see it.
+    // As for a cancellation.
     await acquireCancellationLock(trx, 'exclusive')
     const { ids: _, ...named } =
       shown === undefined

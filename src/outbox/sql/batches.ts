@@ -1,6 +1,6 @@
 /** Reads batches for people, and keeps the time at which each was finished. */
 import { type RawBuilder, sql } from 'kysely'
-import { inList, readClock } from '../../warehouse/dialect.ts'
+import { countRowsOf, inList, readClock } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { retryOnDeadlock } from '../../warehouse/transactions.ts'
 import type { Batch, BatchState, BatchSummary, Rest } from '../core/batches.ts'
@@ -76,12 +76,7 @@ async function readBatches(
   })
 }
 
-type BatchCounts = { readonly counts: StatusCounts; readonly settledAt: string | null }
-
-async function countBatches(
-  context: ProjectDb,
-  condition: RawBuilder<unknown>,
-): Promise<Map<string, BatchCounts>> {
+async function countBatches(context: ProjectDb, condition: RawBuilder<unknown>) {
   const status = await effectiveStatus(context)
   const { rows } = await sql<{
     batch: string
@@ -92,7 +87,10 @@ async function countBatches(
     select batch_id as batch, ${status} as status, count(*) as count, max(finished_at) as settled
     from writebacks
     where project_id = ${context.project} and ${condition} group by 1, 2`.execute(context.db)
-  const counted = new Map<string, BatchCounts>()
+  const counted = new Map<
+    string,
+    { readonly counts: StatusCounts; readonly settledAt: string | null }
+  >()
   for (const { batch, status, count, settled } of rows) {
     const { counts = {}, settledAt = null } = counted.get(batch) ?? {}
     const latest =
@@ -108,14 +106,8 @@ export async function listBatchNames({ db, project }: ProjectDb, limit: number):
   return rows.map(({ id }) => id)
 }
 
-/**
- * The newest batch that takes this one back, and the last place in the event log that such batches
- * cover.
- */
-type Reverts = { readonly newest: string | null; readonly coveredTo: number }
-
 /** Without those that were given up: cancelled before anything of them was sent. */
-async function findReverts({ db, project }: ProjectDb, id: string): Promise<Reverts> {
+async function findReverts({ db, project }: ProjectDb, id: string) {
   const { rows } = await sql<{ id: string; coveredTo: number }>`
     select writeback_batches.id, max(${lastEventSeq(sql`event.from_status is null`)}) as "coveredTo"
     from writeback_batches join writebacks on writebacks.project_id = writeback_batches.project_id
@@ -139,12 +131,10 @@ export async function notRevertedSql(context: ProjectDb, id: string): Promise<Ra
 /** What arrived, can be taken back, and is not yet. */
 export async function countRevertible(context: ProjectDb, id: string): Promise<number> {
   const isRevertible = operationSql(({ notRevertible }) => notRevertible === null)
-  const { rows } = await sql<{ count: number }>`select count(*) as count from writebacks
-    where project_id = ${context.project} and batch_id = ${id} and status = 'succeeded'
-    and ${isRevertible}
-      and erased_at is null
-      and ${await notRevertedSql(context, id)}`.execute(context.db)
-  return rows[0]?.count ?? 0
+  const from = sql`writebacks where project_id = ${context.project} and batch_id = ${id}
+    and status = 'succeeded' and ${isRevertible} and erased_at is null
+    and ${await notRevertedSql(context, id)}`
+  return countRowsOf(context.db, from)
 }
 
 const hasRowsSql = (statuses: RawBuilder<unknown>) => sql`exists (select 1 from writebacks
@@ -164,10 +154,7 @@ export async function recordFinishedBatches({ db, project }: ProjectDb): Promise
 }
 recordFinishedBatches.mayRepeat = true as const
 
-/**
- * A stopped batch is stopped as long as something of it waits; what is in flight comes before what
- * waits for approval.
- */
+/** Stopped as long as something waits; what is in flight comes before what waits for approval. */
 function toBatchState({ stoppedAt }: Pick<Batch, 'stoppedAt'>, counts: StatusCounts): BatchState {
   const { draft = 0, queued = 0, sending = 0, uncertain = 0 } = counts
   if (draft + queued + sending + uncertain === 0) return 'done'
@@ -181,21 +168,11 @@ export async function countQueuedEarlier(
   { db, project }: ProjectDb,
   batch: string,
 ): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from writebacks where project_id = ${project}
-    and status in ('queued','sending')
-      and batch_id is distinct from ${batch} and seq < (select min(seq) from writebacks own
-        where own.project_id = ${project} and own.batch_id = ${batch}
-        and own.status in ('draft','queued','sending'))`.execute(db)
-  return rows[0]?.count ?? 0
-}
-
-type QueuedTimes = {
-  waiting: number
-  ready: number
-  until: number | null
-  graces: number
-  why: string | null
+  const from = sql`writebacks where project_id = ${project} and status in ('queued','sending')
+    and batch_id is distinct from ${batch} and seq < (select min(seq) from writebacks own
+      where own.project_id = ${project} and own.batch_id = ${batch}
+      and own.status in ('draft','queued','sending'))`
+  return countRowsOf(db, from)
 }
 
 export async function findBatchRest(
@@ -204,7 +181,13 @@ export async function findBatchRest(
 ): Promise<Rest | null> {
   const clock = await readClock(db, kind)
   const now = typed('integer', clock())
-  const { rows } = await sql<QueuedTimes>`
+  const { rows } = await sql<{
+    waiting: number
+    ready: number
+    until: number | null
+    graces: number
+    why: string | null
+  }>`
     select count(case when due_at > ${now} then 1 end) as waiting,
       count(case when due_at is null or due_at <= ${now} then 1 end) as ready, min(due_at) as until,
       count(case when undo_until = due_at then 1 end) as graces, min(reason) as why

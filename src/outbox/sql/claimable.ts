@@ -1,7 +1,6 @@
 /**
- * Which write-backs of a project can be claimed now, in SQL. A lane (an ordering key) holds the
- * write-backs to one conversation or visitor, which are sent in order. A claim has an owner: a
- * process, which may be dead.
+ * Which write-backs can be claimed now. A lane (an ordering key) holds those to one conversation or
+ * visitor, which are sent in order. A claim has an owner: a process, which may be dead.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
@@ -30,9 +29,7 @@ const firstInLaneSql = sql`not exists (select 1 from writebacks before
   and before.lane = writebacks.lane and before.seq < writebacks.seq
   and before.status in (${statusesSql(laneBlockingStatuses)}))`
 
-/**
- * A retry or an approval may put a write-back in front of one in flight, which must finish first.
- */
+/** A retry or an approval may put one in front of one in flight, which must finish first. */
 const laneIdleSql = sql`not exists (select 1 from writebacks other
   where other.project_id = writebacks.project_id
   and other.lane = writebacks.lane and other.seq > writebacks.seq and other.status = 'sending')`
@@ -40,10 +37,7 @@ const laneIdleSql = sql`not exists (select 1 from writebacks other
 /** The order of its lane allows it to be sent. */
 export const nextInLaneSql = sql`${firstInLaneSql} and ${laneIdleSql}`
 
-/**
- * No process works on it: it has no owner, a dead owner, this one without working on it, or an
- * expired lease.
- */
+/** No owner, a dead owner, this one without working on it, or an expired lease. */
 function unownedSql(
   now: EpochMs,
   deadOwners: ReadonlySet<string>,
@@ -74,10 +68,7 @@ async function readClaims({ db, project }: ProjectDb): Promise<readonly Claim[]>
   return rows
 }
 
-/**
- * Gives up claims of this process that it does not work on, so that any process may take them. What
- * is claimed meanwhile has another token.
- */
+/** What this process does not work on. What is claimed meanwhile has another token. */
 async function releaseAbandoned(
   { db, project }: ProjectDb,
   claims: readonly Claim[],
@@ -92,9 +83,7 @@ async function releaseAbandoned(
   }
 }
 
-/**
- * A condition of a row that this process owns and does not work on: nobody has claimed it since.
- */
+/** A condition; nobody has claimed such a row since. */
 export async function findAbandoned(
   { db, project }: ProjectDb,
   id: string,
@@ -112,7 +101,6 @@ function dueSql(now: EpochMs): RawBuilder<unknown> {
   return sql`(due_at is null or due_at <= ${now} or due_at > ${now + maxDelayMs})`
 }
 
-/** `abandoned`: a condition of rows that this process owns and does not work on. */
 export function claimableSql(
   now: EpochMs,
   deadOwners: ReadonlySet<string>,
@@ -146,9 +134,9 @@ function deadOwnersOf(claims: readonly Claim[], kind: DatabaseKind): ReadonlySet
 const applyForMs: Ms = 500
 
 /**
- * The first write-back of each lane that can be claimed now: those to be verified, then the others;
- * oldest first. Claims of dead processes come on top of `limit`: in the queue, the job of such a
- * lane stays locked for a while, and the lanes behind it would wait for that.
+ * The first of each lane that can be claimed now: those to be verified, then the oldest. Claims of
+ * dead processes come on top of `limit`: the job of such a lane stays locked for a while, and the
+ * lanes behind it would wait.
  */
 export async function findClaimable(
   context: ProjectDb,
@@ -168,12 +156,10 @@ export async function findClaimable(
     and ${claimable}
       and not (status = 'queued' and ${heldBackSql(context.project)})
     order by ${order} limit ${count}) as found`
-  // Written so that the few sent ones are found by their status, and the many queued ones read in
-  // order of `seq`.
+  // The few sent ones are found by their status, the many queued ones read in order of `seq`.
   const sending = find(sql`status = 'sending'`, sql`+seq`)
   const queued = find(sql`status <> 'sending'`, sql`seq`)
-  // Verifying needs only reads, so it does not wait behind what waits for a write slot: `sending`
-  // before `queued`.
+  // Verifying needs only reads, so it does not wait behind what waits for a write slot.
   const { rows } = await sql<ClaimableWriteback>`
     ${sending} union all ${queued} order by status desc, seq limit ${count}`.execute(context.db)
   return rows
@@ -232,10 +218,7 @@ function claimFilterSql(filter: ClaimFilter): RawBuilder<unknown> {
   ])
 }
 
-/**
- * Whether the process is certainly dead. A SQLite file is used by one machine, so a process from
- * before its last boot is dead. With Postgres, a process on another machine may be alive.
- */
+/** In SQLite, a process from before the last boot, as one machine uses the file. */
 function isOwnerDead(owner: string, kind: DatabaseKind): boolean {
   const other = parseOwner(owner)
   if (other === null) return true
@@ -246,10 +229,7 @@ function isOwnerDead(owner: string, kind: DatabaseKind): boolean {
   return kind === 'sqlite' && other.process.includes('/') && boot(other) !== boot(own)
 }
 
-/**
- * Null if the text does not identify a process, as rows inserted by SQL may hold anything in
- * `owner`.
- */
+/** Null: no process, as SQL may have inserted anything. */
 function parseOwner(owner: string): ProcessIdentity | null {
   try {
     const { host, pid, process } = JSON.parse(owner)
@@ -259,10 +239,7 @@ function parseOwner(owner: string): ProcessIdentity | null {
   }
 }
 
-/**
- * For a row in flight: whether its sending process can still do anything. `wasActive`: this one
- * worked on it.
- */
+/** Whether the sender of a row in flight can still do anything. `wasActive`: this one did. */
 export function senderState(
   kind: DatabaseKind,
   { owner }: OutboxRow,

@@ -1,7 +1,6 @@
 /**
- * Claims of write-backs, their sends and outcomes. Every write is durable when it returns. Claims
- * are compare-and-set, so only one of several processes succeeds. Two counters are fencing tokens:
- * the column `fencing_token` that of a claim, `attempts` that of a send.
+ * Claims, sends and outcomes, durable when a function returns. Claims are compare-and-set. Two
+ * counters are fencing tokens: `fencing_token` that of a claim, `attempts` that of a send.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { recordBehaviours } from '../../mirror/sql/sync-state.ts'
@@ -52,10 +51,7 @@ import { countSend } from './sending.ts'
 /** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
 const leaseMs: Ms = 120_000
 
-/**
- * Statuses that accept the outcome of a send; the row may have been changed by SQL while it was in
- * flight.
- */
+/** The row may have been changed by SQL while it was in flight. */
 const acceptsSendResult = sql`status in ('sending','uncertain','queued','cancelled','expired')`
 
 /** Serialises decisions in a lane, so that concurrent ones see each other. */
@@ -68,8 +64,7 @@ async function lockLane(
 }
 
 /**
- * Claims it for this process; null if another process has it or it is no longer first in its lane.
- * `endClaim` says that the work on it is over.
+ * Null if another process has it or it is no longer first in its lane. `endClaim` ends the work.
  */
 export async function claim(
   context: ProjectDb,
@@ -126,9 +121,8 @@ async function claimOnce(
 }
 
 /**
- * Records the send before the request goes out. False if it was superseded: it has expired, a
- * person made another decision, another write-back was put in front of it, or the claim was lost.
- * `dueAt`: when to verify it.
+ * Records the send before the request goes out. False: it has expired, was decided otherwise, is no
+ * longer first, or the claim was lost. `dueAt`: when to verify it.
  */
 export function markSending(
   context: ProjectDb,
@@ -177,15 +171,13 @@ async function isExpired(
   return hasExpired(rows[0]?.expires ?? null, Math.max(now, clock()))
 }
 
-/**
- * These may put a write-back back into the queue, or, if its batch is stopped, back to the drafts.
- */
+/** Into the queue, or, if its batch is stopped, back to the drafts. */
 const eventsThatQueue: readonly OutboxEvent[] = ['not_sent', 'absent']
 
 /**
- * Stores the outcome of the send that `markSending` recorded; returns the new status, or null if it
- * was superseded. Another send may have the same number: one that was certainly not sent gives its
- * number back, and this may be stored again because the first answer was lost.
+ * The outcome of the send that `markSending` recorded; null if it was superseded. Another send may
+ * have the same number: one that was certainly not sent gives it back, and this may be stored again
+ * because the first answer was lost.
  */
 export function settleSent(context: ProjectDb, writeback: Writeback, transition: Transition) {
   const ownership = sql`attempts = ${writeback.attempts + 1} and ${acceptsSendResult}`
@@ -195,14 +187,13 @@ export function settleSent(context: ProjectDb, writeback: Writeback, transition:
 }
 settleSent.mayRepeat = true as const
 
-/** Stores any other outcome of the claim; returns the new status, or null if the claim was lost. */
+/** Any other outcome of the claim; null if it was lost. */
 export function settle(context: ProjectDb, writeback: Writeback, transition: Transition) {
   const ownership = sql`fencing_token = ${writeback.fencingToken} and status = ${writeback.status}`
   return settleIf(context, writeback, transition, ownership)
 }
 settle.mayRepeat = true as const
 
-/** `ownership`, `isOwn`: the conditions under which this process may still change the row. */
 function settleIf(
   context: ProjectDb,
   writeback: Writeback,
@@ -251,9 +242,8 @@ function settleIf(
 }
 
 /**
- * A row whose outcome is known does not need thousands of message ids, and the circuit breaker
- * reads settled rows often. A conflict may have been done before, and whoever sends it again looks
- * for that by these ids.
+ * Thousands of ids are not needed once the outcome is known, and settled rows are read often. A
+ * conflict may have been done before, which whoever sends it again looks for by these ids.
  */
 function withoutMessageIds(to: WritebackStatus, { earlier, ...evidence }: Evidence): Evidence {
   const kept = to === 'succeeded' || earlier === undefined ? evidence : { ...evidence, earlier }
@@ -263,19 +253,20 @@ function withoutMessageIds(to: WritebackStatus, { earlier, ...evidence }: Eviden
   return { ...kept, before }
 }
 
-type Release = {
-  /** Earliest time of the next attempt. */
-  readonly dueAt: EpochMs | null
-  readonly evidence?: Evidence
-  /** Why it is not sent or verified yet, for a person. */
-  readonly why?: string
-}
-
 /** Gives the claim back without a change of status. */
 export async function release(
   { db, kind, project, typed }: ProjectDb,
   writeback: Writeback,
-  { dueAt, evidence = {}, why }: Release,
+  {
+    dueAt,
+    evidence = {},
+    why,
+  }: {
+    readonly dueAt: EpochMs | null
+    readonly evidence?: Evidence
+    /** Why it is not sent or verified yet, for a person. */
+    readonly why?: string
+  },
 ): Promise<void> {
   const merged = encodeEvidence(kind, { ...writeback.evidence, ...evidence })
   const reason = why === undefined ? sql`` : sql`, reason = ${why}, postponed = 1`
@@ -323,9 +314,8 @@ recordMessageId.mayRepeat = true as const
 const outcomesConsidered = 60
 
 /**
- * The last settled replies and notes since a person closed the circuit breaker, newest first.
- * Without those that failed before they were sent: that a target is refused says nothing about
- * sending.
+ * The last settled replies and notes since a person closed the circuit breaker, newest first,
+ * without those that failed before they were sent.
  */
 export async function listRecentOutcomes(context: ProjectDb): Promise<SendOutcome[]> {
   const { db, kind, project } = context

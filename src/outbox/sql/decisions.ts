@@ -1,6 +1,5 @@
 /**
- * Applies people's decisions to write-backs in SQL: durable, logged per row, a few thousand rows
- * per transaction unless they must be decided at once.
+ * People's decisions about write-backs: durable, logged per row, in windows of some thousand rows.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { appendEvent } from '../../warehouse/audit-log.ts'
@@ -39,10 +38,7 @@ import {
   selectTargetSnapshot,
 } from './row.ts'
 
-/**
- * A person waits for the command, and the decision is in force already; the remaining rows are
- * updated later.
- */
+/** A person waits, and the decision is in force already; the remaining rows follow later. */
 const applyForMs = 5500
 
 /** A person may type the beginning of a digest. */
@@ -56,12 +52,11 @@ type Decided = {
 }
 
 /**
- * Returns the rows whose status changed. Rows that do not allow the transition stay as they are. A
- * cancellation by batch or of everything takes effect when it is recorded; rows may be updated
- * later. A row in flight is marked so that it is not sent again, and does not count as changed.
- * `retried` takes the current mirror as what the person saw: it resets the precondition and drops
- * an expiry that has passed. `moved`: the digest names other rows than were shown, and nothing
- * changed.
+ * Returns the rows whose status changed; others stay as they are. A cancellation by batch or of
+ * everything is in force when it is recorded; rows may follow later. A row in flight is marked so
+ * that it is not sent again, and does not count. `retried` takes the current mirror as what the
+ * person saw: it resets the precondition and drops an expiry that has passed. `moved`: the digest
+ * names other rows than were shown, and nothing changed.
  */
 export async function decide(
   context: ProjectDb,
@@ -163,10 +158,7 @@ function batchChanges(
   }
 }
 
-/**
- * In force when it returns, at any size; rows follow. Null if it is so already or there is no such
- * batch.
- */
+/** In force when it returns; rows follow. Null if it is so already or there is no such batch. */
 export async function decideBatch(
   context: ProjectDb,
   decision: BatchDecision,
@@ -188,8 +180,7 @@ async function followFor<T extends object>(
 }
 
 /**
- * Used when writing is switched off: what is in flight is verified, but never sent again. What is
- * queued stays so. `by`: a setting.
+ * Writing is switched off: what is in flight is verified, but never sent again. `by`: a setting.
  */
 export async function revokeSending(context: ProjectDb, by: string): Promise<void> {
   const among = sql`project_id = ${context.project} and status = 'sending' and revoked_as is null`
@@ -217,9 +208,8 @@ type RowDecision = {
 type DecidedRow = { readonly id: string; readonly batchId: string | null }
 
 /**
- * Uses one statement, so that a row whose status changes concurrently is not missed. The token
- * increases, so a process that holds the claim can no longer send. A row in flight stays with the
- * process that sent it.
+ * One statement, so that no row whose status changes is missed. The token increases, so no process
+ * that holds the claim can send. A row in flight stays with the process that sent it.
  */
 async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly DecidedRow[]> {
   const { decision, filter, terms, among, isBySetting = false } = step
@@ -264,7 +254,6 @@ async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly 
   return rows.filter(({ status }) => status === target)
 }
 
-/** What a decision changes beside the state. */
 function changesOf(
   trx: ProjectDb,
   decision: OutboxDecision,
@@ -286,7 +275,6 @@ function changesOf(
   }
 }
 
-/** What a decision requires of a row beside its state. */
 function decidableSql(
   trx: ProjectDb,
   { decision, filter, terms }: RowDecision,
@@ -309,8 +297,7 @@ function decidableSql(
       ])
     case 'arrived':
     case 'lost':
-      // A row in flight can be resolved only by its id, and only when no process waits for its
-      // response.
+      // A row in flight can be resolved only by its id, when no process waits for its response.
       return filter.ids === undefined
         ? sql`status <> 'sending'`
         : sql`(status <> 'sending' or owner is null)`
@@ -320,9 +307,8 @@ function decidableSql(
 }
 
 /**
- * Who queued what may be decided, as stored, but for the person who decides. Names are folded in
- * code, so the statement names those that are others: what is queued meanwhile by a name that is
- * not among them stays as it is.
+ * Whose rows may be decided. Names are folded in code, so the statement names those that are
+ * others: what is queued meanwhile by another name stays.
  */
 async function listOtherAuthors(
   trx: ProjectDb,

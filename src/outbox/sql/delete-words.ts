@@ -1,7 +1,6 @@
 /**
- * Deletes the words of write-backs, what their outcomes were concluded from, and their log. The row
- * stays, with its `ref`, so that what is imported again is still known; the database refuses to
- * send it again.
+ * Deletes the words of write-backs, their evidence and log. The row stays, with its `ref`, so that
+ * what is imported again is known; the database refuses to send it again.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { ColumnRules } from '../../values/column-rules.ts'
@@ -26,8 +25,8 @@ import {
 const endedSql = sql`operation = 'visitor' and status in ('succeeded','cancelled','expired')`
 
 /**
- * The words of ended corrections, whose fields the mirror does not store. While another one to the
- * same visitor is open, it may need to know what they were. Their log stays.
+ * Of ended corrections, whose fields the mirror does not store. While another one to the same
+ * visitor is open, it may need to know them. Their log stays.
  */
 export async function forgetEnded(context: ProjectDb, columns: ColumnRules): Promise<void> {
   if (!hasPrivateFields(columns)) return
@@ -46,9 +45,8 @@ export async function forgetEnded(context: ProjectDb, columns: ColumnRules): Pro
 }
 
 /**
- * After a change of `columns`: what was stored of private fields before. Words and log of corrections
- * that are not open are deleted, as the service may have repeated a value; also the log of those
- * whose words are gone already.
+ * After a change of `columns`: words and log of corrections that are not open, as the service may
+ * have repeated a value; also the log of those whose words are gone.
  */
 export function forgetPrivate(context: ProjectDb, columns: ColumnRules): Promise<void> {
   if (!hasPrivateFields(columns)) return Promise.resolve()

@@ -29,8 +29,7 @@ export type EnqueueOptions = {
 }
 
 /**
- * All in one transaction, or none. `digest` identifies the imported file: if the same bytes were
- * imported before, nothing is queued and the name of that import is returned.
+ * `digest`: of the imported file. If it was imported before, only the name of that import returns.
  */
 export async function enqueue(
   context: ProjectDb,
@@ -64,8 +63,7 @@ export async function enqueue(
 }
 
 /**
- * Differs as soon as another batch was queued. Not the last `seq`: a transaction with a lower one
- * may commit later.
+ * Differs as soon as another batch was queued; a transaction with a lower `seq` may commit later.
  */
 export async function readQueueMark({ db, project }: ProjectDb): Promise<string> {
   const { rows } = await sql<{ batches: number; rows: number }>`
@@ -74,10 +72,7 @@ export async function readQueueMark({ db, project }: ProjectDb): Promise<string>
   return `${rows[0]?.batches} ${rows[0]?.rows}`
 }
 
-/**
- * The name of the earlier import of the same bytes, also without rows, as corrected rows belong to
- * the batch of their correction.
- */
+/** Of the same bytes, also if its rows belong to the batch of a correction. */
 export async function findImport(
   { db, project }: ProjectDb,
   digest: string,
@@ -114,8 +109,7 @@ const replacedColumns = [
 ]
 
 /**
- * A request with a ref that failed or conflicted replaces the old row, and nothing that was said
- * about that one holds. Any other known ref is skipped.
+ * A known ref is skipped; if it failed or conflicted, the request replaces it and all said of it.
  */
 async function insertRequests(
   trx: ProjectDb,
@@ -169,9 +163,7 @@ function replaceSql(column: string): RawBuilder<unknown> {
   return sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`
 }
 
-/**
- * The triggers of the write-backs count its rows. A batch that exists keeps what was said about it.
- */
+/** Triggers count its rows. A batch that exists keeps what was said about it. */
 async function insertBatch(
   trx: ProjectDb,
   { batchId, batch, createdBy }: EnqueueOptions,
@@ -208,8 +200,8 @@ async function deleteEmptyBatch(
 }
 
 /**
- * Assigns rows that were inserted by SQL without a project to this project, if the warehouse holds
- * no other. Returns how many. A row whose ref was queued before is cancelled.
+ * Rows that SQL inserted without a project, if the warehouse holds no other. Returns how many. A
+ * row whose ref was queued before is cancelled.
  */
 export async function assignProject(context: ProjectDb): Promise<number> {
   const { rows } = await sql`select 1 from writebacks where project_id = '' limit 1`.execute(

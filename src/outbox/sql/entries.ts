@@ -1,14 +1,11 @@
-/**
- * Reads write-backs and their event logs for people, and names selections as they are, so that an
- * approval can name exactly what was shown.
- */
+/** Reads write-backs and their logs for people, and names selections exactly, for an approval. */
 
 import { createHash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { targetKinds } from '../../../schema/operation-specs.ts'
 import { toTimestamp } from '../../values/time.ts'
-import { allOf, forUpdate, inList } from '../../warehouse/dialect.ts'
+import { allOf, countRowsOf, forUpdate, inList } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { OutboxFilter, SelectionDigest } from '../core/decision-terms.ts'
@@ -39,7 +36,6 @@ const entryColumns = columnsOf(
   commonNames.map((name) => commonFields[name].property),
 )
 
-/** As it is stored. */
 type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
   readonly payload: string
   readonly undoUntil: number | null
@@ -78,10 +74,7 @@ export function listNewest(context: ProjectDb, filter: OutboxFilter, limit: numb
   return listEntries(context, filter, sql`true order by seq desc limit ${limit}`)
 }
 
-/**
- * The exact id if it exists, else up to three that begin or end with this. Ids of one import begin
- * alike, by the time.
- */
+/** The exact id, or up to three that begin or end with this: ids of one import begin alike. */
 export async function findIds({ db, project }: ProjectDb, part: string): Promise<string[]> {
   if (part === '') return []
   // A whole id needs no search through all of them.
@@ -115,10 +108,7 @@ export async function listEvents({ db, project }: ProjectDb, id: string): Promis
   return [...rows]
 }
 
-/**
- * The messages that may be the reply, in another form, or with its words: what decided that a
- * person has to look. `at` and what follows are null if the mirror does not have it.
- */
+/** The messages that a person has to look at. `at` and what follows: null if not mirrored. */
 export async function readCandidates(
   { db, kind, project }: ProjectDb,
   id: string,
@@ -156,11 +146,9 @@ export async function countMayHaveArrived(
   { db, kind, project }: ProjectDb,
   filter: OutboxFilter,
 ): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from writebacks
-    where project_id = ${project} and ${filterSql(kind, filter)}
-    and ${mayHaveArrivedSql(kind)}`.execute(db)
-  return Number(rows[0]?.count ?? 0)
+  const from = sql`writebacks where project_id = ${project} and ${filterSql(kind, filter)}
+    and ${mayHaveArrivedSql(kind)}`
+  return countRowsOf(db, from)
 }
 
 export async function countByStatus(
@@ -200,10 +188,7 @@ export async function countByOperation(context: ProjectDb, filter: OutboxFilter)
   return rows
 }
 
-/**
- * What did not succeed, or succeeded although the service shows something else; and what waits for
- * another attempt.
- */
+/** Of what did not succeed, is contradicted by the service, or waits for another attempt. */
 export async function groupReasons(
   context: ProjectDb,
   filter: OutboxFilter,
@@ -253,10 +238,7 @@ export function filterSql(
 
 const rowsPerRead = 10_000
 
-/**
- * The first `limit` rows, and a digest of all rows of the filter. Within a snapshot they are of the
- * same moment.
- */
+/** The first `limit` rows, and a digest of all: within a snapshot of the same moment. */
 export async function readSelection(context: ProjectDb, filter: OutboxFilter, limit: number) {
   const named = await digestOf(context, filter)
   return { entries: limit === 0 ? [] : await list(context, filter, limit), named }
@@ -266,19 +248,13 @@ export function digestOf(context: ProjectDb, filter: OutboxFilter): Promise<Sele
   return digestRows(context, filter, sql``, () => {})
 }
 
-/**
- * The rows stay as they are until the end of the transaction. Others may be inserted meanwhile:
- * only `ids` are named, in the order of the queue.
- */
+/** The rows stay as they are until the transaction ends; those inserted meanwhile are not named. */
 export async function lockSelection(trx: ProjectDb, filter: OutboxFilter) {
   const ids: string[] = []
   return { ...(await digestRows(trx, filter, forUpdate(trx.kind), ({ id }) => ids.push(id))), ids }
 }
 
-/**
- * What decides whether a row leaves, when, to whom and in which words. The token grows with each
- * decision and correction.
- */
+/** Whether a row leaves, when, to whom and in which words. The token grows with each change. */
 const leaves = [
   'id',
   'seq',
@@ -292,10 +268,7 @@ const leaves = [
   'payload',
 ]
 
-/**
- * SHA-256 over a line for each row, in the order of the queue. The database writes the lines: its
- * columns would take longer to read.
- */
+/** A line for each row, in the order of the queue, written by the database, which is faster. */
 async function digestRows(
   context: ProjectDb,
   filter: OutboxFilter,

@@ -16,10 +16,7 @@ type EarlierReply = {
   readonly sentAt: string | null
 }
 
-/**
- * Replies to these conversations that were sent since this time, may have been, or are still to be
- * sent.
- */
+/** Sent since this time, or perhaps, or still to be sent. */
 export async function listReplies(
   context: ProjectDb,
   conversations: readonly string[],
@@ -30,10 +27,7 @@ export async function listReplies(
   return [...own, ...(await listTeamMessages(context, conversations, since))]
 }
 
-/**
- * By ref, what is queued or was sent with it, by the same rule as an insert, and without those
- * whose words were deleted, as nothing can be compared with them.
- */
+/** By ref, by the same rule as an insert. Without deleted words nothing can be compared. */
 export async function findQueuedRefs(
   context: ProjectDb,
   refs: readonly string[],
@@ -91,9 +85,9 @@ async function listTeamMessages(
 }
 
 /**
- * The rows of each value, by the index that begins with this column. Without statistics, planners
- * take an index by time or status and read most of the table: SQLite keeps the order of a cross
- * join, and Postgres that of a lateral subquery with an offset, in which it prefers a range.
+ * By the index that begins with this column. Without statistics, planners take one by time or
+ * status: SQLite keeps the order of a cross join, Postgres that of a lateral subquery with an
+ * offset.
  */
 function rowsOfEach(
   { kind, project }: ProjectDb,

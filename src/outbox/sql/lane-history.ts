@@ -1,7 +1,4 @@
-/**
- * What happened earlier in a lane, in SQL. The order of events comes from the event log's `seq`,
- * because the machines that write to the queue have different clocks.
- */
+/** What happened earlier in a lane, by the `seq` of the event log, as machines' clocks differ. */
 import { type RawBuilder, sql } from 'kysely'
 import { inList } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
@@ -43,10 +40,7 @@ const queuedSql = sql`(event.from_status is null or ${reopeningSql})`
 
 export const successSql = sql`event.to_status = 'succeeded'`
 
-/**
- * Whether an earlier reply with the same words succeeded without a known message id, and may become
- * visible only now.
- */
+/** With the same words, without a known message id: it may become visible only now. */
 export async function hasUnmatchedDuplicate(
   { db, kind, project }: ProjectDb,
   { id }: Writeback,
@@ -104,10 +98,7 @@ export async function findOwnEdits(context: ProjectDb, { id }: Writeback): Promi
   return (await readOwnEdits(context, [id])).get(id) ?? noOwnEdits
 }
 
-/**
- * The status of the last earlier reply of the same import (or the same time of creation); null if
- * there is none.
- */
+/** Of the same import (or the same time of creation); null if there is none. */
 export async function findPreviousReplyStatus(
   { db, project }: ProjectDb,
   { id }: Writeback,
@@ -153,9 +144,7 @@ export async function readMirroredMessages({ db, project }: ProjectDb, conversat
   }
 }
 
-/**
- * The visitor's conversation with that message, else the latest one; null if the mirror has none.
- */
+/** With that message, else the latest one; null if the mirror has none. */
 export async function findConversation(
   { db, project, typed }: ProjectDb,
   visitor: string,

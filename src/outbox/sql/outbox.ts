@@ -1,7 +1,4 @@
-/**
- * The outbox (the queue of write-backs) of one project, for its sender and for people. Every write
- * is durable when it returns.
- */
+/** The queue of write-backs of one project. Every write is durable when it returns. */
 
 import { readBehaviours, recordBehaviours } from '../../mirror/sql/sync-state.ts'
 import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
@@ -139,8 +136,7 @@ const repeated: Repeatable<typeof functions> = functions
 export type Outbox = ReturnType<typeof createOutbox>
 
 export function createOutbox(context: ProjectDb) {
-  // Enqueued rows may come from a stream that can be read only once, and people repeat their own
-  // decisions.
+  // Rows may come from a stream that is read once, and people repeat their own decisions.
   const once = ofProject(context, {
     enqueue,
     decide,

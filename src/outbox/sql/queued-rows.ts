@@ -26,10 +26,7 @@ export function listBatch(context: ProjectDb, batch: string, afterSeq: number, l
 
 const openSql = sql`status in (${statusesSql(laneBlockingStatuses)})`
 
-/**
- * Of these lanes, in queue order. `batch`: its open rows are left out; null: none are. Of it, what
- * has left, and the replies, on which later flags depend.
- */
+/** Of these lanes. `batch`: of it only what has left, and the replies, on which flags depend. */
 export async function readAhead(
   context: ProjectDb,
   lanes: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * Reads a batch by conversation and visitor, with what the mirror shows of each, so that it can be
- * taken back.
- */
+/** Reads a batch by conversation and visitor, with what the mirror shows of each. */
 import { sql } from 'kysely'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -16,10 +13,7 @@ const rowsPerRead = 500
 /** `sent`: its place in the order of sends. */
 type SentRow = OutboxRow & { readonly sent: number }
 
-/**
- * Of the last send. The event log goes by no clock, and a person may have queued an earlier row
- * again behind a later one.
- */
+/** By the event log: a person may have queued an earlier row again behind a later one. */
 const sentSql = lastEventSeq(sql`event.to_status = 'sending'`)
 
 /** The last lane of a page may go on in the next one. */

@@ -1,7 +1,4 @@
-/**
- * What a review must know about each row besides the row itself, read from the mirror and the
- * queue.
- */
+/** What a review must know about each row besides itself, from the mirror and the queue. */
 import { type RawBuilder, sql } from 'kysely'
 import type { FieldName, TargetKind } from '../../../schema/operation-specs.ts'
 import { teamSenderTypes } from '../../mirror/core/message-fields.ts'
@@ -91,8 +88,8 @@ async function readMirrorAges(
 }
 
 /**
- * Which of these names earlier replies have. The facts for analysts have each name once a
- * conversation and day; while there are none, the messages are searched, which are few then.
+ * Names of earlier replies. The facts for analysts have each once a conversation and day; without
+ * them, the messages are searched, which are few then.
  */
 export async function findKnownSenders(
   { db, kind, project }: ProjectDb,
@@ -173,7 +170,7 @@ function expectedId(row: ReviewRow): string | null {
 /** The visitor's conversation with the expected message, else the latest one. */
 function chooseConversation(
   row: ReviewRow,
-  candidates: readonly VisitorConversation[],
+  candidates: readonly { readonly visitor: string; readonly id: string }[],
   expected: ReadonlyMap<string, unknown>,
 ): string | null {
   const own = candidates.filter(({ visitor }) => visitor === targetOf(row))
@@ -181,13 +178,11 @@ function chooseConversation(
   return (holding ?? own[0])?.id ?? null
 }
 
-type NewerMessages = Pick<GuardFacts, 'newerMessages' | 'requeuedAt'>
-
 /** By the id of the queued reply. */
 async function readNewerMessages(
   { db, kind, project }: ProjectDb,
   rows: readonly ReviewRow[],
-): Promise<ReadonlyMap<string, NewerMessages>> {
+): Promise<ReadonlyMap<string, Pick<GuardFacts, 'newerMessages' | 'requeuedAt'>>> {
   const replies = rows.flatMap(({ operation, queued }) => {
     if (operation !== 'message' || queued === null) return []
     const queuedAt = (parseTime(queued.createdAt) ?? 0) - wholeSecondsSlack
@@ -262,14 +257,6 @@ type MirroredRow = {
   deletedAt: string | null
   visitorName: string | null
 }
-type ConversationRow = MirroredRow & {
-  lastMessageAt: string | null
-  lastMessageSenderType: string | null
-  messageId: unknown
-  messageAt: string | null
-  messageText: string | null
-}
-
 const inLowerCase = (ids: readonly string[]) => ids.map((id) => id.toLowerCase())
 
 /** By id in lower case. */
@@ -279,7 +266,15 @@ async function readConversations(
 ): Promise<ReadonlyMap<string, MirroredTarget>> {
   if (ids.length === 0) return new Map()
   const { db, kind, project } = context
-  const { rows } = await sql<ConversationRow>`
+  const { rows } = await sql<
+    MirroredRow & {
+      lastMessageAt: string | null
+      lastMessageSenderType: string | null
+      messageId: unknown
+      messageAt: string | null
+      messageText: string | null
+    }
+  >`
     select conversations.id, conversations.synced_at as "syncedAt",
     conversations.deleted_at as "deletedAt",
       visitors.name as "visitorName", ${shownSql(context, 'conversation')},
@@ -348,13 +343,8 @@ async function readVisitors(
   return byId(rows, () => ({ lastVisitorMessage: null }), blocked)
 }
 
-type VisitorConversation = { readonly visitor: string; readonly id: string }
-
 /** Of each visitor the latest first, with ids in lower case. */
-async function listConversationsOf(
-  { db, kind, project }: ProjectDb,
-  visitors: readonly string[],
-): Promise<readonly VisitorConversation[]> {
+async function listConversationsOf({ db, kind, project }: ProjectDb, visitors: readonly string[]) {
   if (visitors.length === 0) return []
   const { rows } = await sql<{ visitor: string; id: string }>`
     select visitor_id as visitor, id from conversations
@@ -364,10 +354,7 @@ async function listConversationsOf(
   return rows.map(({ visitor, id }) => ({ visitor: visitor.toLowerCase(), id: id.toLowerCase() }))
 }
 
-/**
- * Those of `messageIds` that are in these conversations, system events too; by conversation in
- * lower case and id: `…/12`.
- */
+/** System events too; by conversation in lower case and id: `…/12`. */
 async function readExpectedMessages(
   { db, kind, project, typed }: ProjectDb,
   conversations: readonly string[],

@@ -119,10 +119,7 @@ export function textParameter(
   return typed('text', text === null ? null : encodeText(kind, text))
 }
 
-/**
- * Assignments: a person decided about the row. `decided_at` always grows, because the event log
- * goes by its change.
- */
+/** A person decided. `decided_at` always grows, as the event log goes by its change. */
 export function decidedSql({ typed, clock }: ProjectDb, by: string): RawBuilder<unknown> {
   const now = typed('integer', clock())
   return sql`decided_by = ${typed('text', by)},
@@ -151,10 +148,7 @@ function firstKnownSql(kind: DatabaseKind): RawBuilder<unknown> {
   return sql`coalesce(${sql.join(parts)})`
 }
 
-/**
- * An earlier send of this reply or note may have arrived: nothing but the word of a person says
- * that it did not.
- */
+/** An earlier send may have arrived: nothing but a person's word says that it did not. */
 export function mayHaveArrivedSql(kind: DatabaseKind): RawBuilder<boolean> {
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent, sql`writebacks.operation`)
   const wasInDoubt = sql`exists (select 1 from writeback_events event
@@ -178,10 +172,7 @@ export function earlierSendSql(kind: DatabaseKind): RawBuilder<unknown> {
     then ${earlier} end`
 }
 
-/**
- * The mirror's view of the target, in the same form as the insert trigger stores it in
- * `target_snapshot`.
- */
+/** In the same form as the insert trigger stores it in `target_snapshot`. */
 export function selectTargetSnapshot(
   { kind }: ProjectDb,
   row: 'writebacks' | 'excluded',
@@ -252,10 +243,7 @@ export const takeClaimSql = sql`fencing_token = fencing_token + 1, owner = null,
 /** A draft that was queued when its batch was stopped, and goes on with it. */
 export const isStoppedSql = sql`(status = 'draft' and stopped_by is not null)`
 
-/**
- * `cancellation`: one has rows that are not updated yet. `stop`: a batch has rows that do not
- * follow its last stop or resumption.
- */
+/** Of which not all rows have followed yet. `stop`: or resumption. */
 export async function findOpenDecisions({ db, project }: ProjectDb) {
   const { rows } = await sql<{ kind: 'cancellation' | 'stop' }>`
     select 'cancellation' as kind where exists (select 1 from writeback_cancellations

@@ -1,14 +1,13 @@
 /**
- * Whether a project may send: people stop and resume all its sending, in force at once, as nothing
- * can be claimed or sent then; and it is held if the database went back in time, which shows by how
- * often it has sent: the number that is kept outside of the database is larger.
+ * Whether a project may send: people stop and resume it, in force at once; and it is held if the
+ * database went back in time: the number of sends that is kept outside of it is then larger.
  */
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import { appendEvent } from '../../warehouse/audit-log.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { epochSeconds, readClock } from '../../warehouse/dialect.ts'
+import { countRowsOf, epochSeconds, readClock } from '../../warehouse/dialect.ts'
 import { ofProject, type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import type { DecisionTerms } from '../core/decision-terms.ts'
@@ -27,11 +26,8 @@ export async function readSendingStop({ db, project }: Pick<ProjectDb, 'db' | 'p
 }
 
 /** Write-backs that were inserted by plain SQL and name no project, so no worker sends them. */
-export async function countWithoutProject({ db }: Pick<ProjectDb, 'db'>): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from writebacks where project_id = ''
-    and status in ('draft','queued')`.execute(db)
-  return rows[0]?.count ?? 0
+export function countWithoutProject({ db }: Pick<ProjectDb, 'db'>): Promise<number> {
+  return countRowsOf(db, sql`writebacks where project_id = '' and status in ('draft','queued')`)
 }
 
 /** False: it is so already. Verifying what is in flight goes on. */
@@ -73,20 +69,15 @@ export function createSends(context: ProjectDb) {
   return ofProject(context, { read: readSends, hold, countRepetitions, resume })
 }
 
-type SendsRow = {
-  key: string
-  sends: number
-  heldAt: EpochMs | null
-  why: string | null
-  resumedAt: EpochMs | null
-}
-
-/**
- * `key`: names the number outside of the database. `isNew`: it has never sent, and no person has
- * let it go on.
- */
+/** `key`: names the number outside. `isNew`: it has never sent, and no person has let it go on. */
 export async function readSends({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
-  const { rows } = await sql<SendsRow>`
+  const { rows } = await sql<{
+    key: string
+    sends: number
+    heldAt: EpochMs | null
+    why: string | null
+    resumedAt: EpochMs | null
+  }>`
     select coalesce(own.token, common.token) as key, coalesce(own.sends, 0) as sends,
     own.held_at as "heldAt",
       own.held_why as why, own.resumed_at as "resumedAt"
@@ -115,10 +106,7 @@ async function hold({ db, kind, project, typed }: ProjectDb, why: string): Promi
 
 const repetitionsWithinMs = 15 * 60_000
 
-/**
- * Replies that were found in their conversations of late, before they were first sent. A person has
- * not seen them yet. 0 if this one was not.
- */
+/** Replies found in their conversations of late before they were sent, not seen by a person yet. */
 async function countRepetitions(context: ProjectDb, { evidence }: Transition): Promise<number> {
   if (evidence?.alreadyThere === undefined) return 0
   const { db, kind, project } = context

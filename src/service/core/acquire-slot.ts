@@ -22,20 +22,15 @@ import {
   type SlotUsage,
 } from './slots.ts'
 
-/**
- * One kind of request that a process has waiting. `maxDurationMs`: how long it can take at most,
- * once it is granted.
- */
+/** One kind, of a process. `maxDurationMs`: how long it can take at most once it is granted. */
 export type PendingRequest = {
   readonly priority: Priority
   readonly write: boolean
   readonly maxDurationMs: Ms
 }
-type Pending = readonly PendingRequest[]
-
 /**
- * A grant must be used or returned within this time after it was requested; `maxDurationMs`
- * includes it. So a process that was suspended in between never sends on an expired slot.
+ * A grant must be used or returned within this time of its request, so that a process that was
+ * suspended never sends on an expired slot.
  */
 export const grantTtlMs: Ms = 1000
 
@@ -43,45 +38,38 @@ export const grantTtlMs: Ms = 1000
 export const defaultTimeoutMs: Ms = 30_000
 export const defaultMaxDurationMs: Ms = defaultTimeoutMs + grantTtlMs
 
-/**
- * `granted`: index of the pending request that may go. `waitMs`: ask again after this time, or when
- * something changes.
- */
+/** `granted`: an index of `pending`. `waitMs`: ask again then, or when something changes. */
 export type SlotDecision =
   | { readonly granted: number; readonly slot: Slot }
   | { readonly waitMs: Ms }
 
-type AcquireResult = { readonly state: BudgetState; readonly decision: SlotDecision }
-
 /**
- * One process requests one slot; `pending` is what it has waiting, most urgent first, each kind
- * once. Reads do not wait for writes that have no write slot; otherwise no request overtakes a more
- * urgent one, nor an older one of its priority.
+ * `pending`: most urgent first, each kind once. Reads do not wait for writes that have no write
+ * slot; otherwise no request overtakes a more urgent or an older one.
  */
 export function acquireSlot(
   policy: BudgetPolicy,
   before: BudgetState,
   now: EpochMs,
   processId: string,
-  pending: Pending,
+  pending: readonly PendingRequest[],
 ) {
   const result = decideSlot(policy, advanceTo(policy, before, now), processId, pending)
   return { ...result, state: withWriteWaiter(result, policy.rate.windowMs, processId, pending) }
 }
 
 /**
- * Waiters for write slots are kept in the same list under a rank and a name of their own, so that a
- * process that waits for a write still gets slots for reads. Write slots are few, and without
- * waiters the process that just got one would usually get the next as well.
+ * Waiters for write slots have a rank and a name of their own, so that their process still gets
+ * slots for reads. Without waiters, the process that just got one would usually get the next.
  */
 const writeWaiterRank = priorities.length
 const writeWaiterId = (processId: string) => `${processId} w`
 
 function withWriteWaiter(
-  { state, decision }: AcquireResult,
+  { state, decision }: { readonly state: BudgetState; readonly decision: SlotDecision },
   windowMs: Ms,
   processId: string,
-  pending: Pending,
+  pending: readonly PendingRequest[],
 ) {
   const granted = 'granted' in decision ? decision.granted : null
   const isWriteWaiting = pending.some((request, index) => request.write && index !== granted)
@@ -97,8 +85,8 @@ function decideSlot(
   policy: BudgetPolicy,
   state: BudgetState,
   processId: string,
-  pending: Pending,
-): AcquireResult {
+  pending: readonly PendingRequest[],
+) {
   const now = state.at
   const limits = slotLimits(policy, state, now)
   const { all, writes } = limits
@@ -159,10 +147,7 @@ function grantSlot(
   }
 }
 
-/**
- * Makes the process wait and keeps its place among the waiters; `request` null: it waits for
- * nothing that others need.
- */
+/** Keeps its place among the waiters; `request` null: it waits for nothing that others need. */
 function deferRequest(
   state: BudgetState,
   processId: string,
@@ -183,7 +168,7 @@ function deferRequest(
   return { state: { ...state, waiters }, decision: { waitMs: wait } }
 }
 
-/** No wait is long: the cause may go away, and a process that died must not delay the others. */
+/** No wait is long: the cause may go away, and a dead process must not delay the others. */
 const maxWaitMs = (windowMs: Ms): Ms => windowMs / 12
 
 /** When a waiter loses its place: a little later than it should ask again. */

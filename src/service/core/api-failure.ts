@@ -2,15 +2,11 @@ import type { Ms } from '../../values/time.ts'
 import type { ApiResponse } from './api-request.ts'
 
 /**
- * What can go wrong with one request to the service: a closed union. Only `src/service/classify.ts`
- * reads HTTP statuses and makes these values. `requestId` is the service's id of the response, to
- * quote to its support.
+ * What can go wrong with a request: made in `src/service/classify.ts` alone. `requestId`: of the
+ * response, to quote to the service's support.
  */
 export type ApiFailure =
-  /**
-   * Over the rate limit: the service did nothing, and the same request may be sent again after
-   * `waitMs`.
-   */
+  /** Over the rate limit: nothing was done, and it may be sent again after `waitMs`. */
   | {
       readonly kind: 'throttled'
       readonly waitMs: Ms
@@ -19,25 +15,16 @@ export type ApiFailure =
       readonly isDocumented: boolean
       readonly requestId: string | null
     }
-  /**
-   * A network error, a 5xx or an unreadable response. Only a false `mayHaveBeenSent` proves that
-   * nothing was done.
-   */
+  /** Only a false `mayHaveBeenSent` proves that nothing was done. */
   | {
       readonly kind: 'transient'
       readonly why: string
       /** Any byte of the request may have reached the service. */
       readonly mayHaveBeenSent: boolean
       readonly status: number | null
-      /**
-       * What a 2xx says about a write without proving it: accepted (202), or refused (`ok` false,
-       * `errors`).
-       */
+      /** What a 2xx says without proving it: accepted (202), or refused (`ok` false, `errors`). */
       readonly statedResult?: 'accepted' | 'refused'
-      /**
-       * A 2xx whose body cannot be read: `too large`, or a hash of the body, which is equal if the
-       * same comes again.
-       */
+      /** The body of a 2xx: `too large`, or a hash of it, equal if the same comes again. */
       readonly unreadable?: string
       /** What can be read of it: all but single rows of a list. */
       readonly readable?: ApiResponse
@@ -49,31 +36,19 @@ export type ApiFailure =
       readonly isBudgetFailure?: true
       readonly requestId: string | null
     }
-  /**
-   * The service understood the request and refuses it: 400, 404 and the like, and 401 or 403 if
-   * that is not about the key. Retrying does not help.
-   */
+  /** 400, 404 and the like, and a 401 or 403 that is not about the key. Retrying does not help. */
   | {
       readonly kind: 'refused'
       readonly status: number
       readonly code: string
       readonly why: string
-      /**
-       * The fields that a VALIDATION_ERROR names, in the service's spelling; empty if it names
-       * none.
-       */
+      /** Named by a VALIDATION_ERROR, in the service's spelling. */
       readonly fields: readonly string[]
       readonly requestId: string | null
-      /**
-       * The service answered for the project, so this row or list alone is refused
-       * (src/service/core/whose-refusal.ts).
-       */
+      /** The service answered for the project, so only this row or list is refused. */
       readonly isOnlyThis?: true
     }
-  /**
-   * The service denies the key, not only this row: 401 or 403. `scope`: the missing scope if that
-   * is the reason, else null.
-   */
+  /** 401 or 403 for the key. `scope`: the missing one if that is the reason. */
   | {
       readonly kind: 'denied'
       readonly status: number
@@ -88,14 +63,10 @@ export type ApiFailure =
 /** What to do about a proxy. `needsPerson`: trying again does not help. */
 export type ProxyProblem = { readonly next: string; readonly needsPerson: boolean }
 
-/** Null: it is not about a proxy. */
 export const proxyProblemOf = (failure: ApiFailure): ProxyProblem | null =>
   failure.kind === 'transient' ? (failure.proxy ?? null) : null
 
-/**
- * Carries a failure up to the use case that turns it into an outcome. Anything else that is thrown
- * is a bug.
- */
+/** Carried up to the use case that turns it into an outcome. All else that is thrown is a bug. */
 export class ApiError extends Error {
   readonly failure: ApiFailure
   constructor(failure: ApiFailure, options?: ErrorOptions) {
@@ -150,10 +121,7 @@ export const tooLargeBody = 'too large'
 /** Of a failure: the address leads to a web page, and not to this API. */
 export const webPageCode = 'http_web_page'
 
-/**
- * This row is refused. Without the service's envelope, a wrong address may be the reason, unless
- * the project is served.
- */
+/** Without the envelope, a wrong address may be the reason, unless the project is served. */
 export function isRowRefused(failure: ApiFailure): boolean {
   return (
     failure.kind === 'refused' && (failure.isOnlyThis === true || !failure.code.startsWith('http_'))
@@ -164,29 +132,20 @@ export function isRowRefused(failure: ApiFailure): boolean {
 export const isRefused = (error: unknown): boolean =>
   error instanceof ApiError && error.failure.kind === 'refused'
 
-/**
- * The scope that a denied call lacked: `scope` if the response does not name it. Null for other
- * errors.
- */
+/** `scope` if the response names none. Null for other errors. */
 export function missingScope(error: unknown, scope: string): string | null {
   if (!(error instanceof ApiError) || error.failure.kind !== 'denied') return null
   return error.failure.scope ?? (error.failure.code === 'api_key_scope_missing' ? scope : null)
 }
 
-/**
- * The service responded that there is no such row, or (410) no longer. A proxy's 404, without the
- * envelope, says nothing about rows.
- */
+/** No such row, or (410) no longer. A proxy's 404, without the envelope, says nothing. */
 export function isNotFound(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.failure.kind !== 'refused') return false
   const { status, code } = error.failure
   return (status === 404 || status === 410) && code !== `http_${status}`
 }
 
-/**
- * Why a row cannot be read although it may exist: an unusable id, too large a response, or it is
- * refused; else null.
- */
+/** Null, or an unusable id, too large a response, a refusal: it may exist. */
 export function unreadableRowReason(error: unknown): string | null {
   if (!(error instanceof ApiError) || error.failure.kind !== 'refused') return null
   const { failure } = error

@@ -3,10 +3,7 @@ import type { RejectedRow } from '../../../schema/row.ts'
 import type { Json } from '../../values/json.ts'
 import type { EpochMs, EpochSeconds } from '../../values/time.ts'
 
-/**
- * A request to the service, before it is sent. `path` starts with a slash and is relative to the
- * base URL.
- */
+/** `path`: from a slash, relative to the base URL. */
 export type ApiRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH'
   readonly path: string
@@ -22,10 +19,7 @@ export type ApiRequest = {
 /** Query parameters; those that are undefined are not sent. */
 export type QueryParams = Readonly<Record<string, string | number | boolean | undefined>>
 
-/**
- * The rows of a list, parsed in batches because all of them may not fit into memory. Each call of
- * `batches` starts anew.
- */
+/** Parsed in batches, as all may not fit into memory. Each call of `batches` starts anew. */
 export type ListItems<Item extends Json = Json> = {
   readonly count: number
   readonly batches: () => Iterable<ItemBatch<Item>>
@@ -40,23 +34,15 @@ export type ItemBatch<Item extends Json = Json> = {
 export type ApiResponse<Item extends Json = Json> = {
   /** The envelope's `data`; null if the response to a write has no body. */
   readonly data: Item
-  /**
-   * The rows of a list that is too large to parse at once. `data` then holds nothing but `hasMore`.
-   */
+  /** Too large to parse at once: `data` then holds nothing but `hasMore`. */
   readonly items?: ListItems<Item>
   readonly status: number
   readonly requestId: string | null
   /** The service's clock (the `Date` header); null if it sends none. */
   readonly serverDate: EpochSeconds | null
-  /**
-   * The earlier of the service's clock and this machine's when the request was sent. No row moves a
-   * cursor beyond it.
-   */
+  /** The earlier of two clocks when the request was sent. No row moves a cursor beyond it. */
   readonly cursorLimit: EpochSeconds
-  /**
-   * When the request was sent, by this machine's clock: the response shows the state at this time
-   * or later.
-   */
+  /** By this machine's clock: the response shows the state of then or later. */
   readonly requestedAt: EpochMs
 }
 
@@ -68,9 +54,8 @@ export type ApiGet<Item extends Json = Json> = (
 ) => Promise<ApiResponse<Item>>
 
 /**
- * What a request is for, most urgent first: a write-back or its checks, new rows, backfill,
- * comparing all rows (`verify`, too). Each priority waits for the more urgent ones and uses the
- * capacity that they leave.
+ * Most urgent first: a write-back or its checks, new rows, backfill, comparing all rows. Each waits
+ * for the more urgent ones and uses what they leave.
  */
 export const priorities = ['write', 'fresh', 'backfill', 'reconcile'] as const
 export type Priority = (typeof priorities)[number]

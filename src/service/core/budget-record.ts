@@ -1,7 +1,4 @@
-/**
- * Where a shared budget is stored: one text that several processes can read and compare-and-set,
- * with the clock of the store. The store makes no decisions; the budget does.
- */
+/** Where a shared budget is stored: a text to read and compare-and-set, with the store's clock. */
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type BudgetState, initialBudgetState } from './budget.ts'
 import type { BudgetPolicy } from './budget-policy.ts'
@@ -17,28 +14,22 @@ export type RecordReading = {
   readonly restarted: boolean
 }
 
-type SwapResult = { readonly swapped: boolean; readonly reading: RecordReading }
-
-/**
- * Both functions reject if the store cannot be reached; then the swap may or may not have been
- * done.
- */
+/** Both reject if the store cannot be reached; the swap may then have been done. */
 export type BudgetRecord = {
   readonly read: () => Promise<RecordReading>
   /**
-   * Writes if nothing was written since `seen`, and if no more than `maxSwapDelayMs` have passed by
-   * the store's clock: a process that was suspended in between must not commit an old decision.
-   * `reading`: what the record holds afterwards.
+   * Writes if nothing was written since `seen`, at most `maxSwapDelayMs` ago by the store's clock:
+   * a suspended process must not commit an old decision. `reading`: what it holds afterwards.
    */
-  readonly compareAndSet: (seen: RecordReading, text: string) => Promise<SwapResult>
+  readonly compareAndSet: (
+    seen: RecordReading,
+    text: string,
+  ) => Promise<{ readonly swapped: boolean; readonly reading: RecordReading }>
 }
 
 export const maxSwapDelayMs: Ms = 1000
 
-/**
- * Remembers, apart from the budget, that a key was used: so a process that finds no record knows
- * whether one was lost.
- */
+/** Apart from the budget, so that a process that finds no record knows whether one was lost. */
 export type KeyUse = {
   /** Whether no process recorded a use within this time. */
   readonly isUnusedFor: (withinMs: Ms) => Promise<boolean>
@@ -46,19 +37,15 @@ export type KeyUse = {
   readonly recordUse: () => Promise<void>
 }
 
-/**
- * A process that keeps using the key records it no more often, so a use may be this much younger
- * than its record.
- */
+/** A use may be this much younger than its record. */
 export const recordUseEveryMs: Ms = 30_000
 
 /** Raised when an older text can no longer be read. */
 const formatVersion = 1
 
 /**
- * A budget's state as a short text, and back without loss. Taken slots are what makes it long: ten
- * thousand of them are some 600 batches at multiples of a grain, so each batch is written as its
- * distance in grains from the batch before, and its count.
+ * A short text, without loss. Ten thousand taken slots are some 600 batches at multiples of a
+ * grain, so each is written as its distance from the one before, in grains, and its count.
  */
 export function encodeBudgetState(
   policy: BudgetPolicy,
@@ -84,10 +71,7 @@ export function decodeBudgetState(text: string): BudgetState | null {
   }
 }
 
-/**
- * Grain, pace, and `36 2*3 1 …`: in base 36, the grains since the batch before, and `*` the number
- * of slots if not one.
- */
+/** `36 2*3 1 …`: in base 36, the grains since the batch before, and `*` the slots if not one. */
 type EncodedUsage = readonly [grainMs: Ms, pacedAt: EpochMs, batches: string]
 
 function encodeUsage({ taken, pacedAt }: SlotUsage, grainMs: Ms): EncodedUsage {

@@ -13,9 +13,9 @@
  * 61 of them, and for a clock of the store that runs ahead. So a slot that is free again is
  * remembered for as long.
  *
- * The states of a slot: free, granted (`acquire-slot.ts`: whose turn it is, and at which pace, is in
- * `slots.ts`), responded, and free again after a window. One that was never sent is given back at
- * once. After a 429 all of the key pause, and there are fewer slots for a while (`reduction`).
+ * The states of a slot: free, granted (`acquire-slot.ts`: whose turn it is, and at which pace, is
+ * in `slots.ts`), responded, and free again after a window. One that was never sent is given back
+ * at once. After a 429 all of the key pause, and there are fewer slots for a while (`reduction`).
  *
  * The state is one record that all processes share (`budget-store.ts`): each change is a
  * compare-and-set on the last one, by the clock of the store. If the record may have been lost, or
@@ -42,10 +42,7 @@ import {
   shiftSlots,
 } from './slots.ts'
 
-/**
- * The slot of a granted request. Release it; a slot that is not released expires one window after
- * its deadline.
- */
+/** To be released; else it expires one window after its deadline. */
 export type Slot = {
   readonly grantedAt: EpochMs
   readonly freeAt: EpochMs
@@ -86,15 +83,12 @@ const decreaseFactor = 0.8
 const minShare = 0.1
 const increasePerWindow = 0.025
 
-/** How a slot ends: the service responded, or no byte of the request can have left. */
-export type SlotEnding = 'responded' | 'unsent'
-
 export function releaseSlot(
   policy: BudgetPolicy,
   before: BudgetState,
   now: EpochMs,
   slot: Slot,
-  ending: SlotEnding,
+  ending: 'responded' | 'unsent',
 ) {
   const state = advanceTo(policy, before, now)
   const endSlot = (usage: SlotUsage, freeAt: EpochMs | null, { windowMs }: Rate): SlotUsage => {
@@ -111,9 +105,8 @@ export function releaseSlot(
 }
 
 /**
- * A 429: another program uses the key, or the margin is too narrow. All requests pause for
- * `waitMs`, then continue with fewer slots. Requests that were under way at the same time tell
- * nothing new when they fail as well, so the slots shrink once for all of them.
+ * Another program uses the key, or the margin is too narrow. All pause for `waitMs`, then there are
+ * fewer slots, once for all requests that were under way together.
  */
 export function recordThrottle(
   policy: BudgetPolicy,
@@ -163,10 +156,7 @@ function currentShare(policy: BudgetPolicy, { reduction }: BudgetState, now: Epo
   )
 }
 
-/**
- * The state at `now`, without expired slots and waiters. A clock that was set back shifts all times
- * with it.
- */
+/** Without what has expired. A clock that was set back shifts all times with it. */
 export function advanceTo(policy: BudgetPolicy, before: BudgetState, now: EpochMs): BudgetState {
   const state = now < before.at ? shiftClock(before, now - before.at) : before
   return {
@@ -181,7 +171,6 @@ export function advanceTo(policy: BudgetPolicy, before: BudgetState, now: EpochM
   }
 }
 
-/** The same state on a clock that was shifted by `by` milliseconds: all durations stay the same. */
 export function shiftClock(state: BudgetState, by: Ms): BudgetState {
   const shiftUsage = (usage: SlotUsage) => ({
     taken: shiftSlots(usage.taken, by),
@@ -204,9 +193,8 @@ export function shiftClock(state: BudgetState, by: Ms): BudgetState {
 }
 
 /**
- * A process that has to wait. `rank`: the index of its priority, 0 = the most urgent. No process
- * behind it gets a slot before it; it no longer counts after `until`, so that a process that died
- * delays no other.
+ * A process that waits. `rank`: of its priority, 0 = the most urgent. None behind it gets a slot
+ * before it, until `until`, as it may have died.
  */
 type Waiter = {
   readonly id: string
@@ -225,7 +213,6 @@ export function addWaiter(
   return [...removeWaiter(waiters, waiter.id), { ...waiter, since }]
 }
 
-/** The process got a slot, or waits for nothing that others need. */
 export function removeWaiter(waiters: readonly Waiter[], id: string): readonly Waiter[] {
   const others = waiters.filter((waiter) => waiter.id !== id)
   return others.length < waiters.length ? others : waiters
@@ -250,7 +237,6 @@ function waitingSince(waiters: readonly Waiter[], id: string, rank: number): Epo
 
 export type BudgetView = ReturnType<typeof budgetView>
 
-/** The current state of the request budget, for progress and status. */
 export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: EpochMs) {
   const state = advanceTo(policy, before, clock)
   return {
@@ -261,10 +247,7 @@ export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: Epo
     inUse: countTaken(state.all.taken, state.at),
     /** For how long a 429 still pauses the whole key; null = it does not. */
     pausedForMs: state.pausedUntil > state.at ? state.pausedUntil - state.at : null,
-    /**
-     * For how long nothing is sent because the record of recent requests may be lost; null = not
-     * closed.
-     */
+    /** Nothing is sent, as the record of recent requests may be lost; null = not closed. */
     closedForMs: state.closedUntil > state.at ? state.closedUntil - state.at : null,
     throttled: state.throttled,
   }
@@ -275,10 +258,7 @@ export function steadyLimits(policy: BudgetPolicy): SlotLimits {
   return slotLimits(policy, initialBudgetState, 0)
 }
 
-/**
- * Milliseconds that `requests` take at an even pace, if no other process sends any and the service
- * throttles nothing.
- */
+/** At an even pace, if no other process sends any and the service throttles nothing. */
 export function estimateRequestsMs({ all }: Pick<SlotLimits, 'all'>, requests: number): Ms {
   return Math.ceil((requests * all.windowMs) / all.slots)
 }

@@ -1,22 +1,17 @@
 /**
- * What happens when the record of what was sent may have been lost: the budget closes, for all
- * processes that share it. Pure.
+ * If the record of what was sent may have been lost, the budget closes, for all processes. Pure.
  *
- * Closing for one window would be too short. The service may count a request that was under way
- * when the record was lost up to its deadline later, and if its process died, or no response came,
- * no process will ever record it. So the budget stays closed as if every slot had been taken just
- * now and none ever got a response: they are free again one window after their deadline. All slots
- * of the lost record were granted earlier and are free by then, so none of it is needed.
+ * One window would be too short: the service may count a request that was under way up to its
+ * deadline later, which no process will ever record if its own died. So the budget stays closed as
+ * if every slot had been taken just now and none ever got a response. All slots of the lost record
+ * are free by then, so none of it is needed.
  */
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type BudgetState, initialBudgetState, shiftClock } from './budget.ts'
 import type { BudgetPolicy } from './budget-policy.ts'
 import { emptyUsage } from './slots.ts'
 
-/**
- * `before`: the newest known state. A pause and a reduced share of the slots last as long as they
- * would have from then.
- */
+/** `before`: the newest known state. A pause and a reduced share last as long as from then. */
 export function closeBudget(
   policy: BudgetPolicy,
   before: BudgetState,
@@ -39,15 +34,13 @@ export function startBudget(before: BudgetState, now: EpochMs): BudgetState {
   return { ...initialBudgetState, at: now, generation: nextGeneration(before, now) }
 }
 
-/**
- * By the clock, so that a process that starts without knowing earlier generations gets a later one.
- */
+/** By the clock: a process that knows no earlier generations gets a later one. */
 const nextGeneration = (before: BudgetState, now: EpochMs): number =>
   Math.max(before.generation + 1, Math.floor(now))
 
 /**
- * What a process last read: the state, the store's clock then, and how long ago that is by its own
- * clock. `gainMs`: how far the store's clock ran ahead since an earlier reading.
+ * What a process last read, and how long ago by its own clock. `gainMs`: how far the store's clock
+ * ran ahead since an earlier reading.
  */
 type LastObservation = {
   readonly state: BudgetState
@@ -56,10 +49,7 @@ type LastObservation = {
   readonly gainMs: Ms
 }
 
-/**
- * What the record holds now. `restarted`: the store restarted since this was written, and may have
- * lost later writes.
- */
+/** `restarted`: the store restarted since this was written, and may have lost later writes. */
 type ObservedRecord = {
   readonly state: BudgetState
   readonly now: EpochMs
@@ -72,8 +62,8 @@ export const clockToleranceMs: Ms = 1000
 const maxClockDrift = 1 / 1000
 
 /**
- * Why the record cannot be trusted, for a person; null: it can. A newer generation means that
- * another process closed the budget since our last reading, for whatever reason we would find now.
+ * Why the record cannot be trusted, for a person; null: it can. A newer generation: another process
+ * closed the budget since, for whatever reason we would find now.
  */
 export function invalidReason(
   observed: ObservedRecord,
@@ -102,9 +92,8 @@ const formatSeconds = (ms: Ms): string => `${(ms / 1000).toFixed(1)} s`
 export type ClockReading = { readonly store: EpochMs; readonly from: Ms; readonly to: Ms }
 
 /**
- * How far the store's clock may run ahead of ours from one reference to the next: half a second of
- * a minute. A window meets two such intervals at most, and the default margin covers 1.2 s. 20 ms:
- * our clock counts hundredths of a second.
+ * From one reference to the next: half a second of a minute. A window meets two such intervals at
+ * most, and the default margin covers 1.2 s. 20 ms: our clock counts hundredths of a second.
  */
 export const toleratedGainMs = (windowMs: Ms): Ms => Math.max(20, windowMs / 120)
 

@@ -1,8 +1,7 @@
 /**
- * How many requests may be in flight at once, which the service may limit as well. That shows by a
- * 429 soon after the pause for another one: sending later did not help, so fewer are sent side by
- * side, one less than when the refused request was sent. One more is tried after a while without a
- * 429, later each time that this was wrong. Each process has its own. Pure.
+ * How many requests may be in flight at once. A 429 soon after the pause for another one shows that
+ * sending later did not help, so one less than were in flight are sent side by side. One more is
+ * tried after a while without a 429, later each time that this was wrong. Per process. Pure.
  */
 import type { EpochMs, Ms } from '../../values/time.ts'
 
@@ -36,10 +35,7 @@ const maxHoldMs: Ms = 30 * 60_000
 /** After more responses, a 429 is about how many requests were sent, not about how many at once. */
 const fewResponses = 30
 
-/**
- * A 429. `beside`: how many were in flight when the refused request was sent, with itself.
- * `waitMs`: for which all pause.
- */
+/** `beside`: in flight when the refused request was sent, with itself. `waitMs`: all pause. */
 export function lowerLimit(
   limit: InFlightLimit,
   now: EpochMs,

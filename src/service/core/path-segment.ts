@@ -1,20 +1,12 @@
-/**
- * Ids as segments of a request's path. An id that would change the path is refused before anything
- * is sent.
- */
+/** Ids as segments of a path. One that would change the path is refused before anything is sent. */
 import { ApiError } from './api-failure.ts'
 
-export const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/**
- * Servers refuse request lines over about 8,000 bytes. The service's own ids have 36 characters.
- */
+/** Servers refuse request lines over about 8,000 bytes. The service's ids have 36 characters. */
 const maxIdLength = 256
 
-/**
- * The id encoded for a path, in its own letters: a service may compare them as texts. Throws
- * ApiError if it is unusable.
- */
+/** In its own letters: a service may compare them as texts. Throws ApiError if it is unusable. */
 export function pathSegment(id: string): string {
   const why = pathSegmentProblem(id)
   if (why === null) return encodeURIComponent(id)
@@ -29,10 +21,7 @@ export function pathSegment(id: string): string {
   })
 }
 
-/**
- * Null if the id is usable. Proxies and servers decode escapes, some of them twice, before they
- * resolve a path.
- */
+/** Null if it is usable. Proxies and servers decode escapes, some twice, before they resolve it. */
 export function pathSegmentProblem(id: string): string | null {
   if (id === '') return 'is empty'
   if (id.length > maxIdLength) return `has ${id.length} characters`
@@ -51,10 +40,7 @@ export function isSameId(a: unknown, b: unknown): boolean {
 
 const whoKnows = 'whoever created the key chose its project in the app, under Settings > API keys'
 
-/**
- * Null if it is a UUID, as the service documents. The text itself is not repeated: it may be
- * anything.
- */
+/** Null if it is a UUID. The text is not repeated: it may be anything. */
 export function projectIdProblem(text: string): string | null {
   if (uuidPattern.test(text)) return null
   const within = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i.exec(text)?.[0]

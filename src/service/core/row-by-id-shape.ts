@@ -1,17 +1,13 @@
 /**
- * Converts a row that was read by its id to the shape that the list shows. Otherwise fields that
- * only one of the two responses contains, or that they show differently, would change with every
- * read.
+ * Converts a row that was read by its id to the shape of the list: fields that only one of the two
+ * contains, or shows differently, would change with every read.
  */
 import type { ListStreamName } from '../../../schema/stream-specs.ts'
 import type { Json } from '../../values/json.ts'
 import { asJsonObject, parseJson, tryParseJson } from '../../values/json.ts'
 import { isSameId } from './path-segment.ts'
 
-/**
- * The behaviour that has the fields which a read by id shows otherwise than the list, as a JSON
- * list of their names.
- */
+/** Fields that a read by id shows otherwise than the list, as a JSON list of their names. */
 export const differingFieldsBehaviour = (stream: ListStreamName) => `${stream}.fields_by_id`
 
 /** The list's values of these fields are stored, and not compared with those of a read by id. */
@@ -23,10 +19,7 @@ export function listOnlyFields(
   return new Set(Array.isArray(names) ? names.map(String) : [])
 }
 
-/**
- * `stored`: the mirrored row as JSON text; undefined if there is none, then the row is taken as it
- * came.
- */
+/** `stored`: JSON text; undefined: the row is taken as it came. */
 export function toListShape<Item extends Json>(
   stored: string | undefined,
   read: Item,

@@ -1,17 +1,13 @@
 /**
- * The taken slots of a budget, by the time at which they are free again, and the pace of the free
- * ones. Times are rounded up to a grain of the window, so that ten thousand slots need no more
- * space than a few hundred; rounding up keeps a slot a little longer, never shorter. Plain data:
- * any store can hold it as JSON.
+ * The taken slots of a budget, by when they are free again, and the pace of the free ones. Times
+ * are rounded up to a grain of the window, so that ten thousand slots need no more space than
+ * hundreds.
  */
 import type { EpochMs, Ms } from '../../values/time.ts'
 
 type SlotBatch = { readonly freeAt: EpochMs; readonly count: number }
 
-/**
- * The taken slots, and those that have been free for no longer than the margin. `batches` is in the
- * order of `freeAt`, each time once; `total` is the sum of their counts.
- */
+/** With those that are free for no longer than the margin. `batches`: by `freeAt`, each once. */
 type TakenSlots = { readonly total: number; readonly batches: readonly SlotBatch[] }
 
 export const noTakenSlots: TakenSlots = { total: 0, batches: [] }
@@ -57,7 +53,6 @@ export function expireSlots(taken: TakenSlots, until: EpochMs): TakenSlots {
 /** How many are still taken. */
 export const countTaken = (taken: TakenSlots, now: EpochMs): number => expireSlots(taken, now).total
 
-/** The same slots on a clock that was shifted by `by` milliseconds. */
 export function shiftSlots(taken: TakenSlots, by: Ms): TakenSlots {
   return {
     total: taken.total,
@@ -71,22 +66,15 @@ function msUntilNextFree({ batches }: TakenSlots, now: EpochMs): Ms {
   return next === undefined ? 0 : next.freeAt - now
 }
 
-/** The index at which a time is, or belongs. */
 function batchIndex(batches: readonly SlotBatch[], freeAt: EpochMs): number {
   const index = batches.findIndex((batch) => batch.freeAt >= freeAt)
   return index === -1 ? batches.length : index
 }
 
-/**
- * `pacedAt`: the time from which the pace of the next grant is counted. It may be a little before
- * the last grant.
- */
+/** `pacedAt`: from which the pace of the next grant counts; a little before the last grant. */
 export type SlotUsage = { readonly taken: TakenSlots; readonly pacedAt: EpochMs }
 
-/**
- * How many slots there are now, at least 1; `limit`: within a window that is longer by `marginMs`,
- * no fewer.
- */
+/** Slots now, at least 1; `limit`: within a window that is longer by `marginMs`, no fewer. */
 export type SlotLimit = {
   readonly slots: number
   readonly limit: number

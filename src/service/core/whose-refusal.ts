@@ -1,9 +1,8 @@
 /**
  * Whose refusal an answer is: of one row or list, of a missing scope, of the key, or of the whole
- * service. A status does not say so: a conversation that was moved to another project is answered
- * like a key of another project. So a refusal that another request could explain is compared with
- * what the service answers for the project itself. Pure; `src/service/refusals.ts` asks. Tests:
- * test/service/whose-refusal.test.ts.
+ * service. A status does not say: a conversation that was moved to another project is answered like
+ * a key of another project. So it is compared with what the service answers for the project itself.
+ * `src/service/refusals.ts` asks. Pure. Tests: test/service/whose-refusal.test.ts.
  */
 import type { Ms } from '../../values/time.ts'
 import type { ApiFailure } from './api-failure.ts'
@@ -11,16 +10,10 @@ import type { ApiRequest, QueryParams } from './api-request.ts'
 
 type Request = Pick<ApiRequest, 'method' | 'path' | 'priority' | 'envelope'>
 
-/**
- * Paths of the project itself: its lists, its rollups, its availability. Every other path names a
- * row.
- */
+/** Its lists, its rollups, its availability. Every other path names a row. */
 const projectPath = /^\/public\/projects\/[^/]+\/[^/]+$/
 
-/**
- * What the service answers for the project: it accepts the key, refuses the project as well, or
- * says neither now.
- */
+/** It accepts the key, refuses the project as well, or says neither now. */
 export type ProjectAnswer =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'refused'; readonly failure: ApiFailure }
@@ -34,9 +27,8 @@ export function isMissingScope(failure: ApiFailure): boolean {
 }
 
 /**
- * Whether only the project's own answer shows whose refusal this is. A refusal in the service's
- * envelope, other than 401 and 403, is what it says. Where only a gap depends on it, that counts
- * for one without an envelope, too.
+ * Whether only the project's own answer shows it. A refusal in the envelope, other than 401 and
+ * 403, is what it says; without one, too, where only a gap depends on it.
  */
 export function mustAskProject(
   failure: ApiFailure,
@@ -53,18 +45,15 @@ export function mustAskProject(
 }
 
 /**
- * How long before the refusal the project may have been read. Only a request that was sent after a
- * 401 shows that the key was not revoked; elsewhere an error costs little, and asking for every
- * restricted row would cost as many requests as they are.
+ * So long before the refusal the project may have been read. Only a request after a 401 shows that
+ * the key was not revoked; elsewhere an error costs little, and asking costs a request a row.
  */
 export function answerValidMs(failure: ApiFailure, { priority }: Request): Ms {
   if ('status' in failure && failure.status === 401) return 0
   return priority === 'write' ? 5000 : 60_000
 }
 
-/**
- * What a request reads, and so the scope that it needs: the list of these rows needs the same one.
- */
+/** Of what a request reads: the list of these rows needs the same one. */
 export const scopeOf = (path: string): string | null =>
   /\/(conversations|visitors|calls)\b/.exec(path)?.[1] ?? null
 
@@ -75,9 +64,7 @@ export const scopeRequest = (projectId: string, scope: string): string =>
 /** Whether a request that succeeded shows that the key is accepted for the project. */
 export const showsProject = (path: string): boolean => path.startsWith('/public/projects/')
 
-/**
- * What is asked in turn until one answer decides: what the refused request is about comes first.
- */
+/** In turn, until one answer decides: what the refused request is about comes first. */
 export function projectRequests(
   projectId: string,
   { path }: Request,
@@ -101,10 +88,7 @@ export function readProjectAnswer(failure: ApiFailure | null): ProjectAnswer | n
   return { kind: 'unknown', failure }
 }
 
-/**
- * If no answer decided. A key that lacks a scope, or whose request was found invalid, has been
- * accepted.
- */
+/** A key that lacks a scope, or whose request was found invalid, has been accepted. */
 export function concludeProjectAnswer(failures: readonly ApiFailure[]): ProjectAnswer {
   const isAccepted = (failure: ApiFailure) =>
     isMissingScope(failure) ||

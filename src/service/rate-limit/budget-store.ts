@@ -10,7 +10,6 @@ import {
   recordThrottle,
   releaseSlot,
   type Slot,
-  type SlotEnding,
 } from '../core/budget.ts'
 import type { BudgetPolicy } from '../core/budget-policy.ts'
 import {
@@ -31,28 +30,18 @@ import {
 } from '../core/fail-closed.ts'
 
 /**
- * Keeps running while the machine is suspended. Where it goes back, as it may when a virtual
- * machine moves, the shared budget closes for once, as if the clock of its store had been set
- * forward.
+ * Runs while the machine is suspended. Where it goes back, as when a virtual machine moves, the
+ * shared budget closes for once, as if the store's clock had been set forward.
  */
 export const uptimeMs = (): Ms => uptime() * 1000
 
-/**
- * Decisions are made where the state is, by its clock; a process only waits as long as the decision
- * says.
- */
+/** Decisions are made where the state is, by its clock; a process only waits. */
 export type BudgetStore = ReturnType<typeof createStateStore>
 
-type StateStep<T> = (
-  state: BudgetState,
-  now: EpochMs,
-) => { readonly state: BudgetState; readonly result: T }
-
-/**
- * Runs one step on the state, atomically, and stores the state that it returns. `now` never
- * decreases by itself.
- */
-type UpdateState = <T>(step: StateStep<T>) => Promise<T>
+/** Atomically, and stores the state that `step` returns. `now` never decreases by itself. */
+type UpdateState = <T>(
+  step: (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly result: T },
+) => Promise<T>
 
 function createStateStore(policy: BudgetPolicy, update: UpdateState) {
   const changeState = (to: (state: BudgetState, now: EpochMs) => BudgetState): Promise<void> =>
@@ -64,7 +53,7 @@ function createStateStore(policy: BudgetPolicy, update: UpdateState) {
         const { state, decision } = acquireSlot(policy, before, now, processId, pending)
         return { state, result: decision }
       }),
-    release: (slot: Slot, ending: SlotEnding) =>
+    release: (slot: Slot, ending: 'responded' | 'unsent') =>
       changeState((state, now) => releaseSlot(policy, state, now, slot, ending)),
     /** The response to the slot's request was a 429. */
     recordThrottle: (slot: Slot, waitMs: Ms) =>
@@ -89,17 +78,11 @@ export function createMemoryStore(
 export type SharedStoreOptions = {
   readonly policy: BudgetPolicy
   readonly record: BudgetRecord
-  /**
-   * Asked by a process that starts and finds no record it can trust. Updated before the key is
-   * used.
-   */
+  /** Asked if no record can be trusted. Updated before the key is used. */
   readonly keyUse: KeyUse
-  /**
-   * Called in the one process that closes the budget. `why` completes `the request budget is
-   * closed: `.
-   */
+  /** In the process that closes it. `why` completes `the request budget is closed: `. */
   readonly onClosed: (why: string) => void
-  /** How long a request of any process can take at most, from requesting its slot. */
+  /** Of a request of any process at most, from requesting its slot. */
   readonly maxDurationMs?: Ms
   /** `uptimeMs`, or a test's. */
   readonly monotonic?: () => Ms
@@ -107,31 +90,14 @@ export type SharedStoreOptions = {
   readonly random?: () => number
 }
 
-/**
- * The state before the steps. `isReset`: it replaces the stored one. `invalidReason`: why the
- * stored one is not valid.
- */
-type StartingState = {
-  readonly state: BudgetState
-  readonly isReset: boolean
-  readonly invalidReason: string | null
-}
-type StateSnapshot = { readonly state: BudgetState; readonly now: EpochMs; readonly at: Ms }
-/** The last text and its state, as decoding takes longer than the rest of an update. */
-type DecodedText = { readonly text: string; readonly state: BudgetState | null }
-
-/**
- * Each lost swap is another process's success, so many in a row mean that something else is wrong.
- */
+/** Each lost swap is another process's success: so many in a row mean something else. */
 const maxSwapAttempts = 100
 const storeTimeoutMs = 10_000
 
 /**
- * A budget store that processes share: group commit over a compare-and-set record. Operations
- * requested during a swap go together into the next one; a swap that lost to another process is
- * decided again on what that process wrote. If the record may have been lost, the budget is closed
- * in the record, and so for all processes. Updates reject if the record cannot be reached; the next
- * one tries again.
+ * A budget store that processes share: group commit over a compare-and-set record. What is
+ * requested during a swap goes into the next one; after a lost swap all is decided again. If the
+ * record may be lost, the budget is closed in it, for all. Rejects if the record cannot be reached.
  */
 export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const {
@@ -145,8 +111,10 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const { monotonic = uptimeMs } = options
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   const unusedAfterMs = maxDurationMs + windowMs + recordUseEveryMs
-  let lastSeen: StateSnapshot | null = null
-  let decoded: DecodedText | null = null
+  let lastSeen: { readonly state: BudgetState; readonly now: EpochMs; readonly at: Ms } | null =
+    null
+  /** The last text and its state, as decoding takes longer than the rest of an update. */
+  let decoded: { readonly text: string; readonly state: BudgetState | null } | null = null
   let clockReference: ClockReading | null = null
   let useRecordedAt = Number.NEGATIVE_INFINITY
 
@@ -156,12 +124,10 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
     return decoded.state
   }
 
-  /** `wasUnused`: evaluated at most once per commit. */
-  async function findStart(
-    reading: RecordReading,
-    gainMs: Ms,
-    wasUnused: () => Promise<boolean>,
-  ): Promise<StartingState> {
+  /**
+   * `isReset`: it replaces the stored state, for `invalidReason`. `wasUnused`: called once at most.
+   */
+  async function findStart(reading: RecordReading, gainMs: Ms, wasUnused: () => Promise<boolean>) {
     const { now, restarted } = reading
     const state = reading.text === null ? null : decode(reading.text)
     const why =
@@ -249,10 +215,7 @@ function newestState(lastSeen: BudgetState | undefined, found: BudgetState | nul
   return stored.generation > seen.generation ? stored : seen
 }
 
-/**
- * `apply` returns the state after the step; `finish` resolves the caller's promise, once that state
- * is stored.
- */
+/** `finish` resolves the caller's promise, once the state of `apply` is stored. */
 type BatchedStep = {
   readonly apply: (
     state: BudgetState,
@@ -261,10 +224,7 @@ type BatchedStep = {
   readonly fail: (error: unknown) => void
 }
 
-/**
- * Steps that arrive during a commit are committed together afterwards: a reading may not be older
- * than its steps.
- */
+/** Steps during a commit are committed together: a reading may not be older than its steps. */
 function batchSteps(commit: (steps: readonly BatchedStep[]) => Promise<void>): UpdateState {
   let waiting: BatchedStep[] = []
   let isCommitting = false

@@ -55,18 +55,16 @@ const raiseScript = `
 if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1]) end`
 
 /**
- * One connection for all budgets of this process, to any Redis. It reconnects by
- * itself; commands fail soon while it is down. Throws UserError if the URL is not valid. `onError`
- * gets connection errors as text only: ioredis's own errors carry the command that failed, which
- * may contain the password.
+ * One connection for all budgets, to any Redis. It reconnects by itself; commands fail soon while
+ * it is down. Throws UserError if the URL is not valid. `onError` gets texts: ioredis's errors
+ * carry the command, which may contain the password.
  */
 export function openRedisRecords(url: string, onError: (why: string) => void = () => {}) {
   const redis = openRedisClient(validRedisUrl(url), {
     connectTimeout: 5000,
     commandTimeout: 5000,
     retryStrategy: (tries) => Math.min(2000, tries * 50),
-    // A command may have been executed although its reply was lost, so none is sent again when the
-    // connection breaks.
+    // A command may have been executed although its reply was lost.
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     // After a failover the old primary refuses writes, so connect to the new one.
@@ -110,8 +108,7 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   }
   const runScript: RunScript = async (...values) => {
     const reply = await swapBudgetRecord.apply(redis, [...values, recordTtlMs]).catch(explain)
-    // ioredis falls back to database 0 if the named one does not exist, and no other process shares
-    // that record.
+    // ioredis falls back to database 0, whose record no other process shares.
     if (lastError !== null && /DB index/i.test(lastError)) throw new Error(`Redis: ${lastError}`)
     // A cluster has no other event for that a node is back.
     lastError = null

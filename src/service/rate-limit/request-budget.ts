@@ -1,7 +1,6 @@
 /**
  * The budget for the requests of one process: they queue by priority, and the first of each queue
- * request slots. Slots are released with the next request for one, as each update is a write to
- * the store.
+ * request slots. Slots are released with the next request for one: each update is a write.
  */
 import { randomUUID } from 'node:crypto'
 import type { Ms } from '../../values/time.ts'
@@ -16,10 +15,7 @@ export type RequestBudget = ReturnType<typeof createRequestBudget>
 
 export type SlotRequest = PendingRequest & { readonly signal?: AbortSignal }
 
-/**
- * `remainingMs`: until the deadline, by a clock that keeps running while this process is suspended;
- * below 0 after it.
- */
+/** Until the deadline, by a clock that runs while this process is suspended; below 0 after it. */
 export type Grant = Slot & { readonly remainingMs: () => Ms }
 
 type QueuedRequest = { readonly request: PendingRequest } & Omit<
@@ -107,10 +103,7 @@ export function createRequestBudget(
   return {
     /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */
     acquire,
-    /**
-     * The service responded (also with a 429). Never fails: a slot that cannot be released expires
-     * later.
-     */
+    /** Also with a 429. Never fails: a slot that cannot be released expires later. */
     releaseResponded: (slot: Slot) => {
       inFlight.end(slot)
       releases.add(slot)
@@ -126,19 +119,13 @@ export function createRequestBudget(
       inFlight.remove(slot)
       releaseUnsent(slot)
     },
-    /**
-     * The response was a 429: all requests of the key pause for `waitMs`, and fewer are sent side
-     * by side if that recurs.
-     */
+    /** A 429: the key pauses for `waitMs`, and fewer are sent side by side if that recurs. */
     recordThrottle: (slot: Slot, waitMs: Ms) => {
       inFlight.recordThrottle(slot, waitMs)
       return store.recordThrottle(slot, waitMs)
     },
     view: store.view,
-    /**
-     * Releases the slots that wait to be released together; call it before the store is closed.
-     * Never fails.
-     */
+    /** Releases the slots that wait for that, before the store is closed. Never fails. */
     flush: releases.flush,
   }
 }
@@ -151,9 +138,7 @@ function waitFor(woken: Promise<void>, waitMs: Ms, wake: () => void): Promise<vo
 /** How often it looks whether a request that gets no response has passed its deadline. */
 const fullPollMs: Ms = 500
 
-/**
- * The granted requests that have no response yet; one without a response counts until its deadline.
- */
+/** Granted, without a response yet, until their deadline. */
 function createInFlight(now: () => Ms) {
   const granted = new Set<Pick<Grant, 'remainingMs'>>()
   const besideOf = new WeakMap<object, number>()
@@ -180,7 +165,6 @@ function createInFlight(now: () => Ms) {
   }
 }
 
-/** Rejects when the signal is aborted, and removes the request from its queue. */
 function enqueueRequest(
   queue: Set<QueuedRequest>,
   request: PendingRequest,
@@ -215,10 +199,7 @@ function queueName(request: PendingRequest): string {
   return `${priorities.indexOf(request.priority)} ${request.write ? 'write' : 'read'}`
 }
 
-/**
- * The first of each queue, most urgent priority first, and writes before the reads of their
- * priority.
- */
+/** Most urgent priority first, and writes before the reads of their priority. */
 function queueHeads(
   queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>,
 ): readonly QueuedRequest[] {
@@ -228,10 +209,7 @@ function queueHeads(
   return heads.sort((a, b) => rank(a) - rank(b))
 }
 
-/**
- * How long the slot of an answered request waits to be released together with others, or with the
- * next request.
- */
+/** To be released with others, or with the next request. */
 const releaseDelayMs: Ms = 25
 
 function createDelayedReleases({ release }: Pick<BudgetStore, 'release'>) {

@@ -1,7 +1,4 @@
-/**
- * Request budgets that are stored in the warehouse, a row each, for processes that have no Redis to
- * share.
- */
+/** Request budgets in the warehouse, a row each, for processes that share no Redis. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { type ConnectionPool, type Db, openKysely } from '../../warehouse/connection-pool.ts'
@@ -14,10 +11,7 @@ import {
   type RecordReading,
 } from '../core/budget-record.ts'
 
-/**
- * Uses connections of its own, so that rolling back a page never rolls back a budget. They are
- * opened on first use.
- */
+/** On connections of their own, so that rolling back a page never rolls back a budget. */
 export function createBudgetRecords(pool: ConnectionPool) {
   let separateDb: Db | undefined
   const openDb = () => {
@@ -43,9 +37,8 @@ function createBudgetRecord(
   name: string,
 ): BudgetRecord {
   const now = databaseNowMs(kind)
-  // A commit must survive a crash. Postgres waits for the disk, whatever its settings say. SQLite
-  // may lose commits on a power failure; a version of an earlier boot shows that this may have
-  // happened.
+  // A commit must survive a crash. Postgres waits for the disk. SQLite may lose commits on a power
+  // failure; a version of an earlier boot shows that this may have happened.
   const bootPrefix = kind === 'sqlite' ? `${bootId()}:` : ''
   const waitForDisk =
     kind === 'sqlite' ? sql`` : sql`and set_config('synchronous_commit', 'on', true) is not null`
@@ -89,10 +82,7 @@ function createBudgetRecord(
   return { read, compareAndSet }
 }
 
-/**
- * When a key was last used, by the clock of the database. It outlives a budget that is kept
- * elsewhere.
- */
+/** By the clock of the database. It outlives a budget that is kept elsewhere. */
 function createKeyUse(openDb: () => Db, kind: ConnectionPool['kind'], name: string): KeyUse {
   const now = sql`cast(${databaseNowMs(kind)} as bigint)`
   return {

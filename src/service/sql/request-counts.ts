@@ -1,7 +1,4 @@
-/**
- * The requests that every process has sent: how many lately, and over time with the pauses between
- * them.
- */
+/** The requests of every process: how many lately, and over time with the pauses between them. */
 import { sql } from 'kysely'
 import { stringifyJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -14,18 +11,16 @@ import type { BudgetBar, BudgetData, BudgetPause } from '../core/budget.ts'
 
 export type RequestPurpose = 'push' | 'writebacks' | 'audit'
 
-type RequestSource = {
-  readonly project: ProjectId
-  /** Unique for each push, audit or worker process. */
-  readonly id: string
-  readonly purpose: RequestPurpose
-  readonly since: EpochMs
-}
-
 /** `requests`: how many the source has sent so far. Also deletes rows that are too old to count. */
 export async function recordRequests(
   db: Db,
-  source: RequestSource,
+  source: {
+    readonly project: ProjectId
+    /** Unique for each push, audit or worker process. */
+    readonly id: string
+    readonly purpose: RequestPurpose
+    readonly since: EpochMs
+  },
   requests: number,
   now: EpochMs,
 ): Promise<void> {
@@ -47,10 +42,7 @@ export async function recordRequests(
     .execute()
 }
 
-/**
- * Requests within the last `withinMs`: of sync runs, as far as they have reported them, and of
- * everything else.
- */
+/** Within the last `withinMs`: of sync runs, as reported, and of everything else. */
 export async function countRecentRequests(
   db: Db,
   project: ProjectId,
@@ -86,10 +78,7 @@ export function addSample(
   return [...kept.slice(Math.max(0, firstToKeep)), sample]
 }
 
-/**
- * Requests sent after `since`. Between two samples it overestimates, so that a rate limit is never
- * exceeded.
- */
+/** Between two samples it overestimates, so that a rate limit is never exceeded. */
 export function requestsSince(samples: readonly RequestSample[], since: number): number {
   const last = samples.at(-1)
   const before = samples.findLast(([at]) => at <= since)
@@ -142,10 +131,7 @@ export async function recordPause(
     .execute()
 }
 
-/**
- * Until when the service asked to send nothing of the project; null: it may be sent now. Any
- * process may have recorded it.
- */
+/** Nothing is sent of the project until then, for any process; null: it may be sent now. */
 export async function readOpenPause(
   db: Db,
   project: ProjectId,

@@ -1,7 +1,6 @@
 /**
- * What no page shows, and is asked once, by the first page of a reading that knows no order yet:
- * whether a page without bounds leaves out old rows, and whether bounds compare the time that sorts
- * the list.
+ * What no page shows, asked once by the first page of a reading that knows no order yet: whether a
+ * page without bounds leaves out old rows, and whether bounds compare the time of the order.
  */
 import { allTime, boundsOf, mayWork, type TimeRange } from './list-cursor.ts'
 import { isCut, repeatsRow } from './page-evidence.ts'
@@ -65,10 +64,9 @@ export function addOlder(reading: Reading, older: TimeRange): void {
 }
 
 /**
- * A list may be sorted by one time while its bounds compare another. Calls in the order of their
+ * A list may be sorted by one time while its bounds compare another: calls in the order of their
  * ends then lack those that began before a bound. A row that its own time should show, and another
- * time hides, tells. It counts if a bound beyond all of its times shows it, and the first one again
- * does not.
+ * one hides, tells, if a bound beyond all of its times shows it, and the first one again does not.
  */
 function* compareBound(
   reading: Reading,

@@ -9,6 +9,7 @@ import type { ScanPage } from './page-exchange.ts'
 import { request } from './page-request.ts'
 import { pageSizesOf } from './paging-profile.ts'
 import {
+  ignoreLimit,
   orderOf,
   type RangeQuery,
   type Reading,
@@ -23,16 +24,14 @@ const fewestRoundRows = 10
 /** A list may by chance have as many rows as a page holds, but not so many lists. */
 const testsOfSize = 3
 
-/** Learns whether `hasMore` is set always, and whether pages of this size are cut. */
 export function* testEnd(reading: Reading, query: RangeQuery, page: ScanPage): Requests<void> {
   if (mayHasMoreBeWrong(reading, page)) yield* testHasMore(reading, query, page)
   if (mayBeCutSilently(reading, page)) yield* testSize(reading, query, page)
 }
 
 /**
- * An empty page with `hasMore` set proves that it is set always, as no change of the list can; but
- * only beyond all times, because a service may cut a page and then leave out all of its rows
- * (deleted ones, spam).
+ * An empty page with `hasMore` proves that it is set always; but only beyond all times, as a
+ * service may cut a page and then leave out all of its rows (deleted ones, spam).
  */
 function* testHasMore(reading: Reading, query: RangeQuery, page: ScanPage): Requests<void> {
   reading.isHasMoreTested = true
@@ -92,14 +91,11 @@ function* setsHasMore(reading: Reading, { bounds }: RangeQuery): Requests<boolea
   const single = yield* request(reading, bounds, { limit: 1 })
   if (single.kind === 'refused') return false
   const { ids, hasMore } = single.page
-  reading.profile =
-    ids.length > 1
-      ? { ...profile, support: { ...profile.support, limit: 'ignored' } }
-      : { ...profile, setsHasMore: hasMore }
+  if (ids.length > 1) ignoreLimit(reading)
+  else reading.profile = { ...profile, setsHasMore: hasMore }
   return reading.profile.setsHasMore
 }
 
-/** Null: it is not such a page. */
 function* requestBeyond(
   reading: Reading,
   way: ScanDirection,
@@ -115,10 +111,7 @@ function* requestBeyond(
   return reply.page.times.some((row) => isOutside(row, bounds, order)) ? null : reply.page
 }
 
-/**
- * `hasMore` is set on a page so small that the page size cannot have limited it. Asked once, and
- * where the page leads nowhere.
- */
+/** `hasMore` on a page too small to be cut. Asked once, and where the page leads nowhere. */
 function mayHasMoreBeWrong(reading: Reading, page: ScanPage): boolean {
   const { profile, isHasMoreTested, lastPage } = reading
   const isShort = page.hasMore && page.ids.length < fullSizes(reading).usual
@@ -129,9 +122,8 @@ function mayHasMoreBeWrong(reading: Reading, page: ScanPage): boolean {
 }
 
 /**
- * `hasMore` says nothing on one of the largest pages, or may compare a round number with the
- * `limit` that was asked for. Where pages were cut before, the others may lack rows that a service
- * left out after cutting.
+ * `hasMore` says nothing on one of the largest pages, or may compare a round number with `limit`.
+ * Where pages were cut before, the others may lack rows that were left out after cutting.
  */
 function mayBeCutSilently(reading: Reading, page: ScanPage): boolean {
   const { profile, smallerPage, testedPages, list } = reading
@@ -158,7 +150,7 @@ function showsEarlierRows({ profile }: Reading, beyond: ScanPage, page: ScanPage
 }
 
 /**
- * Behind the newest row of the page, and before its oldest one, as far as was asked for. `step`:
+ * Behind the newest row of the page, and before its oldest one, within what was asked for. `step`:
  * seconds beyond; 0 if rows may follow within their second.
  */
 function waysBeyond(

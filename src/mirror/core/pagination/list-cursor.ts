@@ -1,16 +1,15 @@
 /**
- * The cursor of a list: the time ranges still to be read, and the ways to request one. It is all
- * that a reading remembers from page to page, so whatever is not proven yet is a range here, and is
- * committed with the rows. One open range is left after a complete run (from the last second seen),
- * more after an interrupted one.
+ * The cursor of a list: the time ranges still to be read, and the ways to request one. Whatever is
+ * not proved is a range here, and is committed with the rows. One open range is left after a
+ * complete run (from the last second seen), more after an interrupted one.
  */
 import { type EpochSeconds, parseTime, rfc3339, type Seconds } from '../../../values/time.ts'
 import type { Bound, Move, PagingProfile, Support } from './paging-profile.ts'
 import type { ScanDirection, TimeBounds } from './sort-order.ts'
 
 /**
- * Seconds from `lo` to `hi`, both included; null = no end. `seenLo`, `seenHi`: a row of that second
- * was read, and so was everything beyond it.
+ * Seconds, both ends included; `hi` null = no end. `seenLo`, `seenHi`: a row of that second was
+ * read, and so was everything beyond it.
  */
 export type TimeRange = {
   readonly lo: EpochSeconds
@@ -21,16 +20,12 @@ export type TimeRange = {
 
 export type PendingRanges = readonly TimeRange[]
 
-/** Without limits. */
 export const allTime: TimeRange = { lo: 0, hi: null }
 
 /** Stands at an end of a range of which a row was read. */
 const seenMark = '='
 
-/**
- * As ISO 8601 intervals, with an open end left out and `=` at an end that was seen:
- * `=2026-05-01T00:00:00Z/2026-05-02T00:00:00Z 2026-06-01T00:00:00Z/`.
- */
+/** `=2026-05-01T00:00:00Z/2026-05-02T00:00:00Z 2026-06-01T00:00:00Z/`; `=`: that end was seen. */
 export function formatPendingRanges(ranges: PendingRanges): string {
   return ranges.map(formatTimeRange).join(' ')
 }
@@ -62,8 +57,8 @@ export function isReadToEnd([range, ...others]: PendingRanges): boolean {
 }
 
 /**
- * Runs that all end after so much reach the end. That the open range was read does not count beside
- * others, because new rows open it again.
+ * Runs that all end after so much reach the end. The open range does not count beside others, as
+ * new rows open it again.
  */
 export function isLessLeft(before: PendingRanges, left: PendingRanges): boolean {
   const isOpenInHand = before.length === 1 || left.some(({ hi, seenLo }) => hi === null && seenLo)
@@ -76,13 +71,11 @@ type LookBackOptions = {
   readonly lookBackSeconds: Seconds
   /** This machine's clock. */
   readonly now: EpochSeconds
-  /** The earliest begin. */
   readonly start: EpochSeconds
 }
 
 /**
- * Extends the open range backwards, because rows may appear late. Ranges with an end are read for
- * the first time.
+ * Extends the open range backwards, as rows may appear late. The others are read the first time.
  */
 export function applyLookBack(ranges: PendingRanges, options: LookBackOptions): PendingRanges {
   const { lookBackSeconds, now, start } = options
@@ -106,9 +99,7 @@ export function isImplausibleCursor(
 /** How far a clock may have been set back. */
 const maxClockSetbackSeconds: Seconds = 600
 
-/**
- * Beyond all rows: the upper bound of an open range if one has to be sent. 2100-01-01T00:00:00Z.
- */
+/** Beyond all rows: an upper bound if one has to be sent. 2100-01-01T00:00:00Z. */
 export const farFuture: EpochSeconds = 4_102_444_800
 
 /** Those that may show rows of the range, best first. */

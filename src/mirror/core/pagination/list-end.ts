@@ -5,7 +5,7 @@ import { edgeSecond, isCut, middleSecond } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
 import { request } from './page-request.ts'
 import type { Move } from './paging-profile.ts'
-import { observe, orderOf, type Reading, type Requests } from './reading-state.ts'
+import { ignoreLimit, observe, orderOf, type Reading, type Requests } from './reading-state.ts'
 import {
   completeTo,
   countSteps,
@@ -19,10 +19,7 @@ import {
   timesOf,
 } from './sort-order.ts'
 
-/**
- * `way`: where the page leads; null = it does not show. `page`: the last response to its request,
- * which may be repeated.
- */
+/** `way`: where the page leads; null = unknown. `page`: the last response to its request. */
 export type PageWay = { readonly page: ScanPage; readonly way: ScanDirection | null }
 
 /** How often a page is requested again because the list changed meanwhile. */
@@ -61,12 +58,9 @@ function* compareWithSingleRow(
     const isDirected = pageDirection(page, order) !== null
     if (!isDirected && page.hasMore) break
     const single = yield* request(reading, bounds, { limit: 1 })
-    if (single.kind === 'refused' || single.page.ids.length > 1) {
-      const support = {
-        ...reading.profile.support,
-        limit: single.kind === 'refused' ? limit : ('ignored' as const),
-      }
-      reading.profile = { ...reading.profile, support }
+    if (single.kind === 'refused') break
+    if (single.page.ids.length > 1) {
+      ignoreLimit(reading)
       break
     }
     reading.profile = {
@@ -85,10 +79,7 @@ function* compareWithSingleRow(
   return { way: null, page }
 }
 
-/**
- * If `limit` does not work: a row that is newer than the page was there before it and is there
- * after it, so the page would show it if it came from the new end.
- */
+/** If `limit` does not work: a page from the new end would show a row that is newer than it. */
 function* findByWitness(reading: Reading, page: ScanPage): Requests<ScanDirection | null> {
   const { profile, newestSeen } = reading
   const fields = orderOf(reading, page)?.fields ?? []
@@ -103,8 +94,7 @@ function* findByWitness(reading: Reading, page: ScanPage): Requests<ScanDirectio
 
 /**
  * The same with an upper bound amid the page: it hides the newer half, and if the page came from
- * the new end, all rows that take their place are older than the page. Several, as a row that was
- * added meanwhile may be dated back.
+ * the new end, the rows in their place are older. Several, as an added row may be dated back.
  */
 function* findByHalf(
   reading: Reading,
@@ -126,9 +116,7 @@ function* findByHalf(
   return added.length > 1 && isKept && added.every(isOlder) ? 'backward' : null
 }
 
-/**
- * The page ends among rows without a time, so more of them may follow, and no bound leads there.
- */
+/** The page ends among rows without a time: more may follow, and no bound leads there. */
 export function hidesTimelessRows({ page, way }: PageWay, order: SortOrder | null): boolean {
   const isTimeless = (row: RowTimes | undefined) =>
     order === null || !order.fields.some((field) => row?.has(field))
@@ -140,9 +128,8 @@ export function hidesTimelessRows({ page, way }: PageWay, order: SortOrder | nul
 }
 
 /**
- * By its times, the page begins at or before the edge of the range, up to which an earlier run has
- * read. If it is not known where it leads, only an earlier second does: the edge itself may have
- * more rows than it shows.
+ * By its times, the page begins at or before the edge up to which an earlier run has read. If it is
+ * not known where it leads, only before: the edge may have more rows than it shows.
  */
 export function joinsEdge(
   asked: ScanDirection,
@@ -160,8 +147,8 @@ export function joinsEdge(
 }
 
 /**
- * `one`: the response with a single row. `again`: the page after it. Null: it does not show, or the
- * row has changed since the page, so that it may have come from elsewhere in the list.
+ * `one`: the response with a single row. `again`: the page after it. Null: not known, or the row
+ * has changed since the page, so it may have come from elsewhere.
  */
 function wayOf(
   page: ScanPage,
@@ -182,8 +169,8 @@ function wayOf(
   const direction = pageDirection(page, order)
   const fromEnd = page.ids.length - 1 - index
   const nearest = Math.min(index, fromEnd)
-  // No single row that was added, moved or removed between two requests may make it look like the
-  // other end, and of many only so many as leave the page one or two rows.
+  // No row that was added, moved or removed between two requests may make it look like the other
+  // end, and of many only so many as leave the page one or two rows.
   const isClear = nearest < Math.min(page.ids.length / 4, 2) && Math.abs(index - fromEnd) >= 2
   const isUnchanged = again?.ids.join() === page.ids.join()
   if (direction === null || (again === null ? !isClear : !isUnchanged || index === fromEnd))
@@ -199,8 +186,8 @@ function isNewer({ times }: ScanPage, field: string, row: RowTimes | undefined):
 }
 
 /**
- * The direction in which this page shows its rows; null if the candidates for the sort field
- * contradict each other. Counts single steps, because a few rows may be far out of order.
+ * Null if the candidates for the sort field contradict each other. Counts single steps, because a
+ * few rows may be far out of order.
  */
 function pageDirection(
   { times }: ScanPage,

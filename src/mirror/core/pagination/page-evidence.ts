@@ -1,7 +1,4 @@
-/**
- * What a single page proves: whether it is cut, what it shows about the service, and what it leaves
- * of a range.
- */
+/** What a single page proves: whether it is cut, how the service lists, what is left of a range. */
 
 import type { EpochSeconds } from '../../../values/time.ts'
 import { clockToleranceSeconds } from '../../../values/time.ts'
@@ -26,7 +23,6 @@ type KnownList = {
   readonly cutPage?: ScanPage | null
 }
 
-/** The sizes of a page that may be cut. */
 export function fullSizes({ list, smallerPage }: KnownList) {
   const { most, usual } = pageSizesOf(list)
   return { most, usual: Math.min(usual, smallerPage?.rows ?? usual) }
@@ -83,7 +79,6 @@ function rowFingerprints({ ids, times }: ScanPage): ReadonlySet<string> {
   return new Set(ids.map((id, i) => `${id} ${[...(times[i] ?? [])].join()}`))
 }
 
-/** The profile after a page. */
 export function learnFromPage(
   { list, profile }: KnownList,
   order: SortOrder | null,
@@ -94,8 +89,7 @@ export function learnFromPage(
   const [field, ...others] = order?.fields ?? []
   const isInclusive = (bound: Bound) => {
     const at = bounds[bound]
-    // Bounds may compare with hidden fractions and show a part of their second, so `false` is
-    // final.
+    // Bounds may compare hidden fractions and show a part of their second: `false` is final.
     if (
       at === undefined ||
       field === undefined ||
@@ -120,20 +114,14 @@ export function learnFromPage(
   }
 }
 
-/**
- * The same sort fields in the other direction: pages may run one side with a bound and the other
- * side without.
- */
+/** Pages may run one side with a bound and the other side without. */
 function isOrderReversed(before: SortOrder | null, now: SortOrder | null): boolean {
   if (before?.direction == null || now?.direction == null || before.direction === now.direction)
     return false
   return now.fields.every((field) => before.fields.includes(field))
 }
 
-/**
- * Ids of the rows that are dated in the future by every time that may be the sort field; by all of
- * their times if the order of the list is not known yet.
- */
+/** By every time that may be the sort field; by all of their times if no order is known yet. */
 export function findFutureDated(
   order: SortOrder | null,
   { ids, times, cursorLimit }: ScanPage,
@@ -144,18 +132,16 @@ export function findFutureDated(
   })
 }
 
-type Times = readonly RowTimes[]
-
 /**
- * The rest of the range behind a page that was read in this direction; null if the edge of the page
- * did not advance. `rest` null: nothing is left. A candidate that stays behind while another one
- * advances may order the list all the same, if more rows share its second than a page holds.
+ * The rest of the range behind a page that was read in this direction; null if its edge did not
+ * advance. `rest` null: nothing is left. A candidate that stays behind another one may still order
+ * the list, if more rows share its second than a page holds.
  */
 export function restAfterPage(
   way: ScanDirection,
   range: TimeRange,
   order: SortOrder,
-  times: Times,
+  times: readonly RowTimes[],
 ) {
   const isForward = way === 'forward'
   const edge = completeTo(way, order, times)
@@ -175,7 +161,7 @@ export function edgeSecond(way: ScanDirection, { lo, hi }: TimeRange): EpochSeco
   return way === 'forward' ? lo : (hi ?? lo)
 }
 
-/** The range without the second at its edge; null = nothing is left. */
+/** Null = nothing is left. */
 export function rangeBeyondEdge(way: ScanDirection, range: TimeRange): TimeRange | null {
   const second = edgeSecond(way, range)
   const { lo, hi, seenLo, seenHi } = range
@@ -190,7 +176,7 @@ export function rangeBeyondEdge(way: ScanDirection, range: TimeRange): TimeRange
 export function middleSecond(
   way: ScanDirection,
   { fields }: SortOrder,
-  times: Times,
+  times: readonly RowTimes[],
 ): EpochSeconds | undefined {
   const middles = fields.flatMap((field) => {
     const sorted = timesOf(times, field).sort((a, b) => a - b)
@@ -203,11 +189,8 @@ export function middleSecond(
       : Math.max(...middles)
 }
 
-/**
- * All times that every row shows, if none orders the rows: the edge is then safe under each of
- * them.
- */
-export function conservativeOrder(times: Times): SortOrder | null {
+/** All times that every row shows: the edge is then safe under each of them. */
+export function conservativeOrder(times: readonly RowTimes[]): SortOrder | null {
   const fields = [...(times[0]?.keys() ?? [])].filter((field) =>
     times.every((row) => row.has(field)),
   )

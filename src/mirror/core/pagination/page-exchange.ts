@@ -1,6 +1,5 @@
 /**
- * How a page of a list is asked for, and what its answer or its refusal says: the only place that
- * knows parameters and members of paging. Pure.
+ * How a page is asked for, and what its answer or refusal says: parameters and members of paging.
  */
 import { ApiError } from '../../../service/core/api-failure.ts'
 import type { ApiResponse, ListItems, QueryParams } from '../../../service/core/api-request.ts'
@@ -21,22 +20,17 @@ export type ScanPage = {
   readonly ids: readonly string[]
   readonly times: readonly RowTimes[]
   readonly hasMore: boolean
-  /**
-   * The earlier of the two clocks when the page was requested. No row of it moves a cursor beyond.
-   */
+  /** The earlier of two clocks when the page was requested. No row moves a cursor beyond. */
   readonly cursorLimit: EpochSeconds
 }
 
-/** The parameter that a 400 is about. */
 export type RefusedParameter = 'limit' | 'bound' | 'missing bound' | 'window'
-
-type Parameters = Readonly<Record<string, string | number>>
 
 export function toParameters(
   list: ListEndpoint,
   { bounds, limit }: PageQuery,
   { support }: PagingProfile,
-): Parameters {
+): QueryParams {
   const sent: Record<string, string | number> = {}
   if (list.lowerParam !== null && bounds.lower !== undefined)
     sent[list.lowerParam] = rfc3339(bounds.lower)
@@ -51,7 +45,7 @@ export function refusedParameter(
   error: unknown,
   list: ListEndpoint,
   profile: PagingProfile,
-  sent: Parameters,
+  sent: QueryParams,
 ) {
   const failure = error instanceof ApiError ? error.failure : null
   if (failure?.kind !== 'refused' || failure.status !== 400) return null
@@ -70,7 +64,6 @@ export function refusedParameter(
   return sent.limit !== undefined && profile.support.limit === 'unknown' ? 'limit' : null
 }
 
-/** Where an answer has its items. */
 export function itemsIn<Item extends Json>(data: Item): Item | undefined {
   return Array.isArray(data) ? data : (asJsonObject(data)?.items as Item | undefined)
 }

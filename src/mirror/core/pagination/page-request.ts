@@ -1,6 +1,6 @@
 /**
- * A request for a page. Where a page cannot be read, it is asked for fewer rows, until it is read or
- * a single one remains; pages grow again once the large rows are left behind.
+ * Requests a page. If it cannot be read, fewer rows are asked for, down to one; pages grow again
+ * once the large rows are left behind.
  */
 import type { PageQuery } from './page-exchange.ts'
 import { pageSizesOf } from './paging-profile.ts'

@@ -1,5 +1,5 @@
 /**
- * The observed paging behaviour of one list, and its stored form in `service_behaviours`. Any part
+ * The observed paging behaviour of a list, and its stored form in `service_behaviours`. Any part
  * may be unknown: a scan is correct without it, and needs fewer requests with it.
  */
 import type { ServiceBehaviour } from '../../../../schema/row.ts'
@@ -8,15 +8,11 @@ import type { Json } from '../../../values/json.ts'
 import type { Seconds } from '../../../values/time.ts'
 import type { RowTimes, ScanDirection, SortOrder } from './sort-order.ts'
 
-/**
- * `forward`: a request from the lower end of a range, `backward`: from its upper end, `unbounded`:
- * without bounds.
- */
+/** From the lower end of a range, from its upper end, or without bounds. */
 export type Move = ScanDirection | 'unbounded'
 
 export type Bound = 'lower' | 'upper'
 
-/** The time bound that a scan in this direction moves from page to page. */
 export function boundOf(direction: ScanDirection): Bound {
   return direction === 'forward' ? 'lower' : 'upper'
 }
@@ -26,48 +22,37 @@ export type Support = 'honoured' | 'ignored' | 'refused' | 'absent' | 'unknown'
 
 export type PagingProfile = {
   readonly order: SortOrder | null
-  /**
-   * Pages have shown their rows in both directions, so the direction of a page says nothing about
-   * the next one.
-   */
+  /** Pages have shown both directions, so one says nothing about the next. */
   readonly hasMixedOrder: boolean
   /**
-   * Where pages lead, by the end of the list from which one is taken if more rows match than it
-   * holds; null = not proven. A service may begin at another end with each move: the newest rows
-   * without bounds, the oldest ones with `since`.
+   * From which end of the list a cut page is taken; null = not proven. It may be another end with
+   * each move: the newest rows without bounds, the oldest ones with `since`.
    */
   readonly ways: Readonly<Record<Move, ScanDirection | null>>
   /** Whether a bound includes its own second; null = unknown. */
   readonly inclusiveBounds: { readonly lower: boolean | null; readonly upper: boolean | null }
   readonly support: { readonly lower: Support; readonly upper: Support; readonly limit: Support }
   /**
-   * Whether `hasMore` of a short page is reliable: true once a page with rows came without it,
-   * false if nothing followed a short page that had it, null = unknown. Every reconcile resets
-   * false.
+   * True once a page with rows came without it, false if nothing followed a short page that had it,
+   * null = unknown. Every reconcile resets false.
    */
   readonly isHasMoreReliableIfShort: boolean | null
-  /** A page had `hasMore` set, so the service sets it at all. */
   readonly setsHasMore: boolean
-  /** The service requires both bounds in every request. */
   readonly requiresBothBounds: boolean
   /**
-   * The largest page that was tested and behind which nothing followed, although `hasMore` did not
-   * say so: smaller ones are not tested. Every reconcile resets it.
+   * The largest page behind which a test found nothing: smaller ones are not tested. Every
+   * reconcile resets it.
    */
   readonly largestPage: number
   /**
-   * Pages or lists end at so many rows without `hasMore` telling, so a page of so many is cut;
-   * null = not suspected, 0 = a longer page has refuted it.
+   * Pages end at so many rows although `hasMore` is not set; null = not suspected, 0 = a longer one
+   * has refuted it.
    */
   readonly listedAtMost: number | null
-  /**
-   * The bounds of a request may be so many seconds apart, as more was refused; null = not known to
-   * be limited.
-   */
+  /** How far apart the bounds of a request may be; null = not known to be limited. */
   readonly widestWindow: Seconds | null
 }
 
-/** The profile before the first page. */
 export function emptyProfile(list: ListEndpoint): PagingProfile {
   const limit: Support = list.isDocumented ? 'honoured' : 'unknown'
   const bound = (name: string | null): Support => (name === null ? 'absent' : limit)
@@ -106,7 +91,6 @@ export function toObservations(
   )
 }
 
-/** The facts that are to be learned again, as rows whose value is unknown. */
 export function toForgotten(
   list: ListEndpoint,
   before: PagingProfile,
@@ -175,7 +159,7 @@ export function listedAtMostText(most: PagingProfile['listedAtMost']): string | 
   return most === null ? null : most === 0 ? noLimitText : String(most)
 }
 
-/** The stored profile of earlier runs. An unreadable value counts as unknown. */
+/** An unreadable value counts as unknown. */
 export function decodeProfile(
   list: ListEndpoint,
   behaviours: ReadonlyMap<string, string>,
@@ -235,10 +219,7 @@ function parseOrder(text: string | undefined): SortOrder | null {
   }
 }
 
-/**
- * A stored fact was replaced by a contradicting one, not only refined: the service changed, or the
- * earlier observation was wrong.
- */
+/** Contradicted, not only refined: the service changed, or the observation was wrong. */
 export function isBehaviourChange(before: string, now: string): boolean {
   const was = parseOrder(before)
   const is = parseOrder(now)
@@ -262,7 +243,7 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
   }
 }
 
-/** Merges the profiles of two concurrent scans of one list; `later` wins if both know a value. */
+/** Of two concurrent scans of one list; `later` wins if both know a value. */
 export function mergeProfiles(shared: PagingProfile, later: PagingProfile): PagingProfile {
   const merge = <Facts extends object>(before: Facts, now: Facts): Facts => {
     const known = Object.entries(now).filter(([, value]) => value !== null && value !== 'unknown')
@@ -292,30 +273,23 @@ export type ListEndpoint = {
   /** Prefix of its behaviours in `service_behaviours`: `conversations`. */
   readonly name: string
   readonly path: string
-  /** Parameters of every request besides paging: `{ handled: false }`. */
+  /** Beside paging: `{ handled: false }`. */
   readonly query: QueryParams
-  /** The parameter of the lower time bound: `since`, `from`; null = none. */
+  /** `since`, `from`; null = none. */
   readonly lowerParam: string | null
-  /** The parameter of the upper time bound: `to`, `before`; null = none. */
+  /** `to`, `before`; null = none. */
   readonly upperParam: string | null
-  /**
-   * Whether the bounds and `limit` are documented. Undocumented ones are tried, and dropped if
-   * refused or ignored.
-   */
+  /** The bounds and `limit` are. Others are tried, and dropped if refused or ignored. */
   readonly isDocumented: boolean
   /** Parameters that split the list into parts, to read a second with more rows than a page. */
   readonly partitions: readonly QueryParams[]
   /** Other page sizes than documented, for tests with small lists. */
   readonly pageSizes?: PageSizes
-  /** Identifies an item across pages. */
   readonly identify: (item: Json) => string
   readonly times: (item: Json) => RowTimes
 }
 
-/**
- * `most`: the largest page, which is requested. `usual`: the size of a page if `limit` is not sent
- * or ignored.
- */
+/** `most` is requested. `usual`: the size of a page without `limit`, or if it is ignored. */
 type PageSizes = { readonly most: number; readonly usual: number }
 
 /** The service's documentation: "1 to 200, default 50". */

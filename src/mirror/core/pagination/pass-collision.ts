@@ -1,6 +1,5 @@
 /**
- * Moves past a second with more rows than a page: reads its parts, reports what they do not show,
- * and goes on behind it.
+ * Moves past a second with more rows than a page: reads its parts, and what is missing is a gap.
  */
 
 import type { EpochSeconds } from '../../../values/time.ts'
@@ -30,10 +29,7 @@ import {
 } from './reading-state.ts'
 import { maxOf, minOf, type ScanDirection, sortTimesOf, type TimeBounds } from './sort-order.ts'
 
-/**
- * An edge of a range, and the bounds of a request from there, which overlaps what was read by a
- * second.
- */
+/** `bounds`: of a request from there, which overlaps what was read by a second. */
 type Edge = { readonly range: TimeRange; readonly way: ScanDirection; readonly bounds: TimeBounds }
 
 /** `stuck`: a page that fills the edge. */
@@ -68,8 +64,8 @@ export function* passCollision(reading: Reading, edge: Edge, stuck: ScanPage): R
 }
 
 /**
- * Another time may order the rows that share this second. A bound amid those times then shows the
- * later rows and not the earlier ones, which no bound does that compares the shared second.
+ * Another time may order the rows that share this second: a bound amid those times then shows the
+ * later rows and not the earlier ones.
  */
 function* leaveByOtherTime(
   reading: Reading,
@@ -99,9 +95,9 @@ function* leaveByOtherTime(
 }
 
 /**
- * If the rows of a second also share their other times, as calls of one duration do, nothing on the
- * page shows which of them orders the list. A bound beyond the nearest one does: it hides these
- * rows if it compares that time, and else shows them.
+ * If the rows of a second also share their other times, as calls of one duration do, a bound beyond
+ * the nearest one tells which of them orders the list: it hides these rows if it compares that
+ * time.
  */
 function* refuteCandidates(
   reading: Reading,
@@ -164,7 +160,6 @@ function* readBeyond(reading: Reading, edge: Edge, stuck: ScanPage): Requests<vo
   }
 }
 
-/** True if the page leads on. */
 function leaveEdge(
   reading: Reading,
   range: TimeRange,
@@ -178,10 +173,7 @@ function leaveEdge(
   return true
 }
 
-/**
- * The page repeats a row of that second, so it begins with all rows of it that the page before did
- * not show.
- */
+/** The page repeats a row of that second, so it begins with the rest of them. */
 function repeatsSecond(
   reading: Reading,
   before: ScanPage,
@@ -197,9 +189,7 @@ function repeatsSecond(
   return known.length === 0 || known.some((id) => shown.has(id))
 }
 
-/**
- * Reads the parts of the list at a second that fills a page. A gap unless they show all rows of it.
- */
+/** Reads the parts of the list at that second. A gap unless they show all of its rows. */
 function* readSecond(
   reading: Reading,
   second: EpochSeconds,

@@ -3,13 +3,13 @@
  * Pure: a generator that yields requests and is given the replies.
  *
  * The idea: nothing about the service is assumed: not which time orders the list, from which end a
- * page is taken, whether bounds work or include their own second, whether `hasMore` is exact. A page
- * takes from a range only what it proves to be read. What is not proved stays pending, and is
+ * page is taken, whether bounds work or include their own second, whether `hasMore` is exact. A
+ * page takes from a range only what it proves to be read. What is not proved stays pending, and is
  * committed with the rows, so a reading may end after any reply, and the next one goes on.
  *
- * The states of a range: pending (a `TimeRange` of the cursor), taken (no longer pending), or missed
- * (a gap says why). For the first one, ways to ask are tried in turn (`movesFor`): from its lower
- * end, from its upper end, without bounds. A page of it:
+ * The states of a range: pending (a `TimeRange` of the cursor), taken (no longer pending), or
+ * missed (a gap says why). For the first one, ways to ask are tried in turn (`movesFor`): from its
+ * lower end, from its upper end, without bounds. A page of it:
  *
  * - refutes the way (a bound is refused or ignored): the next one is tried;
  * - is whole: the range is taken (`finishRange`);
@@ -73,7 +73,6 @@ import {
   passUnreadable,
 } from './unreadable-rows.ts'
 
-/** Returns what is to be committed with the rows of the last response. */
 export function* readRanges(options: RangesToRead): Generator<PageRequest, Progress, PageReply> {
   const reading = createReading(options)
   const tried = new Set<Move>()
@@ -133,7 +132,6 @@ function* readPage(reading: Reading, query: RangeQuery): Requests<void> {
   if (older !== null) addOlder(reading, older)
 }
 
-/** Takes from the range what the page proves. */
 function* takePage(
   reading: Reading,
   query: RangeQuery,
@@ -155,7 +153,7 @@ function* takePage(
   if (move === 'unbounded') setTaken(reading, range)
 }
 
-/** A 400: the service does not know a parameter, or requires another one. */
+/** A 400: a parameter is not known, or another one is required. */
 function applyRefusal(
   reading: Reading,
   { move, bounds }: RangeQuery,
@@ -174,8 +172,7 @@ function* readCutPage(reading: Reading, query: RangeQuery, first: ScanPage): Req
   const { range, move, bounds } = query
   const found = yield* findWay(reading, query, first)
   const { page, way } = found
-  // The search for the end may have shown that the service sets `hasMore`, and that this page has
-  // no more.
+  // The search may have shown that the service sets `hasMore`, so that this page has no more.
   if (!isCut(reading, page)) yield* testEnd(reading, query, page)
   if (!isCut(reading, page)) return finishRange(reading, range, page)
   if (leavePage(reading, query, found)) return
@@ -187,7 +184,7 @@ function* readCutPage(reading: Reading, query: RangeQuery, first: ScanPage): Req
   else yield* passNextRow(reading, query, { page, way })
 }
 
-/** `page`: as many rows as can be read at the edge of the range, all of which are known. */
+/** `page`: as many rows as can be read at the edge, all of which are known. */
 function* passNextRow(
   reading: Reading,
   query: RangeQuery,
@@ -209,9 +206,9 @@ function* passNextRow(
 }
 
 /**
- * A page that repeats a row of the page before leads on, whichever end pages are taken from.
- * Otherwise that end decides; and if the row at the edge has moved, or the edge is not the sort
- * time, half a page of overlap.
+ * A page that repeats a row of the page before leads on, whichever end pages are taken from. Else
+ * that end decides; if the row at the edge has moved, or the edge is not the sort time, half a page
+ * of overlap.
  */
 function* findWay(reading: Reading, query: RangeQuery, first: ScanPage): Requests<PageWay> {
   const { range, move, bounds } = query
@@ -245,9 +242,7 @@ function* findWay(reading: Reading, query: RangeQuery, first: ScanPage): Request
   return known === null ? found : yield* findEnd(reading, move, bounds, page)
 }
 
-/**
- * Repeats the request with half of the page before it. `found`: the page that does not overlap it.
- */
+/** `found`: the page that does not overlap the one before. */
 function* widenOverlap(
   reading: Reading,
   way: ScanDirection,
@@ -294,8 +289,8 @@ function leavePage(reading: Reading, { range, move }: RangeQuery, { page, way }:
 }
 
 /**
- * Rows that are sorted by none of their times may be sorted by one that they do not show. Then the
- * next page has to repeat the last row; otherwise rows between the two may be missing.
+ * Rows in the order of none of their times may be in that of one that they do not show. The next
+ * page then has to repeat the last row; else rows between the two may be missing.
  */
 function* readUnordered(reading: Reading, start: TimeRange, first: ScanPage): Requests<void> {
   let range = start

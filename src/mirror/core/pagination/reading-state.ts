@@ -1,7 +1,4 @@
-/**
- * The state of a reading: what is pending, which is committed with each page, and what only saves
- * requests.
- */
+/** What is pending, which is committed with each page, and what only saves requests. */
 import type { EpochSeconds } from '../../../values/time.ts'
 import type { PendingRanges, TimeRange } from './list-cursor.ts'
 import { conservativeOrder, learnFromPage } from './page-evidence.ts'
@@ -65,10 +62,7 @@ export type UnreadablePlace = {
 /** A place that a reading has passed, and how many rows it has shown since the one before. */
 export type PassedPlace = { readonly key: string; readonly rowsBefore: number }
 
-/**
- * Stored in `sync_gaps`: a changed text needs a migration like `0012_gap_reasons`, or an open gap
- * is opened again.
- */
+/** Stored in `sync_gaps`: a changed text needs a migration, or an open gap is opened again. */
 export const gapReasons = {
   timestampCollision: 'more rows share this second than one page holds',
   unreachable: 'the service reports more rows, but no request parameter reaches them',
@@ -87,26 +81,13 @@ export const gapReasons = {
   discontiguous: 'a page does not overlap the previous one, so rows between them may be missing',
 } as const
 
-/**
- * What a reading has come to: everything that a later run needs, to be committed with the rows of
- * the last response.
- */
+/** Everything that a later run needs, to be committed with the rows of the last response. */
 export type Progress = {
-  /** The ranges that this run or the next must still read. */
   readonly pendingRanges: PendingRanges
   /** What could not be read, as far as the last response showed it. */
   readonly missedRanges: readonly MissedRange[]
   readonly passedPlaces: readonly PassedPlace[]
   readonly profile: PagingProfile
-}
-
-type SmallerPage = {
-  readonly rows: number
-  /** How many were read since. */
-  readonly pages: number
-  readonly error: unknown
-  /** So many rows of the last request could not be read; null = it had so few from the start. */
-  readonly tooMany: number | null
 }
 
 /** Mutable. Only `pending` and `nextRunAt` outlive the run, and the profile. */
@@ -115,11 +96,10 @@ export type Reading = {
   profile: PagingProfile
   /** The first range is being read. */
   pending: readonly TimeRange[]
-  /** Where the next run begins, once the open end has been read. */
   nextRunAt: EpochSeconds | null
   /**
-   * The cursor limit when a page first showed future-dated rows. The next run begins there at the
-   * latest, because rows added meanwhile are dated before the future-dated ones.
+   * The cursor limit when a page first showed future-dated rows: the next run begins there at the
+   * latest, as rows added meanwhile are dated before those.
    */
   frozenLimit: EpochSeconds | null
   /** Since the last request. */
@@ -133,8 +113,7 @@ export type Reading = {
   /** The newest time that a row has shown, as far as an order is known. */
   newestSeen: EpochSeconds
   /**
-   * A page without bounds that no page with one has proved yet, what was pending at it, and what it
-   * has taken of that.
+   * A page without bounds that none with a bound has proved, and what it has taken of `pending`.
    */
   unproven: {
     readonly page: ScanPage
@@ -142,14 +121,19 @@ export type Reading = {
     readonly taken: readonly TimeRange[]
   } | null
   /** Fewer rows are asked for since a page was unreadable; null = a full page. */
-  smallerPage: SmallerPage | null
+  smallerPage: {
+    readonly rows: number
+    /** How many were read since. */
+    readonly pages: number
+    readonly error: unknown
+    /** So many rows of the last request could not be read; null = it had so few from the start. */
+    readonly tooMany: number | null
+  } | null
   /** Why the last request for the first pending range failed, if not even one row could be read. */
   unreadable: { readonly error: unknown } | null
   knownPlaces: readonly UnreadablePlace[]
-  /** Those that the last reading of the list passed, without those that have been looked for. */
   expectedPlaces: readonly PassedPlace[]
   passedPlaces: readonly PassedPlace[]
-  /** How many rows were read since the last place that was passed. */
   rowsSincePlace: number
   /** By the clocks: it ends the last window. */
   readonly now: EpochSeconds
@@ -157,24 +141,17 @@ export type Reading = {
   emptyPages: number
   /** A page without bounds that was refuted. */
   misleading: ScanPage | null
-  /** It was asked whether the service sets `hasMore` always. */
   isHasMoreTested: boolean
   cutPage: ScanPage | null
   /** Shared with other readings of the list. */
   readonly testedPages: TestedPages
-  /**
-   * The bounds have not been tested yet. The order is not stored before, so that a reading that is
-   * interrupted tests them.
-   */
+  /** No order is stored before, so that an interrupted reading tests them again. */
   isUntested: boolean
   /** Whether `hasMore` of an empty page is reliable; null = not known yet. */
   readonly isHasMoreReliableIfEmpty: boolean | null
 }
 
-/**
- * The size of the largest pages that were tested in a run, how many of that size were, and whether a
- * page of a single row was asked for.
- */
+/** The size of the largest tested pages, and how many of them were. */
 export type TestedPages = { rows: number; count: number; isSingleAsked: boolean }
 
 export const startTests = (profile: PagingProfile | null): TestedPages => {
@@ -183,16 +160,14 @@ export const startTests = (profile: PagingProfile | null): TestedPages => {
 
 export type RangesToRead = {
   readonly list: ListEndpoint
-  /** What earlier runs learned; null = nothing. */
   readonly profile: PagingProfile | null
   readonly ranges: PendingRanges
   /** False: the service sets `hasMore` on an empty page, too; null = not known yet. */
   readonly isHasMoreReliableIfEmpty?: boolean | null
   readonly testedPages?: TestedPages
-  /** By the clocks. Needed if the service limits how far the bounds may be apart. */
   readonly now?: EpochSeconds
   readonly knownPlaces?: readonly UnreadablePlace[]
-  /** By the last reading of the list. They save requests. */
+  /** By the last reading of the list. */
   readonly expectedPlaces?: readonly PassedPlace[]
 }
 
@@ -271,6 +246,11 @@ export function observe(reading: Reading, page: ScanPage, bounds: TimeBounds): O
   return observation
 }
 
+export function ignoreLimit(reading: Reading): void {
+  const { profile } = reading
+  reading.profile = { ...profile, support: { ...profile.support, limit: 'ignored' } }
+}
+
 /** The bound of this move is refused or ignored, or has proved to work. */
 export function setSupport(reading: Reading, move: Move, support: Support): void {
   const { profile } = reading
@@ -285,7 +265,6 @@ export function setSupport(reading: Reading, move: Move, support: Support): void
   }
 }
 
-/** Replaces the range in hand by what is left of it after a page. */
 export function replaceRange(
   reading: Reading,
   rests: PendingRanges,
@@ -307,7 +286,6 @@ export function replaceRange(
   reading.nextRunAt = Math.min(seen, page?.cursorLimit ?? seen, reading.frozenLimit ?? seen)
 }
 
-/** The page shows all that is left of the range. */
 export function finishRange(reading: Reading, range: TimeRange, page: ScanPage): void {
   const { isHasMoreReliableIfEmpty: isReliable, profile } = reading
   const mayBeReliable = profile.isHasMoreReliableIfShort !== false && (isReliable ?? range.lo !== 0)
@@ -317,7 +295,6 @@ export function finishRange(reading: Reading, range: TimeRange, page: ScanPage):
   replaceRange(reading, [], page)
 }
 
-/** The rest of the range cannot be read. */
 export function giveUpRange(reading: Reading, range: TimeRange, page: ScanPage | null): void {
   addGap(reading, range, 'unreachable')
   replaceRange(reading, [], page)

@@ -1,7 +1,6 @@
 /**
- * Infers from its pages which time field orders a list. The documentation does not say, and a wrong
- * guess loses rows. So every field that no page contradicts stays a candidate, and cursors are safe
- * under all of them.
+ * Infers from its pages which time field orders a list. A wrong guess loses rows, so every field
+ * that no page contradicts stays a candidate, and cursors are safe under all of them.
  */
 import type { EpochSeconds } from '../../../values/time.ts'
 
@@ -11,13 +10,11 @@ export type RowTimes = ReadonlyMap<string, EpochSeconds>
 /** `forward`: the pages begin with the oldest rows; `backward`: with the newest. */
 export type ScanDirection = 'forward' | 'backward'
 
-type SortDirection = 'ascending' | 'descending'
-
 export type SortOrder = {
   /** Candidates for the sort field; never empty. */
   readonly fields: readonly string[]
   /** Null: no two different times seen yet. */
-  readonly direction: SortDirection | null
+  readonly direction: 'ascending' | 'descending' | null
 }
 
 /** The time bounds of a request; undefined = not sent. */
@@ -28,16 +25,12 @@ export type TimeBounds = {
 
 export type OrderObservation = {
   readonly order: SortOrder | null
-  /**
-   * `contradicts`: the page clearly has another order than the assumed one; `unordered`: by none of
-   * its times.
-   */
+  /** `unordered`: by none of its times. */
   readonly fit: 'agrees' | 'contradicts' | 'unordered'
 }
 
 /**
- * Fewer rows may be in order by chance, or out of order by a stale copy, so they do not change the
- * assumed order.
+ * Fewer rows may be in order by chance, or out of order by a stale copy, so they change nothing.
  */
 export const minConclusiveRows = 10
 
@@ -77,10 +70,7 @@ type FieldTrend = {
   readonly descending: boolean
 }
 
-/**
- * The trend of one field in a page; undefined if rows between others lack it, or are outside the
- * requested bounds.
- */
+/** Undefined if rows between others lack it, or are outside the requested bounds. */
 function toFieldTrend(
   name: string,
   rows: readonly RowTimes[],
@@ -105,7 +95,6 @@ function toFieldTrend(
   return { name, ascending: falls <= tolerance, descending: rises <= tolerance }
 }
 
-/** The times that the rows show in this field, in their order. */
 export function timesOf(rows: readonly RowTimes[], field: string): EpochSeconds[] {
   return rows.flatMap((row) => row.get(field) ?? [])
 }
@@ -115,7 +104,6 @@ export function sortTimesOf(row: RowTimes, order: SortOrder | null): EpochSecond
   return order === null ? [...row.values()] : order.fields.flatMap((field) => row.get(field) ?? [])
 }
 
-/** How many times are later, and how many earlier, than the one before. */
 export function countSteps(times: readonly EpochSeconds[]): {
   readonly rises: number
   readonly falls: number
@@ -132,16 +120,13 @@ export function countSteps(times: readonly EpochSeconds[]): {
 }
 
 /** The direction of some field that no other one contradicts. */
-function commonDirection(fields: readonly FieldTrend[]): SortDirection | null {
+function commonDirection(fields: readonly FieldTrend[]): 'ascending' | 'descending' | null {
   const isAscending = fields.some((field) => field.ascending && !field.descending)
   const isDescending = fields.some((field) => field.descending && !field.ascending)
   return isAscending === isDescending ? null : isAscending ? 'ascending' : 'descending'
 }
 
-/**
- * The time up to which a page that leads in this direction misses no row, whichever candidate
- * orders the list.
- */
+/** Up to this time a page in this direction misses no row, whichever candidate orders the list. */
 export function completeTo(way: ScanDirection, { fields }: SortOrder, rows: readonly RowTimes[]) {
   const [nearest, farthest] = way === 'forward' ? [minOf, maxOf] : [maxOf, minOf]
   return nearest(
@@ -149,16 +134,11 @@ export function completeTo(way: ScanDirection, { fields }: SortOrder, rows: read
   )
 }
 
-type ExtremeOf = typeof minOf
-
-/**
- * In a page that is not quite in order, some of the most extreme times belong to stale copies, or
- * to rows that moved.
- */
+/** In a page that is not quite in order, the most extreme times may be of stale or moved rows. */
 function fieldExtreme(
   field: string,
   rows: readonly RowTimes[],
-  pick: ExtremeOf,
+  pick: typeof minOf,
 ): EpochSeconds | undefined {
   const times = timesOf(rows, field)
   const { rises, falls } = countSteps(times)

@@ -1,6 +1,6 @@
 /**
- * A service may limit how far the bounds of a request are apart. Ranges are then read in windows,
- * from the newest to the oldest: without a start date, until a long time showed no row.
+ * A service may limit how far bounds are apart. Ranges are then read in windows, newest first;
+ * without a start date, until a long time showed no row.
  */
 import { daySeconds, hourSeconds, type Seconds } from '../../../values/time.ts'
 import type { TimeRange } from './list-cursor.ts'

@@ -7,9 +7,8 @@ import { minConclusiveRows, type TimeBounds } from './sort-order.ts'
 
 /**
  * The rows of a page without bounds may all lack the time by which the service sorts, and be in
- * order of another one. So what such a page takes from a range stays pending until a page with a
- * bound, which has only rows with the sort time, shows no time that it lacks. Called after a page
- * without bounds, the first that shows an order.
+ * order of another one. So what such a page takes stays pending until a page with a bound, which
+ * has only rows with the sort time, shows no time that it lacks.
  */
 export function awaitProof(reading: Reading, page: ScanPage): void {
   reading.unproven = { page, pending: reading.pending, taken: [] }
@@ -53,10 +52,7 @@ export function isSamePage(page: ScanPage, other: ScanPage): boolean {
   return page.ids.length === other.ids.length && !showsNewRows(page, other)
 }
 
-/**
- * At the end of a reading: no page with a bound has decided, so only the number of its rows speaks
- * for the page.
- */
+/** At the end of a reading: no page with a bound has decided, so the number of its rows does. */
 export function settleUnproven(reading: Reading): void {
   const { unproven } = reading
   if (unproven !== null && unproven.page.ids.length < minConclusiveRows) readAnew(reading, unproven)

@@ -1,18 +1,19 @@
 /**
- * A row may be so large that no answer with it is read, or may not parse. Where not even one row
- * can be read, a bound beyond it shows the others: it is looked for where an open gap says that
- * such a row is, else in steps that double, then halve. What lies between is a gap, one for the
- * row: whichever list shows it, the bound is the same.
+ * A row may be so large that no answer with it is read, or may not parse. A bound beyond it shows
+ * the others: it is looked for where an open gap says that such a row is, else in steps that
+ * double, then halve. What lies between is one gap for the row: in every list, the bound is the
+ * same.
  */
 import { unreadableContent } from '../../../service/core/api-failure.ts'
 import { type EpochSeconds, rfc3339 } from '../../../values/time.ts'
 import { boundsOf, farFuture, mayWork, type TimeRange } from './list-cursor.ts'
-import { showsNewRows } from './page-evidence.ts'
+import { rangeBeyondEdge, showsNewRows } from './page-evidence.ts'
 import type { ScanPage } from './page-exchange.ts'
 import { request, rowsUntilPlace } from './page-request.ts'
 import { boundOf, type Move } from './paging-profile.ts'
 import {
   addGap,
+  ignoreLimit,
   orderOf,
   type Reading,
   type Requests,
@@ -31,8 +32,8 @@ type Readable = {
 }
 
 /**
- * `error`: thrown if nothing can be read, wherever it is: then it is not about a row. `ways`: in
- * which no page can be read that begins at the edge of the range.
+ * `error`: thrown if nothing can be read anywhere: then it is not about a row. `ways`: in which no
+ * page can be read that begins at the edge of the range.
  */
 export function* passUnreadable(
   reading: Reading,
@@ -53,8 +54,7 @@ export function* passUnreadable(
 }
 
 /**
- * Whether this page leads on although it is too small to show its end. Without its rows, no page
- * can be read: one from the other end would be empty.
+ * Whether a page leads on that is too small to show its end: no page can be read without its rows.
  */
 export function* leadsToUnreadable(
   reading: Reading,
@@ -77,8 +77,8 @@ export function isPlaceExpected(reading: Reading): boolean {
 }
 
 /**
- * Passes a row of which an open gap tells, if it still cannot be read. False: it is elsewhere, or
- * another row is at the edge of the range. `isNext`: a row at the edge is known to be unreadable.
+ * Passes a row of which an open gap tells. False: it is elsewhere, or can be read now. `isNext`: a
+ * row at the edge is known to be unreadable.
  */
 export function* passKnownPlace(
   reading: Reading,
@@ -114,7 +114,7 @@ function boundBehind(way: ScanDirection, { lo, hi }: UnreadablePlace): EpochSeco
 const showsRows = ({ page }: Readable) => page === null || page.ids.length > 0
 
 function leaveBehind(reading: Reading, range: TimeRange, { way, bound, page }: Readable): void {
-  const { lo, hi, seenLo = false, seenHi = false } = range
+  const { lo, hi } = range
   const isForward = way === 'forward'
   const missed = isForward ? { lo, hi: bound } : { lo: bound, hi }
   const isNamed = (place: UnreadablePlace) => {
@@ -129,14 +129,12 @@ function leaveBehind(reading: Reading, range: TimeRange, { way, bound, page }: R
     const place = { lo: missed.lo, hi: missed.hi ?? farFuture, key }
     reading.knownPlaces = [...reading.knownPlaces, place]
   }
-  const rest: TimeRange = isForward
-    ? { lo: bound + 1, hi, ...(seenHi ? { seenHi } : {}) }
-    : { lo, hi: bound - 1, ...(seenLo ? { seenLo } : {}) }
+  const rest = rangeBeyondEdge(way, isForward ? { ...range, lo: bound } : { ...range, hi: bound })
   reading.smallerPage = null
   reading.passedPlaces = [...reading.passedPlaces, { key, rowsBefore: reading.rowsSincePlace }]
   reading.rowsSincePlace = 0
   reading.expectedPlaces = reading.expectedPlaces.filter((place) => place.key !== key)
-  replaceRange(reading, rest.hi !== null && rest.hi < rest.lo ? [] : [rest], page)
+  replaceRange(reading, rest === null ? [] : [rest], page)
 }
 
 /** The page of one row behind this bound. Null: it cannot be read, or is not behind. */
@@ -168,8 +166,7 @@ function askBehind(
 }
 
 /**
- * `near`: where the range begins in this direction; `sign`: of a step from there; `far`: where the
- * requests end, as the row may be beyond a range that they do not limit.
+ * `sign`: of a step from `near`. `far`: the row may be beyond a range that does not limit requests.
  */
 function edgeOf({ now, newestSeen, profile }: Reading, range: TimeRange, way: ScanDirection) {
   const { lo, hi } = range
@@ -183,10 +180,7 @@ function edgeOf({ now, newestSeen, profile }: Reading, range: TimeRange, way: Sc
       }
 }
 
-/**
- * `isComparable`: another answer is about another row. Not so if a service answers differently each
- * time.
- */
+/** `isComparable`: another answer is about another row, unless each answer differs. */
 function* findReadable(
   reading: Reading,
   range: TimeRange,
@@ -218,9 +212,7 @@ function* findReadable(
     // Answers differ as well if `limit` is ignored: each shows other rows beside the bad one.
     const readable = yield* findReadable(reading, range, way, false)
     const isLimitIgnored = (readable?.page?.ids.length ?? 0) > 1
-    const { profile } = reading
-    if (isLimitIgnored)
-      reading.profile = { ...profile, support: { ...profile.support, limit: 'ignored' } }
+    if (isLimitIgnored) ignoreLimit(reading)
     if (isLimitIgnored || contentOf(yield* ask(tooNear)) !== first) return readable
   }
   return { way, bound: near + sign * passed, page }

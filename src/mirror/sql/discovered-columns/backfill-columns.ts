@@ -17,9 +17,7 @@ import type { ProjectContext } from '../sync-runs.ts'
 import { type FormerColumn, formerColumnsReader } from './field-records.ts'
 import { canHold, fieldTypeOf, fittingValue, toFieldType, widerType } from './field-types.ts'
 
-/**
- * Rows per transaction: other writers can run in between, and a crash repeats one batch at most.
- */
+/** Per transaction: other writers run in between, and a crash repeats one batch at most. */
 const batchRows = 500
 
 type StoredField = {
@@ -30,14 +28,9 @@ type StoredField = {
   former: string | null
   fill_after: string
 }
-type UnfilledField = Pick<StoredField, 'path' | 'column_name' | 'type'> & {
-  readonly formerColumns: readonly FormerColumn[]
-}
-
 /**
  * Adds the columns that earlier runs could not add, and fills all unfilled ones, of every project.
- * What is filled from `raw` may show values that need a still wider column: at most twice, to a
- * number and to text.
+ * What is filled may need a still wider column: at most twice, to a number and to text.
  */
 export async function completeColumns(context: ProjectContext, now: EpochMs): Promise<void> {
   for (let round = 0; round < 3; round++) {
@@ -53,10 +46,7 @@ async function backfillColumns(context: ProjectDb): Promise<void> {
   while (await nextBatch());
 }
 
-/**
- * One batch of rows, for all columns that are filled up to the same key; false when nothing is
- * left.
- */
+/** Of all columns that are filled up to the same key; false when nothing is left. */
 async function backfillBatch(trx: ProjectDb): Promise<boolean> {
   const { db, kind } = trx
   const { rows } = await sql<Pick<StoredField, 'stream' | 'fill_after'>>`
@@ -94,13 +84,14 @@ async function backfillBatch(trx: ProjectDb): Promise<boolean> {
   return true
 }
 
-/** Columns that one statement sets. */
 const maxColumnsPerUpdate = 200
 
 async function backfillRow(
   { db, kind, typed }: ProjectDb,
   stream: StreamName,
-  fields: readonly UnfilledField[],
+  fields: readonly (Pick<StoredField, 'path' | 'column_name' | 'type'> & {
+    readonly formerColumns: readonly FormerColumn[]
+  })[],
   row: { readonly key: RowKey; readonly raw: string },
   /** Receives the types of values that do not fit their column, by path. */
   neededTypes: Map<string, FieldType>,

@@ -1,6 +1,5 @@
 /**
- * The column of an undocumented field: its name; and widening it if the field changed type: in
- * place, or, if something else uses it, by adding a wider column.
+ * The column of an undocumented field: its name, and widening it, in place or by a wider column.
  */
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
@@ -14,10 +13,7 @@ import { runOn } from '../../../../schema/create-missing.ts'
 import { createMessagesView } from '../../../../schema/messages-view.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
 
-/**
- * Postgres truncates identifiers to 63 bytes. Source: its documentation, "Identifiers and Key
- * Words".
- */
+/** Postgres truncates them. Source: its documentation, "Identifiers and Key Words". */
 const maxIdentifierBytes = 63
 
 /** System columns that every table of one of the databases has. */
@@ -33,10 +29,7 @@ const systemColumns = [
   '_rowid_',
 ]
 
-/**
- * `customFields.plan` → `custom_fields__plan`. A name that is taken, or too long, ends in a hash of
- * the path.
- */
+/** `customFields.plan` → `custom_fields__plan`. A taken or long name ends in a hash of the path. */
 export function columnName(path: string, taken: ReadonlySet<string>): string {
   const plain = path.split('.').map(toSnakeCase).join('__')
   if (plain.length <= maxIdentifierBytes && !taken.has(plain) && !systemColumns.includes(plain))
@@ -58,10 +51,7 @@ function toSnakeCase(segment: string): string {
   return name === '' ? 'field' : /^\d/.test(name) ? `f_${name}` : name
 }
 
-/**
- * Makes the views of a table's columns anew. `without`: a column that is about to be replaced.
- * Fails if another view reads it.
- */
+/** Makes the views of a table's columns anew. Fails if another view reads the column `without`. */
 export type ShowColumns = (
   trx: Db,
   kind: DatabaseKind,
@@ -86,8 +76,8 @@ type ColumnWidening = {
 }
 
 /**
- * Returns the column that now has the field: the same one, or a new, still empty one if a view, an
- * index or a trigger uses it, which keep working.
+ * Returns the column that now has the field: the same one, or a new, empty one if a view, an index
+ * or a trigger uses it, which keep working.
  */
 export async function widenColumn(
   trx: Db,
@@ -115,17 +105,12 @@ export async function widenColumn(
 }
 
 /**
- * Postgres: a view, a trigger, a policy or a function (feature_not_supported,
- * dependent_objects_still_exist, invalid_table_definition, syntax_error for a generated column); an
- * index or a constraint that the other type does not suit (undefined_function, undefined_object,
- * datatype_mismatch). Source: postgresql.org/docs/current/errcodes-appendix.html, read 2026-11-28.
+ * Postgres: a view, a trigger, a policy or a function; an index or a constraint that the other type
+ * does not suit. Source: postgresql.org/docs/current/errcodes-appendix.html, read 2026-11-28.
  */
 const dependencyCodes = ['0A000', '2BP01', '42P16', '42601', '42883', '42704', '42804']
 
-/**
- * The column cannot be changed because of what people made from it; in SQLite, also because any of
- * their views is broken.
- */
+/** In SQLite, also if any view that people made is broken. */
 function isUsedElsewhere(kind: DatabaseKind, error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (kind === 'sqlite') return /^error in (view|trigger|index|table) /.test(error.message)
@@ -154,8 +139,7 @@ async function replaceColumn(trx: Db, { table, column, from, to }: ColumnWidenin
   await sql`alter table ${sql.table(table)} add column ${wide} ${sqlTypeOf('sqlite', to)}`.execute(
     trx,
   )
-  // The declared type of the new column converts numbers to text. Booleans are numbers in SQLite,
-  // so they need a case.
+  // The new column's type converts numbers to text. Booleans are numbers in SQLite.
   const value = from === 'boolean' ? sql`case ${old} when 0 then 'false' else 'true' end` : old
   await sql`update ${sql.table(table)} set ${wide} = ${value} where ${old} is not null`.execute(trx)
   await sql`alter table ${sql.table(table)} drop column ${old}`.execute(trx)

@@ -1,7 +1,4 @@
-/**
- * Undocumented fields become columns when they first appear; a column is widened when its values
- * change type.
- */
+/** Undocumented fields become columns when they first appear, which widen if values change type. */
 import { sql } from 'kysely'
 import type { FieldType } from '../../../../schema/column-types.ts'
 import type { MirrorRow } from '../../../../schema/row.ts'
@@ -30,8 +27,6 @@ import {
 } from './field-records.ts'
 import { canHold, fieldTypeOf, toFieldType, type ValueType, widerType } from './field-types.ts'
 
-export type DiscoveredFields = ReturnType<typeof createDiscoveredFields>
-
 export type DiscoveryOptions = Pick<ProjectDb, 'db' | 'kind' | 'project'> & {
   /** `freeze`: columns are neither added nor widened. */
   readonly schema: 'discover' | 'freeze'
@@ -39,7 +34,7 @@ export type DiscoveryOptions = Pick<ProjectDb, 'db' | 'kind' | 'project'> & {
   readonly showDiscovered: ShowColumns
 }
 
-/** Per table. Limits fields whose names are ids, which would add columns without end. */
+/** Per table: fields whose names are ids would add columns without end. */
 const maxColumns = 300
 /** Recorded fields per stream, with or without a column; further ones are not recorded. */
 const maxFields = 1000
@@ -49,10 +44,7 @@ const maxPathLength = 300
 export function createDiscoveredFields(options: DiscoveryOptions) {
   const known = new Map<StreamName, StreamFields>()
   return {
-    /**
-     * The fields of a stream, after adding or widening columns for these rows. Call it before
-     * storing them.
-     */
+    /** The fields of a stream, with columns for these rows, which are to be stored after it. */
     ensureColumns: async (
       stream: StreamName,
       rows: readonly MirrorRow[],
@@ -68,10 +60,7 @@ export function createDiscoveredFields(options: DiscoveryOptions) {
       known.set(stream, updated)
       return updated
     },
-    /**
-     * Adds and widens the columns that earlier values needed; false = none. Then they are to be
-     * filled.
-     */
+    /** The columns that earlier values needed; false = none. Then they are to be filled. */
     widenRemembered: async (at: EpochMs): Promise<boolean> => {
       const { rows } = await sql<{ stream: StreamName; path: string; type: FieldType }>`
         select distinct stream, path, needed_type as type from discovered_fields
@@ -88,8 +77,8 @@ export function createDiscoveredFields(options: DiscoveryOptions) {
 }
 
 /**
- * Where a long query has the table locked, waiting for it would also block all later readers; and a
- * table can be full. Then the types are only remembered, and later runs try again.
+ * Waiting for a table that a long query has locked would also block all later readers, and a table
+ * can be full. Then the types are only remembered, and later runs try again.
  */
 function applyNeededTypes(
   options: DiscoveryOptions,
@@ -107,9 +96,7 @@ function applyNeededTypes(
   })
 }
 
-/**
- * Fields of the rows that are new, or that do not fit their column, with the type that they need.
- */
+/** Of the fields that are new, or do not fit their column. */
 function findNeededTypes(
   known: StreamFields,
   rows: readonly MirrorRow[],
@@ -144,10 +131,7 @@ function neededType(
   return isTooNarrow || canAddColumn || !known.recordedPaths.has(path) ? fieldTypeOf(extra) : null
 }
 
-/**
- * Adds and widens columns in one transaction, one process at a time; uses what another process has
- * added meanwhile.
- */
+/** In one transaction, one process at a time; uses what another process has added meanwhile. */
 async function addOrWidenColumns(
   trx: Db,
   { kind, project, schema, showDiscovered }: DiscoveryOptions,
@@ -242,7 +226,6 @@ function isTableFull(error: unknown): boolean {
   return isFullInSqlite || /^54/.test(String(error.code))
 }
 
-/** The type for the values of the column, those that did not fit it, and new ones. */
 async function typeForAll(
   trx: Db,
   table: string,

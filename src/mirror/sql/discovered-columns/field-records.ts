@@ -20,10 +20,7 @@ export type DiscoveredField = {
   readonly formerColumns: readonly FormerColumn[]
 }
 
-/**
- * A column that something else uses, so that it kept its type when the field got another, wider
- * column.
- */
+/** Something else uses it, so it kept its type when the field got a wider column. */
 export type FormerColumn = { readonly name: string; readonly type: FieldType }
 
 /** Null: there is none. */
@@ -50,8 +47,8 @@ export async function formerColumnsReader(
 export type StreamFields = Awaited<ReturnType<typeof readDiscoveredFields>>
 
 /**
- * The projects of a warehouse share columns, so a field of one project is known to all. `columns`:
- * in a fixed order. `recordedPaths`: of this project; others may have further fields.
+ * The projects of a warehouse share columns, so a field of one is known to all. `recordedPaths`: of
+ * this project.
  */
 export async function readDiscoveredFields(
   db: Db,
@@ -59,7 +56,12 @@ export async function readDiscoveredFields(
   project: ProjectId,
   stream: StreamName,
 ) {
-  const { rows } = await sql<StoredField>`
+  const { rows } = await sql<
+    Omit<DiscoveredField, 'formerColumns'> & {
+      readonly owner: string
+      readonly former: string | null
+    }
+  >`
     select project_id as owner, path, column_name as "column", type, needed_type as "neededType",
       former_columns as former from discovered_fields
     where stream = ${stream} order by path, project_id`.execute(db)
@@ -74,12 +76,6 @@ export async function readDiscoveredFields(
   return { byPath, columns: [...byPath.values()].flatMap(columnsOf), recordedPaths }
 }
 
-type StoredField = Omit<DiscoveredField, 'formerColumns'> & {
-  readonly owner: string
-  readonly former: string | null
-}
-
-/** All columns that have the field: its own, and the former ones. */
 function columnsOf({
   path,
   column,
@@ -95,10 +91,7 @@ function columnsOf({
 /** `needsBackfill`: stored rows may have the field too. */
 export type FieldRecord = DiscoveredField & { readonly needsBackfill: boolean }
 
-/**
- * Records the fields for this project, and updates their column and type for other projects that
- * have them.
- */
+/** For this project; column and type also for other projects that have the field. */
 export async function recordFields(
   trx: Db,
   kind: DatabaseKind,

@@ -1,22 +1,15 @@
-/**
- * The types of undocumented fields: that of a value, the narrowest one for several, and which
- * values a column of one holds.
- */
+/** The types of undocumented fields: of a value, of several, and what a column of one holds. */
 import type { FieldType } from '../../../../schema/column-types.ts'
 import type { ExtraField } from '../../../values/field-path.ts'
 import type { Scalar } from '../../../values/json.ts'
 import { isInt64, toTime } from '../encode-value.ts'
 
 /**
- * The type of a value. `int64`: an integer beyond 2^53, which a column of integers holds and one of
- * numbers does not.
+ * `int64`: an integer beyond 2^53, which a column of integers holds and one of numbers does not.
  */
 export type ValueType = FieldType | 'int64'
 
-/**
- * Null for a null value, which has no type. An integer that does not fit into 64 bits is text, as
- * is a time beyond years.
- */
+/** Null for a null value. An integer beyond 64 bits is text, as is a time beyond years. */
 export function fieldTypeOf({ value, isJsonText }: ExtraField): ValueType | null {
   if (value === null) return null
   if (isJsonText) return 'json'
@@ -34,7 +27,6 @@ export function widerType(a: ValueType, b: ValueType): ValueType {
   return both.includes('integer') && both.includes('number') ? 'number' : 'text'
 }
 
-/** The type of the column for values of this type. */
 export function toFieldType(type: ValueType): FieldType {
   return type === 'int64' ? 'integer' : type
 }
@@ -46,10 +38,7 @@ export function canHold(type: FieldType, extra: ExtraField): boolean {
   return own === null || toFieldType(widerType(type, own)) === type
 }
 
-/**
- * What a column of the type has of a row's field: its value, or null if the row has none or the
- * column cannot hold it. So no column ever says what the row does not.
- */
+/** Null if the row has none or the column cannot hold it: no column says what the row does not. */
 export function fittingValue(type: FieldType, extra: ExtraField | undefined): Scalar {
   return extra !== undefined && canHold(type, extra) ? extra.value : null
 }

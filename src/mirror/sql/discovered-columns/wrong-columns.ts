@@ -1,6 +1,6 @@
 /** Finds columns that say something else than the row as it came, which is in `raw`. */
 import { sql } from 'kysely'
-import type { ColumnType, FieldType } from '../../../../schema/column-types.ts'
+import type { ColumnType } from '../../../../schema/column-types.ts'
 import type { MirrorRow } from '../../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
 import { type Json, parseJson, toCanonicalJson } from '../../../values/json.ts'
@@ -13,35 +13,27 @@ import { type InsertedColumn, streamTables, valueColumns } from '../stream-table
 import { readDiscoveredFields } from './field-records.ts'
 import { fittingValue } from './field-types.ts'
 
-/**
- * In key order; `after` null = from the first row on. `firstKey`: only rows whose key begins with
- * it.
- */
-export type StoredRange = {
-  readonly after: RowKey | null
-  readonly limit: number
-  readonly firstKey: string | null
-}
-
 /** Undefined: the item is no row. */
 export type ParseStored = (item: Json, key: RowKey) => MirrorRow<Json> | undefined
 
-/** `last`: the key of the last row that was compared; null: there are no more. */
-export type WrongColumns = {
-  readonly last: RowKey | null
-  readonly wrong: readonly { readonly key: RowKey; readonly columns: readonly string[] }[]
-}
-
 /**
- * A column that is still to be filled is left out. Rows that are marked as deleted are not
- * compared.
+ * Rows in key order, after `after` (null: from the first on), whose key begins with `firstKey`. A
+ * column that is still to be filled is left out, and a row that is marked as deleted.
  */
 export async function findWrongColumns(
   context: ProjectDb,
   stream: StreamName,
   parse: ParseStored,
-  { after, limit, firstKey }: StoredRange,
-): Promise<WrongColumns> {
+  {
+    after,
+    limit,
+    firstKey,
+  }: {
+    readonly after: RowKey | null
+    readonly limit: number
+    readonly firstKey: string | null
+  },
+) {
   const { db, kind, project } = context
   const { table } = streamSpecs[stream]
   const { key: keyColumns, columns: documented } = streamTables[stream]
@@ -93,25 +85,17 @@ async function readUnfilled({ db }: ProjectDb, stream: StreamName): Promise<Read
   return new Set(rows.map(({ name }) => name))
 }
 
-/** One text for each value, as it is stored and as it would be. */
 function comparable(type: ColumnType, value: unknown): string | null {
   if (value === null || value === undefined) return null
   return type === 'json' ? toCanonicalJson(String(value)) : String(value)
-}
-
-/** `visitors.score`, the column that has all values, and the type that it kept. */
-export type NarrowColumn = {
-  readonly column: string
-  readonly replacedBy: string
-  readonly type: FieldType
 }
 
 /** The former columns that still exist: of a project's fields, in these streams. */
 export async function listFormerColumns(
   { db, kind, project }: ProjectDb,
   streams: readonly StreamName[],
-): Promise<readonly NarrowColumn[]> {
-  const found: NarrowColumn[] = []
+) {
+  const found = []
   for (const stream of streams) {
     const { table } = streamSpecs[stream]
     const { byPath, recordedPaths } = await readDiscoveredFields(db, kind, project, stream)
