@@ -1,7 +1,13 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
 import { InvalidArgumentError, Option } from 'commander'
 import { exportFormats, formatOfPath, isTextFormat } from '../export/core/formats.ts'
-import type { ExportFormat, ExportProgress, ExportReport, LakeReport } from '../export/export.ts'
+import type {
+  CsvSeparatorChoice,
+  ExportFormat,
+  ExportProgress,
+  ExportReport,
+  LakeReport,
+} from '../export/export.ts'
 import { keptFiles } from '../export/kept-files.ts'
 import { formatBytes, formatCount, pluralize } from '../values/format.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
@@ -9,7 +15,7 @@ import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, selectCall } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
-import { type CommonOptions, quietOption } from './options.ts'
+import { type CommonOptions, quietOption, separatorError, separatorOption } from './options.ts'
 import type { Display } from './render/display.ts'
 import { joinParts, timeLeft } from './render/progress.ts'
 import { alignColumns } from './render/table.ts'
@@ -20,6 +26,7 @@ type Options = CommonOptions & {
   readonly output?: string
   readonly force?: true
   readonly excel?: true
+  readonly separator?: CsvSeparatorChoice
   readonly since?: string
   readonly until?: string
   readonly timeColumn?: string
@@ -36,7 +43,8 @@ Examples:
   $ deskmirror export messages > messages.csv
   $ deskmirror export conversations messages --format parquet --output exports/
   $ deskmirror export messages --since 2026-01-01 --until 2026-02-01 --format jsonl | gzip > january.jsonl.gz
-  $ deskmirror export visitors --columns name,email --excel --output visitors.csv
+  $ deskmirror export visitors --columns name,email --output visitors.xlsx      a workbook: times are UTC, ids stay text
+  $ deskmirror export visitors --columns name,email --excel --separator ';' --output visitors.csv
   $ deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db      one SQLite file, which a read-only folder may hold
   $ deskmirror export --lake lake/                       messages/month=2026-11/data.parquet and so on; run it again after each sync
 
@@ -73,6 +81,7 @@ export const command = defineCommand<Options, readonly string[]>({
       'where',
       'columns',
       'excel',
+      'separator',
     ]),
     new Option('--force', 'overwrite existing files'),
     new Option(
@@ -94,6 +103,7 @@ export const command = defineCommand<Options, readonly string[]>({
       '--excel',
       'CSV for spreadsheets: a byte order mark, and no text that would be executed as a formula',
     ),
+    separatorOption(),
     quietOption(),
     new Option('--json', 'print a summary as one JSON document; needs --output or --lake'),
   ],
@@ -120,6 +130,7 @@ async function runExport(
   const format = options.format ?? formatOfPath(options.output ?? '') ?? 'csv'
   const target =
     options.output === undefined || options.output === '-' ? context.openStdout() : options.output
+  if (format !== 'csv' && options.separator !== undefined) throw separatorError('cannot export')
   rejectContradictions(format, options, typeof target === 'string' ? null : target)
   const { config, projectId } = selectRead(context, options)
   const display = context.openDisplay(options.quiet === true)
@@ -132,6 +143,7 @@ async function runExport(
     overwrite: options.force === true,
     kept: keptFiles(config),
     forSpreadsheets: options.excel === true,
+    separator: options.separator ?? ',',
     projectId,
     since: options.since ?? null,
     until: options.until ?? null,
@@ -196,7 +208,7 @@ function rejectContradictions(
       '--json would be mixed with the rows on standard output',
       'add --output',
     ],
-    [excel === true && format !== 'csv', '--excel is for CSV', 'leave it out, or add --format csv'],
+    [excel === true && format !== 'csv', '--excel is for CSV', 'leave it out'],
     [
       stdout?.isTerminal === true && !isTextFormat(format),
       `${format} is not for a terminal`,

@@ -7,6 +7,8 @@ import type { DatabaseAddress } from '../app/open.ts'
 import type { Config } from '../config/config.ts'
 import { parsePersonName } from '../config/people.ts'
 import { ConfigurationError } from '../config/problems.ts'
+import { separatorChoices } from '../export/core/formats.ts'
+import type { CsvSeparatorChoice } from '../export/export.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type EpochMs, type Ms, parseDuration, rfc3339 } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -27,6 +29,19 @@ export const oneProjectOption = () =>
   new Option('--project <name>', 'which project; needed where deskmirror.yaml has several')
 export const quietOption = () =>
   new Option('--quiet', 'no progress and no log, only the result and errors')
+export const separatorOption = () =>
+  new Option('--separator <separator>', 'of CSV: , or ; or tab').argParser(
+    (text): CsvSeparatorChoice => {
+      const found = separatorChoices.find((choice) => choice === (text === 'tab' ? '\t' : text))
+      if (found === undefined) throw new InvalidArgumentError('Write one of , ; tab.')
+      return found
+    },
+  )
+
+export function separatorError(what: string): UserError {
+  const why = '--separator is for CSV'
+  return new UserError({ what, why, next: 'leave it out, or write CSV', exitCode: 2 })
+}
 export const streamsOption = () =>
   new Option('--streams <a,b>', 'only these streams').argParser(parseChoices(streamNames))
 

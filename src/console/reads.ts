@@ -138,7 +138,6 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
       const { db, kind, projectDb } = await long.warehouse()
       return { outbox: createOutbox(projectDb(project)), at: (await readClock(db, kind))() }
     }, now),
-    /** Lines of CSV. */
     sheet: async (project: ConsoleProject, list: SheetList) =>
       replySheet(await longDb(project), list, now()),
     close: async () => {

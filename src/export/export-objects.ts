@@ -17,15 +17,15 @@ import { findObjects, type RowRequest, selectRows } from './core/selection.ts'
 import { createOutputFile, isFolder, type OutputFile, type OutputOptions } from './output-file.ts'
 import type { ExportSnapshot } from './sql/snapshot.ts'
 import { createSqliteExport } from './sql/sqlite-export.ts'
+import type { CsvOptions } from './writers/csv-writer.ts'
 import { createRowWriter, type FileFormat } from './writers/row-writers.ts'
 
 export type ExportRequest = RowRequest &
-  OutputOptions & {
+  OutputOptions &
+  CsvOptions & {
     /** Names, or patterns such as `fct_*`. */
     readonly objects: readonly string[]
     readonly format: ExportFormat
-    /** Whether CSV is for spreadsheets. */
-    readonly forSpreadsheets: boolean
     /** A file or a folder, or standard output. */
     readonly target: string | ByteOutput
   }

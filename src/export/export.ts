@@ -8,12 +8,23 @@ export {
   hasChanges,
   type StreamChange,
 } from './core/day-digests.ts'
-export { type ExportFormat, exportFormats, formatOfPath, isTextFormat } from './core/formats.ts'
+export {
+  type CsvSeparatorChoice,
+  type ExportFormat,
+  exportFormats,
+  formatOfPath,
+  isTextFormat,
+  type SpreadsheetForm,
+  separatorChoices,
+} from './core/formats.ts'
 export type {
+  ByteOutput,
   ExportColumn,
   ExportProgress,
   ExportReport,
+  ExportRow,
   ExportValue,
+  RowWriter,
 } from './core/selection.ts'
 export { type ExportRequest, exportObjects } from './export-objects.ts'
 export {
@@ -47,3 +58,4 @@ export {
   restoreWithin,
   toCsvLine,
 } from './writers/csv-writer.ts'
+export { createSpreadsheetWriter } from './writers/row-writers.ts'

@@ -32,6 +32,12 @@ export function toCsvCell(value: string | number | boolean | null): string {
   return isAmbiguous(value) ? `'${defuseWithin(value)}` : defuseWithin(value)
 }
 
+/** For a cell that is text, and so no formula: what an import reads as this text. */
+export function toTextCell(text: string): string {
+  const isRead = !text.startsWith("'") && formulaStart.test(text)
+  return isAmbiguous(text) && !isRead ? `'${text}` : text
+}
+
 /** The cell `null` is no value; every other cell is text. */
 export function fromCsvCell(cell: string): string | null {
   if (cell === 'null') return null

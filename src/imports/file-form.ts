@@ -78,8 +78,7 @@ function detectSeparator(header: string): CsvSeparator {
 
 /** How files that people take for CSV begin. */
 const otherFiles: readonly (readonly [start: string, what: string])[] = [
-  ['PK\x03\x04', 'it is a workbook (.xlsx, .ods, .numbers) or a zip file'],
-  ['\xd0\xcf\x11\xe0', 'it is a workbook of Excel 97–2003 (.xls)'],
+  ['\xd0\xcf\x11\xe0', 'it is a workbook with a password, or of Excel 97–2003 (.xls)'],
   ['%PDF', 'it is a PDF'],
   ['{\\rtf', 'it is a text with formatting (RTF)'],
   ['\x1f\x8b', 'it is compressed (gzip)'],
@@ -102,8 +101,8 @@ function rejectOtherFiles(head: Uint8Array): void {
     what: 'cannot import the file',
     why,
     next:
-      'save it as CSV (Excel: Save As > CSV UTF-8; LibreOffice: Save As > Text CSV; ' +
-      'Google Sheets: File > Download > Comma-separated values) and import that file',
+      'save it as an Excel workbook (.xlsx) without a password, or as CSV (Excel: CSV UTF-8; ' +
+      'LibreOffice: Text CSV; Google Sheets: Comma-separated values), and import that file',
     exitCode: 2,
   })
 }

@@ -1,5 +1,5 @@
 /**
- * Files become write-backs: any spreadsheet, CSV or JSON Lines is read as a person meant it, every
+ * Files become write-backs: any workbook, CSV or JSON Lines is read as a person meant it, every
  * row is checked before any is queued, and all are queued or none. What is not certain is refused,
  * with the row and the reason.
  */
@@ -24,11 +24,14 @@ export {
 } from './open-file.ts'
 export {
   columnMeanings,
+  createSheetWriter,
+  downloadedColumns,
   isMeaning,
+  type SheetCells,
   type SheetOptions,
   type SheetRow,
   sheetColumns,
-  sheetHeader,
   sheetTemplate,
-  toSheetLine,
+  toSheetCells,
 } from './reply-sheet.ts'
+export { isWorkbook } from './workbook.ts'

@@ -3,9 +3,11 @@
  * reason, in the form of the imported file: the spreadsheet that saved that opens this as well.
  * Corrected, it can be imported as it is.
  */
-import type { OutputFile, OutputOptions } from '../export/export.ts'
+import { formatOfPath } from '../export/core/formats.ts'
+import type { OutputFile, OutputOptions, RowWriter } from '../export/export.ts'
 import { createOutputFile, rejectOutput } from '../export/output-file.ts'
 import { byteOrderMark, defuse, quoteCsvCell } from '../export/writers/csv-writer.ts'
+import { createSpreadsheetWriter } from '../export/writers/row-writers.ts'
 import { mistakeText, type RequestMistake } from '../outbox/core/writeback-request.ts'
 import type { Json } from '../values/json.ts'
 import { asJsonObject, stringifyJson, tryParseJson } from '../values/json.ts'
@@ -20,22 +22,22 @@ export type MistakesTarget = OutputOptions & { readonly path: string }
 /** Throws UserError if the file may not be written, also if there is nothing to write. */
 export function createMistakesFile({ path, ...options }: MistakesTarget, form: FileForm) {
   rejectOutput(path, options)
-  const encode = createEncoder(form)
   let file: OutputFile | null = null
+  let writer: RowWriter | null = null
   let rows = 0
   return {
     async write({ source, row }: ImportLine, mistakes: readonly RequestMistake[]): Promise<void> {
       if (source.format === 'csv header') return
       // A file without mistakes leaves the file of an earlier import as it is.
       file ??= await createOutputFile(path, options)
-      if (rows === 0) await file.output.write(encode([...mistakeColumns, ...toHeaderCells(source)]))
+      writer ??= openRows(file, [...mistakeColumns, ...toHeaderCells(source)], form)
       rows += 1
-      await file.output.write(
-        encode([String(row), defuse(mistakes.map(toReason).join('; ')), ...toCells(source)]),
-      )
+      const reasons = defuse(mistakes.map(toReason).join('; '))
+      await writer.write([[String(row), reasons, ...toCells(source)]])
     },
     /** Gives the file its name, and returns how many rows it has. Without any there is no file. */
     async publish(): Promise<number> {
+      await writer?.end()
       await file?.publish()
       return rows
     },
@@ -82,18 +84,30 @@ function toJsonCells(text: string): readonly string[] {
   return [...requestColumns.map((field) => toCell(fields[field])), hasOthers ? toCsvCell(text) : '']
 }
 
-/** Excel splits a file with a byte order mark as it would have saved it. UTF-16 stays UTF-16. */
-function createEncoder({
-  encoding,
-  separator,
-  format,
-}: FileForm): (cells: readonly string[]) => Buffer {
+/**
+ * A workbook if the file is called so. Excel splits CSV with a byte order mark as it would have
+ * saved it. UTF-16 stays UTF-16.
+ */
+function openRows(
+  { path, output }: OutputFile,
+  names: readonly string[],
+  { encoding, separator, format }: FileForm,
+): RowWriter {
+  if (formatOfPath(path) === 'xlsx') {
+    const columns = names.map((name) => ({ name, type: 'text' }) as const)
+    return createSpreadsheetWriter('mistakes', columns, output, { format: 'xlsx', separator: ',' })
+  }
   const isUtf16 = encoding === 'utf-16le' || encoding === 'utf-16be'
   const between = format === 'jsonl' || separator === '|' ? ',' : separator
-  let start = byteOrderMark
-  return (cells) => {
-    const text = `${start}${cells.map(quoteCsvCell).join(between)}\r\n`
-    start = ''
-    return Buffer.from(text, isUtf16 ? 'utf16le' : 'utf8')
+  const toLine = (cells: readonly unknown[]) =>
+    `${cells.map((cell) => quoteCsvCell(String(cell))).join(between)}\r\n`
+  let start = byteOrderMark + toLine(names)
+  return {
+    write: (rows) => {
+      const text = start + rows.map(toLine).join('')
+      start = ''
+      return output.write(Buffer.from(text, isUtf16 ? 'utf16le' : 'utf8'))
+    },
+    end: async () => {},
   }
 }

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chunkSize, createUnnamedFile, readFromStart } from '../export/output-file.ts'
 import { toMistake } from '../outbox/core/writeback-request.ts'
@@ -22,6 +23,7 @@ import { detectFileForm, type FileForm, type FormOptions } from './file-form.ts'
 import { type ImportLine, type LineOptions, parseLines } from './parse-lines.ts'
 import type { SheetOptions, SoughtVisitor, VisitorMatch } from './reply-sheet.ts'
 import { findVisitorConversations } from './sql/visitor-matches.ts'
+import { isWorkbook, maxWorkbookBytes, toCsv, workbookForm } from './workbook.ts'
 
 export type ParseOptions = FormOptions &
   Pick<SheetOptions, 'senderName' | 'findConversation'> & {
@@ -65,7 +67,7 @@ export function readImportLines(
 }
 
 export function formOf({ buffer, parse }: ImportFile): FileForm {
-  return detectFileForm(buffer.head, parse)
+  return buffer.isWorkbook ? workbookForm : detectFileForm(buffer.head, parse)
 }
 
 /**
@@ -164,7 +166,7 @@ const importLimits: ImportLimits = { maxBytes: 4e9, waitMs: 30_000 }
 
 /**
  * Lets an import be read more than once. A regular file is read in place; standard input or a pipe
- * is first copied to an unnamed temporary file. `source`: a path or a stream. `folder`: where a
+ * is first copied to an unnamed temporary file, and so is the CSV of a workbook. `source`: a path or a stream. `folder`: where a
  * stream is copied to. Throws UserError if it cannot be read.
  */
 export async function openImportBuffer(
@@ -172,9 +174,11 @@ export async function openImportBuffer(
   folder = tmpdir(),
   limits = importLimits,
 ) {
-  const file = await (typeof source === 'string'
+  const given = await (typeof source === 'string'
     ? openFile(source, folder, limits)
     : copyToTempFile(source, folder, limits))
+  const csv = await closeOnError(given, () => copyWorkbook(given, folder, limits))
+  const file = csv ?? given
   return closeOnError(file, async () => {
     const hash = createHash('sha256')
     let head: Uint8Array = Buffer.alloc(0)
@@ -191,6 +195,8 @@ export async function openImportBuffer(
       read: () => verifyUnchanged(readFromStart(file), digest),
       /** The first bytes, which show how the file is written. */
       head,
+      /** What is read is its CSV. */
+      isWorkbook: csv !== null,
       /** SHA-256 in hex. */
       digest,
       /** Call it when done, also after an error. */
@@ -285,6 +291,27 @@ async function copyToTempFile(
     }
     return file
   })
+}
+
+/** The workbook as CSV; null: the file is none. */
+async function copyWorkbook(
+  file: FileHandle,
+  folder: string,
+  limits: ImportLimits,
+): Promise<FileHandle | null> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of readFromStart(file)) {
+    if (parts.length === 0 && !isWorkbook(part)) return null
+    parts.push(part)
+    size += part.length
+    if (size > maxWorkbookBytes) break
+  }
+  if (parts.length === 0) return null
+  const csv = await toCsv(Buffer.concat(parts))
+  const copy = await copyToTempFile(Readable.from([csv]), folder, limits)
+  await file.close()
+  return copy
 }
 
 async function* verifyUnchanged(

@@ -1,12 +1,13 @@
 /**
- * Sheets of replies: CSV without the column `operation`, as a list of conversations is downloaded.
+ * Sheets of replies: tables without the column `operation`, as a list of conversations is downloaded.
  * A row is a reply, the flag "handled", or first the reply and then the flag; one without either is
  * still to be written, and no mistake. Pure.
  */
-import { byteOrderMark, toCsvLine } from '../export/writers/csv-writer.ts'
+import type { ByteOutput, ExportRow, RowWriter, SpreadsheetForm } from '../export/export.ts'
+import { createSpreadsheetWriter } from '../export/writers/row-writers.ts'
 import { commonFields } from '../outbox/core/operations.ts'
 import { isTargetId, type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
-import { toCsvCell } from './csv-cells.ts'
+import { toCsvCell, toTextCell } from './csv-cells.ts'
 import { shownColumns, visitorColumns } from './csv-headers.ts'
 
 const commonColumns = Object.fromEntries(
@@ -138,30 +139,31 @@ function refMistakes({ ref, conversation_id: id }: Fields): readonly RequestMist
   return isMoved ? [toMistake('ref', movedRef, ref)] : []
 }
 
+/** In the order of the columns. */
+export type SheetCells = readonly (string | null)[]
+
 /** A conversation in a sheet; times are RFC 3339. */
 export type SheetRow = { readonly id: string } & Readonly<
   Record<'name' | 'email' | 'lastWords' | 'waitingSince' | 'lastMessageId', string | null>
 >
 
-const downloadedColumns = [
+export const downloadedColumns = [
   ...(['conversation_id', 'visitor_name', 'visitor_email', ...shownColumns] as const),
   ...(['content', 'handled', 'sender_name', 'expires_at', 'ref', 'expect'] as const),
 ]
-
-export const sheetHeader = `${byteOrderMark}${toCsvLine(downloadedColumns)}`
 
 /**
  * Without a reply. `ref` and `expect` stand for the conversation as it is now, so a row is queued
  * once for each of its states.
  */
-export function toSheetLine({
+export function toSheetCells({
   id,
   name,
   email,
   lastWords,
   waitingSince,
   lastMessageId,
-}: SheetRow): string {
+}: SheetRow): SheetCells {
   const cells: Partial<Record<(typeof downloadedColumns)[number], string | null>> = {
     conversation_id: id,
     visitor_name: name,
@@ -169,21 +171,36 @@ export function toSheetLine({
     last_words: lastWords,
     waiting_since: waitingSince,
     ref: [refStart, id, lastMessageId ?? 'empty'].join(' '),
-    expect: lastMessageId === null ? null : keepDigits(lastMessageId),
+    expect: lastMessageId,
   }
-  return toCsvLine(downloadedColumns.map((column) => toCsvCell(cells[column] ?? '')))
+  return downloadedColumns.map((column) => cells[column] ?? null)
 }
 
-/** A spreadsheet shortens longer numbers unless they are text. */
-function keepDigits(digits: string): string {
-  return digits.length > 11 ? `'${digits}` : digits
+/** Writes rows with these columns. What an import reads of them is the same in every form. */
+export function createSheetWriter(
+  names: readonly string[],
+  output: ByteOutput,
+  form: SpreadsheetForm,
+): RowWriter {
+  const columns = names.map((name) => ({ name, type: 'text' }) as const)
+  const { write, end } = createSpreadsheetWriter('replies', columns, output, form, (cell) => cell)
+  const toCell = (text: string, name: string | undefined) => {
+    if (form.format === 'xlsx') return toTextCell(text)
+    // A spreadsheet shortens longer numbers unless they are text.
+    return name === 'expect' && /^\d{12,}$/.test(text) ? `'${text}` : toCsvCell(text)
+  }
+  const toCells = (row: ExportRow) =>
+    row.map((cell, n) => (cell === null ? null : toCell(String(cell), names[n])))
+  return { write: (rows) => write(rows.map(toCells)), end }
 }
 
-const templateColumns = Object.keys(sheetColumns)
 const explanations: ReadonlySet<string> = new Set(Object.values(sheetColumns))
 
 /** The columns with a row that explains them, which an import skips. */
-export const sheetTemplate = `${byteOrderMark}${toCsvLine(templateColumns)}${toCsvLine(Object.values(sheetColumns))}`
+export const sheetTemplate = {
+  names: Object.keys(sheetColumns),
+  rows: [Object.values(sheetColumns)],
+}
 
 export function isExplanation(cells: readonly string[]): boolean {
   const filled = cells.filter((cell) => cell.trim() !== '')

@@ -77,6 +77,8 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   pg: ['warehouse', 'jobs'],
   'better-sqlite3': ['warehouse', 'export'],
   'hyparquet-writer': ['export'],
+  hucre: ['export', 'imports'],
+  fflate: ['imports'],
   undici: ['service'],
   commander: ['cli', 'build'],
   '@modelcontextprotocol/server': ['mcp'],

@@ -102,11 +102,7 @@ describe('the separator', () => {
 describe('a file that is not text', () => {
   test.for<[string, Uint8Array | string]>([
     [
-      'a workbook (.xlsx, .ods, .numbers) or a zip file',
-      Buffer.from('PK\x03\x04\x14\x00', 'latin1'),
-    ],
-    [
-      'a workbook of Excel 97–2003 (.xls)',
+      'a workbook with a password, or of Excel 97–2003 (.xls)',
       Buffer.of(0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1),
     ],
     ['a PDF', '%PDF-1.7'],
@@ -119,7 +115,9 @@ describe('a file that is not text', () => {
     await expect(parseAllLines(Buffer.from(bytes as string))).rejects.toMatchObject({
       what: 'cannot import the file',
       why: `it is ${what}`,
-      next: expect.stringMatching(/^save it as CSV/),
+      next: expect.stringMatching(
+        /^save it as an Excel workbook \(\.xlsx\) without a password, or as CSV/,
+      ),
       exitCode: 2,
     })
   })

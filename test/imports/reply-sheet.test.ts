@@ -3,7 +3,12 @@
  */
 import { describe, expect, test } from 'vitest'
 import type { LineOptions } from '../../src/imports/parse-lines.ts'
-import { sheetHeader, sheetTemplate, toSheetLine } from '../../src/imports/reply-sheet.ts'
+import {
+  createSheetWriter,
+  downloadedColumns,
+  sheetTemplate,
+  toSheetCells,
+} from '../../src/imports/reply-sheet.ts'
 import { mistakeText } from '../../src/outbox/core/writeback-request.ts'
 import { conversation, parseAllLines } from './request-fixtures.ts'
 
@@ -135,6 +140,16 @@ describe('an address or a name', () => {
 })
 
 describe('what is downloaded', () => {
+  const written = async (
+    names: readonly string[],
+    row: Parameters<typeof toSheetCells>[0] | null,
+  ) => {
+    const bytes: Uint8Array[] = []
+    const output = { write: async (part: Uint8Array) => void bytes.push(part) }
+    const writer = createSheetWriter(names, output, { format: 'csv', separator: ';' })
+    await writer.write(row === null ? sheetTemplate.rows : [toSheetCells(row)])
+    return Buffer.concat(bytes).toString()
+  }
   const row = {
     id: conversation,
     name: '=cmd()',
@@ -145,16 +160,16 @@ describe('what is downloaded', () => {
 
   test('imports as it is, and is no formula', async () => {
     let empty = 0
-    const file = sheetHeader + toSheetLine({ ...row, lastMessageId: '90071992547409931' })
-    expect(file).toMatch(/^\uFEFFconversation_id,/)
+    const file = await written(downloadedColumns, { ...row, lastMessageId: '90071992547409931' })
+    expect(file).toMatch(/^\uFEFFconversation_id;/)
     expect(file).toContain("'=cmd()")
     expect(await read(file, { onEmptyRow: () => void empty++ })).toEqual([])
     expect(empty).toBe(1)
   })
 
   test('names the state that was answered, and keeps the digits of its last message', async () => {
-    const file = sheetHeader + toSheetLine({ ...row, lastMessageId: '90071992547409931' })
-    const [line] = await parseAllLines(file.replace(',,,,,sheet', ',Hello,,Ann,,sheet'))
+    const file = await written(downloadedColumns, { ...row, lastMessageId: '90071992547409931' })
+    const [line] = await parseAllLines(file.replace(';;;;;sheet', ';Hello;;Ann;;sheet'))
     expect(line?.result).toMatchObject({
       ok: true,
       request: { ref: `sheet ${conversation} 90071992547409931`, expect: '90071992547409931' },
@@ -162,8 +177,9 @@ describe('what is downloaded', () => {
   })
 
   test('the template explains its columns in a row that is skipped', async () => {
-    expect(sheetTemplate).toContain('not sent if a visitor has written since')
-    expect(await read(`${sheetTemplate}${conversation},,,Hello,,Ann,,,`)).toEqual([
+    const template = await written(sheetTemplate.names, null)
+    expect(template).toContain('not sent if a visitor has written since')
+    expect(await read(`${template}${conversation};;;Hello;;Ann;;;`)).toEqual([
       '3 message here Hello',
     ])
   })

@@ -40,9 +40,10 @@ A line is one write-back, as JSON or as a row of CSV:
 ${operationsInHelp.map(exampleLine).join('\n')}
 Optional in each: ref (your own key, never queued twice), expect (the last message that you saw), expires_at (--expires is
 for lines without one). In CSV the first row names these fields, in any order and case ("Conversation ID"). yes, no, x, 1,
-0 and the TRUE and FALSE of spreadsheets in any language are read, as are UTF-8 and UTF-16.
+0 and the TRUE and FALSE of spreadsheets in any language are read, as are UTF-8 and UTF-16. A workbook (.xlsx) is read like
+CSV: its visible sheet, hidden rows too.
 
-A sheet of \`deskmirror writeback sheet\`, or any CSV without the column operation: content is a reply, handled marks the
+A sheet of \`deskmirror writeback sheet\`, or any without the column operation: content is a reply, handled marks the
 conversation handled after it, and rows with neither are skipped. Instead of conversation_id, visitor_email or an exact
 visitor_name may say whose it is; such a batch always waits for approval. Other headers (Antwort, E-Mail, Kunde, erledigt)
 are known or named by --map, which is remembered for files with the same headers.
@@ -64,7 +65,7 @@ Exit code: 0 queued, now or before · 1 failed, trying again may help · 2 rows 
 export function importCommand(context: CommandContext): Command {
   const command = new Command('import')
     .summary('queue all rows of a file, or none')
-    .description('Queues all rows of a file (JSON Lines or CSV), or none.')
+    .description('Queues all rows of a file (a workbook, CSV or JSON Lines), or none.')
     .argument('[file]', 'the file; - reads standard input')
     .usage('[options] <file>')
   return addImportOptions(command)
@@ -216,8 +217,8 @@ function addImportOptions(command: Command): Command {
     ).argParser(parseMap),
     new Option('--sender-name <name>', 'of a sheet: the sender of replies that name none'),
     new Option(
-      '--mistakes <file.csv>',
-      'write the rows that have mistakes to this file, each with its mistakes',
+      '--mistakes <file>',
+      'write the rows that have mistakes to this workbook (.xlsx) or CSV, each with its mistakes',
     ),
     new Option(
       '--allow-duplicates',

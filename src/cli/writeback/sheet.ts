@@ -3,14 +3,21 @@
  * `import`, as it is for that.
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { OutputOptions } from '../../export/export.ts'
+import { formatOfPath } from '../../export/core/formats.ts'
+import type { CsvSeparatorChoice, SpreadsheetForm } from '../../export/export.ts'
 import { keptFiles } from '../../export/kept-files.ts'
 import { createOutputFile } from '../../export/output-file.ts'
+import type { SheetCells } from '../../imports/imports.ts'
 import { pluralize } from '../../values/format.ts'
 import { type Ms, parseDuration } from '../../values/time.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
-import { type CommonOptions, oneProjectOption } from '../options.ts'
+import {
+  type CommonOptions,
+  oneProjectOption,
+  separatorError,
+  separatorOption,
+} from '../options.ts'
 
 type Options = CommonOptions & {
   readonly older: Ms
@@ -19,17 +26,18 @@ type Options = CommonOptions & {
   readonly visitor?: string
   readonly template?: true
   readonly output?: string
+  readonly separator?: CsvSeparatorChoice
   readonly force?: true
 }
 
 const help = `
 Those who wait for an answer, the longest first, or what --search or --visitor names: a row for each conversation, with
-empty columns for the reply (content) and the flag (handled). Fill them in, save as CSV, and import the file as it is:
+empty columns for the reply (content) and the flag (handled). Fill them in, save, and import the file as it is:
 rows that are left empty are skipped, and no reply is sent where the visitor has written since.
 
 Examples:
-  $ deskmirror writeback sheet --output waiting.csv
-  $ deskmirror writeback import waiting.csv --sender-name Ann --dry-run
+  $ deskmirror writeback sheet --output waiting.xlsx
+  $ deskmirror writeback import waiting.xlsx --sender-name Ann --dry-run
   $ deskmirror writeback sheet --older 24h --unassigned > waiting.csv
   $ deskmirror writeback sheet --template > template.csv      the columns, and what each does
 
@@ -47,14 +55,15 @@ export function sheetCommand(context: CommandContext): Command {
       '--template',
       'no conversations: the columns, and a row that explains them',
     ).conflicts(['older', 'unassigned', 'search', 'visitor']),
-    new Option('--output <file.csv>', 'the file; otherwise standard output'),
+    new Option('--output <file>', 'a workbook (.xlsx) or CSV; otherwise CSV to standard output'),
+    separatorOption(),
     new Option('--force', 'overwrite the file'),
     oneProjectOption(),
   ]
   const command = new Command('sheet')
     .summary('write conversations as a sheet to fill with replies')
     .description(
-      'Writes conversations as a CSV sheet to fill with replies, which `writeback import` reads.',
+      'Writes conversations as a sheet to fill with replies, which `writeback import` reads.',
     )
     .addHelpText('after', help)
     .action((typed: Options) => {
@@ -69,15 +78,39 @@ async function runSheet(
   context: CommandContext,
   { config, project }: ProjectCall,
   options: Options,
-) {
+): Promise<CommandResult> {
   const { replySheet } = await context.load(() => import('../../console/sql/reply-sheet.ts'))
-  const { sheetTemplate } = await context.load(() => import('../../imports/reply-sheet.ts'))
+  const { createSheetWriter, downloadedColumns, sheetTemplate } = await context.load(
+    () => import('../../imports/reply-sheet.ts'),
+  )
+  const format = formatOfPath(options.output ?? '') === 'xlsx' ? 'xlsx' : 'csv'
+  if (format === 'xlsx' && options.separator !== undefined)
+    throw separatorError('no sheet was written')
+  const form: SpreadsheetForm = { format, separator: options.separator ?? ',' }
   const target = {
     path: options.output,
     overwrite: options.force === true,
     kept: keptFiles(config),
   }
-  if (options.template === true) return writeLines(context, target, [sheetTemplate])
+  const write = async (names: readonly string[], parts: SheetParts) => {
+    const file = target.path === undefined ? null : await createOutputFile(target.path, target)
+    const output = file?.output ?? context.openStdout()
+    const writer = createSheetWriter(names, output, form)
+    let rows = 0
+    try {
+      for await (const part of parts) {
+        await writer.write(part)
+        rows += part.length
+      }
+      await writer.end()
+      await file?.publish()
+    } finally {
+      await file?.discard()
+    }
+    const written = `wrote ${target.path}: ${pluralize(rows, 'row')}`
+    return { document: null, lines: file === null ? [] : [written], exit: 0 } as const
+  }
+  if (options.template === true) return write(sheetTemplate.names, [sheetTemplate.rows])
   const { older: minAgeMs, unassigned, search: text, visitor: id } = options
   const list =
     text !== undefined
@@ -89,31 +122,12 @@ async function runSheet(
   return withWarehouse(
     config,
     ({ projectDb }) =>
-      writeLines(context, target, replySheet(projectDb(project.projectId), list, context.now())),
+      write(downloadedColumns, replySheet(projectDb(project.projectId), list, context.now())),
     { access: 'read', readOnly: true },
   )
 }
 
-async function writeLines(
-  context: CommandContext,
-  { path, ...options }: OutputOptions & { readonly path: string | undefined },
-  lines: AsyncIterable<string> | readonly string[],
-): Promise<CommandResult> {
-  const file = path === undefined ? null : await createOutputFile(path, options)
-  const output = file?.output ?? context.openStdout()
-  let rows = -1
-  try {
-    for await (const line of lines) {
-      await output.write(Buffer.from(line))
-      rows += 1
-    }
-    await file?.publish()
-  } finally {
-    await file?.discard()
-  }
-  const written = `wrote ${path}: ${pluralize(rows, 'conversation')}`
-  return { document: null, lines: path === undefined ? [] : [written], exit: 0 }
-}
+type SheetParts = AsyncIterable<readonly SheetCells[]> | readonly (readonly SheetCells[])[]
 
 function parseAge(text: string): Ms {
   const ms = parseDuration(text)

@@ -88,8 +88,8 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
   const notes = [difference, pending === 0 ? null : pendingNote(pending)].filter(
     (note) => note !== null,
   )
-  const content = html`${choices('Waits for', ages)}${choices('Assigned', assignments)}${waiting}
-${rows.length === 0 ? nothing : sheetLink(asked(minAgeMs, isUnassigned), frame)}
+  const content = html`${choices('Waits for', ages)}${choices('Assigned', assignments)}
+${rows.length === 0 ? nothing : sheetLink(asked(minAgeMs, isUnassigned), frame)}${waiting}
 <p class="faint">A visitor waits from the first message without an answer, until an answer or a
   handling. ${notes.join(' ')}</p>
 ${older(next === null ? null : address(minAgeMs, isUnassigned, next), 'Shorter waits')}`
@@ -316,7 +316,7 @@ function results(
   )
   const note = html`<p class="faint">${pendingNote(missing)}</p>`
   return html`${ids.length === 0 ? nothing : section('Ids', begun)}${people.length === 0 ? nothing : section('Visitors', persons)}
-${section('Conversations', html`${conversationTable(conversations, parseSearch(query).words, frame)}${missing === 0 ? nothing : note}${conversations.length === 0 ? nothing : sheetLink({ q: query }, frame)}`)}
+${section('Conversations', html`${conversations.length === 0 ? nothing : sheetLink({ q: query }, frame)}${conversationTable(conversations, parseSearch(query).words, frame)}${missing === 0 ? nothing : note}`)}
 ${older(next === null ? null : withQuery(addressOf(frame, 'search'), { q: query, before: next }))}`
 }
 
@@ -353,7 +353,7 @@ ${facts([
       [field, isTime.test(value) ? timeOf(value, frame) : foreignText(value)] as const,
   ),
 ])}
-${section('Conversations', html`${conversationTable(conversations, null, frame)}${conversations.length === 0 ? nothing : sheetLink({ visitor: visitor.id }, frame)}`)}
+${section('Conversations', html`${conversations.length === 0 ? nothing : sheetLink({ visitor: visitor.id }, frame)}${conversationTable(conversations, null, frame)}`)}
 ${section('Activity', activities)}`
   return { title: 'Visitor', section: 'Search', content }
 }

@@ -7,11 +7,11 @@ import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, facts, linkTo, older, table } from '../blocks.ts'
 import { choosePeriod, keepPeriod } from '../core/period.ts'
-import { csvFile } from '../csv-file.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice } from '../period-blocks.ts'
 import { digitsOf, type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
 import { type CountedConversation, conversationsPerPage } from '../sql/counted-conversations.ts'
+import { downloadLinks, formAsked, tableFile } from '../table-file.ts'
 import { foreignText, timeOf, todayOf } from '../text.ts'
 import { keyText } from './render-period-page.ts'
 
@@ -34,13 +34,10 @@ export async function showCountedConversations({
   })
   const values = Object.fromEntries(chosen)
   const filter = { ...range, agent: period.agent, table: of, column, key: values }
-  if (query('format') === 'csv') {
-    const rows = await reads.allCountedConversations(project, filter)
-    return csvFile(
-      `conversations-${range.from}-${range.to}`,
-      Object.keys(csvColumns),
-      toCsvRows(rows, frame),
-    )
+  const form = formAsked(query)
+  if (form !== null) {
+    const rows = toFileRows(await reads.allCountedConversations(project, filter), frame)
+    return tableFile(`conversations-${range.from}-${range.to}`, fileColumns, rows, form)
   }
   const offset = Number(digitsOf(query('after')) ?? 0)
   const found = await reads.countedConversations(project, filter, offset)
@@ -54,8 +51,7 @@ export async function showCountedConversations({
     })
   const listAt = (after: number) => addressWith({ after: after === 0 ? null : String(after) })
   const next = offset + conversationsPerPage
-  const download = html`<p><a class="button" href="${addressWith({ format: 'csv' })}">Download as
-    CSV</a></p>`
+  const download = html`<p>${downloadLinks(addressWith)}</p>`
   const content = html`${facts([
     ['Found', found && pluralize(found.total, 'conversation')],
     ['Of', html`<a href="${keepPeriod(addressOf(frame, of), period)}">${title}</a>`],
@@ -74,7 +70,7 @@ const ofCallers =
   'All conversations of the visitors of these calls, of any day: no call says which it belongs to.'
 
 /** Under the names that the facts have. */
-const csvColumns: Readonly<Record<string, keyof CountedConversation>> = {
+const fieldsByColumn: Readonly<Record<string, keyof CountedConversation>> = {
   ...({
     conversation_id: 'id',
     visitor_name: 'name',
@@ -84,9 +80,15 @@ const csvColumns: Readonly<Record<string, keyof CountedConversation>> = {
   ...({ handled_at: 'handledAt', last_human_name: 'agent', messages: 'messages' } as const),
 }
 
-async function* toCsvRows(all: AsyncIterable<CountedConversation>, frame: ProjectFrame) {
+const fileColumns = Object.keys(fieldsByColumn).map(
+  (name) => ({ name, type: name.endsWith('_at') ? 'time' : 'text' }) as const,
+)
+
+async function* toFileRows(all: AsyncIterable<CountedConversation>, frame: ProjectFrame) {
   for await (const rows of inChunks(all, 500))
-    yield visibleTo(frame, rows).map((row) => Object.values(csvColumns).map((name) => row[name]))
+    yield visibleTo(frame, rows).map((row) =>
+      Object.values(fieldsByColumn).map((name) => row[name]),
+    )
 }
 
 function listOf(rows: readonly CountedConversation[], frame: ProjectFrame): Html {

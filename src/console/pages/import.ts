@@ -11,6 +11,7 @@ import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, linkTo, section, table } from '../blocks.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
+import { downloadLinks } from '../table-file.ts'
 import { foreignText, shortened } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
 
@@ -27,7 +28,7 @@ export type ImportView = {
   readonly rejected: RejectedImport | null
   /** Why the file could not be read; null = it could. */
   readonly problem: string | null
-  /** Where the rows with mistakes can be had as CSV. */
+  /** Where the rows with mistakes can be had. */
   readonly mistakesAddress: string | null
   /** The file whose columns the person has to name, and its key. */
   readonly unnamed: { readonly key: string; readonly columns: readonly NamedColumn[] } | null
@@ -52,8 +53,7 @@ export function importPage(given: Partial<ImportView>, frame: ProjectFrame): Con
     ...given,
   }
   const { rejected, problem } = view
-  const whole = html`<p>CSV (what a spreadsheet saves) or JSON Lines, one write-back a row. Nothing
-    of it is sent: all rows become drafts, or none if one has a mistake. An approver decides after
+  const whole = html`<p>A workbook (.xlsx), CSV or JSON Lines, one write-back a row. Nothing of it is sent: all rows become drafts, or none if one has a mistake. An approver decides after
     that.</p>
 ${form(view, frame)}`
   const content = html`${
@@ -88,7 +88,7 @@ ${hiddenFields({ columns: JSON.stringify(columns) })}
 <label class="check"><input type="checkbox" name="ignoreColumns" value="yes"
   ${attribute('checked', ignoreColumns)}> Ignore columns with other names</label>
 <label>The file, of 20 MB at most
-<input type="file" name="file" accept=".csv,.jsonl,.ndjson,.json,.txt,.tsv,text/csv"
+<input type="file" name="file" accept=".xlsx,.csv,.jsonl,.ndjson,.json,.txt,.tsv,text/csv"
   ${attribute('required', true)}></label>
 <button type="submit" ${attribute('class', unnamed === null ? 'primary' : null)}>Import as
   drafts</button></form>`
@@ -134,15 +134,16 @@ ${fields}
 <button type="submit" class="primary">Import as drafts</button></form>`
 }
 
-/** The first row of CSV names them, in any order. */
+/** The first row names them, in any order. */
 function columnTable(frame: ProjectFrame): Html {
+  const template = (form: Readonly<Record<string, string>>) =>
+    withQuery(addressOf(frame, 'sheet'), { template: 'yes', ...form })
   return html`<p>A sheet of replies needs no operation.
     <a href="${addressOf(frame, 'waiting')}">Waiting</a> and each list of conversations can be
     downloaded as one; rows that stay empty are skipped. What was found by an address or a name has
     to be approved by a person who looks whose conversation it is.</p>
 ${table('Columns of a sheet of replies', ['Column', 'Does'], Object.entries(sheetColumns))}
-<p><a class="button" href="${withQuery(addressOf(frame, 'sheet'), { template: 'yes' })}">Download a
-  template (CSV)</a></p>
+<p>${downloadLinks(template, 'Download a template')}</p>
 <p>For everything else a column names the operation, and a row fills those of its own. Ids are on
   the pages of conversations and visitors, and in an export.</p>
 ${table(
@@ -172,8 +173,8 @@ function rejection(
   const download =
     mistakesAddress === null
       ? nothing
-      : html`<p><a class="button" href="${mistakesAddress}">Download the rows with their mistakes
-        (CSV)</a> Correct them in the file itself, and import all of it again.</p>`
+      : html`<p><a class="button" href="${mistakesAddress}">Download the rows with their
+        mistakes</a> Correct them in the file itself, and import all of it again.</p>`
   const isUnsigned = kinds.some(({ field, found }) => field === 'sender_name' && found.length === 0)
   return html`<p class="problem">Nothing was queued: ${said}.</p>
 ${

@@ -27,10 +27,10 @@ import {
   sortLink,
   sortRows,
 } from '../core/period.ts'
-import { csvFile } from '../csv-file.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice, daySpans, periodForm } from '../period-blocks.ts'
 import type { FileAnswer, ScreenRequest } from '../screen.ts'
+import { downloadLinks, formAsked, tableFile } from '../table-file.ts'
 import { foreignText, todayOf } from '../text.ts'
 
 /** Of a page; a download has all. */
@@ -54,13 +54,18 @@ export async function showPeriodTable(
   const table: PeriodTable = periodTables[name]
   const period = choosePeriod(query, todayOf(frame))
   const order = parseOrder(query('sort'), Object.keys(table.columns), table.sort)
-  if (query('format') === 'csv') {
+  const asked = formAsked(query)
+  if (asked !== null) {
     const { rows } = await reads.periodTable(project, name, period)
     const names = Object.keys(table.columns)
     const sorted = sortRows(rows, order, table.key).map((row) =>
       names.map((column) => row[column] ?? null),
     )
-    return csvFile(`${name}-${period.from}-${period.to}`, names, [sorted])
+    const columns = names.map((column) => {
+      const isDate = table.view.columns[column]?.type === 'date'
+      return { name: column, type: isDate ? 'date' : 'text' } as const
+    })
+    return tableFile(`${name}-${period.from}-${period.to}`, columns, [sorted], asked)
   }
   const [data, agents] = await Promise.all([
     reads.periodTableSoon(project, name, period),
@@ -88,10 +93,8 @@ function agentText({ table: { ofAgent }, period: { agent } }: View): Html {
 
 function shown(view: View, { rows, total, days }: TableNumbers, order: Order): Html {
   const { name, table, period, frame } = view
-  const download = keepPeriod(addressOf(frame, name), period, {
-    sort: signed(order),
-    format: 'csv',
-  })
+  const download = (form: Readonly<Record<string, string>>) =>
+    keepPeriod(addressOf(frame, name), period, { sort: signed(order), ...form })
   const none =
     period.agent === null
       ? table.empty
@@ -106,8 +109,7 @@ function shown(view: View, { rows, total, days }: TableNumbers, order: Order): H
 ${section(
   'Numbers',
   rowTable(view, sortRows(rows, order, table.key), order),
-  html`<a class="button"
-  href="${download}">Download as CSV</a>`,
+  html`<p>${downloadLinks(download)}</p>`,
 )}`
 }
 

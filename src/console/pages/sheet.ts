@@ -1,13 +1,13 @@
 /** Lists of conversations as files to answer in a spreadsheet. */
-import { Readable } from 'node:stream'
-import { sheetTemplate } from '../../imports/reply-sheet.ts'
+import type { ByteOutput, SpreadsheetForm } from '../../export/export.ts'
+import { createSheetWriter, downloadedColumns, sheetTemplate } from '../../imports/reply-sheet.ts'
 import { withQuery } from '../../values/address.ts'
-import { inChunks } from '../../values/chunks.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf } from '../blocks.ts'
 import type { ProjectFrame } from '../frame.ts'
 import type { FileAnswer, ScreenRequest } from '../screen.ts'
 import type { SheetList } from '../sql/reply-sheet.ts'
+import { downloadLinks, formAsked, toFile } from '../table-file.ts'
 import { todayOf } from '../text.ts'
 
 /** Who waits, and for how long at least. */
@@ -31,21 +31,16 @@ export async function showSheet({
   frame,
   query,
 }: ScreenRequest): Promise<FileAnswer | null> {
-  if (query('template') !== null) return toFile('template', [sheetTemplate])
+  const form: SpreadsheetForm = formAsked(query) ?? { format: 'csv', separator: ',' }
+  const openWith = (names: readonly string[]) => (output: ByteOutput) =>
+    createSheetWriter(names, output, form)
+  if (query('template') !== null)
+    return toFile('template', openWith(sheetTemplate.names), [sheetTemplate.rows], form)
   if (frame.viewer?.hidesMessages === true) return null
   const list = listAsked(query)
-  return toFile(`${list.kind}-${todayOf(frame)}`, await reads.sheet(project, list))
+  const rows = await reads.sheet(project, list)
+  return toFile(`${list.kind}-${todayOf(frame)}`, openWith(downloadedColumns), rows, form)
 }
-
-/** A long one is sent while it is read. */
-function toFile(name: string, lines: AsyncIterable<string> | readonly string[]): FileAnswer {
-  const content = Readable.from(inChunks(lines, linesPerChunk)).map((chunk: readonly string[]) =>
-    chunk.join(''),
-  )
-  return { file: { name: `${name}.csv`, type: 'text/csv; charset=utf-8', content } }
-}
-
-const linesPerChunk = 200
 
 /** `asked`: the list that the page shows, all of its pages. */
 export function sheetLink(
@@ -53,6 +48,7 @@ export function sheetLink(
   frame: ProjectFrame,
 ): Html {
   if (frame.viewer?.hidesMessages === true) return nothing
-  return html`<p><a class="button" href="${withQuery(addressOf(frame, 'sheet'), asked)}">Download
-    all as a sheet to answer</a></p>`
+  const address = (form: Readonly<Record<string, string>>) =>
+    withQuery(addressOf(frame, 'sheet'), { ...asked, ...form })
+  return html`<p>${downloadLinks(address, 'Download all as a sheet to answer,')}</p>`
 }

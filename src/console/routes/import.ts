@@ -14,6 +14,7 @@ import type { Config, ProjectConfig } from '../../config/config.ts'
 import type { ImportOptions } from '../../imports/imports.ts'
 import { readHead, withImportFile } from '../../imports/open-file.ts'
 import { isMeaning, type SheetOptions } from '../../imports/reply-sheet.ts'
+import { isWorkbook } from '../../imports/workbook.ts'
 import { toMistake } from '../../outbox/core/writeback-request.ts'
 import type { ColumnMap } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
@@ -26,6 +27,7 @@ import { addressOf } from '../blocks.ts'
 import { draftRole } from '../core/permissions.ts'
 import { settingsOf } from '../decisions.ts'
 import { type ImportView, importedPage, importPage } from '../pages/import.ts'
+import { fileTypes } from '../table-file.ts'
 import { type Site, valuesOf } from './site.ts'
 
 const maxFileBytes = 20_000_000
@@ -96,7 +98,7 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
       const empty = emptyRows === 0 ? null : String(emptyRows)
       return reply.redirect(withQuery(addressOf(frame, 'batches', batch), { empty }), 303)
     }
-    const key = mistakesFile && kept.add(viewer.name, { name: 'mistakes.csv', bytes: mistakesFile })
+    const key = mistakesFile && kept.add(viewer.name, mistakesFile)
     const isUnnamed = report.outcome === 'mistaken' && report.rows === 0 && head.length > 0
     const unnamed =
       isUnnamed && head.length <= maxNamedColumns
@@ -141,8 +143,8 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
       const file = kept.find(request.viewer?.name ?? '', request.params.key)
       if (file === null) return reply.callNotFound()
       return reply
-        .type('text/csv')
-        .header('content-disposition', `attachment; filename="mistakes.csv"`)
+        .type(fileTypes[isWorkbook(file.bytes) ? 'xlsx' : 'csv'])
+        .header('content-disposition', `attachment; filename="${file.name}"`)
         .send(file.bytes)
     },
   )
@@ -179,8 +181,8 @@ type DraftOptions = ImportForm &
   Pick<SheetOptions, 'findConversation'>
 
 /**
- * Always as drafts, which send nothing. `mistakesFile`: the rows with mistakes as CSV; null = there
- * are none. `head`: the columns of CSV.
+ * Always as drafts, which send nothing. `mistakesFile`: the rows with mistakes, as a workbook if the
+ * file is one; null = there are none. `head`: the columns of a table.
  */
 async function importDrafts(
   config: Config,
@@ -190,7 +192,8 @@ async function importDrafts(
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'deskmirror-import-'))
   try {
-    const mistakesPath = join(folder, 'mistakes.csv')
+    const mistakesName = `mistakes.${isWorkbook(bytes) ? 'xlsx' : 'csv'}`
+    const mistakesPath = join(folder, mistakesName)
     const sender = senderName === '' ? {} : { senderName }
     const find = findConversation === undefined ? {} : { findConversation }
     const parse = {
@@ -212,7 +215,7 @@ async function importDrafts(
     const head = report.outcome === 'mistaken' ? await withImportFile(source(), readHead) : null
     return {
       report,
-      mistakesFile: hasFile ? await readFile(mistakesPath) : null,
+      mistakesFile: hasFile ? { name: mistakesName, bytes: await readFile(mistakesPath) } : null,
       head: head?.columns ?? [],
     }
   } finally {

@@ -4,7 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { waitingCounted } from '../../analytics/sql/waiting.ts'
-import { type SheetRow, sheetHeader, toSheetLine } from '../../imports/reply-sheet.ts'
+import { type SheetCells, type SheetRow, toSheetCells } from '../../imports/reply-sheet.ts'
 import { inChunks } from '../../values/chunks.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import { listParameter } from '../../warehouse/dialect.ts'
@@ -20,19 +20,18 @@ export type SheetList =
 
 const rowsPerRead = 500
 
-/** CSV, a line at a time. */
+/** Some rows at a time. */
 export async function* replySheet(
   context: ProjectDb,
   list: SheetList,
   now: EpochMs,
-): AsyncGenerator<string> {
-  yield sheetHeader
+): AsyncGenerator<readonly SheetCells[]> {
   for await (const ids of inChunks(listIds(context, list, now), rowsPerRead)) {
     const rows = new Map((await readRows(context, ids)).map((row) => [row.id, row]))
-    for (const id of ids) {
+    yield ids.flatMap((id) => {
       const row = rows.get(id)
-      if (row !== undefined) yield toSheetLine(row)
-    }
+      return row === undefined ? [] : [toSheetCells(row)]
+    })
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * CSV (RFC 4180), and exports as CSV: an empty cell is null, a quoted empty one is the empty text.
  */
+import type { CsvSeparatorChoice } from '../core/formats.ts'
 import type { ByteOutput, ExportColumn, ExportValue, RowWriter } from '../core/selection.ts'
 
 /**
@@ -73,19 +74,25 @@ export function toCsvLine(cells: readonly string[]): string {
 
 /**
  * `forSpreadsheets`: with a byte order mark, and an apostrophe before what would be executed as a
- * formula.
+ * formula. `escapeText`: what is done instead of the latter.
  */
+export type CsvOptions = {
+  readonly forSpreadsheets: boolean
+  readonly separator?: CsvSeparatorChoice
+  readonly escapeText?: (text: string) => string
+}
+
 export function createCsvWriter(
   columns: readonly ExportColumn[],
   output: ByteOutput,
-  { forSpreadsheets }: { readonly forSpreadsheets: boolean },
+  { forSpreadsheets, separator = ',', escapeText = defuse }: CsvOptions,
 ): RowWriter {
   const toCell = (value: ExportValue) => {
     if (typeof value !== 'string') return value === null ? '' : String(value)
     if (value === '') return '""'
-    return quoteCsvCell(forSpreadsheets ? defuse(value) : value)
+    return quoteCsvCell(forSpreadsheets ? escapeText(value) : value)
   }
-  const toLine = (row: readonly ExportValue[]) => `${row.map(toCell).join(',')}\r\n`
+  const toLine = (row: readonly ExportValue[]) => `${row.map(toCell).join(separator)}\r\n`
   let header = `${forSpreadsheets ? byteOrderMark : ''}${toLine(columns.map(({ name }) => name))}`
   const write: RowWriter['write'] = async (rows) => {
     const bytes = Buffer.from(header + rows.map(toLine).join(''))

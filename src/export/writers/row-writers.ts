@@ -1,5 +1,5 @@
 /** The writers of the rows of one object, by format. */
-import type { ExportFormat } from '../core/formats.ts'
+import type { ExportFormat, SpreadsheetForm } from '../core/formats.ts'
 import type {
   ByteOutput,
   ExportColumn,
@@ -8,11 +8,9 @@ import type {
   ExportValue,
   RowWriter,
 } from '../core/selection.ts'
-import { createCsvWriter } from './csv-writer.ts'
+import { type CsvOptions, createCsvWriter, defuse } from './csv-writer.ts'
 import { createParquetWriter } from './parquet-writer.ts'
-
-/** Whether CSV is for spreadsheets. */
-type WriterOptions = { readonly forSpreadsheets: boolean }
+import { createWorkbookWriter } from './workbook-writer.ts'
 
 /** SQLite is one file for all objects. */
 export type FileFormat = Exclude<ExportFormat, 'sqlite'>
@@ -20,12 +18,26 @@ export type FileFormat = Exclude<ExportFormat, 'sqlite'>
 export const createRowWriter: Readonly<
   Record<
     FileFormat,
-    (selection: ExportSelection, output: ByteOutput, options: WriterOptions) => RowWriter
+    (selection: ExportSelection, output: ByteOutput, options: CsvOptions) => RowWriter
   >
 > = {
   csv: ({ columns }, output, request) => createCsvWriter(columns, output, request),
   jsonl: ({ columns }, output) => createJsonLinesWriter(columns, output),
+  xlsx: ({ object, columns }, output) => createWorkbookWriter(object.name, columns, output),
   parquet: createParquetWriter,
+}
+
+/** `name`: of the sheet. `escapeText`: what CSV has of a text. */
+export function createSpreadsheetWriter(
+  name: string,
+  columns: readonly ExportColumn[],
+  output: ByteOutput,
+  { format, separator }: SpreadsheetForm,
+  escapeText = defuse,
+): RowWriter {
+  return format === 'xlsx'
+    ? createWorkbookWriter(name, columns, output)
+    : createCsvWriter(columns, output, { forSpreadsheets: true, separator, escapeText })
 }
 
 /** One object a line, with every column. Integers keep all digits; JSON stays text. */

@@ -268,10 +268,9 @@ for (const db of databases) {
         before = page.next
       }
       expect([seen.length, new Set(seen).size]).toEqual([many.length, many.length])
-      const lines: string[] = []
-      for await (const line of replySheet(reads, { kind: 'search', text: 'same' }, now))
-        lines.push(line)
-      expect(lines.slice(1).map((line) => line.split(',')[0])).toEqual(seen)
+      const sheet = replySheet(reads, { kind: 'search', text: 'same' }, now)
+      const rows = (await Array.fromAsync(sheet)).flat()
+      expect(rows.map(([id]) => id)).toEqual(seen)
     })
 
     test('an id leads to its thing, and people are found by name and address', async () => {

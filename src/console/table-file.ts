@@ -1,0 +1,74 @@
+/**
+ * Tables to download, as a workbook or as CSV: exact, and nothing of it runs in a spreadsheet. A
+ * long one is sent while it is read.
+ */
+import { Readable } from 'node:stream'
+import { separatorChoices } from '../export/core/formats.ts'
+import type {
+  ByteOutput,
+  ExportColumn,
+  ExportValue,
+  RowWriter,
+  SpreadsheetForm,
+} from '../export/export.ts'
+import { createSpreadsheetWriter } from '../export/writers/row-writers.ts'
+import { type Html, html } from '../values/html.ts'
+import type { FileAnswer, ScreenRequest } from './screen.ts'
+
+type Parts<Row> = AsyncIterable<readonly Row[]> | readonly (readonly Row[])[]
+
+/** Null: a page is asked for. */
+export function formAsked(query: ScreenRequest['query']): SpreadsheetForm | null {
+  const [format, asked] = [query('format'), query('separator')]
+  const separator = separatorChoices.find((choice) => choice === asked) ?? ','
+  return format === 'csv' || format === 'xlsx' ? { format, separator } : null
+}
+
+/** `address`: of the file in the form that the parameters name. */
+export function downloadLinks(
+  address: (form: Readonly<Record<string, string>>) => string,
+  what = 'Download',
+): Html {
+  return html`<a class="button" href="${address({ format: 'xlsx' })}">${what} as a workbook</a>
+<span class="faint">or as CSV <a href="${address({ format: 'csv' })}">with commas</a>,
+  <a href="${address({ format: 'csv', separator: ';' })}">with semicolons</a></span>`
+}
+
+export function tableFile(
+  name: string,
+  columns: readonly ExportColumn[],
+  rows: Parts<readonly ExportValue[]>,
+  form: SpreadsheetForm,
+): FileAnswer {
+  const open = (output: ByteOutput) => createSpreadsheetWriter(name, columns, output, form)
+  return toFile(name, open, rows, form)
+}
+
+export const fileTypes = {
+  csv: 'text/csv; charset=utf-8',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+} as const
+
+export function toFile<Row extends readonly ExportValue[]>(
+  name: string,
+  open: (output: ByteOutput) => RowWriter,
+  rows: Parts<Row>,
+  { format }: SpreadsheetForm,
+): FileAnswer {
+  const content = Readable.from(encode(open, rows))
+  return { file: { name: `${name}.${format}`, type: fileTypes[format], content } }
+}
+
+async function* encode(
+  open: (output: ByteOutput) => RowWriter,
+  parts: Parts<readonly ExportValue[]>,
+): AsyncGenerator<Uint8Array> {
+  const bytes: Uint8Array[] = []
+  const writer = open({ write: async (part) => void bytes.push(part) })
+  for await (const rows of parts) {
+    await writer.write(rows)
+    yield* bytes.splice(0)
+  }
+  await writer.end()
+  yield* bytes
+}
