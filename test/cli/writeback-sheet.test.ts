@@ -128,6 +128,25 @@ describe.concurrent('the sheet of who waits', () => {
     )
   })
 
+  test('is imported as a workbook, and CSV has the separator of the person', async ({
+    onTestFinished,
+  }) => {
+    const { d, text } = await startSheet(onTestFinished)
+    const rows = text.trimEnd().split('\r\n').length
+    const written = await d.run(['writeback', 'sheet', '--output', 'waiting.xlsx'])
+    expect(written.out).toBe(`wrote waiting.xlsx: ${rows - 1} rows\n`)
+    expect((await importSheet(d, 'waiting.xlsx')).out).toMatch(
+      new RegExp(`^queued nothing\\n${rows - 1} rows without a reply or a flag skipped`),
+    )
+    const semicolons = await d.run(['writeback', 'sheet', '--separator', ';'])
+    expect(semicolons.out).toContain('conversation_id;visitor_name;visitor_email;')
+    const contradiction = ['writeback', 'sheet', '--output', 'a.xlsx', '--separator', 'tab']
+    expect(await d.run(contradiction)).toMatchObject({
+      err: expect.stringContaining('--separator is for CSV'),
+      exit: 2,
+    })
+  })
+
   test('has names of its own for columns, which are asked for once', async ({ onTestFinished }) => {
     const { d } = await startSheet(onTestFinished)
     const sheet = (n: number) =>

@@ -4,6 +4,7 @@ import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
 import { createParquetWriter } from '../../src/export/writers/parquet-writer.ts'
+import { createWorkbookWriter } from '../../src/export/writers/workbook-writer.ts'
 import { encodeText } from '../../src/warehouse/escape.ts'
 import { databases } from '../support/databases.ts'
 import {
@@ -12,6 +13,7 @@ import {
   hostileTexts,
   openWorld,
   openWorlds,
+  readWorkbook,
   stableColumns,
 } from './export-world.ts'
 
@@ -20,7 +22,9 @@ test('SQLite and Postgres give the same bytes: tables and views, in every format
   for (const object of ['conversations', 'messages', 'visitors', 'report_numbers']) {
     const [first] = warehouses
     const columns = await stableColumns(first!, object)
-    for (const format of ['csv', 'jsonl', 'parquet'] as const) {
+    // No cell of a workbook holds the longest message.
+    const workbook = object === 'messages' ? [] : (['xlsx'] as const)
+    for (const format of ['csv', 'jsonl', 'parquet', ...workbook] as const) {
       const [sqlite, ...others] = await Promise.all(
         warehouses.map((warehouse) => exportBytes(warehouse, object, format, { columns })),
       )
@@ -29,6 +33,8 @@ test('SQLite and Postgres give the same bytes: tables and views, in every format
     }
   }
 })
+
+const inAll: { readonly column: string; readonly value: string }[] = []
 
 /** As the export has it: what a database cannot store is escaped as Postgres does. */
 const exportedTexts = [...hostileTexts.map((text) => encodeText('postgres', text)), null]
@@ -83,6 +89,23 @@ for (const db of databases) {
       expect(other).toMatchObject({ name: null, email: '', vip: null })
     })
 
+    test('a workbook is read back: every text as text, real times, and all digits', async () => {
+      const read = async (object: string, columns: readonly string[], where = inAll) =>
+        (
+          await readWorkbook(await exportBytes(warehouse, object, 'xlsx', { columns, where }))
+        ).slice(1)
+      const inSecond = [{ column: 'conversation_id', value: 'c2' }]
+      expect(await read('messages', ['content', 'id', 'created_at'], inSecond)).toEqual([
+        ['an id beyond 2^53', '9007199254740993', expect.any(Date)],
+      ])
+      await expect(read('messages', ['content'])).rejects.toThrow('content in row 19 has 500000')
+      const fields = ['plan__seats', 'plan__price', 'plan__tags', 'since', 'vip', 'email']
+      expect(await read('visitors', fields)).toEqual([
+        [3, 9.5, '["b","a"]', new Date('2026-01-31T08:00:00Z'), true],
+        [null, null, null, null, null, ''],
+      ])
+    })
+
     test('a view has the types of the columns that it shows', async () => {
       const bytes = await exportBytes(warehouse, 'report_numbers', 'parquet')
       const schema = parquetMetadata(toArrayBuffer(bytes)).schema.slice(1)
@@ -135,6 +158,33 @@ test('Parquet is written group by group, and every group is read back', async ()
   ])
   const read = await readParquet(output.bytes())
   expect([read.length, read.at(-2)]).toEqual([60_000, { id: 59_998n, day: new Date('2026-01-31') }])
+})
+
+test('what exceeds a sheet of Excel is refused, and never cut', async () => {
+  const writeRows = async (texts: readonly string[], maxRows?: number) => {
+    const columns = [{ name: 'content', type: 'text' }] as const
+    const output = createMemoryOutput()
+    const writer = createWorkbookWriter('messages', columns, output, maxRows)
+    await writer.write(texts.map((text) => [text]))
+    await writer.end()
+    return readWorkbook(output.bytes())
+  }
+  const texts = exportedTexts.filter((text) => text !== null && text.length < 32_768)
+  expect((await writeRows(texts as string[])).slice(1)).toEqual(texts.map((text) => [text]))
+  const longest = 'x'.repeat(32_767)
+  expect(await writeRows(['a', longest], 3)).toEqual([['content'], ['a'], [longest]])
+  await expect(writeRows(['a', 'b', 'c'], 3)).rejects.toMatchObject({
+    what: 'cannot export messages',
+    why: 'it has more rows than a sheet of Excel can hold: 1,048,575 below the header',
+    next: expect.stringContaining('--since'),
+  })
+  await expect(writeRows(['a', `${longest}x`])).rejects.toMatchObject({
+    why: 'content in row 3 has 32768 characters, and a cell of Excel holds 32767',
+    next: expect.stringContaining('--columns'),
+  })
+  const full = { write: () => Promise.reject(new Error('the disk is full')) }
+  const writer = createWorkbookWriter('messages', [], full)
+  await expect(writer.write([]).then(writer.end)).rejects.toThrow('the disk is full')
 })
 
 test('an object without rows is a file with its columns', async () => {

@@ -1,5 +1,6 @@
 /** A small warehouse with what is hard to export, and exports of it into memory. */
 
+import { type CellValue, streamXlsxRows } from 'hucre/xlsx'
 import { onTestFinished } from 'vitest'
 import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
@@ -103,6 +104,12 @@ export function createMemoryOutput(): MemoryOutput {
     write: async (bytes) => void chunks.push(Uint8Array.from(bytes)),
     bytes: () => Buffer.concat(chunks),
   }
+}
+
+/** The rows of the first sheet, the header among them. */
+export async function readWorkbook(bytes: Uint8Array): Promise<readonly CellValue[][]> {
+  const rows = await Array.fromAsync(streamXlsxRows(bytes))
+  return rows.map(({ values }) => values)
 }
 
 export async function exportWith(

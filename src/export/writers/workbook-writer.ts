@@ -21,6 +21,7 @@ export function createWorkbookWriter(
   name: string,
   columns: readonly ExportColumn[],
   output: ByteOutput,
+  maxRows = maxSheetRows,
 ): RowWriter {
   const batches = new TransformStream<readonly ExportRow[], readonly ExportRow[]>()
   const input = batches.writable.getWriter()
@@ -29,7 +30,7 @@ export function createWorkbookWriter(
     for await (const batch of batches.readable) {
       for (const row of batch) {
         rows += 1
-        if (rows > maxSheetRows) throw tooManyRows(name)
+        if (rows > maxRows) throw tooManyRows(name)
         yield columns.map((column, n) => toCell(row[n] ?? null, column, name, rows))
       }
     }

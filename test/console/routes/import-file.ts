@@ -36,7 +36,7 @@ export const csv = (ids: readonly string[], words = 'We have found it.') =>
 export async function importFile(
   at: TestConsole,
   name: string,
-  text: string,
+  text: string | Uint8Array<ArrayBuffer>,
   fields: Record<string, string> = {},
 ) {
   const body = new FormData()

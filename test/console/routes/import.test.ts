@@ -2,8 +2,10 @@
 
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../../src/app/facts.ts'
+import { createWorkbookWriter } from '../../../src/export/writers/workbook-writer.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
+import { createMemoryOutput, readWorkbook } from '../../export/export-world.ts'
 import { commit, conversation, visitor } from '../../warehouse/row-fixtures.ts'
 import { person, startConsole, useConsole } from './console-server.ts'
 import { csv, fillTargets, importFile, targets } from './import-file.ts'
@@ -216,10 +218,46 @@ describe('a sheet of replies', () => {
       headers: { cookie: await console.signIn('ann') },
     })
     expect(batch.text).toContain('59 rows without a reply or a flag were left out.')
+    expect((await get('visitors/v1')).text).toContain('sheet?visitor=v1&amp;format=xlsx')
+    expect((await get('sheet?visitor=v1&format=csv&separator=%3B')).text).toContain('visitor_name;')
     expect((await get('sheet?template=yes')).text).toContain(
       'not sent if a visitor has written since',
     )
   })
+})
+
+test('a workbook is downloaded, filled, uploaded, and its mistakes are given back as one', async () => {
+  const cookie = await console.signIn('olga')
+  const download = async (path: string) => {
+    const response = await fetch(`${console.address}${path}`, { headers: { cookie } })
+    expect(response.headers.get('content-type')).toMatch(/spreadsheetml\.sheet$/)
+    expect(response.headers.get('content-disposition')).toMatch(/filename="[\w-]+\.xlsx"$/)
+    return new Uint8Array(await response.arrayBuffer())
+  }
+  /** As a person fills all rows. */
+  const fill = async (bytes: Uint8Array, words: string) => {
+    const [names = [], ...rows] = await readWorkbook(bytes)
+    const output = createMemoryOutput()
+    const columns = names.map((name) => ({ name: String(name), type: 'text' }) as const)
+    const writer = createWorkbookWriter('Sheet1', columns, output)
+    const filled = { content: words, sender_name: 'Ann', ref: '' } as Readonly<
+      Record<string, string>
+    >
+    await writer.write(
+      rows.map((row) => columns.map(({ name }, n) => filled[name] ?? String(row[n] ?? ''))),
+    )
+    await writer.end()
+    return Uint8Array.from(output.bytes())
+  }
+  const sheet = await download('/console/p/main/sheet?visitor=v1&format=xlsx')
+  const wrong = await importFile(console, 'a.xlsx', await fill(sheet, '#REF!'))
+  expect([wrong.status, wrong.text.includes('is the error of a formula')]).toEqual([422, true])
+  const [, address = ''] = /href="([^"]*import\/mistakes[^"]*)"/.exec(wrong.text) ?? []
+  const mistakes = await download(address)
+  const right = await importFile(console, 'b.xlsx', await fill(mistakes, 'Hier ist es.'))
+  expect(right.status).toBe(303)
+  const batch = await console.ask(right.location, { headers: { cookie } })
+  expect(batch.text).toContain('Hier ist es.')
 })
 
 test('the form says which columns each operation has', async () => {

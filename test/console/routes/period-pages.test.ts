@@ -6,6 +6,7 @@ import type { Warehouse } from '../../../src/app/open.ts'
 import type { ProjectConfig } from '../../../src/config/config.ts'
 import { projectScreens } from '../../../src/console/routes/screens.ts'
 import { readMessages } from '../../analytics/sql/facts-fixtures.ts'
+import { readWorkbook } from '../../export/export-world.ts'
 import {
   call,
   commit,
@@ -73,6 +74,20 @@ test('a table downloads in the order of the page, with exact numbers, and nothin
     `"Zoë; ""Q""",2,1,2,7,7`,
     'Ann,3,1,3,7,7',
     '',
+  ])
+})
+
+test('… and as a workbook, where numbers are numbers and texts are no formulas', async () => {
+  const address = `/console/p/main/agents?${january}&sort=messages&format=xlsx`
+  const cookie = await console.signIn('ann')
+  const response = await fetch(`${console.address}${address}`, { headers: { cookie } })
+  expect(response.headers.get('content-disposition')).toMatch(/agents-[\d-]+\.xlsx"$/)
+  const [names, ...rows] = await readWorkbook(new Uint8Array(await response.arrayBuffer()))
+  expect(names?.slice(0, 2)).toEqual(['agent_name', 'messages'])
+  expect(rows).toEqual([
+    ['=HYPERLINK("http://x","y")', 1, 1, 1, 7, 7],
+    ['Zoë; "Q"', 2, 1, 2, 7, 7],
+    ['Ann', 3, 1, 3, 7, 7],
   ])
 })
 
