@@ -109,7 +109,7 @@ function shown(view: View, { rows, total, days }: TableNumbers, order: Order): H
 ${section(
   'Numbers',
   rowTable(view, sortRows(rows, order, table.key), order),
-  html`<p>${downloadLinks(download)}</p>`,
+  html`<div>${downloadLinks(download)}</div>`,
 )}`
 }
 

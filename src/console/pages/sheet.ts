@@ -50,5 +50,5 @@ export function sheetLink(
   if (frame.viewer?.hidesMessages === true) return nothing
   const address = (form: Readonly<Record<string, string>>) =>
     withQuery(addressOf(frame, 'sheet'), { ...asked, ...form })
-  return html`<p>${downloadLinks(address, 'Download all as a sheet to answer,')}</p>`
+  return html`<p>${downloadLinks(address, 'Download all to answer')}</p>`
 }
