@@ -8,7 +8,7 @@ import { describeRequest } from '../../outbox/core/review-labels.ts'
 import type { NamedEntry } from '../../outbox/outbox.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { withQuery } from '../../values/address.ts'
-import { formatCount } from '../../values/format.ts'
+import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -23,7 +23,7 @@ import {
   readVisitor,
   readWaiting,
 } from '../sql/conversations.ts'
-import { search } from '../sql/search.ts'
+import { maxCounted, search } from '../sql/search.ts'
 import {
   ago,
   by,
@@ -283,7 +283,9 @@ export async function showSearch(
   // Whether a word is found says that it is there, so who may not read messages finds things by
   // their ids only.
   const nobody =
-    frame.viewer?.hidesMessages === true ? { people: [], conversations: [], next: null } : {}
+    frame.viewer?.hidesMessages === true
+      ? { people: [], conversations: [], next: null, total: 0 }
+      : {}
   const form = html`<div class="period"><form action="${addressOf(frame, 'search')}"><label>An id or
     its beginning, a name, an e-mail address, or words of messages
 <input type="search" name="q" value="${text}" autocomplete="off"></label><button
@@ -297,7 +299,7 @@ export async function showSearch(
 type Found = Extract<Awaited<ReturnType<typeof search>>, { kind: 'found' }>
 
 function results(
-  { ids, people, conversations, next, missing }: Found,
+  { ids, people, conversations, next, missing, total }: Found,
   query: string,
   frame: ProjectFrame,
 ): Html {
@@ -315,8 +317,13 @@ function results(
     ids.map(({ folder, id }) => [linkTo(frame, folder, id, foreignText(id)), folder]),
   )
   const note = html`<p class="faint">${pendingNote(missing)}</p>`
+  const count =
+    total === 0
+      ? nothing
+      : html`<p>${total > maxCounted ? `More than ${formatCount(maxCounted)} conversations` : pluralize(total, 'conversation')}
+    found.</p>`
   return html`${ids.length === 0 ? nothing : section('Ids', begun)}${people.length === 0 ? nothing : section('Visitors', persons)}
-${section('Conversations', html`${conversations.length === 0 ? nothing : sheetLink({ q: query }, frame)}${conversationTable(conversations, parseSearch(query).words, frame)}${missing === 0 ? nothing : note}`)}
+${section('Conversations', html`${count}${conversations.length === 0 ? nothing : sheetLink({ q: query }, frame)}${conversationTable(conversations, parseSearch(query).words, frame)}${missing === 0 ? nothing : note}`)}
 ${older(next === null ? null : withQuery(addressOf(frame, 'search'), { q: query, before: next }))}`
 }
 

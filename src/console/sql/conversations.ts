@@ -26,7 +26,7 @@ type WaitingFilter = {
 type WaitingRow = Record<'id' | 'since', string> &
   Record<'name' | 'email' | 'lastWords' | 'agent' | 'sinceByService', string | null>
 
-const pageRows = 50
+const pageRows = 25
 
 /** The longest first. `next`: where the following page begins; null = there is none. */
 export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now: EpochMs) {

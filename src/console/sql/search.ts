@@ -15,6 +15,8 @@ import type { ConversationRow } from './conversations.ts'
 const pageRows = 25
 const idsPerRead = 500
 const maxPeople = 10
+/** More are said to be more than this. */
+export const maxCounted = 1000
 const maxIds = 10
 /** Of an id: a shorter one would be found in every word. */
 const minBeginning = 6
@@ -35,14 +37,18 @@ export async function search(
   const text = storable(asked)
   const exact = await findById(context, text)
   if (exact !== null) return exact
-  const found = await findConversations(context, parseSearch(text), before)
+  const searched = parseSearch(text)
+  const found = await findConversations(context, searched, before)
+  const shown = found.conversations.length
+  const isPart = found.next !== null || (before !== null && shown > 0)
+  const total = isPart ? await countEntries(context, searched) : shown
   /** Conversations that the index does not have yet. */
   const { conversations: missing } = await countPendingConversations(context)
   const [ids, people] =
     before === null
       ? [await findIds(context, text), await findPeople(context, text, columns)]
       : [[], []]
-  return { kind: 'found' as const, ids, people, ...found, missing }
+  return { kind: 'found' as const, ids, people, ...found, total, missing }
 }
 
 /**
@@ -203,6 +209,19 @@ async function findEntries(
 }
 
 const newestEntries = 2000
+
+/** Of conversations with these words: all, or one more than are counted. */
+async function countEntries({ db, kind, project }: ProjectDb, query: SearchQuery): Promise<number> {
+  // As above, Postgres reads only the index of words.
+  const found =
+    kind === 'sqlite'
+      ? sql`select rowid as id from search_words where ${matches(kind, query)}`
+      : sql`select id from search_words where ${matches(kind, query)} offset 0`
+  const { rows } = await sql<{ count: number | string }>`select count(*) as count from (
+    select 1 from (${found}) as found join search_conversations as s on s.id = found.id
+    where s.project_id = ${project} limit ${maxCounted + 1}) as counted`.execute(db)
+  return Number(rows[0]?.count ?? 0)
+}
 
 /** The words have letters and digits only, so that none is a sign of the query's language. */
 function matches(kind: ProjectDb['kind'], { words, isPrefix }: SearchQuery): RawBuilder<unknown> {

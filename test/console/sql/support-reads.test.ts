@@ -119,7 +119,7 @@ for (const db of databases) {
       const found = await searchMirror(reads, text, before, noColumnRules)
       return found.kind === 'found'
         ? found
-        : { ...found, conversations: [], ids: [], people: [], next: null }
+        : { ...found, conversations: [], ids: [], people: [], next: null, total: 0 }
     }
     const ids = async (text: string) => (await search(text)).conversations.map(({ id }) => id)
 
@@ -268,6 +268,10 @@ for (const db of databases) {
         before = page.next
       }
       expect([seen.length, new Set(seen).size]).toEqual([many.length, many.length])
+      expect([(await search('same')).total, (await search('sorted')).total]).toEqual([
+        seen.length,
+        2,
+      ])
       const sheet = replySheet(reads, { kind: 'search', text: 'same' }, now)
       const rows = (await Array.fromAsync(sheet)).flat()
       expect(rows.map(([id]) => id)).toEqual(seen)
