@@ -112,14 +112,14 @@ export function forEachWriteback(
   config: Config,
   project: ProjectConfig,
   filter: OutboxFilter,
-  onEntries: (entries: readonly OutboxEntry[]) => void,
+  onEntries: (entries: readonly NamedEntry[]) => void,
 ): Promise<void> {
   return withOutbox(config, project, async (outbox) => {
     const named = await nameBatch(outbox, filter)
     let entries: readonly OutboxEntry[] = []
     do {
       entries = await outbox.list(named, pageSize, entries.at(-1)?.seq)
-      onEntries(entries)
+      onEntries(await outbox.nameEntries(entries))
     } while (entries.length === pageSize)
   })
 }

@@ -29,6 +29,7 @@ export const outcomeColumns = [
   'finished_at',
   'request_id',
   'source_row',
+  'visitor_name',
 ] as const
 export type OutcomeColumn = (typeof outcomeColumns)[number]
 

@@ -357,6 +357,12 @@ describe.concurrent('with a real queue', () => {
 
     const csv = await d.run(['writeback', 'list', '--status', 'failed', '--csv'])
     expect(csv.out.trimEnd().split('\r\n')).toHaveLength(2)
+    const { writebacks } = (await d.ask('writeback', 'list', '--status', 'succeeded')).document as {
+      writebacks: readonly { visitorName: string }[]
+    }
+    const sent = await d.run(['writeback', 'list', '--status', 'succeeded', '--csv'])
+    expect(sent.out).toContain(',visitor_name,')
+    for (const { visitorName } of writebacks) expect(sent.out).toContain(`,${visitorName},`)
     const corrected = d.file(
       'corrected.csv',
       csv.out.replace(`,${unknownId},`, `,${d.conversation(1)},`),

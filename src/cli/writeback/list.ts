@@ -11,8 +11,8 @@ import { writebackStatuses } from '../../outbox/core/state.ts'
 import type {
   Candidate,
   EventLogEntry,
+  NamedEntry,
   Operation,
-  OutboxEntry,
   ShowWritebackReport,
   WritebackStatus,
 } from '../../outbox/outbox.ts'
@@ -134,7 +134,7 @@ function renderList(
 }
 
 /** Invalid rows are exported unchanged, so that they can be corrected. */
-function entryToCsv(entry: OutboxEntry, projectId: ProjectId): string {
+function entryToCsv(entry: NamedEntry, projectId: ProjectId): string {
   return toCsvRow(
     {
       id: entry.id,
@@ -149,6 +149,7 @@ function entryToCsv(entry: OutboxEntry, projectId: ProjectId): string {
       finished_at: entry.finishedAt,
       request_id: entry.requestId,
       source_row: entry.sourceRow,
+      visitor_name: entry.visitorName,
     },
     { ...entry, target: targetIdOf(entry) },
   )
