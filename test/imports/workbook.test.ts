@@ -181,20 +181,23 @@ test('entities are not expanded, and no other file is read', async () => {
 
 test('a downloaded sheet is text only, and read as CSV is: the same words, the same conversation', async () => {
   const texts = fc.sample(trickyText, { numRuns: 200, seed: 1 })
-  const rows = ['=cmd()', "'=1", "'null", 'NULL', '1E+5', '_x0041_', '#REF!', ...texts].map(
-    (words, n) => {
-      const about = { id: id(n), name: words, email: words, lastWords: words }
-      return toSheetCells({ ...about, waitingSince: null, lastMessageId: '90071992547409931' })
-    },
-  )
+  const rows = [
+    '=cmd()',
+    "'=1",
+    "'null",
+    'NULL',
+    '1E+5',
+    '_x0041_',
+    '#REF!',
+    'x'.repeat(40_000),
+    ...texts,
+  ].map((words, n) => {
+    const about = { id: id(n), name: words, email: words, lastWords: words }
+    return toSheetCells({ ...about, waitingSince: null, lastMessageId: '90071992547409931' })
+  })
+  const filled: Readonly<Record<string, string>> = { content: 'Hello.', sender_name: 'Ann' }
   const fill = (cells: readonly (string | null)[]) =>
-    cells.map((cell, n) =>
-      downloadedColumns[n] === 'content'
-        ? 'Hello.'
-        : cell === null && downloadedColumns[n] === 'sender_name'
-          ? 'Ann'
-          : cell,
-    )
+    cells.map((cell, n) => filled[downloadedColumns[n] ?? ''] ?? cell)
   const files = (['csv', 'xlsx'] as const).map(async (format) => {
     const output = createMemoryOutput()
     const writer = createSheetWriter(downloadedColumns, output, { format, separator: ';' })

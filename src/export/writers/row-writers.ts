@@ -10,7 +10,7 @@ import type {
 } from '../core/selection.ts'
 import { type CsvOptions, createCsvWriter, defuse } from './csv-writer.ts'
 import { createParquetWriter } from './parquet-writer.ts'
-import { createWorkbookWriter } from './workbook-writer.ts'
+import { createWorkbookWriter, fitCell } from './workbook-writer.ts'
 
 /** SQLite is one file for all objects. */
 export type FileFormat = Exclude<ExportFormat, 'sqlite'>
@@ -35,9 +35,10 @@ export function createSpreadsheetWriter(
   { format, separator }: SpreadsheetForm,
   escapeText = defuse,
 ): RowWriter {
-  return format === 'xlsx'
-    ? createWorkbookWriter(name, columns, output)
-    : createCsvWriter(columns, output, { forSpreadsheets: true, separator, escapeText })
+  if (format === 'csv')
+    return createCsvWriter(columns, output, { forSpreadsheets: true, separator, escapeText })
+  const { write, end } = createWorkbookWriter(name, columns, output)
+  return { write: (rows) => write(rows.map((row) => row.map(fitCell))), end }
 }
 
 /** One object a line, with every column. Integers keep all digits; JSON stays text. */

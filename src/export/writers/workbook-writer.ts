@@ -16,6 +16,12 @@ import type {
 const maxSheetRows = 1_048_576
 const maxCellLength = 32_767
 
+/** For people: what a visitor wrote must not keep them from a list. It says that it is cut. */
+export function fitCell(value: ExportValue): ExportValue {
+  if (typeof value !== 'string' || value.length <= maxCellLength) return value
+  return `${value.slice(0, 32_000)}… (cut: it has ${value.length} characters)`
+}
+
 /** `name`: of the sheet. Its functions throw UserError where the rows exceed what Excel can hold. */
 export function createWorkbookWriter(
   name: string,
