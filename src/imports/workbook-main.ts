@@ -9,6 +9,15 @@ import type { SheetHead, WorkbookAnswer, WorkbookQuestion } from './workbook.ts'
 const headRows = 10
 const maxRows = 1_048_576
 const tooLarge = new Error('too large')
+const uncounted = new Error('uncounted')
+
+/**
+ * A cell with a formula whose result nobody has counted, as scripts write them; it would be read as
+ * an empty one. Only a text may be empty.
+ */
+const openFormula =
+  /<c (?![^<>]*\bt="str")[^<>]*><f\b(?:[^<>]*\/>|[^<>]*>[^<>]*<\/f>)(?:<v\/>|<v><\/v>)?<\/c>/
+
 const { workbook, sheet, maxBytes }: WorkbookQuestion = workerData
 
 parentPort?.postMessage(await answer())
@@ -24,13 +33,14 @@ async function answer(): Promise<WorkbookAnswer> {
     for (const name of names) heads.push(await readHead(unpacked, name))
     return { heads }
   } catch (error) {
+    if (error === uncounted) return { problem: 'uncounted' }
     return { problem: error === tooLarge ? 'too large' : 'unreadable' }
   }
 }
 
 /**
- * The parts that matter, packed again: what is read then has the size that was
- * counted, whatever the headers of the file say.
+ * The parts that matter, packed again: what is read then has the size that was counted, whatever
+ * the headers of the file say.
  */
 function unpack(): Uint8Array {
   let size = 0
@@ -41,8 +51,11 @@ function unpack(): Uint8Array {
     return true
   }
   const parts = unzipSync(workbook, { filter: isNeeded })
-  for (const [name, part] of Object.entries(parts))
+  for (const [name, part] of Object.entries(parts)) {
     if (!isWhole(part)) throw new Error(`${name} is cut short`)
+    const bytes = Buffer.from(part.buffer, part.byteOffset, part.byteLength)
+    if (bytes.includes('<f') && openFormula.test(bytes.toString('latin1'))) throw uncounted
+  }
   return zipSync(parts, { level: 1 })
 }
 

@@ -36,7 +36,22 @@ export type SheetHead = { readonly name: string; readonly rows: readonly (readon
 export type WorkbookAnswer =
   | { readonly csv: Uint8Array }
   | { readonly heads: readonly SheetHead[] }
-  | { readonly problem: 'too large' | 'unreadable' }
+  | { readonly problem: 'too large' | 'uncounted' | 'unreadable' }
+
+const problems = {
+  'too large': {
+    why: 'the workbook is too large: unpacked, it has more than 64 MB',
+    next: 'save the sheet as CSV, and import that file',
+  },
+  uncounted: {
+    why: 'a formula in it has no result yet',
+    next: 'open it in a spreadsheet program, save it, and import it again',
+  },
+  unreadable: {
+    why: 'it is a zip file but no Excel workbook (.xlsx), or it is damaged',
+    next: 'save it as an Excel workbook (.xlsx) or as CSV, and import that file',
+  },
+} as const
 
 /**
  * The visible sheet that names the columns of an import, or else the first one. Each of its rows is
@@ -47,15 +62,7 @@ export async function toCsv(workbook: Uint8Array, given = limits): Promise<Uint8
   const first = await ask(workbook, null, given)
   const answer = 'heads' in first ? await ask(workbook, chooseSheet(first.heads), given) : first
   if ('csv' in answer) return answer.csv
-  throw 'problem' in answer && answer.problem === 'too large'
-    ? refused(
-        'the workbook is too large: unpacked, it has more than 64 MB',
-        'save the sheet as CSV, and import that file',
-      )
-    : refused(
-        'it is a zip file but no Excel workbook (.xlsx), or it is damaged',
-        'save it as an Excel workbook (.xlsx) or as CSV, and import that file',
-      )
+  throw refused(problems['problem' in answer ? answer.problem : 'unreadable'])
 }
 
 async function ask(
@@ -96,12 +103,17 @@ function chooseSheet(heads: readonly SheetHead[]): string {
   )
   if (known.length < 2) return (known[0] ?? heads[0])?.name ?? ''
   const names = known.slice(0, 5).map(({ name }) => name)
-  throw refused(
-    `several of its sheets have rows to import: ${names.join(', ')}`,
-    'delete or hide the others, or import each from a workbook of its own',
-  )
+  throw refused({
+    why: `several of its sheets have rows to import: ${names.join(', ')}`,
+    next: 'delete or hide the others, or import each from a workbook of its own',
+  })
 }
 
-function refused(why: string, next: string): UserError {
-  return new UserError({ what: 'cannot import the file', why, next, exitCode: 2 })
+function refused(texts: { readonly why: string; readonly next: string }): UserError {
+  return new UserError({
+    what: 'cannot import the file',
+    why: texts.why,
+    next: texts.next,
+    exitCode: 2,
+  })
 }

@@ -240,6 +240,17 @@ describe('a file is refused', () => {
     await refusal(bytes).toMatchObject({ why: expect.stringMatching(/sheets .*: Ann, Bob$/) })
   })
 
+  test('if a formula has no result, as scripts write them, unless that is an empty text', async () => {
+    const formula = (cell: string) => workbook({ A: `<row>${cell}</row>` })
+    for (const result of ['', '<v/>', '<v></v>'])
+      await refusal(formula(`<c r="A1"><f>1+2</f>${result}</c>`)).toMatchObject({
+        why: 'a formula in it has no result yet',
+      })
+    const empty =
+      '<c r="A1" t="str"><f>A2</f><v></v></c><c r="B1"><f t="shared" si="0"/><v>3</v></c>'
+    expect(await csvOf(formula(empty))).toBe(',"3"\n')
+  })
+
   test('whose header says that it is smaller than it is', async () => {
     const bytes = Buffer.from(workbook({ A: head.repeat(1000) }))
     const entry = bytes.lastIndexOf('xl/worksheets/sheet1.xml') - 46
