@@ -78,6 +78,8 @@ export async function startWorker(config: Config, options: WorkerOptions) {
     // Anyone may insert write-backs by plain SQL at any time.
     const enqueueReadyLanes = async () => enqueueLanes(await context.lanes.findReady(projects()))
     closer.add(startPeriodicTask('outbox_poll', pollEveryMs, enqueueReadyLanes, failures).stop)
+    const notify = () => context.notify(projects(), failures, http.address ?? null, stopping.signal)
+    closer.add(startPeriodicTask('notify', maintenanceEveryMs, notify, failures).stop)
     const findProject = (name: string) => projects().find((project) => project.name === name)
     const deps = {
       context,

@@ -44,6 +44,7 @@ export const logEvents: Readonly<Record<string, string>> = {
   'lane.failed': 'a lane cannot be worked on: `why`',
   'sending.held': 'the warehouse went back in time, so no write-back is sent',
   'send_record.failed': 'the number of sends could not be kept outside the warehouse: `why`',
+  'notification.sent': 'people were notified of `events`',
   'clock.off': 'the clock of this machine is off by more than 5 s',
   'webhook.accepted':
     'a delivery wakes a sync of its project, or shares one that is about to begin',

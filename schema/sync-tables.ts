@@ -141,7 +141,8 @@ export const syncTables = {
       project_id: ['key', 'the project; empty if it concerns all projects'],
       job: [
         'key',
-        'sync, writebacks, schedule, housekeeping, maintenance, outbox_poll or queue (paused)',
+        'sync, writebacks, schedule, housekeeping, maintenance, outbox_poll, notify or queue ' +
+          '(paused)',
       ],
       subject: [
         'key',
@@ -151,6 +152,17 @@ export const syncTables = {
       last_at: ['time', 'when it last failed'],
       failures: ['integer', 'how often it has failed since then'],
       reason: ['text', 'why it failed the last time'],
+    },
+  },
+  sync_notifications: {
+    note: 'What was announced to the address of `notify`, until it is over.',
+    key: ['project_id', 'event', 'subject'],
+    columns: {
+      ...projectColumns,
+      event: ['key', 'approval, uncertain, failed, sending_stopped, key_denied, gap, disk or week'],
+      subject: ['key', 'what it was about, such as a batch; else empty'],
+      level: ['integer', 'rises when there is more to announce; 0 = it is over'],
+      announced_at: ['integer', 'when it was announced, in milliseconds since 1970'],
     },
   },
   sync_requests: {

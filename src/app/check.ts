@@ -13,6 +13,8 @@ import type { ApiGet, ApiResponse, QueryParams } from '../service/core/api-reque
 import type { BudgetView } from '../service/core/budget.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
 import { isMissingScope } from '../service/core/whose-refusal.ts'
+import { openConnections } from '../service/exchange.ts'
+import { NotPostedError, postText } from '../service/post-text.ts'
 import type { ProjectId } from '../values/project.ts'
 import { clockToleranceSeconds, daySeconds, type EpochSeconds, rfc3339 } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -31,8 +33,10 @@ export async function checkProject(
 ): Promise<readonly CheckItem[]> {
   const queue = await checkQueue(config.queueUrl)
   const stored = async () => [await checkWarehouse(config, project), ...checkFiles(config)]
+  const notified = await checkNotify(project, options)
   // Without it no request is sent.
-  if (queue.some(({ state }) => state === 'error')) return [...queue, ...(await stored())]
+  if (queue.some(({ state }) => state === 'error'))
+    return [...queue, ...(await stored()), ...notified]
   return withOpened(async (use) => {
     const budget = (await openBudgetsOnly(use, config, options.log)).forProject(project)
     const { client } = use(openService(project, budget, { ...options, isNewAddress: true }))
@@ -41,13 +45,43 @@ export async function checkProject(
     const view = await budget.view().catch(() => null)
     if (view !== null && view.closedForMs !== null) options.onWait?.(view)
     const service = await checkService(client.get, project.projectId, proxy)
-    return [...service, ...queue, ...(await stored())]
+    return [...service, ...queue, ...(await stored()), ...notified]
   })
+}
+
+/** A line is posted only where a person asks for it: others read what it leads to. */
+async function checkNotify(
+  { name: project, notify, proxy }: ProjectConfig,
+  { signal, postsLine = false }: Pick<ServiceOptions, 'signal'> & CheckHandlers,
+): Promise<CheckItem[]> {
+  const item = (state: CheckItem['state'], detail: string, hint: string | null = null) => [
+    { name: 'notify', state, detail, hint },
+  ]
+  if (notify === null)
+    return postsLine
+      ? item('error', 'no address is set', 'set DESKMIRROR_NOTIFY (`notify` in deskmirror.yaml)')
+      : []
+  if (!postsLine) return item('ok', 'an address is set; `check --notify` posts a test line to it')
+  const connections = openConnections()
+  try {
+    const text = `${project}: a test of deskmirror. Notifications arrive here.`
+    await postText(connections, { notify, proxy }, text, signal)
+    return item('ok', 'the address accepted a test line')
+  } catch (error) {
+    if (!(error instanceof NotPostedError)) throw error
+    const hint = 'correct what `notify` names: make a new incoming webhook if this one is gone'
+    const retryable = error.retryMs !== null
+    return [{ name: 'notify', state: 'error', detail: error.message, hint, retryable }]
+  } finally {
+    await connections.close()
+  }
 }
 
 type CheckHandlers = {
   /** The first request is sent when the budget is open again. */
   readonly onWait?: (budget: BudgetView) => void
+  /** Whether a test line is posted to the address of `notify`. */
+  readonly postsLine?: boolean
 }
 
 /** A user who may read the file can read the customers' messages. */

@@ -1,4 +1,5 @@
 /** `deskmirror check`: verifies that a sync can run. Changes nothing. */
+import { Option } from 'commander'
 import type { CheckItem } from '../app/check.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ConfigurationError } from '../config/problems.ts'
@@ -25,6 +26,7 @@ Checks the configuration, the connection, the key and its scopes, Redis if it is
 Examples:
   $ deskmirror check
   $ deskmirror check --project shop --json
+  $ deskmirror check --notify            also posts a test line to the address of notify
 
 Exit code: 0 all is well · 1 trying again may help · 2 a person must change something ·
 3 works, but the key lacks the scope of some streams, which are skipped`
@@ -41,12 +43,18 @@ First steps:
   3. Run deskmirror check again, then deskmirror sync.
 Just trying it out? deskmirror demo needs none of this.`
 
-export const command = defineCommand<CommonOptions>({
+type Options = CommonOptions & { readonly notify?: true }
+
+export const command = defineCommand<Options>({
   name: 'check',
   description:
     'Checks everything that a sync needs, and explains how to get what ' +
     'is missing. Changes nothing.',
-  options: [projectOption(), jsonOption()],
+  options: [
+    projectOption(),
+    new Option('--notify', 'also post a test line to the address of `notify`'),
+    jsonOption(),
+  ],
   help,
   run: async (context, options) => {
     const config = loadConfigOrError(context)
@@ -73,7 +81,7 @@ function loadConfigOrError(context: CommandContext): Config | ConfigurationError
 async function checkProjects(
   context: CommandContext,
   config: Config,
-  options: CommonOptions,
+  options: Options,
 ): Promise<ProjectChecks[]> {
   const calls = selectCalls(config, options.project)
   const display = context.openDisplay(true)
@@ -82,7 +90,12 @@ async function checkProjects(
   const { checkProject } = await context.load(() => import('../app/check.ts'))
   const onWait = (budget: BudgetView) => display.notify(formatBudget(budget))
   const results = await forEachProject(calls, signal, async ({ project }) => [
-    ...(await checkProject(config, project, { signal, log, onWait })),
+    ...(await checkProject(config, project, {
+      signal,
+      log,
+      onWait,
+      postsLine: options.notify === true,
+    })),
     ...(project.readOnly ? [readOnlyItem] : []),
     ...(project.columns.length > 0 ? [columnsItem(project)] : []),
   ])

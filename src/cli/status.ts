@@ -143,6 +143,7 @@ function factRows(report: ProjectStatus, now: EpochMs, hint: CommandHint): strin
     ['budget', budgetText(budget, now)],
     ['', lossText(budget, now)],
     ['facts', factsText(facts)],
+    ['notified', notifiedText(report, now)],
     ...report.unfinishedErasures.map((visitor): [string, string] => [
       'unfinished',
       `an erasure; next: ${hint(`erase --visitor ${visitor} --yes`)}`,
@@ -222,6 +223,13 @@ function factsText({ conversations, isRebuild }: StatusReport['facts']): string 
   return conversations === 0 ? null : `to be derived again for ${waiting}, with the next sync`
 }
 
+function notifiedText({ notifications }: StatusReport, now: EpochMs): string | null {
+  const events = notifications.map(
+    ({ event, announcedAt }) => `${event.replaceAll('_', ' ')} ${formatAge(announcedAt, now)}`,
+  )
+  return events.length === 0 ? null : events.join(', ')
+}
+
 const jobNames: Readonly<Record<JobKind, string>> = {
   sync: 'sync run',
   writebacks: 'write-backs',
@@ -229,6 +237,7 @@ const jobNames: Readonly<Record<JobKind, string>> = {
   housekeeping: 'housekeeping',
   maintenance: 'maintenance of schedules and overdue work',
   outbox_poll: 'search for write-backs that can be sent',
+  notify: 'notifications',
   queue: 'queue',
   write_ahead_log: 'write-ahead log',
 }

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { streamNames } from '../../schema/stream-specs.ts'
+import { trimEnd } from '../values/format.ts'
 import type { ProjectId } from '../values/project.ts'
 import { parseBaseUrl, parseServerUrl } from '../values/server-address.ts'
 import { type EpochSeconds, type Ms, parseDuration, parseRate, parseTime } from '../values/time.ts'
@@ -31,6 +32,12 @@ export const url = z
     context.addIssue({ code: 'custom', message: parsed.why })
     return z.NEVER
   })
+
+const web = 'write an address like https://desk.example.com'
+/** Without a slash at its end. */
+export const webAddress = parsedField(web, (text) =>
+  /^https?:\/\/[^\s@?#]+$/.test(text) && URL.canParse(text) ? trimEnd(text, '/') : undefined,
+)
 
 export const projectId = parsedField(
   "the project's id, a UUID (in YAML: in quotes)",

@@ -66,6 +66,11 @@ export const globalSettings = {
     '`on`: nothing in the service can be changed, by any command or project.',
   ),
   console: consoleSetting,
+  /** Null: notifications name the address of `http`. */
+  consoleUrl: setting('console_url', field.orNull(field.webAddress)).about(
+    'Where people reach the console, for links in notifications, like ' +
+      '`https://desk.example.com`. Without it: the address of `http`.',
+  ),
   /** Null: the user of the system. */
   person: setting('person', field.orNull(field.personName)).about(
     'Who decides on the command line; `--as NAME` wins. Without it: the user of the system.',

@@ -164,6 +164,11 @@ export const projectSettings = {
   hashKey: secretSetting('hash_key', (read) => field.orNull(secretField(read))).about(
     'The key of these hashes, of at least 16 characters.',
   ),
+  /** Null: nobody is notified. */
+  notify: secretSetting('notify', (read) => field.orNull(secretField(read))).about(
+    'An https address to which the worker posts `{"text": …}`, as Slack, Teams and Mattermost ' +
+      'take it: what needs a person, and the numbers of the week on Monday.',
+  ),
   schema: fileSetting('schema', field.schemaMode.default('discover')).about(
     '`freeze`: undocumented fields that are new stay in `raw` and get no columns.',
   ),

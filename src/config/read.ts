@@ -1,6 +1,7 @@
 /** Turns variables and a YAML file into the configuration, or into all of its problems at once. */
 import { hashKeyProblem } from './column-settings.ts'
 import type { Config } from './config.ts'
+import { notifyProblem } from './notify-address.ts'
 import { type ConfigProblem, ConfigurationError, containsApiKey, maxProblems } from './problems.ts'
 import { readGlobalConfig } from './program-settings.ts'
 import {
@@ -182,6 +183,8 @@ function readProject(
     if (ofProxy !== null) problems.push({ where: variable ?? locate('proxy'), why: ofProxy })
     const ofKey = hashKeyProblem(project)
     if (ofKey !== undefined) problems.push({ where: locate('hash_key'), why: ofKey })
+    const ofNotify = notifyProblem(project.notify)
+    if (ofNotify !== undefined) problems.push({ where: locate('notify'), why: ofNotify })
   }
   return { ...project, proxy }
 }

@@ -106,7 +106,8 @@ const counterHelp = {
     'rejected (not signed with a secret of the project)',
   ].join(' '),
   job_failures:
-    'Jobs that failed: sync, writebacks, schedule, housekeeping, maintenance, outbox_poll',
+    'Jobs that failed: sync, writebacks, schedule, housekeeping, maintenance, outbox_poll, notify',
+  notifications: 'Posts to the address of `notify` by outcome: sent, failed (after its retries)',
   queue_errors: "Errors of the queue's server",
 }
 
@@ -128,6 +129,7 @@ function createCounters(registry: Registry) {
   const jobs = counter('jobs', 'queue', 'result')
   const deliveries = counter('webhooks', 'project', 'outcome')
   const jobFailures = counter('job_failures', 'job', 'project', 'stream')
+  const notifications = counter('notifications', 'project', 'outcome')
   const queueErrors = counter('queue_errors')
   const syncRuns = new Histogram({
     name: 'deskmirror_sync_duration_seconds',
@@ -171,6 +173,8 @@ function createCounters(registry: Registry) {
     countDelivery: (project: ProjectName | null, outcome: string): void =>
       deliveries.inc({ project: project ?? '', outcome }),
     countJob: (job: { queue: string; result: string }): void => jobs.inc(job),
+    countNotification: (post: { project: ProjectName; outcome: 'sent' | 'failed' }): void =>
+      notifications.inc(post),
     countQueueError: (): void => queueErrors.inc(),
   }
 }

@@ -12,6 +12,14 @@ export {
   type JobKind,
 } from './core/job-failure.ts'
 export {
+  type Announced,
+  describeNews,
+  diskCondition,
+  keyOf,
+  planNotifications,
+  weekCondition,
+} from './core/notifications.ts'
+export {
   acceptMove,
   beginMove,
   type CopiedTable,
@@ -26,6 +34,7 @@ export { type RemainsReport, searchRemains, searchWarehouse } from './search-rem
 export { compactRewritten } from './sql/compact.ts'
 export { countErased, type ErasedRows, erase, finishErasure } from './sql/erase.ts'
 export {
+  isCircuitOpen,
   listAllPendingStreams,
   markSynced,
   noSyncState,
@@ -36,6 +45,7 @@ export {
   readStreamStates,
 } from './sql/gauges.ts'
 export type { MoveSide } from './sql/move-rows.ts'
+export { listAnnounced, readConditions, storeAnnounced } from './sql/notifications.ts'
 export {
   listMirroredProjects,
   listPaused,
@@ -48,7 +58,13 @@ export {
 export { deleteExpired, deleteOldRecords } from './sql/retention.ts'
 export { type DescribePlace, placeOf } from './sql/search-tables.ts'
 export type { StatusReport } from './sql/status.ts'
-export { listGaps, readBehaviours, readProjectState, readStatus } from './sql/status.ts'
+export {
+  listGaps,
+  listNotified,
+  readBehaviours,
+  readProjectState,
+  readStatus,
+} from './sql/status.ts'
 export {
   clearJobFailure,
   doWorkersDiffer,

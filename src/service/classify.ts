@@ -330,7 +330,7 @@ const maxRetryAfterMs: Ms = 3_600_000
 const minRetryAfterMs: Ms = 1000
 
 /** Between a second and an hour; null if it is absent or unreadable. */
-function retryAfterMs(head: ResponseHead): Ms | null {
+export function retryAfterMs(head: ResponseHead): Ms | null {
   const value = firstHeader(head, 'retry-after')?.trim()
   if (value === undefined) return null
   const ms = /^\d+(\.\d+)?$/.test(value)

@@ -10,6 +10,7 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import { isStreamFailing } from '../maintenance/core/job-failure.ts'
 import type { FailingJob, ProjectHealth } from '../maintenance/maintenance.ts'
 import {
+  isCircuitOpen,
   markSynced,
   noSyncState,
   readProjectStates,
@@ -19,8 +20,6 @@ import { listPaused } from '../maintenance/sql/projects.ts'
 import { deleteExpired, deleteOldRecords } from '../maintenance/sql/retention.ts'
 import { listPendingStreams } from '../mirror/sql/pending-children.ts'
 import { findRollupHistory } from '../mirror/sync/rollup-days.ts'
-import { evaluateCircuits, mayBeOpen } from '../outbox/send/circuit-breaker.ts'
-import { createOutbox } from '../outbox/sql/outbox.ts'
 import { listHeld } from '../outbox/sql/sending.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
@@ -117,20 +116,10 @@ export async function readMirrorHealth(
         budget,
         isPaused: paused.has(project.projectId),
         isHeld: held.has(project.projectId),
-        isCircuitOpen: mayBeOpen(writebacks) && (await isCircuitOpen(warehouse, project, now)),
+        isCircuitOpen: await isCircuitOpen(warehouse.projectDb(project.projectId), writebacks, now),
       }
     }),
   )
-}
-
-async function isCircuitOpen(
-  warehouse: Warehouse,
-  { projectId }: ProjectConfig,
-  now: EpochMs,
-): Promise<boolean> {
-  const outcomes = await createOutbox(warehouse.projectDb(projectId)).listRecentOutcomes()
-  const { all, batches } = evaluateCircuits(outcomes, now)
-  return all !== null || batches.size > 0
 }
 
 export function readWarehouseStorage(

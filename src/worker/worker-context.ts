@@ -15,6 +15,7 @@ import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { openConnections } from '../service/exchange.ts'
 import { describeLargeLog } from '../warehouse/sqlite-file.ts'
 import { createRepeatFilter } from './job-failures.ts'
+import { createNotifier } from './notify.ts'
 import { createOutboxLanes } from './outbox-lanes.ts'
 import { endPauses, type WorkerResources } from './resources.ts'
 
@@ -60,13 +61,16 @@ export async function openWorkerContext(
     isNewMessage,
   }
   const workerId = randomUUID()
-  const leadership = createLeaderLock(warehouse)
+  const leadership = createLeaderLock(warehouse, 'leader')
+  // A lock of its own: both are asked for at the same time.
+  const notifying = createLeaderLock(warehouse, 'notifier')
 
   return {
     ...resources,
     retention: config.retention,
     lanes: createOutboxLanes(resources),
     tryAcquireLeadership: leadership.tryAcquire,
+    notify: createNotifier(config, resources, notifying.tryAcquire),
     /** Records that this worker runs, and how it is configured, for `status` and for the others. */
     recordHeartbeat: (queue: BackendKind, configuration: string) =>
       recordWorkerHeartbeat(warehouse.db, { id: workerId, queue, configuration }, Date.now()),
@@ -79,6 +83,7 @@ export async function openWorkerContext(
     close: async () => {
       try {
         await leadership.release()
+        await notifying.release()
         await removeWorker(warehouse.db, workerId).catch(() => {})
         await budgets.close()
         await connections.close()
@@ -91,20 +96,16 @@ export async function openWorkerContext(
 }
 
 /** Not the id of a project: the lock is in the table of stream locks, too. */
-const [allProjects, leaderRole] = ['*', 'leader']
+const allProjects = '*'
 
 /** Leader election: a lock that only one of all workers has. */
-function createLeaderLock(warehouse: Warehouse) {
+function createLeaderLock(warehouse: Warehouse, role: 'leader' | 'notifier') {
   let held: AcquiredLock | null = null
   return {
     /** Acquires or extends the lock; false: another worker has it. */
     tryAcquire: async (): Promise<boolean> => {
       if (await held?.heartbeat(Date.now())) return true
-      const lock = await acquireStreamLocks(
-        warehouse.projectDb(allProjects),
-        [leaderRole],
-        Date.now(),
-      )
+      const lock = await acquireStreamLocks(warehouse.projectDb(allProjects), [role], Date.now())
       held = lock.held ? lock : null
       return lock.held
     },

@@ -51,6 +51,11 @@ test('check, sync, verify and push behind a proxy', async () => {
     `the service answers through the proxy 127.0.0.1:${proxy.port} (request `,
   )
   expect(check.exit).toBe(0)
+  const notified = await run(['check', '--notify'], {
+    DESKMIRROR_NOTIFY: `https://${host}/hooks/hunter2X`,
+  })
+  expect(notified.out).toMatch(/✗ notify +the address of `notify` answers 404\n/)
+  expect(shown()).not.toMatch(/hooks|hunter2X/)
   expect((await run(['sync', '--quiet'])).exit).toBe(0)
   const verified = await run(['verify', '--quiet', '--json'])
   expect(JSON.parse(verified.out).projects[0].differences).toEqual([])

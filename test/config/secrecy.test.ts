@@ -92,6 +92,8 @@ describe('no part of a password in an address is ever printed', () => {
       'QUEUE_URL',
       'BASE_URL',
       'WIDGET_URL',
+      'NOTIFY',
+      'CONSOLE_URL',
       'HTTP',
       'RATE',
       'PROJECT_ID',
@@ -159,7 +161,7 @@ describe('a key in the wrong place is refused and not repeated', () => {
     'QUEUE_URL',
   ]
 
-  test.each([...places, 'BASE_URL', 'WIDGET_URL', 'SCHEDULE_INCREMENTAL', 'LOG_LEVEL'])(
+  test.each([...places, 'BASE_URL', 'WIDGET_URL', 'NOTIFY', 'SCHEDULE_INCREMENTAL', 'LOG_LEVEL'])(
     'in DESKMIRROR_%s',
     (place) => {
       const { DESKMIRROR_API_KEY, ...others } = needed
@@ -179,6 +181,16 @@ describe('a key in the wrong place is refused and not repeated', () => {
       }
     },
   )
+
+  test('the address of `notify` is a secret as a whole, and must be https or of this machine', () => {
+    const load = (notify: string) => () =>
+      loadConfig('service', folder, { ...needed, DESKMIRROR_NOTIFY: notify })
+    const address = 'https://hooks.example.com/T0/B0/hunter2X?sig=Tr0ub4dor'
+    expect(collectSecrets(load(address)())).toContain(address)
+    expect(load('http://127.0.0.1:8065/hooks/x')().projects[0]?.notify?.reveal()).toContain('8065')
+    for (const wrong of ['http://hooks.example.com/x', 'hooks.example.com/x', 'https://a:b@h/x'])
+      expect(load(wrong)).toThrow(/DESKMIRROR_NOTIFY must (be an https address|have no user name)/)
+  })
 
   test('DESKMIRROR_API_KEY_FILE with the key itself explains the problem', () => {
     const { DESKMIRROR_API_KEY: _, ...others } = needed
@@ -213,6 +225,7 @@ describe('a key in the wrong place is refused and not repeated', () => {
     '<<: *SECRET',
     'api_key: { env: K }\n    api_key: SECRET',
     'webhook_secret: [{ env: SECRET }, *SECRET]',
+    'notify: https://hooks.example.com/SECRET',
     'rate: SECRET',
     'rate: { of: SECRET }',
     'project_id: [SECRET]',

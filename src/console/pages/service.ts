@@ -1,6 +1,8 @@
-/** What the service turned out to do. */
-import { readBehaviours } from '../../maintenance/sql/status.ts'
-import { section, table } from '../blocks.ts'
+/** What the service turned out to do, and what people were notified of. */
+import { listNotified, readBehaviours } from '../../maintenance/sql/status.ts'
+import { listFailures } from '../../maintenance/sql/workers.ts'
+import { html } from '../../values/html.ts'
+import { section, sentences, table } from '../blocks.ts'
 import type { ConsolePage } from '../frame.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { ago, foreignText } from '../text.ts'
@@ -16,14 +18,27 @@ export async function showService({ db, frame }: ScreenRequest): Promise<Console
     }),
     'Nothing has been learned yet: the first sync does.',
   )
-  const content = section('What its documentation leaves open', learned)
+  const failing = (await listFailures(db.db, db.project)).find(({ job }) => job === 'notify')
+  const announced = table(
+    'What people were notified of, and is still so',
+    ['Event', 'Announced'],
+    (await listNotified(db)).map(({ event, announcedAt }) => [
+      event.replaceAll('_', ' '),
+      ago(announcedAt, frame),
+    ]),
+    'Nothing has been announced, or no address is set (notify in the configuration).',
+  )
+  const problems =
+    failing === undefined ? [] : [{ kind: 'wrong', text: foreignText(failing.reason) } as const]
+  const content = html`${section('What its documentation leaves open', learned)}
+    ${section('Notifications', html`${sentences(problems, frame)}${announced}`)}`
   return { title: 'Service', section: 'Service', content }
 }
 
-type Sentence = (value: string, parameter: string) => string
+type Describe = (value: string, parameter: string) => string
 
 /** By the name of the fact without its stream; `*`: the parameter that it is about. */
-const sentences: Readonly<Record<string, Sentence>> = {
+const descriptions: Readonly<Record<string, Describe>> = {
   order: (order) => `Its rows come ${order.replace('unknown way', 'in an unknown direction')}.`,
   pages: (end) => `Without a bound, the ${end.replace(' first', ' rows come first')}.`,
   '*_pages': (end, parameter) =>
@@ -58,7 +73,7 @@ export function describeBehaviour(
   const isSupport = ['honoured', 'ignored', 'refused'].includes(value)
   const sentence = isSupport
     ? () => `The parameter ${fact} is ${value}.`
-    : (sentences[fact] ?? sentences[`*${rest}`])
+    : (descriptions[fact] ?? descriptions[`*${rest}`])
   const known = sentence ?? (() => `${fact.replaceAll('_', ' ')}: ${value}`)
   return {
     of: of.replaceAll('_', ' '),

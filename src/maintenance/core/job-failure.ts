@@ -4,8 +4,9 @@ import type { ProjectId, ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 
 /**
- * `maintenance` restores schedules and overdue work, `outbox_poll` looks for what can be sent. Not
- * jobs: `queue`, which someone paused, and `write_ahead_log` of SQLite, which grows.
+ * `maintenance` restores schedules and overdue work, `outbox_poll` looks for what can be sent,
+ * `notify` posts what people are to know. Not jobs: `queue`, which someone paused, and
+ * `write_ahead_log` of SQLite, which grows.
  */
 const jobKinds = [
   'sync',
@@ -14,6 +15,7 @@ const jobKinds = [
   'housekeeping',
   'maintenance',
   'outbox_poll',
+  'notify',
   'queue',
   'write_ahead_log',
 ] as const
@@ -61,6 +63,7 @@ const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
   writebacks: 15 * minuteMs,
   maintenance: 15 * minuteMs,
   outbox_poll: 15 * minuteMs,
+  notify: 120 * minuteMs,
   queue: 15 * minuteMs,
   write_ahead_log: 15 * minuteMs,
 }

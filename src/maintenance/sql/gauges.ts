@@ -7,10 +7,13 @@ import {
 } from '../../../schema/stream-specs.ts'
 import type { StreamReport } from '../../mirror/mirror.ts'
 import { countAllPending } from '../../mirror/sql/pending-children.ts'
+import { evaluateCircuits, mayBeOpen } from '../../outbox/send/circuit-breaker.ts'
+import { createOutbox } from '../../outbox/sql/outbox.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
 import type { ProjectId, ProjectName } from '../../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
 
 type ProjectCounts = {
   /** Open gaps: data known to be missing. */
@@ -173,4 +176,16 @@ export async function readRuns(db: Db, since: EpochMs): Promise<ReadonlyMap<stri
       ]
     }),
   )
+}
+
+/** `counts`: of write-backs by status. */
+export async function isCircuitOpen(
+  context: ProjectDb,
+  counts: Readonly<Record<string, number>>,
+  now: EpochMs,
+): Promise<boolean> {
+  if (!mayBeOpen(counts)) return false
+  const outcomes = await createOutbox(context).listRecentOutcomes()
+  const { all, batches } = evaluateCircuits(outcomes, now)
+  return all !== null || batches.size > 0
 }

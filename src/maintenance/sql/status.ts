@@ -15,6 +15,7 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { failedStream, type JobKind } from '../core/job-failure.ts'
 import { listUnfinishedErasures } from './erase.ts'
+import { listAnnounced } from './notifications.ts'
 import { readProjectIncidents } from './projects.ts'
 import { listFailures, listLiveWorkers } from './workers.ts'
 
@@ -50,6 +51,7 @@ export async function readStatus(
     unfinishedErasures: await listUnfinishedErasures(context),
     withoutProject: await createOutbox(context).countWithoutProject(),
     behaviours: await readBehaviours(db, project),
+    notifications: await listNotified(context),
     budget: {
       usedInWindow: await countRecentRequests(db, project, rate.windowMs, now),
       limit: rate.requests,
@@ -113,6 +115,15 @@ export async function listGaps(db: Db, project: ProjectId): Promise<readonly Gap
     select stream, from_ts as "from", to_ts as "to", reason, found_at as "foundAt" from sync_gaps
     where project_id = ${project} and resolved_at is null order by id limit ${maxGaps}`.execute(db)
   return rows
+}
+
+/** What was announced and is still so, the latest first. */
+export async function listNotified(context: ProjectDb): Promise<StatusReport['notifications']> {
+  const announced = (await listAnnounced(context)).filter(({ level }) => level > 0)
+  const latest = Map.groupBy(announced, ({ event }) => event)
+  return [...latest].map(([event, [first]]) => ({
+    ...{ event, announcedAt: toTimestamp(first?.announcedAt ?? 0) },
+  }))
 }
 
 /** Lanes that wait until a person resolves an uncertain write-back. */
@@ -208,6 +219,8 @@ export type StatusReport = {
   /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly blockedLanes: number
   readonly behaviours: readonly (ServiceBehaviour & { readonly learnedAt: string })[]
+  /** What people were notified of and is still so: the event, and when it was last announced. */
+  readonly notifications: readonly { readonly event: string; readonly announcedAt: string }[]
   /** Requests of all processes in the last window, and how long the pending work takes. */
   readonly budget: {
     readonly usedInWindow: number

@@ -1,7 +1,8 @@
 /** Reads batches for people, and keeps the time at which each was finished. */
 import { type RawBuilder, sql } from 'kysely'
-import { countRowsOf, inList, readClock } from '../../warehouse/dialect.ts'
-import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { EpochMs, EpochSeconds } from '../../values/time.ts'
+import { countRowsOf, epochSeconds, inList, readClock } from '../../warehouse/dialect.ts'
+import { type ProjectDb, toTimeValue } from '../../warehouse/project-db.ts'
 import { retryOnDeadlock } from '../../warehouse/transactions.ts'
 import type { Batch, BatchState, BatchSummary, Rest } from '../core/batches.ts'
 import { openStatuses, type StatusCounts, type WritebackStatus } from '../core/state.ts'
@@ -52,6 +53,35 @@ export async function listStoppedBatches(
   limit: number,
 ): Promise<BatchSummary[]> {
   return readBatches(context, sql`stopped_at is not null`, limit)
+}
+
+/** Rows that concern a person; `newest`: when the last of them was settled. */
+export type UndecidedRows = {
+  readonly status: WritebackStatus
+  /** Empty: they belong to none. */
+  readonly batch: string
+  readonly count: number
+  readonly newest: EpochSeconds | null
+}
+
+/**
+ * Drafts that nobody has stopped, what is uncertain, and what failed or met a conflict since then,
+ * by batch.
+ */
+export async function countUndecided(
+  context: ProjectDb,
+  since: EpochMs,
+): Promise<readonly UndecidedRows[]> {
+  const { db, kind, project } = context
+  const status = await effectiveStatus(context)
+  const { rows } = await sql<UndecidedRows>`
+    select ${status} as status, coalesce(batch_id, '') as batch, count(*) as count,
+      max(${epochSeconds(kind, 'finished_at')}) as newest
+    from writebacks where project_id = ${project} and (
+      (status = 'draft' and stopped_by is null) or status = 'uncertain'
+      or (status in ('failed','conflict') and finished_at > ${toTimeValue(context, since)}))
+    group by 1, 2`.execute(db)
+  return rows
 }
 
 async function readBatches(

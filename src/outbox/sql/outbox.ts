@@ -8,6 +8,7 @@ import { withSnapshotOf } from '../../warehouse/transactions.ts'
 import {
   countQueuedEarlier,
   countRevertible,
+  countUndecided,
   findBatch,
   findBatchRest,
   findRevertOf,
@@ -91,6 +92,7 @@ const functions = {
   countQueuedEarlier,
   findBatchRest,
   countRevertible,
+  countUndecided,
   readCandidates,
   countMayHaveArrived,
   listApprovers,

@@ -1,0 +1,18 @@
+/**
+ * The address that notifications are posted to. Whoever knows it can write to that channel, so it
+ * is a secret, and no error repeats any of it.
+ */
+import type { Secret } from '../values/secret.ts'
+import { isLoopback } from '../values/server-address.ts'
+
+/** Undefined: it can be used. */
+export function notifyProblem(notify: Secret | null): string | undefined {
+  if (notify === null) return undefined
+  const text = notify.reveal()
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url?.protocol !== 'https:' && !(url?.protocol === 'http:' && isLoopback(url.hostname)))
+    return 'must be an https address, as Slack, Teams or Mattermost give for an incoming webhook'
+  return url.username === '' && url.password === ''
+    ? undefined
+    : 'must have no user name or password: the path of such an address is its secret'
+}

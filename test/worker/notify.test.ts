@@ -1,0 +1,215 @@
+/** What people are notified of, and that none of it is lost, whatever is interrupted. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Warehouse } from '../../src/app/open.ts'
+import { defaultProject, type ProjectConfig } from '../../src/config/config.ts'
+import type { JobIdentity } from '../../src/maintenance/maintenance.ts'
+import { markSynced } from '../../src/maintenance/sql/gauges.ts'
+import { setPause } from '../../src/maintenance/sql/projects.ts'
+import { createOutbox } from '../../src/outbox/sql/outbox.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { openConnections } from '../../src/service/exchange.ts'
+import { secret } from '../../src/values/secret.ts'
+import { createNotifier } from '../../src/worker/notify.ts'
+import { openViewsWarehouse } from '../analytics/sql/view-fixtures.ts'
+import { captureLog } from '../http/test-server.ts'
+import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
+import { insertFlag, openOutbox, project, queueFlags } from '../outbox/batch-fixture.ts'
+import { databases } from '../support/databases.ts'
+import { useWorkerStores, workerStores } from './fixtures.ts'
+import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
+
+type Answer = { readonly status: number; readonly headers?: Readonly<Record<string, string>> }
+
+const path = '/services/T0/B0/s3cr3t?sig=abc'
+
+/** An incoming webhook on loopback: what was posted, and the answers to come; then 200. */
+async function startChannel(...answers: Answer[]) {
+  const texts: string[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const part of request) body += part
+    const { status, headers } = answers.shift() ?? { status: 200 }
+    if (request.url === path && status === 200) texts.push(JSON.parse(body).text)
+    response.writeHead(status, headers).end('ok')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return { texts, answers, notify: secret(`http://127.0.0.1:${port}${path}`) }
+}
+
+/** A worker's notifier; another one over the same warehouse is another worker, or a restarted one. */
+function openNotifier(
+  warehouse: Warehouse,
+  over: Partial<ProjectConfig>,
+  now: () => number = Date.now,
+) {
+  const connections = openConnections()
+  onTestFinished(connections.close)
+  const { log, lines } = captureLog()
+  const counted: string[] = []
+  const failed: string[] = []
+  const failures = {
+    recordFailure: async ({ job }: JobIdentity, error: unknown) => {
+      failed.push(`${job}: ${error}`)
+      return true
+    },
+    recordSuccess: async () => {},
+  }
+  const metrics = {
+    countNotification: ({ outcome }: { outcome: string }) => void counted.push(outcome),
+  }
+  const config = { databaseUrl: 'sqlite:/tmp/x.db', consoleUrl: 'https://desk.example.com' }
+  const resources = { warehouse, metrics, log, connections }
+  const tick = createNotifier(config, resources, async () => true, now)
+  const own = defaultProject({
+    name: 'shop',
+    projectId: project,
+    baseUrl: new URL('https://api.example.com'),
+    apiKey: secret('k'),
+    ...over,
+  })
+  const run = () => tick([own], failures, null, new AbortController().signal)
+  return { run, failed, counted, lines }
+}
+
+for (const database of databases) {
+  test(`each condition is announced once, for all workers, without words of people — ${database.name}`, async () => {
+    const { warehouse, admin } = await openOutbox(database)
+    const { texts, notify } = await startChannel()
+    await queueFlags(admin, 2, { status: 'draft', batchId: 'for Jane Doe', createdBy: 'ann' })
+    await setPause(warehouse.db, project, { until: 1, keyFingerprint: 'k', why: 'no' })
+    await warehouse.query(`insert into sync_gaps (project_id, id, stream, reason, found_at, seen_at,
+      dedup_key) values ('${project}', 'a', 'calls', 'row of Jane', '2026-01-01T00:00:00Z', 1, 'a')`)
+    await insertFlag(warehouse, { id: 'u', batch_id: 'b' })
+    await warehouse.query(`update writebacks set status = 'sending' where id = 'u'`)
+    await warehouse.query(`update writebacks set status = 'uncertain',
+      finished_at = '2026-11-15T00:00:00Z' where id = 'u'`)
+    const first = openNotifier(warehouse, { notify })
+    await first.run()
+    await first.run()
+    await openNotifier(warehouse, { notify }).run()
+    expect(first.failed).toEqual([])
+    expect(texts).toEqual([
+      [
+        'shop: A batch waits for approval. https://desk.example.com/console/p/shop/writebacks',
+        'shop: A reply or note is uncertain: it may have arrived, and a person decides. ' +
+          'https://desk.example.com/console/p/shop/writebacks',
+        'shop: The service denies the key: nothing is read or sent. ' +
+          'https://desk.example.com/console/p/shop',
+        'shop: A gap has opened: data is missing. https://desk.example.com/console/p/shop/streams',
+      ].join('\n'),
+    ])
+    expect(first.counted).toEqual(['sent'])
+    expect(first.lines.join()).not.toMatch(/Jane|s3cr3t|abc/)
+    await queueFlags(admin, 1, { status: 'draft', batchId: 'another' })
+    await first.run()
+    expect(texts.slice(1)).toEqual([
+      'shop: A batch waits for approval. https://desk.example.com/console/p/shop/writebacks',
+    ])
+  })
+}
+
+describe('two workers', () => {
+  const stores = useWorkerStores(workerStores.find(({ kind }) => kind === 'redis')!.make)
+
+  test('announce what one of them sees, once, and count it', async () => {
+    const size = { conversations: 1, visitors: 1, calls: 0, days: 1 }
+    const sandbox = await startSandbox({ size })
+    onTestFinished(() => sandbox.stop())
+    const { texts, notify } = await startChannel()
+    const own = projectConfigOf(sandbox, { ...frequentSchedules, notify, name: 'shop' })
+    const config = workerConfig(stores, [own], { http: { host: '127.0.0.1', port: 0 } })
+    const workers = [await startWorkerInProcess(config), await startWorkerInProcess(config)]
+    const outbox = createOutbox(stores.warehouse.projectDb(sandbox.projectId))
+    const approvals = () => texts.filter((text) => text.includes('waits for approval'))
+    for (const batchId of ['first', 'second']) {
+      await queueFlags(outbox, 1, { status: 'draft', batchId })
+      await expect
+        .poll(() => approvals().length, { timeout: 10_000 })
+        .toBe(batchId === 'first' ? 1 : 2)
+    }
+    const metrics = await Promise.all(
+      workers.map(async ({ address }) => (await fetch(`${address}/metrics`)).text()),
+    )
+    expect(metrics.filter((text) => text.includes('deskmirror_notifications_total{'))).toEqual([
+      expect.stringMatching(/deskmirror_notifications_total\{project="shop",outcome="sent"\} \d/),
+    ])
+  })
+})
+
+describe('the address of a channel', () => {
+  const [sqlite] = databases
+
+  test('is asked again as it wishes, and rests when it refuses; no error names it', async () => {
+    const { warehouse, admin } = await openOutbox(sqlite)
+    await queueFlags(admin, 1, { status: 'draft' })
+    const limited = { status: 429, headers: { 'retry-after': '0' } }
+    const { texts, answers, notify } = await startChannel({ status: 404 })
+    let now = Date.now()
+    const notifier = openNotifier(warehouse, { notify }, () => now)
+    await notifier.run()
+    await notifier.run()
+    expect(notifier.failed).toEqual(['notify: Error: the address of `notify` answers 404'])
+    now += 6 * 60_000
+    answers.push({ status: 503 }, limited)
+    await notifier.run()
+    expect([texts.length, notifier.counted]).toEqual([1, ['failed', 'sent']])
+    const away = openNotifier(warehouse, { notify: secret(`http://127.0.0.1:1${path}`) })
+    await queueFlags(admin, 1, { status: 'draft', batchId: 'more' })
+    await away.run()
+    expect(away.failed).toEqual([
+      'notify: Error: the address of `notify` does not answer ECONNREFUSED',
+    ])
+  })
+
+  test('gets a text again if the worker dies before it records it, and not from one that lives', async () => {
+    const { warehouse, admin } = await openOutbox(sqlite)
+    await queueFlags(admin, 1, { status: 'draft' })
+    const { texts, notify } = await startChannel()
+    await warehouse.query(`create trigger full before insert on sync_notifications
+      begin select raise(abort, 'database or disk is full'); end`)
+    const first = openNotifier(warehouse, { notify })
+    await first.run()
+    await first.run()
+    expect([texts.length, first.failed.length]).toEqual([1, 2])
+    await openNotifier(warehouse, { notify }).run()
+    expect(texts.length).toBe(2)
+    await warehouse.query('drop trigger full')
+    await first.run()
+    await openNotifier(warehouse, { notify }).run()
+    expect(texts.length).toBe(2)
+  })
+})
+
+test('on Monday at eight, the numbers of the week, as soon as all of it has been read', async () => {
+  const { warehouse } = await openViewsWarehouse(databases[0])
+  const { texts, notify } = await startChannel()
+  const berlin = { notify, projectId: 'main', timeZone: 'Europe/Berlin' }
+  let now = Date.parse('2025-11-03T06:59:00Z')
+  const { run, failed } = openNotifier(warehouse, berlin, () => now)
+  const synced = (at: string) =>
+    markSynced(warehouse.db, 'main', ['conversations', 'messages'], Date.parse(at))
+  await synced('2025-11-02T22:59:00Z')
+  await run()
+  now += 60_000
+  await run()
+  // Sunday had a minute left.
+  expect(texts.filter((text) => text.includes('2025-11-02'))).toEqual([])
+  await synced('2025-11-02T23:00:00Z')
+  await run()
+  await run()
+  now += 24 * 3_600_000
+  await openNotifier(warehouse, berlin, () => now).run()
+  expect([failed, texts.length]).toEqual([[], 2])
+  expect(texts[1]?.split('\n')).toEqual([
+    'shop: the week from 2025-10-27 to 2025-11-02 https://desk.example.com/console/p/shop/report',
+    'Conversations started: 3, +1 (+50 %)',
+    'Waits of visitors: 3; answered by a human 0, by the AI 1, closed without an answer 0',
+    'First human response, median: –',
+    'Open at the end: 3, before not whole; of these waiting: 2',
+  ])
+})
