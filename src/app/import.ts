@@ -5,6 +5,7 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import { checkFile, importFile } from '../imports/enqueue-file.ts'
 import type {
   CheckFileOptions,
+  ImportFile,
   ImportOptions,
   ImportSource,
   MistakeKind,
@@ -12,8 +13,9 @@ import type {
   RejectedImport,
 } from '../imports/imports.ts'
 import { prepareFile, withImportFile } from '../imports/open-file.ts'
+import { prepareReplies } from '../imports/prepare-replies.ts'
 import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
-import type { OnReviews, ReviewSummary, SendEstimate } from '../outbox/outbox.ts'
+import type { OnReviews, Outbox, ReviewSummary, SendEstimate } from '../outbox/outbox.ts'
 import type { ProjectName } from '../values/project.ts'
 import { createWarehouseRetry, type WarehouseRetryOptions } from '../warehouse/retry.ts'
 import { type Warehouse, withWarehouse } from './open.ts'
@@ -51,12 +53,7 @@ export function importWritebacks(
   return withImportFile(source, (given) => {
     const queueRows = async (warehouse: Warehouse) => {
       const outbox = await openOutbox(config, project, warehouse)
-      const file = await prepareFile(
-        warehouse.projectDb(project.projectId),
-        outbox,
-        given,
-        toColumnRules(project),
-      )
+      const file = await prepare(project, warehouse, outbox, given)
       const queuedEarlier = await countUnsettled(outbox)
       const onChecked = async () => {
         await options.onReview(await reviewImportFile(project, warehouse, file, options))
@@ -71,6 +68,17 @@ export function importWritebacks(
     }
     return withWarehouse(config, queueRows, { retry: createWarehouseRetry(options) })
   })
+}
+
+async function prepare(
+  project: ProjectConfig,
+  warehouse: Warehouse,
+  outbox: Outbox,
+  given: ImportFile,
+): Promise<ImportFile> {
+  const context = warehouse.projectDb(project.projectId)
+  const file = await prepareFile(context, outbox, given, toColumnRules(project))
+  return prepareReplies(context, file, project)
 }
 
 /** Nothing is sent before it is approved, and nobody watches. */
@@ -102,12 +110,7 @@ export function dryRunImport(
   const { name, approveOver } = project
   return withImportFile(source, (given) =>
     withOutbox(config, project, async (outbox, warehouse): Promise<DryRunReport> => {
-      const file = await prepareFile(
-        warehouse.projectDb(project.projectId),
-        outbox,
-        given,
-        toColumnRules(project),
-      )
+      const file = await prepare(project, warehouse, outbox, given)
       const checked = await checkFile(outbox, file, {
         ...options,
         project: name,

@@ -1,6 +1,8 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
 
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { fillReply as fillReplyOf, withFilledReply } from '../imports/fill-reply.ts'
+import { readReplyValues } from '../imports/sql/reply-values.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
 import { describeTextChanges, findMarks, senderOf } from '../outbox/core/review-marks.ts'
@@ -65,6 +67,22 @@ export function addWriteback(
       id === null ? 0 : 1,
     )
     return { project: project.name, id, status, marks, ...estimate }
+  })
+}
+
+/** The line with the words of the text that its `template` names, or why there are none. */
+export function fillReply(
+  config: Config,
+  project: ProjectConfig,
+  line: Readonly<Record<string, unknown>>,
+) {
+  return withOutbox(config, project, async (_, { projectDb }) => {
+    const context = projectDb(project.projectId)
+    const id = String(line['conversation_id'] ?? '').toLowerCase()
+    const values = await readReplyValues(context, [id], project.timeZone)
+    return withFilledReply(line, (wanted) =>
+      fillReplyOf(project.replies, wanted, values.get(id) ?? null),
+    )
   })
 }
 

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { isSamePerson } from '../values/person-name.ts'
 import type { Secret } from '../values/secret.ts'
+import { replyAsField } from './reply-settings.ts'
 import { deferSecretErrors, type ReadSecret, secretField } from './secret-fields.ts'
 import type { Setting } from './setting.ts'
 
@@ -38,7 +39,8 @@ export function parsePersonName(text: string): string | undefined {
   return name !== '' && name.length <= maxLength && isVisible ? name : undefined
 }
 
-type ConsolePerson = Viewer & { readonly token: Secret }
+/** `replyAs`: the name that visitors see; null: that of the project. */
+type ConsolePerson = Viewer & { readonly token: Secret; readonly replyAs: string | null }
 
 const noToken = 'must have a token: { env: NAME } or { file: PATH }'
 
@@ -59,12 +61,13 @@ const personField = (read: ReadSecret) =>
         messages: z
           .enum(['shown', 'hidden'], { error: 'must be shown or hidden' })
           .default('shown'),
+        reply_as: replyAsField.optional(),
       },
       { error: 'must be a person, like { name: ann, role: approver, token: { env: ANN_TOKEN } }' },
     )
     .transform(
-      ({ messages, ...person }): ConsolePerson => ({
-        ...person,
+      ({ messages, reply_as: replyAs = null, ...person }): ConsolePerson => ({
+        ...{ ...person, replyAs },
         hidesMessages: messages === 'hidden',
       }),
     )
@@ -97,7 +100,8 @@ export const consoleSetting: Setting<{ readonly people: readonly ConsolePerson[]
   about:
     'Who may sign in to the console: `{ people: [{ name: ann, role: approver, token: { ' +
     'env: ANN_TOKEN } }] }`, with role `viewer`, `operator` or `approver`. `messages: ' +
-    'hidden`: the person sees no words, names or addresses.',
+    'hidden`: the person sees no words, names or addresses. `reply_as: Ann`: the name that ' +
+    'visitors see.',
   variable: null,
   isSensitive: true,
   field: consoleField,

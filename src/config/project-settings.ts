@@ -19,6 +19,7 @@ import {
 import * as field from './fields.ts'
 import { parsedField } from './fields.ts'
 import { proxySetting } from './proxy.ts'
+import { repliesField, replyAsField } from './reply-settings.ts'
 import { secretField, secretsField } from './secret-fields.ts'
 import {
   addressSetting,
@@ -163,6 +164,16 @@ export const projectSettings = {
   /** Null: nothing is hashed. */
   hashKey: secretSetting('hash_key', (read) => field.orNull(secretField(read))).about(
     'The key of these hashes, of at least 16 characters.',
+  ),
+  replies: fileSetting('replies', repliesField.prefault({})).about(
+    'Texts of replies that are used again, by name: `{ thanks: "Dear {{name}}, …" }`, filled ' +
+      'from the mirror with `{{name}}`, `{{email}}`, `{{date}}` (of its first day) and ' +
+      '`{{sender}}`. A project adds its own to those for all.',
+  ),
+  /** Null: not set. */
+  replyAs: setting('reply_as', field.orNull(replyAsField)).about(
+    'The name that visitors see, where a reply names none. A person of `console` may have ' +
+      'another: `reply_as`.',
   ),
   /** Null: nobody is notified. */
   notify: secretSetting('notify', (read) => field.orNull(secretField(read))).about(

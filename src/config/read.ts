@@ -156,14 +156,16 @@ function readProject(
   const fromVariables = readVariables(sources.variables, allProjectSettings, 'value')
   const needsSecrets = sources.needs === 'service'
   const keyReference = needsSecrets ? {} : { api_key: { env: variableName('api_key') } }
-  const columns = { ...asRecord(defaultLines.columns), ...asRecord(ownLines.columns) }
+  // A project adds to what is private in all of them, and cannot forget it; and to the texts.
+  const merged = ['columns', 'replies']
+    .filter((name) => isMapOrMissing(defaultLines[name]) && isMapOrMissing(ownLines[name]))
+    .map((name) => [name, { ...asRecord(defaultLines[name]), ...asRecord(ownLines[name]) }])
   const values: RawSettings = {
     ...keyReference,
     ...defaultLines,
     ...fromVariables,
     ...ownLines,
-    // A project adds to what is private in all of them, and cannot forget it.
-    ...(isMapOrMissing(defaultLines.columns) && isMapOrMissing(ownLines.columns) && { columns }),
+    ...Object.fromEntries(merged),
   }
   const locate: LocateSetting = (key, within = []) => {
     if (key in ownLines) return ownLocation(key, within)

@@ -20,7 +20,9 @@ export type Frame = {
   /** Null: nobody is signed in. */
   readonly viewer: Viewer | null
   /** Who may sign in with a token of their own. */
-  readonly people: readonly Pick<Viewer, 'name' | 'role'>[]
+  readonly people: readonly (Pick<Viewer, 'name' | 'role'> & {
+    readonly replyAs?: string | null
+  })[]
   /** The projects by name. */
   readonly projects: readonly string[]
   /** The project that the page is about; null = none or all. */

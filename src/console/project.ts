@@ -15,6 +15,8 @@ type Setting =
   | 'search'
   | 'columns'
   | 'hashKey'
+  | 'replies'
+  | 'replyAs'
 
 /** `schedules` null: there is no configuration, so nobody knows them, nor what the key allows. */
 export type ConsoleProject = Pick<ProjectConfig, Setting | keyof BudgetPolicy> & {
@@ -45,6 +47,8 @@ export function unconfiguredProject(projectId: ProjectId, timeZone: string | nul
     search: true,
     columns: [],
     hashKey: null,
+    replies: {},
+    replyAs: null,
     timeZone: timeZone !== null && isTimeZone(timeZone) ? timeZone : 'UTC',
   }
 }

@@ -17,6 +17,8 @@ import {
 import type { Outbox, Writeback } from '../outbox/outbox.ts'
 import { inChunks } from '../values/chunks.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
+import { templateColumn } from './csv-headers.ts'
+import { isField } from './csv-values.ts'
 import { createMistakeCounter } from './mistake-kinds.ts'
 import type { ImportLine } from './parse-lines.ts'
 import { isDownloaded } from './reply-sheet.ts'
@@ -85,7 +87,9 @@ export async function checkLines(
       kinds.add(row, ref, judged.mistakes)
       notices.add(row, ref, [...judged.notices, ...byVisitor, ...changed])
       toBeSeen += byVisitor.length + changed.length
-      if (source.format === 'csv' && isDownloaded(ref)) order.add(importLine.result)
+      // Texts that are used again are in the order of the names that they are filled with.
+      if (source.format === 'csv' && isDownloaded(ref) && !hasTemplate(source))
+        order.add(importLine.result)
       if (queuedAs !== null) {
         differing += 1
         batches.add(queuedAs.batchId)
@@ -135,6 +139,14 @@ export async function checkLines(
     /** The columns that were let through. */
     ignoredColumns,
   }
+}
+
+type CsvSource = Extract<ImportLine['source'], { format: 'csv' }>
+
+function hasTemplate({ header: { columns }, cells }: CsvSource): boolean {
+  return columns.some(
+    (column, index) => isField(column) && column.field === templateColumn && cells[index] !== '',
+  )
 }
 
 function weightOf({ source }: ImportLine): number {

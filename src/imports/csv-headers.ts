@@ -40,6 +40,9 @@ export const mistakeColumns = ['row', 'mistake'] as const
 /** In such a file, what the columns of a request cannot hold: a JSON line as it is. */
 export const jsonLineColumn = 'line'
 
+/** In place of `content`: the name of a text of `replies`. */
+export const templateColumn = 'template'
+
 /** In a sheet of replies: whose conversation it is, where a row has no `conversation_id`. */
 export const visitorColumns = ['visitor_email', 'visitor_name'] as const
 /** What a sheet of replies shows besides. */
@@ -57,6 +60,7 @@ export function isOwnHeader(cells: readonly string[]): boolean {
 const columnsByKey = new Map(
   [
     ...requestColumns,
+    templateColumn,
     ...outcomeColumns,
     ...mistakeColumns,
     jsonLineColumn,
@@ -84,7 +88,7 @@ export function knownColumn(header: string): string | undefined {
 }
 
 export function isRequestColumn(name: string | undefined): name is string {
-  return name !== undefined && requestColumns.includes(name)
+  return name !== undefined && (name === templateColumn || requestColumns.includes(name))
 }
 
 /** As a spreadsheet shows it: A, B, …, Z, AA. `index` counts from 0. */

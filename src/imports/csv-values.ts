@@ -18,6 +18,7 @@ import {
   knownColumn,
   namedColumn,
   requestColumns,
+  templateColumn,
   toColumnKey,
   visitorColumns,
 } from './csv-headers.ts'
@@ -78,7 +79,7 @@ function withoutClearedCheckboxes(
 }
 
 function kindOf(field: string) {
-  if (visitorColumns.some((column) => column === field)) return 'line'
+  if ([...visitorColumns, templateColumn].some((column) => column === field)) return 'line'
   return field === 'operation' ? 'word' : (requestFields.get(field)?.kind ?? 'id')
 }
 

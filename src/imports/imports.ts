@@ -4,7 +4,7 @@
  * with the row and the reason.
  */
 export { csvHeader, parseFlag, toCsvRow } from './csv-cells.ts'
-export { requestColumns, toColumnKey } from './csv-headers.ts'
+export { requestColumns, templateColumn, toColumnKey } from './csv-headers.ts'
 export {
   type CheckFileOptions,
   checkFile,
@@ -13,6 +13,7 @@ export {
   type QueuedImport,
   type RejectedImport,
 } from './enqueue-file.ts'
+export { type FillReply, fillReply, withFilledReply } from './fill-reply.ts'
 export { formatRows, type MistakeKind } from './mistake-kinds.ts'
 export {
   fileSource,
@@ -22,6 +23,7 @@ export {
   readHead,
   withImportFile,
 } from './open-file.ts'
+export { prepareReplies } from './prepare-replies.ts'
 export {
   columnMeanings,
   createSheetWriter,
@@ -34,4 +36,5 @@ export {
   sheetTemplate,
   toSheetCells,
 } from './reply-sheet.ts'
+export { readReplyValues } from './sql/reply-values.ts'
 export { isWorkbook } from './workbook.ts'

@@ -21,12 +21,12 @@ import { readRecords, readTextLines } from './csv-records.ts'
 import { type IgnoredColumns, readColumns } from './csv-values.ts'
 import { detectFileForm, type FileForm, type FormOptions } from './file-form.ts'
 import { type ImportLine, type LineOptions, parseLines } from './parse-lines.ts'
-import type { SheetOptions, SoughtVisitor, VisitorMatch } from './reply-sheet.ts'
+import type { SoughtVisitor, VisitorMatch } from './reply-sheet.ts'
 import { findVisitorConversations } from './sql/visitor-matches.ts'
 import { isWorkbook, maxWorkbookBytes, toCsv, workbookForm } from './workbook.ts'
 
 export type ParseOptions = FormOptions &
-  Pick<SheetOptions, 'senderName' | 'findConversation'> & {
+  Pick<LineOptions, 'senderName' | 'findConversation' | 'fillReply'> & {
     readonly ignoreColumns?: IgnoredColumns
     readonly columns?: ColumnMap
     /** Some of them were said of an earlier file. */
@@ -61,7 +61,7 @@ export async function withImportFile<T>(
 
 export function readImportLines(
   file: ImportFile,
-  more: Pick<LineOptions, 'onEmptyRow' | 'findConversation'> = {},
+  more: Pick<LineOptions, 'onEmptyRow' | 'findConversation' | 'fillReply'> = {},
 ): AsyncGenerator<ImportLine> {
   return parseLines(file.buffer.read(), formOf(file), { ...file.parse, ...more })
 }

@@ -1,6 +1,7 @@
 /** Parses an import file, JSON Lines or CSV: a request, or its mistakes, from each row. */
 
 import { maxLengths } from '../../schema/operation-specs.ts'
+import { flagMistake } from '../outbox/core/field-kinds.ts'
 import {
   foreignFieldMistake,
   isTargetId,
@@ -25,6 +26,7 @@ import {
   toRowFields,
 } from './csv-values.ts'
 import type { CsvSeparator, FileForm } from './file-form.ts'
+import { type FillReply, withFilledReply } from './fill-reply.ts'
 import { isExplanation, type SheetOptions, toSheetRequests } from './reply-sheet.ts'
 import { withTextMistakes } from './spreadsheet-damage.ts'
 
@@ -45,7 +47,11 @@ export type ImportLine = {
     | { readonly format: 'jsonl'; readonly text: string }
 }
 
-export type LineOptions = HeaderOptions & SheetOptions
+export type LineOptions = HeaderOptions &
+  SheetOptions & {
+    /** Without it, the project has no texts. */
+    readonly fillReply?: FillReply
+  }
 
 /** Yields a line for each request or mistake. Skips blank rows and the CSV header. */
 export async function* parseLines(
@@ -59,18 +65,29 @@ export async function* parseLines(
     return
   }
   for await (const line of lines)
-    if (line.mistake !== null || line.text.trim() !== '') yield parseJsonLine(line)
+    if (line.mistake !== null || line.text.trim() !== '') yield parseJsonLine(line, options)
 }
 
-function parseJsonLine({ line, text, mistake }: TextLine): ImportLine {
+function parseJsonLine({ line, text, mistake }: TextLine, options: LineOptions): ImportLine {
   const value = mistake === null ? tryParseJson(text) : undefined
-  const ref = asJsonObject(value)?.ref
+  const object = asJsonObject(value)
+  const ref = object?.ref
   const result: RequestParseResult =
     value === undefined
       ? { ok: false, mistakes: [mistake ?? toMistake(null, notJson(text))] }
-      : withTextMistakes(parseRequest(value))
+      : withTextMistakes(object === null ? parseRequest(value) : parseFilled(object, options))
   const key = typeof ref === 'string' ? cleanKey(ref) : null
   return { line, row: line, result, ref: key, source: { format: 'jsonl', text } }
+}
+
+/** `parse` gets the fields with the words of the text that they name. */
+function parseFilled(
+  fields: Readonly<Record<string, unknown>>,
+  { fillReply }: Pick<LineOptions, 'fillReply'>,
+  parse: (fields: Readonly<Record<string, unknown>>) => RequestParseResult = parseRequest,
+): RequestParseResult {
+  const { fields: filled, mistake } = withFilledReply(fields, fillReply)
+  return mistake === null ? parse(filled) : { ok: false, mistakes: [mistake] }
 }
 
 function notJson(text: string): string {
@@ -133,7 +150,7 @@ function* toImportLines(
   record: CsvRecord,
   header: CsvHeader,
   separator: CsvSeparator,
-  options: SheetOptions,
+  options: LineOptions,
 ): Generator<ImportLine> {
   const { line, row, cells, mistake } = record
   const rowFields = toRowFields(cells, header)
@@ -150,7 +167,11 @@ function* toImportLines(
   ]
   const mistakes = [...misplaced, ...rowFields.mistakes]
   const parse = (fields: RowFields['fields']) =>
-    mistake === null ? withTextMistakes(parseFields({ ...rowFields, fields })) : undefined
+    mistake === null
+      ? withTextMistakes(
+          parseFilled(fields, options, (filled) => parseFields(filled, rowFields.cells)),
+        )
+      : undefined
   if (!header.isSheet) {
     yield { ...place, result: addMistakes(parse(rowFields.fields), mistakes) }
     return
@@ -170,7 +191,10 @@ function* toImportLines(
 }
 
 /** Mistakes show the cells as a person sees them: `WAHR` instead of true. */
-function parseFields({ fields, cells }: RowFields): RequestParseResult {
+function parseFields(
+  fields: Readonly<Record<string, unknown>>,
+  cells: RowFields['cells'],
+): RequestParseResult {
   const result = parseRequest(fields)
   if (result.ok) return result
   const mistakes = result.mistakes.map((mistake) => {
@@ -179,6 +203,7 @@ function parseFields({ fields, cells }: RowFields): RequestParseResult {
     return {
       ...mistake,
       found,
+      why: mistake.why === flagMistake ? 'must be yes or no' : mistake.why,
       override: mistake.why === foreignFieldMistake ? 'ignore-columns' : mistake.override,
     }
   })

@@ -25,6 +25,7 @@ export const sheetColumns = {
     'conversation, or to one that is open',
   visitor_name: "instead of an id: the visitor's name, exactly as it is",
   content: 'the reply. Empty: none is sent',
+  template: 'instead of content: the name of a text of `replies` in the configuration',
   handled: 'yes marks the conversation handled, after the reply',
   sender_name:
     'the name that the visitor sees; empty: the one that is given when the sheet is imported',
@@ -48,7 +49,7 @@ export function isSheetOfReplies(columns: readonly (string | undefined)[]): bool
   const hasOne = (...names: string[]) => names.some((name) => columns.includes(name))
   return (
     hasOne('conversation_id', ...visitorColumns) &&
-    hasOne('content', 'handled') &&
+    hasOne('content', 'template', 'handled') &&
     !hasOne('visitor_id')
   )
 }
@@ -70,24 +71,27 @@ type Fields = Readonly<Record<string, string | boolean | null>>
 
 /** The rows of an import that a row of a sheet is. */
 export function toSheetRequests(fields: Fields, { senderName, findConversation }: SheetOptions) {
-  const { content, handled, sender_name, visitor_email, visitor_name, ref, ...others } = fields
+  const { content, template, handled, sender_name, visitor_email, visitor_name, ref, ...others } =
+    fields
+  const hasReply = content !== undefined || template !== undefined
   const sought = { email: toText(visitor_email), name: toText(visitor_name) }
   const isSought =
     others.conversation_id === undefined && (sought.email !== null || sought.name !== null)
   const hasFlag = handled !== undefined && handled !== false
-  if (content === undefined && !hasFlag) return { requests: [], mistakes: [], foundBy: null }
+  if (!hasReply && !hasFlag) return { requests: [], mistakes: [], foundBy: null }
   const found = isSought ? findConversation?.(sought) : undefined
   const match = found !== undefined && 'conversationId' in found ? found : null
   const shared = match === null ? others : { ...others, conversation_id: match.conversationId }
   const sender = sender_name ?? senderName
   const requests = [
-    ...(content === undefined
+    ...(!hasReply
       ? []
       : [
           {
             ...shared,
             operation: 'message',
-            content,
+            ...withValue('content', content),
+            ...withValue('template', template),
             ...withValue('sender_name', sender),
             ...withValue('ref', ref),
           },

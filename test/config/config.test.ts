@@ -70,6 +70,7 @@ describe('one project is described by variables', () => {
       databaseUrl: 'sqlite:deskmirror.db',
       databaseSetting: 'DESKMIRROR_DATABASE_URL',
       console: { people: [] },
+      consoleUrl: null,
       analystDatabaseUrl: null,
       queueUrl: 'embedded',
       http: { host: '127.0.0.1', port: 8484 },
@@ -108,6 +109,9 @@ describe('one project is described by variables', () => {
       schema: 'discover',
       columns: [],
       hashKey: null,
+      replies: {},
+      replyAs: null,
+      notify: null,
       readOnly: false,
     })
     expect([baseUrl.href, widgetUrl, apiKey.reveal(), streams.length]).toEqual([

@@ -132,7 +132,7 @@ describe('reading', () => {
       'operation,conversation_id,handled',
       `handled,${conversation},${word}`,
     )
-    expect(found).toEqual([['handled: must be true or false']])
+    expect(found).toEqual([['handled: must be yes or no']])
   })
 
   test('null means no value, and an apostrophe makes it text', async () => {

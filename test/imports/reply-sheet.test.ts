@@ -65,7 +65,7 @@ describe('a row', () => {
 
   test('has all of its mistakes once, and none of its write-backs is queued then', async () => {
     expect(await read(`${head}\n${conversation},#N/A,maybe,Ann,a`)).toEqual([
-      '2: content: is the error of a formula; handled: must be true or false',
+      '2: content: is the error of a formula; handled: must be yes or no',
     ])
     expect(await read(`${head}\nnobody,Hello,yes,Ann,a`)).toEqual([
       '2: conversation_id: is not a UUID',
@@ -179,7 +179,7 @@ describe('what is downloaded', () => {
   test('the template explains its columns in a row that is skipped', async () => {
     const template = await written(sheetTemplate.names, null)
     expect(template).toContain('not sent if a visitor has written since')
-    expect(await read(`${template}${conversation};;;Hello;;Ann;;;`)).toEqual([
+    expect(await read(`${template}${conversation};;;Hello;;;Ann;;;`)).toEqual([
       '3 message here Hello',
     ])
   })

@@ -161,7 +161,7 @@ describe('true and false', () => {
   test.for(['-', '?', 'maybe', 'True or false', '10'])('%s is neither', async (word) => {
     expect(await parseRow(header, `handled,${conversation},${word}`)).toEqual([
       2,
-      ['handled: must be true or false', word],
+      ['handled: must be yes or no', word],
     ])
   })
 })

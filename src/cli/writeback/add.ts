@@ -8,9 +8,16 @@ import { buffer } from 'node:stream/consumers'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { AddWritebackReport } from '../../app/outbox.ts'
 import type { ProjectConfig } from '../../config/config.ts'
+import { replyNameOf } from '../../config/reply-settings.ts'
 import { parseFlag } from '../../imports/csv-cells.ts'
+import { templateColumn } from '../../imports/csv-headers.ts'
 import { commonFields, operationsInHelp, operationTypes } from '../../outbox/core/operations.ts'
-import { expiryMistakes, mistakeText, parseRequest } from '../../outbox/core/writeback-request.ts'
+import {
+  expiryMistakes,
+  mistakeText,
+  parseRequest,
+  type RequestMistake,
+} from '../../outbox/core/writeback-request.ts'
 import type { Operation, WritebackRequest } from '../../outbox/outbox.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
@@ -60,6 +67,7 @@ function operationCommand(context: CommandContext, operation: Operation): Comman
   const options = [
     new Option(`--${target} <id>`, `the ${target} (required)`),
     ...fieldsOf(operation).flatMap(([name, field]) => fieldOptions(name, field)),
+    ...(operation === 'message' ? [templateOption()] : []),
     expiresOption().conflicts('expiresAt'),
     personOption(),
     oneProjectOption(),
@@ -75,6 +83,12 @@ function operationCommand(context: CommandContext, operation: Operation): Comman
       ),
     )
 }
+
+const templateOption = () =>
+  new Option(
+    `--${templateColumn} <name>`,
+    'instead of --content: a text of `replies` in the configuration',
+  ).conflicts('content')
 
 type PayloadField = (typeof operationTypes)[Operation]['fields'][string]
 type AddField = Omit<PayloadField, 'kind'> & { readonly kind: string }
@@ -116,15 +130,17 @@ async function runAdd(
   operation: Operation,
   options: Options & OwnOptions,
 ): Promise<CommandResult> {
-  const request = validateRequest(
-    operation,
-    await toRequestLine(context, operation, options),
-    context.now(),
-  )
-  const { addWriteback } = await context.load(() => import('../../app/outbox.ts'))
-  const report = await addWriteback(config, project, request, {
-    createdBy: decidingPerson(context, config, options),
-  })
+  const createdBy = decidingPerson(context, config, options)
+  const { addWriteback, fillReply } = await context.load(() => import('../../app/outbox.ts'))
+  const given = await toRequestLine(context, operation, options)
+  const sender = replyNameOf(config.console.people, project, createdBy)
+  const line =
+    operation === 'message' && sender !== null ? { sender_name: sender, ...given } : given
+  const { fields, mistake } =
+    'template' in line ? await fillReply(config, project, line) : { fields: line, mistake: null }
+  if (mistake !== null) throw notQueuedError(describeOption(mistake), exampleHint(operation))
+  const request = validateRequest(operation, fields, context.now())
+  const report = await addWriteback(config, project, request, { createdBy })
   const nextSteps = options.quiet === true ? [] : renderNextSteps(report, project, request, hint)
   for (const line of nextSteps) context.writeErr(`${line}\n`)
   return { document: report, lines: report.id === null ? [] : [report.id], exit: 0 }
@@ -146,6 +162,7 @@ async function toRequestLine(
       line[name] =
         readsStdin && value === '-' ? await readText(context.openStdin(), optionName(name)) : value
   }
+  line['template'] = optionValue(`--${templateColumn}`)
   line.expires_at ??= toExpiryTime(context.now(), options.expires)
   return Object.fromEntries(Object.entries(line).filter(([, value]) => value !== undefined))
 }
@@ -168,12 +185,14 @@ function validateRequest(
   const result = parseRequest(line)
   const mistakes = result.ok ? expiryMistakes(result.request, now) : result.mistakes
   if (result.ok && mistakes.length === 0) return result.request
-  const mistakesByOption = mistakes.map(({ field, why }) =>
-    mistakeText({ field: field?.replace(/\w+/g, optionName) ?? null, why }),
-  )
-  const next = `\`deskmirror writeback add ${operation} --help\` has examples`
-  throw notQueuedError(mistakesByOption.join('\n'), next)
+  throw notQueuedError(mistakes.map(describeOption).join('\n'), exampleHint(operation))
 }
+
+const describeOption = ({ field, why }: Pick<RequestMistake, 'field' | 'why'>) =>
+  mistakeText({ field: field?.replace(/\w+/g, optionName) ?? null, why })
+
+const exampleHint = (operation: Operation) =>
+  `\`deskmirror writeback add ${operation} --help\` has examples`
 
 function notQueuedError(why: string, next: string): UserError {
   return new UserError({ what: 'nothing was queued', why, next, exitCode: 2 })

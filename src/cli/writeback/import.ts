@@ -1,6 +1,7 @@
 /** `deskmirror writeback import`: queues all rows of a file or none, or is a dry run. */
 import { basename } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { replyNameOf } from '../../config/reply-settings.ts'
 import { isStandardInput } from '../../config/text-file.ts'
 import type { KeptFiles } from '../../export/export.ts'
 import { importedFile, keptFiles, otherOutput } from '../../export/kept-files.ts'
@@ -115,7 +116,9 @@ async function runImport(
       isShown ? [...renderReview(review, now).map(toPrintable), ''] : null,
     )
   }
-  const source = toImportSource(context, file, options)
+  const person = decidingPerson(context, config, options)
+  const senderName = options.senderName ?? replyNameOf(config.console.people, project, person)
+  const source = toImportSource(context, file, { ...options, senderName })
   const shared = {
     now,
     mistakesTarget,
@@ -270,13 +273,21 @@ const isStream = (file: string): boolean => file === '-' || isStandardInput(file
 function toImportSource(
   context: CommandContext,
   file: string,
-  { format, encoding, ignoreColumns: names, map, senderName }: ImportCommandOptions,
+  {
+    format,
+    encoding,
+    ignoreColumns: names,
+    map,
+    senderName,
+  }: Omit<ImportCommandOptions, 'senderName'> & {
+    readonly senderName: string | null
+  },
 ): ImportSource {
   const ignoreColumns = names === true ? 'all' : (names?.split(',') ?? [])
   const chosen = {
     ...(encoding === undefined ? {} : { encoding }),
     ...(map === undefined ? {} : { columns: map }),
-    ...(senderName === undefined ? {} : { senderName }),
+    ...(senderName === null ? {} : { senderName }),
   }
   const parse = { format, ignoreColumns, ...chosen } as const
   return isStream(file)

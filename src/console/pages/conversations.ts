@@ -35,7 +35,7 @@ import {
   timeOf,
 } from '../text.ts'
 import { statusOf } from '../writeback-blocks.ts'
-import { draftForm, whyNoDraft } from './draft-form.ts'
+import { beginDraft, draftForm, whyNoDraft } from './draft-form.ts'
 import { sheetLink, waitingAsked } from './sheet.ts'
 
 export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<ConsolePage> {
@@ -117,7 +117,8 @@ export async function showConversation({
   const key = query('drafted')
   const joined =
     key === null ? null : (writebacks.find(({ ref }) => ref?.startsWith(key))?.batchId ?? null)
-  const page = conversationPage(data, writebacks, { draft: null, problem: null, joined }, frame)
+  const begun = beginDraft(data, project, frame, query('text'))
+  const page = conversationPage(data, writebacks, { ...begun, joined }, frame)
   const note = storedNote(project, ['conversations', 'messages', 'visitors'])
   return { ...page, content: html`${note}${page.content}` }
 }

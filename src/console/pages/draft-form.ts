@@ -4,10 +4,17 @@
  */
 import { randomUUID } from 'node:crypto'
 import { hasRole } from '../../config/people.ts'
+import { replyNameOf } from '../../config/reply-settings.ts'
+import { withQuery } from '../../values/address.ts'
+import { isHash } from '../../values/column-rules.ts'
+import { localDateAt } from '../../values/days.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
+import { fillTemplate } from '../../values/reply-template.ts'
+import { parseTime } from '../../values/time.ts'
 import { addressOf, linkTo, section } from '../blocks.ts'
 import { draftRole } from '../core/permissions.ts'
 import type { ProjectFrame } from '../frame.ts'
+import type { ConsoleProject } from '../project.ts'
 import type { ConversationData } from '../sql/conversations.ts'
 import { foreignText } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
@@ -48,6 +55,16 @@ export function whyNoDraft({
   return viewer.hidesMessages ? 'Who may not read messages cannot answer them.' : null
 }
 
+/** Links: what a text becomes is seen, and may be changed, before anything is stored. */
+function textChoices(id: string, texts: readonly string[], frame: ProjectFrame): Html {
+  if (texts.length === 0) return nothing
+  const address = addressOf(frame, 'conversations', id)
+  const links = texts.map(
+    (text) => html`<li><a href="${withQuery(address, { text })}#write">${text}</a></li>`,
+  )
+  return html`<details><summary>Begin with a text of the project</summary><ul>${links}</ul></details>`
+}
+
 /** Of a person, one a day. */
 export function draftsTitle({ viewer, now, timeZone }: ProjectFrame): string {
   const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone }).format(
@@ -56,26 +73,45 @@ export function draftsTitle({ viewer, now, timeZone }: ProjectFrame): string {
   return `${viewer?.name}’s drafts, ${day}`
 }
 
+/** The form as it is opened: `text` names a text of the project, which is filled. */
+export function beginDraft(
+  { name, email, createdAt }: ConversationData,
+  project: Pick<ConsoleProject, 'replies' | 'replyAs'>,
+  frame: ProjectFrame,
+  text: string | null = null,
+) {
+  const texts = Object.keys(project.replies)
+  const person = frame.viewer?.name ?? ''
+  const sender = replyNameOf(frame.people, project, person) ?? person
+  const draft: Draft = {
+    ...{ kind: 'reply', content: '', sender, andHandled: false, allowDuplicates: false },
+  }
+  const template = text !== null && texts.includes(text) ? project.replies[text] : undefined
+  if (template === undefined) return { draft, problem: null, texts }
+  const begun = parseTime(createdAt)
+  const date = begun === undefined ? null : localDateAt(begun, frame.timeZone)
+  const known = { name: isHash(name) ? null : name, email: isHash(email) ? null : email }
+  const { content, missing } = fillTemplate(template, { ...known, date, sender })
+  const why = `The mirror does not know ${missing.join(' and ')} of this visitor: write it out.`
+  const problem = missing.length === 0 ? null : { text: why, isRepeated: false }
+  return { draft: { ...draft, content }, problem, texts }
+}
+
 /** `joined`: the batch in which the draft is that was just made. */
 export function draftForm(
   { id, visitorId, handledAt, messages }: ConversationData,
   given: {
-    readonly draft: Draft | null
+    readonly draft: Draft
     readonly problem: DraftProblem | null
     readonly joined: string | null
+    /** The texts of the project that are used again, by name. */
+    readonly texts: readonly string[]
   },
   frame: ProjectFrame,
 ): Html {
   const why = whyNoDraft(frame)
   if (why !== null) return html`<p class="faint">${why}</p>`
-  const { problem, joined } = given
-  const draft: Draft = given.draft ?? {
-    kind: 'reply',
-    content: '',
-    sender: frame.viewer?.name ?? '',
-    andHandled: false,
-    allowDuplicates: false,
-  }
+  const { draft, problem, joined, texts } = given
   const kinds = (['reply', 'note', handledAt === null ? 'handled' : 'reopen'] as const).filter(
     (kind) => kind !== 'note' || visitorId !== null,
   )
@@ -106,6 +142,7 @@ ${
 }
 <form method="post" action="${addressOf(frame, 'conversations', id)}" class="stacked write" ${attribute('data-write', true)}>${hidden}
 <fieldset class="choices"><legend>Kind of draft</legend>${kinds.map(choice)}</fieldset>
+${textChoices(id, texts, frame)}
 <label class="words">Text
 <textarea name="content" rows="5" maxlength="20000" ${attribute('autofocus', problem !== null)}>
 ${draft.content}</textarea></label>

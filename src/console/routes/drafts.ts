@@ -13,6 +13,7 @@ import type { NamedEntry, Outbox } from '../../outbox/outbox.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import type { ProjectName } from '../../values/project.ts'
+import { findPlaceholder } from '../../values/reply-template.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
@@ -21,6 +22,7 @@ import { settingsOf, type Values } from '../decisions.ts'
 import type { ProjectFrame } from '../frame.ts'
 import { conversationPage, listWritebacksTo } from '../pages/conversations.ts'
 import {
+  beginDraft,
   type Draft,
   type DraftProblem,
   draftKinds,
@@ -76,7 +78,9 @@ export function addDrafts(app: FastifyInstance, site: Site): void {
       (await queueDraft(createOutbox(db), config, project, draft, conversation, frame))
     if (problem === null)
       return reply.redirect(`${withQuery(address, { drafted: draft.key })}#write`, 303)
-    const page = conversationPage(conversation, queued, { draft, problem, joined: null }, frame)
+    const { texts } = beginDraft(conversation, project, frame)
+    const writing = { draft, problem, joined: null, texts }
+    const page = conversationPage(conversation, queued, writing, frame)
     return send(reply.code(422), page, project)
   })
 }
@@ -143,6 +147,11 @@ function findProblem(
   )
     return problemOf(
       'The visitor has written since you opened this page. Read it, and add your draft again.',
+    )
+  const placeholder = draft.kind === 'reply' ? findPlaceholder(draft.content) : undefined
+  if (placeholder !== undefined)
+    return problemOf(
+      `The text still has ${placeholder}, as the visitor would read it: write it out.`,
     )
   if (draft.kind === 'reply') return null
   const payload =

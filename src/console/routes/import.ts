@@ -11,6 +11,7 @@ import fastifyMultipart, { type MultipartFile } from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { asDrafts, importWritebacks } from '../../app/import.ts'
 import type { Config, ProjectConfig } from '../../config/config.ts'
+import { replyNameOf } from '../../config/reply-settings.ts'
 import type { ImportOptions } from '../../imports/imports.ts'
 import { readHead, withImportFile } from '../../imports/open-file.ts'
 import { isMeaning, type SheetOptions } from '../../imports/reply-sheet.ts'
@@ -194,7 +195,11 @@ async function importDrafts(
   try {
     const mistakesName = `mistakes.${isWorkbook(bytes) ? 'xlsx' : 'csv'}`
     const mistakesPath = join(folder, mistakesName)
-    const sender = senderName === '' ? {} : { senderName }
+    const named =
+      senderName === ''
+        ? replyNameOf(config.console.people, project, options.createdBy ?? '')
+        : senderName
+    const sender = named === null ? {} : { senderName: named }
     const find = findConversation === undefined ? {} : { findConversation }
     const parse = {
       columns,

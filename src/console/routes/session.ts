@@ -13,7 +13,10 @@ import type { Secret } from '../../values/secret.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import type { AuditLog } from '../../warehouse/audit-log.ts'
 
-export type ConsolePerson = Viewer & { readonly token: Secret }
+export type ConsolePerson = Viewer & {
+  readonly token: Secret
+  readonly replyAs?: string | null
+}
 
 /**
  * Who may sign in. `people` is asked each time: the configuration can be reloaded. Where there are

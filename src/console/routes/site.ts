@@ -54,7 +54,7 @@ export function createSite(options: ConsoleOptions, assets: string) {
   const { projects, config, access, isReadOnly, now } = options
   const frame = async (viewer: Viewer | null, project: ConsoleProject | null): Promise<Frame> => ({
     viewer,
-    people: access.people().map(({ name, role }) => ({ name, role })),
+    people: access.people().map(({ name, role, replyAs = null }) => ({ name, role, replyAs })),
     projects: viewer === null ? [] : (await projects()).map(({ name }) => name),
     project: project?.name ?? null,
     timeZone: project?.timeZone ?? 'UTC',

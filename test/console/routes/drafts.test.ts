@@ -333,3 +333,34 @@ describe('the form', () => {
     expect((await send()).status).toBe(303)
   })
 })
+
+describe('a text of the project', () => {
+  test('begins a draft, filled and signed with the name that visitors see', async () => {
+    const settings = {
+      replies: { 'on its way': 'Dear {{name}}, it left. {{sender}}' },
+      replyAs: 'Shop',
+    }
+    const olga = { ...person('olga', 'operator'), replyAs: 'Olga S.' }
+    const access = { people: () => [olga, person('otto', 'operator')], httpToken: null }
+    const at = await startConsole(async () => {}, { settings, access, beside: console })
+    const textOf = async (name: string, id: string) => {
+      const headers = { cookie: await at.signIn(name) }
+      return (await at.ask(`/console/p/main/conversations/${id}?text=on+its+way`, { headers })).text
+    }
+    const [known, nameless] = [idOf(1), newConversation()]
+    expect(await textOf('olga', known)).toMatch(
+      /<textarea [^>]*>\nDear Bo, it left. Olga S\.<\/textarea>/,
+    )
+    expect(await textOf('otto', known)).toContain('value="Shop"')
+    expect(await textOf('olga', nameless)).toContain(
+      'The mirror does not know {{name}} of this visitor: write it out.',
+    )
+    const { send } = await write(nameless, {}, 'olga', at)
+    const refused = await send({ content: 'Dear {{name}}, it left.' })
+    expect([refused.status, refused.text]).toEqual([
+      422,
+      expect.stringContaining('The text still has {{name}}, as the visitor would read it'),
+    ])
+    expect(await draftsOf(nameless)).toEqual([])
+  })
+})

@@ -56,7 +56,7 @@ const expectedKinds = ({ show }: SpreadsheetProgram): readonly string[] => [
   '5 content: was read in the wrong encoding before it was saved: Ã¼ instead of ü | GrÃ¼ÃŸe ×5 | 233, 237, 241, 245, 249',
   `5 handled: is not a field of this operation | ${show(true)} ×5 | 372, 376, 380, 384, 388`,
   `4 ref: is a number that a spreadsheet has shortened, and its last digits are lost; format the column as text before you paste the values | ${shortenedNumbers(show)} | 256, 260, 264, 268`,
-  '4 handled: must be true or false | maybe ×4 | 296, 300, 304, 308',
+  '4 handled: must be yes or no | maybe ×4 | 296, 300, 304, 308',
   '4 content: an earlier row sends the same words to the same conversation | row 2, row 4, row 6, row 8 | 356, 360, 364, 368',
   '4 expires_at: has passed; leave it out, or give a future time | 2020-01-01T00:00:00Z ×4 | 392, 396, 400, 404',
   '4 content: contains control characters or unpaired surrogates | U+000B ×4 | 432, 436, 440, 444',

@@ -37,7 +37,7 @@ test.each([
   [[2, -quietMs], 3, news],
 ] as const)('announced %j, now %j: %s', (before, level, expected) => {
   const plan = planNotifications(
-    before === null ? [] : [announced(...before)],
+    before === null ? [] : [announced(before[0], before[1])],
     level === 0 ? [] : [gap(level)],
     now,
   )

@@ -1,0 +1,43 @@
+/** Texts of replies that are used again, with placeholders such as `{{name}}`. Pure. */
+
+/** What each stands for. */
+export const placeholders = {
+  name: "the visitor's name",
+  email: "the visitor's address",
+  date: 'the day on which the conversation began',
+  sender: 'the name that the visitor sees',
+} as const
+type Placeholder = keyof typeof placeholders
+
+/** Null: not known. */
+export type TemplateValues = Readonly<Record<Placeholder, string | null>>
+
+const marks = /\{\{([^{}]{1,40})\}\}/g
+
+const isPlaceholder = (name: string): name is Placeholder => Object.hasOwn(placeholders, name)
+
+/** Undefined: it can be filled. */
+export function templateProblem(text: string): string | undefined {
+  const unknown = [...text.matchAll(marks)].find(([, name = '']) => !isPlaceholder(name.trim()))
+  const known = Object.keys(placeholders).map((name) => `{{${name}}}`)
+  if (unknown === undefined && !/\{\{|\}\}/.test(text.replaceAll(marks, ''))) return undefined
+  return `has a placeholder that is none: write ${known.join(', ')}`
+}
+
+/** `missing`: the placeholders without a value, which stay in the text. */
+export function fillTemplate(text: string, values: TemplateValues) {
+  const missing = new Set<string>()
+  const content = text.replaceAll(marks, (mark, inner: string) => {
+    const name = inner.trim()
+    const value = isPlaceholder(name) ? values[name] : null
+    if (value === null || value.trim() === '') missing.add(`{{${name}}}`)
+    else return value
+    return mark
+  })
+  return { content, missing: [...missing] }
+}
+
+/** The first placeholder in a text that a customer would read as it is; undefined: there is none. */
+export function findPlaceholder(text: string): string | undefined {
+  return [...text.matchAll(marks)].find(([, name = '']) => isPlaceholder(name.trim()))?.[0]
+}
