@@ -20,7 +20,7 @@ import {
 import type { ProjectFrame } from './frame.ts'
 import type { ConsoleProject } from './project.ts'
 import { ageText, ago, by, foreignText, spanText } from './text.ts'
-import { batchWords, countsText, decisionButtons } from './writeback-blocks.ts'
+import { batchWordOf, countsText, decisionButtons } from './writeback-blocks.ts'
 
 /** Whether all sending of the project is stopped, or its circuit breaker open. */
 type SendingNow = Awaited<ReturnType<typeof readSendingFacts>>
@@ -73,7 +73,7 @@ export async function showNow(
   const batch = await reading.outbox.findBatch(id)
   if (batch === null) return nothing
   const found = await readBatchReport(reading, project, batch)
-  const content = html`<p>${batchWords[batch.state].word}: ${countsText(batch.counts)}</p>
+  const content = html`<p>${batchWordOf(batch).word}: ${countsText(batch.counts)}</p>
 ${sentences(batchSentences(found, deciding), frame)}
 ${decisionButtons(offeredNow(found, deciding), { project: frame.project, about: { batch: batch.id } })}`
   return section('As it is now', content)
@@ -219,10 +219,13 @@ export function batchProgress(
     minute: '2-digit',
   })
   const without = (others.uncertain ?? 0) > 0 ? ', without what waits for a decision' : ''
+  // How long a verification takes, nobody knows.
   const forecast =
-    estimate.worker && stop === null
-      ? `, in about ${spanText(estimate.takesMs)}, at ${clock}${without}`
-      : ''
+    queued === 0
+      ? ': sent, and not answered yet'
+      : estimate.worker && stop === null
+        ? `, in about ${spanText(estimate.takesMs)}, at ${clock}${without}`
+        : ''
   const toGo =
     left === 0 || batch.state !== 'sending' ? '' : ` · ${formatCount(left)} to go${forecast}`
   return { settled, text: `${formatCount(settled)} of ${formatCount(batch.rows)} settled${toGo}` }

@@ -10,6 +10,7 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import { countOperations, estimateBatchMs } from '../outbox/core/batches.ts'
 import { changedStatuses, decisions, isAboutProject } from '../outbox/core/decisions.ts'
 import { reviewOutcomes } from '../outbox/core/review-terms.ts'
+import { presentStatuses } from '../outbox/core/state.ts'
 import type {
   BatchDecisionReport,
   DecisionName,
@@ -24,6 +25,7 @@ import { withOutboxSnapshot } from '../outbox/sql/outbox.ts'
 import { steadyLimits } from '../service/core/budget.ts'
 import { decodeSegment, escapeName, withQuery } from '../values/address.ts'
 import { addressOf } from './blocks.ts'
+import type { DecisionSubject } from './core/permissions.ts'
 import type { ConsoleProject } from './project.ts'
 import type { Reviews } from './reviews.ts'
 
@@ -133,6 +135,24 @@ export async function readSelection(
       batch: filter.batch === undefined ? null : await outbox.findBatch(filter.batch),
     }
   })
+}
+
+/** What of the selection says who may decide: all of a batch, or these ids. */
+export function subjectOf(
+  { entries, batch, mayHaveArrived }: Pick<Selection, 'entries' | 'batch' | 'mayHaveArrived'>,
+  ids: DecisionTarget['ids'],
+): DecisionSubject {
+  const hasArrived = { mayHaveArrived: mayHaveArrived > 0 }
+  if (ids === null) {
+    const statuses = presentStatuses(batch?.counts ?? {})
+    return { createdBy: batch?.createdBy ?? null, statuses, isByIds: false, ...hasArrived }
+  }
+  const [creator = null, ...others] = new Set(entries.map(({ createdBy }) => createdBy))
+  const statuses = entries.map(({ status }) => status)
+  return {
+    createdBy: others.length === 0 ? creator : null,
+    ...{ statuses, isByIds: true, ...hasArrived },
+  }
 }
 
 /** `digest`: of what was shown. Null: the decision takes effect whatever has changed since. */

@@ -3,13 +3,16 @@
  * buttons of decisions.
  */
 
+import { hasLeft, type OperationCounts } from '../outbox/core/batches.ts'
 import { decisions } from '../outbox/core/decisions.ts'
+import { operations, operationTypes } from '../outbox/core/operations.ts'
 import { outcomeLabels } from '../outbox/core/review-labels.ts'
 import { presentStatuses } from '../outbox/core/state.ts'
 import type {
   BatchState,
   DecisionName,
   EventLogEntry,
+  Operation,
   ReviewOutcome,
   StatusCounts,
   WritebackStatus,
@@ -64,7 +67,7 @@ export const statusWords: Readonly<Record<WritebackStatus, Word>> = {
   },
 }
 
-export const batchWords: Readonly<Record<BatchState, Omit<Word, 'sentence'>>> = {
+const batchWords: Readonly<Record<BatchState, Omit<Word, 'sentence'>>> = {
   draft: { icon: 'act', word: 'waits for approval' },
   stopped: { icon: 'act', word: 'stopped' },
   sending: { icon: 'clock', word: 'being sent' },
@@ -81,8 +84,28 @@ export function statusOf(status: WritebackStatus, frame: Assets): Html {
   return stateOf(statusWords[status], frame)
 }
 
-export function batchStateOf(state: BatchState, frame: Assets): Html {
-  return stateOf(batchWords[state], frame)
+type BatchNow = { readonly state: BatchState; readonly counts: StatusCounts }
+
+/** During the grace, and without a worker, nothing leaves. */
+export function batchWordOf({ state, counts }: BatchNow): Omit<Word, 'sentence'> {
+  return state === 'sending' && !hasLeft(counts) ? statusWords.queued : batchWords[state]
+}
+
+export function batchStateOf(batch: BatchNow, frame: Assets): Html {
+  return stateOf(batchWordOf(batch), frame)
+}
+
+/** `253 replies` */
+export function countedText(operation: Operation, counts: OperationCounts): string {
+  const count = counts[operation] ?? 0
+  return `${formatCount(count)} ${operationTypes[operation].words[count === 1 ? 0 : 1]}`
+}
+
+/** `253 replies and 20 flags` */
+export function operationsText(counts: OperationCounts): string {
+  const present = operations.filter((operation) => (counts[operation] ?? 0) > 0)
+  const texts = present.map((operation) => countedText(operation, counts))
+  return new Intl.ListFormat('en-GB').format(texts)
 }
 
 /** `1,204 queued, 3 failed` */

@@ -12,6 +12,7 @@ export {
   countOperations,
   estimateBatchMs,
   estimateSends,
+  hasLeft,
   type NotReverted,
   needsApproval,
   type Pace,

@@ -155,7 +155,8 @@ export function toBatchProgress(first: BatchReading, { at, report }: BatchReadin
   const { batch, estimate } = report
   const settled = countSettled(batch.counts)
   const took = at - first.at
-  const moving = batch.state === 'sending'
+  // When what was sent is answered, or found, nobody knows.
+  const moving = batch.state === 'sending' && (batch.counts.queued ?? 0) > 0
   return {
     rows: batch.rows,
     /** Rows whose outcome is known, whatever it is. */
@@ -166,7 +167,7 @@ export function toBatchProgress(first: BatchReading, { at, report }: BatchReadin
       took < minRateTime
         ? null
         : ((settled - countSettled(first.report.batch.counts)) / took) * 60_000,
-    /** When the last row will be settled; null if nothing is sent or nothing is left. */
+    /** When the last row will be settled; null if nothing is sent, or only answers are awaited. */
     doneAt: moving && estimate.left > 0 ? at + estimate.takesMs : null,
     restsUntil: estimate.restsUntil,
     restsBecause: estimate.restsBecause,

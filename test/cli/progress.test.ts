@@ -55,6 +55,12 @@ describe('the remaining time', () => {
       'about 2 min left',
     )
   })
+  test('is not said while more is found as fast as it is read', () => {
+    const some = [{ ...running, left: 10 }]
+    const line = (tookMs: number) => renderSyncProgress(some, { ...budget, inUse: 0 }, tookMs)
+    expect(line(9000)).toContain('left')
+    expect(line(120_000)).not.toContain('left')
+  })
   test('is that at the rate so far where no request is made', () => {
     expect([timeLeft(100, 300, 5000), timeLeft(100, 0, 5000), timeLeft(0, 300, 5000)]).toEqual([
       'about 15 s left',

@@ -190,7 +190,8 @@ describe('the overview says', () => {
 })
 
 test('a batch says when it will be done, but not while all sending is stopped', () => {
-  const batch = { state: 'sending', rows: 9, counts: { queued: 4, succeeded: 3, uncertain: 2 } }
+  const counts: Readonly<Record<string, number>> = { queued: 4, succeeded: 3, uncertain: 2 }
+  const batch = { state: 'sending', rows: 9, counts }
   const estimate = { worker: true, takesMs: 120_000 }
   const said = (stop: object | null) => {
     const read = { report: { batch, estimate }, sending: { stop } } as Parameters<
@@ -202,6 +203,9 @@ test('a batch says when it will be done, but not while all sending is stopped', 
     '5 of 9 settled · 4 to go, in about 2 min, at 12:02, without what waits for a decision',
   )
   expect(said({ since: ago(1), by: 'ann' })).toBe('5 of 9 settled · 4 to go')
+  // A verification takes as long as it takes.
+  Object.assign(batch, { counts: { sending: 4, succeeded: 3, uncertain: 2 } })
+  expect(said(null)).toBe('5 of 9 settled · 4 to go: sent, and not answered yet')
 })
 
 describe('the week says', () => {

@@ -117,8 +117,7 @@ function aiSection({ ai }: Report): Section {
     ['Handed over: a human wrote, too', ai.handedOver, 'count'],
     ['… of those with the AI', ai.handedOverShare, 'share'],
   ]
-  const note =
-    'That no human wrote does not say that the visitor was helped: the service shows no rating.'
+  const note = 'That no human wrote does not say that the visitor was helped.'
   return section(
     'AI',
     changeTable('The part of the AI in the conversations that started', lines),

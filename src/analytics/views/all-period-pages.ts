@@ -207,7 +207,7 @@ export const periodTables = {
     view: conversationViews.report_ai_month,
     about:
       'By the day on which the conversation was created. That no human wrote does not say ' +
-      'that the visitor was helped: the service shows no rating.',
+      'that the visitor was helped.',
     ofAgent: 'conversations in which the agent wrote, so the AI answered none of them alone',
     empty: 'No conversation was created in this period.',
     columns: {

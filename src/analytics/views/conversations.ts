@@ -81,8 +81,8 @@ export const conversationViews = {
       'Conversations of each month with the AI: which it answered alone, ' +
       'and which it handed over.',
     caveat:
-      'ai_only says that no human wrote. It does not say that the visitor was helped: the ' +
-      'service shows no rating and no request for a human.',
+      'ai_only says that no human wrote. It does not say that the visitor was helped, or did ' +
+      'not ask for a human.',
     key: {
       project_id: [projectId, 'c.project_id'],
       month: [

@@ -37,7 +37,7 @@ export function renderSyncProgress(
           sum(({ rows }) => rows),
           'row',
         )}, ${found}`,
-    budget === null || left === 0
+    budget === null || left === 0 || isOutrun(forecast(left, budget), tookMs)
       ? ''
       : formatTimeLeft(forecast(left, budget), hasUnknown ? 'at least' : 'about'),
     budget === null ? '' : formatBudget(budget),
@@ -45,6 +45,12 @@ export function renderSyncProgress(
     running.map(({ stream }) => stream).join(', '),
   )
 }
+
+/**
+ * While a list is read, it shows what else is to be read: a rest that is small beside the time that
+ * has passed has been so for a while, and says nothing.
+ */
+const isOutrun = (leftMs: Ms, tookMs: Ms) => tookMs >= 10_000 && leftMs < tookMs / 10
 
 /** Requests within the free part of the burst go at once, the others at the pace of the budget. */
 export function forecast(requests: number, budget: BudgetView): Ms {

@@ -1,6 +1,7 @@
 /**
  * Renders batches: the list, and one with its outcome, reasons, what is left, and what comes next.
  */
+import { hasLeft } from '../../outbox/core/batches.ts'
 import type {
   BatchesReport,
   BatchOutcome,
@@ -51,7 +52,7 @@ export function renderBatch(
 }
 
 function renderHead({ batch, revertedBy }: BatchReport, now: EpochMs): string[] {
-  const { id, title, source, note, reverts, createdAt, createdBy, rows, state, counts } = batch
+  const { id, title, source, note, reverts, createdAt, createdBy, rows, counts } = batch
   const dated = (what: string, at: string | null, by: string | null) =>
     at === null ? null : `${what} ${formatAge(at, now)}${by === null ? '' : ` by ${by}`}`
   const facts = [
@@ -67,7 +68,7 @@ function renderHead({ batch, revertedBy }: BatchReport, now: EpochMs): string[] 
     [id, ...(title === null ? [] : [JSON.stringify(title)])].join('   '),
     facts.filter((fact) => fact !== null).join(', '),
     ...(note === null ? [] : [`note: ${note}`]),
-    [pluralize(rows, 'row'), state, stateBar(counts), formatCounts(counts)]
+    [pluralize(rows, 'row'), stateWord(batch), stateBar(counts), formatCounts(counts)]
       .filter((part) => part !== '')
       .join('   '),
   ].map(showInvisible)
@@ -81,12 +82,18 @@ function renderOutcome(
   return ['', title, ...renderEntries(samples, now, '  '), ...renderMore(count, samples.length)]
 }
 
-function renderRest({ batch: { state }, estimate }: BatchReport, now: EpochMs): string[] {
+/** During the grace, and without a worker, nothing leaves. */
+const stateWord = ({ state, counts }: Pick<BatchReport['batch'], 'state' | 'counts'>): string =>
+  state === 'sending' && !hasLeft(counts) ? 'queued' : state
+
+function renderRest({ batch: { state, counts }, estimate }: BatchReport, now: EpochMs): string[] {
   const { left, queuedEarlier, takesMs, restsUntil, restsBecause, worker } = estimate
   if (left === 0) return []
   const before = queuedEarlier === 0 ? '' : `, with ${formatCount(queuedEarlier)} queued before`
   const sending = state === 'sending' && !worker ? '; no worker is running' : ''
   const rest = restsUntil === null ? [] : [renderRestTime(restsUntil, restsBecause, now)]
+  if (left === (counts.sending ?? 0))
+    return ['', `${formatCount(left)} left: sent, and not answered yet${before}`, ...rest]
   return [
     '',
     `${formatCount(left)} left, about ` +
@@ -162,13 +169,13 @@ function withoutTitles(rows: readonly (readonly string[])[]): readonly (readonly
 }
 
 function toCells(batch: Listed, now: EpochMs): string[] {
-  const { id, title, createdAt, createdBy, rows, state, counts } = batch
+  const { id, title, createdAt, createdBy, rows, counts } = batch
   return [
     id,
     formatAge(createdAt, now),
     createdBy ?? '',
     formatCount(rows),
-    state,
+    stateWord(batch),
     stateBar(counts),
     formatCounts(counts),
     doneWhen(batch, now),

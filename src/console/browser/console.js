@@ -175,13 +175,11 @@ function exchangeParts(now) {
     const fresh = now.querySelector(`[data-live-part="${part.getAttribute('data-live-part')}"]`)
     if (fresh === null) continue
     const kept = part.getAttribute('data-live-kept')
-    // Rows are never exchanged while a person reads them: a link appears.
-    if (kept === null) exchange(part, fresh)
-    else
-      element('[data-live-newer]')?.toggleAttribute(
-        'hidden',
-        fresh.getAttribute('data-live-kept') === kept,
-      )
+    const next = fresh.getAttribute('data-live-kept')
+    // Rows are never exchanged while a person reads them: a link appears. Without rows, they are over.
+    if (kept === null || next === null) exchange(part, fresh)
+    const hasNewer = kept !== null && next !== null && next !== kept
+    if (kept !== null) element('[data-live-newer]')?.toggleAttribute('hidden', !hasNewer)
   }
   const offered =
     now.querySelector('[data-live-offered]')?.getAttribute('data-live-offered')?.split(' ') ?? []

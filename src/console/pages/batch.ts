@@ -1,5 +1,6 @@
 /** One batch: what it would do, how far it is, and what can be decided about it. */
 
+import { countOperations } from '../../outbox/core/batches.ts'
 import { outcomeLabels } from '../../outbox/core/review-labels.ts'
 import { reviewOutcomes } from '../../outbox/core/review-terms.ts'
 import type { DecisionName, ReviewOutcome, StatusCounts } from '../../outbox/outbox.ts'
@@ -34,6 +35,7 @@ import {
   countsText,
   decisionButtons,
   groupList,
+  operationsText,
   statusWords,
 } from '../writeback-blocks.ts'
 import { emptyNote } from './import.ts'
@@ -58,7 +60,7 @@ export async function showBatch(request: ScreenRequest): Promise<ConsolePage | n
   const content = html`<div ${attribute('data-live-offered', offered.join(' '))}>
 ${livePart(
   'state',
-  html`<p>${batchStateOf(batch.state, frame)} ·
+  html`<p>${batchStateOf(batch, frame)} ·
   ${describeBatch(data, frame)}</p>`,
 )}
 ${batch.note === null ? nothing : html`<p>${foreignText(batch.note)}</p>`}
@@ -136,10 +138,13 @@ async function pageOfReview(
   }
 }
 
-function describeBatch({ report: { batch, revertedBy } }: BatchData, frame: ProjectFrame): Html {
+function describeBatch(
+  { report: { batch, outcomes, revertedBy } }: BatchData,
+  frame: ProjectFrame,
+): Html {
   const link = (id: string) => linkTo(frame, 'batches', id, foreignText(id))
   const parts = [
-    html`${pluralize(batch.rows, 'write-back')}${batch.source === null || batch.reverts !== null ? nothing : html` from ${foreignText(batch.source)}`}, queued ${ago(batch.createdAt, frame)}${by(batch.createdBy)}`,
+    html`${operationsText(countOperations(outcomes)) || pluralize(batch.rows, 'write-back')}${batch.source === null || batch.reverts !== null ? nothing : html` from ${foreignText(batch.source)}`}, queued ${ago(batch.createdAt, frame)}${by(batch.createdBy)}`,
     batch.approvedAt === null
       ? nothing
       : html` · approved ${ago(batch.approvedAt, frame)}${by(batch.approvedBy)}`,
@@ -198,7 +203,9 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
   const version = status === null ? String(waiting) : String(counts[status] ?? 0)
   const kept = (content: Html) => livePart('rows', content, version)
   if (status !== null) return kept(html`${entryTable(entries, frame)}${more}`)
-  if (waiting === 0) return livePart('rows', nothing)
+  // Also in place of rows that a person reads: what they would do is over.
+  if (waiting === 0)
+    return livePart('rows', html`<p class="empty">Nothing of it waits to be sent.</p>`)
   if (!hasRows) return kept(nothing)
   if (review === null || typeof review === 'string') {
     const why =

@@ -14,21 +14,30 @@ import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
 import { reviewAge, sendingNow, sendingSentences, showNow } from '../batch-state.ts'
 import { addressOf, choices, linkTo, older, section, sentences, table } from '../blocks.ts'
-import { offeredForSending } from '../core/permissions.ts'
+import { missingRole, offeredForSending } from '../core/permissions.ts'
 import {
   confirmAddress,
   type DecisionTarget,
   filterOf,
   readSelection,
   type Selection,
+  subjectOf,
   targetOf,
 } from '../decisions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
+import { problemPage } from '../layout.ts'
 import type { ConsoleReads } from '../reads.ts'
 import { reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { foreignText, spanText } from '../text.ts'
-import { groupList, hiddenFields, rankOf, statusWords } from '../writeback-blocks.ts'
+import {
+  countedText,
+  groupList,
+  hiddenFields,
+  operationsText,
+  rankOf,
+  statusWords,
+} from '../writeback-blocks.ts'
 import { candidateList } from './writeback.ts'
 import { effectText, foundText, payloadText, quoted } from './writebacks.ts'
 
@@ -94,7 +103,11 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   // Rows are leaving meanwhile, so the digest cannot name them.
   const isMoving = decision === 'cancel' && ids === null && would === null && queued + sending > 0
   const back = backTo(frame, target)
-  const title = `${decisions[decision].title} ${pluralize(count, 'write-back')}`
+  const kinds = operations.filter((operation) => (counts[operation] ?? 0) > 0).length
+  const about = kinds === 1 ? operationsText(counts) : pluralize(count, 'write-back')
+  const title = `${decisions[decision].title} ${about}`
+  const role = frame.viewer && missingRole(frame.viewer, decision, subjectOf(selection, ids))
+  if (role !== null) return problemPage('Not allowed', `This needs the role ${role}.`, back)
   if (count === 0 || (decision === 'approve' && (whole?.stoppedAt ?? null) !== null)) {
     const now = await showNow({ outbox: request.outbox, warehouse }, project, { id: batch, frame })
     const content = html`<p>There is nothing to decide: no row of it is in a state that this would
@@ -114,7 +127,9 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   const again =
     decision === 'retry' ? arrivedBefore(selection.mayHaveArrived, project.approveOwn) : []
   const said = [...again, ...consequences(decision, counts, takesMs, project.approveGraceMs)]
-  const number = html`<label>Write the number of write-backs, ${formatCount(count)}
+  const number = html`<label>Write the number of write-backs, ${formatCount(count)}${
+    kinds === 1 ? nothing : html` (${operationsText(counts)})`
+  }
 <input name="typed" inputmode="numeric" autocomplete="off" ${attribute('required', true)}></label>`
   const these = count === 1 ? 'this write-back as it is' : `these ${formatCount(count)} as they are`
   const exactly = html`The button names exactly ${these} now (digest
@@ -216,12 +231,6 @@ function rows(
   return section('What it is about', content)
 }
 
-/** `253 replies` */
-function countedText(operation: Operation, counts: Selection['counts']): string {
-  const count = counts[operation] ?? 0
-  return `${formatCount(count)} ${operationTypes[operation].words[count === 1 ? 0 : 1]}`
-}
-
 function consequences(
   decision: DecisionName,
   counts: Selection['counts'],
@@ -290,7 +299,8 @@ function entryTable(
         return [
           linkTo(frame, 'writebacks', id, operationTypes[operation].words[0]),
           html`${foreignText(visitorName ?? conversationId ?? visitorId)}${foundText(foundBy)}${quoted(lastWords)}`,
-          html`${payloadText(payload)}${describeTerms(terms).map(
+          // The effect names its conditions.
+          html`${payloadText(payload)}${(effect === undefined ? describeTerms(terms) : []).map(
             (term) => html`<br><span
             class="faint">${term}</span>`,
           )}`,

@@ -112,7 +112,7 @@ async function batches({ outbox, warehouse, project, frame, query }: ScreenReque
     ['Batch', 'State', '#Rows', 'Their statuses', 'Queued'],
     shown.map((batch) => [
       linkTo(frame, 'batches', batch.id, foreignText(batch.title ?? batch.id)),
-      batchStateOf(batch.state, frame),
+      batchStateOf(batch, frame),
       batch.rows,
       countsText(batch.counts),
       html`${ago(batch.createdAt, frame)}${by(batch.createdBy)}`,

@@ -6,20 +6,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { NewAuditEvent } from '../../../schema/row.ts'
 import type { Viewer } from '../../config/people.ts'
 import { decisions, isAboutProject, isDecision } from '../../outbox/core/decisions.ts'
-import { presentStatuses } from '../../outbox/core/state.ts'
 import type { DecisionName } from '../../outbox/outbox.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { UserError } from '../../values/user-error.ts'
 import { showNow } from '../batch-state.ts'
 import { addressOf } from '../blocks.ts'
-import { type DecisionSubject, missingRole } from '../core/permissions.ts'
+import { missingRole } from '../core/permissions.ts'
 import {
+  confirmAddress,
   type DecisionTarget,
   decide,
   filterOf,
   type MadeDecision,
   readSelection,
+  subjectOf,
   targetOf,
 } from '../decisions.ts'
 import { movedPage, resultPage, unchangedPage } from '../pages/decided.ts'
@@ -50,7 +51,7 @@ export function addDecisions(app: FastifyInstance, site: Site): void {
     if (asked === null) return refuse(reply, [400, 'The form does not say what is to be decided.'])
     const refusal = await findRefusal(site, asked)
     const back = backTo({ project: project.name }, asked)
-    if (refusal !== null) return refuse(reply, refusal, back)
+    if (refusal !== null) return refuse(reply, refusal, refusal[2] ?? back)
     const audit = (count: number) => auditOf(asked, true, count)
     const outcome = await decide(config, reads.reviews, project, {
       ...asked,
@@ -107,7 +108,8 @@ function readForm(request: FastifyRequest, project: ConsoleProject, viewer: View
   return { ...target, decision, project, viewer, digest, typed }
 }
 
-type Refusal = readonly [status: 400 | 403 | 409, why: string]
+/** `to`: where to go on, if not on the page about what is decided. */
+type Refusal = readonly [status: 400 | 403 | 409, why: string, to?: string]
 
 /** By what it is about as it is now, not as the form says. */
 async function findRefusal({ reads }: Site, asked: Asked): Promise<Refusal | null> {
@@ -119,35 +121,15 @@ async function findRefusal({ reads }: Site, asked: Asked): Promise<Refusal | nul
   if (isAboutProject(decision)) return null
   const warehouse = await reads.warehouse()
   const filter = { ...(batch === null ? {} : { batch }), ...(ids === null ? {} : { ids }) }
-  const {
-    entries,
-    batch: known,
-    ...selected
-  } = await readSelection(warehouse, project, filter, {
+  const selection = await readSelection(warehouse, project, filter, {
     limit: ids?.length ?? 0,
     only: null,
     after: 0,
   })
-  const mayHaveArrived = selected.mayHaveArrived > 0
-  const [creator = null, ...others] = new Set(entries.map(({ createdBy }) => createdBy))
-  const subject: DecisionSubject =
-    ids === null
-      ? {
-          createdBy: known?.createdBy ?? null,
-          statuses: presentStatuses(known?.counts ?? {}),
-          isByIds: false,
-          mayHaveArrived,
-        }
-      : {
-          createdBy: others.length === 0 ? creator : null,
-          statuses: entries.map(({ status }) => status),
-          isByIds: true,
-          mayHaveArrived,
-        }
-  const role = missingRole(viewer, decision, subject)
+  const role = missingRole(viewer, decision, subjectOf(selection, ids))
   if (role !== null) return [403, `This needs the role ${role}.`]
   // The command line takes beginnings of ids, and they may be of rows that are not among these.
-  if (ids !== null && entries.length !== ids.length)
+  if (ids !== null && selection.entries.length !== ids.length)
     return [409, 'Not all of these write-backs are there.']
   if (digest === null || decisions[decision].taken !== 'confirmed') return null
   const changed = await filterOf(reads.reviews, project, decision, asked)
@@ -155,7 +137,8 @@ async function findRefusal({ reads }: Site, asked: Asked): Promise<Refusal | nul
   // Many rows: the person has written how many.
   const isNumber = Number(typed.replace(/[\s,.]/g, '')) === named.count
   if (named.count <= typedOver || named.digest !== digest || isNumber) return null
-  return [400, `This is about ${named.count} write-backs: write their number. Nothing was changed.`]
+  const why = `This is about ${named.count} write-backs: write their number. Nothing was changed.`
+  return [400, why, confirmAddress({ project: project.name }, decision, asked)]
 }
 
 /** What the audit log says. `isMade`: not if what was shown had changed. */

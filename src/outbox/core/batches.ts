@@ -42,6 +42,11 @@ export type BatchState = 'draft' | 'stopped' | 'sending' | 'uncertain' | 'done'
 
 export type BatchSummary = Batch & { readonly state: BatchState; readonly counts: StatusCounts }
 
+/** Whether any row of it has left: until then nothing of it is being sent, whatever its state. */
+export function hasLeft({ draft, queued, cancelled, expired, ...left }: StatusCounts): boolean {
+  return Object.values(left).some((count) => count > 0)
+}
+
 /** How long the rest of a batch takes. */
 export type BatchEstimate = SendEstimate & {
   readonly left: number

@@ -103,6 +103,12 @@ describe('the page before an approval', () => {
     expect(rowsOf(flags)).toBe(1)
     // It is about all of them, whatever is shown.
     expect(flags).toContain('Approve 53 write-backs')
+    expect(flags).toContain('Write the number of write-backs, 53 (52 replies and 1 flag)')
+    // Nobody is led to a button that would refuse them.
+    const refused = await page(`/confirm?decision=approve&batch=${batch}`, 'olga')
+    expect(refused).toContain('This needs the role approver.')
+    expect(refused).not.toContain('Approve 53')
+    expect(await page(`/batches/${batch}`)).toContain('52 replies and 1 flag, queued')
     expect(/name="digest" value="(\w+)"/.exec(flags)?.[1]).toBe(
       /name="digest" value="(\w+)"/.exec(first)?.[1],
     )
@@ -177,14 +183,14 @@ describe('a batch', () => {
       'ann',
       `decision=approve&batch=${batch}&id=${rows[0]?.id}&id=${rows[2]?.id}`,
     )
-    expect(picked.text).toContain('Approve 2 write-backs')
+    expect(picked.text).toContain('Approve 2 replies')
     await picked.send()
     expect((await admin().list({ batch, statuses: ['queued'] }, 10)).map(({ id }) => id)).toEqual([
       rows[0]?.id,
       rows[2]?.id,
     ])
     const alike = await confirm('ann', `decision=approve&batch=${batch}&would=would_send`)
-    expect(alike.text).toContain('Approve 2 write-backs')
+    expect(alike.text).toContain('Approve 2 replies')
     await alike.send()
     expect(await countsOf(batch)).toEqual({ queued: 4 })
   })
@@ -195,7 +201,7 @@ describe('a batch', () => {
     await (await confirm('ann', `decision=approve&batch=${batch}&id=${first?.id}`)).send()
     await decide('ann', { decision: 'stop', batch })
     const resumption = await confirm('ann', `decision=resume&batch=${batch}`)
-    expect(resumption.text).toContain('Go on with 1 write-back<')
+    expect(resumption.text).toContain('Go on with 1 reply<')
     expect((await resumption.send()).status).toBe(303)
     expect(await countsOf(batch)).toEqual({ queued: 1, draft: 3 })
   })
@@ -206,7 +212,9 @@ describe('a batch', () => {
       await confirm('ann', `decision=approve&batch=${batch}`, { typed: '6' })
     ).send()
     expect([wrong.status, await countsOf(batch)]).toEqual([400, { draft: 60 }])
-    expect(wrong.text).toContain(`href="/console/p/main/batches/${batch}">Back`)
+    // Back to where the number is written.
+    const again = `/confirm?decision=approve&amp;batch=${batch}`
+    expect(wrong.text).toContain(`href="/console/p/main${again}">Back`)
     await (await confirm('ann', `decision=approve&batch=${batch}`, { typed: ' 60 ' })).send()
     expect(await countsOf(batch)).toEqual({ queued: 60 })
     // The next one waits for these, whichever page says how long it takes.
@@ -268,7 +276,10 @@ describe('a decision needs', () => {
     await (await confirm('olga', `decision=cancel&batch=${batch}`)).send()
     const [row] = await admin().list({ batch }, 1)
     expect(await page(`/writebacks/${row?.id}`, 'olga')).not.toContain('Retry')
-    expect((await (await confirm('olga', `decision=retry&id=${row?.id}`)).send()).status).toBe(403)
+    const asked = await confirm('olga', `decision=retry&id=${row?.id}`)
+    expect(asked.text).toContain('This needs the role approver.')
+    const forged = await decide('olga', { decision: 'retry', id: row?.id ?? '' })
+    expect(forged.status).toBe(403)
     await (await confirm('ann', `decision=retry&id=${row?.id}`)).send()
     expect(await countsOf(batch)).toEqual({ queued: 1 })
   })
