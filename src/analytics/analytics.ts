@@ -4,6 +4,7 @@ export { hasWord, isFound, parseSearch, type SearchQuery } from './core/search-w
 export { type Change, formatChange, formatValue } from './report/change.ts'
 export { type Report, readReport } from './report/report.ts'
 export { reportPage } from './report/report-page.ts'
+export { weekLines } from './report/week-lines.ts'
 export { countPendingConversations, isDerived } from './sql/facts-state.ts'
 export { type GrantReport, grantToAnalyst } from './sql/grant.ts'
 export { createProjectFacts, type FactsOptions } from './sql/project-facts.ts'

@@ -3,7 +3,7 @@
  * buttons of decisions.
  */
 
-import { hasLeft, type OperationCounts } from '../outbox/core/batches.ts'
+import { hasLeft } from '../outbox/core/batches.ts'
 import { decisions } from '../outbox/core/decisions.ts'
 import { operations, operationTypes } from '../outbox/core/operations.ts'
 import { outcomeLabels } from '../outbox/core/review-labels.ts'
@@ -13,6 +13,7 @@ import type {
   DecisionName,
   EventLogEntry,
   Operation,
+  OperationCounts,
   ReviewOutcome,
   StatusCounts,
   WritebackStatus,

@@ -1,7 +1,7 @@
 /** Parses an import file, JSON Lines or CSV: a request, or its mistakes, from each row. */
 
 import { maxLengths } from '../../schema/operation-specs.ts'
-import { flagMistake } from '../outbox/core/field-kinds.ts'
+import { requestFields } from '../outbox/core/operations.ts'
 import {
   foreignFieldMistake,
   isTargetId,
@@ -198,12 +198,15 @@ function parseFields(
   const result = parseRequest(fields)
   if (result.ok) return result
   const mistakes = result.mistakes.map((mistake) => {
+    const isFlag =
+      requestFields.get(mistake.field ?? '')?.kind === 'flag' && mistake.why !== foreignFieldMistake
     const isValue = mistake.field !== null && mistake.found === String(fields[mistake.field])
     const found = (isValue ? cells.get(mistake.field ?? '') : undefined) ?? mistake.found
     return {
       ...mistake,
       found,
-      why: mistake.why === flagMistake ? 'must be yes or no' : mistake.why,
+      // In a table.
+      why: isValue && isFlag ? 'must be yes or no' : mistake.why,
       override: mistake.why === foreignFieldMistake ? 'ignore-columns' : mistake.override,
     }
   })

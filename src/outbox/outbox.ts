@@ -15,6 +15,7 @@ export {
   hasLeft,
   type NotReverted,
   needsApproval,
+  type OperationCounts,
   type Pace,
   type RevertReport,
   type SendEstimate,

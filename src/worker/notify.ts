@@ -21,8 +21,9 @@ import { path } from '../values/address.ts'
 import { dateText } from '../values/days.ts'
 import type { ProjectId } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
+import { parseDatabaseUrl } from '../warehouse/location.ts'
+import { readStorage } from '../warehouse/storage.ts'
 import type { JobFailures } from './job-failures.ts'
-import { readWarehouseStorage } from './project-health.ts'
 import type { WorkerResources } from './resources.ts'
 
 type NotifierResources = Pick<WorkerResources, 'warehouse' | 'log' | 'connections'> & {
@@ -70,15 +71,15 @@ export function createNotifier(
     }
     const weekText = news.includes(week) ? await readWeek() : null
     // Its numbers are announced when all of it has been read.
-    const told = news.filter((condition) => condition !== week || weekText !== null)
-    const lines = [...describeNews(told, name, linkTo), ...(weekText ?? [])]
+    const due = news.filter((condition) => condition !== week || weekText !== null)
+    const lines = [...describeNews(due, name, linkTo), ...(weekText ?? [])]
     if (lines.length > 0) {
       await postText(connections, project, lines.join('\n').trim(), signal)
       metrics.countNotification({ project: name, outcome: 'sent' })
-      const events = [...new Set(told.map(({ event }) => event))].join(' ')
+      const events = [...new Set(due.map(({ event }) => event))].join(' ')
       log.info({ event: 'notification.sent', project: name, events })
     }
-    const announced = told.map(({ event, subject, level }) => ({
+    const announced = due.map(({ event, subject, level }) => ({
       ...{ event, subject, level, announcedAt: at },
     }))
     const toRecord = [...posted, ...changed, ...announced]
@@ -129,5 +130,5 @@ async function readFreeBytes(
   warehouse: NotifierResources['warehouse'],
 ): Promise<number | null> {
   if (warehouse.kind !== 'sqlite') return null
-  return (await readWarehouseStorage(config, warehouse)).freeBytes
+  return (await readStorage(parseDatabaseUrl(config.databaseUrl), warehouse.db)).freeBytes
 }

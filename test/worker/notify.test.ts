@@ -144,7 +144,7 @@ describe('two workers', () => {
 describe('the address of a channel', () => {
   const [sqlite] = databases
 
-  test('is asked again as it wishes, and rests when it refuses; no error names it', async () => {
+  test('is asked again when it says so, and rests when it refuses; no error names it', async () => {
     const { warehouse, admin } = await openOutbox(sqlite)
     await queueFlags(admin, 1, { status: 'draft' })
     const limited = { status: 429, headers: { 'retry-after': '0' } }

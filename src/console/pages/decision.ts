@@ -25,7 +25,6 @@ import {
   targetOf,
 } from '../decisions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
-import { problemPage } from '../layout.ts'
 import type { ConsoleReads } from '../reads.ts'
 import { reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
@@ -107,7 +106,11 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   const about = kinds === 1 ? operationsText(counts) : pluralize(count, 'write-back')
   const title = `${decisions[decision].title} ${about}`
   const role = frame.viewer && missingRole(frame.viewer, decision, subjectOf(selection, ids))
-  if (role !== null) return problemPage('Not allowed', `This needs the role ${role}.`, back)
+  if (role !== null) {
+    const content = html`<p class="problem">This needs the role ${role}.</p><p><a class="button"
+      href="${back}">Back</a></p>`
+    return { title: 'Not allowed', section: 'Write-backs', content }
+  }
   if (count === 0 || (decision === 'approve' && (whole?.stoppedAt ?? null) !== null)) {
     const now = await showNow({ outbox: request.outbox, warehouse }, project, { id: batch, frame })
     const content = html`<p>There is nothing to decide: no row of it is in a state that this would

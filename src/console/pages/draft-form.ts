@@ -9,7 +9,7 @@ import { withQuery } from '../../values/address.ts'
 import { isHash } from '../../values/column-rules.ts'
 import { localDateAt } from '../../values/days.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
-import { fillTemplate } from '../../values/reply-template.ts'
+import { fillTemplate, findPlaceholder } from '../../values/reply-template.ts'
 import { parseTime } from '../../values/time.ts'
 import { addressOf, linkTo, section } from '../blocks.ts'
 import { draftRole } from '../core/permissions.ts'
@@ -95,6 +95,13 @@ export function beginDraft(
   const why = `The mirror does not know ${missing.join(' and ')} of this visitor: write it out.`
   const problem = missing.length === 0 ? null : { text: why, isRepeated: false }
   return { draft: { ...draft, content }, problem, texts }
+}
+
+/** A placeholder that a visitor would read as it is; null: there is none. */
+export function describeUnfilled({ kind, content }: Draft): string | null {
+  const found = kind === 'reply' ? findPlaceholder(content) : undefined
+  if (found === undefined) return null
+  return `The text still has ${found}, as the visitor would read it: write it out.`
 }
 
 /** `joined`: the batch in which the draft is that was just made. */

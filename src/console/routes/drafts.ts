@@ -13,7 +13,6 @@ import type { NamedEntry, Outbox } from '../../outbox/outbox.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import type { ProjectName } from '../../values/project.ts'
-import { findPlaceholder } from '../../values/reply-template.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
@@ -25,6 +24,7 @@ import {
   beginDraft,
   type Draft,
   type DraftProblem,
+  describeUnfilled,
   draftKinds,
   draftsTitle,
   whyNoDraft,
@@ -148,11 +148,8 @@ function findProblem(
     return problemOf(
       'The visitor has written since you opened this page. Read it, and add your draft again.',
     )
-  const placeholder = draft.kind === 'reply' ? findPlaceholder(draft.content) : undefined
-  if (placeholder !== undefined)
-    return problemOf(
-      `The text still has ${placeholder}, as the visitor would read it: write it out.`,
-    )
+  const unfilled = describeUnfilled(draft)
+  if (unfilled !== null) return problemOf(unfilled)
   if (draft.kind === 'reply') return null
   const payload =
     draft.kind === 'note' ? { content: draft.content } : { handled: draft.kind === 'handled' }

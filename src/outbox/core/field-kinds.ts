@@ -69,9 +69,7 @@ export function singleLineText(maxLength: number) {
 
 export const idSchema = z.string({ error: missingOr('must be an id') }).regex(uuid, 'is not a UUID')
 
-/** In JSON; in a table it is yes or no. */
-export const flagMistake = 'must be true or false'
-export const flagSchema = z.boolean({ error: missingOr(flagMistake) })
+export const flagSchema = z.boolean({ error: missingOr('must be true or false') })
 
 export const contentField = {
   schema: text(maxLengths.content),
