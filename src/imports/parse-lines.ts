@@ -206,7 +206,7 @@ function parseFields(
       ...mistake,
       found,
       // In a table.
-      why: isValue && isFlag ? 'must be yes or no' : mistake.why,
+      why: isFlag && fields[mistake.field ?? ''] !== undefined ? 'must be yes or no' : mistake.why,
       override: mistake.why === foreignFieldMistake ? 'ignore-columns' : mistake.override,
     }
   })
