@@ -6,7 +6,7 @@
 import type { Metrics } from '../http/http.ts'
 import type { Logger } from '../log.ts'
 import { failedSync, isExpired } from '../maintenance/core/job-failure.ts'
-import type { FailingJob, JobFailure, JobIdentity } from '../maintenance/maintenance.ts'
+import type { FailingJob, JobFailure, JobIdentity, JobKind } from '../maintenance/maintenance.ts'
 import { clearJobFailure, listFailures, recordJobFailure } from '../maintenance/sql/workers.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
@@ -33,6 +33,9 @@ type FailingEntry = {
   readonly cause: FailureCause
   readonly isStored: boolean
 }
+
+/** Their success says nothing of the warehouse. */
+const withoutWarehouse: readonly JobKind[] = ['schedule', 'queue', 'write_ahead_log', 'notify']
 
 /** Further failing jobs are only counted: with this many, the number is what matters. */
 const maxTracked = 500
@@ -127,7 +130,7 @@ export function createJobFailures(deps: JobFailuresDeps) {
     },
     /** A job succeeded. Never rejects. */
     recordSuccess: async (identity: JobIdentity): Promise<void> => {
-      if (!['schedule', 'queue', 'write_ahead_log'].includes(identity.job)) outage.responded()
+      if (!withoutWarehouse.includes(identity.job)) outage.responded()
       const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
       succeededAt.set(key, now())
       const entry = failing.get(key)
