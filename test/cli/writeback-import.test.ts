@@ -142,3 +142,34 @@ describe.concurrent('a file that a person made', () => {
     ])
   })
 })
+
+test('replies by the name of a text, signed as the project says, with the words of a mistake', async ({
+  onTestFinished,
+}) => {
+  const d = await startCliScenario(onTestFinished)
+  d.file(
+    'deskmirror.yaml',
+    'reply_as: The shop\nreplies:\n  thanks: "Dear {{name}}, thank you. {{sender}}"\n',
+  )
+  const rows = await d.warehouse.query(
+    `select c.id, v.name from conversations c join visitors v on v.id = c.visitor_id
+      where v.name is not null order by c.id limit 3`,
+  )
+  const [[first, name], [second], [third]] = rows.map(({ id, name }) => [String(id), String(name)])
+  const add = ['writeback', 'add', 'message', '--conversation', first ?? '']
+  expect(await d.run([...add, '--template', 'thanks'])).toMatchObject({ exit: 0 })
+  const wrong = await d.run([...add, '--template', 'thank'])
+  expect([wrong.exit, wrong.err]).toEqual([
+    2,
+    expect.stringContaining('--template: is no name of `replies` in the configuration'),
+  ])
+  d.file('sheet.csv', `conversation_id,template,reply_by\n${second},thanks,\n${third},,\n`)
+  const imported = await d.ask('writeback', 'import', 'sheet.csv', '--ignore-columns')
+  expect(imported.document).toMatchObject({ outcome: 'queued', queued: 1, emptyRows: 1 })
+  const { document } = await d.ask('writeback', 'list')
+  const payloads = document.writebacks.map(({ payload }: { payload: object }) => payload)
+  expect(payloads).toEqual([
+    { content: `Dear ${name}, thank you. The shop`, sender_name: 'The shop' },
+    { content: expect.stringMatching(/^Dear .+, thank you/), sender_name: 'The shop' },
+  ])
+})
