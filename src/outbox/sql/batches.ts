@@ -77,9 +77,10 @@ export async function countUndecided(
   const { rows } = await sql<UndecidedRows>`
     select ${status} as status, coalesce(batch_id, '') as batch, count(*) as count,
       max(${epochSeconds(kind, 'finished_at')}) as newest
-    from writebacks where project_id = ${project} and (
-      (status = 'draft' and stopped_by is null) or status = 'uncertain'
-      or (status in ('failed','conflict') and finished_at > ${toTimeValue(context, since)}))
+    from writebacks
+    where project_id = ${project} and status in ('draft','uncertain','failed','conflict')
+      and (status <> 'draft' or stopped_by is null)
+      and (status not in ('failed','conflict') or finished_at > ${toTimeValue(context, since)})
     group by 1, 2`.execute(db)
   return rows
 }

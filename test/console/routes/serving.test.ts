@@ -6,6 +6,8 @@ import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import type { ProjectConfig } from '../../../src/config/config.ts'
 import { unconfiguredProject } from '../../../src/console/project.ts'
+import { storeAnnounced } from '../../../src/maintenance/sql/notifications.ts'
+import { recordJobFailure } from '../../../src/maintenance/sql/workers.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { commit, conversation } from '../../warehouse/row-fixtures.ts'
 import { letWait, startConsole } from './console-server.ts'
@@ -22,6 +24,33 @@ test('the address of the server leads to the console, and the console to its onl
     '/console/p/main',
     '/console/p/main',
   ])
+})
+
+test('the page of the service says what people were notified of, and why that fails', async () => {
+  const console = await startConsole(async (warehouse, project) => {
+    await letWait(warehouse, project, 'c1')
+    const announced = {
+      event: 'key_denied',
+      subject: '',
+      level: 1,
+      announcedAt: Date.now() - 60_000,
+    }
+    const over = { ...announced, event: 'gap', level: 0 }
+    await storeAnnounced(warehouse.projectDb('main'), [announced, over], [])
+    const times = { since: Date.now(), lastAt: Date.now(), failures: 1 }
+    const reason = 'the address of `notify` answers 404'
+    await recordJobFailure(warehouse.db, {
+      job: 'notify',
+      projectId: 'main',
+      key: '',
+      reason,
+      ...times,
+    })
+  })
+  const cookie = await console.signIn('vera')
+  const { text } = await console.ask('/console/p/main/service', { headers: { cookie } })
+  expect(text).toMatch(/the address of `notify` answers 404[\s\S]*key denied[\s\S]*1 min ago/)
+  expect(text).not.toContain('>gap<')
 })
 
 test('the first page and all that it loads take less than 40 kB, and only the page is loaded again', async () => {
