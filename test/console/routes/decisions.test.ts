@@ -86,7 +86,7 @@ describe('the page before an approval', () => {
     const batch = 'mixed'
     const replies = targets.slice(0, 52).map((target) => {
       const payload = { content: 'It is here.', sender_name: 'Ann' }
-      return { ...flag(target), operation: 'message', payload } as const
+      return { ...flag(target), operation: 'message', payload, expect: '1' } as const
     })
     const options = { status: 'draft', batchId: batch, createdBy: 'olga', expiresAt: null } as const
     await admin().enqueue([[...replies, flag()]], options)
@@ -98,6 +98,8 @@ describe('the page before an approval', () => {
     const first = await page(`/confirm?decision=approve&batch=${batch}`)
     expect(first).toContain('will be sent: 52 replies')
     expect(rowsOf(first)).toBe(50)
+    // Each row has its condition once.
+    expect(first.match(/only if no visitor wrote after/g)?.length).toBe(50)
     expect(rowsOf(await page(linkOf(first, 'Next rows')))).toBe(3)
     const flags = await page(linkOf(first, '1 flag'))
     expect(rowsOf(flags)).toBe(1)
