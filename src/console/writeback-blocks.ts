@@ -3,7 +3,7 @@
  * buttons of decisions.
  */
 
-import { hasLeft } from '../outbox/core/batches.ts'
+import { type countOperations, hasLeft } from '../outbox/core/batches.ts'
 import { decisions } from '../outbox/core/decisions.ts'
 import { operations, operationTypes } from '../outbox/core/operations.ts'
 import { outcomeLabels } from '../outbox/core/review-labels.ts'
@@ -13,7 +13,6 @@ import type {
   DecisionName,
   EventLogEntry,
   Operation,
-  OperationCounts,
   ReviewOutcome,
   StatusCounts,
   WritebackStatus,
@@ -97,13 +96,16 @@ export function batchStateOf(batch: BatchNow, frame: Assets): Html {
 }
 
 /** `253 replies` */
-export function countedText(operation: Operation, counts: OperationCounts): string {
+export function countedText(
+  operation: Operation,
+  counts: ReturnType<typeof countOperations>,
+): string {
   const count = counts[operation] ?? 0
   return `${formatCount(count)} ${operationTypes[operation].words[count === 1 ? 0 : 1]}`
 }
 
 /** `253 replies and 20 flags` */
-export function operationsText(counts: OperationCounts): string {
+export function operationsText(counts: ReturnType<typeof countOperations>): string {
   const present = operations.filter((operation) => (counts[operation] ?? 0) > 0)
   const texts = present.map((operation) => countedText(operation, counts))
   return new Intl.ListFormat('en-GB').format(texts)

@@ -15,7 +15,6 @@ export {
   hasLeft,
   type NotReverted,
   needsApproval,
-  type OperationCounts,
   type Pace,
   type RevertReport,
   type SendEstimate,
