@@ -2,6 +2,7 @@
 
 import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { replyNameOf } from '../config/reply-settings.ts'
 import { checkFile, importFile } from '../imports/enqueue-file.ts'
 import type {
   CheckFileOptions,
@@ -50,7 +51,7 @@ export function importWritebacks(
     },
 ): Promise<ImportReport> {
   const { approveOver, name } = project
-  return withImportFile(source, (given) => {
+  return withImportFile(signedBy(config, project, source, options), (given) => {
     const queueRows = async (warehouse: Warehouse) => {
       const outbox = await openOutbox(config, project, warehouse)
       const file = await prepare(project, warehouse, outbox, given)
@@ -68,6 +69,17 @@ export function importWritebacks(
     }
     return withWarehouse(config, queueRows, { retry: createWarehouseRetry(options) })
   })
+}
+
+/** Replies that name no sender are signed by the person who imports them. */
+function signedBy(
+  { console: { people } }: Config,
+  project: ProjectConfig,
+  source: ImportSource,
+  { createdBy }: { readonly createdBy?: string | null },
+): ImportSource {
+  const senderName = source.parse.senderName ?? replyNameOf(people, project, createdBy ?? '')
+  return senderName === null ? source : { ...source, parse: { ...source.parse, senderName } }
 }
 
 async function prepare(
@@ -94,6 +106,7 @@ export const asDrafts = {
 type DryRunOptions = Omit<CheckFileOptions, 'project' | 'onProgress'> &
   ReviewOptions & {
     readonly expiresAt: string | null
+    readonly createdBy?: string | null
     /** More rows than this need approval, as does every import with `draft`. */
     readonly draft: boolean
   }
@@ -108,7 +121,7 @@ export function dryRunImport(
   options: DryRunOptions,
 ): Promise<DryRunReport> {
   const { name, approveOver } = project
-  return withImportFile(source, (given) =>
+  return withImportFile(signedBy(config, project, source, options), (given) =>
     withOutbox(config, project, async (outbox, warehouse): Promise<DryRunReport> => {
       const file = await prepare(project, warehouse, outbox, given)
       const checked = await checkFile(outbox, file, {

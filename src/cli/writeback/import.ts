@@ -1,7 +1,6 @@
 /** `deskmirror writeback import`: queues all rows of a file or none, or is a dry run. */
 import { basename } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { replyNameOf } from '../../config/reply-settings.ts'
 import { isStandardInput } from '../../config/text-file.ts'
 import type { KeptFiles } from '../../export/export.ts'
 import { importedFile, keptFiles, otherOutput } from '../../export/kept-files.ts'
@@ -116,11 +115,10 @@ async function runImport(
       isShown ? [...renderReview(review, now).map(toPrintable), ''] : null,
     )
   }
-  const person = decidingPerson(context, config, options)
-  const senderName = options.senderName ?? replyNameOf(config.console.people, project, person)
-  const source = toImportSource(context, file, { ...options, senderName })
+  const source = toImportSource(context, file, options)
   const shared = {
     now,
+    createdBy: decidingPerson(context, config, options),
     mistakesTarget,
     allowDuplicates: options.allowDuplicates === true,
     expiresAt: toExpiryTime(now, options.expires),
@@ -136,7 +134,6 @@ async function runImport(
     let review: ReviewSummary | null = null
     const report = await importWritebacks(config, project, source, {
       ...shared,
-      createdBy: decidingPerson(context, config, options),
       title: options.title ?? null,
       note: options.note ?? null,
       onReview: async (summary) => {
@@ -273,21 +270,13 @@ const isStream = (file: string): boolean => file === '-' || isStandardInput(file
 function toImportSource(
   context: CommandContext,
   file: string,
-  {
-    format,
-    encoding,
-    ignoreColumns: names,
-    map,
-    senderName,
-  }: Omit<ImportCommandOptions, 'senderName'> & {
-    readonly senderName: string | null
-  },
+  { format, encoding, ignoreColumns: names, map, senderName }: ImportCommandOptions,
 ): ImportSource {
   const ignoreColumns = names === true ? 'all' : (names?.split(',') ?? [])
   const chosen = {
     ...(encoding === undefined ? {} : { encoding }),
     ...(map === undefined ? {} : { columns: map }),
-    ...(senderName === null ? {} : { senderName }),
+    ...(senderName === undefined ? {} : { senderName }),
   }
   const parse = { format, ignoreColumns, ...chosen } as const
   return isStream(file)

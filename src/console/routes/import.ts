@@ -11,7 +11,6 @@ import fastifyMultipart, { type MultipartFile } from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { asDrafts, importWritebacks } from '../../app/import.ts'
 import type { Config, ProjectConfig } from '../../config/config.ts'
-import { replyNameOf } from '../../config/reply-settings.ts'
 import type { ImportOptions } from '../../imports/imports.ts'
 import { readHead, withImportFile } from '../../imports/open-file.ts'
 import { isMeaning, type SheetOptions } from '../../imports/reply-sheet.ts'
@@ -195,11 +194,7 @@ async function importDrafts(
   try {
     const mistakesName = `mistakes.${isWorkbook(bytes) ? 'xlsx' : 'csv'}`
     const mistakesPath = join(folder, mistakesName)
-    const named =
-      senderName === ''
-        ? replyNameOf(config.console.people, project, options.createdBy ?? '')
-        : senderName
-    const sender = named === null ? {} : { senderName: named }
+    const sender = senderName === '' ? {} : { senderName }
     const find = findConversation === undefined ? {} : { findConversation }
     const parse = {
       columns,
