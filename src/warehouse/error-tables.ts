@@ -4,14 +4,14 @@ import { dirname, resolve } from 'node:path'
 import type { DatabaseLocation } from './location.ts'
 
 /** What happened, and what a person should do. */
-export type ErrorExplanation = {
+export type DatabaseExplanation = {
   readonly why: string
   readonly next: string
   readonly exitCode: 1 | 2
 }
 
 /** Explanations by code, or by the driver's message if it has no code; the first match counts. */
-type ExplanationTable = readonly (readonly [RegExp, ErrorExplanation])[]
+type ExplanationTable = readonly (readonly [RegExp, DatabaseExplanation])[]
 
 /** Trying again may help. */
 const tryAgain = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
@@ -28,7 +28,7 @@ const fixFirst = (code: RegExp, why: string, next: string): ExplanationTable[num
 export function findExplanation(
   location: DatabaseLocation,
   code: string,
-): ErrorExplanation | undefined {
+): DatabaseExplanation | undefined {
   const { setting } = location
   if (location.kind === 'postgres')
     return lookUpExplanation(postgresExplanations(setting, sourcesOf(location)), code)
@@ -41,7 +41,7 @@ export function findExplanation(
 export function lookUpExplanation(
   table: ExplanationTable,
   code: string,
-): ErrorExplanation | undefined {
+): DatabaseExplanation | undefined {
   return table.find(([pattern]) => pattern.test(code))?.[1]
 }
 
@@ -50,7 +50,7 @@ function explainSqlitePath(
   path: string,
   code: string,
   setting: string,
-): ErrorExplanation | undefined {
+): DatabaseExplanation | undefined {
   const folder = dirname(resolve(path))
   if (!existsSync(folder))
     return {

@@ -4,7 +4,7 @@
 import { fenceMessage } from '../../schema/move-fence.ts'
 import { UserError } from '../values/user-error.ts'
 import {
-  type ErrorExplanation,
+  type DatabaseExplanation,
   findExplanation,
   postgresExternalErrors,
   postgresTransientErrors,
@@ -24,7 +24,7 @@ export class WarehouseError extends UserError {
   readonly code: string
   constructor(
     what: string,
-    explanation: ErrorExplanation,
+    explanation: DatabaseExplanation,
     kind: WarehouseError['kind'],
     code: string,
   ) {
@@ -75,7 +75,7 @@ export function explainRuntimeError(
 }
 
 /** It was opened before that. */
-const fenced: ErrorExplanation = {
+const fenced: DatabaseExplanation = {
   why: fenceMessage,
   next: '`deskmirror status` says which, and where it is',
   exitCode: 2,
