@@ -19,6 +19,7 @@ import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { EmptyWarehouseError } from '../warehouse/migrate.ts'
 import { findExposedFiles } from '../warehouse/sqlite-file.ts'
+import { checkLakes } from './check-lakes.ts'
 import { checkQueue } from './check-queue.ts'
 import { openBudgetsOnly } from './request-budgets.ts'
 import { openService, type ServiceOptions } from './service.ts'
@@ -30,7 +31,11 @@ export async function checkProject(
   options: Pick<ServiceOptions, 'signal' | 'log'> & CheckHandlers,
 ): Promise<readonly CheckItem[]> {
   const queue = await checkQueue(config.queueUrl)
-  const stored = async () => [await checkWarehouse(config, project), ...checkFiles(config)]
+  const stored = async () => [
+    await checkWarehouse(config, project),
+    ...checkFiles(config),
+    ...(await checkLakes(config, project)),
+  ]
   // Without it no request is sent.
   if (queue.some(({ state }) => state === 'error')) return [...queue, ...(await stored())]
   return withOpened(async (use) => {

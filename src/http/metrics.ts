@@ -106,7 +106,7 @@ const counterHelp = {
     'rejected (not signed with a secret of the project)',
   ].join(' '),
   job_failures:
-    'Jobs that failed: sync, writebacks, schedule, housekeeping, maintenance, outbox_poll',
+    'Jobs that failed: sync, writebacks, schedule, lake, housekeeping, maintenance, outbox_poll',
   queue_errors: "Errors of the queue's server",
 }
 

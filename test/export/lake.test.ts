@@ -26,7 +26,7 @@ async function write(
   now = later,
 ) {
   const { signal } = new AbortController()
-  const all = { folder, objects: [], projectId: null, kept: [], ...request }
+  const all = { folder, objects: [], isWhole: false, projectId: null, kept: [], ...request }
   return withSnapshot(warehouse.db, warehouse.pool, (snapshot) =>
     writeLake(all, { snapshot, now, signal, onProgress: () => {} }),
   )
@@ -341,6 +341,10 @@ describe('the command', () => {
     expect([file.exit, file.err]).toEqual([2, expect.stringContaining('cannot write mirror.db')])
     const nothing = await run()
     expect([nothing.exit, nothing.err]).toEqual([2, expect.stringContaining('no table or view')])
+    for (const folder of ['', 's3://bucket/lake']) {
+      const unusable = await run('--lake', folder)
+      expect([unusable.exit, unusable.err]).toEqual([2, expect.stringContaining('write a folder')])
+    }
     const both = await run('--lake', 'lake', '--format', 'csv')
     expect([both.exit, both.err]).toEqual([2, expect.stringContaining('--format')])
   })
