@@ -85,7 +85,7 @@ ${failing.length === 0 ? nothing : section('Cannot be read', failingTable(failin
   return { title: streamTitle(row.stream), section: 'Streams', content }
 }
 
-function lakeTable(lakes: readonly ConfiguredLake[], frame: ProjectFrame): Html {
+export function lakeTable(lakes: readonly ConfiguredLake[], frame: ProjectFrame): Html {
   return table(
     'Lakes',
     ['Folder', 'Shows', 'Schedule', '#Rows'],
