@@ -1,18 +1,23 @@
 /**
  * How many workers, and how much Redis, do many projects need? Measures what schedules, jobs, sync
  * runs and requests cost in the real parts, and simulates the rest on a virtual clock. `--projects
- * N`, `--seed N`; `--costs FILE` stores the measured costs, or reads them if the file exists.
+ * N`, `--seed N`; `--cluster`: three masters of Redis; `--distance MS`: a round trip to Postgres;
+ * `--costs FILE` stores the measured costs, or reads them if the file exists.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { Redis } from 'ioredis'
 import { startPostgres } from '../test/support/postgres-server.ts'
+import { startRedisCluster } from '../test/support/redis-groups.ts'
 import { startPrivateRedis } from '../test/support/redis-server.ts'
 import { seededRandom } from '../test/support/seeded-random.ts'
+import { startDelayingProxy } from './delaying-proxy.ts'
 import { printFigure } from './figures.ts'
 import { measureBudgetCost } from './fleet/budget-costs.ts'
 import { idleRequests, type MeasuredCosts, toSimulationCosts } from './fleet/measured-costs.ts'
 import { createProjects } from './fleet/projects.ts'
 import { measureQueue } from './fleet/queue-costs.ts'
+import { redisUseOf } from './fleet/redis-use.ts'
 import { createScenarios, type Scenario } from './fleet/scenarios.ts'
 import { simulate } from './fleet/simulate.ts'
 import { measureSyncJobs, type SyncCosts } from './fleet/sync-costs.ts'
@@ -24,6 +29,8 @@ const { values } = parseArgs({
     projects: { type: 'string', default: '10000' },
     seed: { type: 'string', default: '1' },
     concurrency: { type: 'string', default: '40' },
+    cluster: { type: 'boolean', default: false },
+    distance: { type: 'string', default: '0' },
     costs: { type: 'string' },
   },
 })
@@ -53,20 +60,43 @@ async function measureCosts(): Promise<AllCosts> {
   const sqlite = await withTempFolder((folder) =>
     measureSyncJobs({ databaseUrl: `sqlite:${folder}/mirror.db`, queueUrl: 'embedded' }, size),
   )
-  const [redis, postgres] = [await startPrivateRedis({ durable: true }), await startPostgres()]
+  const redis = values.cluster ? await startCluster() : await startSingle()
+  const postgres = await startPostgres()
+  const proxy = await startDelayingProxy(postgres.url, Number(values.distance))
   try {
     logProgress('the same in Postgres, with the budget in Redis')
-    const passes = await measureSyncJobs({ databaseUrl: postgres.url, queueUrl: redis.url }, size)
+    const passes = await measureSyncJobs({ databaseUrl: proxy.url, queueUrl: redis.url }, size)
     logProgress('requests of many keys on their budgets in Redis')
     await redis.flush()
-    const budget = await measureBudgetCost(redis.url)
+    const budget = await measureBudgetCost(redis.url, redis.readUse)
     await redis.flush()
     logProgress(`the schedules of ${projects.length} projects in Redis, then jobs`)
-    return { sqlite, server: { passes, budget, queue: await measureQueue(redis.url, projects) } }
+    const queue = await measureQueue(redis.url, redis.readUse, projects)
+    return { sqlite, server: { passes, budget, queue } }
   } finally {
     await redis.stop()
+    proxy.close()
     await postgres.stop()
   }
+}
+
+async function startSingle() {
+  const redis = await startPrivateRedis({ durable: true })
+  return { ...redis, readUse: redisUseOf([() => new Redis(redis.url)]) }
+}
+
+async function startCluster() {
+  const cluster = await startRedisCluster()
+  const servers = cluster.ports.map((port) => () => cluster.admin(port))
+  /** Replicas refuse it, and follow. */
+  const flush = async () => {
+    for (const connect of servers) {
+      const server = connect()
+      await server.flushall().catch(() => {})
+      server.disconnect()
+    }
+  }
+  return { ...cluster, flush, readUse: redisUseOf(servers) }
 }
 
 function printCosts({ server: { queue, passes, budget }, sqlite }: AllCosts): void {
@@ -87,8 +117,12 @@ function printCosts({ server: { queue, passes, budget }, sqlite }: AllCosts): vo
   for (const [name, cost] of Object.entries({ SQLite: sqlite, Postgres: passes })) {
     printFigure(`request of a first mirror, ${name}: CPU of the worker`, cost.request.cpuMs, 'ms')
     for (const stream of ['conversations', 'visitors', 'calls', 'availability'] as const) {
-      const { cpuMs, requests, commits, warehouseMs } = cost.idle[stream]
-      printFigure(`  idle sync of ${stream}: CPU of the worker`, cpuMs, `ms, ${requests} requests`)
+      const { cpuMs, tookMs, requests, commits, warehouseMs } = cost.idle[stream]
+      printFigure(
+        `  idle sync of ${stream}: CPU of the worker`,
+        cpuMs,
+        `ms of ${tookMs.toFixed(0)}, ${requests} requests`,
+      )
       if (commits > 0)
         printFigure('    in Postgres', commits, `commits, ${warehouseMs.toFixed(1)} ms of CPU`)
     }
@@ -116,7 +150,7 @@ function runScenario(scenario: Scenario): void {
     if (scenario.name === 'first mirror') printForecast(ran, scenario)
     return ran
   }
-  printLeast(findLeast((workers) => isEnough(run(workers), scenario)))
+  printLeast(findLeast((workers) => isEnough(run(workers), scenario, measured.server)))
 }
 
 function printForecast({ outcome }: ScenarioRun, scenario: Scenario): void {

@@ -1,5 +1,5 @@
 /** What all kinds of jobs have in common. */
-import type { ProjectConfig } from '../src/config/config.ts'
+import type { Config, ProjectConfig } from '../src/config/config.ts'
 import type { JobIdentity } from '../src/maintenance/maintenance.ts'
 import type { EpochMs, Ms } from '../src/values/time.ts'
 import { errorText } from '../src/values/user-error.ts'
@@ -9,6 +9,7 @@ import { type JobData, type PlannedSyncJob, parseJob, type QueueName } from './q
 
 export type JobDeps = {
   readonly context: WorkerContext
+  readonly config: () => Config
   /** Undefined: it is no longer configured. */
   readonly findProject: (name: string) => ProjectConfig | undefined
   readonly enqueueSyncJobs: (all: readonly PlannedSyncJob[]) => Promise<void>

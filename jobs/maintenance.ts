@@ -1,5 +1,5 @@
 /** Restores missing schedules, and enqueues overdue work that it finds in the warehouse. */
-import type { ProjectConfig } from '../src/config/config.ts'
+import type { Config, ProjectConfig } from '../src/config/config.ts'
 import { queueBackends } from '../src/config/queue-backends.ts'
 import type { FailingJob } from '../src/maintenance/maintenance.ts'
 import { listAllPendingStreams, readRuns } from '../src/maintenance/sql/gauges.ts'
@@ -7,6 +7,7 @@ import type { EpochMs } from '../src/values/time.ts'
 import { readLastCompletions } from '../src/worker/project-health.ts'
 import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
 import type { Backend, JobQueue } from './backends/backend.ts'
+import { createLakeSchedule, lakesToRetry } from './lake-jobs.ts'
 import { type JobQueues, type PlannedSyncJob, parseJob, type SchedulerJob } from './queues.ts'
 import {
   configurationDigest,
@@ -21,7 +22,8 @@ type MaintenanceDeps = JobQueues & {
   readonly context: WorkerContext
   readonly backend: Backend
   readonly failures: JobFailures
-  readonly projects: () => readonly ProjectConfig[]
+  /** Asked each time: it can be reloaded. */
+  readonly config: () => Config
 }
 
 /** Housekeeping, which runs every night, deletes runs without changes after a week. */
@@ -32,9 +34,11 @@ const housekeepingLateMs = 9 * 86_400_000
  * failed. Only one of them restores schedules and enqueues what is overdue.
  */
 export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
-  const { context, backend, queues, enqueueSyncJobs, failures, projects } = deps
+  const { context, backend, queues, enqueueSyncJobs, failures, config } = deps
+  const projects = () => config().projects
   const { log, warehouse } = context
   const syncSchedules = createScheduleSync(backend, queues.schedules)
+  const enqueueDueLakes = createLakeSchedule(queues.lakes, config)
   let didDiffer = false
   // Nobody else uses its queue, which forgets what was missed.
   const isAlone = !queueBackends[backend.kind].allowsSeveralWorkers
@@ -52,7 +56,7 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     mayHaveMissed = false
   }
   return async () => {
-    await context.recordHeartbeat(backend.kind, configurationDigest(projects()))
+    await context.recordHeartbeat(backend.kind, configurationDigest(config()))
     const differ = await context.workersDiffer()
     if (differ && !didDiffer)
       log.warn({ event: 'workers.differ', why: 'workers have different projects or schedules' })
@@ -60,11 +64,13 @@ export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     didDiffer = differ
     // Refreshing forgets them.
     await enqueueSyncJobs(syncJobsToRetry(failures.list()))
+    await queues.lakes.addBulk(lakesToRetry(failures.list()))
     await failures.refresh()
     await noteConditions(deps)
     const isLeader = isAlone || (await context.tryAcquireLeadership())
     if (isLeader || differ) await syncSchedules(projects(), Date.now(), isLeader, differ)
     if (!isLeader) return
+    await enqueueDueLakes(Date.now())
     const completions = await readLastCompletions(warehouse)
     const pendingChildren = await listAllPendingStreams(warehouse.db, Date.now())
     await enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))

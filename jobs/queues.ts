@@ -19,8 +19,8 @@ const syncJob = z.strictObject({
  * `schedules`: firings and webhooks, which add the syncs: BullMQ gives no id to what a schedule
  * adds, so a list might be read twice. `sync`: the first slice of an incremental run. `backfill`:
  * further slices, and reconciles, so that a history of years does not delay new rows. `audits`:
- * long jobs, apart from the slots of syncs. `writebacks`: one job per lane (`conversation/…`,
- * `visitor/…`).
+ * long jobs, apart from the slots of syncs. `lakes`: one job per lake. `writebacks`: one job per lane
+ * (`conversation/…`, `visitor/…`).
  */
 const jobSchemas = {
   schedules: z.discriminatedUnion('schedule', [
@@ -30,6 +30,8 @@ const jobSchemas = {
   sync: syncJob,
   backfill: syncJob,
   audits: syncJob,
+  /** `*`: the lake of the warehouse. */
+  lakes: z.strictObject({ project }),
   writebacks: z.strictObject({ project, lane: z.string().min(1) }),
 }
 
@@ -69,6 +71,7 @@ export function openJobQueues({ queue }: Backend, wakeDelayMs: Ms = wakeAfterMs)
     sync: queue('sync'),
     backfill: queue('backfill'),
     audits: queue('audits'),
+    lakes: queue('lakes'),
     writebacks: queue('writebacks'),
   }
   /** A job that waits or runs already is not added again. */
@@ -95,7 +98,7 @@ export function openJobQueues({ queue }: Backend, wakeDelayMs: Ms = wakeAfterMs)
 }
 
 /** After that the next schedule firing is soon enough. */
-const retries = { attempts: 3, backoff: { type: 'exponential', delay: 5000 } } as const
+export const retries = { attempts: 3, backoff: { type: 'exponential', delay: 5000 } } as const
 
 function toLaneJob(data: JobData<'writebacks'>): NewJob<JobData<'writebacks'>> {
   return { name: 'lane', data, opts: { deduplication: { id: jobId('writebacks', data) } } }

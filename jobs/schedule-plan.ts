@@ -1,13 +1,14 @@
 /** Which schedules there are, what a firing starts, what is overdue or was missed. Pure. */
 import { createHash } from 'node:crypto'
 import { childStreamNames, listStreamNames, type StreamName } from '../schema/stream-specs.ts'
-import type { ProjectConfig } from '../src/config/config.ts'
+import type { Config, ProjectConfig } from '../src/config/config.ts'
 import {
   loadCronParser,
   type Schedule,
   type ScheduleName,
   scheduleNames,
 } from '../src/config/default-schedules.ts'
+import { type ConfiguredLake, lakesOf } from '../src/config/lakes.ts'
 import type { ProjectRuns } from '../src/maintenance/maintenance.ts'
 import { auditedStreams } from '../src/mirror/core/audit.ts'
 import type { EpochMs, Ms } from '../src/values/time.ts'
@@ -28,15 +29,17 @@ export function schedulesForProjects(
   return [...ofProjects, housekeeping]
 }
 
-/** Equal for workers that have the same projects and schedules. */
-export function configurationDigest(projects: readonly ProjectConfig[]): string {
+/** Equal for workers that have the same projects, schedules and lakes. */
+export function configurationDigest(config: Pick<Config, 'projects' | 'lake'>): string {
+  const { projects } = config
+  const lakes = lakesOf(config).map(({ project, ...lake }) => [project?.name, lake])
   const known = projects.map(({ name, projectId, streams, readOnly }) => [
     name,
     projectId,
     streams,
     readOnly,
   ])
-  const text = JSON.stringify([known, schedulesForProjects(projects)])
+  const text = JSON.stringify([known, schedulesForProjects(projects), lakes])
   return createHash('sha256').update(text).digest('hex')
 }
 
@@ -50,7 +53,7 @@ export const housekeeping: JobSchedule<SchedulerJob> = {
 function schedulesForProject(project: ProjectConfig) {
   return scheduleNames.flatMap((name) => {
     if (scheduledStreams(name, project).length === 0) return []
-    const recurrence = toRecurrence(project, name)
+    const recurrence = toRecurrence(project, name, project.schedules[name])
     return recurrence === null ? [] : [{ name, recurrence }]
   })
 }
@@ -89,22 +92,24 @@ export function missedSyncJobs(
 
 /** The hours of the night, in the project's time zone, in which a schedule gets its minute. */
 const nightWindows: Readonly<
-  Record<ScheduleName, { readonly from: number; readonly hours: number }>
+  Record<ScheduleName | 'lake', { readonly from: number; readonly hours: number }>
 > = {
   reconcile: { from: 1, hours: 4 },
   // After midnight in every time zone that the service may use, and after the reconcile began.
   analytics: { from: 5, hours: 1 },
   // Before the reconcile, so that it sees what a day of incremental syncs has left.
   audit: { from: 0, hours: 1 },
+  // With what the night has read.
+  lake: { from: 6, hours: 1 },
   incremental: { from: 0, hours: 1 },
   availability: { from: 0, hours: 1 },
 }
 
 function toRecurrence(
-  { projectId, timeZone, schedules }: ProjectConfig,
-  name: ScheduleName,
+  { projectId, timeZone }: ProjectConfig,
+  name: ScheduleName | 'lake',
+  schedule: Schedule,
 ): Recurrence | null {
-  const schedule = schedules[name]
   // A stable share from 0 to below 1: the position of a project's schedule within its period.
   const phase =
     createHash('sha256').update(`${projectId}/${name}`).digest().readUInt32BE() / 2 ** 32
@@ -121,6 +126,20 @@ function toRecurrence(
       return { pattern: `${minute % 60} ${from + Math.floor(minute / 60)} * * *`, tz: timeZone }
     }
   }
+}
+
+/**
+ * When the lake was to be written last; null: by hand only. That of the warehouse has the time zone of
+ * the first project.
+ */
+export function lakeFiredAt(
+  { project: own, schedule }: Pick<ConfiguredLake, 'project' | 'schedule'>,
+  projects: readonly ProjectConfig[],
+  now: EpochMs,
+): EpochMs | null {
+  const project = own ?? projects[0]
+  const recurrence = project === undefined ? null : toRecurrence(project, 'lake', schedule)
+  return recurrence === null ? null : lastFiring(recurrence, now)
 }
 
 /** Children are enqueued when the list of their parents has been read. */

@@ -2,6 +2,7 @@
 import type { Warehouse } from '../src/app/open.ts'
 import { type Config, type ProjectConfig, resolveHttpExposure } from '../src/config/config.ts'
 import { loadRoutes } from '../src/console/console.ts'
+import { configuredProjects } from '../src/console/project.ts'
 import { openConsoleReads } from '../src/console/reads.ts'
 import { createConsoleLink } from '../src/console/sign-in-links.ts'
 import { createAttempts } from '../src/http/auth.ts'
@@ -146,7 +147,7 @@ export function openWorkerConsole(
           createAuditLog((await reads.warehouse()).db).hasSessionEnded(cookie),
       },
       config: () => (config().readOnly ? null : config()),
-      projects: async () => config().projects,
+      projects: async () => configuredProjects(config()),
     })
   }
   const routes: HttpRoutes = { prefix: '/console', auth: 'own', load }

@@ -12,12 +12,11 @@ import { createJobFailures } from '../src/worker/job-failures.ts'
 import { readMirrorHealth, readWarehouseStorage } from '../src/worker/project-health.ts'
 import type { JobFailures } from '../src/worker/worker.ts'
 import { openWorkerContext } from '../src/worker/worker-context.ts'
-import { type Backend, QueueUnavailableError } from './backends/backend.ts'
+import { QueueUnavailableError } from './backends/backend.ts'
 import { openBackend } from './backends/open-backend.ts'
-import { createJobHandler, type JobDeps, type JobType } from './job-handler.ts'
-import { laneJobs, schedulerJobs, syncJobs } from './job-types.ts'
 import { createMaintenance } from './maintenance.ts'
-import { type JobData, openJobQueues, type QueueName } from './queues.ts'
+import { startQueueWorkers } from './queue-workers.ts'
+import { openJobQueues } from './queues.ts'
 import { plannedInterval } from './schedule-plan.ts'
 import { checkReadiness, openWorkerHttp, requirePeopleTokens } from './worker-http.ts'
 
@@ -71,7 +70,7 @@ export async function startWorker(config: Config, options: WorkerOptions) {
       isAlive,
       onClose: closer.add,
     })
-    const maintain = createMaintenance({ ...components, projects })
+    const maintain = createMaintenance({ ...components, config: () => current })
     const maintenance = startPeriodicTask('maintenance', maintenanceEveryMs, maintain, failures)
     sinceMaintenanceMs = maintenance.sinceLastRunMs
     closer.add(maintenance.stop)
@@ -83,6 +82,7 @@ export async function startWorker(config: Config, options: WorkerOptions) {
     const findProject = (name: string) => projects().find((project) => project.name === name)
     const deps = {
       context,
+      config: () => current,
       findProject,
       enqueueSyncJobs,
       failures,
@@ -223,22 +223,4 @@ async function openWorkerComponents(
     checkReadiness: checkComponents,
     ...openJobQueues(backend, wakeDelayMs),
   }
-}
-
-/** `concurrency`: of sync runs and of lanes. The other jobs are short, or wait behind these. */
-function startQueueWorkers(backend: Backend, deps: JobDeps, concurrency: number, lockMs: Ms): void {
-  const start = <Queue extends QueueName>(
-    queue: Queue,
-    type: JobType<JobData<Queue>>,
-    jobLimit: number,
-  ) =>
-    backend.worker(queue, createJobHandler(queue, type, deps), {
-      lockMs,
-      concurrency: Math.ceil(jobLimit),
-    })
-  start('schedules', schedulerJobs, 4)
-  start('writebacks', laneJobs, concurrency)
-  start('sync', syncJobs, concurrency)
-  start('backfill', syncJobs, concurrency / 2)
-  start('audits', syncJobs, concurrency / 4)
 }

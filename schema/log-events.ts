@@ -23,6 +23,9 @@ export const logEvents: Readonly<Record<string, string>> = {
     'an audit has ended: rows read again, how many differed, and how many of these were corrected',
   'audit.interrupted':
     'an audit was interrupted, and nothing of it is stored; the next one draws again',
+  'lake.written': 'a lake was written: `folder` `rows` `files`, how many of these anew: `written`',
+  'lake.busy': 'another process writes it, so it is tried again in a minute: `why`',
+  'lake.interrupted': 'the worker stops: the lake is as it was, and written later',
   'behaviour.learned': 'a behaviour of the service: `name` `value`',
   'behaviour.changed': 'the service behaves otherwise: `name` `value` `was`',
   'columns.cleaned': 'rows were cleaned of what `columns` does not let be stored: `rows` `changed`',

@@ -6,7 +6,7 @@ import type { BudgetRecord } from '../../src/service/core/budget-record.ts'
 import { createSharedStore } from '../../src/service/rate-limit/budget-store.ts'
 import { openRedisRecords } from '../../src/service/rate-limit/redis-record.ts'
 import { createRequestBudget } from '../../src/service/rate-limit/request-budget.ts'
-import { redisUse, usedSince } from './redis-use.ts'
+import { type ReadRedisUse, usedSince } from './redis-use.ts'
 
 /** Per request, from acquiring to releasing the slot. `serverMs`: CPU of Redis. */
 export type BudgetCost = { readonly serverMs: number; readonly commands: number }
@@ -20,12 +20,12 @@ const requestsEach = 40
  */
 const pauseMs = 20
 
-export async function measureBudgetCost(url: string): Promise<BudgetCost> {
+export async function measureBudgetCost(url: string, readUse: ReadRedisUse): Promise<BudgetCost> {
   const records = openRedisRecords(url)
-  const before = await redisUse(url)
+  const before = await readUse()
   const names = Array.from({ length: keys }, (_, n) => `fleet-${n}`)
   await pMap(names, (name) => sendRequests(records.record(name)), { concurrency: keysAtOnce })
-  const { cpuMs, commands } = usedSince(before, await redisUse(url))
+  const { cpuMs, commands } = usedSince(before, await readUse())
   records.close()
   const requests = keys * requestsEach
   return { serverMs: cpuMs / requests, commands: commands / requests }

@@ -4,7 +4,7 @@ import type { BudgetCost } from './budget-costs.ts'
 import type { Costs, PerStream } from './costs.ts'
 import type { QueueCosts } from './queue-costs.ts'
 import type { FleetResult } from './simulate.ts'
-import type { SyncCosts } from './sync-costs.ts'
+import type { SyncCost, SyncCosts } from './sync-costs.ts'
 
 export type MeasuredCosts = {
   readonly queue: QueueCosts
@@ -21,8 +21,7 @@ export function toSimulationCosts({
   passes: { idle, request, busyCpuMs },
 }: MeasuredCosts): Costs {
   const lists = [idle.conversations, idle.visitors, idle.calls]
-  const waited =
-    lists.reduce((sum, { tookMs, cpuMs }) => sum + Math.max(0, tookMs - cpuMs), 0) / lists.length
+  const waited = lists.reduce((sum, cost) => sum + waitedMs(cost), 0) / lists.length
   return {
     tickCpuMs: queue.tick.cpuMs,
     passCpuMs: forEachStream(
@@ -42,6 +41,9 @@ export function idleRequests({ passes: { idle } }: MeasuredCosts): PerStream<num
   return forEachStream((stream) => Math.round(idle[stream].requests))
 }
 
+/** For the warehouse: the service of the measurement answers at once. A connection is held meanwhile. */
+const waitedMs = ({ tookMs, cpuMs }: SyncCost) => Math.max(0, tookMs - cpuMs)
+
 /** The use of shared servers per second. */
 export type SharedUse = {
   readonly redisCommands: number
@@ -49,6 +51,8 @@ export type SharedUse = {
   readonly redisCpu: number
   readonly commits: number
   readonly postgresCores: number
+  /** Connections to Postgres that are in use at a time, of all workers. */
+  readonly connections: number
 }
 
 export function sharedUse(
@@ -62,13 +66,14 @@ export function sharedUse(
   const counted = sum((stream) => result.passes[stream] * Math.round(idle[stream].requests))
   const more = Math.max(0, result.requestsInWindow - counted)
   const commands = passes * queue.pass.commands + result.ticks * queue.tick.commands
-  const warehouse = (what: 'commits' | 'warehouseMs') =>
-    sum((stream) => result.passes[stream] * idle[stream][what]) + more * request[what]
+  const warehouse = (of: (cost: SyncCost) => number) =>
+    sum((stream) => result.passes[stream] * of(idle[stream])) + more * of(request)
   return {
     redisCommands: (commands + result.requestsInWindow * budget.commands) / seconds,
     redisCpu: result.queueMs / 1000 / seconds,
-    commits: warehouse('commits') / seconds,
-    postgresCores: warehouse('warehouseMs') / 1000 / seconds,
+    commits: warehouse(({ commits }) => commits) / seconds,
+    postgresCores: warehouse(({ warehouseMs }) => warehouseMs) / 1000 / seconds,
+    connections: warehouse(waitedMs) / 1000 / seconds,
   }
 }
 

@@ -22,7 +22,10 @@ export async function postgresUse(url: string): Promise<PostgresUse> {
     const { rows: sessions } = await client.query<{ pid: number }>(
       'select pid from pg_stat_activity where pid <> pg_backend_pid()',
     )
-    const cpuMs = sessions.reduce((sum, { pid }) => sum + processCpuMs(pid), 0)
+    const running = sessions.reduce((sum, { pid }) => sum + processCpuMs(pid), 0)
+    // A pool closes connections that are idle, and their time would be missing.
+    const { rows: own } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const cpuMs = running + endedCpuMs(parentOf(own[0]?.pid ?? 0))
     return { commits: Number(totals[0]?.commits ?? 0), cpuMs }
   } finally {
     await client.end()
@@ -30,11 +33,23 @@ export async function postgresUse(url: string): Promise<PostgresUse> {
 }
 
 /** CPU of a process in milliseconds; 0 once it has ended. */
-export function processCpuMs(pid: number): number {
+export const processCpuMs = (pid: number): number => ticksOf(pid, 11, 12)
+
+/** CPU of its children that have ended. */
+const endedCpuMs = (pid: number): number => ticksOf(pid, 13, 14)
+
+const parentOf = (pid: number): number => Number(fieldsOf(pid)[1])
+
+const ticksOf = (pid: number, user: number, system: number): number => {
+  const fields = fieldsOf(pid)
+  return (Number(fields[user] ?? 0) + Number(fields[system] ?? 0)) * tickMs
+}
+
+/** What follows the name of the process. */
+function fieldsOf(pid: number): readonly string[] {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-    return (Number(fields[11]) + Number(fields[12])) * tickMs
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   } catch {
-    return 0
+    return []
   }
 }

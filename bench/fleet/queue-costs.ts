@@ -10,7 +10,7 @@ import type { SchedulerJob, SyncJob } from '../../jobs/queues.ts'
 import { schedulesForProjects } from '../../jobs/schedule-plan.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/log.ts'
-import { type RedisUse, redisUse, usedSince } from './redis-use.ts'
+import { type ReadRedisUse, type RedisUse, usedSince } from './redis-use.ts'
 
 /**
  * The cost of one job or schedule. `cpuMs`: of the process that adds and runs it. `serverMs`: CPU
@@ -40,26 +40,32 @@ const syncJobs = 9_000
 
 export async function measureQueue(
   url: string,
+  readUse: ReadRedisUse,
   projects: readonly ProjectConfig[],
 ): Promise<QueueCosts> {
-  const open = (prefix: string) => openBackend(url, { log: quiet, prefix })
-  const within = async <T>(prefix: string, work: (backend: Backend) => Promise<T>) => {
-    const backend = await open(prefix)
+  const within = async <T>(installation: string, work: (backend: Backend) => Promise<T>) => {
+    const backend = await openBackend(url, { log: quiet, installation })
     return await work(backend).finally(backend.close)
   }
-  const schedules = await within('schedules', (backend) => measureSchedules(backend, url, projects))
-  const run = await within('run', (backend) => measureSyncQueue(backend, url))
-  const tick = await within('tick', (backend) => measureSchedulerQueue(backend, url))
+  const schedules = await within('schedules', (backend) =>
+    measureSchedules(backend, readUse, projects),
+  )
+  const run = await within('run', (backend) => measureSyncQueue(backend, readUse))
+  const tick = await within('tick', (backend) => measureSchedulerQueue(backend, readUse))
   return { ...schedules, ...run, tick }
 }
 
-async function measureSchedules(backend: Backend, url: string, projects: readonly ProjectConfig[]) {
+async function measureSchedules(
+  backend: Backend,
+  readUse: ReadRedisUse,
+  projects: readonly ProjectConfig[],
+) {
   const queue = backend.queue<SchedulerJob>('schedules')
-  const before = await redisUse(url)
+  const before = await readUse()
   const setMs = await timed(() =>
     createScheduleSync(backend, queue)(projects, Date.now(), true, false),
   )
-  const { bytes } = usedSince(before, await redisUse(url))
+  const { bytes } = usedSince(before, await readUse())
   const lookMs = await timed(() =>
     createScheduleSync(backend, queue)(projects, Date.now(), true, false),
   )
@@ -73,9 +79,9 @@ async function timed(work: () => Promise<void>): Promise<number> {
   return performance.now() - began
 }
 
-async function measureSyncQueue(backend: Backend, url: string) {
+async function measureSyncQueue(backend: Backend, readUse: ReadRedisUse) {
   const queue = backend.queue<SyncJob>('sync')
-  const before = await redisUse(url)
+  const before = await readUse()
   const cpu = process.cpuUsage()
   for (let n = 0; n < syncJobs / 3; n++) {
     // As an incremental schedule enqueues them.
@@ -86,7 +92,7 @@ async function measureSyncQueue(backend: Backend, url: string) {
       ),
     )
   }
-  const added = await redisUse(url)
+  const added = await readUse()
   await new Promise<void>((resolve) => {
     let left = syncJobs
     const countDown = async (): Promise<JobResult> => {
@@ -96,7 +102,7 @@ async function measureSyncQueue(backend: Backend, url: string) {
     }
     backend.worker<SyncJob>('sync', countDown, { concurrency: 40 })
   })
-  const pass = toJobCost(syncJobs, cpu, usedSince(before, await redisUse(url)))
+  const pass = toJobCost(syncJobs, cpu, usedSince(before, await readUse()))
   return { bytesWaiting: usedSince(before, added).bytes / syncJobs, pass }
 }
 
@@ -110,7 +116,7 @@ function toQueueEntry(job: SyncJob): NewJob<SyncJob> {
 }
 
 /** Schedules that fire every second, measured for ten seconds. */
-async function measureSchedulerQueue(backend: Backend, url: string): Promise<JobCost> {
+async function measureSchedulerQueue(backend: Backend, readUse: ReadRedisUse): Promise<JobCost> {
   const queue = backend.queue<SchedulerJob>('schedules')
   const data: SchedulerJob = { schedule: 'availability', project: 'project' }
   const schedules = Array.from({ length: 300 }, (_, n): JobSchedule<SchedulerJob> => {
@@ -129,11 +135,11 @@ async function measureSchedulerQueue(backend: Backend, url: string): Promise<Job
   }
   backend.worker<SchedulerJob>('schedules', count, { concurrency: 4 })
   await sleep(2000)
-  const before = await redisUse(url)
+  const before = await readUse()
   const cpu = process.cpuUsage()
   const atFirst = jobs
   await sleep(10_000)
-  return toJobCost(jobs - atFirst, cpu, usedSince(before, await redisUse(url)))
+  return toJobCost(jobs - atFirst, cpu, usedSince(before, await readUse()))
 }
 
 function toJobCost(jobs: number, since: NodeJS.CpuUsage, { cpuMs, commands }: RedisUse): JobCost {

@@ -1,5 +1,5 @@
-/** What a Redis has done so far, from its INFO. */
-import { Redis } from 'ioredis'
+/** What a Redis has done so far, from its INFO; of a cluster, the master of our keys. */
+import type { Redis } from 'ioredis'
 
 export type RedisUse = {
   /** Commands that clients sent, and those that scripts called. */
@@ -8,8 +8,20 @@ export type RedisUse = {
   readonly bytes: number
 }
 
-export async function redisUse(url: string): Promise<RedisUse> {
-  const redis = new Redis(url)
+export type ReadRedisUse = () => Promise<RedisUse>
+
+/** `connect`: to each server. All keys of an installation are on one master, which does the most. */
+export const redisUseOf =
+  (connect: readonly (() => Redis)[]): ReadRedisUse =>
+  async () => {
+    const uses = await Promise.all(connect.map(readUse))
+    const [busiest] = uses.toSorted((a, b) => b.commands - a.commands)
+    if (busiest === undefined) throw new Error('there is no Redis')
+    return busiest
+  }
+
+async function readUse(connect: () => Redis): Promise<RedisUse> {
+  const redis = connect()
   try {
     const text = await redis.info('all')
     const value = (name: string) =>

@@ -17,6 +17,7 @@ const columns = [
   ['Redis CPU', 9],
   ['commits/s', 9],
   ['Postgres', 10],
+  ['connections', 12],
 ] as const
 
 export function renderHeader(): string {
@@ -43,18 +44,29 @@ export function renderRow(
     formatPercent(shared.redisCpu),
     shared.commits.toFixed(0),
     `${shared.postgresCores.toFixed(1)} cores`,
+    `${(shared.connections / workers).toFixed(1)} of ${poolSize}`,
   ]
   return cells.map((cell, n) => cell.padStart(columns[n]?.[1] ?? 0)).join(' ')
 }
 
+/** Of a worker: `workLimits` in src/warehouse/postgres.ts. */
+const poolSize = 6
+
 /**
- * Every project is at most twice as old as the median one, no thread exceeds 70 %, and every sync
- * ends before the next.
+ * Every project is at most twice as old as the median one, no thread and no pool of connections
+ * exceeds 70 %, and every sync ends before the next.
  */
-export function isEnough({ outcome }: ScenarioRun, { forMs, warmUpMs }: Scenario): boolean {
+export function isEnough(
+  { workers, outcome }: ScenarioRun,
+  { forMs, warmUpMs }: Scenario,
+  measured: MeasuredCosts,
+): boolean {
   const { age, lag } = outcome
+  const seconds = (forMs - warmUpMs) / 1000
   const keepsUp = age.max() <= 2 * age.quantile(0.5) && lag.max() < 300_000
-  return keepsUp && lag.count() > 0 && maxCpu(outcome, (forMs - warmUpMs) / 1000) < 0.7
+  const { connections } = sharedUse(measured, outcome, seconds)
+  const hasConnections = connections / workers < 0.7 * poolSize
+  return keepsUp && hasConnections && lag.count() > 0 && maxCpu(outcome, seconds) < 0.7
 }
 
 /** Requests that all projects need for their first mirror. */

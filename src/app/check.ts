@@ -13,14 +13,14 @@ import type { ApiGet, ApiResponse, QueryParams } from '../service/core/api-reque
 import type { BudgetView } from '../service/core/budget.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
 import { isMissingScope } from '../service/core/whose-refusal.ts'
-import { openConnections } from '../service/exchange.ts'
-import { NotPostedError, postText } from '../service/post-text.ts'
 import type { ProjectId } from '../values/project.ts'
 import { clockToleranceSeconds, daySeconds, type EpochSeconds, rfc3339 } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { EmptyWarehouseError } from '../warehouse/migrate.ts'
 import { findExposedFiles } from '../warehouse/sqlite-file.ts'
+import { checkLakes } from './check-lakes.ts'
+import { checkNotify } from './check-notify.ts'
 import { checkQueue } from './check-queue.ts'
 import { openBudgetsOnly } from './request-budgets.ts'
 import { openService, type ServiceOptions } from './service.ts'
@@ -32,7 +32,11 @@ export async function checkProject(
   options: Pick<ServiceOptions, 'signal' | 'log'> & CheckHandlers,
 ): Promise<readonly CheckItem[]> {
   const queue = await checkQueue(config.queueUrl)
-  const stored = async () => [await checkWarehouse(config, project), ...checkFiles(config)]
+  const stored = async () => [
+    await checkWarehouse(config, project),
+    ...checkFiles(config),
+    ...(await checkLakes(config, project)),
+  ]
   const notified = await checkNotify(project, options)
   // Without it no request is sent.
   if (queue.some(({ state }) => state === 'error'))
@@ -47,34 +51,6 @@ export async function checkProject(
     const service = await checkService(client.get, project.projectId, proxy)
     return [...service, ...queue, ...(await stored()), ...notified]
   })
-}
-
-/** A line is posted only where a person asks for it: others read what it leads to. */
-async function checkNotify(
-  { name: project, notify, proxy }: ProjectConfig,
-  { signal, postsLine = false }: Pick<ServiceOptions, 'signal'> & CheckHandlers,
-): Promise<CheckItem[]> {
-  const item = (state: CheckItem['state'], detail: string, hint: string | null = null) => [
-    { name: 'notify', state, detail, hint },
-  ]
-  if (notify === null)
-    return postsLine
-      ? item('error', 'no address is set', 'set DESKMIRROR_NOTIFY (`notify` in deskmirror.yaml)')
-      : []
-  if (!postsLine) return item('ok', 'an address is set; `check --notify` posts a test line to it')
-  const connections = openConnections()
-  try {
-    const text = `${project}: a test of deskmirror. Notifications arrive here.`
-    await postText(connections, { notify, proxy }, text, signal)
-    return item('ok', 'the address accepted a test line')
-  } catch (error) {
-    if (!(error instanceof NotPostedError)) throw error
-    const hint = 'correct what `notify` names: make a new incoming webhook if this one is gone'
-    const retryable = error.retryMs !== null
-    return [{ name: 'notify', state: 'error', detail: error.message, hint, retryable }]
-  } finally {
-    await connections.close()
-  }
 }
 
 type CheckHandlers = {

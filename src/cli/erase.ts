@@ -1,6 +1,7 @@
 /** `deskmirror erase`: deletes what is stored of a visitor. */
 import { Option } from 'commander'
-import { formatCount } from '../values/format.ts'
+import { type ConfiguredLake, lakesOf } from '../config/lakes.ts'
+import { formatCount, toPrintable } from '../values/format.ts'
 import { selectCall } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import {
@@ -65,9 +66,19 @@ export const command = defineCommand<Options>({
         ...alignColumns(rows, '  '),
         ...(search === null
           ? [`next: ${hint(`erase --visitor ${visitor} --yes`)} ${does}`]
-          : remainsLines(search)),
+          : [...remainsLines(search), ...lakeLines(lakesOf(config, project))]),
       ],
       exit: search === null || isClean(search) ? 0 : 3,
     }
   },
 })
+
+/** A lake is not of the warehouse, so that nothing is searched there. */
+function lakeLines(lakes: readonly ConfiguredLake[]): readonly string[] {
+  return lakes.map(({ folder, project }) => {
+    const command = `export --lake ${folder}${project === null ? '' : ` --project ${project.name}`}`
+    return toPrintable(
+      `the lake ${folder} keeps it until it is written next: deskmirror ${command}`,
+    )
+  })
+}

@@ -1,5 +1,6 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
 import { InvalidArgumentError, Option } from 'commander'
+import { lakeFolderAllowed, parseLakeFolder } from '../config/lake-setting.ts'
 import { exportFormats, formatOfPath, isTextFormat } from '../export/core/formats.ts'
 import type {
   CsvSeparatorChoice,
@@ -68,21 +69,20 @@ export const command = defineCommand<Options, readonly string[]>({
       '--output <path>',
       'a file, or a folder; - is standard output, the default for a single object',
     ),
-    new Option(
-      '--lake <folder>',
-      'Parquet by object and month; only what changed is written again',
-    ).conflicts([
-      'format',
-      'output',
-      'force',
-      'since',
-      'until',
-      'timeColumn',
-      'where',
-      'columns',
-      'excel',
-      'separator',
-    ]),
+    new Option('--lake <folder>', 'Parquet by object and month; only what changed is written again')
+      .argParser(parseFolder)
+      .conflicts([
+        'format',
+        'output',
+        'force',
+        'since',
+        'until',
+        'timeColumn',
+        'where',
+        'columns',
+        'excel',
+        'separator',
+      ]),
     new Option('--force', 'overwrite existing files'),
     new Option(
       '--project <name>',
@@ -178,7 +178,13 @@ async function runLakeExport(
   const display = context.openDisplay(options.quiet === true)
   const signal = context.openEndingSignal()
   const { exportLake } = await context.load(() => import('../app/export.ts'))
-  const request = { folder: options.lake, objects, projectId, kept: keptFiles(config) }
+  const request = {
+    folder: options.lake,
+    objects,
+    isWhole: false,
+    projectId,
+    kept: keptFiles(config),
+  }
   const onProgress = createExportProgress(display, context.now)
   const report = await exportLake(config, request, { onProgress, signal }).finally(display.clear)
   return { document: report, lines: renderLake(report), exit: 0 }
@@ -220,6 +226,13 @@ function rejectContradictions(
   if (problem === undefined) return
   const [, why, next] = problem
   throw new UserError({ what: 'cannot export', why: String(why), next: String(next), exitCode: 2 })
+}
+
+function parseFolder(text: string): string {
+  const folder = parseLakeFolder(text)
+  if (folder === undefined)
+    throw new InvalidArgumentError(`It is empty, or an address: ${lakeFolderAllowed}.`)
+  return folder
 }
 
 function parseNames(text: string): readonly string[] {

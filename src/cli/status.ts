@@ -1,5 +1,7 @@
 /** `deskmirror status`: how fresh and how complete the mirror is. Reads only the warehouse. */
 import { Option } from 'commander'
+import { lakesOf } from '../config/lakes.ts'
+import { type LakeStatus, readLakeStatus } from '../export/lake/manifest.ts'
 import { failedStream } from '../maintenance/core/job-failure.ts'
 import type { JobKind, StatusReport } from '../maintenance/maintenance.ts'
 import { describeFailure } from '../service/core/api-failure.ts'
@@ -41,7 +43,11 @@ export const command = defineCommand<Options>({
       options,
       async ({ config, project }) => {
         const { readStatus } = await context.load(() => import('../app/status.ts'))
-        return { ...(await readStatus(config, project)), readOnly: project.readOnly }
+        return {
+          ...(await readStatus(config, project)),
+          readOnly: project.readOnly,
+          lakes: lakesOf(config, project).map(readLakeStatus),
+        }
       },
       (report, { config, hint }) => {
         const isOnlyProject = config.projects.length === 1
@@ -61,7 +67,10 @@ export const command = defineCommand<Options>({
 const interruptedText = describeFailure({ kind: 'aborted' })
 
 /** `readOnly`: writing to the service is switched off. */
-type ProjectStatus = StatusReport & { readonly readOnly: boolean }
+type ProjectStatus = StatusReport & {
+  readonly readOnly: boolean
+  readonly lakes: readonly LakeStatus[]
+}
 
 /** `isOnlyProject`: the configuration has no other project. */
 function renderStatus(
@@ -143,6 +152,7 @@ function factRows(report: ProjectStatus, now: EpochMs, hint: CommandHint): strin
     ['budget', budgetText(budget, now)],
     ['', lossText(budget, now)],
     ['facts', factsText(facts)],
+    ...report.lakes.map((lake) => ['lake', lakeText(lake, now)] as const),
     ['notified', notifiedText(report, now)],
     ...report.unfinishedErasures.map((visitor): [string, string] => [
       'unfinished',
@@ -230,10 +240,17 @@ function notifiedText({ notifications }: StatusReport, now: EpochMs): string | n
   return events.length === 0 ? null : events.join(', ')
 }
 
+function lakeText({ folder, writtenAt, rows, problem }: LakeStatus, now: EpochMs): string {
+  if (problem !== null) return toPrintable(problem)
+  if (writtenAt === null) return toPrintable(`${folder}, not written yet`)
+  return toPrintable(`${folder}, ${pluralize(rows, 'row')}, as of ${formatAge(writtenAt, now)}`)
+}
+
 const jobNames: Readonly<Record<JobKind, string>> = {
   sync: 'sync run',
   writebacks: 'write-backs',
   schedule: 'schedule',
+  lake: 'lake',
   housekeeping: 'housekeeping',
   maintenance: 'maintenance of schedules and overdue work',
   outbox_poll: 'search for write-backs that can be sent',

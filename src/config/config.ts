@@ -60,7 +60,7 @@ export function defaultConfig(own: Pick<Config, 'projects'> & Partial<Config>): 
 
 /** The settings, by their names in the file, whose changes a running worker cannot apply. */
 export function settingsNeedingRestart(before: Config, after: Config): readonly string[] {
-  const { readOnly, console, ...needRestart } = globalSettings
+  const { readOnly, console, lake, ...needRestart } = globalSettings
   const comparable = (config: Config, key: keyof Config) =>
     key === 'httpToken' || key === 'metricsToken' ? config[key]?.reveal() : config[key]
   return (Object.keys(needRestart) as (keyof typeof needRestart)[])

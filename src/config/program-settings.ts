@@ -1,5 +1,6 @@
 /** The settings of the whole program: the warehouse, the queue, the HTTP address, the log. */
 import * as field from './fields.ts'
+import { lakeField } from './lake-setting.ts'
 import { consoleSetting } from './people.ts'
 import type { ConfigProblem } from './problems.ts'
 import { queueUrl, queueUrlHelp } from './queue-backends.ts'
@@ -16,6 +17,7 @@ import {
   asRecord,
   type ConfigSources,
   checkSettings,
+  type LocateSetting,
   locationOf,
   type RawSettings,
   readVariables,
@@ -61,6 +63,12 @@ export const globalSettings = {
     'How long is kept what grows without end. What is not named keeps its default; ' +
       '`forever`: nothing is deleted. At least `1d`, `writebacks` and ' +
       '`events` at least `91d`.',
+  ),
+  /** Null: the worker writes none. */
+  lake: setting('lake', field.orNull(lakeField)).about(
+    'A folder in which the worker keeps a [lake](../analytics.md#a-lake) of all projects, or ' +
+      '`{ folder: lake, objects: [messages], schedule: 6h }`. `objects`: all that is mirrored; ' +
+      '`schedule`: `nightly`, in the time zone of the first project; `off`: by `export --lake` only.',
   ),
   readOnly: setting('read_only', field.flag.default(false)).about(
     '`on`: nothing in the service can be changed, by any command or project.',
@@ -117,8 +125,8 @@ export function readGlobalConfig(
   for (const [key, value] of Object.entries(fileSettings))
     if (typeof value === 'string' && containsPassword(value))
       problems.push({ where: locationOf(sources, [key]), why: plainPassword })
-  const locate = (key: string) =>
-    key in fromVariables ? variableName(key) : locationOf(sources, [key])
+  const locate: LocateSetting = (key, within = []) =>
+    key in fromVariables ? variableName(key) : locationOf(sources, [key, ...within])
   const checked = checkSettings(allSettings, values, sources.readSecret, locate, problems)
   if (checked === null) return null
   const isInFile = 'database_url' in fileSettings && !('database_url' in fromVariables)

@@ -5,21 +5,20 @@
 import { z } from 'zod'
 import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectName } from '../values/project.ts'
-import { type Ms, parseDuration } from '../values/time.ts'
 import { type AnalyticsSettings, analyticsMap, analyticsSettings } from './analytics-settings.ts'
 import { columnsField } from './column-settings.ts'
 import {
   defaultSchedules,
-  loadCronParser,
   type Schedule,
   type ScheduleName,
   type Schedules,
   scheduleNames,
 } from './default-schedules.ts'
 import * as field from './fields.ts'
-import { parsedField } from './fields.ts'
+import { lakeField } from './lake-setting.ts'
 import { proxySetting } from './proxy.ts'
 import { repliesField, replyAsField } from './reply-settings.ts'
+import { scheduleField } from './schedule-field.ts'
 import { secretField, secretsField } from './secret-fields.ts'
 import {
   addressSetting,
@@ -30,37 +29,6 @@ import {
   setting,
   valuesOf,
 } from './setting.ts'
-
-/** Schedules as people write them: an interval, a cron pattern, `nightly`, `off`. */
-const minIntervalMs: Ms = 1000
-const maxIntervalMs: Ms = 366 * 86_400_000
-
-/** Undefined for an invalid schedule, and for a pattern that never fires. */
-export function parseSchedule(text: string): Schedule | undefined {
-  if (text === 'off' || text === 'nightly') return { kind: text }
-  const ms = parseDuration(text)
-  if (ms !== undefined)
-    return ms >= minIntervalMs && ms <= maxIntervalMs ? { kind: 'every', ms } : undefined
-  return isCron(text) ? { kind: 'cron', pattern: text } : undefined
-}
-
-/**
- * Uses the library that runs the pattern; by itself it would also accept fewer fields and random
- * values (`H`).
- */
-function isCron(pattern: string): boolean {
-  const fields = pattern.split(/\s+/)
-  if (fields.length < 5 || fields.length > 6 || /(^|[\s,])H/i.test(pattern)) return false
-  try {
-    return loadCronParser().CronExpressionParser.parse(pattern).hasNext()
-  } catch {
-    return false
-  }
-}
-
-const allowed =
-  'write a duration of at least 1s like 5m, a cron pattern like "0 3 * * *", nightly, or off'
-const schedule = parsedField(allowed, parseSchedule)
 
 const about: Readonly<Record<ScheduleName, string>> = {
   incremental: 'When changed rows are read.',
@@ -76,7 +44,7 @@ const about: Readonly<Record<ScheduleName, string>> = {
 const scheduleSettings = Object.fromEntries(
   scheduleNames.map((name) => [
     name,
-    setting(`schedules.${name}`, schedule.default(defaultSchedules[name])).about(about[name]),
+    setting(`schedules.${name}`, scheduleField.default(defaultSchedules[name])).about(about[name]),
   ]),
 ) as Readonly<Record<ScheduleName, Setting<Schedule>>>
 
@@ -179,6 +147,10 @@ export const projectSettings = {
   notify: secretSetting('notify', (read) => field.orNull(secretField(read))).about(
     'An https address to which the worker posts `{"text": …}`, as Slack, Teams and Mattermost ' +
       'take it: what needs a person, and the numbers of the week on Monday.',
+  ),
+  /** Null: none of its own. */
+  lake: fileSetting('lake', field.orNull(lakeField)).about(
+    'A lake of this project alone; not inherited from above `projects`.',
   ),
   schema: fileSetting('schema', field.schemaMode.default('discover')).about(
     '`freeze`: undocumented fields that are new stay in `raw` and get no columns.',

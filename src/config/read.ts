@@ -1,6 +1,7 @@
 /** Turns variables and a YAML file into the configuration, or into all of its problems at once. */
 import { hashKeyProblem } from './column-settings.ts'
 import type { Config } from './config.ts'
+import { lakesInOneFolder } from './lakes.ts'
 import { notifyProblem } from './notify-address.ts'
 import { type ConfigProblem, ConfigurationError, containsApiKey, maxProblems } from './problems.ts'
 import { readGlobalConfig } from './program-settings.ts'
@@ -34,19 +35,22 @@ export function readConfig(sources: ConfigSources): Omit<Config, 'warnings' | 'f
     ])
   const { projects: projectMap, ...lines } = fileSettings
   const isDefault = (key: string) =>
-    key !== 'api_key' && allProjectSettings.some(({ name }) => name === key)
+    key !== 'api_key' && key !== 'lake' && allProjectSettings.some(({ name }) => name === key)
   const [defaults, globalLines] = partitionSettings(lines, isDefault)
   const [ofProgram, ofProjects]: [ConfigProblem[], ConfigProblem[]] = [[], []]
   const globals = readGlobalConfig(sources, globalLines, ofProgram)
-  const projects = readProjects({ sources, defaults, problems: ofProjects }, fileSettings)
+  const own = readProjects({ sources, defaults, problems: ofProjects }, fileSettings)
+  const projects = own.map((project) => ({ ...project, readOnly: globals?.readOnly ?? false }))
+  for (const { name } of lakesInOneFolder({ lake: globals?.lake ?? null, projects }))
+    ofProjects.push({
+      where: locationOf(sources, ['projects', name, 'lake']),
+      why: 'is the folder of another lake, too: name one of its own',
+    })
   // A problem in a line that several projects inherit counts once.
   const problems = [...ofProgram, ...(sources.needs === 'database' ? [] : ofProjects)]
   const distinct = new Map(problems.map((problem) => [`${problem.where} ${problem.why}`, problem]))
   if (globals === null || distinct.size > 0) throw new ConfigurationError([...distinct.values()])
-  return {
-    ...globals,
-    projects: projects.map((project) => ({ ...project, readOnly: globals.readOnly })),
-  }
+  return { ...globals, projects }
 }
 
 /** `defaults`: lines at the top of the file, which projects inherit. */

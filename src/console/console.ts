@@ -5,7 +5,7 @@
 
 export { draftRole } from './core/permissions.ts'
 export { listWritebacksTo } from './pages/conversations.ts'
-export { type ConsoleProject, unconfiguredProject } from './project.ts'
+export { type ConsoleProject, configuredProjects, unconfiguredProject } from './project.ts'
 export { openConsoleReads } from './reads.ts'
 export { hideMessages } from './screen.ts'
 export { createConsoleLink, createWorkerLink, workerAddress } from './sign-in-links.ts'

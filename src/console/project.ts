@@ -1,7 +1,8 @@
 /** A project as the console knows it: its configuration, or what the warehouse alone says of it. */
 import { streamNames } from '../../schema/stream-specs.ts'
-import type { ProjectConfig } from '../config/config.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
 import { isTimeZone } from '../config/fields.ts'
+import { type ConfiguredLake, lakesOf } from '../config/lakes.ts'
 import type { BudgetPolicy } from '../service/core/budget-policy.ts'
 import type { ProjectId } from '../values/project.ts'
 
@@ -21,7 +22,14 @@ type Setting =
 /** `schedules` null: there is no configuration, so nobody knows them, nor what the key allows. */
 export type ConsoleProject = Pick<ProjectConfig, Setting | keyof BudgetPolicy> & {
   readonly schedules: ProjectConfig['schedules'] | null
+  /** Those that have its rows. */
+  readonly lakes?: readonly ConfiguredLake[]
 }
+
+export const configuredProjects = (
+  config: Pick<Config, 'lake' | 'projects'>,
+): readonly ConsoleProject[] =>
+  config.projects.map((project) => ({ ...project, lakes: lakesOf(config, project) }))
 
 /** Requests a minute; null: not known. */
 export function limitOf({ schedules, rate }: ConsoleProject): number | null {

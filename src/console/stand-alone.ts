@@ -10,7 +10,7 @@ import type { Logger } from '../log.ts'
 import { listMirroredProjects } from '../maintenance/sql/projects.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { createAuditLog } from '../warehouse/audit-log.ts'
-import { type ConsoleProject, unconfiguredProject } from './project.ts'
+import { configuredProjects, unconfiguredProject } from './project.ts'
 import { openConsoleReads } from './reads.ts'
 import { consolePlugin } from './routes/routes.ts'
 import { createConsoleLink } from './sign-in-links.ts'
@@ -28,7 +28,7 @@ export async function serveStandAlone({ config, port, log, now, ...address }: St
   const reads = openConsoleReads(address, now)
   // A warehouse that cannot be read is better said now than on the first page.
   const warehouse = await reads.warehouse()
-  const configured: readonly ConsoleProject[] = config?.projects ?? []
+  const configured = config === null ? [] : configuredProjects(config)
   const projects = async () => {
     const known = await listMirroredProjects(warehouse.db)
     const others = known.filter(({ id }) => !configured.some(({ projectId }) => projectId === id))

@@ -36,12 +36,25 @@ export {
   otherOutput,
   rejectKept,
 } from './kept-files.ts'
-export { type LakeReport, type LakeRequest, writeLake } from './lake/write-lake.ts'
+export {
+  type LakeStatus,
+  manifestName,
+  readLakeStatus,
+  readManifest,
+  readManifestOf,
+} from './lake/manifest.ts'
+export {
+  LakeBusyError,
+  type LakeReport,
+  type LakeRequest,
+  writeLake,
+} from './lake/write-lake.ts'
 export { countMirror, type MirrorCount, readVerifyDocument } from './mirror-count.ts'
 export {
   chunkSize,
   createOutputFile,
   createUnnamedFile,
+  explainErrors,
   type OutputFile,
   type OutputOptions,
   readFromStart,

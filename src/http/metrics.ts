@@ -106,7 +106,8 @@ const counterHelp = {
     'rejected (not signed with a secret of the project)',
   ].join(' '),
   job_failures:
-    'Jobs that failed: sync, writebacks, schedule, housekeeping, maintenance, outbox_poll, notify',
+    'Jobs that failed: sync, writebacks, schedule, lake, housekeeping, maintenance, outbox_poll, ' +
+    'notify',
   notifications: 'Posts to the address of `notify` by outcome: sent, failed (after its retries)',
   queue_errors: "Errors of the queue's server",
 }

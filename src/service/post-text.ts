@@ -7,13 +7,13 @@ import pRetry from 'p-retry'
 import { findProxy, type ProxyRule } from '../config/proxy.ts'
 import type { Secret } from '../values/secret.ts'
 import type { Ms } from '../values/time.ts'
-import { retryAfterMs } from './classify.ts'
 import {
   type Connections,
   type ExchangeResult,
   type ResponseHead,
   sendHttpRequest,
 } from './exchange.ts'
+import { retryAfterMs } from './response-headers.ts'
 
 export type TextTarget = { readonly notify: Secret; readonly proxy: ProxyRule | null }
 

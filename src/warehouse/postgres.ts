@@ -185,7 +185,10 @@ function toDbConnection(client: pg.PoolClient): DbConnection {
   let hasLostConnection = false
   const run: DbConnection['run'] = async (text, parameters) => {
     try {
-      const { rows, rowCount } = await client.query(text, parameters as unknown[])
+      const { rows, rowCount, command } = await client.query(text, parameters as unknown[])
+      // The server says no more than this of a statement whose error nobody waited for.
+      if (text === 'commit' && command === 'ROLLBACK')
+        throw new Error('the transaction was rolled back, as one of its statements failed')
       return { rows, affectedRows: rowCount ?? 0 }
     } catch (error) {
       hasLostConnection ||= isConnectionLost(error)

@@ -4,7 +4,7 @@
  */
 import { Readable } from 'node:stream'
 import { mayBeSecret, redactValue } from '../../src/config/problems.ts'
-import { parseSchedule } from '../../src/config/project-settings.ts'
+import { parseSchedule } from '../../src/config/schedule-field.ts'
 import { toWords } from '../../src/imports/check-lines.ts'
 import { detectFileForm, type ImportFormat } from '../../src/imports/file-form.ts'
 import { parseLines } from '../../src/imports/parse-lines.ts'

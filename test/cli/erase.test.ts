@@ -23,7 +23,10 @@ test.concurrent('erase shows what would go, and deletes it only with --yes', asy
     rows: { visitors: 1 },
   })
   expect(JSON.parse(erased.out).search).toMatchObject({ remains: [], unread: [] })
-  const again = await run(['erase', '--visitor', visitor(0), '--yes'])
+  const again = await run(['erase', '--visitor', visitor(0), '--yes'], {
+    env: { DESKMIRROR_LAKE: 'lake' },
+  })
+  expect(again.out).toMatch(/\nthe lake lake keeps it .*: deskmirror export --lake lake\n/)
   expect(again).toMatchObject({
     exit: 0,
     out: expect.stringMatching(

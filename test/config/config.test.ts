@@ -69,6 +69,7 @@ describe('one project is described by variables', () => {
     expect(globals).toEqual({
       databaseUrl: 'sqlite:deskmirror.db',
       databaseSetting: 'DESKMIRROR_DATABASE_URL',
+      lake: null,
       console: { people: [] },
       consoleUrl: null,
       analystDatabaseUrl: null,
@@ -87,6 +88,7 @@ describe('one project is described by variables', () => {
     expect(warnings).toEqual([])
     const { apiKey, baseUrl, widgetUrl, streams, analytics, ...project } = projects[0]!
     expect(project).toEqual({
+      lake: null,
       name: 'default',
       projectId: needed.DESKMIRROR_PROJECT_ID,
       webhookSecrets: [],

@@ -1,4 +1,6 @@
 /** Pages as pure functions: data in, words out. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { chooseReportPeriod } from '../../src/analytics/core/report-period.ts'
 import { changeOf } from '../../src/analytics/report/change.ts'
@@ -8,6 +10,7 @@ import { streamStateOf } from '../../src/console/core/stream-state.ts'
 import type { ProjectFrame } from '../../src/console/frame.ts'
 import { thread } from '../../src/console/pages/conversations.ts'
 import { overviewSentences } from '../../src/console/pages/overview.ts'
+import { lakeTable } from '../../src/console/pages/streams.ts'
 import { weekSection } from '../../src/console/pages/week.ts'
 import type { OverviewData, StreamRow, WeekData } from '../../src/console/reads.ts'
 import { hideMessages, visibleTo } from '../../src/console/screen.ts'
@@ -17,6 +20,7 @@ import { type AuditResult, estimateDifferences } from '../../src/mirror/core/aud
 import { formatTime } from '../../src/values/format.ts'
 import { type Html, html } from '../../src/values/html.ts'
 import { reportData } from '../analytics/report/report-fixtures.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString()
@@ -57,20 +61,38 @@ describe('a stream is', () => {
   })
 })
 
-describe('the overview says', () => {
-  const frame: ProjectFrame = {
-    ...{
-      viewer: null,
-      people: [],
-      projects: ['main'],
-      project: 'main',
-      timeZone: 'UTC',
-      now,
-      assets: '/a',
-      isReadOnly: false,
-    },
-    canDecide: true,
+const frame: ProjectFrame = {
+  ...{
+    viewer: null,
+    people: [],
+    projects: ['main'],
+    project: 'main',
+    timeZone: 'UTC',
+    now,
+    assets: '/a',
+    isReadOnly: false,
+  },
+  canDecide: true,
+}
+
+test('a lake says which moment it shows, or why it cannot be written', () => {
+  const folder = createTempFolder()
+  const manifest = {
+    format: 'deskmirror-lake-1',
+    writtenAt: ago(7200),
+    project: 'shop',
+    removals: 'x',
   }
+  writeFileSync(join(folder, 'manifest.json'), JSON.stringify({ ...manifest, objects: [] }))
+  const schedule = { kind: 'nightly' } as const
+  const lakeOf = (folder: string) => ({ folder, objects: [], schedule, project: null })
+  const text = textOf(lakeTable([lakeOf(`${folder}/new`), lakeOf(folder)], frame))
+  expect(text).toContain('not written yet')
+  expect(text).toContain('every night')
+  expect(text).toContain('it has the rows of shop')
+})
+
+describe('the overview says', () => {
   const data = (over: Partial<OverviewData> = {}): OverviewData => ({
     ...{
       streams: [row()],

@@ -4,11 +4,14 @@ import { existsSync, globSync, readFileSync, rmSync, utimesSync, writeFileSync }
 import { join } from 'node:path'
 import { parquetReadObjects } from 'hyparquet'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { eraseVisitor } from '../../src/app/erase.ts'
 import { openMirror } from '../../src/app/facts.ts'
 import { openWarehouse, type Warehouse } from '../../src/app/open.ts'
+import { defaultConfig, defaultProject } from '../../src/config/config.ts'
 import { type LakeManifest, readManifest } from '../../src/export/lake/manifest.ts'
 import { type LakeRequest, writeLake } from '../../src/export/lake/write-lake.ts'
 import { withSnapshot } from '../../src/export/sql/snapshot.ts'
+import { secret } from '../../src/values/secret.ts'
 import { lockFile } from '../../src/warehouse/sqlite-file.ts'
 import { runDeskmirror } from '../cli/run-process.ts'
 import { databases } from '../support/databases.ts'
@@ -26,7 +29,7 @@ async function write(
   now = later,
 ) {
   const { signal } = new AbortController()
-  const all = { folder, objects: [], projectId: null, kept: [], ...request }
+  const all = { folder, objects: [], isWhole: false, projectId: null, kept: [], ...request }
   return withSnapshot(warehouse.db, warehouse.pool, (snapshot) =>
     writeLake(all, { snapshot, now, signal, onProgress: () => {} }),
   )
@@ -79,11 +82,11 @@ const inMonth = (month: number) => ({ created_at: `${monthAt(month)}T08:00:00Z` 
 for (const db of databases)
   describe(db.name, () => {
     async function openLake() {
-      const { warehouse } = await openWorld(db)
+      const { warehouse, database } = await openWorld(db)
       const mirror = openMirror(warehouse, 'main')
       const months = [0, 1, 2].map((n) => message('c2', 100 + n, inMonth(n)))
       await mirror.commit(commit('messages', [...months, message('c2', 200, { created_at: null })]))
-      return { warehouse, mirror, folder: createTempFolder() }
+      return { warehouse, database, mirror, folder: createTempFolder() }
     }
 
     test('every cell is as in the tables, by the folder and by the manifest', async () => {
@@ -154,6 +157,36 @@ for (const db of databases)
       // A month that has no rows any longer.
       await changed(() => warehouse.query(`delete from messages where id = 102`))
       expect(existsSync(join(folder, 'messages/month=2026-03'))).toBe(false)
+    })
+
+    test('a person who is erased while it is written leaves it with the next run', async () => {
+      const { warehouse, database, folder } = await openLake()
+      const project = defaultProject({
+        name: 'main',
+        projectId: 'main',
+        baseUrl: new URL('http://127.0.0.1:9'),
+        apiKey: secret('svc_live_test'),
+      })
+      const config = defaultConfig({ databaseUrl: database.url, projects: [project] })
+      const request = { folder, objects: [], isWhole: false, projectId: null, kept: [] }
+      await withSnapshot(warehouse.db, warehouse.pool, async (snapshot) => {
+        // From here on it shows this moment.
+        await snapshot.readRemovals()
+        const erased = await eraseVisitor(config, project, {
+          visitor: 'v1',
+          by: 'me',
+          dryRun: false,
+        })
+        expect(erased.rows.visitors).toBe(1)
+        const { signal } = new AbortController()
+        await writeLake(request, { snapshot, now: later, signal, onProgress: () => {} })
+      })
+      const visitors = async () => (await readFolder(folder, 'visitors')).join()
+      expect(await visitors()).toContain('"v1"')
+      await write(warehouse, folder)
+      expect(await visitors()).not.toContain('"v1"')
+      const all = globSync(join(folder, '**/visitors/**/*.parquet'))
+      expect((await readFiles(all)).some(({ id }) => id === 'v1')).toBe(false)
     })
 
     test('a column that is new is in every file, and said', async () => {
@@ -341,6 +374,10 @@ describe('the command', () => {
     expect([file.exit, file.err]).toEqual([2, expect.stringContaining('cannot write mirror.db')])
     const nothing = await run()
     expect([nothing.exit, nothing.err]).toEqual([2, expect.stringContaining('no table or view')])
+    for (const folder of ['', 's3://bucket/lake']) {
+      const unusable = await run('--lake', folder)
+      expect([unusable.exit, unusable.err]).toEqual([2, expect.stringContaining('write a folder')])
+    }
     const both = await run('--lake', 'lake', '--format', 'csv')
     expect([both.exit, both.err]).toEqual([2, expect.stringContaining('--format')])
   })

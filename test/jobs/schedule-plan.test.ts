@@ -5,6 +5,7 @@ import { syncJobsToRetry } from '../../jobs/maintenance.ts'
 import { jobId, parseJob } from '../../jobs/queues.ts'
 import {
   type CompletionTimes,
+  lakeFiredAt,
   missedSyncJobs,
   overdueSyncJobs,
   plannedInterval,
@@ -18,7 +19,7 @@ import {
   type ProjectConfig,
   settingsNeedingRestart,
 } from '../../src/config/config.ts'
-import { defaultSchedules } from '../../src/config/default-schedules.ts'
+import { defaultSchedules, type Schedule } from '../../src/config/default-schedules.ts'
 import type { FailingJob } from '../../src/maintenance/maintenance.ts'
 import { secret } from '../../src/values/secret.ts'
 import { configOf } from '../mirror/sync/sync-sandbox.ts'
@@ -152,6 +153,18 @@ describe('schedules', () => {
     expect(new Set(nightly('analytics').map(({ hour }) => hour))).toEqual(new Set([5]))
     expect(new Set(nightly('audit').map(({ hour }) => hour))).toEqual(new Set([0]))
     expect(new Set(nightly('reconcile').map(({ tz }) => tz))).toEqual(new Set(['Asia/Tokyo']))
+  })
+
+  test('of a lake are at night after all of these, and that of the warehouse where the first project is', () => {
+    const now = Date.UTC(2026, 5, 1, 12)
+    const firedAt = (project: ProjectConfig | null, schedule: Schedule = { kind: 'nightly' }) =>
+      lakeFiredAt({ project, schedule }, many, now)
+    // From 6 to 7 in Tokyo.
+    expect(firedAt(null)).toBe(firedAt(many[0]!))
+    const hours = many.map((project) => new Date(firedAt(project)!).toISOString().slice(0, 13))
+    expect(new Set(hours)).toEqual(new Set(['2026-05-31T21']))
+    expect(firedAt(null, { kind: 'off' })).toBeNull()
+    expect(now - firedAt(null, { kind: 'every', ms: 60_000 })!).toBeLessThan(60_000)
   })
 
   test('with cron patterns use the time zone of the project', () => {

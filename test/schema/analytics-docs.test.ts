@@ -27,8 +27,8 @@ test('the definitions name columns and views that exist', () => {
   const names = new Set(
     analyticsObjects.flatMap(({ name, columns }) => [name, ...Object.keys(columns)]),
   )
-  const [, definitions = ''] = readFileSync(`${root}/docs/analytics-comparison.md`, 'utf8').split(
-    '\n## ',
+  const [, definitions = ''] = readFileSync(`${root}/docs/comparison.md`, 'utf8').split(
+    '## How our definitions differ',
   )
   const metrics = definitions
     .split('\n')

@@ -52,7 +52,8 @@ export async function installGlobally(prefix: string, tarball: string): Promise<
   return join(prefix, modules, 'deskmirror')
 }
 
-async function npmInstall(folder: string, ...args: readonly string[]): Promise<void> {
+/** Into the folder; `args`: packages, with their versions. */
+export async function npmInstall(folder: string, ...args: readonly string[]): Promise<void> {
   const quietOptions = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
   // npm unpacks into its cache first: into a folder that is as fast as this one. More threads than
   // one spend their time on waiting for one another.

@@ -20,7 +20,7 @@ export function startWorkerProcess(
     queueUrl,
     cwd,
   }: Pick<WorkerStores, 'databaseUrl' | 'queueUrl'> & { readonly cwd?: string },
-  sandbox: Sandbox,
+  sandbox: Pick<Sandbox, 'baseUrl' | 'projectId' | 'key'>,
   variables: Readonly<Record<string, string>> = {},
 ): WorkerProcess {
   const child = spawn(process.execPath, [launcher, 'start'], {

@@ -16,7 +16,10 @@ export type ReportPeriod = DateRange & {
   readonly before: DateRange
 }
 
-/** Without a date, the last ISO week that is over; with one of them, seven days. */
+/**
+ * Without a date, the last ISO week that is over; with one of them, seven days. `last 7 days`: that
+ * are over and read to their end.
+ */
 export type ReportDates = Partial<DateRange> | 'last 7 days'
 
 /** A year and its leap day. */

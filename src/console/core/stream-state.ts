@@ -55,7 +55,7 @@ export function scheduleOf(
   return { schedule: scheduleText(schedule), maxAgeMs: isPromised ? 2 * periodMs + 60_000 : null }
 }
 
-function scheduleText(schedule: Schedule): string {
+export function scheduleText(schedule: Schedule): string {
   switch (schedule.kind) {
     case 'every':
       return `every ${formatDuration(schedule.ms)}`

@@ -1,9 +1,11 @@
 /** The streams of a project with their gaps, and the fields found in them. */
 import { streamNames } from '../../../schema/stream-specs.ts'
+import type { ConfiguredLake } from '../../config/lakes.ts'
+import { readLakeStatus } from '../../export/lake/manifest.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { facts, linkTo, livePart, section, table } from '../blocks.ts'
-import { type StreamState, streamStateOf } from '../core/stream-state.ts'
+import { type StreamState, scheduleText, streamStateOf } from '../core/stream-state.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { StreamRow } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
@@ -36,7 +38,8 @@ export async function showStreams({
 }: ScreenRequest): Promise<ConsolePage> {
   const content = html`${streamTable((await reads.overview(project)).streams, frame)}
 ${section('Known to be missing', gapTable(await readGaps(db, null), frame))}
-${section('Cannot be read', failingTable(await readFailingParents(db, null)))}`
+${section('Cannot be read', failingTable(await readFailingParents(db, null)))}
+${project.lakes?.length ? section('Lakes', lakeTable(project.lakes, frame)) : nothing}`
   return {
     title: 'Streams',
     section: 'Streams',
@@ -80,6 +83,19 @@ ${
 ${section('Gaps', gapTable(await readGaps(db, row.stream), frame))}
 ${failing.length === 0 ? nothing : section('Cannot be read', failingTable(failing))}`
   return { title: streamTitle(row.stream), section: 'Streams', content }
+}
+
+export function lakeTable(lakes: readonly ConfiguredLake[], frame: ProjectFrame): Html {
+  return table(
+    'Lakes',
+    ['Folder', 'Shows', 'Schedule', '#Rows'],
+    lakes.map((lake) => {
+      const { folder, writtenAt, rows, problem } = readLakeStatus(lake)
+      const shows = writtenAt === null ? 'not written yet' : ago(writtenAt, frame)
+      return [foreignText(folder), problem ?? shows, scheduleText(lake.schedule), formatCount(rows)]
+    }),
+    'None.',
+  )
 }
 
 function gapTable(gaps: Awaited<ReturnType<typeof readGaps>>, frame: ProjectFrame): Html {

@@ -5,7 +5,9 @@
 import { readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
-import { UserError } from '../../values/user-error.ts'
+import type { ConfiguredLake } from '../../config/lakes.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { errorText, UserError } from '../../values/user-error.ts'
 import type { ExportType } from '../core/selection.ts'
 
 export const manifestName = 'manifest.json'
@@ -72,9 +74,49 @@ export function readManifest(folder: string): LakeManifest | null {
   throw refuse(path, 'it is not a manifest that deskmirror has written')
 }
 
+/** Throws UserError, also if it is the lake of another project; null: of all of them. */
+export function readManifestOf(folder: string, project: ProjectId | null): LakeManifest | null {
+  const manifest = readManifest(folder)
+  if (manifest === null || manifest.project === project) return manifest
+  const has = manifest.project === null ? 'all projects' : manifest.project
+  throw new UserError({
+    what: `cannot continue the lake ${folder}`,
+    why: `it has the rows of ${has}`,
+    next: 'name another folder, or the project that it had before',
+    exitCode: 2,
+  })
+}
+
+/** A lake that the worker keeps, as its folder shows it. */
+export type LakeStatus = {
+  readonly folder: string
+  /** The moment of the warehouse that it shows: RFC 3339; null = not written yet. */
+  readonly writtenAt: string | null
+  readonly objects: number
+  readonly rows: number
+  /** Why it cannot be continued. */
+  readonly problem: string | null
+}
+
+export function readLakeStatus({
+  folder,
+  project,
+}: Pick<ConfiguredLake, 'folder' | 'project'>): LakeStatus {
+  const unread: LakeStatus = { folder, writtenAt: null, objects: 0, rows: 0, problem: null }
+  try {
+    const manifest = readManifestOf(folder, project?.projectId ?? null)
+    if (manifest === null) return unread
+    const { writtenAt, objects } = manifest
+    const rows = objects.reduce((sum, object) => sum + object.rows, 0)
+    return { ...unread, writtenAt, objects: objects.length, rows }
+  } catch (error) {
+    return { ...unread, problem: errorText(error) }
+  }
+}
+
 function refuse(path: string, why: string): UserError {
   const next = 'name another folder, or remove this one and let it be written anew'
-  return new UserError({ what: `cannot continue the lake of ${path}`, why, next, exitCode: 2 })
+  return new UserError({ what: `cannot continue the lake at ${path}`, why, next, exitCode: 2 })
 }
 
 function parseOrNull(text: string): unknown {

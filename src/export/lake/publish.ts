@@ -27,8 +27,10 @@ export function publish(
   const shown = new Set(partitions.map(({ current }) => current))
   for (const { current } of earlier?.objects.flatMap((object) => object.partitions) ?? []) {
     if (shown.has(current)) continue
-    rmSync(join(folder, current), { force: true })
-    removeEmptyFolder(dirname(join(folder, current)))
+    const path = join(folder, current)
+    rmSync(path, { force: true })
+    removeEmptyFolder(dirname(path))
+    removeEmptyFolder(dirname(dirname(path)))
   }
   replaceFile(join(folder, manifestName), `${JSON.stringify(manifest, null, 1)}\n`)
 }

@@ -24,7 +24,7 @@ import {
   type LakeObject,
   type LakePartition,
   manifestName,
-  readManifest,
+  readManifestOf,
   versionsFolder,
   versionsOf,
 } from './manifest.ts'
@@ -41,6 +41,8 @@ export type LakeRequest = {
   readonly folder: string
   /** Names or patterns; none: those that the lake has, or all that is mirrored. */
   readonly objects: readonly string[]
+  /** Whether what the lake has beside `objects` leaves it. */
+  readonly isWhole: boolean
   readonly projectId: ProjectId | null
   readonly kept: KeptFiles
 }
@@ -77,6 +79,9 @@ const mirrored: readonly string[] = [
   'conversation_changes',
 ]
 
+/** Another process writes the lake. */
+export class LakeBusyError extends UserError {}
+
 /** Throws UserError; then the lake is as it was. */
 export async function writeLake(
   request: LakeRequest,
@@ -90,7 +95,7 @@ export async function writeLake(
   })
   const release = lockFile(join(folder, '.lock'), folder)
   if (release === null)
-    throw new UserError({
+    throw new LakeBusyError({
       what: `cannot write the lake ${folder}`,
       why: 'another process is writing it',
       next: 'wait until it has ended, and run it again',
@@ -106,15 +111,14 @@ export async function writeLake(
 async function writeUnderLock(request: LakeRequest, deps: LakeDeps) {
   const { folder, projectId } = request
   const { snapshot } = deps
-  const earlier = readManifest(folder)
-  if (earlier !== null && earlier.project !== projectId) throw otherProject(folder, earlier)
+  const earlier = readManifestOf(folder, projectId)
   const now = deps.now()
   const removals = await snapshot.readRemovals()
   const hasRemoved = earlier !== null && earlier.removals !== removals
   const existing = await snapshot.listObjects()
   const names = new Set(existing.map(({ name }) => name))
   const ofLake = earlier?.objects.map(({ object }) => object).filter((name) => names.has(name))
-  const wanted = [...(ofLake ?? []), ...request.objects]
+  const wanted = [...(request.isWhole ? [] : (ofLake ?? [])), ...request.objects]
   const chosen = wanted.length > 0 ? wanted : mirrored.filter((name) => names.has(name))
   const objects: LakeObject[] = []
   const reports: LakeObjectReport[] = []
@@ -246,15 +250,6 @@ function interrupted(folder: string): UserError {
     why: 'it was asked to stop',
     next: 'run it again: the lake is as it was',
     exitCode: 1,
-  })
-}
-
-function otherProject(folder: string, { project }: LakeManifest): UserError {
-  return new UserError({
-    what: `cannot continue the lake ${folder}`,
-    why: project === null ? 'it has the rows of all projects' : `it has the rows of ${project}`,
-    next: 'name another folder, or leave --project as it was',
-    exitCode: 2,
   })
 }
 

@@ -5,7 +5,7 @@
 import Database from 'better-sqlite3'
 import { UserError } from '../../values/user-error.ts'
 import { quoteName } from '../../warehouse/dialect.ts'
-import { lookUpExplanation, sqliteExplanations } from '../../warehouse/explain-error.ts'
+import { lookUpExplanation, sqliteExplanations } from '../../warehouse/error-tables.ts'
 import { optimizeAllTables } from '../../warehouse/sqlite.ts'
 import type { ExportSelection, ExportType, ExportValue, RowWriter } from '../core/selection.ts'
 

@@ -12,6 +12,7 @@ const jobKinds = [
   'sync',
   'writebacks',
   'schedule',
+  'lake',
   'housekeeping',
   'maintenance',
   'outbox_poll',
@@ -59,6 +60,7 @@ const dayMs: Ms = 86_400_000
 const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
   sync: 8 * dayMs,
   schedule: 8 * dayMs,
+  lake: 8 * dayMs,
   housekeeping: 2 * dayMs,
   writebacks: 15 * minuteMs,
   maintenance: 15 * minuteMs,
@@ -76,7 +78,7 @@ export function isExpired(
   now: EpochMs,
   isWarehouseError: boolean,
 ): boolean {
-  const isRepeated = isWarehouseError && !['sync', 'schedule', 'housekeeping'].includes(job)
+  const isRepeated = isWarehouseError && !['sync', 'schedule', 'lake', 'housekeeping'].includes(job)
   return now - lastAt > (isRepeated ? repeatsWithinMs : expiresAfterMs[job])
 }
 

@@ -197,10 +197,12 @@ export type StatusReport = {
   }[]
   /** The worker sends nothing for this project until then because the service denied its key. */
   readonly paused: { readonly until: string; readonly why: string } | null
-  /** Nothing is sent because the warehouse went back in time, until a person has decided. */
   /** That and where it has moved, or from where it is still arriving; null: it is here. */
   readonly moved: string | null
-  /** `resumeBy`: the option of `writeback resume` that goes on. */
+  /**
+   * Nothing is sent because the warehouse went back in time, until a person has decided. `resumeBy`:
+   * the option of `writeback resume` that goes on.
+   */
   readonly held: { readonly since: string; readonly why: string; readonly resumeBy: string } | null
   readonly gaps: readonly GapReport[]
   readonly facts: {

@@ -70,8 +70,6 @@ function isExactTime(text: string): boolean {
   return at !== undefined && /^[12]/.test(text) && rfc3339(at) === text
 }
 
-/** Which side wrote a message, by its sender type, of which only `agent` is documented. */
-
 /**
  * In lower case. Where a message matters only if the team did not write it, an unknown sender
  * counts as a visitor.
@@ -83,6 +81,7 @@ export const teamSenderTypes = [
 
 const visitorPattern = /^(visitor|customer|user|end_?user|contact|guest|lead|client)$/
 
+/** Which side wrote a message, by its sender type, of which only `agent` is documented. */
 export function toMessageSide(senderType: unknown): 'team' | 'visitor' | 'unknown' {
   const name = String(senderType ?? '').toLowerCase()
   if (teamSenderTypes.some((type) => type === name)) return 'team'

@@ -6,8 +6,8 @@ import {
   type PendingRanges,
 } from '../../../../src/mirror/core/pagination/list-cursor.ts'
 import { readList } from '../../../../src/mirror/sync/pages.ts'
-import { toCursorLimit } from '../../../../src/service/classify.ts'
 import type { ApiGet } from '../../../../src/service/core/api-request.ts'
+import { toCursorLimit } from '../../../../src/service/response-headers.ts'
 import { type ListItem, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'
 
 const since = listEndpoint({ lower: 'since' })

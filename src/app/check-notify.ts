@@ -1,0 +1,32 @@
+/** Checks the address that notifications are posted to. */
+import type { ProjectConfig } from '../config/config.ts'
+import { openConnections } from '../service/exchange.ts'
+import { NotPostedError, postText } from '../service/post-text.ts'
+
+/** A line is posted only where a person asks for it: others read what it leads to. */
+export async function checkNotify(
+  { name: project, notify, proxy }: ProjectConfig,
+  { signal, postsLine = false }: { readonly signal: AbortSignal; readonly postsLine?: boolean },
+) {
+  const item = (state: 'ok' | 'error', detail: string, hint: string | null = null) => [
+    { name: 'notify', state, detail, hint },
+  ]
+  if (notify === null)
+    return postsLine
+      ? item('error', 'no address is set', 'set DESKMIRROR_NOTIFY (`notify` in deskmirror.yaml)')
+      : []
+  if (!postsLine) return item('ok', 'an address is set; `check --notify` posts a test line to it')
+  const connections = openConnections()
+  try {
+    const text = `${project}: a test of deskmirror. Notifications arrive here.`
+    await postText(connections, { notify, proxy }, text, signal)
+    return item('ok', 'the address accepted a test line')
+  } catch (error) {
+    if (!(error instanceof NotPostedError)) throw error
+    const hint = 'correct what `notify` names: make a new incoming webhook if this one is gone'
+    const retryable = error.retryMs !== null
+    return item('error', error.message, hint).map((it) => ({ ...it, retryable }))
+  } finally {
+    await connections.close()
+  }
+}
