@@ -3,7 +3,7 @@
  * nothing else in this folder.
  */
 import { z } from 'zod'
-import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
+import { type ListStreamName, type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type Ms, parseDuration } from '../values/time.ts'
 import { type AnalyticsSettings, analyticsMap, analyticsSettings } from './analytics-settings.ts'
@@ -163,6 +163,10 @@ export const projectSettings = {
   /** Null: nothing is hashed. */
   hashKey: secretSetting('hash_key', (read) => field.orNull(secretField(read))).about(
     'The key of these hashes, of at least 16 characters.',
+  ),
+  history: fileSetting<readonly ListStreamName[]>('history', field.history.default([])).about(
+    'Lists whose replaced rows are kept: some of `conversations`, `visitors`, `calls`. ' +
+      'Needs 0.3 to 1 KB for each change.',
   ),
   schema: fileSetting('schema', field.schemaMode.default('discover')).about(
     '`freeze`: undocumented fields that are new stay in `raw` and get no columns.',

@@ -7,6 +7,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { historyTables } from '../../../schema/mirror-tables.ts'
 import { streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../../values/time.ts'
@@ -75,6 +76,7 @@ const mirrored: readonly string[] = [
     stream === 'analytics' ? 'analytics_metrics' : streamSpecs[stream].table,
   ),
   'conversation_changes',
+  ...Object.keys(historyTables),
 ]
 
 /** Throws UserError; then the lake is as it was. */

@@ -1,4 +1,5 @@
 /** The mirror of one project, in SQL. */
+import type { ListStreamName } from '../../../schema/stream-specs.ts'
 import type { EpochMs } from '../../values/time.ts'
 import { type OfProject, ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import { retryAllMethods } from '../../warehouse/retry.ts'
@@ -66,6 +67,8 @@ import { readBehaviours, readColumnStates, readCursor, writeCursors } from './sy
 export type MirrorOptions = {
   /** `freeze`: undocumented fields get no columns; they stay in `raw`. */
   readonly schema?: 'discover' | 'freeze'
+  /** The lists whose replaced versions are kept. */
+  readonly history?: readonly ListStreamName[]
   /** Token of the lock under which its runs are made. */
   readonly lockToken?: string
   readonly clock?: () => number
@@ -126,13 +129,13 @@ export type Mirror = ReturnType<typeof createMirror>
 
 export function createMirror(
   projectDb: ProjectDb,
-  { schema = 'discover', lockToken, clock = Date.now }: MirrorOptions,
+  { schema = 'discover', history = [], lockToken, clock = Date.now }: MirrorOptions,
   showDiscovered: DiscoveryOptions['showDiscovered'],
 ) {
   const { db, kind, project, retry } = projectDb
   const fields = createDiscoveredFields({ db, kind, project, schema, showDiscovered })
   const run: ProjectContext['run'] = { id: null }
-  const context: ProjectContext = { ...projectDb, clock, fields, run }
+  const context: ProjectContext = { ...projectDb, clock, fields, history, run }
   let lastWrite: Promise<unknown> = Promise.resolve()
   /** Starts each write when the one before has ended: each is short, and none waits for a lock. */
   const runSerially = <T>(write: () => Promise<T>): Promise<T> => {

@@ -18,12 +18,15 @@ import {
 } from '../../../schema/stream-specs.ts'
 
 type ColumnOf<Table extends MirroredTable> = keyof (typeof mirrorTables)[Table]['columns']
+type TableWith<Column extends string> = {
+  [T in MirroredTable]: Column extends ColumnOf<T> ? T : never
+}[MirroredTable]
 type Fitting<S extends (typeof streamSpecs)[StreamName]> = {
   [K in keyof S]: K extends `${string}Column` ? ColumnOf<S['table']> | null : unknown
 } & {
   table: S['kind'] extends 'daily' | 'snapshot'
     ? MirroredTable
-    : { [T in MirroredTable]: 'deleted_at' extends ColumnOf<T> ? T : never }[MirroredTable]
+    : TableWith<S['kind'] extends 'list' ? 'unchanged_since' : 'deleted_at'>
 }
 
 /** Every stream's table exists, and has the columns that the stream needs. */
@@ -79,7 +82,8 @@ function describeTable(stream: StreamName): StreamTable {
 }
 
 /** Written with a row, not read from it; ids keep the letters in which they were first shown. */
-const columnsBesideValues = ['project_id', 'raw', 'synced_at', 'run_id', 'asked_at', 'read_at']
+const columnsBesideValues =
+  'project_id raw synced_at run_id asked_at read_at unchanged_since'.split(' ')
 const ids = ['id', 'visitor_id', 'conversation_id', 'call_id']
 
 /** Columns that say what is in the row of the service, and nothing else. */
