@@ -166,7 +166,7 @@ export const projectSettings = {
   ),
   history: fileSetting<readonly ListStreamName[]>('history', field.history.default([])).about(
     'Lists whose replaced rows are kept: some of `conversations`, `visitors`, `calls`. ' +
-      'Needs 0.3 to 1 KB for each change.',
+      'Each change takes 600 to 800 bytes.',
   ),
   schema: fileSetting('schema', field.schemaMode.default('discover')).about(
     '`freeze`: undocumented fields that are new stay in `raw` and get no columns.',

@@ -23,7 +23,7 @@ import type {
   UnlistedOutcome,
 } from '../core/mirror.ts'
 import { clearForRollup, replaceMetrics } from './analytics-rollups.ts'
-import { readBeforeChanges, recordChanges } from './conversation-changes.ts'
+import { recordChanges } from './conversation-changes.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
 import { type EncodedPage, type EncodedRow, encodePage, keyOf, textsOf } from './encode-rows.ts'
 import { closeGaps, indexableText, openGap } from './gaps.ts'
@@ -35,9 +35,8 @@ import {
   unlistedGapKey,
 } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
-import { followVersions, recordVersions, versionedColumns } from './row-history.ts'
+import { compareWithStored, recordVersions } from './row-history.ts'
 import { addToIdSet } from './seen-rows.ts'
-import { withStoredIds } from './stored-ids.ts'
 import { streamTables } from './stream-tables.ts'
 import { addEscapedCount, type ProjectContext } from './sync-runs.ts'
 import { recordBehaviours, writeCursors } from './sync-state.ts'
@@ -185,24 +184,6 @@ const storeRows: StoreRows = async (trx, page, encoded) => {
     await markFactsOfRows(trx, stream, stored)
   if (seenRowsKey !== undefined) await addToIdSet(trx, seenRowsKey, textsOf(rows, firstKey))
   return { changed: stored.length, rejectedRows: [] }
-}
-
-/** The rows as they are to be stored, and what is there of a list. */
-async function compareWithStored(
-  trx: ProjectContext,
-  { stream, requestedAt }: MirrorCommit,
-  encoded: readonly EncodedRow[],
-) {
-  const { list } = streamTables[stream]
-  if (list === null) return { rows: encoded, before: new Map(), steps: new Map() }
-  const isKept = trx.history.includes(list)
-  const columns = [
-    ...(list === 'conversations' ? readBeforeChanges : []),
-    ...(isKept ? versionedColumns(list) : []),
-  ]
-  const known = await withStoredIds(trx, list, encoded, [...new Set(columns)])
-  if (!isKept) return { ...known, steps: new Map() }
-  return { ...known, ...followVersions(list, known.rows, known.before, requestedAt) }
 }
 
 /** Stores the rows one by one, except those that the database rejects. */

@@ -1,5 +1,4 @@
 /** The mirror of one project, in SQL. */
-import type { ListStreamName } from '../../../schema/stream-specs.ts'
 import type { EpochMs } from '../../values/time.ts'
 import { type OfProject, ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import { retryAllMethods } from '../../warehouse/retry.ts'
@@ -68,7 +67,7 @@ export type MirrorOptions = {
   /** `freeze`: undocumented fields get no columns; they stay in `raw`. */
   readonly schema?: 'discover' | 'freeze'
   /** The lists whose replaced versions are kept. */
-  readonly history?: readonly ListStreamName[]
+  readonly history?: ProjectContext['history']
   /** Token of the lock under which its runs are made. */
   readonly lockToken?: string
   readonly clock?: () => number

@@ -3,13 +3,7 @@
  * store how far they are. What may be stored again is requested again.
  */
 import { sql } from 'kysely'
-import { historyTable } from '../../../schema/mirror-tables.ts'
-import {
-  isListStream,
-  type ListStreamName,
-  type StreamName,
-  streamSpecs,
-} from '../../../schema/stream-specs.ts'
+import { isListStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type ColumnRules, isHash, type Kept } from '../../values/column-rules.ts'
 import { type Json, parseJson, stringifyJson } from '../../values/json.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
@@ -92,7 +86,8 @@ export async function cleanColumns(
   const cleaning = state?.cleaning ?? null
   if (cleaning === null) return { rows: 0, changed: 0, isDone: true }
   const { after, to, inHistory = false, rereadSince } = cleaning
-  const source = inHistory && isListStream(name) ? versionsOf(name) : rowsOf(name)
+  const { history } = streamTables[name]
+  const source = inHistory && history !== null ? versionsIn(history) : rowsOf(name)
   const readBatch = (from: ProjectDb['db']) =>
     readRowsAfterKey(from, kind, {
       ...source,
@@ -136,7 +131,7 @@ export async function cleanColumns(
     }
     await markFactsOfRows(trx, name, [...touched])
     const isAtEnd = batch.length < batchRows
-    const isDone = isAtEnd && (inHistory || !isListStream(name))
+    const isDone = isAtEnd && (inHistory || history === null)
     const further = isAtEnd
       ? { ...cleaning, after: null, inHistory: true as const }
       : { ...cleaning, after: batch.at(-1)?.key ?? null }
@@ -164,8 +159,7 @@ function rowsOf(name: StreamName): Source {
   return { table: streamSpecs[name].table, stored, columns: key }
 }
 
-function versionsOf(list: ListStreamName): Source {
-  const table = historyTable(list)
+const versionsIn = (table: KeyedTable): Source => {
   return { table, stored: table, columns: ['id', 'valid_from'] }
 }
 

@@ -10,9 +10,13 @@ import type { ListStreamName } from '../../../schema/stream-specs.ts'
 import { type EpochMs, type EpochSeconds, rfc3339, toTimestamp } from '../../values/time.ts'
 import { inList, rowsParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { MirrorCommit } from '../core/mirror.ts'
 import { nextVersion, unchangedSince, type VersionStep } from '../core/row-versions.ts'
+import { readBeforeChanges } from './conversation-changes.ts'
 import type { EncodedRow } from './encode-rows.ts'
-import type { StoredRows } from './stored-ids.ts'
+import { type StoredRows, withStoredIds } from './stored-ids.ts'
+import { streamTables } from './stream-tables.ts'
+import type { ProjectContext } from './sync-runs.ts'
 
 /** All but the project's. */
 function columnTypesOf(list: ListStreamName): Readonly<Record<string, ColumnType>> {
@@ -22,22 +26,30 @@ function columnTypesOf(list: ListStreamName): Readonly<Record<string, ColumnType
 }
 
 /** What is to be read of the stored rows, beside their ids. */
-export function versionedColumns(list: ListStreamName): readonly string[] {
+function versionedColumns(list: ListStreamName): readonly string[] {
   const { id: _, valid_from: __, valid_to: ___, ...kept } = columnTypesOf(list)
   return [...Object.keys(kept), 'deleted_at', 'unchanged_since']
 }
 
 /**
- * The rows as they are to be stored, and what that means for the versions of those that are.
- * `before`: the stored rows, with `versionedColumns`.
+ * The rows of a page as they are to be stored, what is stored of them (of a list), and what that
+ * means for versions.
  */
-export function followVersions(
-  list: ListStreamName,
-  rows: readonly EncodedRow[],
-  before: StoredRows,
-  requestedAt: EpochMs,
+export async function compareWithStored(
+  trx: ProjectContext,
+  { stream, requestedAt }: MirrorCommit,
+  encoded: readonly EncodedRow[],
 ) {
+  const { list } = streamTables[stream]
   const steps = new Map<string, VersionStep>()
+  if (list === null) return { rows: encoded, before: new Map(), steps }
+  const isKept = trx.history.includes(list)
+  const columns = [
+    ...(list === 'conversations' ? readBeforeChanges : []),
+    ...(isKept ? versionedColumns(list) : []),
+  ]
+  const { rows, before } = await withStoredIds(trx, list, encoded, [...new Set(columns)])
+  if (!isKept) return { rows, before, steps }
   const followed = rows.map((row) => {
     const stored = before.get(String(row.id))
     if (stored === undefined) return row
@@ -45,7 +57,7 @@ export function followVersions(
     steps.set(stored.id, step)
     return { ...row, unchanged_since: unchangedSince(step, requestedAt) }
   })
-  return { rows: followed, steps }
+  return { rows: followed, before, steps }
 }
 
 /** `stored`: the ids of the rows that were stored; another copy was older than what is there. */

@@ -5,7 +5,7 @@ import {
   type FieldType,
   plainType,
 } from '../../../schema/column-types.ts'
-import { hasDeletedAt, mirrorTables } from '../../../schema/mirror-tables.ts'
+import { hasDeletedAt, historyTable, mirrorTables } from '../../../schema/mirror-tables.ts'
 import {
   type ChildStreamName,
   childStreamsOf,
@@ -53,6 +53,8 @@ export type StreamTable = {
   readonly newerBy: string | null
   /** The stream itself if it is a list. */
   readonly list: ListStreamName | null
+  /** Its replaced versions. */
+  readonly history: ReturnType<typeof historyTable> | null
   readonly children: readonly ChildStreamName[]
 }
 
@@ -77,6 +79,7 @@ function describeTable(stream: StreamName): StreamTable {
     hasDeletedAt: hasDeletedAt(stored),
     newerBy,
     list,
+    history: list === null ? null : historyTable(list),
     children,
   }
 }
