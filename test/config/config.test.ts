@@ -341,7 +341,6 @@ const yaml = `
 database_url: sqlite:many.db
 base_url: https://api.example.com/v1
 rate: 300/60s
-history: [visitors, calls]
 projects:
   shop:
     project_id: shop-1
@@ -355,6 +354,7 @@ projects:
     rate: 60/60s
     schema: freeze
     history: []
+history: [visitors, calls]
 `
 
 describe('many projects are described by deskmirror.yaml', () => {

@@ -6,7 +6,7 @@
  */
 import { type ListStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { normalizeName } from '../../values/field-path.ts'
-import { type Json, parseJson, stringifyJson, toCanonicalJson } from '../../values/json.ts'
+import { type Json, stringifyJson, toCanonicalJson, tryParseJson } from '../../values/json.ts'
 import {
   clockToleranceSeconds,
   type EpochMs,
@@ -53,8 +53,11 @@ export function unchangedSince({ began }: VersionStep, requestedAt: EpochMs): st
 /** Two copies differ in nothing, or in moving times only. */
 export function isSameVersion(list: ListStreamName, one: string, other: string): boolean {
   const steady = (raw: string) => {
-    const fields = withoutMoving(parseJson(raw), new Set(streamSpecs[list].movingFields))
-    return toCanonicalJson(stringifyJson(fields))
+    const item = tryParseJson(raw)
+    if (item === undefined) return raw
+    return toCanonicalJson(
+      stringifyJson(withoutMoving(item, new Set(streamSpecs[list].movingFields))),
+    )
   }
   return one === other || steady(one) === steady(other)
 }

@@ -28,6 +28,7 @@ describe('a version', () => {
     [false, { plan: 'free' }, { plan: null }],
     [false, { plan: null }, {}],
     [false, { tags: ['a'] }, { tags: ['a', 'b'] }],
+    [false, 'no row', { a: 1 }],
     [false, JSON.parse('{"__proto__":1}'), JSON.parse('{"__proto__":2}')],
   ])('%s: %j and %j', (isSame, one, other) => expect(same('visitors', one, other)).toBe(isSame))
 
@@ -38,6 +39,9 @@ describe('a version', () => {
     expect(same('conversations', open, { ...answered, handledAt: t2 })).toBe(false)
     expect(same('visitors', open, answered)).toBe(false)
   })
+
+  test('that a person has broken is another one', () =>
+    expect(isSameVersion('calls', '{"a":1', '{"a":1}')).toBe(false))
 
   test('of numbers that a double cannot hold is exact', () => {
     const id = (digits: string) => `{"id":${digits}}`
