@@ -266,7 +266,11 @@ export const historyTables = Object.fromEntries(
     const documented = Object.entries<ColumnSpec>(columns).filter(
       ([name]) => !ofPresent.includes(name),
     )
-    const note = `Replaced versions of ${list}, kept while the setting history names them.`
+    const note =
+      `Replaced versions of ${list}, kept while the setting history names them. Copies that differ ` +
+      'only in what the last message was, or in times whose name (or that of a field around them) ' +
+      'begins with last, latest, updated, modified or seen, are one version. Versions of one ' +
+      'second are put a second apart.'
     const own = { ...versionColumns, ...Object.fromEntries(documented) }
     return [
       historyTable(list),

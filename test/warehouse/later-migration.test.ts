@@ -192,7 +192,7 @@ for (const db of databases)
       await query(`drop table ${list}_history`)
       await query(`alter table ${list} drop column unchanged_since`)
     }
-    await query(`delete from sync_schema where name = '0003_history'`)
+    await query(`delete from sync_schema where name = '0004_history'`)
     const stored = await query('select * from visitors')
     await warehouse.close()
     const later = await database.open()
