@@ -15,13 +15,14 @@ import {
   rfc3339,
 } from '../../values/time.ts'
 
-type Interval = { readonly from: EpochSeconds; readonly to: EpochSeconds }
-
 /**
  * `began`: when the version that the new copy shows was first read. `ended`: the interval of the
  * stored one, if it is another. It is empty, ending before it began, where a clock was wrong.
  */
-export type VersionStep = { readonly began: EpochSeconds; readonly ended: Interval | null }
+export type VersionStep = {
+  readonly began: EpochSeconds
+  readonly ended: { readonly from: EpochSeconds; readonly to: EpochSeconds } | null
+}
 
 /**
  * What a copy that replaces the stored one means for its version. `stored`: some columns of it.

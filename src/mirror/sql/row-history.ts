@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import { type ColumnSpec, type ColumnType, plainType } from '../../../schema/column-types.ts'
 import { historyTable, historyTables } from '../../../schema/mirror-tables.ts'
 import type { ListStreamName } from '../../../schema/stream-specs.ts'
-import { type EpochMs, type EpochSeconds, rfc3339, toTimestamp } from '../../values/time.ts'
+import { type EpochMs, rfc3339, toTimestamp } from '../../values/time.ts'
 import { inList, rowsParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
@@ -87,13 +87,11 @@ export async function recordVersions(
  */
 const maxShifts = 5
 
-type EndedVersion = { readonly id: string; readonly from: EpochSeconds; readonly to: EpochSeconds }
-
 /** Returns the ids of those whose key was free. */
 async function insertVersions(
   { db, kind, project, typed }: ProjectDb,
   list: ListStreamName,
-  ended: readonly EndedVersion[],
+  ended: readonly (NonNullable<VersionStep['ended']> & { readonly id: string })[],
   before: StoredRows,
 ): Promise<readonly string[]> {
   const types = columnTypesOf(list)
