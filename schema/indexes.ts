@@ -1,6 +1,6 @@
 /** Partial indexes make rare rows (deleted, pending, open gaps) cheap to find and to keep. */
 import type { TableSpec } from './column-types.ts'
-import { mirrorTables } from './mirror-tables.ts'
+import { historyTable, mirrorTables } from './mirror-tables.ts'
 import { inList, operationsWhere } from './operation-specs.ts'
 import {
   isChildStream,
@@ -92,5 +92,6 @@ function indexesOf(stream: StreamName): readonly string[] {
   if (isChildStream(stream)) found.push(`${name}_deleted on ${storedIn} (project_id) ${isDeleted}`)
   if (!isListStream(stream)) return found
   found.push(`${name}_deleted on ${storedIn} (project_id, deleted_at) ${isDeleted}`)
-  return [...found, `${name}_by_identity on ${storedIn} (project_id, lower(id))`]
+  found.push(`${name}_by_identity on ${storedIn} (project_id, lower(id))`)
+  return [...found, `${name}_history_by_end on ${historyTable(stream)} (valid_to)`]
 }

@@ -25,6 +25,7 @@ export const migrations: Migrations &
   '0001_tables': {},
   '0002_moves': {},
   '0003_assignments': {},
+  '0004_history': {},
 }
 
 /** In order. */

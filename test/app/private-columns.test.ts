@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { asJsonObject } from '../../src/values/json.ts'
+import { asJsonObject, parseJson } from '../../src/values/json.ts'
 import { secret } from '../../src/values/secret.ts'
 import { emptyDatabase, forgetRequests, programOn } from './move-fixture.ts'
 import { createPrivateFixture, hashKey, rules } from './private-columns-fixture.ts'
@@ -126,6 +126,36 @@ for (const database of ['sqlite', 'postgres'] as const)
       await sync([{ stream: 'conversations', path: 'origin', action: 'hash' }])
       expect(await leaks(['a former origin'])).toEqual([])
       expect(await warehouse.query(kept)).toEqual(before)
+    })
+
+    test('replaced versions have neither values, nor hashes with an earlier key', async () => {
+      const { sync, leaks, visitor, sandbox, warehouse, verifyPrivate } =
+        await createPrivateFixture(database)
+      const rename = (name: string, email: string) =>
+        sandbox.mutate.renameVisitor(visitor(0), name, email)
+      rename('A Former Name', 'Former.Address@example.org')
+      await sync(rules.none)
+      rename('A Later Name', 'later.address@example.org')
+      await sync(rules.none, { mode: 'full' })
+      const kept = async () => {
+        const rows = await warehouse.query(`select name, email, raw, valid_from, valid_to
+          from visitors_history where id = '${visitor(0)}' order by valid_from limit 1`)
+        return rows.map(({ raw, ...row }) => ({
+          ...row,
+          raw: asJsonObject(parseJson(String(raw))),
+        }))
+      }
+      const texts = ['A Former Name', 'Former.Address@example.org']
+      expect(await leaks(texts)).toEqual(texts)
+      const [before] = await kept()
+      await sync(rules.all)
+      expect(await leaks([...texts, 'A Later Name'])).toEqual([])
+      const email = hashOf('former.address@example.org')
+      expect(await kept()).toMatchObject([{ ...before, name: null, email, raw: { email } }])
+      const { search } = await verifyPrivate(rules.all)
+      expect(search.remains).toEqual([])
+      await sync(rules.all, { key: secret('another key of the installation') })
+      expect(await kept()).toMatchObject([{ name: null, email: null, raw: { email: null } }])
     })
 
     test('what was removed elsewhere is not in the files of a warehouse that moves back', async () => {

@@ -110,6 +110,7 @@ describe('one project is described by variables', () => {
       schema: 'discover',
       columns: [],
       hashKey: null,
+      history: [],
       readOnly: false,
     })
     expect([baseUrl.href, widgetUrl, apiKey.reveal(), streams.length]).toEqual([
@@ -354,6 +355,8 @@ projects:
     base_url: https://eu.example.com
     rate: 60/60s
     schema: freeze
+    history: []
+history: [visitors, calls]
 `
 
 describe('many projects are described by deskmirror.yaml', () => {
@@ -375,6 +378,7 @@ describe('many projects are described by deskmirror.yaml', () => {
       ['school', 'eu.example.com', 60, 'freeze', 'school-key'],
     ])
     expect(projects[0]).toMatchObject({ streams: ['calls', 'conversations'], reserve: 0.25 })
+    expect(projects.map(({ history }) => history)).toEqual([['visitors', 'calls'], []])
   })
 
   test('a variable wins over the top of the file, a project over both', () => {
@@ -413,6 +417,7 @@ projects:
     api_key: ${key}
     streams: [calls, cals]
     start: now
+    history: [messages]
   the shop: {}
   bare:
 `,
@@ -428,8 +433,9 @@ projects:
       expect.stringMatching(
         /^deskmirror\.yaml:8 projects\.shop\.streams is "cals": write some of conversations, /,
       ),
+      'deskmirror.yaml:10 projects.shop.history is "messages": write a list of some of conversations, visitors, calls',
       'deskmirror.yaml:9 projects.shop.start is an unknown setting',
-      expect.stringMatching(/^deskmirror\.yaml:10 projects\.the shop is not a valid project name/),
+      expect.stringMatching(/^deskmirror\.yaml:11 projects\.the shop is not a valid project name/),
       expect.stringMatching(/^deskmirror\.yaml:1\d projects\.bare must be a map of settings/),
     ])
   })

@@ -131,6 +131,14 @@ for (const db of databases)
           }),
         ),
       ).toEqual({ messages: 1 })
+      const history = openMirror(warehouse, 'main', { history: ['visitors'] })
+      const replaceVisitor = (name: string, requestedAt: number) =>
+        history.commit(commit('visitors', [visitor('v1', {}, { name })], { requestedAt }))
+      await changed(() => replaceVisitor('Ann', later.requestedAt))
+      expect(await changed(() => replaceVisitor('Eve', later.requestedAt + 5000))).toEqual({
+        visitors: 1,
+        visitors_history: 1,
+      })
       expect(
         await changed(() =>
           warehouse.query(`update conversations set messages_complete = true where id = 'c1'`),
