@@ -146,6 +146,8 @@ for (const db of databases) {
     })
 
     test('is not waited for by others for longer than it may take', async () => {
+      // Timers count whole milliseconds, so that one that begins late in one ends early.
+      while (process.hrtime()[1] % 1e6 < 7.5e5);
       const asked = await Promise.allSettled([1, 2, 3, 4].map(() => brief.run(endless[db.name][0])))
       const why = asked.map((answer) => (answer.status === 'rejected' ? String(answer.reason) : ''))
       expect(why[0]).toContain('longer than 0.2 s')
