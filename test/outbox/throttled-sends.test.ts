@@ -32,8 +32,8 @@ const forms: readonly (readonly [Partial<Switches>, string])[] = [
   [{ 'reply.late': 30_000 }, 'uncertain'],
 ]
 
+// Each form with one of the two kinds.
 for (const kind of ['foreign-429-after', 'html-429-after'] as const)
-  // Each form with one of the two kinds.
   for (const [n, [switches, becomes]] of forms.entries())
     sampledTest(
       (n % 2 === 0) === (kind === 'html-429-after'),
