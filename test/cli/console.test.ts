@@ -64,7 +64,7 @@ describe('console', () => {
     const foreign = new Database(join(cwd, 'foreign.db'))
     foreign.exec('create table sync_schema (name)')
     foreign.close()
-    // SQLite waits in a call of the system until somebody writes what looks like its journal.
+    // SQLite waits in a call of the system until another process writes what looks like its journal.
     execFileSync('mkfifo', [join(cwd, 'foreign.db-journal')])
     const args = [launcher, 'console', 'foreign.db', '--no-open']
     const child = spawn(process.execPath, args, {
