@@ -13,6 +13,7 @@ import { createTestOnOne } from '../support/sampled.ts'
 import { by, mirrorOnePerson } from './one-person.ts'
 
 const testOnOne = createTestOnOne()
+const testCallsOnOne = createTestOnOne()
 
 const auditCounts = {
   population: 4,
@@ -197,7 +198,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       ['any field, if it is a UUID', { calls: 'nested' }],
       ['the field that views try', { calls: 'plain' }],
     ] as const)
-      testOnOne(
+      testCallsOnOne(
         database,
         `takes the calls whose visitor stands in ${where}, and no sync brings one back`,
         async () => {

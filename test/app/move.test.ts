@@ -13,7 +13,8 @@ const directions = (['sqlite', 'postgres'] as const).flatMap((from) =>
 
 for (const [kind, other] of directions)
   sampledTest(
-    kind !== other,
+    // It moves back, too.
+    kind === 'sqlite' && other === 'postgres',
     `everything moves, and goes on there, and can move back: ${kind} to ${other}`,
     async () => {
       const fixture = await fillWarehouse(kind)

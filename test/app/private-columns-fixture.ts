@@ -126,7 +126,7 @@ type Query = (text: string) => Promise<readonly Record<string, unknown>[]>
 
 async function tablesAsText(query: Query) {
   const tables = await query(
-    `select relname as name from pg_class where relnamespace = cast(current_schema() as regnamespace) and relkind in ('r', 'v')`,
+    `select relname as name from pg_class where relnamespace = cast(current_schema() as regnamespace) and relkind = 'r'`,
   )
   const found: Record<string, unknown>[] = []
   for (const { name } of tables)

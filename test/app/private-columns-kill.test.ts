@@ -54,11 +54,14 @@ async function listKillPoints(database: DatabaseKind): Promise<readonly string[]
   return [...ofKind.values()].map((some) => some[some.length >> 1]!)
 }
 
+/** While rows are cleaned, by the same SQL on both; and before the files are, which differs. */
+const sampledKinds = { sqlite: 'update visitors', postgres: 'vacuum' } as const
+
 for (const database of ['sqlite', 'postgres'] as const)
   test(`wherever the cleaning is killed, the next sync completes it — ${database}`, async () => {
     const points = await listKillPoints(database)
-    const chosen = sampled(points, (point) => /^(vacuum|update visitors)/.test(point))
-    expect(chosen.length).toBeGreaterThan(1)
+    const chosen = sampled(points, (point) => point.startsWith(sampledKinds[database]))
+    expect(chosen.length).toBeGreaterThan(0)
     let leftBehind = 0
     for (const point of chosen) {
       const { run, leaks } = await startCleaning(database)
