@@ -224,7 +224,9 @@ await reads.close()
 rmSync(work, { recursive: true })
 process.stdout.write(`${folder}: ${taken} pictures\n`)
 
-type Filled = Readonly<Record<'projectId' | 'conversation' | 'visitor' | 'answered' | 'uncertain', string>>
+type Filled = Readonly<
+  Record<'projectId' | 'conversation' | 'visitor' | 'answered' | 'uncertain', string>
+>
 
 /**
  * The demo sends few requests and queues nothing that waits, so it gets some more. Returns ids to

@@ -86,7 +86,7 @@ export function conversationCell(frame: OfProject, id: string, name: Html): Html
   return html`${linkTo(frame, 'conversations', id, name)} <small>${visitor}</small>`
 }
 
-export type Option = { readonly value: string; readonly label: string }
+type Option = { readonly value: string; readonly label: string }
 
 /** Of a form. `chosen` may be a value that the options lack; null: the empty one. */
 export function selectField(

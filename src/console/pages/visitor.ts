@@ -46,7 +46,7 @@ export async function showVisitor(request: ScreenRequest): Promise<ConsolePage |
 }
 
 /** What the page is made of, for a request to look at it or to correct something. */
-export type VisitorRequest = Pick<
+type VisitorRequest = Pick<
   ScreenRequest,
   'db' | 'outbox' | 'reads' | 'project' | 'frame' | 'id' | 'query'
 >

@@ -20,7 +20,7 @@ import { todayOf } from '../text.ts'
 import type { Site } from './site.ts'
 
 type DraftRequest = FastifyRequest<{ Params: { project: string; id: string } }>
-export type AdmittedDraft = NonNullable<Awaited<ReturnType<typeof admitDraft>>>
+type AdmittedDraft = NonNullable<Awaited<ReturnType<typeof admitDraft>>>
 
 /** Null: this person may not, there is nothing, or nothing can be written, and that is answered. */
 export async function admitDraft(

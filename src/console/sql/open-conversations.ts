@@ -37,7 +37,7 @@ export type OpenConversation = { readonly id: string } & Readonly<
   >
 >
 
-export const openPerPage = 50
+const openPerPage = 50
 
 /** `after`: the `next` of the page before; null = the first one. */
 export async function readOpen(

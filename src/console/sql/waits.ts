@@ -26,7 +26,7 @@ export type ListedWait = Readonly<Record<'id' | 'startedAt', string>> &
     readonly total: number
   }
 
-export const waitsPerPage = 50
+const waitsPerPage = 50
 
 /**
  * `after`: the `next` of the page before; null = the first one. What goes on is as long on all
