@@ -51,6 +51,12 @@ function queryOf({ minAgeMs, isWaiting, agent, origin, order }: OpenFilter) {
 
 type NameOf = (agent: string | null) => string | null
 
+/** An agent whose name is not known, or still being read, is shown by the id. */
+const namesOf =
+  (names: ReadonlyMap<string, string> | null): NameOf =>
+  (agent) =>
+    names?.get(agent ?? '') ?? agent
+
 export async function showOpen({
   db,
   reads,
@@ -59,16 +65,19 @@ export async function showOpen({
   query,
 }: ScreenRequest): Promise<ConsolePage | FileAnswer> {
   const filter = openAsked(query)
-  const names = await reads.agentsById({ project })
-  const nameOf: NameOf = (agent) => names?.get(agent ?? '') ?? agent
-  if (query('format') === 'csv')
-    return csvFile(
-      `open-${todayOf(frame)}`,
-      csvColumns,
-      toCsv(reads.allOpen(project, filter), nameOf, frame),
-    )
-  const { rows, next } = visibleTo(frame, await readOpen(db, filter, query('after'), frame.now))
-  const { groups, pending, isKnown } = visibleTo(frame, await countOpen(db, frame.now))
+  if (query('format') === 'csv') {
+    const nameOf = namesOf(await reads.agentsById({ project }))
+    const rows = toCsv(reads.allOpen(project, filter), nameOf, frame)
+    return csvFile(`open-${todayOf(frame)}`, csvColumns, rows)
+  }
+  const [names, listed, counted] = await Promise.all([
+    reads.agentsById({ project }),
+    readOpen(db, filter, query('after'), frame.now),
+    countOpen(db, frame.now),
+  ])
+  const nameOf = namesOf(names)
+  const { rows, next } = visibleTo(frame, listed)
+  const { groups, pending, isKnown } = visibleTo(frame, counted)
   const address = addressOf(frame, 'open')
   const to = (more: Readonly<Record<string, string | null>>) =>
     withQuery(address, { ...queryOf(filter), ...more })

@@ -28,6 +28,7 @@ import { ago, by, foreignText, shortened, spanText, timeOf } from '../text.ts'
 import { statusOf } from '../writeback-blocks.ts'
 import { type CorrectionForm, correctionForm } from './correction-form.ts'
 import { draftsTitle, whyNoDraft } from './draft-form.ts'
+import { sheetLink } from './sheet.ts'
 
 /** Leads from a conversation to its visitor. */
 export async function findVisitor({ db, id, frame }: ScreenRequest) {
@@ -230,7 +231,10 @@ function activityTable({ activity }: VisitorData, frame: ProjectFrame): Html {
   )
 }
 
-function conversations({ conversations: rows, conversationIds }: VisitorData, frame: ProjectFrame) {
+function conversations(
+  { id: visitor, conversations: rows, conversationIds }: VisitorData,
+  frame: ProjectFrame,
+): Html {
   const list = table(
     'Conversations, the newest first',
     ['Last message', 'Status', 'Waits for', 'Last agent'],
@@ -242,7 +246,8 @@ function conversations({ conversations: rows, conversationIds }: VisitorData, fr
     ]),
     'There are no conversations.',
   )
-  return html`${list}${andMore(rows.length, conversationIds.length)}`
+  const sheet = rows.length === 0 ? nothing : sheetLink({ visitor }, frame)
+  return html`${sheet}${list}${andMore(rows.length, conversationIds.length)}`
 }
 
 function andMore(shown: number, all: number): Html {
