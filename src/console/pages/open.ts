@@ -3,7 +3,6 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, choices, conversationCell, older, selectField, table } from '../blocks.ts'
-import { csvFile } from '../csv-file.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
 import {
@@ -15,6 +14,7 @@ import {
   openOrders,
   readOpen,
 } from '../sql/open-conversations.ts'
+import { downloadLinks, formAsked, tableFile } from '../table-file.ts'
 import { foreignText, spanText, timeOf, todayOf } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
 import { pendingNote } from './conversations.ts'
@@ -65,10 +65,11 @@ export async function showOpen({
   query,
 }: ScreenRequest): Promise<ConsolePage | FileAnswer> {
   const filter = openAsked(query)
-  if (query('format') === 'csv') {
+  const form = formAsked(query)
+  if (form !== null) {
     const nameOf = namesOf(await reads.agentsById({ project }))
-    const rows = toCsv(reads.allOpen(project, filter), nameOf, frame)
-    return csvFile(`open-${todayOf(frame)}`, csvColumns, rows)
+    const rows = toFileRows(reads.allOpen(project, filter), nameOf, frame)
+    return tableFile(`open-${todayOf(frame)}`, fileColumns, rows, form)
   }
   const [names, listed, counted] = await Promise.all([
     reads.agentsById({ project }),
@@ -91,8 +92,7 @@ export async function showOpen({
     : 'What is open is known after the next sync.'
   const content = html`<div class="period"><form action="${address}">${filterFields(groups, filter, nameOf)}<button
   type="submit">Show</button></form></div>${choices('Sorted by', orders)}
-<div class="title"><h2>${pluralize(countOf(groups, filter), 'open conversation')}</h2><a
-  class="button" href="${to({ format: 'csv' })}">Download as CSV</a></div>
+<div class="title"><h2>${pluralize(countOf(groups, filter), 'open conversation')}</h2><span>${downloadLinks(to)}</span></div>
 ${openTable(rows, none, nameOf, frame)}
 ${pending === 0 ? nothing : html`<p class="faint">${pendingNote(pending)}</p>`}
 ${older(next === null ? null : to({ after: next }), 'More')}`
@@ -185,13 +185,16 @@ const speakers: Readonly<Record<string, string>> = {
 }
 
 /** Under the names that the facts have. */
-const csvColumns = [
+const fileColumns = [
   ...['conversation_id', 'visitor_id', 'visitor_name', 'visitor_email', 'created_at'],
   ...['waiting_since', 'last_utterance_at', 'last_utterance_by', 'assigned_agent_id'],
   ...['likely_name', 'origin'],
-]
+].map(
+  (name) =>
+    ({ name, type: name.endsWith('_at') || name === 'waiting_since' ? 'time' : 'text' }) as const,
+)
 
-async function* toCsv(
+async function* toFileRows(
   all: AsyncIterable<readonly OpenConversation[]>,
   nameOf: NameOf,
   frame: ProjectFrame,

@@ -3,11 +3,11 @@ import { formatSeconds, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, choices, conversationCell, older, table } from '../blocks.ts'
 import { choosePeriod, keepPeriod } from '../core/period.ts'
-import { csvFile } from '../csv-file.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice, daySpans, periodForm } from '../period-blocks.ts'
 import { type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
 import { type ListedWait, waitEnds } from '../sql/waits.ts'
+import { downloadLinks, formAsked, tableFile } from '../table-file.ts'
 import { foreignText, timeOf, todayOf } from '../text.ts'
 
 const endWords: Readonly<Record<ListedWait['endedBy'], string>> = {
@@ -30,8 +30,11 @@ export async function showWaits({
   const address = addressOf(frame, 'waits')
   const at = (more: Readonly<Record<string, string | null>>) =>
     keepPeriod(address, period, { ended, ...more })
-  if (query('format') === 'csv')
-    return csvFile(`waits-${from}-${to}`, csvColumns, toCsv(reads.allWaits(project, filter), frame))
+  const file = formAsked(query)
+  if (file !== null) {
+    const rows = toFileRows(reads.allWaits(project, filter), frame)
+    return tableFile(`waits-${from}-${to}`, fileColumns, rows, file)
+  }
   const after = query('after')
   const [data, agents] = await Promise.all([
     reads.waits({ project, filter, after }),
@@ -57,8 +60,7 @@ export async function showWaits({
 ${
   data === null
     ? countingNotice(at({ after }))
-    : html`<div class="title"><h2>${pluralize(data.total, 'wait')}</h2><a class="button"
-  href="${at({ format: 'csv' })}">Download as CSV</a></div>${listOf(visibleTo(frame, data.rows), frame)}`
+    : html`<div class="title"><h2>${pluralize(data.total, 'wait')}</h2><span>${downloadLinks(at)}</span></div>${listOf(visibleTo(frame, data.rows), frame)}`
 }
 ${older(data?.next == null ? null : at({ after: data.next }), 'Shorter waits')}`
   return { title: 'Longest waits', section: 'Longest waits', content, kept: period.query }
@@ -94,13 +96,19 @@ function endText(
 }
 
 /** Under the names that the facts have. */
-const csvColumns = [
+const fileColumns = [
   ...['conversation_id', 'wait_number', 'visitor_id', 'visitor_name', 'visitor_email'],
   ...['started_at', 'ended_at', 'ended_by', 'ended_by_name', 'seconds', 'human_seconds'],
   ...['assigned_agent_id', 'is_complete'],
-]
+].map((name) => ({ name, type: typeOf(name) }) as const)
 
-async function* toCsv(all: AsyncIterable<readonly ListedWait[]>, frame: ProjectFrame) {
+function typeOf(column: string): 'time' | 'boolean' | 'integer' | 'text' {
+  if (column.endsWith('_at')) return 'time'
+  if (column === 'is_complete') return 'boolean'
+  return /seconds$|_number$/.test(column) ? 'integer' : 'text'
+}
+
+async function* toFileRows(all: AsyncIterable<readonly ListedWait[]>, frame: ProjectFrame) {
   for await (const found of all)
     yield visibleTo(frame, found).map((row) => [
       ...[row.id, row.number, row.visitorId, row.name, row.email, row.startedAt, row.endedAt],
