@@ -35,7 +35,7 @@ const work = mkdtempSync(join(tmpdir(), 'deskmirror-screens-'))
 const path = join(work, 'demo.db')
 
 await promisify(execFile)(process.execPath, [launcher, 'demo', '--quiet', '--keep', path])
-const { projectId, conversation, visitor, uncertain } = await fill(`sqlite:${path}`)
+const { projectId, conversation, visitor, answered, uncertain } = await fill(`sqlite:${path}`)
 const log = createLog({
   level: 'error',
   pretty: true,
@@ -81,6 +81,8 @@ const browser = await launchBrowserIn(work)
 const root = '/console/p/demo'
 const screens: Readonly<Record<string, string>> = {
   overview: root,
+  open: `${root}/open`,
+  waits: `${root}/waits?from=2026-01-01&to=2026-12-31`,
   waiting: `${root}/waiting`,
   writebacks: `${root}/writebacks`,
   batch: `${root}/batches/parcels`,
@@ -101,6 +103,8 @@ const screens: Readonly<Record<string, string>> = {
   search: `${root}/search?q=order`,
   conversation: `${root}/conversations/${conversation}`,
   visitor: `${root}/visitors/${visitor}`,
+  answered: `${root}/visitors/${answered}`,
+  correct: `${root}/visitors/${answered}?correct=yes`,
   charts: `${root}/charts`,
   report: `${root}/report`,
   ...Object.fromEntries(
@@ -119,6 +123,8 @@ const screens: Readonly<Record<string, string>> = {
   empty: '/console/p/empty',
   ...Object.fromEntries(
     [
+      'open',
+      'waits',
       'waiting',
       'writebacks',
       'report',
@@ -218,7 +224,9 @@ await reads.close()
 rmSync(work, { recursive: true })
 process.stdout.write(`${folder}: ${taken} pictures\n`)
 
-type Filled = Readonly<Record<'projectId' | 'conversation' | 'visitor' | 'uncertain', string>>
+type Filled = Readonly<
+  Record<'projectId' | 'conversation' | 'visitor' | 'answered' | 'uncertain', string>
+>
 
 /**
  * The demo sends few requests and queues nothing that waits, so it gets some more. Returns ids to
@@ -240,8 +248,16 @@ async function fill(url: string): Promise<Filled> {
     group by c.id, c.visitor_id having max(v.name || coalesce(m.content, '') glob '*[^ -ӿ]*') = 0
     order by count(distinct m.sender_type) desc, count(*) desc limit 1`)
   const uncertain = await queueBatch(warehouse, projectId)
+  const [sent] = await warehouse.query(`select visitor_id from conversations where id =
+    (select conversation_id from writebacks where id = '${uncertain}')`)
   await warehouse.close()
-  return { projectId, conversation: String(row?.id), visitor: String(row?.visitor_id), uncertain }
+  return {
+    projectId,
+    conversation: String(row?.id),
+    visitor: String(row?.visitor_id),
+    answered: String(sent?.visitor_id),
+    uncertain,
+  }
 }
 
 /**

@@ -22,7 +22,7 @@ export const commandDocuments: Readonly<Record<string, string>> = {
   console: '{ link: string, answers: boolean }',
   status:
     '{ versions: { program: string, schema: string }, projects: ' +
-    '(StatusReport & { readOnly: boolean, lakes: LakeStatus[] })[] }',
+    '(StatusReport & { readOnly: boolean, history: string[], lakes: LakeStatus[] })[] }',
   report: '{ projects: Report[] }',
   verify:
     '{ projects: VerifyDocument[] }; with --against: { projects: DigestComparison[] }; ' +

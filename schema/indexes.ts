@@ -1,6 +1,6 @@
 /** Partial indexes make rare rows (deleted, pending, open gaps) cheap to find and to keep. */
 import type { TableSpec } from './column-types.ts'
-import { mirrorTables } from './mirror-tables.ts'
+import { historyTable, mirrorTables } from './mirror-tables.ts'
 import { inList, operationsWhere } from './operation-specs.ts'
 import {
   isChildStream,
@@ -35,6 +35,10 @@ export const indexes = [
   // With the ids, the console compares both without reading a row.
   `conversations_waiting on conversations (project_id, waiting_since, id)
       where waiting_since is not null and handled_at is null and deleted_at is null`,
+  // With all by which the console chooses, sorts and counts what is open; without the flag itself,
+  // SQLite would read the rows.
+  `facts_open on fct_conversation (project_id, created_at, conversation_id, waiting_since,
+      last_utterance_at, assigned_agent_id, origin, is_open) where is_open`,
   'facts_waiting on fct_conversation (project_id, waiting_since, conversation_id) where ' +
     'waiting_since is not null',
   'visitors_by_email on visitors (project_id, email)',
@@ -92,5 +96,6 @@ function indexesOf(stream: StreamName): readonly string[] {
   if (isChildStream(stream)) found.push(`${name}_deleted on ${storedIn} (project_id) ${isDeleted}`)
   if (!isListStream(stream)) return found
   found.push(`${name}_deleted on ${storedIn} (project_id, deleted_at) ${isDeleted}`)
-  return [...found, `${name}_by_identity on ${storedIn} (project_id, lower(id))`]
+  found.push(`${name}_by_identity on ${storedIn} (project_id, lower(id))`)
+  return [...found, `${name}_history_by_end on ${historyTable(stream)} (valid_to)`]
 }

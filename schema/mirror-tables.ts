@@ -1,6 +1,6 @@
 /** What the service has, and what changed in it from one sync to the next. */
-import { projectColumns, type TableSpec } from './column-types.ts'
-import type { ListStreamName, streamSpecs } from './stream-specs.ts'
+import { type ColumnSpec, projectColumns, type TableSpec } from './column-types.ts'
+import { type ListStreamName, listStreamNames, streamSpecs } from './stream-specs.ts'
 
 /** Likely names of undocumented fields with the id of a visitor or a conversation, best first. */
 export const likelyIdFields = {
@@ -10,6 +10,15 @@ export const likelyIdFields = {
 
 const likelyFields = (list: keyof typeof likelyIdFields) =>
   Object.fromEntries(likelyIdFields[list].map((path) => [`raw.${path}`, list]))
+
+type MirrorTableSpec = TableSpec & {
+  /**
+   * Where ids of a person, or of what is theirs, stand: the rows are erased with them, and refused
+   * from then on. `raw[call_fields.visitor]`: the field of this setting. `raw[*visitors]`: any field
+   * with a UUID.
+   */
+  readonly erasedWith: Readonly<Record<string, ListStreamName>>
+}
 
 const mirroredColumns = {
   ...projectColumns,
@@ -25,6 +34,14 @@ const mirroredColumns = {
 const rowColumns = {
   ...mirroredColumns,
   deleted_at: ['time?', 'when the service was found to no longer have it; null while it exists'],
+} as const
+/** Of a list, whose former versions the setting `history` keeps. */
+const listColumns = {
+  ...rowColumns,
+  unchanged_since: [
+    'time?',
+    'when this version was first read, if later copies moved its times only; null = synced_at',
+  ],
 } as const
 /** In the project's time zone. Windows of a project never overlap, and are days of one zone. */
 const dayColumns = {
@@ -54,7 +71,7 @@ export const mirrorTables = {
     key: ['project_id', 'id'],
     erasedWith: { id: 'conversations', visitor_id: 'visitors' },
     columns: {
-      ...rowColumns,
+      ...listColumns,
       id: ['key', 'UUID'],
       visitor_id: ['text?', 'the visitor, in visitors'],
       status: ['text?', 'always open'],
@@ -103,7 +120,7 @@ export const mirrorTables = {
     key: ['project_id', 'id'],
     erasedWith: { id: 'visitors' },
     columns: {
-      ...rowColumns,
+      ...listColumns,
       id: ['key', 'UUID'],
       name: ['text?', 'null = not known, or blocked by `columns`'],
       email: ['text?', 'null = not known or blocked; `hmac:…` = only a hash is stored'],
@@ -142,7 +159,7 @@ export const mirrorTables = {
       'raw[*conversations]': 'conversations',
     },
     columns: {
-      ...rowColumns,
+      ...listColumns,
       id: ['key', 'id of the call in the service'],
       occurred_at: ['time?', 'when it started'],
     },
@@ -222,17 +239,45 @@ export const mirrorTables = {
       ],
     },
   },
-} as const satisfies Record<
-  string,
-  TableSpec & {
-    /**
-     * Where ids of a person, or of what is theirs, stand: the rows are erased with them, and
-     * refused from then on. `raw[call_fields.visitor]`: the field of this setting.
-     * `raw[*visitors]`: any field with a UUID.
-     */
-    readonly erasedWith: Readonly<Record<string, ListStreamName>>
-  }
->
+} as const satisfies Record<string, MirrorTableSpec>
+
+/** Of a version. What else it had, the documented columns and `raw` say. */
+const versionColumns = {
+  ...projectColumns,
+  id: ['key', 'the row'],
+  valid_from: ['time', 'when it was first read'],
+  valid_to: ['time', 'when the next version was first read, or the row was found deleted'],
+  raw: ['json', 'its last copy, as the service sent it'],
+  synced_at: [
+    'time',
+    'when that copy was requested: what ended the version came between then and valid_to',
+  ],
+} as const
+
+/** Columns of a list that are not what a version of a row was. */
+const ofPresent: readonly string[] = [...Object.keys(listColumns), 'id', 'messages_complete']
+
+export const historyTable = (list: ListStreamName) => `${list}_history` as const
+
+/** Rows that were replaced, of the lists that `history` names. */
+export const historyTables = Object.fromEntries(
+  listStreamNames.map((list): [string, MirrorTableSpec] => {
+    const { columns, erasedWith } = mirrorTables[streamSpecs[list].table]
+    const documented = Object.entries<ColumnSpec>(columns).filter(
+      ([name]) => !ofPresent.includes(name),
+    )
+    const note =
+      `Replaced versions of ${list}, kept while the setting history names them. Copies that differ ` +
+      'only in what the last message was, or in times whose name (or that of a field around them) ' +
+      'begins with last, latest, updated, modified or seen, are one version. Versions of one ' +
+      'second are put a second apart.'
+    const own = { ...versionColumns, ...Object.fromEntries(documented) }
+    return [
+      historyTable(list),
+      { note, key: ['project_id', 'id', 'valid_from'], erasedWith, columns: own },
+    ]
+  }),
+) as Readonly<Record<ReturnType<typeof historyTable>, MirrorTableSpec>>
 
 export const hasDeletedAt = (table: keyof typeof mirrorTables): boolean =>
   'deleted_at' in mirrorTables[table].columns
@@ -269,12 +314,10 @@ const toId = ([name, list]: [string, ListStreamName]): ErasedId => {
 }
 
 export const erasedTables: Readonly<Record<string, readonly ErasedId[]>> = Object.fromEntries(
-  Object.entries(tables)
+  Object.entries<MirrorTableSpec>({ ...tables, ...historyTables })
     .filter(
-      ([, { erasedWith, ...spec }]) => !('storedIn' in spec) && Object.keys(erasedWith).length > 0,
+      ([, { erasedWith, storedIn }]) =>
+        storedIn === undefined && Object.keys(erasedWith).length > 0,
     )
-    .map(([table, { erasedWith }]) => [
-      table,
-      Object.entries<ListStreamName>(erasedWith).map(toId),
-    ]),
+    .map(([table, { erasedWith }]) => [table, Object.entries(erasedWith).map(toId)]),
 )

@@ -31,6 +31,11 @@ type StreamSpec =
       readonly hasUuids: boolean
       /** An older time never replaces a later one; null: it does not move with each change. */
       readonly newerBy: string | null
+      /**
+       * Documented fields that move without a change of the row itself. Copies that differ in these
+       * and in moving times only (see `row-versions.ts`) are one version.
+       */
+      readonly movingFields: readonly string[]
     })
   | (PagedSpec<'child-list'> & { readonly parent: string })
   | (Spec<'child-object'> & { readonly parent: string })
@@ -47,6 +52,8 @@ export const streamSpecs = {
     singular: 'conversation',
     hasUuids: true,
     newerBy: 'last_message_at',
+    // What the last message is, its own row says.
+    movingFields: ['lastMessageAt', 'lastMessageSenderType'],
     facts: 'conversation',
     audited: 'drawn',
   },
@@ -69,6 +76,7 @@ export const streamSpecs = {
     singular: 'visitor',
     hasUuids: true,
     newerBy: null,
+    movingFields: [],
     facts: null,
     audited: 'drawn',
   },
@@ -91,6 +99,7 @@ export const streamSpecs = {
     singular: 'call',
     hasUuids: false,
     newerBy: null,
+    movingFields: [],
     facts: null,
     audited: null,
   },

@@ -6,7 +6,7 @@
 import { analyticsTables } from './analytics-tables.ts'
 import type { ColumnType, columnTypes, TableSpec } from './column-types.ts'
 import { consoleTables } from './console-tables.ts'
-import { mirrorTables } from './mirror-tables.ts'
+import { historyTables, mirrorTables } from './mirror-tables.ts'
 import { outboxTables } from './outbox-tables.ts'
 import { type StreamName, streamSpecs } from './stream-specs.ts'
 import { auditTables, syncTables } from './sync-tables.ts'
@@ -15,6 +15,7 @@ export type { ColumnSpec, TableSpec } from './column-types.ts'
 
 export const tables = {
   ...mirrorTables,
+  ...historyTables,
   ...outboxTables,
   ...syncTables,
   ...auditTables,

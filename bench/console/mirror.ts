@@ -30,7 +30,8 @@ export async function fillMirror(url: string, conversations: number): Promise<vo
   for (const [stream, { table }] of Object.entries(streamSpecs))
     await warehouse.query(`insert into sync_streams (project_id, stream, synced_at, counted_rows, counted_at)
       select '${benchProject}', '${stream}', '${syncedAt}', count(*), '${syncedAt}' from ${table}`)
-  for (const statement of queueStatements(conversations)) await warehouse.query(statement)
+  for (const statement of queueStatements(conversations, warehouse.kind === 'sqlite'))
+    await warehouse.query(statement)
   await analyzeAllTables(warehouse.db, warehouse.kind)
   // The server of the tests does not do so by itself.
   if (warehouse.kind === 'postgres') await warehouse.query('vacuum')
@@ -64,11 +65,17 @@ const insertReplies = (batch: string, from: number, to: number) =>
   select '${benchProject}', 'message', id, '{"content":"We have found your order.","sender_name":"Ann"}', ${batch}, 'draft', 'olga'
   from ${numbered} where n > ${from} and n <= ${to}`
 
+const jsonOfCall = `'{"visitorId":"' || visitor_id || '"}'`
+
 /**
  * Of 125,000: a thousand drafts, twenty thousand in one batch, and forty batches that were sent, of
  * which some rows failed.
  */
-const queueStatements = (conversations: number): readonly string[] => [
+const queueStatements = (conversations: number, isSqlite: boolean): readonly string[] => [
+  // A call of every third visitor.
+  `insert into calls (project_id, id, occurred_at, raw, synced_at, asked_at, run_id)
+  select project_id, 'call-' || id, created_at, ${isSqlite ? jsonOfCall : `cast(${jsonOfCall} as jsonb)`}, synced_at, asked_at, run_id
+  from conversations where visitor_id is not null and id in (select id from ${numbered} where n % 3 = 0)`,
   insertReplies(`'drafts'`, 0, 0.008 * conversations),
   insertReplies(`'many-drafts'`, 0.008 * conversations, 0.168 * conversations),
   insertReplies(`'batch-' || (n % 40)`, 0.168 * conversations, 0.4 * conversations),

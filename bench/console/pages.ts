@@ -46,6 +46,9 @@ export async function measurePages(databaseUrl: string): Promise<void> {
   const pages = [
     ...[
       '',
+      '/open',
+      '/open?waiting=yes&sort=wait&assigned=none',
+      '/open?sort=silence&older=3600',
       '/waiting',
       '/search?q=order',
       '/search?q=the+of',
@@ -58,6 +61,9 @@ export async function measurePages(databaseUrl: string): Promise<void> {
     ...['agents', 'targets', 'ai', 'hours', 'calls', 'report'].map((name) => `/${name}?${month}`),
     ...[
       `/hours?${year}`,
+      `/waits?${month}`,
+      `/waits?${year}`,
+      `/waits?${month}&ended=nobody`,
       `/conversations?of=targets&count=missed&${month}`,
       `/conversations?of=agents&${year}`,
     ],

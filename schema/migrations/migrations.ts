@@ -25,7 +25,8 @@ export const migrations: Migrations &
   '0001_tables': {},
   '0002_moves': {},
   '0003_assignments': {},
-  '0004_notifications': {},
+  '0004_history': {},
+  '0005_notifications': {},
 }
 
 /** In order. */

@@ -31,4 +31,5 @@ export {
 } from './views/all-views.ts'
 export { readingRules, typeWordOf, useOf } from './views/column-words.ts'
 export type { PeriodTable } from './views/period-table.ts'
+export { sqlDialects } from './views/sql-dialect.ts'
 export { type AnalyticsView, describeColumn } from './views/view-spec.ts'

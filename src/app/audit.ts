@@ -121,13 +121,13 @@ export function createAuditDeps(
   service: Service,
   { sampleSize = project.auditSample, sliceMs = 20_000, onRow, ...options }: AuditRunOptions,
 ): AuditDeps {
-  const { projectId, schema } = project
+  const { projectId, schema, history } = project
   const syncOptions = { ...options, sliceMs, signal: service.signal }
   return {
     ...project,
     streams: new Set(project.streams),
     get: service.mirrorGet,
-    mirror: openMirror(warehouse, projectId, { schema }),
+    mirror: openMirror(warehouse, projectId, { schema, history }),
     store: createAuditStore(warehouse.projectDb(projectId)),
     sampleSize,
     random: Math.random,

@@ -91,7 +91,8 @@ export async function writebackDeps(
   log: Logger,
 ) {
   const { client, signal } = service
-  const outbox = createOutbox(warehouse.projectDb(project.projectId))
+  const { projectId, schema, history } = project
+  const outbox = createOutbox(warehouse.projectDb(projectId))
   const { settleSent } = outbox
   // Only this process knows the response, so its outcome is stored again for half a minute while
   // the database restarts, which is idempotent. Commands with warehouse retries wait longer anyway.
@@ -105,7 +106,7 @@ export async function writebackDeps(
     send: client.send,
     isProjectServed: client.isProjectServed,
     outbox: warehouse.retry === noRetry ? { ...outbox, settleSent: persistent } : outbox,
-    mirror: openMirror(warehouse, project.projectId, { schema: project.schema }),
+    mirror: openMirror(warehouse, projectId, { schema, history }),
     now: await warehouse.retry.run(() => readClock(warehouse.db, warehouse.kind)),
     random: Math.random,
     signal,

@@ -189,7 +189,7 @@ export async function runSyncUnderLock(
   options: SyncRunOptions,
 ) {
   const { log, maxFactsMs, onBudget } = options
-  const { projectId, schema } = project
+  const { projectId, schema, history } = project
   return withOpened(async (use) => {
     use({ close: lock.release })
     const service = use(openService(project, budgets.forProject(project), options))
@@ -205,7 +205,7 @@ export async function runSyncUnderLock(
     await warehouse.retry.run(() =>
       updateCallFields(warehouse.projectDb(projectId), project.analytics),
     )
-    const mirror = openMirror(warehouse, projectId, { schema, lockToken: lock.token })
+    const mirror = openMirror(warehouse, projectId, { schema, history, lockToken: lock.token })
     const { streams, isSliceOver, onProgress } = options
     const applying = {
       streams,

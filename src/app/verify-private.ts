@@ -88,7 +88,9 @@ function describePrivatePlace(rules: ColumnRules, states: States): DescribePlace
   }
   return (table, column) => {
     const place = `${table.name}.${column}`
-    const mirrored = streamNames.find((name) => storedTable(name) === table.name)
+    const mirrored = streamNames.find((name) =>
+      [storedTable(name), `${name}_history`].includes(table.name),
+    )
     if (mirrored !== undefined && !isApplied(mirrored)) {
       const why = 'it was stored before `columns` named it; a sync cleans it'
       return { place, why, command: `deskmirror sync --streams ${mirrored}` }

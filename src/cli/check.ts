@@ -98,6 +98,7 @@ async function checkProjects(
     })),
     ...(project.readOnly ? [readOnlyItem] : []),
     ...(project.columns.length > 0 ? [columnsItem(project)] : []),
+    ...(project.history.length > 0 ? [historyItem(project)] : []),
   ])
   return results.map((result): ProjectChecks => {
     const project = result.call.project.name
@@ -126,6 +127,11 @@ function columnsItem({ columns }: ProjectConfig): CheckItem {
   const parts = [blocked && `never stored: ${blocked}`, hashed && `only as a hash: ${hashed}`]
   const detail = parts.filter((part) => part).join('; ')
   return { name: 'columns', state: 'ok', detail, hint: null }
+}
+
+function historyItem({ history }: ProjectConfig): CheckItem {
+  const detail = `replaced versions of ${history.join(', ')} are kept`
+  return { name: 'history', state: 'ok', detail, hint: null }
 }
 
 /** A missing scope skips streams; any other warning does not affect the result. */

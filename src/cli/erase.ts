@@ -18,9 +18,9 @@ import { alignColumns } from './render/table.ts'
 type Options = CommonOptions & PersonOption & { readonly visitor: string; readonly yes?: true }
 
 const help = `
-Deletes the visitor, their activity, conversations, messages, changes and calls, the facts and searched words of these, and
-the words, evidence and log of their write-backs; what is queued to them is cancelled. The ids of visitor, conversations and
-calls stay, so that no sync stores them again. It says nothing to the service: erase the visitor there, too.
+Deletes the visitor, their activity, conversations, messages, changes and calls, former versions, facts and searched words
+of these, and the words, evidence and log of their write-backs; what is queued to them is cancelled. The ids of visitor,
+conversations and calls stay, so that no sync stores them again. It says nothing to the service: erase the visitor there, too.
 Whose a call is, its field tells that analytics.calls.visitor names, or a likely one.
 Then it looks for what it erased, in all tables, definitions, statistics and files of the warehouse, and says what is left
 where and which command removes it. It looks for ids, addresses, names and texts; not for those of fewer than 12 characters

@@ -1,5 +1,6 @@
 /** `deskmirror status`: how fresh and how complete the mirror is. Reads only the warehouse. */
 import { Option } from 'commander'
+import type { ProjectConfig } from '../config/config.ts'
 import { lakesOf } from '../config/lakes.ts'
 import { type LakeStatus, readLakeStatus } from '../export/lake/manifest.ts'
 import { failedStream } from '../maintenance/core/job-failure.ts'
@@ -43,11 +44,9 @@ export const command = defineCommand<Options>({
       options,
       async ({ config, project }) => {
         const { readStatus } = await context.load(() => import('../app/status.ts'))
-        return {
-          ...(await readStatus(config, project)),
-          readOnly: project.readOnly,
-          lakes: lakesOf(config, project).map(readLakeStatus),
-        }
+        const { readOnly, history } = project
+        const lakes = lakesOf(config, project).map(readLakeStatus)
+        return { ...(await readStatus(config, project)), readOnly, history, lakes }
       },
       (report, { config, hint }) => {
         const isOnlyProject = config.projects.length === 1
@@ -66,11 +65,9 @@ export const command = defineCommand<Options>({
 /** The stored failure text of a stream that was interrupted; it has not failed. */
 const interruptedText = describeFailure({ kind: 'aborted' })
 
-/** `readOnly`: writing to the service is switched off. */
-type ProjectStatus = StatusReport & {
-  readonly readOnly: boolean
-  readonly lakes: readonly LakeStatus[]
-}
+/** `readOnly`: writing to the service is switched off. `history`: as configured. */
+type ProjectStatus = StatusReport &
+  Pick<ProjectConfig, 'readOnly' | 'history'> & { readonly lakes: readonly LakeStatus[] }
 
 /** `isOnlyProject`: the configuration has no other project. */
 function renderStatus(
@@ -131,7 +128,7 @@ function streamState(
 
 /** What is so at present, each with its name; what is not so has no row. */
 function factRows(report: ProjectStatus, now: EpochMs, hint: CommandHint): string[][] {
-  const { moved, running, workers, paused, held, clockOffset, budget, facts } = report
+  const { moved, running, workers, paused, held, clockOffset, budget, facts, history } = report
   const rows: (readonly [name: string, value: string | null])[] = [
     ['project', report.project],
     ['moved', moved],
@@ -152,6 +149,7 @@ function factRows(report: ProjectStatus, now: EpochMs, hint: CommandHint): strin
     ['budget', budgetText(budget, now)],
     ['', lossText(budget, now)],
     ['facts', factsText(facts)],
+    ['history', history.length === 0 ? null : `versions of ${history.join(', ')} are kept`],
     ...report.lakes.map((lake) => ['lake', lakeText(lake, now)] as const),
     ['notified', notifiedText(report, now)],
     ...report.unfinishedErasures.map((visitor): [string, string] => [

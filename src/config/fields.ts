@@ -1,7 +1,7 @@
 /** The fields of the settings: what is allowed, and the value that each becomes. */
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { streamNames } from '../../schema/stream-specs.ts'
+import { listStreamNames, streamNames } from '../../schema/stream-specs.ts'
 import { trimEnd } from '../values/format.ts'
 import type { ProjectId } from '../values/project.ts'
 import { parseBaseUrl, parseServerUrl } from '../values/server-address.ts'
@@ -63,8 +63,8 @@ export const grace = z.union(
 export const personName = parsedField('write a name of at most 100 characters', parsePersonName)
 export const retention = parsedField(
   'write what is kept for how long, like ' +
-    'runs=30d,snapshots=30d,writebacks=400d,events=400d,gaps=90d (at least 1d, writebacks ' +
-    'and events 91d) or forever',
+    'runs=30d,snapshots=30d,writebacks=400d,events=400d,gaps=90d,history=730d (at least 1d, ' +
+    'writebacks and events 91d) or forever',
   parseRetention,
 )
 export const timeZone = parsedField('write an IANA time zone, like UTC or Europe/Berlin', (text) =>
@@ -120,6 +120,9 @@ export const streams = z
     error: `write a list of some of ${streamNames.join(', ')}`,
   })
   .min(1, 'name at least one stream, or leave the line out for all of them')
+
+const versioned = `write a list of some of ${listStreamNames.join(', ')}`
+export const history = z.array(z.enum(listStreamNames, { error: versioned }), { error: versioned })
 
 /**
  * An IP address, with or without the bits of its network. All addresses there are is no range of
@@ -219,6 +222,8 @@ export const defaultRetention = {
   events: (400 * dayMs) as Ms | null,
   /** Gaps, after they were closed. */
   gaps: (90 * dayMs) as Ms | null,
+  /** Replaced versions of rows, after they ended. */
+  history: null as Ms | null,
 }
 export type Retention = Readonly<typeof defaultRetention>
 

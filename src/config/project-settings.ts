@@ -3,7 +3,7 @@
  * nothing else in this folder.
  */
 import { z } from 'zod'
-import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
+import { type ListStreamName, type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type AnalyticsSettings, analyticsMap, analyticsSettings } from './analytics-settings.ts'
 import { columnsField } from './column-settings.ts'
@@ -151,6 +151,10 @@ export const projectSettings = {
   /** Null: none of its own. */
   lake: fileSetting('lake', field.orNull(lakeField)).about(
     'A lake of this project alone; not inherited from above `projects`.',
+  ),
+  history: fileSetting<readonly ListStreamName[]>('history', field.history.default([])).about(
+    'Lists whose replaced rows are kept: some of `conversations`, `visitors`, `calls`. ' +
+      'Each change takes 600 to 800 bytes; a rule that `columns` no longer has is one.',
   ),
   schema: fileSetting('schema', field.schemaMode.default('discover')).about(
     '`freeze`: undocumented fields that are new stay in `raw` and get no columns.',

@@ -67,6 +67,43 @@ export function table(
   return documentTable({ caption, columns, rows, empty })
 }
 
+type AboutVisitor = Readonly<Record<'conversationId' | 'visitorId', string | null>>
+
+/** To all that is known of a visitor: one with an id, or whoever has the conversation. */
+export function visitorLink(
+  frame: OfProject,
+  { conversationId, visitorId }: AboutVisitor,
+  content: Html,
+): Html {
+  if (visitorId !== null) return linkTo(frame, 'visitors', visitorId, content)
+  const to = addressOf(frame, 'conversations', conversationId ?? '', 'visitor')
+  return html`<a href="${to}">${content}</a>`
+}
+
+/** The conversation by the name of its visitor, and beside it a link to the visitor. */
+export function conversationCell(frame: OfProject, id: string, name: Html): Html {
+  const visitor = visitorLink(frame, { conversationId: id, visitorId: null }, html`visitor`)
+  return html`${linkTo(frame, 'conversations', id, name)} <small>${visitor}</small>`
+}
+
+type Option = { readonly value: string; readonly label: string }
+
+/** Of a form. `chosen` may be a value that the options lack; null: the empty one. */
+export function selectField(
+  label: string,
+  name: string,
+  options: readonly Option[],
+  chosen: string | null,
+): Html {
+  const isListed = chosen === null || options.some(({ value }) => value === chosen)
+  const all = isListed ? options : [...options, { value: chosen, label: chosen }]
+  const list = all.map(
+    ({ value, label: text }) =>
+      html`<option value="${value}" ${attribute('selected', value === (chosen ?? ''))}>${text}</option>`,
+  )
+  return html`<label>${label} <select name="${name}">${list}</select></label>`
+}
+
 export function section(title: string, content: Html, aside: Html = nothing): Html {
   return html`<section><div class="title"><h2>${title}</h2>${aside}</div>${content}</section>\n`
 }

@@ -9,9 +9,10 @@ export { type ConsoleProject, configuredProjects, unconfiguredProject } from './
 export { openConsoleReads } from './reads.ts'
 export { hideMessages } from './screen.ts'
 export { createConsoleLink, createWorkerLink, workerAddress } from './sign-in-links.ts'
-export { readConversation, readVisitor, readWaiting } from './sql/conversations.ts'
+export { readConversation, readWaiting } from './sql/conversations.ts'
 export { replySheet } from './sql/reply-sheet.ts'
 export { search } from './sql/search.ts'
+export { readVisitor } from './sql/visitor.ts'
 
 /** Loaded when the first page is asked for: a worker that shows none needs none of it. */
 export const loadRoutes = () => import('./routes/routes.ts')

@@ -88,6 +88,7 @@ function projectSwitch({ projects, project }: Frame): Html {
 const navigationGroups = {
   Support: [
     ['Overview', '', 'o'],
+    ['Open now', '/open', 'n'],
     ['Waiting', '/waiting', 'w'],
     ['Write-backs', '/writebacks', 'b'],
     ['Search', '/search', 'c'],
@@ -95,6 +96,7 @@ const navigationGroups = {
   Numbers: [
     ['Charts', '/charts', 'h'],
     ['Report', '/report', 'e'],
+    ['Longest waits', '/waits', 'q'],
     ['Agents', '/agents', 'a'],
     ['Targets', '/targets', 't'],
     ['AI', '/ai', 'i'],

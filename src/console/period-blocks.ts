@@ -3,7 +3,7 @@
  * numbers still counted.
  */
 import { attribute, type Html, html, nothing } from '../values/html.ts'
-import { addressOf, type Choice, choices } from './blocks.ts'
+import { addressOf, type Choice, choices, selectField } from './blocks.ts'
 import { keepPeriod, lastDays, type Period, periodDays } from './core/period.ts'
 import type { ProjectFrame } from './frame.ts'
 import { todayOf } from './text.ts'
@@ -30,7 +30,7 @@ export function periodForm({ frame, period, path, spans, agents, sort = null }: 
     action="${addressOf(frame, path)}">${hidden}
 <label>From <input type="date" name="from" value="${from}" required></label>
 <label>To <input type="date" name="to" value="${to}" required></label>
-${agents === null ? nothing : agentChoice(agents, agent)}<button
+${agents === null ? nothing : selectField('Agent', 'agent', agentOptions(agents), agent)}<button
   type="submit">Show</button></form></div>`
 }
 
@@ -52,14 +52,9 @@ export function daySpans(
   })
 }
 
-function agentChoice(agents: readonly string[], chosen: string | null): Html {
-  const names = chosen === null || agents.includes(chosen) ? agents : [chosen, ...agents]
-  const options = names.map(
-    (name) =>
-      html`<option value="${name}" ${attribute('selected', name === chosen)}>${name}</option>`,
-  )
-  return html`<label>Agent <select name="agent"><option value="">All
-    agents</option>${options}</select></label>`
+function agentOptions(agents: readonly string[]) {
+  const named = agents.map((name) => ({ value: name, label: name }))
+  return [{ value: '', label: 'All agents' }, ...named]
 }
 
 /** The script looks again by itself. */

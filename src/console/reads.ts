@@ -19,6 +19,7 @@ import type { EpochMs, Ms } from '../values/time.ts'
 import { errorText } from '../values/user-error.ts'
 import { readClock } from '../warehouse/dialect.ts'
 import { scheduleOf } from './core/stream-state.ts'
+import { createListReads } from './list-reads.ts'
 import { type ConsoleProject, limitOf } from './project.ts'
 import { createReviews } from './reviews.ts'
 import { listCountedConversations, readCountedConversations } from './sql/counted-conversations.ts'
@@ -131,6 +132,7 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
       lists.soon(keyOf(project, filter, offset), { project, filter, offset }, countsWaitMs),
     allCountedConversations: async (project: ConsoleProject, filter: FactFilter) =>
       listCountedConversations(await longDb(project), filter),
+    ...createListReads(longDb, now),
     /** Without dates, of the last week that is over. */
     report: (project: ConsoleProject, range: Partial<DateRange>) =>
       reports.soon(keyOf(project, range), { project, range }, countsWaitMs),

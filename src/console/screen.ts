@@ -1,6 +1,7 @@
 /** What a page of a project is asked with, and what of its data the person may see. */
 import type { Readable } from 'node:stream'
 import type { Warehouse } from '../app/open.ts'
+import type { ReadableNow } from '../app/read-now.ts'
 import type { Role } from '../config/people.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
@@ -18,10 +19,12 @@ export type ScreenRequest = {
   readonly project: ConsoleProject
   readonly frame: ProjectFrame
   /**
-   * Reads the messages of a conversation from the service and stores them; `why`: that did not
-   * work. Null: nothing can be read from the service here.
+   * Reads the messages of a conversation, or a visitor, from the service and stores them; `why`:
+   * that did not work. Null: nothing can be read from the service here.
    */
-  readonly readNow: ((conversation: string) => Promise<{ readonly why: string | null }>) | null
+  readonly readNow:
+    | ((stream: ReadableNow, id: string) => Promise<{ readonly why: string | null }>)
+    | null
   /** The `:id` of the path; empty = it has none. */
   readonly id: string
   /** A parameter of the address; null = it is missing or empty. */
@@ -67,6 +70,8 @@ const personal = [
   'words',
   'fields',
   'activity',
+  'firstPage',
+  'lastPage',
   'foundBy',
   'visitorName',
   'firstWords',
@@ -82,12 +87,12 @@ const personal = [
  */
 type Public =
   | NamesIn<'id batchId conversationId messageId requestId visitorId ref digest example next'>
-  | NamesIn<'older target'>
-  | NamesIn<'at approvedAt createdAt deletedAt expiresAt finishedAt handled handledAt lastAt'>
-  | NamesIn<'sentAt stoppedAt since sinceByService serviceWaitingSince waitingSince'>
+  | NamesIn<'conversationIds older syncedAt target'>
+  | NamesIn<'at approvedAt createdAt deletedAt endedAt expiresAt finishedAt handled handledAt'>
+  | NamesIn<'lastAt lastBy sentAt startedAt stoppedAt since sinceByService serviceWaitingSince waitingSince'>
   | NamesIn<'mirrorAsOf restsUntil undoUntil'>
-  | NamesIn<'after agent approvedBy before by createdBy decidedBy detail difference error'>
-  | NamesIn<'expect field note origin person reason restsBecause revertedBy reverts review'>
+  | NamesIn<'after agent approvedBy before by createdBy decidedBy detail difference endedByName'>
+  | NamesIn<'error expect field note origin person reason restsBecause revertedBy reverts review'>
   | NamesIn<'role sender source stoppedBy text title why'>
 
 type NamesIn<List> = List extends `${infer Name} ${infer Others}` ? Name | NamesIn<Others> : List

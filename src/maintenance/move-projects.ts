@@ -178,7 +178,7 @@ export async function copyProjects(
       const { columns, unfit } = await durably(target, () =>
         prepareColumns(source, target, project),
       )
-      release.push(() => releaseUnfit(target.db, project, unfit))
+      release.push(() => releaseUnfit(target, project, unfit))
       const has = (table: string) => [rows, stale].some((some) => some.get(project)?.has(table))
       for (const [name, spec] of movedTables.filter(([table]) => has(table))) {
         const discovered = columns.get(name) ?? new Map()

@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { toColumnRules } from '../config/column-settings.ts'
 import { listWritebacksTo } from '../console/pages/conversations.ts'
-import { readConversation, readVisitor, readWaiting } from '../console/sql/conversations.ts'
+import { readConversation, readWaiting } from '../console/sql/conversations.ts'
 import { search } from '../console/sql/search.ts'
+import { readVisitor } from '../console/sql/visitor.ts'
 import { defineTool, foreign, mistake, rows } from './tool.ts'
 
 const noTexts = 'Texts, names and addresses are null where the person may not read messages.'
@@ -39,7 +40,8 @@ export const findTool = defineTool({
     if ('id' in found) {
       const visitor = found.kind === 'visitor' ? await readVisitor(db, found.id) : null
       if (visitor === null) return { conversations: [{ id: found.id }], visitors: [], next: null }
-      const { conversations, id, name, email } = visitor
+      const { conversations, id, row } = visitor
+      const { name, email } = row ?? { name: null, email: null }
       return { conversations, visitors: [{ id, name, email }], next: null }
     }
     // Whether a word is found says that it is there.

@@ -80,6 +80,7 @@ export { describeTextChanges, findMarks, senderOf } from './core/review-marks.ts
 export type { ReviewGroup, ReviewSummary } from './core/review-summary.ts'
 export { type ReviewOutcome, reviewOutcomes, type WritebackReview } from './core/review-terms.ts'
 export {
+  openStatuses,
   presentStatuses,
   type StatusCounts,
   type WritebackStatus,

@@ -34,14 +34,20 @@ export function fieldAtPath(row: Json, path: string): ExtraField | undefined {
   return fieldAtNames(row, path) ?? fieldAtNames(row, findPath(row, path) ?? path)
 }
 
+/** The names that a path joins. */
+export const namesIn = (path: string): readonly string[] =>
+  path
+    .replaceAll('\\.', '\0')
+    .split('.')
+    .map((name) => name.replaceAll('\0', '.'))
+
 /** Undefined if the row has no such field, or an object with fields there. */
 export function fieldAtNames(row: Json, path: string): ExtraField | undefined {
-  const names = path.replaceAll('\\.', '\0').split('.')
+  const names = namesIn(path)
   let value: Json | undefined = row
   for (const name of names) {
     const fields: JsonObject | null = asJsonObject(value)
-    const field = name.replaceAll('\0', '.')
-    value = fields !== null && Object.hasOwn(fields, field) ? fields[field] : undefined
+    value = fields !== null && Object.hasOwn(fields, name) ? fields[name] : undefined
   }
   return value === undefined ? undefined : toExtraField(value, names.length)
 }

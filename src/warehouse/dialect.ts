@@ -51,15 +51,16 @@ export function listParameter(
 }
 
 /** Rows as one parameter, to use as a table with these columns. */
-export function rowsParameter<C extends Readonly<Record<string, 'text' | 'integer'>>>(
+export function rowsParameter<C extends Readonly<Record<string, ColumnType>>>(
   kind: DatabaseKind,
   columns: C,
-  rows: readonly Readonly<Record<keyof C, string | number | null>>[],
+  rows: readonly Readonly<Partial<Record<keyof C, string | number | null>>>[],
 ): RawBuilder<unknown> {
   const names = Object.keys(columns)
-  const list = JSON.stringify(rows.map((row) => names.map((name) => row[name])))
+  const list = JSON.stringify(rows.map((row) => names.map((name) => row[name] ?? null)))
   const fields = names.map((name, i) => {
-    const type = sql.raw(columnTypes[columns[name] as 'text' | 'integer'][kind])
+    const declared = columns[name] ?? 'text'
+    const type = sql.raw(kind === 'sqlite' ? columnTypes[declared].sqlite : elementType(declared))
     return sql`cast(listed.value ->> ${sql.lit(i)} as ${type}) as ${sql.ref(name)}`
   })
   const elements =

@@ -77,8 +77,8 @@ async function listKillPoints(database: DatabaseKind): Promise<readonly string[]
 for (const database of ['sqlite', 'postgres'] as const)
   test(`wherever it is killed, the next run of the command ends as one that was not — ${database}`, async () => {
     const points = await listKillPoints(database)
-    const chosen = sampled(points, (point) => /^(vacuum|analyze)/.test(point))
-    expect(chosen.length).toBeGreaterThan(1)
+    const chosen = sampled(points, (point) => point.startsWith('vacuum'))
+    expect(chosen.length).toBeGreaterThan(0)
     const stillThere = new Set<string>()
     for (const point of chosen) {
       const { erase, eraseWatched, left, status, fixture } = await startErasure(database)

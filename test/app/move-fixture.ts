@@ -3,7 +3,7 @@
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
 import type { DatabaseKind } from '../../schema/column-types.ts'
-import { streamNames } from '../../schema/stream-specs.ts'
+import { listStreamNames, streamNames } from '../../schema/stream-specs.ts'
 import { type MoveOptions, moveWarehouse } from '../../src/app/move.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { pushProject } from '../../src/app/push.ts'
@@ -29,7 +29,9 @@ export async function fillWarehouse(kind: DatabaseKind, seed = 1) {
   })
   const { sandbox, instance, conversation, visitor, queue, push, warehouse } = fixture
   const from = instance.url!
-  await syncOnce(from, sandbox, { streams: streamNames })
+  const project = { history: listStreamNames }
+  await syncOnce(from, sandbox, { streams: streamNames, project })
+  sandbox.mutate.renameVisitor(visitor(1), 'Another Name', null)
   const message = (n: number, content: string) => ({
     operation: 'message',
     conversation_id: conversation(n),
@@ -42,7 +44,7 @@ export async function fillWarehouse(kind: DatabaseKind, seed = 1) {
     content: 'Called them back.',
   })
   await push()
-  await syncOnce(from, sandbox, { streams: streamNames, mode: 'full' })
+  await syncOnce(from, sandbox, { streams: streamNames, mode: 'full', project })
   const [open] = await warehouse.query(`select id from conversations where handled_at is null
     and id not in ('${conversation(0)}', '${conversation(1)}') order by id limit 1`)
   await queue(message(1, 'A reply that waits.'), {
@@ -68,7 +70,7 @@ export async function emptyDatabase(kind: DatabaseKind): Promise<string> {
 type Fixture = Pick<Awaited<ReturnType<typeof fillWarehouse>>, 'sandbox'>
 
 export function programOn({ sandbox }: Fixture) {
-  const project = projectConfigOf(sandbox, { verifyAfterMs: 200 })
+  const project = projectConfigOf(sandbox, { verifyAfterMs: 200, history: listStreamNames })
   return {
     project,
     move: async (from: string, to: string, over: Partial<MoveOptions> = {}) => {

@@ -1,7 +1,7 @@
 /** A warehouse that mirrors some people, of whom one is erased. */
 
 import { pino } from 'pino'
-import { streamNames } from '../../schema/stream-specs.ts'
+import { listStreamNames, streamNames } from '../../schema/stream-specs.ts'
 import { eraseVisitor } from '../../src/app/erase.ts'
 import { verifyProject } from '../../src/app/verify.ts'
 import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
@@ -26,7 +26,10 @@ export async function mirrorOnePerson(database: 'sqlite' | 'postgres', options: 
   })
   const { instance, sandbox, warehouse } = fixture
   const { analytics } = projectConfigOf(sandbox)
-  const settings = { analytics: { ...analytics, calls: { ...analytics.calls, visitor: field } } }
+  const settings = {
+    analytics: { ...analytics, calls: { ...analytics.calls, visitor: field } },
+    history: listStreamNames,
+  }
   const sync = (mode: 'incremental' | 'full' | 'reconcile') =>
     syncOnce(instance.url!, sandbox, { streams: streamNames, mode, project: settings })
   await sync('incremental')

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { pino } from 'pino'
 import type { DatabaseKind } from '../../schema/column-types.ts'
-import { streamNames } from '../../schema/stream-specs.ts'
+import { listStreamNames, streamNames } from '../../schema/stream-specs.ts'
 import { syncProject } from '../../src/app/sync.ts'
 import { verifyProject } from '../../src/app/verify.ts'
 import { verifyPrivate } from '../../src/app/verify-private.ts'
@@ -56,7 +56,10 @@ export async function createPrivateFixture(
   const lines: string[] = []
   const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
   const projectWith = (columns: readonly ColumnRule[], over: Partial<ProjectConfig> = {}) =>
-    projectConfigOf(sandbox, { columns, hashKey, verifyAfterMs: 200, ...over })
+    projectConfigOf(sandbox, {
+      ...{ columns, hashKey, verifyAfterMs: 200, history: listStreamNames },
+      ...over,
+    })
   const common = { signal: new AbortController().signal, log, onProgress: () => {} }
   const sync = (
     columns: readonly ColumnRule[],
@@ -123,7 +126,7 @@ type Query = (text: string) => Promise<readonly Record<string, unknown>[]>
 
 async function tablesAsText(query: Query) {
   const tables = await query(
-    `select relname as name from pg_class where relnamespace = cast(current_schema() as regnamespace) and relkind in ('r', 'v')`,
+    `select relname as name from pg_class where relnamespace = cast(current_schema() as regnamespace) and relkind = 'r'`,
   )
   const found: Record<string, unknown>[] = []
   for (const { name } of tables)

@@ -1,11 +1,15 @@
 /** What `columns` blocks or hashes is stored nowhere, whatever is done with the project. */
 
 import { createHmac } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
-import { asJsonObject } from '../../src/values/json.ts'
+import pg from 'pg'
+import { describe, expect, inject, test } from 'vitest'
+import { asJsonObject, parseJson } from '../../src/values/json.ts'
 import { secret } from '../../src/values/secret.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { emptyDatabase, forgetRequests, programOn } from './move-fixture.ts'
 import { createPrivateFixture, hashKey, rules } from './private-columns-fixture.ts'
+
+const testOnOne = createTestOnOne()
 
 /** As docs/guide.md says, for other programs. */
 const hashOf = (text: string, key = hashKey) =>
@@ -13,158 +17,222 @@ const hashOf = (text: string, key = hashKey) =>
 
 for (const database of ['sqlite', 'postgres'] as const)
   describe(`private columns (${database})`, () => {
-    test('are stored nowhere, and the mirror is still what the service shows without them', async () => {
-      const { sync, verify, leaks, secrets, sandbox, warehouse } =
-        await createPrivateFixture(database)
-      const phone = { stream: '*', path: 'phone_number', action: 'block' } as const
-      const { outcome, notices } = await sync([...rules.all, phone])
-      expect(outcome).toBe('complete')
-      expect(notices.join()).toMatch(/No row has shown .*\*\.phone_number.* so far/)
-      expect(notices.join()).not.toMatch(/visitors\.email/)
-      expect(secrets().length).toBeGreaterThan(30)
-      expect(await leaks()).toEqual([])
-      for (const mode of ['reconcile', 'full'] as const)
-        expect(await sync(rules.all, { mode })).toMatchObject({ outcome: 'complete' })
-      expect(await verify(rules.all)).toMatchObject({ differences: [] })
-      expect(await leaks()).toEqual([])
-      const people = [...sandbox.truth('visitors')].map(({ row }) => asJsonObject(row))
-      const stored = await warehouse.query('select id, name, email from visitors')
-      for (const { id, name, email } of stored) {
-        const person = people.find((one) => one?.id === id)
-        expect(name).toBe(null)
-        expect(email).toBe(
-          person?.email == null ? null : hashOf(String(person.email).trim().toLowerCase()),
+    testOnOne(
+      database,
+      'are stored nowhere, and the mirror is still what the service shows without them',
+      async () => {
+        const { sync, verify, leaks, secrets, sandbox, warehouse } =
+          await createPrivateFixture(database)
+        const phone = { stream: '*', path: 'phone_number', action: 'block' } as const
+        const { outcome, notices } = await sync([...rules.all, phone])
+        expect(outcome).toBe('complete')
+        expect(notices.join()).toMatch(/No row has shown .*\*\.phone_number.* so far/)
+        expect(notices.join()).not.toMatch(/visitors\.email/)
+        expect(secrets().length).toBeGreaterThan(30)
+        expect(await leaks()).toEqual([])
+        for (const mode of ['reconcile', 'full'] as const)
+          expect(await sync(rules.all, { mode })).toMatchObject({ outcome: 'complete' })
+        expect(await verify(rules.all)).toMatchObject({ differences: [] })
+        expect(await leaks()).toEqual([])
+        const people = [...sandbox.truth('visitors')].map(({ row }) => asJsonObject(row))
+        const stored = await warehouse.query('select id, name, email from visitors')
+        for (const { id, name, email } of stored) {
+          const person = people.find((one) => one?.id === id)
+          expect(name).toBe(null)
+          expect(email).toBe(
+            person?.email == null ? null : hashOf(String(person.email).trim().toLowerCase()),
+          )
+        }
+      },
+    )
+
+    testOnOne(
+      database,
+      'are cleaned when they become so, and read again when they no longer are',
+      async () => {
+        const { sync, verify, leaks, secrets, warehouse, queue, visitor } =
+          await createPrivateFixture(database)
+        await sync(rules.none)
+        const [address = ''] = secrets().filter((text) => text.includes('@'))
+        await queue(
+          { operation: 'note', visitor_id: visitor(0), content: 'A note.' },
+          { operation: 'visitor', visitor_id: visitor(1), name: 'A Corrected Name' },
         )
-      }
-    })
+        await warehouse.query(`update writebacks set found_by = '${address}'`)
+        expect((await leaks()).length).toBeGreaterThan(secrets().length - 3)
+        const on = await sync(rules.all)
+        expect(on.notices.join()).toMatch(
+          /visitors were cleaned of what `columns` no longer allows/,
+        )
+        expect(await leaks()).toEqual([])
+        expect(await verify(rules.all)).toMatchObject({ differences: [] })
+        expect((await sync(rules.all)).notices.join()).not.toContain('columns')
+        const otherKey = secret('another key of the installation')
+        expect((await sync(rules.all, { key: otherKey })).notices.join()).toMatch(
+          /visitors is read again, because the stored values of customfields.seats, email/,
+        )
+        const [{ email = '' } = {}] = await warehouse.query(
+          'select email from visitors where email is not null',
+        )
+        const addresses = secrets().filter((text) => text.includes('@'))
+        expect(addresses.map((text) => hashOf(text.toLowerCase(), otherKey))).toContain(email)
+        const off = await sync(rules.none)
+        expect(off.notices.join()).toMatch(/visitors is read again/)
+        await sync(rules.none)
+        expect(await verify(rules.none)).toMatchObject({ differences: [] })
+        expect((await leaks()).length).toBeGreaterThan(secrets().length - 3)
+        expect(
+          await warehouse.query(`select stream from sync_cursors where stream like 'columns:%'`),
+        ).toEqual([])
+      },
+    )
 
-    test('are cleaned when they become so, and read again when they no longer are', async () => {
-      const { sync, verify, leaks, secrets, warehouse, queue, visitor } =
+    testOnOne(
+      database,
+      'a correction keeps what it was not meant to change, and leaves neither the old nor the new address',
+      async () => {
+        const { sync, push, queue, visitor, sandbox, warehouse, leaks, secrets, lines, statuses } =
+          await createPrivateFixture(database)
+        await sync(rules.all)
+        const personOf = (n: number) =>
+          asJsonObject([...sandbox.truth('visitors')].find(({ id }) => id === visitor(n))?.row)
+        const before = personOf(0)
+        const named = personOf(1)
+        const shownBefore = secrets()
+        await queue(
+          { operation: 'visitor', visitor_id: visitor(0), email: 'Corrected.Address@example.org' },
+          { operation: 'visitor', visitor_id: visitor(0), email: 'second.address@example.org' },
+          { operation: 'visitor', visitor_id: visitor(1), name: 'Corrected Person' },
+        )
+        await push({ columns: rules.all, hashKey })
+        expect(await statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
+        expect(personOf(0)).toMatchObject({
+          name: before?.name,
+          email: 'second.address@example.org',
+        })
+        expect(personOf(1)).toMatchObject({ name: 'Corrected Person', email: named?.email })
+        expect(await leaks(shownBefore)).toEqual([])
+        const [row] = await warehouse.query(`select email from visitors where id = '${visitor(0)}'`)
+        expect(row?.email).toBe(hashOf('second.address@example.org'))
+        const kept = JSON.stringify([
+          await warehouse.query('select * from writebacks'),
+          await warehouse.query('select * from writeback_events'),
+          lines,
+        ])
+        expect(kept).not.toMatch(/address@example.org|Corrected/i)
+      },
+    )
+
+    testOnOne(
+      database,
+      'a correction that succeeded before leaves nothing of either, whatever became private first',
+      async () => {
+        const { sync, push, queue, visitor, leaks, secrets, statuses } =
+          await createPrivateFixture(database)
+        await sync(rules.none)
+        const shownBefore = secrets()
+        await queue({ operation: 'visitor', visitor_id: visitor(0), name: 'A Corrected Name' })
+        await push()
+        expect(await statuses()).toEqual(['succeeded'])
+        await sync(rules.all.filter(({ path }) => path === 'email'))
+        await sync(rules.all)
+        expect(await leaks([...shownBefore, 'A Corrected Name'])).toEqual([])
+      },
+    )
+
+    testOnOne(
+      database,
+      'the history of a conversation forgets a field that becomes private',
+      async () => {
+        const { sync, warehouse, leaks } = await createPrivateFixture(database)
+        await sync(rules.none)
+        await warehouse.query(`update conversations set origin = 'a former origin'`)
+        await sync(rules.none, { mode: 'full' })
+        expect(await leaks(['a former origin'])).toEqual(['a former origin'])
+        const kept = `select count(*) as n from conversation_changes where field = 'handled_at'`
+        const before = await warehouse.query(kept)
+        await sync([{ stream: 'conversations', path: 'origin', action: 'hash' }])
+        expect(await leaks(['a former origin'])).toEqual([])
+        expect(await warehouse.query(kept)).toEqual(before)
+      },
+    )
+
+    test('replaced versions have neither values, nor hashes with an earlier key', async () => {
+      const { sync, leaks, visitor, sandbox, warehouse, verifyPrivate } =
         await createPrivateFixture(database)
+      const rename = (name: string, email: string) =>
+        sandbox.mutate.renameVisitor(visitor(0), name, email)
+      rename('A Former Name', 'Former.Address@example.org')
       await sync(rules.none)
-      const [address = ''] = secrets().filter((text) => text.includes('@'))
-      await queue(
-        { operation: 'note', visitor_id: visitor(0), content: 'A note.' },
-        { operation: 'visitor', visitor_id: visitor(1), name: 'A Corrected Name' },
-      )
-      await warehouse.query(`update writebacks set found_by = '${address}'`)
-      expect((await leaks()).length).toBeGreaterThan(secrets().length - 3)
-      const on = await sync(rules.all)
-      expect(on.notices.join()).toMatch(/visitors were cleaned of what `columns` no longer allows/)
-      expect(await leaks()).toEqual([])
-      expect(await verify(rules.all)).toMatchObject({ differences: [] })
-      expect((await sync(rules.all)).notices.join()).not.toContain('columns')
-      const otherKey = secret('another key of the installation')
-      expect((await sync(rules.all, { key: otherKey })).notices.join()).toMatch(
-        /visitors is read again, because the stored values of customfields.seats, email/,
-      )
-      const [{ email = '' } = {}] = await warehouse.query(
-        'select email from visitors where email is not null',
-      )
-      const addresses = secrets().filter((text) => text.includes('@'))
-      expect(addresses.map((text) => hashOf(text.toLowerCase(), otherKey))).toContain(email)
-      const off = await sync(rules.none)
-      expect(off.notices.join()).toMatch(/visitors is read again/)
-      await sync(rules.none)
-      expect(await verify(rules.none)).toMatchObject({ differences: [] })
-      expect((await leaks()).length).toBeGreaterThan(secrets().length - 3)
-      expect(
-        await warehouse.query(`select stream from sync_cursors where stream like 'columns:%'`),
-      ).toEqual([])
-    })
-
-    test('a correction keeps what it was not meant to change, and leaves neither the old nor the new address', async () => {
-      const { sync, push, queue, visitor, sandbox, warehouse, leaks, secrets, lines, statuses } =
-        await createPrivateFixture(database)
-      await sync(rules.all)
-      const personOf = (n: number) =>
-        asJsonObject([...sandbox.truth('visitors')].find(({ id }) => id === visitor(n))?.row)
-      const before = personOf(0)
-      const named = personOf(1)
-      const shownBefore = secrets()
-      await queue(
-        { operation: 'visitor', visitor_id: visitor(0), email: 'Corrected.Address@example.org' },
-        { operation: 'visitor', visitor_id: visitor(0), email: 'second.address@example.org' },
-        { operation: 'visitor', visitor_id: visitor(1), name: 'Corrected Person' },
-      )
-      await push({ columns: rules.all, hashKey })
-      expect(await statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
-      expect(personOf(0)).toMatchObject({ name: before?.name, email: 'second.address@example.org' })
-      expect(personOf(1)).toMatchObject({ name: 'Corrected Person', email: named?.email })
-      expect(await leaks(shownBefore)).toEqual([])
-      const [row] = await warehouse.query(`select email from visitors where id = '${visitor(0)}'`)
-      expect(row?.email).toBe(hashOf('second.address@example.org'))
-      const kept = JSON.stringify([
-        await warehouse.query('select * from writebacks'),
-        await warehouse.query('select * from writeback_events'),
-        lines,
-      ])
-      expect(kept).not.toMatch(/address@example.org|Corrected/i)
-    })
-
-    test('a correction that succeeded before leaves nothing of either, whatever became private first', async () => {
-      const { sync, push, queue, visitor, leaks, secrets, statuses } =
-        await createPrivateFixture(database)
-      await sync(rules.none)
-      const shownBefore = secrets()
-      await queue({ operation: 'visitor', visitor_id: visitor(0), name: 'A Corrected Name' })
-      await push()
-      expect(await statuses()).toEqual(['succeeded'])
-      await sync(rules.all.filter(({ path }) => path === 'email'))
-      await sync(rules.all)
-      expect(await leaks([...shownBefore, 'A Corrected Name'])).toEqual([])
-    })
-
-    test('the history of a conversation forgets a field that becomes private', async () => {
-      const { sync, warehouse, leaks } = await createPrivateFixture(database)
-      await sync(rules.none)
-      await warehouse.query(`update conversations set origin = 'a former origin'`)
+      rename('A Later Name', 'later.address@example.org')
       await sync(rules.none, { mode: 'full' })
-      expect(await leaks(['a former origin'])).toEqual(['a former origin'])
-      const kept = `select count(*) as n from conversation_changes where field = 'handled_at'`
-      const before = await warehouse.query(kept)
-      await sync([{ stream: 'conversations', path: 'origin', action: 'hash' }])
-      expect(await leaks(['a former origin'])).toEqual([])
-      expect(await warehouse.query(kept)).toEqual(before)
+      const kept = async () => {
+        const rows = await warehouse.query(`select name, email, raw, valid_from, valid_to
+          from visitors_history where id = '${visitor(0)}' order by valid_from limit 1`)
+        return rows.map(({ raw, ...row }) => ({
+          ...row,
+          raw: asJsonObject(parseJson(String(raw))),
+        }))
+      }
+      const texts = ['A Former Name', 'Former.Address@example.org']
+      expect(await leaks(texts)).toEqual(texts)
+      const [before] = await kept()
+      await sync(rules.all)
+      expect(await leaks([...texts, 'A Later Name'])).toEqual([])
+      const email = hashOf('former.address@example.org')
+      expect(await kept()).toMatchObject([{ ...before, name: null, email, raw: { email } }])
+      const { search } = await verifyPrivate(rules.all)
+      expect(search.remains).toEqual([])
+      await sync(rules.all, { key: secret('another key of the installation') })
+      expect(await kept()).toMatchObject([{ name: null, email: null, raw: { email: null } }])
     })
 
     test('what was removed elsewhere is not in the files of a warehouse that moves back', async () => {
       const fixture = await createPrivateFixture(database)
-      const { sync, leaks, sandbox, instance } = fixture
+      const { sync, leaks, instance } = fixture
       const { move, change } = programOn(fixture)
       const elsewhere = await emptyDatabase('sqlite')
       await sync(rules.none)
+      // The service does not show it, so that no later sync brings it back.
+      const removed = 'A text that was removed elsewhere.'
+      await change(instance.url, `update message_rows set content = '${removed}'`)
       await move(instance.url, elsewhere)
       await change(elsewhere, 'delete from message_rows')
+      // Postgres keeps old rows for what writes, in whichever of its databases.
+      const writer = new pg.Client({ connectionString: inject('postgresUrl') })
+      await writer.connect()
+      await writer.query('begin; select pg_current_xact_id()')
       await move(elsewhere, instance.url)
       await forgetRequests(instance.url)
-      const texts = [...sandbox.truth('messages')].map(({ row }) =>
-        String(asJsonObject(row)?.content),
-      )
-      // While a transaction of another program may see them, a later sync removes them.
+      if (database === 'postgres') await sync(rules.none)
+      await writer.end()
       const syncAndLook = async () => {
         await sync(rules.none)
-        return leaks(texts.filter((text) => text.length > 12))
+        return leaks([removed])
       }
       await expect.poll(syncAndLook).toEqual([])
     })
 
-    test('an edit by someone else is seen by its hash, and no hash is ever sent', async () => {
-      const { sync, push, queue, visitor, sandbox, statuses, all } =
-        await createPrivateFixture(database)
-      await sync(rules.all)
-      await queue(
-        { operation: 'visitor', visitor_id: visitor(0), email: 'mine@example.org' },
-        { operation: 'visitor', visitor_id: visitor(1), email: hashOf('bo@example.org') },
-      )
-      sandbox.mutate.renameVisitor(visitor(0), 'Someone Else', 'else@example.org')
-      await push({ columns: rules.all, hashKey })
-      expect(await statuses()).toEqual(['conflict', 'failed'])
-      expect((await all())[0]?.reason).toMatch(/someone changed the email/)
-      expect((await all())[1]?.reason).toMatch(/is a hash of a text that is not stored/)
-    })
+    testOnOne(
+      database,
+      'an edit by someone else is seen by its hash, and no hash is ever sent',
+      async () => {
+        const { sync, push, queue, visitor, sandbox, statuses, all } =
+          await createPrivateFixture(database)
+        await sync(rules.all)
+        await queue(
+          { operation: 'visitor', visitor_id: visitor(0), email: 'mine@example.org' },
+          { operation: 'visitor', visitor_id: visitor(1), email: hashOf('bo@example.org') },
+        )
+        sandbox.mutate.renameVisitor(visitor(0), 'Someone Else', 'else@example.org')
+        await push({ columns: rules.all, hashKey })
+        expect(await statuses()).toEqual(['conflict', 'failed'])
+        expect((await all())[0]?.reason).toMatch(/someone changed the email/)
+        expect((await all())[1]?.reason).toMatch(/is a hash of a text that is not stored/)
+      },
+    )
 
-    test('what is left is found where it is, with what removes it', async () => {
+    testOnOne(database, 'what is left is found where it is, with what removes it', async () => {
       const { sync, verifyPrivate, warehouse, secrets } = await createPrivateFixture(database)
       await sync(rules.none)
       const before = await verifyPrivate(rules.all)

@@ -114,6 +114,7 @@ describe('one project is described by variables', () => {
       replies: {},
       replyAs: null,
       notify: null,
+      history: [],
       readOnly: false,
     })
     expect([baseUrl.href, widgetUrl, apiKey.reveal(), streams.length]).toEqual([
@@ -358,6 +359,8 @@ projects:
     base_url: https://eu.example.com
     rate: 60/60s
     schema: freeze
+    history: []
+history: [visitors, calls]
 `
 
 describe('many projects are described by deskmirror.yaml', () => {
@@ -379,6 +382,7 @@ describe('many projects are described by deskmirror.yaml', () => {
       ['school', 'eu.example.com', 60, 'freeze', 'school-key'],
     ])
     expect(projects[0]).toMatchObject({ streams: ['calls', 'conversations'], reserve: 0.25 })
+    expect(projects.map(({ history }) => history)).toEqual([['visitors', 'calls'], []])
   })
 
   test('a variable wins over the top of the file, a project over both', () => {
@@ -417,6 +421,7 @@ projects:
     api_key: ${key}
     streams: [calls, cals]
     start: now
+    history: [messages]
   the shop: {}
   bare:
 `,
@@ -432,8 +437,9 @@ projects:
       expect.stringMatching(
         /^deskmirror\.yaml:8 projects\.shop\.streams is "cals": write some of conversations, /,
       ),
+      'deskmirror.yaml:10 projects.shop.history is "messages": write a list of some of conversations, visitors, calls',
       'deskmirror.yaml:9 projects.shop.start is an unknown setting',
-      expect.stringMatching(/^deskmirror\.yaml:10 projects\.the shop is not a valid project name/),
+      expect.stringMatching(/^deskmirror\.yaml:11 projects\.the shop is not a valid project name/),
       expect.stringMatching(/^deskmirror\.yaml:1\d projects\.bare must be a map of settings/),
     ])
   })

@@ -7,7 +7,7 @@ import { openMirror } from '../../src/app/facts.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { launchBrowser } from '../support/browser.ts'
-import { commit, conversation, message } from '../warehouse/row-fixtures.ts'
+import { commit, conversation, message, visitor } from '../warehouse/row-fixtures.ts'
 import { openPage } from './open-page.ts'
 import { letWait, startConsole, useConsole } from './routes/console-server.ts'
 
@@ -138,6 +138,22 @@ test.for([true, false])(
     expect(page.violations).toEqual([])
   },
 )
+
+test('a name is corrected with the keyboard alone, without JavaScript', async () => {
+  const id = '00000000-0000-4000-8000-000000000009'
+  await openMirror(console.warehouse, 'main').commit(commit('visitors', [visitor(id)]))
+  const page = await openPage(browser, console, 'olga', { javaScriptEnabled: false })
+  await page.go(`/console/p/main/visitors/${id}`)
+  await page.getByRole('link', { name: 'Correct the name or the address…' }).press('Enter')
+  const name = page.getByLabel('Name')
+  expect(await name.inputValue()).toBe('Bo')
+  await name.focus()
+  await page.keyboard.press('End')
+  await page.keyboard.type(' Diddley')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').filter({ hasText: 'Added to olga’s drafts' }).waitFor()
+  expect(await page.locator('table', { hasText: 'name "Bo Diddley"' }).count()).toBe(1)
+})
 
 test('a session ends after twelve hours, and the page is there again after signing in', async () => {
   let time = Date.now()

@@ -158,6 +158,8 @@ const main = '/console/p/main'
 export const screens: readonly string[] = [
   ...[
     main,
+    `${main}/open`,
+    `${main}/waits?from=2026-01-01&to=2026-01-31`,
     `${main}/waiting`,
     `${main}/search?q=alert`,
     `${main}/search?q=c00000`,
@@ -166,6 +168,8 @@ export const screens: readonly string[] = [
   ...[
     `${main}/conversations/${encodeURIComponent('c<2>"')}`,
     `${main}/visitors/v1`,
+    `${main}/conversations/${known}/visitor`,
+    `${main}/visitors/${known}?correct=yes`,
     `${main}/charts?over=365+days`,
   ],
   ...[

@@ -98,6 +98,7 @@ describe('the overview says', () => {
       streams: [row()],
       workers: [{ holder: 'process 1 on host', queue: 'embedded', since: ago(9), heardAt: ago(1) }],
       gaps: 0,
+      open: 0,
       audits: [],
       paused: null,
       held: null,
@@ -272,9 +273,12 @@ describe('the week says', () => {
       days: report.days.map((day) => ({ ...day, waitingAtEnd: 4 })),
     }
   }
-  const waiting = { count: '3', longest: html`the longest for 5 min` }
+  const present = {
+    open: { count: '9', more: null },
+    waiting: { count: '3', more: html`the longest for 5 min` },
+  }
   const said = (data: WeekData) =>
-    textOf({ html: weekSection(data, waiting, frame).html.replaceAll('<p', ' <p') })
+    textOf({ html: weekSection(data, present, frame).html.replaceAll('<p', ' <p') })
 
   test('each number beside that of the same days of the week before, and who waits now', () => {
     const text = said({ report: week('2026-01-01') })
@@ -287,7 +291,7 @@ describe('the week says', () => {
       'Waiting now 3 the longest for 5 min; 4 a week ago, at the end of the day',
     )
     expect(text).toContain('AI only, of those with the AI 25 % 50 % before, −25 points')
-    const page = weekSection({ report: week('2026-01-01') }, waiting, frame).html
+    const page = weekSection({ report: week('2026-01-01') }, present, frame).html
     expect(page).toContain('<a href="/console/p/main/ai?from=2026-05-25&amp;to=2026-05-31">AI only')
   })
 

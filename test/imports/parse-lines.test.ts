@@ -11,6 +11,7 @@ import { maxLineBytes, readTextLines } from '../../src/imports/csv-records.ts'
 import { detectFileForm } from '../../src/imports/file-form.ts'
 import { parseLines } from '../../src/imports/parse-lines.ts'
 import type { WritebackRequest } from '../../src/outbox/core/writeback-request.ts'
+import { sampled } from '../support/sampled.ts'
 import {
   anyRequest,
   chunks,
@@ -245,28 +246,32 @@ describe('memory', () => {
   const long = 'word '.repeat(30)
   const longNote = { ...note, content: long }
 
-  test.for<[form: string, thousands: number, head: string, row: string]>([
+  const files: readonly [form: string, thousands: number, head: string, row: string][] = [
     ['JSON Lines', 65, '', `${json(longNote)}\n`],
     ['CSV', 45, 'operation,visitor_id,content\n', `note,${visitor},"${long}\n${long}"\n`],
     ['one line without a line end', 105, '', long],
     ['an unclosed quote', 105, 'operation,content\n"', `${long}\n`],
     ['a record that never ends', 105, 'operation,content\n"', `${long}","\n`],
-  ])('a file of any length needs little: %s', async ([, thousands, head, row]) => {
-    const thousand = Buffer.from(row.repeat(1_000))
-    const before = alive()
-    let most = 0
-    async function* file() {
-      yield Buffer.from(head)
-      for (let at = 1; at <= thousands; at += 1) {
-        yield Buffer.from(thousand)
-        if (at % 20 === 0) most = Math.max(most, alive())
+  ]
+  test.for(sampled(files, ([form]) => /CSV|quote/.test(form)))(
+    'a file of any length needs little: %s',
+    async ([, thousands, head, row]) => {
+      const thousand = Buffer.from(row.repeat(1_000))
+      const before = alive()
+      let most = 0
+      async function* file() {
+        yield Buffer.from(head)
+        for (let at = 1; at <= thousands; at += 1) {
+          yield Buffer.from(thousand)
+          if (at % 20 === 0) most = Math.max(most, alive())
+        }
       }
-    }
-    let lines = 0
-    for await (const { line } of parseLines(file(), detectFileForm(Buffer.from(head + row))))
-      lines += Math.sign(line)
-    expect([1, 1_000 * thousands]).toContain(lines)
-    // The files have 15 MB and more; a chunk that is still referenced may have a few.
-    expect(most - before).toBeLessThan(12)
-  })
+      let lines = 0
+      for await (const { line } of parseLines(file(), detectFileForm(Buffer.from(head + row))))
+        lines += Math.sign(line)
+      expect([1, 1_000 * thousands]).toContain(lines)
+      // The files have 15 MB and more; a chunk that is still referenced may have a few.
+      expect(most - before).toBeLessThan(12)
+    },
+  )
 })

@@ -4,7 +4,7 @@
  */
 import { seededRandom } from '../support/seeded-random.ts'
 
-const tables = [
+export const hostileTables = [
   'conversations',
   'message_rows',
   'visitors',
@@ -142,7 +142,7 @@ const onPostgres = (table: string): readonly string[] => [
  */
 export function hostileStatements(kind: 'sqlite' | 'postgres'): readonly string[] {
   const own = kind === 'sqlite' ? onSqlite : onPostgres
-  const all = [...new Set(tables.flatMap((table) => [...onBoth(table), ...own(table)]))]
+  const all = [...new Set(hostileTables.flatMap((table) => [...onBoth(table), ...own(table)]))]
   if (kind === 'sqlite') all.push(...sqliteOnce)
   const random = seededRandom(1)
   const variants = [

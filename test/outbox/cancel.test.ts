@@ -7,7 +7,7 @@ import { createTestOnOne } from '../support/sampled.ts'
 import { conversation, decideRows, insertFlag } from './batch-fixture.ts'
 import { createOutboxFor, ids, replyLine, startIndependentDouble } from './independent-double.ts'
 
-const testOnOne = createTestOnOne()
+const testOnOne = createTestOnOne('postgres')
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 

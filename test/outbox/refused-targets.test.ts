@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import type { Switches } from '../../src/sandbox/switches.ts'
-import { createTestOnOne } from '../support/sampled.ts'
+import { createTestOnOne, sampled } from '../support/sampled.ts'
 import {
   createOutboxFixture,
   type OutboxFixture,
@@ -65,7 +65,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
   )
 }
 
-for (const answer of answers)
+const sampledAnswers = sampled(answers, (_, index) => index % 2 === 0)
+
+for (const answer of sampledAnswers)
   test(`a target that is refused (${answer}) fails alone, whatever is to be done with it`, async () => {
     const o = await createOutboxFixture()
     const operations = Object.keys(lines)
@@ -82,7 +84,7 @@ for (const answer of answers)
   })
 
 test('a reply whose answer was lost is uncertain if its conversation is refused then', async () => {
-  for (const answer of answers) {
+  for (const answer of sampledAnswers) {
     const o = await createOutboxFixture()
     o.sandbox.scriptFault({ kind: 'reset-after', operation: 'sendMessage' })
     await o.queue(lines.message!(o, 0), lines.message!(o, 1))
@@ -102,7 +104,10 @@ test('a reply whose answer was lost is uncertain if its conversation is refused 
 })
 
 describe('a key that is denied', () => {
-  for (const answer of ['wrong-project', 'invalid-key', 'gateway-403'] as const)
+  for (const answer of sampled(
+    ['wrong-project', 'invalid-key', 'gateway-403'] as const,
+    (one) => one !== 'invalid-key',
+  ))
     test(`leaves everything queued, and the message names the key (${answer})`, async () => {
       const o = await createOutboxFixture()
       o.sandbox.setSwitches({ 'refused.paths': '/public/', 'refused.answer': answer })

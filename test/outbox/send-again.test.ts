@@ -58,9 +58,16 @@ describe.each(['sqlite', 'postgres'] as const)(
       'is not sent again while the message is there that may be it; whoever insists after that sends it',
       async () => {
         const o = await uncertainReply({ database })
+        /** Whether it may have arrived once more than its status says, after each step. */
+        const doubts: boolean[] = []
+        const look = async () => doubts.push((await o.outbox.listInDoubt([o.id])).has(o.id))
+        await look()
         await o.decide('lost', 'bea')
+        await look()
         expect(await o.decide('retried', 'bea')).toMatchObject({ count: 1 })
+        await look()
         await o.push()
+        await look()
         expect(await o.all()).toMatchObject([
           {
             status: 'conflict',
@@ -70,7 +77,9 @@ describe.each(['sqlite', 'postgres'] as const)(
         expect(o.sent()).toBe(1)
         await o.decide('retried', 'bea')
         await o.push()
+        await look()
         expect([await o.statuses(), o.sent()]).toEqual([['succeeded'], 2])
+        expect(doubts).toEqual([false, true, true, true, true])
       },
     )
 
@@ -121,6 +130,7 @@ describe.each(['sqlite', 'postgres'] as const)(
       expect(await outbox.decide('retried', { ids: [id] }, terms)).toMatchObject({ count: 1 })
       await o.push()
       expect(await o.statuses()).toEqual(['succeeded'])
+      expect(await outbox.listInDoubt([id])).toEqual(new Set())
     })
   },
 )

@@ -9,7 +9,7 @@ import { readStatus } from '../../src/maintenance/sql/status.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import { configOf } from '../mirror/sync/sync-sandbox.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
-import { createTestOnOne } from '../support/sampled.ts'
+import { createTestOnOne, sampledTest } from '../support/sampled.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 const testOnOne = createTestOnOne()
@@ -32,16 +32,21 @@ const forms: readonly (readonly [Partial<Switches>, string])[] = [
   [{ 'reply.late': 30_000 }, 'uncertain'],
 ]
 
+// Each form with one of the two kinds.
 for (const kind of ['foreign-429-after', 'html-429-after'] as const)
-  for (const [switches, becomes] of forms)
-    test(`a reply that arrived although it was answered 429 is not sent again (${kind}, ${JSON.stringify(switches)})`, async () => {
-      const o = await createOutboxFixture({ switches, project: quick })
-      o.sandbox.scriptFault({ kind, operation: 'sendMessage' })
-      await o.queue(line(o.conversation(0)))
-      await o.push()
-      expect(await o.statuses()).toEqual([becomes])
-      expect(performedWrites(o.sandbox)).toHaveLength(1)
-    })
+  for (const [n, [switches, becomes]] of forms.entries())
+    sampledTest(
+      (n % 2 === 0) === (kind === 'html-429-after'),
+      `a reply that arrived although it was answered 429 is not sent again (${kind}, ${JSON.stringify(switches)})`,
+      async () => {
+        const o = await createOutboxFixture({ switches, project: quick })
+        o.sandbox.scriptFault({ kind, operation: 'sendMessage' })
+        await o.queue(line(o.conversation(0)))
+        await o.push()
+        expect(await o.statuses()).toEqual([becomes])
+        expect(performedWrites(o.sandbox)).toHaveLength(1)
+      },
+    )
 
 /** The gateway had passed the reply on, and nothing shows it until the time is over. */
 const hiddenForAWhile = {

@@ -3,6 +3,7 @@
  * test/soak/wrong-clocks.soak.ts.
  */
 import { expect, test } from 'vitest'
+import { sampled } from '../support/sampled.ts'
 import {
   type ClockScenario,
   checkOutcomes,
@@ -17,7 +18,7 @@ const scenarios: readonly (readonly [ClockScenario['clock'], ClockScenario['chan
   ['an hour ahead for one message in ten', 'none'],
 ]
 
-for (const [clock, change] of scenarios) {
+for (const [clock, change] of sampled(scenarios, (_, index) => index < 2)) {
   test(`a clock ${clock}, replies shown with the change: ${change}`, async () => {
     const o = await runClockScenario({ clock, change, writebacks: 24 })
     const counts = await checkOutcomes(o)

@@ -1,6 +1,6 @@
 /** Packs this project and installs the package into an empty folder, as users do. */
 import { execFile } from 'node:child_process'
-import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -32,6 +32,13 @@ export async function installPackage(folder: string, packed?: string): Promise<s
   writeFileSync(join(folder, 'package.json'), '{ "private": true }')
   await npmInstall(folder, tarball)
   return join(folder, 'node_modules', 'deskmirror')
+}
+
+/** What npm does with a package that has all that it needs. */
+export async function unpackPackage(folder: string, tarball: string): Promise<void> {
+  const installed = join(folder, 'node_modules', 'deskmirror')
+  mkdirSync(installed, { recursive: true })
+  await run('tar', ['-xzf', tarball, '--strip-components=1'], { cwd: installed })
 }
 
 /** A release of Node.js. Returns its program, without the thousands of files that npm would install. */

@@ -5,13 +5,14 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Run } from '../../schema/create-missing.ts'
 import { type Migration, migrationNames, migrations } from '../../schema/migrations/migrations.ts'
+import { listStreamNames } from '../../schema/stream-specs.ts'
 import { updateAnalyticsViews } from '../../src/analytics/sql/views.ts'
 import { openMirror } from '../../src/app/facts.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { migrate, requireCurrentSchema } from '../../src/warehouse/migrate.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
 import { connect } from './plain-connection.ts'
-import { call, commit, conversation, timeAt } from './row-fixtures.ts'
+import { call, commit, conversation, timeAt, visitor } from './row-fixtures.ts'
 
 const write = `insert into writebacks (project_id, operation, conversation_id, payload)
   values ('main', 'handled', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f', '{"handled": true}')`
@@ -176,3 +177,32 @@ for (const db of databases) {
     )
   })
 }
+
+for (const db of databases)
+  test(`a warehouse without history gets its tables, with all rows as they are — ${db.name}`, async () => {
+    const database = await db.make()
+    onTestFinished(database.drop)
+    const warehouse = await database.open()
+    const { query } = warehouse
+    await openMirror(warehouse, 'main').commit(commit('visitors', [visitor('v1', { plan: 'pro' })]))
+    // As the version before leaves it.
+    const views = (await query('select name from sync_views')).map(({ name }) => name).reverse()
+    for (const view of ['sync_views', ...views]) await query(`drop view ${view}`)
+    for (const list of listStreamNames) {
+      await query(`drop table ${list}_history`)
+      await query(`alter table ${list} drop column unchanged_since`)
+    }
+    await query(`delete from sync_schema where name = '0004_history'`)
+    const stored = await query('select * from visitors')
+    await warehouse.close()
+    const later = await database.open()
+    expect(await later.query('select * from visitors')).toMatchObject(stored)
+    const history = openMirror(later, 'main', { history: ['visitors'] })
+    await history.commit(commit('visitors', [visitor('v1', { plan: 'gold' })]))
+    expect(
+      await later.query('select plan from dim_visitor_history order by valid_from'),
+    ).toHaveLength(2)
+    expect(await later.query('select id, valid_from from visitors_history')).toMatchObject([
+      { id: 'v1', valid_from: stored[0]?.synced_at },
+    ])
+  })

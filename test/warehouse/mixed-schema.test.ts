@@ -15,6 +15,7 @@ import { runInProcess } from '../cli/run-in-process.ts'
 import { type DatabaseInstance, databases } from '../support/databases.ts'
 import { dumpPostgres, restorePostgres, restoreSqlite } from '../support/guide-backup.ts'
 import { findPrograms } from '../support/postgres-server.ts'
+import { sampled } from '../support/sampled.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { connect } from './plain-connection.ts'
 
@@ -56,7 +57,7 @@ async function query(database: DatabaseInstance, text: string) {
   return rows
 }
 
-test.for(['older', 'present'] as const)(
+test.for(sampled(['older', 'present'] as const, (version) => version === 'older'))(
   'a dump of the %s version over a warehouse of this version is restored as the guide says',
   async (version) => {
     const { database, dump } = await dumped(version)
@@ -129,7 +130,8 @@ const restores: Readonly<Record<string, Restore>> = {
   },
 }
 
-for (const [what, { version, into, args, without, says }] of Object.entries(restores)) {
+const sampledRestores = sampled(Object.entries(restores), (_, index) => index % 2 === 0)
+for (const [what, { version, into, args, without, says }] of sampledRestores) {
   test(`${what}: each command says so, and changes nothing`, async () => {
     const { database, dump, folder } = await dumped(version)
     if (into === 'existing') await (await database.open()).close()

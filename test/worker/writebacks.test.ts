@@ -41,7 +41,7 @@ for (const { kind, make } of workerStores) {
     }
 
     sampledTest(
-      kind !== 'embedded, Postgres',
+      kind === 'embedded',
       'sends rows inserted by plain SQL while it runs, in order, and logs their outcome',
       async () => {
         const project = projectConfigOf(sandbox, noSchedules)

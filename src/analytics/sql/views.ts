@@ -5,7 +5,9 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
+import type { ListStreamName } from '../../../schema/stream-specs.ts'
 import { tables } from '../../../schema/tables.ts'
+import { namesIn } from '../../values/field-path.ts'
 import { UserError } from '../../values/user-error.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { batchesOf, quoteName, readColumns, type TableColumn } from '../../warehouse/dialect.ts'
@@ -208,17 +210,49 @@ async function viewSql(
       column,
     ]),
   )
-  if (shown.size === 0) return select
-  const columns = [...shown].map(([name, column]) => {
-    const value = column.name === without ? 'null' : asText(kind, column)
-    return `case when s.personal_data then cast(${value} as text) end as ${quoteName(name)}`
-  })
+  const { discovers, discoversInRaw = false } = view
+  if (shown.size === 0 && !discoversInRaw) return select
+  const paths = discoversInRaw ? await readPaths(trx, discovers) : null
+  const shownValue = (column: TableColumn) => {
+    if (paths !== null) return textInRaw(kind, paths.get(column.name) ?? null)
+    return column.name === without ? 'null' : asText(kind, column)
+  }
+  const columns = [...shown].map(
+    ([name, column]) =>
+      `case when s.personal_data then cast(${shownValue(column)} as text) end as ${quoteName(name)}`,
+  )
+  const own = discoversInRaw ? Object.keys(view.columns).map((name) => `o.${name}`) : ['o.*']
+  const joined = `left join ${discovers} t on t.project_id = o.project_id and t.id = o.${view.key[1]}`
   return `
-    select o.*, ${columns.join(',\n      ')}
+    select ${[...own, ...columns].join(',\n      ')}
     from (${select}
     ) o
-    left join ${view.discovers} t on t.project_id = o.project_id and t.id = o.${view.key[1]}
+    ${discoversInRaw ? '' : joined}
     left join facts_state s on s.project_id = o.project_id`
+}
+
+/** The path of the field that each discovered column has, or had. Projects share the columns. */
+async function readPaths(trx: Db, stream: ListStreamName): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ path: string; column: string; former: string | null }>`
+    select path, column_name as "column", former_columns as former from discovered_fields
+    where stream = ${stream} and column_name is not null order by project_id, path`.execute(trx)
+  return new Map(
+    rows.flatMap(({ path, column, former }) =>
+      [{ name: column }, ...JSON.parse(former ?? '[]')].map(({ name }) => [name, path]),
+    ),
+  )
+}
+
+/** Null: not known, or no name that SQLite finds in JSON. */
+function textInRaw(kind: DatabaseKind, path: string | null): string {
+  const names = path === null ? [] : namesIn(path)
+  if (names.length === 0 || !names.every((name) => /^[^"\\\p{C}\u241b]+$/u.test(name)))
+    return 'null'
+  const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
+  if (kind === 'postgres') return `o.raw #>> array[${names.map(quoted).join(', ')}]`
+  const at = quoted(`$${names.map((name) => `."${name}"`).join('')}`)
+  return `case json_type(o.raw, ${at}) when 'true' then 'true' when 'false' then 'false'
+        else json_extract(o.raw, ${at}) end`
 }
 
 /** The same text in both databases. */

@@ -35,7 +35,10 @@ export const analyticsViews = {
   ...qualityViews,
 } satisfies Record<string, AnalyticsView>
 
-export type AnalyticsObject = Omit<Required<AnalyticsView>, 'discovers' | 'select'> & {
+export type AnalyticsObject = Omit<
+  Required<AnalyticsView>,
+  'discovers' | 'discoversInRaw' | 'select'
+> & {
   readonly name: string
   readonly type: 'table' | 'view'
 }

@@ -183,6 +183,46 @@ export const dimensions = {
     ) a on a.project_id = v.project_id and a.visitor_id = v.id
     where v.deleted_at is null`,
   }),
+  dim_visitor_history: {
+    note:
+      'One row for each version of a visitor: the present one, and those that were replaced while ' +
+      'the setting history named visitors.',
+    caveat:
+      'A version is true from valid_from until before valid_to. Both are readings that first showed ' +
+      'a change, which came earlier: after last_read_at of the version before. No version is true ' +
+      'while a visitor was deleted, or versions were not kept. Undocumented fields follow as in ' +
+      'dim_visitor.',
+    key: ['project_id', 'visitor_id', 'valid_from'],
+    discovers: 'visitors',
+    discoversInRaw: true,
+    columns: {
+      project_id: projectId,
+      visitor_id: kind.key('the visitor, in dim_visitor unless deleted'),
+      valid_from: kind.time('when this version was first read'),
+      valid_to: orNull.time(
+        'when the next version was first read, or the visitor found deleted; null = the present one',
+      ),
+      last_read_at: kind.time('when the last copy that was stored of it was requested'),
+      is_first: kind.flag('no earlier version is known'),
+      name: orNull.text(personalData),
+      email: orNull.text(personalData),
+    },
+    select: () => `
+    select v.project_id, v.id as visitor_id, v.valid_from, v.valid_to, v.last_read_at,
+      not exists (select 1 from visitors_history e where e.project_id = v.project_id
+        and e.id = v.id and e.valid_from < v.valid_from) as is_first,
+      case when s.personal_data then v.name end as name,
+      case when s.personal_data then v.email end as email, v.raw
+    from (
+      select project_id, id, coalesce(unchanged_since, synced_at) as valid_from,
+        deleted_at as valid_to, synced_at as last_read_at, name, email, raw
+      from visitors
+      union all
+      select project_id, id, valid_from, valid_to, synced_at, name, email, raw
+      from visitors_history
+    ) v
+    left join facts_state s on s.project_id = v.project_id`,
+  },
   /** The facts of conversations have only what is counted. */
   dim_conversation: queryView({
     note: 'One row for each conversation that exists, with its undocumented fields.',

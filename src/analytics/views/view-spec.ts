@@ -38,6 +38,11 @@ export type AnalyticsView = {
   readonly alternatives?: readonly string[]
   /** The mirrored table of its rows: its discovered columns follow, as texts. */
   readonly discovers?: 'conversations' | 'visitors' | 'calls'
+  /**
+   * Its rows are versions: the query ends with a column `raw`, from which these columns are taken
+   * and which the view does not show.
+   */
+  readonly discoversInRaw?: true
   /** In the order of the view. */
   readonly columns: Readonly<Record<string, ViewColumn>>
   /**

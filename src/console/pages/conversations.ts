@@ -1,5 +1,5 @@
 /**
- * Pages for those who answer: who waits, one conversation with its thread, one visitor, and search.
+ * Pages for those who answer: who waits, one conversation with its thread, and search.
  */
 
 import { parseSearch } from '../../analytics/core/search-words.ts'
@@ -12,7 +12,16 @@ import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { addressOf, choices, facts, linkTo, older, section, table } from '../blocks.ts'
+import {
+  addressOf,
+  choices,
+  conversationCell,
+  facts,
+  linkTo,
+  older,
+  section,
+  table,
+} from '../blocks.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { rulesOf, searchNote, storedNote } from '../private-notes.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
@@ -20,7 +29,6 @@ import {
   type ConversationData,
   type ConversationRow,
   readConversation,
-  readVisitor,
   readWaiting,
 } from '../sql/conversations.ts'
 import { maxCounted, search } from '../sql/search.ts'
@@ -72,7 +80,7 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
       ...(difference === null ? [] : ['By the service']),
     ],
     rows.map(({ id, since, name, email, lastWords, agent, sinceByService }) => [
-      linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id)),
+      conversationCell(frame, id, foreignText(name ?? email ?? id)),
       spanText(frame.now - Date.parse(since)),
       shortened(lastWords, 140),
       foreignText(agent),
@@ -100,7 +108,7 @@ function waitingByService(since: string | null, frame: ProjectFrame): Html {
   return since === null ? html`not waiting` : timeOf(since, frame)
 }
 
-function pendingNote(count: number): string {
+export function pendingNote(count: number): string {
   return `Up to ${formatCount(count)} conversations have changed and follow after the next sync.`
 }
 
@@ -328,60 +336,21 @@ ${section('Conversations', html`${count}${conversations.length === 0 ? nothing :
 ${older(next === null ? null : withQuery(addressOf(frame, 'search'), { q: query, before: next }))}`
 }
 
-const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
-
-/** One visitor: what is known, conversations, activity. */
-export async function showVisitor({
-  db,
-  frame,
-  id,
-  project,
-}: ScreenRequest): Promise<ConsolePage | null> {
-  const visitor = visibleTo(frame, await readVisitor(db, id))
-  if (visitor === null) return null
-  const { name, email, deletedAt, fields, conversations, activity } = visitor
-  const activities = table(
-    'Activity, the newest first',
-    ['When', 'What'],
-    activity.map(({ at, text }) => [timeOf(at, frame), foreignText(text)]),
-    'No activity is known.',
-  )
-  const content = html`${
-    deletedAt === null
-      ? nothing
-      : html`<p class="problem">The service no
-    longer has this visitor.</p>`
-  }${storedNote(project, ['visitors', 'visitor_activity'])}
-${facts([
-  ['Name', foreignText(name)],
-  ['E-mail', foreignText(email)],
-  ['Id', foreignText(visitor.id)],
-  ...fields.map(
-    ({ name: field, value }) =>
-      [field, isTime.test(value) ? timeOf(value, frame) : foreignText(value)] as const,
-  ),
-])}
-${section('Conversations', html`${conversations.length === 0 ? nothing : sheetLink({ visitor: visitor.id }, frame)}${conversationTable(conversations, null, frame)}`)}
-${section('Activity', activities)}`
-  return { title: 'Visitor', section: 'Search', content }
-}
-
-/** `words`: to mark; without them, all are of one visitor. */
+/** `words`: to mark. */
 function conversationTable(
   rows: readonly ConversationRow[],
-  words: readonly string[] | null,
+  words: readonly string[],
   frame: ProjectFrame,
 ): Html {
   return table(
     'Conversations, the newest first',
-    words === null ? ['Last message', 'Status'] : ['Visitor', 'Last message', 'Status', 'Words'],
-    rows.map(({ id, name, lastAt, handled, words: found }) => {
-      const link = (content: Html) => linkTo(frame, 'conversations', id, content)
-      const at = timeOf(lastAt, frame)
-      const status = handled === null ? 'open' : 'handled'
-      if (words === null) return [link(lastAt === null ? foreignText(id) : at), status]
-      return [link(foreignText(name ?? id)), at, status, markedText(found, words)]
-    }),
-    words === null ? 'There are no conversations.' : 'No message has these words.',
+    ['Visitor', 'Last message', 'Status', 'Words'],
+    rows.map(({ id, name, lastAt, handled, words: found }) => [
+      conversationCell(frame, id, foreignText(name ?? id)),
+      timeOf(lastAt, frame),
+      handled === null ? 'open' : 'handled',
+      markedText(found, words),
+    ]),
+    'No message has these words.',
   )
 }

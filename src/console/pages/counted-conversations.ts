@@ -5,7 +5,7 @@ import { periodTables } from '../../analytics/views/all-period-pages.ts'
 import { inChunks } from '../../values/chunks.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { addressOf, facts, linkTo, older, table } from '../blocks.ts'
+import { addressOf, conversationCell, facts, older, table } from '../blocks.ts'
 import { choosePeriod, keepPeriod } from '../core/period.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice } from '../period-blocks.ts'
@@ -96,7 +96,7 @@ function listOf(rows: readonly CountedConversation[], frame: ProjectFrame): Html
     'Conversations, the newest first',
     ['Visitor', 'Last message', 'Status', 'Last agent', '#Messages'],
     rows.map(({ id, name, email, lastAt, handledAt, agent, messages }) => [
-      linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id)),
+      conversationCell(frame, id, foreignText(name ?? email ?? id)),
       timeOf(lastAt, frame),
       handledAt === null ? 'open' : 'handled',
       foreignText(agent),

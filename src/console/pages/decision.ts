@@ -13,7 +13,16 @@ import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
 import { reviewAge, sendingNow, sendingSentences, showNow } from '../batch-state.ts'
-import { addressOf, choices, linkTo, older, section, sentences, table } from '../blocks.ts'
+import {
+  addressOf,
+  choices,
+  linkTo,
+  older,
+  section,
+  sentences,
+  table,
+  visitorLink,
+} from '../blocks.ts'
 import { missingRole, offeredForSending } from '../core/permissions.ts'
 import {
   confirmAddress,
@@ -301,7 +310,7 @@ function entryTable(
         const effect = reviewed.get(id)
         return [
           linkTo(frame, 'writebacks', id, operationTypes[operation].words[0]),
-          html`${foreignText(visitorName ?? conversationId ?? visitorId)}${foundText(foundBy)}${quoted(lastWords)}`,
+          html`${visitorLink(frame, { conversationId, visitorId }, foreignText(visitorName ?? conversationId ?? visitorId))}${foundText(foundBy)}${quoted(lastWords)}`,
           // The effect names its conditions.
           html`${payloadText(payload)}${(effect === undefined ? describeTerms(terms) : []).map(
             (term) => html`<br><span

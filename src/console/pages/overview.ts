@@ -15,7 +15,7 @@ import { ageText, foreignText, spanText, timeOf } from '../text.ts'
 import { budgetChart } from './budget.ts'
 import { runTable } from './runs.ts'
 import { streamTable, streamTitle } from './streams.ts'
-import { type WaitingNow, weekSection } from './week.ts'
+import { type PresentNumbers, weekSection } from './week.ts'
 
 export async function showOverview({ reads, project, frame }: ScreenRequest): Promise<ConsolePage> {
   const [data, week] = await Promise.all([reads.overview(project), reads.week(project)])
@@ -31,7 +31,7 @@ ${section('Streams', streamTable(data.streams, frame), link('Details and gaps', 
 ${data.budget.bars.length > 0 ? section('Request budget', budgetChart(data.budget, frame), link('Budget', 'budget')) : nothing}
 ${section('Last runs', runTable(data.runs, frame), link('All runs', 'runs'))}`
   const content = html`${livePart('urgent', section('To decide', sentences(urgent.length === 0 ? [nothingToDecide] : urgent, frame)))}
-${livePart('week', weekSection(week, waitingNow(data, frame), frame))}
+${livePart('week', weekSection(week, presentNumbers(data, frame), frame))}
 <details class="fold" ${attribute('open', !isWell)}><summary
   ${attribute('data-live-part', 'summary')}>${icon(isFine ? 'fine' : 'note', frame)}
   ${isWell ? calm.map(({ text }) => html`${text} `) : 'Streams, budget and runs'}</summary>
@@ -68,13 +68,16 @@ function healthSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {
   ]
 }
 
-/** Who waits at this moment, and for how long. */
-function waitingNow(data: OverviewData, frame: ProjectFrame): WaitingNow {
+/** What is open at this moment, who waits, and for how long. */
+function presentNumbers(data: OverviewData, frame: ProjectFrame): PresentNumbers {
   const { count, isDerived } = data.waiting
-  const none = isDerived ? nothing : html`known after the next sync`
-  const longest =
-    count === 0 ? none : html`the longest for ${waitingFor(data, frame).replaceAll(' ', '\u00a0')}`
-  return { count: isDerived || count > 0 ? formatCount(count) : '–', longest }
+  const shown = (number: number) => (isDerived || number > 0 ? formatCount(number) : '–')
+  const unknown = isDerived ? null : html`known after the next sync`
+  const longest = html`the longest for ${waitingFor(data, frame).replaceAll(' ', '\u00a0')}`
+  return {
+    open: { count: shown(data.open), more: unknown },
+    waiting: { count: shown(count), more: count === 0 ? unknown : longest },
+  }
 }
 
 function waitingFor({ waiting: { since } }: OverviewData, { now }: ProjectFrame): string {

@@ -60,6 +60,12 @@ export async function showReport({
       html`<a class="button" href="${keepPeriod(address, period, { format: kind })}">Download as
         ${label}</a>`,
   )
+  downloads.unshift(
+    html`<a class="button" href="${keepPeriod(addressOf(frame, 'waits'), period, {
+      from,
+      to,
+    })}">Who waited longest</a>`,
+  )
   const content = html`${form}${
     part === undefined
       ? missing

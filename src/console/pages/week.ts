@@ -8,8 +8,10 @@ import type { ProjectFrame } from '../frame.ts'
 import type { WeekData } from '../reads.ts'
 import { foreignText } from '../text.ts'
 
-/** At this moment, not at the end of a day. */
-export type WaitingNow = { readonly count: string; readonly longest: Html }
+/** At this moment, not at the end of a day. `more`: in words; null = nothing. */
+export type PresentNumbers = Readonly<
+  Record<'open' | 'waiting', { readonly count: string; readonly more: Html | null }>
+>
 
 /** `page`: which has the number of each day, and what is behind it. `ofDay`: drawn as a line. */
 type Tile = {
@@ -17,7 +19,7 @@ type Tile = {
   readonly of: (report: Report) => Change | undefined
   readonly ofDay?: (day: Report['days'][number]) => number | null
   readonly unit: 'count' | 'seconds' | 'share'
-  readonly page: 'charts' | 'waiting' | 'ai'
+  readonly page: 'charts' | 'ai' | keyof PresentNumbers
 }
 
 const tiles: readonly Tile[] = [
@@ -45,9 +47,9 @@ const tiles: readonly Tile[] = [
     of: ({ backlog }) => backlog.waitingAtEnd,
   },
   {
-    name: 'Open at the end of the last day',
+    name: 'Open now',
     unit: 'count',
-    page: 'charts',
+    page: 'open',
     of: ({ backlog }) => backlog.openAtEnd,
     ofDay: ({ openAtEnd }) => openAtEnd,
   },
@@ -66,7 +68,7 @@ const tiles: readonly Tile[] = [
   },
 ]
 
-export function weekSection(data: WeekData, waiting: WaitingNow, frame: ProjectFrame): Html {
+export function weekSection(data: WeekData, present: PresentNumbers, frame: ProjectFrame): Html {
   const read = typeof data === 'string' ? null : (data?.report ?? null)
   const week = read?.period.whole == null ? null : read
   const counting = html`The numbers of the last 7 days are being counted.
@@ -76,10 +78,11 @@ export function weekSection(data: WeekData, waiting: WaitingNow, frame: ProjectF
   const missing =
     data === null ? counting : (failed ?? 'The numbers of days follow the first sync.')
   const list = html`<ul
-    class="tiles">${tiles.map((tile) => tileOf(tile, week, waiting, frame))}</ul>`
+    class="tiles">${tiles.map((tile) => tileOf(tile, week, present, frame))}</ul>`
   return section(
     'The last 7 days',
     html`<p class="faint">${week === null ? missing : daysText(week)}</p>${list}`,
+    html`<a href="${withQuery(addressOf(frame, 'waits'), daysOf(week))}">Who waited longest</a>`,
   )
 }
 
@@ -99,26 +102,28 @@ function daysText({ period, uncertainties }: Report): string {
 function tileOf(
   { name, of, ofDay, unit, page }: Tile,
   week: Report | null,
-  { count, longest }: WaitingNow,
+  present: PresentNumbers,
   frame: ProjectFrame,
 ): Html {
   const change = (week && of(week)) ?? null
-  const isNow = page === 'waiting'
-  const days = week === null ? {} : { from: week.period.from, to: week.period.to }
-  const title = html`<a href="${withQuery(addressOf(frame, page), isNow ? {} : days)}">${name}</a>`
-  const value = isNow ? count : formatValue(change?.value ?? null, unit)
-  const aWeekAgo = week?.days[0]?.waitingAtEnd ?? null
-  const compared = isNow
-    ? html`${longest}${
-        aWeekAgo === null
-          ? nothing
-          : html`; ${formatValue(aWeekAgo, unit)} a week
-      ago, at the end of the day`
-      }`
-    : changeText(change, unit)
+  const now = page === 'open' || page === 'waiting' ? present[page] : null
+  const days = now === null ? daysOf(week) : {}
+  const title = html`<a href="${withQuery(addressOf(frame, page), days)}">${name}</a>`
+  const value = now?.count ?? formatValue(change?.value ?? null, unit)
+  const firstDay = week?.days[0]
+  const aWeekAgo = (page === 'open' ? firstDay?.openAtEnd : firstDay?.waitingAtEnd) ?? null
+  const before = `${formatValue(aWeekAgo, unit)} a week ago, at the end of the day`
+  const compared =
+    now === null
+      ? changeText(change, unit)
+      : html`${now.more ?? nothing}${now.more === null || aWeekAgo === null ? '' : '; '}${aWeekAgo === null ? '' : before}`
   const line = week === null || ofDay === undefined ? nothing : sparkline(week.days.map(ofDay))
   return html`<li><p>${title}</p><p class="value">${value}</p>${line}<p
     class="faint">${compared}</p></li>\n`
+}
+
+function daysOf(week: Report | null) {
+  return week === null ? {} : { from: week.period.from, to: week.period.to }
 }
 
 function changeText(change: Change | null, unit: Tile['unit']): string {

@@ -8,8 +8,9 @@ import { readWriteback } from '../../outbox/read-reports.ts'
 import { withOutboxSnapshot } from '../../outbox/sql/outbox.ts'
 import { pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { facts, linkTo, section, table } from '../blocks.ts'
+import { facts, linkTo, section, table, visitorLink } from '../blocks.ts'
 import { offeredForWriteback } from '../core/permissions.ts'
+import { normalizeWords } from '../core/reply-summary.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { type ConversationData, readConversation } from '../sql/conversations.ts'
@@ -77,7 +78,7 @@ async function readWithCandidates(request: ScreenRequest) {
         'This console shows what the mirror has and reads nothing from ' +
         'the service: look in the app.',
     }
-  const { why } = await request.readNow(conversation)
+  const { why } = await request.readNow('messages', conversation)
   const again = await readWritebackData(request)
   if (again === null) return null
   const missing = 'The service does not show it any more.'
@@ -176,6 +177,12 @@ function factsOf({ writeback, waitsFor, holds }: WritebackReport, frame: Project
   const unless = (text: string | null) => (text === null ? null : foreignText(text))
   return facts([
     ['About', target],
+    [
+      'Visitor',
+      conversationId === null
+        ? null
+        : visitorLink(frame, writeback, html`all that was sent to this visitor`),
+    ],
     ['Found by', unless(foundBy)],
     ['Batch', batchId === null ? null : link('batches', batchId)],
     ['Row of its file', sourceRow === null ? null : String(sourceRow)],
@@ -234,12 +241,8 @@ export function matchesReply(
   message: { readonly text: string | null; readonly at: string | null },
   reply: { readonly content: string; readonly sentAt: string | null },
 ): boolean {
-  if (message.text === null || normalize(message.text) !== normalize(reply.content)) return false
+  if (message.text === null || normalizeWords(message.text) !== normalizeWords(reply.content))
+    return false
   if (message.at === null || reply.sentAt === null) return true
   return Date.parse(message.at) >= Date.parse(reply.sentAt) - clockToleranceMs
-}
-
-/** The service may trim white space, and compose letters and their marks. */
-function normalize(text: string): string {
-  return text.normalize('NFC').replace(/\s+/g, ' ').trim()
 }

@@ -31,6 +31,7 @@ import {
   section,
   sentences,
   table,
+  visitorLink,
 } from '../blocks.ts'
 import { draftRole, offeredForSending } from '../core/permissions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
@@ -148,7 +149,11 @@ export function entryTable(rows: readonly NamedEntry[], frame: ProjectFrame): Ht
     ['What', 'About', 'Asks for', 'Status', 'Why'],
     rows.map((entry) => [
       linkTo(frame, 'writebacks', entry.id, operationTypes[entry.operation].words[0]),
-      foreignText(entry.visitorName ?? entry.conversationId ?? entry.visitorId),
+      visitorLink(
+        frame,
+        entry,
+        foreignText(entry.visitorName ?? entry.conversationId ?? entry.visitorId),
+      ),
       shortened(describeRequest({ ...entry, payload: entry.payload ?? {} }), 140),
       statusOf(entry.status, frame),
       shortened(entry.error ?? entry.reason, 140),
@@ -216,7 +221,7 @@ function rowCells(
 ): Cell[] {
   return [
     linkTo(frame, 'writebacks', row.id, String(position)),
-    html`${foreignText(row.visitorName ?? row.target)}${foundText(row.foundBy)}${quoted(lastWords)}`,
+    html`${visitorLink(frame, targetsOf(row), foreignText(row.visitorName ?? row.target))}${foundText(row.foundBy)}${quoted(lastWords)}`,
     html`${
       payload?.handled === undefined
         ? html`<span
@@ -226,6 +231,13 @@ function rowCells(
     }${payloadText(payload)}${marks.map((mark) => html`<br><strong>${foreignText(mark)}</strong>`)}`,
     effectText({ outcome, effect }),
   ]
+}
+
+function targetsOf({ action, target }: Pick<ReviewedRow, 'action' | 'target'>) {
+  const isVisitor = action === 'correct_visitor' || action === 'add_note'
+  return isVisitor
+    ? { conversationId: null, visitorId: target }
+    : { conversationId: target, visitorId: null }
 }
 
 /** What a row would do. */

@@ -3,6 +3,7 @@
 import fastifyCookie from '@fastify/cookie'
 import fastifyFormbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply } from 'fastify'
+import type { ReadableNow } from '../../app/read-now.ts'
 import type { Config } from '../../config/config.ts'
 import { rememberResults } from '../../http/remember-results.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
@@ -15,6 +16,7 @@ import type { ConsoleProject } from '../project.ts'
 import type { FileAnswer, Screen } from '../screen.ts'
 import { admit, readNames } from './admit.ts'
 import { addHeaders, serveAssets } from './assets.ts'
+import { addCorrections } from './corrections.ts'
 import { addDecisions } from './decide.ts'
 import { addDrafts } from './drafts.ts'
 import { addImport } from './import.ts'
@@ -37,6 +39,7 @@ export function consolePlugin(options: ConsoleOptions): FastifyPluginAsync {
     for (const screen of projectScreens) addScreen(app, screen, site)
     addDecisions(app, site)
     addDrafts(app, site)
+    addCorrections(app, site)
     await addImport(app, site)
   }
 }
@@ -49,15 +52,16 @@ function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
   type Reading = {
     readonly of: Config
     readonly project: ConsoleProject
-    readonly conversation: string
+    readonly stream: ReadableNow
+    readonly id: string
   }
   const readings = rememberResults({
     maxAgeMs: readAgainAfterMs,
     now: site.now,
-    read: async ({ of, project, conversation }: Reading) => {
+    read: async ({ of, project, stream, id }: Reading) => {
       // Most pages read nothing from the service.
-      const { readConversationNow } = await import('../../app/read-conversation.ts')
-      return readConversationNow(of, settingsOf(of, project), conversation, log)
+      const { readNow } = await import('../../app/read-now.ts')
+      return readNow(of, settingsOf(of, project), stream, id, log)
     },
   })
   type Route = { Params: { project: string; id?: string } }
@@ -69,15 +73,15 @@ function addScreen(app: FastifyInstance, screen: Screen, site: Site): void {
     const all = valuesOf(request.query)
     const warehouse = await reads.warehouse()
     const settings = config()
-    const readNow = (of: Config, conversation: string) =>
-      readings.get(`${project.name} ${conversation}`, { of, project, conversation })
+    const readNow = (of: Config, stream: ReadableNow, id: string) =>
+      readings.get(`${project.name} ${stream} ${id}`, { of, project, stream, id })
     const shown = await screen.show({
       reads,
       warehouse,
       project,
       all,
       id: request.params.id ?? '',
-      readNow: settings === null ? null : (conversation) => readNow(settings, conversation),
+      readNow: settings === null ? null : (stream, id) => readNow(settings, stream, id),
       db: warehouse.projectDb(project.projectId),
       outbox: createOutbox(warehouse.projectDb(project.projectId)),
       frame: await site.projectFrame(request.viewer, project),

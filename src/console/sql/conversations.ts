@@ -1,7 +1,4 @@
-/**
- * Who waits for an answer, one conversation with its thread, and one visitor with conversations and
- * activity.
- */
+/** Who waits for an answer, and one conversation with its thread. */
 import { sql } from 'kysely'
 import { countPendingConversations, isDerived } from '../../analytics/sql/facts-state.ts'
 import {
@@ -179,49 +176,4 @@ export type ConversationRow = {
   readonly lastAt: string | null
   readonly handled: string | null
   readonly words: string | null
-}
-
-const maxListed = 50
-
-/** Null: there is no such visitor. */
-export async function readVisitor({ db, project }: ProjectDb, id: string) {
-  const { rows } = await sql<
-    { id: string; raw: string } & Record<'name' | 'email' | 'deletedAt', string | null>
-  >`
-    select id, name, email, deleted_at as "deletedAt", raw from visitors
-    where project_id = ${project} and id = ${id}`.execute(db)
-  const [visitor] = rows
-  if (visitor === undefined) return null
-  const { raw, ...known } = visitor
-  const conversations = await sql<ConversationRow>`
-    select id, null as name, last_message_at as "lastAt", handled_at as handled, null as words
-    from conversations
-    where project_id = ${project} and visitor_id = ${id} and deleted_at is null
-    order by last_message_at desc limit ${maxListed}`.execute(db)
-  const activity = await sql<{ at: string | null; raw: string }>`
-    select occurred_at as at, raw from visitor_activity where project_id = ${project}
-    and visitor_id = ${id}
-      and deleted_at is null order by occurred_at desc limit ${maxListed}`.execute(db)
-  return {
-    ...known,
-    fields: fieldsOf(raw).filter(({ name }) => !['id', 'name', 'email'].includes(name)),
-    conversations: conversations.rows,
-    activity: activity.rows.map((row) => {
-      const texts = fieldsOf(row.raw).map(({ name, value }) => `${name}: ${value}`)
-      return { at: row.at, text: texts.join(' · ') }
-    }),
-  }
-}
-
-const maxFields = 60
-
-/** The row as the service sent it. */
-function fieldsOf(raw: string): { name: string; value: string }[] {
-  const fields = Object.entries((JSON.parse(raw) ?? {}) as Record<string, unknown>).filter(
-    ([, value]) => value !== null,
-  )
-  return fields.slice(0, maxFields).map(([name, value]) => {
-    const text = typeof value === 'string' ? value : JSON.stringify(value)
-    return { name, value: text.slice(0, 500) }
-  })
 }

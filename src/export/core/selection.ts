@@ -181,14 +181,15 @@ function timeConditions(
 }
 
 /** When deskmirror itself did something; never what an analyst means. */
-const ownTimes: readonly string[] = ['synced_at', 'deleted_at']
+const ownTimes: readonly string[] = ['synced_at', 'deleted_at', 'unchanged_since']
 
-/** `created_at`, or else the first time or date. */
+/** Of a version when it began, else `created_at`, or else the first time or date. */
 export function usualTimeColumn({ columns }: ExportObject): ExportColumn | undefined {
   const times = columns.filter(
     ({ name, type }) => (type === 'time' || type === 'date') && !ownTimes.includes(name),
   )
-  return times.find(({ name }) => name === 'created_at') ?? times[0]
+  const named = ['valid_from', 'created_at'].map((own) => times.find(({ name }) => name === own))
+  return named.find((column) => column !== undefined) ?? times[0]
 }
 
 function toBound(object: ExportObject, column: ExportColumn, text: string): string {

@@ -7,6 +7,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { historyTables } from '../../../schema/mirror-tables.ts'
 import { streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../../values/time.ts'
@@ -77,6 +78,7 @@ const mirrored: readonly string[] = [
     stream === 'analytics' ? 'analytics_metrics' : streamSpecs[stream].table,
   ),
   'conversation_changes',
+  ...Object.keys(historyTables),
 ]
 
 /** Another process writes the lake. */

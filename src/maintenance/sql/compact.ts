@@ -106,13 +106,19 @@ async function readFiles(db: Db, tables: readonly string[]): Promise<readonly Ta
   return rows
 }
 
-/** For which deleted rows are kept; of other roles, which may not be looked at, all. */
+/**
+ * For which deleted rows are kept; of other roles, which may not be looked at, all. What rewrites a
+ * table sees as far back as the oldest transaction that writes, in whichever database.
+ */
 async function listTransactions(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`
     select virtualtransaction as id from pg_locks join pg_stat_activity using (pid)
     where locktype = 'virtualxid' and granted and datname = current_database()
     and pid <> pg_backend_pid()
-      and (backend_type is null or backend_xid is not null or backend_xmin is not null)`.execute(db)
+      and (backend_type is null or backend_xmin is not null)
+    union select virtualtransaction from pg_locks
+    where locktype = 'transactionid' and mode = 'ExclusiveLock' and granted
+    and pid is distinct from pg_backend_pid()`.execute(db)
   return rows.map(({ id }) => id)
 }
 

@@ -5,7 +5,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import { type ErasedId, erasedTables } from '../../../schema/mirror-tables.ts'
+import { type ErasedId, erasedTables, historyTable } from '../../../schema/mirror-tables.ts'
 import { namesAny } from '../../../schema/row-owners.ts'
 import { type ListStreamName, listStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import { writeCallFields } from '../../analytics/sql/reference-tables.ts'
@@ -274,6 +274,9 @@ const changedTables = [
   'sync_audits',
 ]
 
+/** With what a visitor is called, now and before. */
+const ofVisitors: readonly string[] = ['visitors', historyTable('visitors')]
+
 /** So many conversations are read at once. */
 const conversationsPerRead = 20
 
@@ -289,14 +292,14 @@ async function collectValues(
   const read = async (table: string, where: RawBuilder<unknown>) => {
     const { rows } = await sql<Readonly<Record<string, unknown>>>`
       select * from ${sql.table(table)} where project_id = ${project} and (${where})`.execute(db)
-    for (const row of rows) collector.addRow(row, table === 'visitors')
+    for (const row of rows) collector.addRow(row, ofVisitors.includes(table))
   }
   // The visitor first: an address in what they wrote is theirs as well.
-  await read('visitors', sql`id ${inList(kind, ids.visitors)}`)
+  for (const table of ofVisitors) await read(table, sql`id ${inList(kind, ids.visitors)}`)
   for (const batch of batchesOf(ids.conversations, conversationsPerRead))
     await read('message_rows', sql`conversation_id ${inList(kind, batch)}`)
   const isMirrored = ({ table }: { readonly table: string }) =>
-    table in erasedTables && table !== 'visitors' && table !== 'message_rows'
+    table in erasedTables && !ofVisitors.includes(table) && table !== 'message_rows'
   for (const { table, where } of partsOf(trx, ids, erasure).filter(isMirrored))
     await read(table, where)
   await read('writebacks', writebacksOf(trx, ids))

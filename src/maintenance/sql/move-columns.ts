@@ -100,8 +100,13 @@ function suits(kind: DatabaseKind, declared: string | undefined, type: FieldType
 
 /**
  * Such a field gets the column that others have, or another one, and is filled by the next sync.
+ * Views that show fields by their paths are made anew, as all are known now.
  */
-export async function releaseUnfit(db: Db, project: ProjectId, unfit: readonly Field[]) {
+export async function releaseUnfit(
+  { db, kind }: MoveSide,
+  project: ProjectId,
+  unfit: readonly Field[],
+) {
   const others = (await readFields(db)).filter(({ owner }) => owner !== project)
   for (const { stream, path, type } of unfit) {
     const known = others.find((other) => other.stream === stream && other.path === path)
@@ -119,4 +124,5 @@ export async function releaseUnfit(db: Db, project: ProjectId, unfit: readonly F
       .where('path', '=', path)
       .execute()
   }
+  await showDiscoveredColumns(db, kind, 'visitors')
 }

@@ -1,6 +1,9 @@
 /** Deletes what has been kept long enough, some rows at a time. */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { historyTable } from '../../../schema/mirror-tables.ts'
+import { listStreamNames } from '../../../schema/stream-specs.ts'
+import { tables } from '../../../schema/tables.ts'
 import type { Retention } from '../../config/fields.ts'
 import { readCursor, writeCursors } from '../../mirror/sql/sync-state.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
@@ -46,10 +49,14 @@ export async function deleteExpired(
       await new Promise(setImmediate)
     }
   }
-  const deleteSome = async (table: string, condition: RawBuilder<unknown>) => {
+  const deleteSome = async (
+    table: keyof typeof tables,
+    condition: RawBuilder<unknown>,
+  ): Promise<number> => {
+    const key = sql.join(tables[table].key.map((name) => sql.ref(name)))
     const { numAffectedRows } = await sql`
-      delete from ${sql.table(table)} where (project_id, id) in (
-        select project_id, id from ${sql.table(table)} as old
+      delete from ${sql.table(table)} where (${key}) in (
+        select ${key} from ${sql.table(table)} as old
         where ${condition} limit ${sql.lit(rowsPerStep)})`.execute(db)
     return Number(numAffectedRows ?? 0n)
   }
@@ -78,6 +85,12 @@ export async function deleteExpired(
           and status in ('succeeded','failed','conflict','cancelled','expired') limit
           ${sql.lit(rowsPerStep)}`,
       )
+    }),
+    history: await repeat('history', async (at) => {
+      let rows = 0
+      for (const list of listStreamNames)
+        rows += await deleteSome(historyTable(list), sql`valid_to < ${at}`)
+      return rows
     }),
     snapshots: await joinOfAllProjects(db, kind, before('snapshots'), until),
   }

@@ -5,7 +5,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import { searchIndexTable } from '../../../schema/console-tables.ts'
-import { mirrorTables } from '../../../schema/mirror-tables.ts'
+import { historyTables, mirrorTables } from '../../../schema/mirror-tables.ts'
 import { tables as ownTables } from '../../../schema/tables.ts'
 import type {
   ConnectionPool,
@@ -171,7 +171,7 @@ function textOf(cell: unknown): string {
 }
 
 const rowsOfOthers: readonly string[] = [
-  ...Object.keys(mirrorTables),
+  ...Object.keys({ ...mirrorTables, ...historyTables }),
   ...Object.keys(analyticsTables),
   ...['writebacks', 'writeback_events', 'search_conversations'],
 ]
@@ -179,7 +179,8 @@ const rowsOfOthers: readonly string[] = [
 export function placeOf({ name, kind }: Pick<Table, 'name' | 'kind'>, column: string): Place {
   const place = `${name}.${column}`
   if (name === 'erased_ids') return { place, isKept: true, why: '', command: null }
-  if (name === 'calls') return { place, ofOthers: true, why: namesNobody, command: null }
+  if (/^calls(_history)?$/.test(name))
+    return { place, ofOthers: true, why: namesNobody, command: null }
   if (rowsOfOthers.includes(name) || name.startsWith(searchIndexTable))
     return { place, ofOthers: true, why: 'rows of other people have it', command: null }
   if (kind === 'materialized view')

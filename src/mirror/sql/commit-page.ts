@@ -23,7 +23,7 @@ import type {
   UnlistedOutcome,
 } from '../core/mirror.ts'
 import { clearForRollup, replaceMetrics } from './analytics-rollups.ts'
-import { readStoredConversations, recordChanges } from './conversation-changes.ts'
+import { recordChanges } from './conversation-changes.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
 import { type EncodedPage, type EncodedRow, encodePage, keyOf, textsOf } from './encode-rows.ts'
 import { closeGaps, indexableText, openGap } from './gaps.ts'
@@ -35,8 +35,8 @@ import {
   unlistedGapKey,
 } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
+import { compareWithStored, recordVersions } from './row-history.ts'
 import { addToIdSet } from './seen-rows.ts'
-import { withStoredIds } from './stored-ids.ts'
 import { streamTables } from './stream-tables.ts'
 import { addEscapedCount, type ProjectContext } from './sync-runs.ts'
 import { recordBehaviours, writeCursors } from './sync-state.ts'
@@ -166,11 +166,12 @@ const storeRows: StoreRows = async (trx, page, encoded) => {
   const { stream, requestedAt, childRead, seenRowsKey } = page
   if (encoded.rows.length === 0) return { changed: 0, rejectedRows: [] }
   const { children, firstKey, list } = streamTables[stream]
-  const rows = list === null ? encoded.rows : await withStoredIds(trx, list, encoded.rows)
-  const before = stream === 'conversations' ? await readStoredConversations(trx, rows) : null
+  const { rows, before, steps } = await compareWithStored(trx, page, encoded.rows)
   if (stream === 'analytics') for (const row of rows) await clearForRollup(trx, row)
   const stored = await upsertRows(trx, page, encoded.columns, rows)
-  if (before !== null) await recordChanges(trx, rows, before, new Set(stored), requestedAt)
+  if (stream === 'conversations')
+    await recordChanges(trx, rows, before, new Set(stored), requestedAt)
+  if (list !== null) await recordVersions(trx, list, steps, before, stored, requestedAt)
   // A conversation changes more often than what is said in it.
   for (const child of children)
     if (child !== 'messages') await addPendingChildren(trx, child, stored, requestedAt)

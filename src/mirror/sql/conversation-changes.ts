@@ -1,13 +1,13 @@
 /** Changes of conversations: the history that the service does not keep, and pending children. */
-import { sql } from 'kysely'
 import type { tables } from '../../../schema/tables.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
-import { batchesOf, inList } from '../../warehouse/dialect.ts'
+import { batchesOf } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { newId } from '../../warehouse/project-db.ts'
 import { type EncodedRow, textOf, textsOf } from './encode-rows.ts'
 import { addPendingChildren, markChildrenPending } from './pending-children.ts'
 import { addToIdSet, recheckSet } from './seen-rows.ts'
+import type { StoredRows } from './stored-ids.ts'
 
 /** Tracked columns that change with every new message, even one with an earlier time. */
 const messageColumns = ['last_message_at', 'last_message_sender_type'] as const
@@ -22,21 +22,8 @@ const trackedColumns = [
   'origin',
 ] as const satisfies readonly (keyof (typeof tables)['conversations']['columns'])[]
 
-type StoredConversation = Readonly<Record<string, string | null>> & {
-  readonly id: string
-  readonly synced_at: string
-}
-/** The conversations of a page as they are stored before the page. */
-export async function readStoredConversations(
-  { db, kind, project }: ProjectDb,
-  rows: readonly EncodedRow[],
-) {
-  const { rows: stored } = await sql<StoredConversation>`
-    select id, deleted_at, synced_at, ${sql.join(trackedColumns.map((name) => sql.ref(name)))}
-    from conversations
-    where project_id = ${project} and id ${inList(kind, textsOf(rows, 'id'))}`.execute(db)
-  return new Map(stored.map((row) => [row.id, row]))
-}
+/** What is to be read of conversations before others are stored. */
+export const readBeforeChanges: readonly string[] = ['deleted_at', 'synced_at', ...trackedColumns]
 
 /**
  * Records the history of the stored conversations, and marks children pending. Those that a list
@@ -46,7 +33,7 @@ export async function readStoredConversations(
 export async function recordChanges(
   trx: ProjectDb,
   rows: readonly EncodedRow[],
-  before: ReadonlyMap<string, StoredConversation>,
+  before: StoredRows,
   stored: ReadonlySet<string>,
   requestedAt: EpochMs,
 ): Promise<void> {
@@ -74,7 +61,7 @@ export async function recordChanges(
         old_value: previous[field] ?? null,
         new_value: textOf(row, field),
         seen_at: toTimestamp(requestedAt),
-        old_read_at: previous.synced_at,
+        old_read_at: previous.synced_at ?? '',
       })
   }
   const visitors = new Set(textsOf(withNewMessages, 'visitor_id'))

@@ -66,6 +66,8 @@ import { readBehaviours, readColumnStates, readCursor, writeCursors } from './sy
 export type MirrorOptions = {
   /** `freeze`: undocumented fields get no columns; they stay in `raw`. */
   readonly schema?: 'discover' | 'freeze'
+  /** The lists whose replaced versions are kept. */
+  readonly history?: ProjectContext['history']
   /** Token of the lock under which its runs are made. */
   readonly lockToken?: string
   readonly clock?: () => number
@@ -126,13 +128,13 @@ export type Mirror = ReturnType<typeof createMirror>
 
 export function createMirror(
   projectDb: ProjectDb,
-  { schema = 'discover', lockToken, clock = Date.now }: MirrorOptions,
+  { schema = 'discover', history = [], lockToken, clock = Date.now }: MirrorOptions,
   showDiscovered: DiscoveryOptions['showDiscovered'],
 ) {
   const { db, kind, project, retry } = projectDb
   const fields = createDiscoveredFields({ db, kind, project, schema, showDiscovered })
   const run: ProjectContext['run'] = { id: null }
-  const context: ProjectContext = { ...projectDb, clock, fields, run }
+  const context: ProjectContext = { ...projectDb, clock, fields, history, run }
   let lastWrite: Promise<unknown> = Promise.resolve()
   /** Starts each write when the one before has ended: each is short, and none waits for a lock. */
   const runSerially = <T>(write: () => Promise<T>): Promise<T> => {

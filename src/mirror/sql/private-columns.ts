@@ -4,8 +4,8 @@
  */
 import { sql } from 'kysely'
 import { isListStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
-import type { ColumnRules, Kept } from '../../values/column-rules.ts'
-import { parseJson, stringifyJson } from '../../values/json.ts'
+import { type ColumnRules, isHash, type Kept } from '../../values/column-rules.ts'
+import { type Json, parseJson, stringifyJson } from '../../values/json.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -19,7 +19,7 @@ import { replaceMetrics } from './analytics-rollups.ts'
 import { type EncodedRow, encodePage } from './encode-rows.ts'
 import { requestFullRereads } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
-import { keyParameters, readRowsAfterKey } from './reader.ts'
+import { type KeyedTable, keyParameters, readRowsAfterKey } from './reader.ts'
 import { type InsertedColumn, streamTables, valueColumns } from './stream-tables.ts'
 import type { ProjectContext } from './sync-runs.ts'
 import { columnsCursor, compactionCursor, readColumnStates, writeCursors } from './sync-state.ts'
@@ -85,18 +85,21 @@ export async function cleanColumns(
   const state = (await readColumnStates(context)).get(name)
   const cleaning = state?.cleaning ?? null
   if (cleaning === null) return { rows: 0, changed: 0, isDone: true }
-  const { after, to, rereadSince } = cleaning
+  const { after, to, inHistory = false, rereadSince } = cleaning
+  const { history } = streamTables[name]
+  const source = inHistory && history !== null ? versionsIn(history) : rowsOf(name)
   const readBatch = (from: ProjectDb['db']) =>
     readRowsAfterKey(from, kind, {
-      table: streamSpecs[name].table,
-      columns: streamTables[name].key,
+      ...source,
       where: sql`project_id = ${project} and raw is not null`,
       after,
       limit: batchRows,
     })
+  // Nothing reads a version again, so what was hashed with another key is lost.
+  const isOtherKey = inHistory && state?.applied.key !== to.key
   const parse = (key: RowKey, raw: string) => {
     const item = parseJson(decodeJson(kind, raw))
-    const kept: Kept = rules.keepStored(name, item)
+    const kept: Kept = rules.keepStored(name, isOtherKey ? withoutHashes(item) : item)
     return stringifyJson(kept) === stringifyJson(item) ? undefined : parseStored(stream, kept, key)
   }
   // A hash may need a wider column, which is made before the transaction.
@@ -116,21 +119,25 @@ export async function cleanColumns(
       const [encoded] = rows
       if (encoded === undefined) continue
       const isOfRow = (column: InsertedColumn) =>
-        column.field !== undefined || column.name in row.columns
+        column.field === undefined ? column.name in row.columns : !inHistory
       const values = valueColumns(streamTables[name], columns).filter(isOfRow)
-      await updateRow(trx, stream, key, encoded, values)
+      await updateRow(trx, source, key, encoded, values)
       if (name === 'visitor_activity')
         await renameEntry(trx, key, String(row.columns.entry_hash ?? key[1]))
       if (name === 'analytics')
         await replaceMetrics(trx, { ...encoded, ...(await readDay(trx, key)) })
-      touched.add(key[0] ?? '')
+      if (!inHistory) touched.add(key[0] ?? '')
       changed += 1
     }
     await markFactsOfRows(trx, name, [...touched])
-    const isDone = batch.length < batchRows
+    const isAtEnd = batch.length < batchRows
+    const isDone = isAtEnd && (inHistory || history === null)
+    const further = isAtEnd
+      ? { ...cleaning, after: null, inHistory: true as const }
+      : { ...cleaning, after: batch.at(-1)?.key ?? null }
     const next: ColumnState = isDone
       ? { applied: to, cleaning: null }
-      : { ...noColumnState, ...state, cleaning: { ...cleaning, after: batch.at(-1)?.key ?? null } }
+      : { ...noColumnState, ...state, cleaning: further }
     const isPlain = isDone && to.columns.length === 0
     await writeCursors(trx, {
       [columnsCursor(name)]: isPlain ? null : JSON.stringify(next),
@@ -138,6 +145,33 @@ export async function cleanColumns(
     })
     return { rows: batch.length, changed, isDone }
   })
+}
+
+/** `table`: as it is read; `stored`: as it is written. */
+type Source = {
+  readonly table: KeyedTable
+  readonly stored: KeyedTable
+  readonly columns: readonly string[]
+}
+
+function rowsOf(name: StreamName): Source {
+  const { stored, key } = streamTables[name]
+  return { table: streamSpecs[name].table, stored, columns: key }
+}
+
+const versionsIn = (table: KeyedTable): Source => {
+  return { table, stored: table, columns: ['id', 'valid_from'] }
+}
+
+function withoutHashes(item: Json): Json {
+  if (isHash(item)) return null
+  if (typeof item !== 'object' || item === null) return item
+  if (Array.isArray(item)) return item.map(withoutHashes)
+  const entries = Object.entries(item).map(([name, value]: [string, Json]) => [
+    name,
+    withoutHashes(value),
+  ])
+  return Object.fromEntries(entries)
 }
 
 type ParsedRow = NonNullable<ReturnType<typeof parseStored<Kept>>>
@@ -159,17 +193,16 @@ async function readDay({ db, project }: ProjectDb, [from = '', to = '']: RowKey)
 
 async function updateRow(
   { db, kind, project, typed }: ProjectDb,
-  { name }: Stream,
+  { table, stored, columns }: Source,
   key: RowKey,
   encoded: EncodedRow,
   values: readonly InsertedColumn[],
 ): Promise<void> {
-  const { stored, key: columns } = streamTables[name]
   const raw = { name: 'raw', type: 'json' } as const
   const set = [raw, ...values].map(
     (column) => sql`${sql.ref(column.name)} = ${typed(column.type, encoded[column.name] ?? null)}`,
   )
-  const parameters = keyParameters(kind, streamSpecs[name].table, columns, key)
+  const parameters = keyParameters(kind, table, columns, key)
   const isRow = columns.map((column, n) => sql`${sql.ref(column)} = ${parameters[n]}`)
   await sql`update ${sql.table(stored)} set ${sql.join(set)}
     where project_id = ${project} and ${sql.join(isRow, sql` and `)}`.execute(db)

@@ -8,7 +8,6 @@ import { namesErased, storedSettings } from '../../../schema/row-owners.ts'
 import {
   isPagedStream,
   type ListStreamName,
-  type MirroredTable,
   type StreamName,
   streamSpecs,
 } from '../../../schema/stream-specs.ts'
@@ -46,6 +45,8 @@ export async function readRows(
   return rows.map(({ key, raw }) => ({ key, raw: decodeJson(kind, raw) }))
 }
 
+export type KeyedTable = keyof typeof tables
+
 /** Rows in key order, with `raw` as it is stored. */
 export async function readRowsAfterKey(
   db: Db,
@@ -57,7 +58,7 @@ export async function readRowsAfterKey(
     after,
     limit,
   }: {
-    readonly table: MirroredTable
+    readonly table: KeyedTable
     readonly columns: readonly string[]
     readonly where: RawBuilder<unknown>
     readonly after: RowKey | null
@@ -81,7 +82,7 @@ export async function readRowsAfterKey(
 /** The parts of a key as parameters of the types of its columns. */
 export function keyParameters(
   kind: DatabaseKind,
-  table: MirroredTable,
+  table: KeyedTable,
   columns: readonly string[],
   key: RowKey,
 ) {

@@ -31,19 +31,30 @@ function usingIndex(kind: DatabaseKind, index: string) {
   return kind === 'sqlite' ? sql`indexed by ${sql.ref(index)}` : sql``
 }
 
+/** As a transaction has read it. Times as RFC 3339. */
+type StoredRow = Readonly<Record<string, string | null>> & { readonly id: string }
+export type StoredRows = ReadonlyMap<string, StoredRow>
+
 /**
  * With the ids of rows, and of visitors that they name, as they are stored; one row for each id.
+ * `before`: these columns of the stored ones, by their ids.
  */
 export async function withStoredIds(
   trx: ProjectDb,
   stream: ListStreamName,
   rows: readonly EncodedRow[],
+  columns: readonly string[],
 ) {
-  const mapped = await mapColumn(trx, stream, rows, 'id')
+  const { mapped, stored } = await mapColumn(trx, stream, rows, 'id', columns)
   if (stream === 'visitors') await respellVisitors(trx, textsOf(mapped, 'id'))
   const all =
-    stream === 'conversations' ? await mapColumn(trx, 'visitors', mapped, 'visitor_id') : mapped
-  return [...new Map(all.map((row) => [row.id, row])).values()]
+    stream === 'conversations'
+      ? (await mapColumn(trx, 'visitors', mapped, 'visitor_id')).mapped
+      : mapped
+  return {
+    rows: [...new Map(all.map((row) => [row.id, row])).values()],
+    before: new Map(stored.map((row) => [row.id, row])),
+  }
 }
 
 async function mapColumn(
@@ -51,16 +62,21 @@ async function mapColumn(
   stream: ListStreamName,
   rows: readonly EncodedRow[],
   column: string,
+  columns: readonly string[] = [],
 ) {
   const ids = textsOf(rows, column)
-  const { rows: stored } = await sql<{ id: string }>`
-    select id ${fromRowsWithIds(context, stream, ids)}`.execute(context.db)
+  const read = ['id', ...columns].map((name) =>
+    name === 'raw' ? sql`cast(raw as text) as raw` : sql.ref(name),
+  )
+  const { rows: stored } = await sql<StoredRow>`
+    select ${sql.join(read)} ${fromRowsWithIds(context, stream, ids)}`.execute(context.db)
   const spellings = new Map(stored.map(({ id }) => [idIdentity(id), id]))
   for (const id of ids) if (!spellings.has(idIdentity(id))) spellings.set(idIdentity(id), id)
-  return rows.map((row) => {
+  const mapped = rows.map((row) => {
     const id = row[column]
     return typeof id === 'string' ? { ...row, [column]: spellings.get(idIdentity(id)) ?? id } : row
   })
+  return { mapped, stored }
 }
 
 /** Conversations may have been stored before their visitors, with other letters. */

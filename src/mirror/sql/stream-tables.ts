@@ -5,7 +5,7 @@ import {
   type FieldType,
   plainType,
 } from '../../../schema/column-types.ts'
-import { hasDeletedAt, mirrorTables } from '../../../schema/mirror-tables.ts'
+import { hasDeletedAt, historyTable, mirrorTables } from '../../../schema/mirror-tables.ts'
 import {
   type ChildStreamName,
   childStreamsOf,
@@ -18,12 +18,15 @@ import {
 } from '../../../schema/stream-specs.ts'
 
 type ColumnOf<Table extends MirroredTable> = keyof (typeof mirrorTables)[Table]['columns']
+type TableWith<Column extends string> = {
+  [T in MirroredTable]: Column extends ColumnOf<T> ? T : never
+}[MirroredTable]
 type Fitting<S extends (typeof streamSpecs)[StreamName]> = {
   [K in keyof S]: K extends `${string}Column` ? ColumnOf<S['table']> | null : unknown
 } & {
   table: S['kind'] extends 'daily' | 'snapshot'
     ? MirroredTable
-    : { [T in MirroredTable]: 'deleted_at' extends ColumnOf<T> ? T : never }[MirroredTable]
+    : TableWith<S['kind'] extends 'list' ? 'unchanged_since' : 'deleted_at'>
 }
 
 /** Every stream's table exists, and has the columns that the stream needs. */
@@ -50,6 +53,8 @@ export type StreamTable = {
   readonly newerBy: string | null
   /** The stream itself if it is a list. */
   readonly list: ListStreamName | null
+  /** Its replaced versions. */
+  readonly history: ReturnType<typeof historyTable> | null
   readonly children: readonly ChildStreamName[]
 }
 
@@ -74,12 +79,14 @@ function describeTable(stream: StreamName): StreamTable {
     hasDeletedAt: hasDeletedAt(stored),
     newerBy,
     list,
+    history: list === null ? null : historyTable(list),
     children,
   }
 }
 
 /** Written with a row, not read from it; ids keep the letters in which they were first shown. */
-const columnsBesideValues = ['project_id', 'raw', 'synced_at', 'run_id', 'asked_at', 'read_at']
+const columnsBesideValues =
+  'project_id raw synced_at run_id asked_at read_at unchanged_since'.split(' ')
 const ids = ['id', 'visitor_id', 'conversation_id', 'call_id']
 
 /** Columns that say what is in the row of the service, and nothing else. */

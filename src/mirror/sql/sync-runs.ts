@@ -1,6 +1,6 @@
 /** Sync runs: when they started, how many requests they sent, how they ended. */
 import { sql } from 'kysely'
-import type { StreamName } from '../../../schema/stream-specs.ts'
+import type { ListStreamName, StreamName } from '../../../schema/stream-specs.ts'
 import { addSample, parseSamples } from '../../service/sql/request-counts.ts'
 import { stringifyJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -15,6 +15,8 @@ import { rememberRowCounts } from './row-counts.ts'
 /** What the writes of a project's mirror share. */
 export type ProjectContext = ProjectDb & {
   readonly fields: ReturnType<typeof createDiscoveredFields>
+  /** The lists whose replaced versions are kept. */
+  readonly history: readonly ListStreamName[]
   /** The sync run that stores rows now; null outside of a run. Mutable. */
   readonly run: { id: string | null }
 }

@@ -76,8 +76,8 @@ export type OutboxFilter = {
   readonly batch?: string | undefined
   readonly statuses?: readonly WritebackStatus[] | undefined
   readonly operations?: readonly Operation[] | undefined
-  /** The id of the conversation or the visitor. */
-  readonly target?: string | undefined
+  /** The id of the conversation or the visitor, or several. */
+  readonly target?: string | readonly string[] | undefined
   /** One of these names, as stored. A decision is about all spellings of a person's name. */
   readonly approvedBy?: readonly string[]
   /** What goes on if its batch is resumed: not the drafts that nobody has approved yet. */

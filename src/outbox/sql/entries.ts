@@ -24,6 +24,7 @@ import {
   columnsOf,
   decodeEvidence,
   effectiveStatus,
+  isSentAgainSql,
   isStoppedSql,
   mayHaveArrivedSql,
   textOrNull,
@@ -70,8 +71,13 @@ export function list(context: ProjectDb, filter: OutboxFilter, limit: number, af
   return listEntries(context, filter, sql`seq > ${afterSeq} order by seq limit ${limit}`)
 }
 
-export function listNewest(context: ProjectDb, filter: OutboxFilter, limit: number) {
-  return listEntries(context, filter, sql`true order by seq desc limit ${limit}`)
+export function listNewest(
+  context: ProjectDb,
+  filter: OutboxFilter,
+  limit: number,
+  beforeSeq = Number.MAX_SAFE_INTEGER,
+) {
+  return listEntries(context, filter, sql`seq < ${beforeSeq} order by seq desc limit ${limit}`)
 }
 
 /** The exact id, or up to three that begin or end with this: ids of one import begin alike. */
@@ -149,6 +155,22 @@ export async function countMayHaveArrived(
   const from = sql`writebacks where project_id = ${project} and ${filterSql(kind, filter)}
     and ${mayHaveArrivedSql(kind)}`
   return countRowsOf(db, from)
+}
+
+/**
+ * Of these replies and notes, those that may have arrived once more than their status says: an
+ * earlier send was in doubt, and a person has it sent again or nothing but a person's word says
+ * that it did not arrive.
+ */
+export async function listInDoubt(
+  { db, kind, project }: ProjectDb,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set()
+  const { rows } = await sql<{ id: string }>`
+    select id from writebacks where project_id = ${project} and id ${inList(kind, ids)}
+      and (${mayHaveArrivedSql(kind)} or ${isSentAgainSql(kind)})`.execute(db)
+  return new Set(rows.map(({ id }) => id))
 }
 
 export async function countByStatus(
@@ -229,12 +251,12 @@ export function filterSql(
     isResumable === undefined ? null : sql`(status = 'queued' or ${isStoppedSql})`,
     oneOf(status, statuses),
     oneOf(sql`operation`, operations),
-    oneOf(
-      sql`lane`,
-      target === undefined ? undefined : targetKinds.map((kind) => toLaneName(kind, target)),
-    ),
+    target === undefined ? null : sql`lane ${inList(kind, lanesOf([target].flat()))}`,
   ])
 }
+
+const lanesOf = (ids: readonly string[]) =>
+  ids.flatMap((id) => targetKinds.map((kind) => toLaneName(kind, id)))
 
 const rowsPerRead = 10_000
 

@@ -148,16 +148,43 @@ function firstKnownSql(kind: DatabaseKind): RawBuilder<unknown> {
   return sql`coalesce(${sql.join(parts)})`
 }
 
+/** A reply or a note: sent twice, it is there twice. */
+const isSendSql = operationSql(({ isIdempotent }) => !isIdempotent, sql`writebacks.operation`)
+
+/** Nobody knew whether it had arrived, or a person said that it had not. */
+const inDoubtSql = (event: 'event' | 'doubt') => {
+  const column = (name: string) => sql.ref(`${event}.${name}`)
+  return sql`(${column('to_status')} = 'uncertain' or (${column('from_status')} = 'sending'
+    and ${column('person')} is not null and ${column('to_status')} = 'failed'))`
+}
+
+const hasEventSql = (condition: RawBuilder<unknown>) =>
+  sql`exists (select 1 from writeback_events event where event.project_id = writebacks.project_id
+    and event.writeback_id = writebacks.id and ${condition})`
+
 /** An earlier send may have arrived: nothing but a person's word says that it did not. */
 export function mayHaveArrivedSql(kind: DatabaseKind): RawBuilder<boolean> {
-  const isSend = operationSql(({ isIdempotent }) => !isIdempotent, sql`writebacks.operation`)
-  const wasInDoubt = sql`exists (select 1 from writeback_events event
-    where event.project_id = writebacks.project_id and event.writeback_id = writebacks.id
-      and (event.to_status = 'uncertain' or (event.from_status = 'sending'
-      and event.person is not null
-        and event.to_status = 'failed')))`
-  return sql`(${isSend} and writebacks.status in ('failed','conflict','cancelled','expired')
-    and (${wasInDoubt} or (writebacks.status = 'conflict' and ${firstKnownSql(kind)} is not null)))`
+  return sql`(${isSendSql} and writebacks.status in ('failed','conflict','cancelled','expired')
+    and (${hasEventSql(inDoubtSql('event'))} or (writebacks.status = 'conflict' and ${firstKnownSql(kind)} is not null)))`
+}
+
+/**
+ * A person had this reply or note sent again, or queued for that, although an earlier send of it
+ * may have arrived.
+ */
+export function isSentAgainSql(kind: DatabaseKind): RawBuilder<boolean> {
+  const earlier = evidenceSql(kind, 'earlier')
+  const requeued = sql`event.from_status in ('failed','conflict','cancelled','expired')
+    and event.to_status = 'queued' and (${earlier} is not null or exists (
+      select 1 from writeback_events doubt where doubt.project_id = event.project_id
+        and doubt.writeback_id = event.writeback_id and doubt.seq < event.seq
+        and ${inDoubtSql('doubt')}))`
+  const left = sql`exists (select 1 from writeback_events later
+    where later.project_id = event.project_id and later.writeback_id = event.writeback_id
+      and later.seq > event.seq and later.to_status = 'sending')`
+  return sql`(${isSendSql} and ((writebacks.status in ('draft','queued','sending')
+      and ${hasEventSql(requeued)})
+    or (writebacks.status = 'succeeded' and ${hasEventSql(sql`${requeued} and ${left}`)})))`
 }
 
 /** The evidence of a reply that is sent again: an earlier send of it is looked for just before. */

@@ -10,7 +10,7 @@ import { randomWorld } from '../../support/analytics-model/random-world.ts'
 import type { ProjectRows } from '../../support/analytics-model/raw-rows.ts'
 import { sampledCount } from '../../support/sampled.ts'
 
-const worlds = sampledCount(80, 1000)
+const worlds = sampledCount(50, 1000)
 const firstSeed = Number(process.env['SEED'] ?? 1)
 
 test(`the facts of ${worlds} random worlds, from seed ${firstSeed} on, are those of the model`, () => {

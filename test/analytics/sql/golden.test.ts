@@ -7,7 +7,7 @@ import { databases } from '../../support/databases.ts'
 import { sampledCount } from '../../support/sampled.ts'
 import { testGoldenWorlds } from './golden-worlds.ts'
 
-const worlds = sampledCount(30, 60)
+const worlds = sampledCount(20, 60)
 const firstSeed = Number(process.env['SEED'] ?? 1)
 const seeds = Array.from({ length: worlds }, (_, n) => firstSeed + n)
 

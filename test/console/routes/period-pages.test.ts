@@ -127,6 +127,44 @@ test('titles sort, and the period and the agent go with every link to a page abo
   }
 })
 
+test('who waited longest is one click from the report and the overview, and what is open from its number', async () => {
+  const week = 'from=2025-12-29&to=2026-01-04'
+  const report = linksOf((await get(`report?${week}`)).text)
+  expect(report).toContain(`/console/p/main/waits?${week}`)
+  const headers = { cookie: await console.signIn('vera') }
+  const overview = linksOf((await console.ask('/console/p/main', { headers })).text)
+  expect(overview).toContain('/console/p/main/open')
+  // Without the navigation: the dates are those of the numbers beside it, once they are known.
+  expect(overview.filter((to) => to.startsWith('/console/p/main/waits'))).toHaveLength(2)
+  const { text } = await get(`waits?${week}`)
+  expect(text.replace(/\s+/g, ' ')).toMatch(
+    /6 waits.*conversations\/c0.*7 s<.*Answered by a human: <bdi>=HYPERLINK/,
+  )
+})
+
+test('lists of what is open and of waits keep their filters in the address, and download by them', async () => {
+  const filter = 'waiting=no&older=3600&assigned=none&origin=visitor_initiated&sort=silence'
+  const open = await get(`open?${filter}`)
+  expect(open.text).toContain('3 open conversations')
+  expect(open.text.match(/<option value="[^"]+" selected/g)).toHaveLength(4)
+  const file = linksOf(open.text).find((to) => to.includes('format=csv')) ?? ''
+  expect(file).toBe(`/console/p/main/open?${filter}&format=csv`)
+  const rows = (await get(file.slice('/console/p/main/'.length))).text.split('\r\n')
+  expect(rows.slice(0, 2)).toEqual([
+    '\uFEFFconversation_id,visitor_id,visitor_name,visitor_email,created_at,waiting_since,last_utterance_at,last_utterance_by,assigned_agent_id,likely_name,origin',
+    `c0,v1,Secret Name,secret@example.com,${timeAt(0)},,${timeAt(7)},human,,,visitor_initiated`,
+  ])
+  expect(rows).toHaveLength(5)
+  const asked = `waits?${january}&agent=Ann&ended=human`
+  const waits = linksOf((await get(asked)).text).find((to) => to.includes('format=csv')) ?? ''
+  const { text } = await get(waits.slice('/console/p/main/'.length))
+  expect(text.split('\r\n').slice(0, 2)).toEqual([
+    '\uFEFFconversation_id,wait_number,visitor_id,visitor_name,visitor_email,started_at,ended_at,ended_by,ended_by_name,seconds,human_seconds,assigned_agent_id,is_complete',
+    `c2,1,v1,Secret Name,secret@example.com,${timeAt(0)},${timeAt(7)},human,Ann,7,7,,true`,
+  ])
+  expect(text.split('\r\n')).toHaveLength(5)
+})
+
 test('the page of calls says how many were missed', async () => {
   const { text } = await get(`calls?${january}&format=csv`)
   expect(text.split('\r\n').slice(1)).toEqual([

@@ -1,5 +1,6 @@
 /** What has been kept long enough is deleted, and what other code relies on stays. */
 import { describe, expect, test } from 'vitest'
+import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { defaultRetention, parseRetention } from '../../../src/config/fields.ts'
 import { markSynced } from '../../../src/maintenance/sql/gauges.ts'
@@ -9,7 +10,7 @@ import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
 import { openFactsWarehouse, snapshot } from '../../analytics/sql/facts-fixtures.ts'
 import { createOutboxFixture, singleItem, toRequest } from '../../outbox/outbox-fixture.ts'
 import { databases } from '../../support/databases.ts'
-import { commit } from '../../warehouse/row-fixtures.ts'
+import { commit, visitor } from '../../warehouse/row-fixtures.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 
 const dayMs = 86_400_000
@@ -89,6 +90,25 @@ for (const db of databases) {
       expect(await expire(warehouse, Date.UTC(2026, 2, 1))).toMatchObject({ snapshots: 0 })
       await facts.rebuild()
       expect(await hours()).toEqual(before)
+    })
+
+    test('replaced versions go only where it is said when', async () => {
+      const { warehouse, list } = await openTestWarehouse(db)
+      const now = Date.now()
+      const mirror = openMirror(warehouse, 'main', { history: ['visitors'] })
+      for (const day of [90, 60, 30, 10])
+        await mirror.commit(
+          commit('visitors', [visitor('v1', { day })], { requestedAt: now - day * dayMs }),
+        )
+      const { db: database, kind } = warehouse
+      const expireAfter = (days: number | null) => {
+        const retention = { ...defaultRetention, history: days === null ? null : days * dayMs }
+        const until = performance.now() + 60_000
+        return deleteExpired(database, kind, retention, { now, until })
+      }
+      expect(await expireAfter(null)).toMatchObject({ history: 0 })
+      expect(await expireAfter(40)).toMatchObject({ history: 1 })
+      expect(await list('select count(*) from visitors_history')).toEqual([2])
     })
 
     test('the audit log goes after its time, and can be changed by nothing else', async () => {

@@ -3,6 +3,7 @@
  */
 import { expect, test } from 'vitest'
 import type { Switches } from '../../../src/sandbox/switches.ts'
+import { sampled } from '../../support/sampled.ts'
 import { findDifferences, unexplainedDifferences } from './sync-sandbox.ts'
 import { type SandboxContext, withSandbox } from './with-sandbox.ts'
 
@@ -153,7 +154,7 @@ test('a reconcile closes the gap of a conversation whose messages can all be rea
   })
 })
 
-for (const header of ['ahead', 'jumping', 'absent'] as const) {
+for (const header of sampled(['ahead', 'jumping', 'absent'] as const, (one) => one === 'ahead')) {
   test(`rows that are added during the read do not hide missing ones, whatever the clock of the responses: ${header}`, async () => {
     const busy = {
       'move.every': 1,
@@ -190,7 +191,7 @@ test('messages that are newest first without a bound and oldest first with one a
   )
 })
 
-for (const order of ['newest', 'newest-ascending'] as const) {
+for (const order of sampled(['newest', 'newest-ascending'] as const, (one) => one === 'newest')) {
   test(`if \`since\` does not page through a list, the rest is a gap: ${order}`, async () => {
     const size = {
       conversations: 230,
@@ -210,7 +211,7 @@ for (const order of ['newest', 'newest-ascending'] as const) {
   })
 }
 
-for (const header of ['right', 'ahead', 'absent'] as const) {
+for (const header of sampled(['right', 'ahead', 'absent'] as const, (one) => one !== 'right')) {
   test(`a message in the same second as the last read is not missed, whatever the clock of the responses: ${header}`, async () => {
     const switches = { 'messages.limit': 'honoured', 'date.header': header } as const
     await withHiddenMessages(switches, async ({ sandbox, warehouse, sync }, conversation) => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
+import { sampled } from '../../support/sampled.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
@@ -27,7 +28,8 @@ test('a first sync uses at most 1.02 times the minimum number of requests', asyn
   })
 })
 
-for (const since of ['lastMessageAt', 'createdAt', 'updatedAt'] as const) {
+const sortTimes = ['lastMessageAt', 'createdAt', 'updatedAt'] as const
+for (const since of sampled(sortTimes, (time) => time === 'lastMessageAt')) {
   test(`a sync without new rows uses at most 8 requests and one per further page of open conversations — ordered by ${since}`, async () => {
     // More than two pages of open conversations where the order is the usual one.
     const conversations = since === 'lastMessageAt' ? larger.conversations : 90

@@ -204,12 +204,13 @@ async function addOrWidenColumns(
   for (const { column, type } of added)
     await sql`alter table ${sql.table(table)} add column ${sql.ref(column)}
       ${sqlTypeOf(kind, type)}`.execute(trx)
-  if (added.length > 0) await showColumns(trx, kind, table)
   const toRecord = records.map((record) => ({
     ...record,
     needsBackfill: record.needsBackfill && stored,
   }))
   await recordFields(trx, kind, project, stream, toRecord, at)
+  // Some show the fields by their paths, which are known now.
+  if (records.some(({ needsBackfill }) => needsBackfill)) await showColumns(trx, kind, table)
   return readDiscoveredFields(trx, kind, project, stream)
 }
 

@@ -1,0 +1,207 @@
+/** What is open now: filtered, sorted, and as a file. */
+import { withQuery } from '../../values/address.ts'
+import { formatCount, pluralize } from '../../values/format.ts'
+import { type Html, html, nothing } from '../../values/html.ts'
+import { addressOf, choices, conversationCell, older, selectField, table } from '../blocks.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
+import { type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
+import {
+  countOpen,
+  type OpenConversation,
+  type OpenFilter,
+  type OpenGroup,
+  openAges,
+  openOrders,
+  readOpen,
+} from '../sql/open-conversations.ts'
+import { downloadLinks, formAsked, tableFile } from '../table-file.ts'
+import { foreignText, spanText, timeOf, todayOf } from '../text.ts'
+import { hiddenFields } from '../writeback-blocks.ts'
+import { pendingNote } from './conversations.ts'
+
+const orderWords: Readonly<Record<OpenFilter['order'], string>> = {
+  age: 'Open the longest',
+  wait: 'Waiting the longest',
+  silence: 'Silent the longest',
+}
+const isOrder = (text: string): text is OpenFilter['order'] => Object.hasOwn(openOrders, text)
+
+function openAsked(query: ScreenRequest['query']): OpenFilter {
+  const waiting = query('waiting')
+  const order = query('sort') ?? ''
+  return {
+    minAgeMs: openAges.find((age) => String(age / 1000) === query('older')) ?? 0,
+    isWaiting: waiting === 'yes' ? true : waiting === 'no' ? false : null,
+    agent: query('assigned') === 'none' ? '' : query('assigned'),
+    origin: query('origin'),
+    order: isOrder(order) ? order : 'age',
+  }
+}
+
+/** As the address has it. */
+function queryOf({ minAgeMs, isWaiting, agent, origin, order }: OpenFilter) {
+  return {
+    waiting: isWaiting === null ? null : isWaiting ? 'yes' : 'no',
+    older: minAgeMs === 0 ? null : String(minAgeMs / 1000),
+    assigned: agent === '' ? 'none' : agent,
+    origin,
+    sort: order === 'age' ? null : order,
+  }
+}
+
+type NameOf = (agent: string | null) => string | null
+
+/** An agent whose name is not known, or still being read, is shown by the id. */
+const namesOf =
+  (names: ReadonlyMap<string, string> | null): NameOf =>
+  (agent) =>
+    names?.get(agent ?? '') ?? agent
+
+export async function showOpen({
+  db,
+  reads,
+  project,
+  frame,
+  query,
+}: ScreenRequest): Promise<ConsolePage | FileAnswer> {
+  const filter = openAsked(query)
+  const form = formAsked(query)
+  if (form !== null) {
+    const nameOf = namesOf(await reads.agentsById({ project }))
+    const rows = toFileRows(reads.allOpen(project, filter), nameOf, frame)
+    return tableFile(`open-${todayOf(frame)}`, fileColumns, rows, form)
+  }
+  const [names, listed, counted] = await Promise.all([
+    reads.agentsById({ project }),
+    readOpen(db, filter, query('after'), frame.now),
+    countOpen(db, frame.now),
+  ])
+  const nameOf = namesOf(names)
+  const { rows, next } = visibleTo(frame, listed)
+  const { groups, pending, isKnown } = visibleTo(frame, counted)
+  const address = addressOf(frame, 'open')
+  const to = (more: Readonly<Record<string, string | null>>) =>
+    withQuery(address, { ...queryOf(filter), ...more })
+  const orders = Object.entries(orderWords).map(([name, label]) => ({
+    label,
+    to: to({ sort: name === 'age' ? null : name }),
+    isChosen: name === filter.order,
+  }))
+  const none = isKnown
+    ? 'No open conversation is like that.'
+    : 'What is open is known after the next sync.'
+  const content = html`<div class="period"><form action="${address}">${filterFields(groups, filter, nameOf)}<button
+  type="submit">Show</button></form></div>${choices('Sorted by', orders)}
+<div class="title"><h2>${pluralize(countOf(groups, filter), 'open conversation')}</h2><span>${downloadLinks(to)}</span></div>
+${openTable(rows, none, nameOf, frame)}
+${pending === 0 ? nothing : html`<p class="faint">${pendingNote(pending)}</p>`}
+${older(next === null ? null : to({ after: next }), 'More')}`
+  return { title: 'Open now', section: 'Open now', content }
+}
+
+function openTable(
+  rows: readonly OpenConversation[],
+  none: string,
+  nameOf: NameOf,
+  frame: ProjectFrame,
+): Html {
+  const since = (at: string | null) => (at === null ? '–' : spanText(frame.now - Date.parse(at)))
+  return table(
+    'Open conversations',
+    ['Visitor', '#Open for', '#Waits for', 'Last message', 'Assigned', 'Origin'],
+    rows.map(({ id, name, email, createdAt, waitingSince, lastAt, lastBy, agent, origin }) => [
+      conversationCell(frame, id, foreignText(name ?? email ?? id)),
+      since(createdAt),
+      since(waitingSince),
+      html`${timeOf(lastAt, frame)}${lastBy === null ? nothing : ` by ${speakers[lastBy] ?? lastBy}`}`,
+      foreignText(nameOf(agent)),
+      foreignText(origin),
+    ]),
+    none,
+  )
+}
+
+/** How many the filter chooses. */
+function countOf(groups: readonly OpenGroup[], filter: OpenFilter): number {
+  const { minAgeMs, isWaiting, agent, origin } = filter
+  const chosen = groups.filter(
+    (group) =>
+      (isWaiting === null || group.isWaiting === isWaiting) &&
+      (agent === null || (group.agent ?? '') === agent) &&
+      (origin === null || group.origin === origin),
+  )
+  const nth = openAges.indexOf(minAgeMs)
+  return chosen.reduce((sum, { counts }) => sum + (counts[nth] ?? 0), 0)
+}
+
+/** Each value with how many there would be, as the rest of the filter is. */
+function filterFields(
+  groups: readonly OpenGroup[],
+  filter: OpenFilter,
+  nameOf: NameOf,
+): readonly Html[] {
+  const asked = queryOf(filter)
+  const option = (value: string, label: string, other: Partial<OpenFilter>) => {
+    const count = countOf(groups, { ...filter, ...other })
+    return { value, label: `${label} (${formatCount(count)})`, count }
+  }
+  const ages = openAges.map((minAgeMs) =>
+    minAgeMs === 0
+      ? option('', 'any time', { minAgeMs })
+      : option(String(minAgeMs / 1000), `${spanText(minAgeMs)} or longer`, { minAgeMs }),
+  )
+  const waiting = [
+    { value: '', label: 'waiting or not' },
+    option('yes', 'waiting', { isWaiting: true }),
+    option('no', 'not waiting', { isWaiting: false }),
+  ]
+  const most = (list: readonly ReturnType<typeof option>[]) =>
+    list.toSorted((a, b) => b.count - a.count).slice(0, maxOptions)
+  const agents = [...new Set(groups.map(({ agent }) => agent ?? ''))].map((agent) =>
+    option(agent || 'none', agent === '' ? 'nobody' : (nameOf(agent) ?? ''), { agent }),
+  )
+  const origins = [...new Set(groups.flatMap(({ origin }) => origin ?? []))].map((origin) =>
+    option(origin, origin, { origin }),
+  )
+  return [
+    ...(asked.sort === null ? [] : [hiddenFields({ sort: asked.sort })]),
+    selectField('Open for', 'older', ages, asked.older),
+    selectField('Visitor', 'waiting', waiting, asked.waiting),
+    selectField(
+      'Assigned to',
+      'assigned',
+      [{ value: '', label: 'anybody or nobody' }, ...most(agents)],
+      asked.assigned,
+    ),
+    selectField('Origin', 'origin', [{ value: '', label: 'any' }, ...most(origins)], asked.origin),
+  ]
+}
+
+const maxOptions = 100
+const speakers: Readonly<Record<string, string>> = {
+  visitor: 'the visitor',
+  human: 'a human',
+  ai: 'the AI',
+}
+
+/** Under the names that the facts have. */
+const fileColumns = [
+  ...['conversation_id', 'visitor_id', 'visitor_name', 'visitor_email', 'created_at'],
+  ...['waiting_since', 'last_utterance_at', 'last_utterance_by', 'assigned_agent_id'],
+  ...['likely_name', 'origin'],
+].map(
+  (name) =>
+    ({ name, type: name.endsWith('_at') || name === 'waiting_since' ? 'time' : 'text' }) as const,
+)
+
+async function* toFileRows(
+  all: AsyncIterable<readonly OpenConversation[]>,
+  nameOf: NameOf,
+  frame: ProjectFrame,
+) {
+  for await (const found of all)
+    yield visibleTo(frame, found).map((row) => [
+      ...[row.id, row.visitorId, row.name, row.email, row.createdAt, row.waitingSince],
+      ...[row.lastAt, row.lastBy, row.agent, nameOf(row.agent), row.origin],
+    ])
+}

@@ -1,0 +1,291 @@
+/**
+ * One visitor: whether anyone was answered twice, every write-back to this person, conversations,
+ * calls, visits, and a form to correct the name or the address.
+ */
+import { operationTypes } from '../../outbox/core/operations.ts'
+import { describeRequest } from '../../outbox/core/review-labels.ts'
+import type { NamedEntry } from '../../outbox/outbox.ts'
+import { withQuery } from '../../values/address.ts'
+import type { ColumnRules } from '../../values/column-rules.ts'
+import { formatCount, formatSeconds, pluralize } from '../../values/format.ts'
+import { type Html, html, nothing } from '../../values/html.ts'
+import { addressOf, facts, linkTo, older, section, sentences, table } from '../blocks.ts'
+import { normalizeWords, summarizeReplies } from '../core/reply-summary.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
+import { countingNotice } from '../period-blocks.ts'
+import { rulesOf, storedNote } from '../private-notes.ts'
+import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import {
+  maxListed,
+  readShownEffects,
+  readVisitor,
+  readVisitorOf,
+  type ShownEffect,
+  type VisitorCall,
+  type VisitorData,
+} from '../sql/visitor.ts'
+import { ago, by, foreignText, shortened, spanText, timeOf } from '../text.ts'
+import { statusOf } from '../writeback-blocks.ts'
+import { type CorrectionForm, correctionForm } from './correction-form.ts'
+import { draftsTitle, whyNoDraft } from './draft-form.ts'
+import { sheetLink } from './sheet.ts'
+
+/** Leads from a conversation to its visitor. */
+export async function findVisitor({ db, id, frame }: ScreenRequest) {
+  const visitor = await readVisitorOf(db, id)
+  const [folder, known] = visitor === null ? ['conversations', id] : ['visitors', visitor]
+  return { redirect: addressOf(frame, folder, known) }
+}
+
+/** Before its visitor is corrected, the service is asked for what it shows. */
+export async function showVisitor(request: ScreenRequest): Promise<ConsolePage | null> {
+  const { id, frame, query, readNow } = request
+  if (query('correct') === null || readNow === null || whyNoDraft(frame) !== null)
+    return visitorPage(request, null)
+  const { why } = await readNow('visitors', id)
+  return visitorPage(request, { source: { why }, given: null, problem: null })
+}
+
+/** What the page is made of, for a request to look at it or to correct something. */
+type VisitorRequest = Pick<
+  ScreenRequest,
+  'db' | 'outbox' | 'reads' | 'project' | 'frame' | 'id' | 'query'
+>
+
+export async function visitorPage(
+  request: VisitorRequest,
+  correcting: Pick<CorrectionForm, 'source' | 'given' | 'problem'> | null,
+): Promise<ConsolePage | null> {
+  const { db, reads, project, frame, id, query } = request
+  const read = await readVisitor(db, id)
+  const [sent, calls] = await Promise.all([
+    readSent(request, read.conversationIds),
+    reads.calls({ project, visitor: id }),
+  ])
+  const isKnown = read.row !== null || read.conversationIds.length + sent.all.length > 0
+  if (!isKnown && (calls ?? []).length === 0) return null
+  const visitor = visibleTo(frame, read)
+  const rules = rulesOf(project)
+  const address = addressOf(frame, 'visitors', id)
+  const rows = visibleTo(frame, sent.all).map((entry, nth) =>
+    sentRow(entry, hasWords(sent.all[nth]), sent.effects.get(entry.id), visitor, frame),
+  )
+  const isPart = sent.older !== null || query('before') !== null
+  const text = html`${isPart ? 'Of the write-backs below: ' : ''}${sent.summary.text}`
+  const mayCorrect = whyNoDraft(frame) === null && visitor.row?.deletedAt == null
+  const form =
+    correcting === null
+      ? offerToCorrect(sent.all, request)
+      : correctionForm({ ...correcting, visitor, rules }, frame)
+  const list = table('Write-backs to this visitor, the newest first', columns, rows, nothingSent)
+  const next = older(sent.older === null ? null : withQuery(address, { before: sent.older }))
+  const content = html`${sentences([{ kind: sent.summary.kind, text }], frame)}
+${presence(visitor)}${storedNote(project, ['visitors', 'visitor_activity', 'messages', 'calls'])}
+${knownFields(visitor, rules, frame)}${mayCorrect ? form : nothing}
+${section('Write-backs to this visitor', html`${list}${next}`)}
+${section('Conversations', conversations(visitor, frame))}
+${section('Calls', calls === null ? countingNotice(address) : callTable(calls, frame))}
+${section('Visits', visits(visitor, frame))}
+${section('Activity', activityTable(visitor, frame))}`
+  return { title: 'Visitor', section: 'Search', content }
+}
+
+const nothingSent = 'Nothing was sent or queued from here.'
+
+function knownFields({ id, row, fields }: VisitorData, rules: ColumnRules, frame: ProjectFrame) {
+  const stored = (field: 'name' | 'email') =>
+    rules.actionOf('visitors', field) === 'block'
+      ? html`<span class="faint">not stored</span>`
+      : foreignText(row?.[field] ?? null)
+  return facts([
+    ['Name', stored('name')],
+    ['E-mail', stored('email')],
+    ['Id', foreignText(id)],
+    ...fields.map(
+      ({ name, value }) =>
+        [name, isTime.test(value) ? timeOf(value, frame) : foreignText(value)] as const,
+    ),
+  ])
+}
+
+/** A link to the form, and where the draft is that was just made with it. */
+function offerToCorrect(
+  all: readonly NamedEntry[],
+  { frame, id, query }: Pick<VisitorRequest, 'frame' | 'id' | 'query'>,
+): Html {
+  const key = query('drafted')
+  const joined = key === null ? null : (all.find(({ ref }) => ref === key)?.batchId ?? null)
+  const to = withQuery(addressOf(frame, 'visitors', id), { correct: 'yes' })
+  const drafted = html`<p class="fine" role="status">Added to
+    ${linkTo(frame, 'batches', joined ?? '', draftsTitle(frame))}: nothing changes before it is
+    approved.</p>`
+  return html`<div id="correct">${joined === null ? nothing : drafted}<p class="actions"><a
+    class="button" href="${to}#correct">Correct the name or the address…</a></p></div>`
+}
+
+const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
+
+function presence({ row }: VisitorData): Html {
+  if (row === null)
+    return html`<p class="problem">The mirror does not have this visitor, only what names it.</p>`
+  return row.deletedAt === null
+    ? nothing
+    : html`<p class="problem">The service no longer has this visitor.</p>`
+}
+
+/** Of a page; the sentence on top is about these. */
+const listedWritebacks = 100
+
+/** The newest write-backs, with what the mirror shows of them. */
+async function readSent(
+  { db, outbox, id, query }: VisitorRequest,
+  conversations: readonly string[],
+) {
+  const before = digitsOf(query('before'))
+  const target = [id, ...conversations]
+  const found = await outbox.listNewest(
+    { target },
+    listedWritebacks + 1,
+    ...(before === null ? [] : [Number(before)]),
+  )
+  const all = await outbox.nameEntries(found.slice(0, listedWritebacks))
+  const last = found.length > listedWritebacks ? all.at(-1) : undefined
+  const effects = await readShownEffects(db, all)
+  const replies = all.filter(({ operation }) => operation === 'message')
+  const inDoubt = await outbox.listInDoubt(replies.map((entry) => entry.id))
+  const summary = summarizeReplies(
+    replies.map((entry) => ({
+      status: entry.status,
+      conversation: entry.conversationId,
+      words:
+        typeof entry.payload.content === 'string' ? normalizeWords(entry.payload.content) : null,
+      isInDoubt: inDoubt.has(entry.id),
+      shownTimes: effects.get(entry.id)?.times ?? 0,
+    })),
+  )
+  return { all, effects, summary, older: last === undefined ? null : String(last.seq) }
+}
+
+const columns = ['What', 'Asks for', 'Queued', 'Left', 'Status', 'What the mirror shows now']
+
+/** The words of what has ended may have been deleted. */
+function hasWords(entry: NamedEntry | undefined): boolean {
+  return Object.keys(entry?.payload ?? {}).length > 0
+}
+
+function sentRow(
+  entry: NamedEntry,
+  isStored: boolean,
+  effect: ShownEffect | undefined,
+  visitor: VisitorData,
+  frame: ProjectFrame,
+): Html[] {
+  const { approvedBy, attempts, sentAt, requestId } = entry
+  const why = entry.error ?? entry.reason
+  const small = (text: Html) => html`<br><span class="faint">${text}</span>`
+  return [
+    linkTo(frame, 'writebacks', entry.id, operationTypes[entry.operation].words[0]),
+    isStored
+      ? shortened(describeRequest({ ...entry, payload: entry.payload ?? {} }), 140)
+      : html`<span class="faint">not stored</span>`,
+    html`${ago(entry.createdAt, frame)}${by(entry.createdBy)}${approvedBy === null ? nothing : small(html`approved${by(approvedBy)}`)}`,
+    attempts === 0
+      ? foreignText(null)
+      : html`${timeOf(sentAt, frame)}${attempts === 1 ? nothing : ` (${pluralize(attempts, 'attempt')})`}${requestId === null ? nothing : small(html`request ${foreignText(requestId)}`)}`,
+    html`${statusOf(entry.status, frame)}${why === null ? nothing : small(shortened(why, 140))}`,
+    effectOf(entry, effect, visitor, frame),
+  ]
+}
+
+function effectOf(
+  { operation, payload, messageId, status, attempts }: NamedEntry,
+  effect: ShownEffect | undefined,
+  { row }: VisitorData,
+  frame: ProjectFrame,
+): Html {
+  if (attempts === 0 && status !== 'succeeded') return foreignText(null)
+  if (operation === 'note') return html`<span class="faint">The service shows no notes.</span>`
+  if (operation === 'visitor') {
+    const fields = (['name', 'email'] as const).filter((field) => payload?.[field] !== undefined)
+    return html`${fields.map((field) => html`${field}: ${foreignText(row?.[field] ?? null)} `)}`
+  }
+  if (operation === 'handled')
+    return effect?.handled == null ? html`open` : html`handled ${timeOf(effect.handled, frame)}`
+  const times = effect?.times ?? 0
+  const words =
+    times === 0
+      ? nothing
+      : html`<br><span class="faint">${pluralize(times, 'message')} with its words</span>`
+  if (messageId === null) return html`its message is not known${words}`
+  const message = html`message ${foreignText(messageId)}`
+  if (effect?.at == null) return html`${message}, which is not mirrored${words}`
+  return html`${message}, ${timeOf(effect.at, frame)}${effect.isDeleted ? ', deleted since' : ''}${words}`
+}
+
+function activityTable({ activity }: VisitorData, frame: ProjectFrame): Html {
+  return table(
+    'Activity, the newest first',
+    ['When', 'What'],
+    activity.map(({ at, text }) => [timeOf(at, frame), foreignText(text)]),
+    'No activity is known.',
+  )
+}
+
+function conversations(
+  { id: visitor, conversations: rows, conversationIds }: VisitorData,
+  frame: ProjectFrame,
+): Html {
+  const list = table(
+    'Conversations, the newest first',
+    ['Last message', 'Status', 'Waits for', 'Last agent'],
+    rows.map(({ id, lastAt, handled, deletedAt, waitingSince, agent }) => [
+      linkTo(frame, 'conversations', id, lastAt === null ? foreignText(id) : timeOf(lastAt, frame)),
+      deletedAt !== null ? 'deleted' : handled === null ? 'open' : 'handled',
+      waitingSince === null ? '–' : spanText(frame.now - Date.parse(waitingSince)),
+      foreignText(agent),
+    ]),
+    'There are no conversations.',
+  )
+  const sheet = rows.length === 0 ? nothing : sheetLink({ visitor }, frame)
+  return html`${sheet}${list}${andMore(rows.length, conversationIds.length)}`
+}
+
+function andMore(shown: number, all: number): Html {
+  return all <= shown
+    ? nothing
+    : html`<p class="faint">And ${formatCount(all - shown)} older ones.</p>`
+}
+
+function callTable(calls: readonly VisitorCall[], frame: ProjectFrame): Html {
+  const list = table(
+    'Calls, the newest first',
+    ['When', '#Length', 'Direction', 'Outcome', 'Agent'],
+    calls.map(({ id, startedAt, seconds, direction, outcome, agent }) => [
+      startedAt === null ? foreignText(id) : timeOf(startedAt, frame),
+      seconds === null ? '–' : formatSeconds(seconds),
+      foreignText(direction),
+      foreignText(outcome),
+      foreignText(agent),
+    ]),
+    'No call is known to be of this visitor.',
+  )
+  return html`${list}${calls.length < maxListed ? nothing : newestOnly}`
+}
+
+const newestOnly = html`<p class="faint">These are the newest ${String(maxListed)}.</p>`
+
+function visits({ visits: rows }: VisitorData, frame: ProjectFrame): Html {
+  const list = table(
+    'Visits, the newest first',
+    ['Began', '#Length', '#Entries', 'First page', 'Last page'],
+    rows.map(({ startedAt, seconds, entries, firstPage, lastPage }) => [
+      timeOf(startedAt, frame),
+      formatSeconds(seconds),
+      formatCount(entries),
+      foreignText(firstPage),
+      foreignText(lastPage),
+    ]),
+    'No visit is known.',
+  )
+  return html`${list}${rows.length < maxListed ? nothing : newestOnly}`
+}

@@ -1,0 +1,118 @@
+/** The waits of a period, the longest first, answered or not, and as a file. */
+import { formatSeconds, pluralize } from '../../values/format.ts'
+import { type Html, html, nothing } from '../../values/html.ts'
+import { addressOf, choices, conversationCell, older, table } from '../blocks.ts'
+import { choosePeriod, keepPeriod } from '../core/period.ts'
+import type { ConsolePage, ProjectFrame } from '../frame.ts'
+import { countingNotice, daySpans, periodForm } from '../period-blocks.ts'
+import { type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
+import { type ListedWait, waitEnds } from '../sql/waits.ts'
+import { downloadLinks, formAsked, tableFile } from '../table-file.ts'
+import { foreignText, timeOf, todayOf } from '../text.ts'
+
+const endWords: Readonly<Record<ListedWait['endedBy'], string>> = {
+  human: 'Answered by a human',
+  ai: 'Answered by the AI',
+  handled: 'Closed without an answer',
+  nobody: 'Not answered yet',
+}
+
+export async function showWaits({
+  reads,
+  project,
+  frame,
+  query,
+}: ScreenRequest): Promise<ConsolePage | FileAnswer> {
+  const period = choosePeriod(query, todayOf(frame))
+  const ended = waitEnds.find((end) => end === query('ended')) ?? null
+  const { from, to, agent } = period
+  const filter = { from, to, agent, ended }
+  const address = addressOf(frame, 'waits')
+  const at = (more: Readonly<Record<string, string | null>>) =>
+    keepPeriod(address, period, { ended, ...more })
+  const file = formAsked(query)
+  if (file !== null) {
+    const rows = toFileRows(reads.allWaits(project, filter), frame)
+    return tableFile(`waits-${from}-${to}`, fileColumns, rows, file)
+  }
+  const after = query('after')
+  const [data, agents] = await Promise.all([
+    reads.waits({ project, filter, after }),
+    reads.agentNames(project, 'agents', period),
+  ])
+  const form = periodForm({
+    frame,
+    period,
+    path: 'waits',
+    spans: daySpans(frame, period, 'waits', null),
+    agents: agents ?? [],
+  })
+  const ends = [null, ...waitEnds].map((end) => ({
+    label: end === null ? 'All' : endWords[end],
+    to: keepPeriod(address, period, { ended: end }),
+    isChosen: end === ended,
+  }))
+  const content = html`${form}${choices('Ended', ends)}<p class="faint">By the day on which the
+  visitor asked, in ${frame.timeZone}. A wait ends with an answer of a human or the AI, or with a
+  handling; nights and weekends count.
+  What is closed without an answer is often a last thank-you.
+  ${agent === null ? nothing : html`Of ${foreignText(agent)}: waits that the agent answered.`}</p>
+${
+  data === null
+    ? countingNotice(at({ after }))
+    : html`<div class="title"><h2>${pluralize(data.total, 'wait')}</h2><span>${downloadLinks(at)}</span></div>${listOf(visibleTo(frame, data.rows), frame)}`
+}
+${older(data?.next == null ? null : at({ after: data.next }), 'Shorter waits')}`
+  return { title: 'Longest waits', section: 'Longest waits', content, kept: period.query }
+}
+
+function listOf(rows: readonly ListedWait[], frame: ProjectFrame): Html {
+  return table(
+    'Waits, the longest first',
+    ['Visitor', '#Waited', 'Asked', 'Ended', '#Until a human'],
+    rows.map((row) => [
+      conversationCell(frame, row.id, foreignText(row.name ?? row.email ?? row.id)),
+      html`${formatSeconds(row.seconds)}${row.endedBy === 'nobody' ? ' so far' : ''}`,
+      timeOf(row.startedAt, frame),
+      endText(row, frame),
+      row.humanSeconds === null ? '–' : formatSeconds(row.humanSeconds),
+    ]),
+    'Nobody waited like that in this period.',
+  )
+}
+
+function endText(
+  { endedBy, endedAt, endedByName, isComplete }: ListedWait,
+  frame: ProjectFrame,
+): Html {
+  const name = (endedByName ?? '') === '' ? nothing : html`: ${foreignText(endedByName)}`
+  const doubt = html`<br><span class="faint">Not all of its messages are known.</span>`
+  return html`${endWords[endedBy]}${name}${
+    endedAt === null
+      ? nothing
+      : html`,
+    ${timeOf(endedAt, frame)}`
+  }${isComplete ? nothing : doubt}`
+}
+
+/** Under the names that the facts have. */
+const fileColumns = [
+  ...['conversation_id', 'wait_number', 'visitor_id', 'visitor_name', 'visitor_email'],
+  ...['started_at', 'ended_at', 'ended_by', 'ended_by_name', 'seconds', 'human_seconds'],
+  ...['assigned_agent_id', 'is_complete'],
+].map((name) => ({ name, type: typeOf(name) }) as const)
+
+function typeOf(column: string): 'time' | 'boolean' | 'integer' | 'text' {
+  if (column.endsWith('_at')) return 'time'
+  if (column === 'is_complete') return 'boolean'
+  return /seconds$|_number$/.test(column) ? 'integer' : 'text'
+}
+
+async function* toFileRows(all: AsyncIterable<readonly ListedWait[]>, frame: ProjectFrame) {
+  for await (const found of all)
+    yield visibleTo(frame, found).map((row) => [
+      ...[row.id, row.number, row.visitorId, row.name, row.email, row.startedAt, row.endedAt],
+      ...[row.endedBy, row.endedByName, row.seconds, row.humanSeconds, row.agent],
+      Boolean(row.isComplete),
+    ])
+}

@@ -1,0 +1,80 @@
+/**
+ * A correction of a visitor's name or address, made on the page of the visitor: a draft in the
+ * person's batch of the day.
+ */
+import type { FastifyInstance } from 'fastify'
+import type { OutboxEntry } from '../../outbox/outbox.ts'
+import { withQuery } from '../../values/address.ts'
+import type { ProjectName } from '../../values/project.ts'
+import type { Values } from '../decisions.ts'
+import { correctedFields, type PresentFields, presentFields } from '../pages/correction-form.ts'
+import type { DraftProblem } from '../pages/draft-form.ts'
+import { visitorPage } from '../pages/visitor.ts'
+import { rulesOf } from '../private-notes.ts'
+import { readVisitor } from '../sql/visitor.ts'
+import { admitDraft, findSame, isFormKey, notWhole, problemOf, queueDraft } from './queue-draft.ts'
+import { type Site, valuesOf } from './site.ts'
+
+export function addCorrections(app: FastifyInstance, site: Site): void {
+  type Route = { Params: { project: ProjectName; id: string } }
+  app.post<Route>('/p/:project/visitors/:id', async (request, reply) => {
+    const { id } = request.params
+    const admitted = await admitDraft(request, reply, site, 'visitors')
+    if (admitted === null) return reply
+    const { project, db, outbox, frame, address } = admitted
+    const posted = readForm(valuesOf(request.body))
+    if (posted === null) return site.sendProblem(reply, 400, ...notWhole, address, project)
+    const { key, given } = posted
+    const queued = await outbox.listNewest({ target: id, operations: ['visitor'] }, 100)
+    const present = presentFields(await readVisitor(db, id), rulesOf(project))
+    const row = { operation: 'visitor', visitor_id: id, ref: key, ...changesOf(posted) }
+    const problem =
+      findProblem(posted, present, queued) ??
+      (await queueDraft(admitted, { rows: [row], detail: `correction · visitor ${id}` }))
+    if (problem === null)
+      return reply.redirect(`${withQuery(address, { drafted: key })}#correct`, 303)
+    const query = () => null
+    const page = await visitorPage(
+      { db, outbox, reads: site.reads, project, frame, id, query },
+      { source: null, given, problem },
+    )
+    return page === null ? reply.callNotFound() : site.send(reply.code(422), page, project)
+  })
+}
+
+type Texts = Readonly<Record<(typeof correctedFields)[number], string>>
+/** `seen`: what the page showed; empty = nothing, or a field that is not stored. */
+type PostedCorrection = { readonly key: string; readonly given: Texts; readonly seen: Texts }
+
+/** Null: it is not a form of ours. */
+function readForm(values: Values): PostedCorrection | null {
+  const text = (name: string) => (values(name).at(0) ?? '').trim()
+  const key = text('key')
+  const textsOf = (prefix: string) => ({
+    name: text(`${prefix}name`),
+    email: text(`${prefix}email`),
+  })
+  return isFormKey(key) ? { key, given: textsOf(''), seen: textsOf('seen_') } : null
+}
+
+/** A field that is empty now, and was not, is cleared. */
+function changesOf({ given, seen }: PostedCorrection): Partial<Record<keyof Texts, string | null>> {
+  const changed = correctedFields.filter((field) => given[field] !== seen[field])
+  return Object.fromEntries(changed.map((field) => [field, given[field] || null]))
+}
+
+/** What the person could not have seen, or has not done. */
+function findProblem(
+  posted: PostedCorrection,
+  present: PresentFields,
+  queued: readonly OutboxEntry[],
+): DraftProblem | null {
+  // This form was sent before, so what it did is what it does.
+  if (queued.some(({ ref }) => ref === posted.key)) return null
+  const changes = changesOf(posted)
+  const names = correctedFields.filter((field) => changes[field] !== undefined)
+  if (names.length === 0) return problemOf('Neither the name nor the address is changed.')
+  return names.some((field) => (present[field] ?? '').trim() !== posted.seen[field])
+    ? problemOf('It has been changed since you opened this page: see what it is now.')
+    : findSame(queued, changes)
+}

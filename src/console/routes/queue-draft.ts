@@ -1,0 +1,145 @@
+/**
+ * What a person writes on a page becomes a draft in their batch of the day, by the checks of an
+ * import.
+ */
+import { hash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { asDrafts, importWritebacks } from '../../app/import.ts'
+import type { MistakeKind } from '../../imports/imports.ts'
+import { openStatuses } from '../../outbox/core/state.ts'
+import type { Outbox, OutboxEntry } from '../../outbox/outbox.ts'
+import { createOutbox } from '../../outbox/sql/outbox.ts'
+import { UserError } from '../../values/user-error.ts'
+import { addressOf } from '../blocks.ts'
+import { draftRole } from '../core/permissions.ts'
+import { settingsOf } from '../decisions.ts'
+import { type DraftProblem, draftsTitle, whyNoDraft } from '../pages/draft-form.ts'
+import { todayOf } from '../text.ts'
+import type { Site } from './site.ts'
+
+type DraftRequest = FastifyRequest<{ Params: { project: string; id: string } }>
+type AdmittedDraft = NonNullable<Awaited<ReturnType<typeof admitDraft>>>
+
+/** Null: this person may not, there is nothing, or nothing can be written, and that is answered. */
+export async function admitDraft(
+  request: DraftRequest,
+  reply: FastifyReply,
+  site: Site,
+  folder: 'conversations' | 'visitors',
+) {
+  const { viewer, params } = request
+  if (!(await site.requireRole(request, reply, draftRole))) return null
+  const config = site.config()
+  const project = await site.findProject(params.project)
+  if (viewer === null || project === null) {
+    reply.callNotFound()
+    return null
+  }
+  const frame = { ...(await site.projectFrame(viewer, project)), viewer }
+  const address = addressOf(frame, folder, params.id)
+  const whyNot = whyNoDraft(frame)
+  if (config === null || whyNot !== null) {
+    await site.sendProblem(reply, 403, 'Not allowed', whyNot ?? '', address, project)
+    return null
+  }
+  const db = (await site.reads.warehouse()).projectDb(project.projectId)
+  return { config, project, frame, address, db, outbox: createOutbox(db) }
+}
+
+export const notWhole = ['This did not work', 'The form is not whole.'] as const
+
+export const isFormKey = (text: string) => /^[\da-f-]{36}$/.test(text)
+
+export function problemOf(text: string, isRepeated = false): DraftProblem {
+  return { text, isRepeated }
+}
+
+/** The same note, flag or correction waits already. */
+export function findSame(queued: readonly OutboxEntry[], payload: object): DraftProblem | null {
+  const same = queued.some(
+    (entry) =>
+      openStatuses.includes(entry.status) && isDeepStrictEqual({ ...entry.payload }, payload),
+  )
+  return same ? problemOf('The same is waiting already: see the write-backs above.') : null
+}
+
+/** A batch that was stopped is not joined: “Go on” is about what was in it then. */
+async function findOpenBatch(outbox: Outbox, name: string): Promise<string> {
+  for (let number = 1; ; number += 1) {
+    const id = number === 1 ? name : `${name}-${number}`
+    if ((await outbox.findBatch(id))?.stoppedAt == null) return id
+  }
+}
+
+type RowsToQueue = {
+  /** As an import has them. */
+  readonly rows: readonly object[]
+  readonly allowDuplicates?: boolean
+  /** In the audit log. */
+  readonly detail: string
+}
+
+/** Null: they are queued, or were. */
+export async function queueDraft(
+  { config, project, outbox, frame }: AdmittedDraft,
+  { rows, allowDuplicates = false, detail }: RowsToQueue,
+): Promise<DraftProblem | null> {
+  const { now, viewer } = frame
+  const source = Readable.from([Buffer.from(rows.map((row) => JSON.stringify(row)).join('\n'))])
+  const batchId = await findOpenBatch(
+    outbox,
+    `drafts-${todayOf(frame)}-${hash('sha256', viewer.name).slice(0, 8)}`,
+  )
+  const report = await importWritebacks(
+    config,
+    settingsOf(config, project),
+    { source, name: null, parse: { format: 'jsonl' } },
+    {
+      ...asDrafts,
+      now,
+      allowDuplicates,
+      createdBy: viewer.name,
+      mistakesTarget: null,
+      batchId,
+      title: draftsTitle(frame),
+      note: null,
+      audit: (count, _, batch) => ({
+        project: project.projectId,
+        person: viewer.name,
+        role: viewer.role,
+        action: 'drafted',
+        count,
+        subject: batch,
+        detail,
+      }),
+    },
+  ).catch((error: unknown) => {
+    if (error instanceof UserError) return error
+    throw error
+  })
+  if (report instanceof UserError) return problemOf(`${report.message}. ${report.next}`)
+  if (report.outcome === 'mistaken')
+    return problemOf(
+      report.kinds.map(describeMistake).join(' '),
+      report.kinds.some(({ override }) => override === 'allow-duplicates'),
+    )
+  const isOther = 'differing' in report && report.differing > 0
+  return isOther
+    ? problemOf('This form was sent before, with other words. To add these, too, send it again.')
+    : null
+}
+
+const fieldNames: Readonly<Record<string, string>> = {
+  content: 'The text',
+  sender_name: 'The name',
+  name: 'The name',
+  email: 'The address',
+}
+
+/** `The text is empty.` */
+function describeMistake({ field, why, override, found: [found] }: MistakeKind): string {
+  if (override === null) return `${fieldNames[field ?? ''] ?? field ?? 'It'} ${why}.`
+  return `${why.charAt(0).toUpperCase()}${why.slice(1)}${found === undefined ? '' : ` (${found.value})`}.`
+}
