@@ -130,7 +130,7 @@ for (const kind of kinds)
       const { signal } = new AbortController()
       await withSnapshot(warehouse.db, warehouse.pool, (snapshot) =>
         writeLake(
-          { folder, objects: ['visitors'], projectId: null, kept: [] },
+          { folder, objects: ['visitors'], isWhole: false, projectId: null, kept: [] },
           { snapshot, now: () => Date.now() + 600_000, signal, onProgress: () => {} },
         ),
       )
