@@ -34,7 +34,7 @@ export const commandDocuments: Readonly<Record<string, string>> = {
     'MigrationSummary; with --grant: MigrationSummary & GrantReport; with ' +
     '--rebuild-analytics: { projects: FactsRebuildReport[] }',
   move: 'MoveReport; with --source-lost: AcceptedMove',
-  erase: 'EraseReport',
+  erase: 'EraseReport | EraseProjectReport',
   demo: '{ passes: SyncReport[], pushed: PushReport, tables: object[], questions: object[] }',
 }
 
