@@ -11,7 +11,9 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY schema schema
 COPY src src
 COPY jobs jobs
-RUN npm run build
+# --build-arg COMMIT=$(git rev-parse HEAD): shown by --version.
+ARG COMMIT=
+RUN npm run build && echo "${COMMIT}" > dist/commit
 
 FROM ${NODE} AS packages
 WORKDIR /build

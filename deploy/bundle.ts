@@ -1,9 +1,10 @@
 /**
- * Before the package is packed: prepares and checks what npm bundles with it, which is taken from
+ * Before the package is packed: writes down its commit, prepares and checks what npm bundles with it, which is taken from
  * `node_modules`. So the package runs with the versions that the tests ran with; of a lock file
  * within a package npm takes no notice.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { commitFile, readCommit } from '../src/cli/commit.ts'
 
 type Packages = Readonly<Record<string, Locked>>
 type Locked = Readonly<Partial<Record<'dev' | 'optional' | 'devOptional', true>>> & {
@@ -11,6 +12,7 @@ type Locked = Readonly<Partial<Record<'dev' | 'optional' | 'devOptional', true>>
 }
 
 const packages: Packages = readJson('package-lock.json').packages
+writeFileSync(commitFile, `${readCommit('.', false) ?? ''}\n`)
 leaveOutNative('msgpackr', 'msgpackr-extract')
 const others = Object.keys(packages).filter(
   (path) => path !== '' && isBundled(path) && !isAsLocked(path),

@@ -4,11 +4,15 @@
  */
 import { analyticsReferenceTables } from './analytics-reference-tables.ts'
 import { type AnalyticsTableSpec, projectColumns } from './column-types.ts'
+import { likelyCallFields } from './mirror-tables.ts'
 
 const conversationColumns = {
   ...projectColumns,
   conversation_id: ['key', 'the conversation, in conversations'],
 } as const
+
+const orTried = (field: keyof typeof likelyCallFields): string =>
+  `; null = the first of ${likelyCallFields[field].join(', ')} that a call has`
 
 export const analyticsTables = {
   fct_conversation: {
@@ -143,7 +147,11 @@ export const analyticsTables = {
       human_answered_date: ['local_date?', 'local day of human_answered_at'],
       human_answered_hour: ['int32?', 'local hour of human_answered_at, 0 to 23', 'dimension'],
       human_name: ['text?', 'the name on the human answer; empty = it shows none'],
-      human_seconds: ['integer?', 'from started_at to human_answered_at', 'sum'],
+      human_seconds: [
+        'integer?',
+        'from started_at to human_answered_at; null where no human answered, also if the AI did',
+        'sum',
+      ],
       human_business_seconds: ['integer?', 'the same within business hours', 'sum'],
       ai_answers: [
         'int32?',
@@ -175,8 +183,9 @@ export const analyticsTables = {
       began_by: [
         'text',
         'how exact from_at is: created or service = exact; message = a reopening, dated by ' +
-          'the first utterance between the last reading that saw it handled and the first ' +
-          'that saw it open or handled again; seen = no more is known than that from_at is ' +
+          'the first utterance after the last one that the service named when it was last ' +
+          'seen handled, up to and with the one that it named when it was first seen open or ' +
+          'handled again; seen = no more is known than that from_at is ' +
           'the first reading that saw it',
       ],
       to_at: ['utc_time?', 'when it ended; null = it is the present state'],
@@ -266,8 +275,8 @@ export const analyticsTables = {
       observed_seconds: [
         'integer',
         'seconds for which a snapshot holds: until the next one, for ' +
-          '`analytics.availability_holds` (10 minutes) at most. One that lacks the number of ' +
-          'agents holds for none',
+          '`analytics.availability_holds` (10 minutes) at most. The newest holds for none yet, ' +
+          'as does one that lacks the number of agents',
         'sum',
       ],
       available_seconds: ['integer', 'of these, seconds in which an agent was available', 'sum'],
@@ -318,12 +327,12 @@ export const analyticsTables = {
     key: ['project_id'],
     columns: {
       ...projectColumns,
-      visitor: ['text?', 'id of the visitor; null = the view tries likely names, as for the rest'],
-      ended: ['text?', 'when the call ended'],
-      outcome: ['text?', 'how it ended'],
-      duration: ['text?', 'how long it took, in seconds'],
-      direction: ['text?', 'who called whom'],
-      agent: ['text?', 'the agent, by an id or a name'],
+      visitor: ['text?', `id of the visitor${orTried('visitor')}`],
+      ended: ['text?', `when the call ended${orTried('ended')}`],
+      outcome: ['text?', `how it ended${orTried('outcome')}`],
+      duration: ['text?', `how long it took, in seconds${orTried('duration')}`],
+      direction: ['text?', `who called whom${orTried('direction')}`],
+      agent: ['text?', `the agent, by an id or a name${orTried('agent')}`],
     },
   },
   _metabase_metadata: {

@@ -21,7 +21,7 @@ export const commandDocuments: Readonly<Record<string, string>> = {
   push: '{ projects: PushReport[] }',
   console: '{ link: string, answers: boolean }',
   status:
-    '{ versions: { program: string, schema: string }, projects: ' +
+    '{ versions: { program: string, schema: string, commit: string | null }, projects: ' +
     '(StatusReport & { readOnly: boolean, history: string[], lakes: LakeStatus[] })[] }',
   report: '{ projects: Report[] }',
   verify:
@@ -34,7 +34,7 @@ export const commandDocuments: Readonly<Record<string, string>> = {
     'MigrationSummary; with --grant: MigrationSummary & GrantReport; with ' +
     '--rebuild-analytics: { projects: FactsRebuildReport[] }',
   move: 'MoveReport; with --source-lost: AcceptedMove',
-  erase: 'EraseReport',
+  erase: 'EraseReport | EraseProjectReport',
   demo: '{ passes: SyncReport[], pushed: PushReport, tables: object[], questions: object[] }',
 }
 

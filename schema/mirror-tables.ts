@@ -8,6 +8,16 @@ export const likelyIdFields = {
   conversations: ['conversationId', 'conversation_id', 'conversation.id'],
 } as const
 
+/** Where calls may hold what views show of them, tried in this order. */
+export const likelyCallFields = {
+  visitor: likelyIdFields.visitors,
+  ended: ['endedAt', 'ended_at', 'endTime'],
+  outcome: ['outcome', 'status', 'result'],
+  duration: ['durationSeconds', 'duration_seconds'],
+  direction: ['direction', 'callDirection'],
+  agent: ['agentName', 'agent_name', 'agent.name', 'agentId', 'agent_id', 'agent.id'],
+} as const
+
 const likelyFields = (list: keyof typeof likelyIdFields) =>
   Object.fromEntries(likelyIdFields[list].map((path) => [`raw.${path}`, list]))
 

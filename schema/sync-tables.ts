@@ -275,17 +275,17 @@ export const syncTables = {
   },
   erased_ids: {
     note:
-      'Visitors that `deskmirror erase` has erased, their conversations and calls. The ' +
-      'database stores no row of them again.',
+      'Visitors that `deskmirror erase` has erased, their conversations and calls: the ' +
+      'database stores no row of them again. And, without a project of their own, erased projects.',
     key: ['project_id', 'id'],
     columns: {
-      ...projectColumns,
+      project_id: ['key', 'the project; empty = the id is that of a project'],
       id: ['key', 'the id at the service, in small letters'],
       visitor_id: ['text?', 'the visitor with whom it was erased, in small letters'],
       searched_at: [
         'time?',
         'when the erasure had cleaned and searched files and statistics; null: it was ' +
-          'killed before, so erase the visitor again',
+          'killed before, so erase it again',
       ],
     },
   },

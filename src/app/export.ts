@@ -1,10 +1,10 @@
 /** Runs `export`: reads the warehouse, and writes files, standard output or a lake. */
-import type { Config } from '../config/config.ts'
 import type {
   ExportProgress,
   ExportReport,
   ExportRequest,
   ExportSnapshot,
+  ExportValue,
   LakeReport,
   LakeRequest,
 } from '../export/export.ts'
@@ -12,7 +12,9 @@ import { exportObjects } from '../export/export-objects.ts'
 import { writeLake } from '../export/lake/write-lake.ts'
 import { withSnapshot } from '../export/sql/snapshot.ts'
 import type { Ms } from '../values/time.ts'
-import { withWarehouse } from './open.ts'
+import { refusedStatement } from '../warehouse/bounded-answer.ts'
+import { openBoundedQuery } from '../warehouse/bounded-query.ts'
+import { type DatabaseAddress, withWarehouse } from './open.ts'
 
 type ExportOptions = {
   /** Whether to count the rows of tables first, for an estimate. */
@@ -22,7 +24,7 @@ type ExportOptions = {
 }
 
 export async function exportFromWarehouse(
-  config: Config,
+  config: DatabaseAddress,
   request: ExportRequest,
   options: ExportOptions,
 ): Promise<ExportReport> {
@@ -32,7 +34,7 @@ export async function exportFromWarehouse(
 }
 
 export async function exportLake(
-  config: Config,
+  config: DatabaseAddress,
   request: LakeRequest,
   options: Omit<ExportOptions, 'countFirst'>,
 ): Promise<LakeReport> {
@@ -41,15 +43,79 @@ export async function exportLake(
   )
 }
 
+/** For whoever waits for a file, longer than for an assistant. */
+const queryLimitMs: Ms = 60_000
+
+/**
+ * The answer to one statement as an object of that name. It reads only, and its answer is whole or
+ * refused. Throws UserError.
+ */
+export async function exportQuery(
+  { databaseUrl, databaseSetting = 'DESKMIRROR_DATABASE_URL' }: DatabaseAddress,
+  { name, statement }: { readonly name: string; readonly statement: string },
+  request: Omit<ExportRequest, 'objects'>,
+  options: Omit<ExportOptions, 'countFirst'>,
+): Promise<ExportReport> {
+  const began = performance.now()
+  const query = await openBoundedQuery(databaseUrl, databaseSetting, queryLimitMs, 'file')
+  const answer = await query.run(statement).finally(query.close)
+  const { cut, columns, rows } = answer
+  const twice = columns.find((column, n) => columns.indexOf(column) !== n)
+  if (cut !== null)
+    throw refusedStatement(cut, 'filter or sum up, or make it a view, and export that')
+  if (twice !== undefined)
+    throw refusedStatement(`several of its columns are named ${twice}`, 'name them with `as`')
+  const object = {
+    name,
+    kind: 'view' as const,
+    key: [],
+    columns: columns.map((column, n) => ({
+      name: column,
+      type: typeOf(rows.map((row) => row[n])),
+    })),
+  }
+  const values = rows.map((row): readonly ExportValue[] =>
+    row.map((value, n) => toExported(value, object.columns[n]?.type)),
+  )
+  const snapshot = {
+    listObjects: async () => [object],
+    describe: async () => ({
+      ...object,
+      columns: object.columns.map((column) => ({ ...column, declared: column.type })),
+    }),
+    countRows: async () => rows.length,
+    readRows: async function* () {
+      yield values
+    },
+  }
+  const deps = { snapshot, countFirst: false, ...options }
+  const report = await exportObjects({ ...request, objects: [name] }, deps)
+  return { ...report, tookMs: Math.round(performance.now() - began) }
+}
+
+/** Of what a statement returns, only the values tell it. */
+function typeOf(values: readonly unknown[]): 'text' | 'integer' | 'number' | 'boolean' {
+  const known = values.filter((value) => value !== null)
+  if (known.length === 0) return 'text'
+  if (known.every((value) => typeof value === 'boolean')) return 'boolean'
+  if (known.every(Number.isSafeInteger)) return 'integer'
+  return known.every((value) => typeof value === 'number') ? 'number' : 'text'
+}
+
+function toExported(value: unknown, type: string | undefined): ExportValue {
+  if (value === null) return null
+  return type === 'text' ? String(value) : (value as ExportValue)
+}
+
 /** Not retried when the warehouse is away: what was read so far would no longer be of one state. */
 async function inSnapshot<T extends object>(
-  config: Config,
+  address: DatabaseAddress,
   signal: AbortSignal,
   work: (snapshot: ExportSnapshot) => Promise<T>,
 ): Promise<T & { readonly tookMs: Ms }> {
   const began = performance.now()
   const done = await withWarehouse(
-    config,
+    address,
     (warehouse) => withSnapshot(warehouse.db, warehouse.pool, work),
     { access: 'read', signal },
   )

@@ -149,6 +149,20 @@ export async function recordMove(
   }
 }
 
+/** Nothing is sent for the project any more. */
+export async function forgetSends(
+  databaseUrl: string,
+  outside: RequestBudgets['numbers'],
+  context: { readonly db: Db; readonly project: ProjectId },
+): Promise<void> {
+  const { key } = await readSends(context)
+  const location = parseDatabaseUrl(databaseUrl)
+  const place = sendsFile(location)
+  const keys = [key, `${addressOf(location)}:${context.project}`]
+  if (place !== null) numbersInFile(place.path, place.beside).forget(keys)
+  await outside?.forget(keys)
+}
+
 const isOlder = 'the warehouse is older than the last write-back that was sent'
 const asRestored = 'as after a restored backup'
 const isEmpty =
@@ -206,6 +220,12 @@ function numbersInFile(path: string, beside: string) {
       const others = Object.entries(before).filter(([key]) => !keys.includes(key))
       const numbers = [...others.slice(keys.length - maxNumbers), ...raised]
       replaceFile(path, JSON.stringify(Object.fromEntries(numbers)), beside)
+    },
+    forget: (keys: readonly string[]) => {
+      const before = Object.entries(readAll())
+      const others = before.filter(([key]) => !keys.includes(key))
+      if (others.length < before.length)
+        replaceFile(path, JSON.stringify(Object.fromEntries(others)), beside)
     },
   }
 }

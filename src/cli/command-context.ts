@@ -1,6 +1,7 @@
 /** The access of a command to the outside: streams, configuration, use cases. */
 import { existsSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { type Config, collectSecrets } from '../config/config.ts'
 import {
   describeConfiguration,
@@ -13,6 +14,7 @@ import type { Logger } from '../log.ts'
 import { toPrintableLines } from '../values/format.ts'
 import type { EpochMs } from '../values/time.ts'
 import { systemErrorText } from '../values/user-error.ts'
+import { readCommit } from './commit.ts'
 import type { ExitCode } from './explain-error.ts'
 import { type Display, openDisplay } from './render/display.ts'
 
@@ -99,7 +101,10 @@ async function readVersion() {
   const program =
     found === undefined ? 'unknown' : String(JSON.parse(readFileSync(found, 'utf8')).version)
   const schema = migrationNames.at(-1) ?? 'none'
-  return { versions: { program, schema }, text: `${program} (schema ${schema})` }
+  const folder = found === undefined ? null : fileURLToPath(new URL('.', found))
+  const commit = folder === null ? null : readCommit(folder, found === paths[1])
+  const made = commit === null ? '' : `, commit ${commit}`
+  return { versions: { program, schema, commit }, text: `${program} (schema ${schema}${made})` }
 }
 
 const isTerminal = (): boolean => process.stdout.isTTY === true

@@ -1,4 +1,6 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
+import { createReadStream } from 'node:fs'
+import { basename } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import { lakeFolderAllowed, parseLakeFolder } from '../config/lake-setting.ts'
 import { exportFormats, formatOfPath, isTextFormat } from '../export/core/formats.ts'
@@ -12,11 +14,17 @@ import type {
 import { keptFiles } from '../export/kept-files.ts'
 import { formatBytes, formatCount, pluralize } from '../values/format.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
-import { UserError } from '../values/user-error.ts'
+import { systemErrorText, UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, selectCall } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
-import { type CommonOptions, quietOption, separatorError, separatorOption } from './options.ts'
+import {
+  type CommonOptions,
+  namedWarehouse,
+  quietOption,
+  separatorError,
+  separatorOption,
+} from './options.ts'
 import type { Display } from './render/display.ts'
 import { joinParts, timeLeft } from './render/progress.ts'
 import { alignColumns } from './render/table.ts'
@@ -34,6 +42,8 @@ type Options = CommonOptions & {
   readonly where?: readonly Condition[]
   readonly columns?: readonly string[]
   readonly lake?: string
+  readonly query?: string
+  readonly file?: string
 }
 
 const help = `
@@ -47,10 +57,15 @@ Examples:
   $ deskmirror export visitors --columns name,email --output visitors.xlsx      a workbook: times are UTC, ids stay text
   $ deskmirror export visitors --columns name,email --excel --separator ';' --output visitors.csv
   $ deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db      one SQLite file, which a read-only folder may hold
+  $ deskmirror export --query waits.sql --excel > waits.csv
+  $ deskmirror export fct_wait --file demo.db --format jsonl      another warehouse; no configuration is needed
   $ deskmirror export --lake lake/                       messages/month=2026-11/data.parquet and so on; run it again after each sync
 
 --lake writes Parquet by object and month for programs that read folders. Only months that changed are written again, and
 manifest.json last. Without OBJECT: what the lake has, or else all that is mirrored.
+
+--query: one statement that reads, within 60 s and 512 MB, with at most 100,000 rows: the answer is exported whole, or not at
+all. On Postgres it runs in a transaction that reads only, under DESKMIRROR_ANALYST_DATABASE_URL if that is set.
 
 Exit code: 0 exported · 1 failed, trying again may help · 2 a person must change something · 130 interrupted`
 
@@ -83,6 +98,14 @@ export const command = defineCommand<Options, readonly string[]>({
         'excel',
         'separator',
       ]),
+    new Option(
+      '--query <file>',
+      'the answer to one SQL statement that reads; - is standard input',
+    ).conflicts(['lake', 'project', 'since', 'until', 'timeColumn', 'where', 'columns']),
+    new Option(
+      '--file <warehouse>',
+      'an SQLite file or postgres://… instead of the configured warehouse; it is only read',
+    ).conflicts('project'),
     new Option('--force', 'overwrite existing files'),
     new Option(
       '--project <name>',
@@ -118,7 +141,9 @@ async function runExport(
 ): Promise<CommandResult> {
   if (options.lake !== undefined)
     return runLakeExport(context, { ...options, lake: options.lake }, objects)
-  if (objects.length === 0)
+  const query =
+    options.query === undefined ? null : await readQuery(context, options.query, objects)
+  if (objects.length === 0 && query === null)
     throw new UserError({
       what: 'cannot export',
       why: 'no table or view is named',
@@ -132,16 +157,16 @@ async function runExport(
     options.output === undefined || options.output === '-' ? context.openStdout() : options.output
   if (format !== 'csv' && options.separator !== undefined) throw separatorError('cannot export')
   rejectContradictions(format, options, typeof target === 'string' ? null : target)
-  const { config, projectId } = selectRead(context, options)
+  const { address, projectId, kept } = selectRead(context, options)
   const display = context.openDisplay(options.quiet === true)
   const signal = context.openEndingSignal()
-  const { exportFromWarehouse } = await context.load(() => import('../app/export.ts'))
+  const { exportFromWarehouse, exportQuery } = await context.load(() => import('../app/export.ts'))
   const request = {
     objects,
     format,
     target,
     overwrite: options.force === true,
-    kept: keptFiles(config),
+    kept: query === null ? kept : [...kept, query.kept],
     forSpreadsheets: options.excel === true,
     separator: options.separator ?? ',',
     projectId,
@@ -153,7 +178,10 @@ async function runExport(
   }
   const onProgress = createExportProgress(display, context.now)
   const exportOptions = { countFirst: display.kind === 'terminal', onProgress, signal }
-  const report = await exportFromWarehouse(config, request, exportOptions).finally(display.clear)
+  const report = await (query === null
+    ? exportFromWarehouse(address, request, exportOptions)
+    : exportQuery(address, query, request, exportOptions)
+  ).finally(display.clear)
   return {
     document: report,
     lines: typeof target === 'string' ? renderExport(report) : [],
@@ -161,12 +189,50 @@ async function runExport(
   }
 }
 
+/** Of a statement; larger ones are no statements of people. */
+const maxQueryBytes = 1_000_000
+
+/** The object is called as the file. */
+async function readQuery(context: CommandContext, path: string, objects: readonly string[]) {
+  const refuse = (why: string, next: string) =>
+    new UserError({ what: 'cannot export', why, next, exitCode: 2 })
+  if (objects.length > 0)
+    throw refuse('--query says what is exported, and so does OBJECT', 'leave one of them out')
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  const input = path === '-' ? context.openStdin() : createReadStream(path)
+  try {
+    for await (const chunk of input) {
+      chunks.push(chunk)
+      bytes += chunk.byteLength
+      if (bytes > maxQueryBytes) throw refuse('the statement is longer than 1 MB', 'shorten it')
+    }
+  } catch (error) {
+    const text = systemErrorText(error)
+    throw text === undefined ? error : refuse(`${path}: ${text.why}`, text.next)
+  }
+  const name = path === '-' ? 'query' : basename(path).replace(/\.sql$/i, '')
+  const kept = { path: path === '-' ? '/dev/stdin' : path, why: 'it is the statement' }
+  return { name, kept, statement: Buffer.concat(chunks).toString('utf8') }
+}
+
 /** Without --project the projects are not needed, only the database. */
-function selectRead(context: CommandContext, { project }: Options) {
+function selectRead(context: CommandContext, { project, file, query }: Options) {
+  if (file !== undefined) {
+    const address = namedWarehouse(file)
+    const named = keptFiles({ databaseUrl: address.databaseUrl, files: [] })
+    const kept = [...named, ...keptFiles(context.describeConfiguration())]
+    return { address, projectId: null, kept }
+  }
   const config = context.loadConfig(project === undefined ? 'database' : 'mirror')
   const projectId =
     project === undefined ? null : selectCall(config, project, 'cannot export').project.projectId
-  return { config, projectId }
+  const analyst = query === undefined ? null : config.analystDatabaseUrl
+  const address =
+    analyst === null
+      ? config
+      : { databaseUrl: analyst, databaseSetting: 'DESKMIRROR_ANALYST_DATABASE_URL' }
+  return { address, projectId, kept: keptFiles(config) }
 }
 
 async function runLakeExport(
@@ -174,19 +240,13 @@ async function runLakeExport(
   options: Options & { readonly lake: string },
   objects: readonly string[],
 ): Promise<CommandResult> {
-  const { config, projectId } = selectRead(context, options)
+  const { address, projectId, kept } = selectRead(context, options)
   const display = context.openDisplay(options.quiet === true)
   const signal = context.openEndingSignal()
   const { exportLake } = await context.load(() => import('../app/export.ts'))
-  const request = {
-    folder: options.lake,
-    objects,
-    isWhole: false,
-    projectId,
-    kept: keptFiles(config),
-  }
+  const request = { folder: options.lake, objects, isWhole: false, projectId, kept }
   const onProgress = createExportProgress(display, context.now)
-  const report = await exportLake(config, request, { onProgress, signal }).finally(display.clear)
+  const report = await exportLake(address, request, { onProgress, signal }).finally(display.clear)
   return { document: report, lines: renderLake(report), exit: 0 }
 }
 

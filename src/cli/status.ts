@@ -154,7 +154,11 @@ function factRows(report: ProjectStatus, now: EpochMs, hint: CommandHint): strin
     ['notified', notifiedText(report, now)],
     ...report.unfinishedErasures.map((visitor): [string, string] => [
       'unfinished',
-      `an erasure; next: ${hint(`erase --visitor ${visitor} --yes`)}`,
+      `an erasure; next: ${
+        visitor === ''
+          ? `deskmirror erase --project ${report.project} --yes`
+          : hint(`erase --visitor ${visitor} --yes`)
+      }`,
     ]),
   ]
   return [

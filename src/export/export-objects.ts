@@ -31,7 +31,7 @@ export type ExportRequest = RowRequest &
   }
 
 type ExportDeps = {
-  readonly snapshot: ExportSnapshot
+  readonly snapshot: Pick<ExportSnapshot, 'listObjects' | 'describe' | 'countRows' | 'readRows'>
   /** Whether to count the rows of tables first, for an estimate. */
   readonly countFirst: boolean
   readonly onProgress: (progress: ExportProgress) => void

@@ -34,6 +34,16 @@ export { type RemainsReport, searchRemains, searchWarehouse } from './search-rem
 export { compactRewritten } from './sql/compact.ts'
 export { countErased, type ErasedRows, erase, finishErasure } from './sql/erase.ts'
 export {
+  countOpenWritebacks,
+  countProjectRows,
+  eraseProject,
+  finishProjectErasure,
+  keptWhileConfigured,
+  listStoredProjects,
+  type ProjectErasure,
+  readProjectErasure,
+} from './sql/erase-project.ts'
+export {
   isCircuitOpen,
   listAllPendingStreams,
   markSynced,

@@ -29,11 +29,12 @@ export async function searchRemains(
   database: { readonly db: Db; readonly pool: ConnectionPool },
   location: DatabaseLocation,
   { values, tables: changed, isRepeated }: Erased,
+  describePlace?: DescribePlace,
 ): Promise<RemainsReport> {
   const { db } = database
   const compacted = location.kind === 'sqlite' ? await compactSqlite(db, location) : null
   const unwritten = compacted === null ? await compactPostgres(db, changed) : []
-  const search = { values, compacted, isRepeated }
+  const search = { values, compacted, isRepeated, describePlace }
   const report = await searchWarehouse(database, location, search)
   return { ...report, remains: [...report.remains, ...unwritten] }
 }
@@ -50,7 +51,7 @@ export async function searchWarehouse(
   }: Pick<Erased, 'values' | 'isRepeated'> & {
     /** Null: Postgres. */
     readonly compacted: Compacted | null
-    readonly describePlace?: DescribePlace
+    readonly describePlace?: DescribePlace | undefined
   },
 ): Promise<RemainsReport> {
   const { tables, remains, unread, common, gone, kept } = await searchTables(
@@ -93,16 +94,16 @@ export async function searchWarehouse(
     ],
     elsewhere: [
       'backups, exported files, and what people copied',
-      ...(isRepeated ? [onlyIds] : []),
+      ...(isRepeated ? [notKnown] : []),
       ...(compacted === null ? await listCopies(db) : []),
     ],
   }
 }
 
 const notReadable = 'the file cannot be read'
-const onlyIds =
-  'names, addresses and texts in what people made: an earlier run has erased them here, so ' +
-  'only ids were looked for'
+const notKnown =
+  'what people made, of values that an earlier run has erased here: they are not known any more, ' +
+  'so they were not looked for'
 
 /** They may have values of an earlier run, which are not known any more. */
 function findUncleaned(location: DatabaseLocation, { isRewritten, isLogEmpty }: Compacted) {

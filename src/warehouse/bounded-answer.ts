@@ -17,12 +17,19 @@ export type BoundedQuery = {
   readonly close: () => Promise<void>
 }
 
-const maxRows = 500
-const maxBytes = 200_000
-/** Of a single value, in characters: a text that fills the answer tells less than several rows. */
-const maxValueLength = 20_000
+/**
+ * How large an answer may be. `valueLength`: of a single value, in characters, as a text that fills
+ * the answer tells an assistant less than several rows.
+ */
+const limits = {
+  assistant: { rows: 500, bytes: 200_000, valueLength: 20_000 },
+  file: { rows: 100_000, bytes: 32_000_000, valueLength: Number.POSITIVE_INFINITY },
+} as const
+/** Who reads the answer. */
+export type AnswerReader = keyof typeof limits
 
-export function createRowCollector() {
+export function createRowCollector(reader: AnswerReader) {
+  const { rows: maxRows, bytes: maxBytes, valueLength: maxValueLength } = limits[reader]
   const rows: ValueList[] = []
   const cut = new Set<string>()
   let bytes = 0
@@ -34,6 +41,7 @@ export function createRowCollector() {
     if (value instanceof Uint8Array) return `a value of ${value.byteLength} bytes that is no text`
     if (typeof value !== 'string') return value
     if (value.length > maxValueLength) cut.add(`texts are cut after ${maxValueLength} characters`)
+    if (reader === 'file') return value
     // What people cannot see, a program should not obey.
     return showInvisibleInLines(value.slice(0, maxValueLength))
   }

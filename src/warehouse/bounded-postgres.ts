@@ -8,6 +8,7 @@ import pg from 'pg'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import {
+  type AnswerReader,
   type BoundedQuery,
   compareNames,
   createRowCollector,
@@ -18,7 +19,10 @@ import { explainOpenError } from './explain-error.ts'
 import { PostgresClient, splitPostgresUrl, valueTypes } from './postgres.ts'
 
 /** A single row arrives as a whole. */
-const maxReceivedBytes = 16 * 2 ** 20
+const maxReceivedBytes: Readonly<Record<AnswerReader, number>> = {
+  assistant: 16 * 2 ** 20,
+  file: 64 * 2 ** 20,
+}
 
 const { BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
 const parsed: readonly number[] = [BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, TIMESTAMPTZ]
@@ -37,7 +41,11 @@ const types = {
   },
 }
 
-export function openBoundedPostgres(url: string, setting: string, limitMs: Ms): BoundedQuery {
+export function openBoundedPostgres(
+  url: string,
+  setting: string,
+  { limitMs, reader }: { readonly limitMs: Ms; readonly reader: AnswerReader },
+): BoundedQuery {
   const { connectionString, schema } = splitPostgresUrl(url)
   const run: BoundedQuery['run'] = async (statement) => {
     const socket = new Socket()
@@ -52,14 +60,18 @@ export function openBoundedPostgres(url: string, setting: string, limitMs: Ms): 
     const { promise: ended, reject: end } = Promise.withResolvers<never>()
     const deadline = setTimeout(() => end(tooLong(limitMs)), limitMs)
     // With TLS the socket has no event for what arrives.
-    const sizeCheck = setInterval(() => socket.bytesRead > maxReceivedBytes && end(tooLarge), 20)
+    const sizeCheck = setInterval(
+      () => socket.bytesRead > maxReceivedBytes[reader] && end(tooLarge[reader]),
+      20,
+    )
     const answer = async () => {
       await client.connect().catch((error: unknown) => {
         throw explainOpenError({ kind: 'postgres', url, setting }, error)
       })
       await client.query(settingsOf(schema, limitMs))
-      await refuseWriter(client, setting)
-      return fetchRows(client, statement, limitMs)
+      // Who runs it by a command has these rights already; the transaction reads only.
+      if (reader === 'assistant') await refuseWriter(client, setting)
+      return fetchRows(client, statement, { limitMs, reader })
     }
     try {
       return await Promise.race([ended, answer().finally(() => client.end())])
@@ -74,10 +86,11 @@ export function openBoundedPostgres(url: string, setting: string, limitMs: Ms): 
   return { run, close: async () => {} }
 }
 
-const tooLarge = refusedStatement(
-  'a row of it is larger than 16 MB',
-  'read fewer columns, or left(content, 500)',
-)
+const readFewer = 'read fewer columns, or left(content, 500)'
+const tooLarge: Readonly<Record<AnswerReader, UserError>> = {
+  assistant: refusedStatement('a row of it is larger than 16 MB', readFewer),
+  file: refusedStatement('its rows are larger than 64 MB', readFewer),
+}
 
 /** In the transaction, as a pooler accepts none for a connection. */
 function settingsOf(schema: string | null, limitMs: Ms): string {
@@ -130,8 +143,12 @@ async function refuseWriter(client: pg.Client, setting: string): Promise<void> {
 }
 
 /** Twice as many rows each time. The time limit is set anew, as a statement could lift it. */
-async function fetchRows(client: pg.Client, statement: string, limitMs: Ms) {
-  const collector = createRowCollector()
+async function fetchRows(
+  client: pg.Client,
+  statement: string,
+  { limitMs, reader }: { readonly limitMs: Ms; readonly reader: AnswerReader },
+) {
+  const collector = createRowCollector(reader)
   // With parameters the protocol is the extended one, which takes one statement.
   const text = `declare answer no scroll cursor for ${statement}`
   await client.query({ text, values: [], queryMode: 'extended' } as pg.QueryConfig)

@@ -3,7 +3,7 @@
  * limited. The database itself decides what reads.
  */
 import type { Ms } from '../values/time.ts'
-import { type BoundedQuery, refusedStatement } from './bounded-answer.ts'
+import { type AnswerReader, type BoundedQuery, refusedStatement } from './bounded-answer.ts'
 import { parseDatabaseUrl } from './location.ts'
 import { pathToRead } from './read-only-folder.ts'
 
@@ -12,12 +12,20 @@ export async function openBoundedQuery(
   url: string,
   setting: string,
   limitMs: Ms = 4000,
+  reader: AnswerReader = 'assistant',
 ): Promise<BoundedQuery> {
   const location = parseDatabaseUrl(url, setting)
   const query =
     location.kind === 'sqlite'
-      ? (await import('./bounded-sqlite.ts')).openBoundedSqlite(pathToRead(location), limitMs)
-      : (await import('./bounded-postgres.ts')).openBoundedPostgres(location.url, setting, limitMs)
+      ? (await import('./bounded-sqlite.ts')).openBoundedSqlite(
+          pathToRead(location),
+          limitMs,
+          reader,
+        )
+      : (await import('./bounded-postgres.ts')).openBoundedPostgres(location.url, setting, {
+          limitMs,
+          reader,
+        })
   let last: Promise<unknown> = Promise.resolve()
   return {
     ...query,

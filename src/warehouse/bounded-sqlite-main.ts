@@ -5,7 +5,8 @@ import { compareNames, createRowCollector } from './bounded-answer.ts'
 import type { SqliteResponse } from './bounded-sqlite.ts'
 import { distrustSchema } from './sqlite.ts'
 
-const database = new Database(process.argv[2] ?? '', {
+const [, , path = '', reader] = process.argv
+const database = new Database(path, {
   readonly: true,
   fileMustExist: true,
   timeout: 1000,
@@ -38,7 +39,7 @@ function answer(statement: string): SqliteResponse {
   try {
     const prepared = database.prepare<[], unknown[]>(statement)
     if (!prepared.reader || !prepared.readonly) return { why: 'it writes' }
-    const collector = createRowCollector()
+    const collector = createRowCollector(reader === 'file' ? 'file' : 'assistant')
     for (const row of prepared.raw(true).safeIntegers(true).iterate())
       if (!collector.add(row)) break
     return collector.answer(prepared.columns().map(({ name }) => name))

@@ -8,6 +8,7 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Ms } from '../values/time.ts'
 import {
+  type AnswerReader,
   type BoundedAnswer,
   type BoundedQuery,
   refusedStatement,
@@ -16,10 +17,10 @@ import {
 
 export type SqliteResponse = BoundedAnswer | { readonly why: string; readonly next?: string }
 
-export function openBoundedSqlite(path: string, limitMs: Ms): BoundedQuery {
+export function openBoundedSqlite(path: string, limitMs: Ms, reader: AnswerReader): BoundedQuery {
   let child: ChildProcess | null = null
   const run = async (statement: string): Promise<BoundedAnswer> => {
-    const running = child?.connected ? child : start(path)
+    const running = child?.connected ? child : start(path, reader)
     child = running
     const settled = new AbortController()
     let why = refusedStatement(
@@ -52,11 +53,12 @@ export function openBoundedSqlite(path: string, limitMs: Ms): BoundedQuery {
 }
 
 /** Without the environment of this process, which may hold keys. */
-function start(path: string): ChildProcess {
+function start(path: string, reader: AnswerReader): ChildProcess {
   // The compiled package has JavaScript only.
   const file = fileURLToPath(
     new URL(`./bounded-sqlite-main${extname(import.meta.url)}`, import.meta.url),
   )
   const stdio: StdioOptions = ['ignore', 'ignore', 'inherit', 'ipc']
-  return spawn(process.execPath, ['--max-old-space-size=128', file, path], { env: {}, stdio })
+  const memory = `--max-old-space-size=${reader === 'file' ? 384 : 128}`
+  return spawn(process.execPath, [memory, file, path, reader], { env: {}, stdio })
 }

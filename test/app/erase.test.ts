@@ -409,7 +409,7 @@ test('an erasure that is repeated knows no texts any more, and says which file m
     ['main.db.bak', `rm ${path}.bak`],
   ])
   expect(readFileSync(`${path}-wal`, 'latin1')).toContain(String(person.email))
-  expect(repeated.search!.elsewhere.join()).toContain('only ids were looked for')
+  expect(repeated.search!.elsewhere.join()).toContain('they are not known any more')
   reader.exec('commit')
   reader.close()
   rmSync(`${path}.bak`)

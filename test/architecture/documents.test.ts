@@ -38,6 +38,21 @@ test('every link leads to a file and a heading', () => {
   expect(broken).toEqual([])
 })
 
+test('every function that a document names beside its file is there', () => {
+  const beside = /`((?:src|jobs|schema)\/[\w./-]+\.ts)` \| `(\w+)`/g
+  const named = documents.flatMap((path) =>
+    [...read(path).matchAll(beside)].map(([, file = '', name = '']) => ({ file, name })),
+  )
+  const missing = named.filter(
+    ({ file, name }) =>
+      !new RegExp(`^export (?:async )?(?:function\\*?|const) (?:\\{.*)?\\b${name}\\b`, 'm').test(
+        read(file),
+      ),
+  )
+  expect(named.length).toBeGreaterThan(10)
+  expect(missing).toEqual([])
+})
+
 test('every file that a document or a comment names is there', () => {
   const sources = globSync(
     ['{src,jobs,schema,bin,build,bench,deploy}/**/*', 'docker-compose.yml', 'Dockerfile'],

@@ -529,7 +529,11 @@ describe('status', () => {
     const { out } = await runCommand(statusCommand, ['--project', 'shop'], useCases, { now })
     expect(out).toMatch(/\ndeskmirror 1\.2\.3 \(schema 0099_last\)\n$/)
     const json = await runCommand(statusCommand, ['--json'], useCases, { now })
-    expect(JSON.parse(json.out).versions).toEqual({ program: '1.2.3', schema: '0099_last' })
+    expect(JSON.parse(json.out).versions).toEqual({
+      program: '1.2.3',
+      schema: '0099_last',
+      commit: null,
+    })
   })
   test('reports that writing is switched off, as does check', async () => {
     const readOnly = { DESKMIRROR_READ_ONLY: '1' }

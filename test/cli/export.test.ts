@@ -4,7 +4,7 @@
  */
 
 import { spawn } from 'node:child_process'
-import { copyFileSync, readdirSync, readFileSync, watch } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -186,6 +186,40 @@ describe('the real command', () => {
     const unknown = await runInProcess(['export', 'conversation'], { cwd, env })
     expect([unknown.exit, unknown.out]).toEqual([2, ''])
     expect(unknown.err).toMatch(/perhaps conversations/)
+  })
+
+  test('--query exports the answer to a statement of a file or of standard input, --file any warehouse', async () => {
+    const { cwd, env } = makeWarehouse()
+    const statement = 'select count(*) as conversations from conversations'
+    writeFileSync(join(cwd, 'how many.sql'), statement)
+    const named = ['--file', 'mirror.db']
+    for (const [args, options] of [
+      [['--query', 'how many.sql'], { cwd, env }],
+      [['--query', 'how many.sql', ...named], { cwd }],
+    ] as const)
+      expect(await runInProcess(['export', ...args], options)).toMatchObject({
+        exit: 0,
+        out: 'conversations\r\n100000\r\n',
+      })
+    const piped = await runDeskmirror(['export', '--query', '-', '--format', 'jsonl', ...named], {
+      cwd,
+      input: statement,
+    })
+    expect([piped.exit, piped.out]).toEqual([0, '{"conversations":100000}\n'])
+    const whole = await runInProcess(['export', 'dim_hour', ...named, '--columns', 'hour'], { cwd })
+    expect(whole.out.split('\r\n')).toHaveLength(26)
+    for (const [args, why] of [
+      [['visitors', '--query', 'how many.sql'], /leave one of them out/],
+      [['--query', 'none.sql'], /none\.sql: /],
+      [['--query', 'how many.sql', '--since', '2026-01-01'], /cannot be used with/],
+      [['--query', 'how many.sql', '--output', 'how many.sql', '--force'], /it is the statement/],
+      [['visitors', '--output', 'mirror.db', '--force'], /it is the warehouse/],
+    ] as const) {
+      const refused = await runInProcess(['export', ...args, ...named], { cwd })
+      expect([refused.exit, refused.out], args.join(' ')).toEqual([2, ''])
+      expect(refused.err).toMatch(why)
+    }
+    expect(readFileSync(join(cwd, 'how many.sql'), 'utf8')).toBe(statement)
   })
 
   test('leaves a file alone that it only reads, whatever its journal and the names in it', async () => {

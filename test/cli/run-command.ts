@@ -102,7 +102,7 @@ export async function runCommand(
       throw new Error('this test starts no worker')
     },
     readVersion: async () => ({
-      versions: { program: '1.2.3', schema: '0099_last' },
+      versions: { program: '1.2.3', schema: '0099_last', commit: null },
       text: '1.2.3 (schema 0099_last)',
     }),
     now: () => options.now ?? 0,

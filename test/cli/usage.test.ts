@@ -44,7 +44,7 @@ describe.concurrent('help', () => {
     const { exit, out } = await runDeskmirror(['--version'], { cwd: emptyFolder })
     expect([exit, out]).toEqual([
       0,
-      expect.stringMatching(/^\d+\.\d+\.\d+ \(schema \d{4}_\w+\)\n$/),
+      expect.stringMatching(/^\d+\.\d+\.\d+ \(schema \d{4}_\w+(, commit [0-9a-f]{12})?\)\n$/),
     ])
   })
 })

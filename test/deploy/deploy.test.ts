@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync 
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { loadConfig, unknownVariables } from '../../src/config/load.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
@@ -63,12 +63,10 @@ describe.each(['deskmirror', 'deskmirror-nightly'])('the systemd unit %s', (name
     (line) => /^LoadCredential=(.+):\/etc\/deskmirror\/(.+)$/.exec(line)?.slice(1) ?? [],
   )
 
-  test('gets a credential for each secret of the example of several projects, and works with it', () => {
+  test('gets a credential for each secret of its example, whose installation the guide shows, and works with it', () => {
     const given = mkdtempSync(join(folder, 'credentials-'))
     for (const credential of new Set(credentials))
       writeFileSync(join(given, credential), 'svc_live_example\n')
-    writeFileSync(join(given, 'warehouse-url'), 'postgres://deskmirror@127.0.0.1/deskmirror')
-    writeFileSync(join(given, 'queue-url'), 'redis://127.0.0.1')
     const example = read('deploy/deskmirror.yaml.example')
     writeFileSync(join(given, 'deskmirror.yaml'), example)
     expect(unit).toContain('\nEnvironment=DESKMIRROR_CONFIG=%d/deskmirror.yaml\n')
@@ -79,8 +77,13 @@ describe.each(['deskmirror', 'deskmirror-nightly'])('the systemd unit %s', (name
       DESKMIRROR_CONFIG: join(given, 'deskmirror.yaml'),
     })
     expect(config.warnings).toEqual([])
-    expect(config.projects.map((project) => project.name)).toEqual(['shop', 'school'])
-    const asked = [...example.matchAll(/\{ file: (.+) \}/g)].map(([, file = '']) => file)
+    expect(config).toMatchObject({
+      databaseUrl: 'sqlite:/var/lib/deskmirror/deskmirror.db',
+      queueUrl: 'embedded',
+      projects: [{ name: 'shop' }],
+    })
+    const asked = [...example.matchAll(/^[^#]*\{ file: (.+) \}/gm)].map(([, file = '']) => file)
+    for (const file of asked) expect(read('docs/guide.md')).toContain(`/etc/deskmirror/${file}`)
     expect(new Set(credentials)).toEqual(new Set([...asked, 'deskmirror.yaml']))
     expect(credentials).toHaveLength(2 * (asked.length + 1))
   })
@@ -174,6 +177,89 @@ describe('the container', () => {
 
   test('does not run as root', () => {
     expect(dockerfile.match(/^USER (.+)$/gm)?.at(-1)).toBe('USER node')
+  })
+})
+
+describe('Kubernetes', () => {
+  const file = 'deploy/kubernetes/deskmirror.yaml'
+  const objects = parseAllDocuments(read(file)).map((document) => document.toJS())
+  const find = (kind: string, name: string) =>
+    objects.find((object) => object.kind === kind && object.metadata.name === name)
+
+  test('accepts every object: its types know all of their fields, and no other', () => {
+    const [types, checked] = [join(root, 'node_modules/kubernetes-types'), createTempFolder()]
+    const groups: Readonly<Record<string, string>> = {
+      v1: 'core/v1',
+      'apps/v1': 'apps/v1',
+      'policy/v1': 'policy/v1',
+    }
+    const lines = objects.map((object, n) => {
+      const type = `import('${types}/${groups[object.apiVersion]}').${object.kind}`
+      return `export const object${n}: ${type} = ${JSON.stringify(object)}`
+    })
+    writeFileSync(join(checked, 'objects.ts'), lines.join('\n'))
+    const check = () =>
+      spawnSync(join(root, 'node_modules/.bin/tsc'), ['--noEmit', '--strict', 'objects.ts'], {
+        cwd: checked,
+        encoding: 'utf8',
+      })
+    expect(check().stdout).toBe('')
+    const wrong = lines.join('\n').replace('"readOnlyRootFilesystem"', '"readOnlyRootFileSystem"')
+    writeFileSync(join(checked, 'objects.ts'), wrong)
+    expect(check().stdout).toMatch(/readOnlyRootFileSystem/)
+  })
+
+  test('runs one worker, and a fleet beside it only when people want it, both without privileges', () => {
+    const { version } = JSON.parse(read('package.json'))
+    const worker = find('StatefulSet', 'deskmirror').spec
+    const fleet = find('Deployment', 'deskmirror-fleet').spec
+    expect([worker.replicas, fleet.replicas]).toEqual([1, 0])
+    for (const { template, selector } of [worker, fleet]) {
+      const { spec, metadata } = template
+      expect(metadata.labels).toMatchObject(selector.matchLabels)
+      expect(metadata.labels).toMatchObject(find('Service', 'deskmirror').spec.selector)
+      expect(spec).toMatchObject({
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      })
+      const [container] = spec.containers
+      expect(container).toMatchObject({
+        image: `deskmirror:${version}`,
+        resources: { limits: { memory: '1Gi' } },
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
+      })
+      const claims = worker.volumeClaimTemplates.map(
+        (claim: { metadata: { name: string } }) => claim.metadata.name,
+      )
+      const volumes = [...spec.volumes.map(({ name }: { name: string }) => name), ...claims]
+      for (const { name } of container.volumeMounts) expect(volumes).toContain(name)
+    }
+  })
+
+  test('has settings that the program accepts, with the secrets that its first lines create', () => {
+    const { data } = find('ConfigMap', 'deskmirror')
+    const created = [...read(file).matchAll(/--from-file=([\w-]+)/g)].map(([, name]) => name)
+    for (const [name, more] of [
+      ['deskmirror.yaml', []],
+      ['fleet.yaml', ['warehouse-url', 'queue-url']],
+    ] as const) {
+      const given = mkdtempSync(join(folder, 'kubernetes-'))
+      for (const secretName of created)
+        writeFileSync(join(given, secretName!), 'a-token-of-32-characters-or-more')
+      writeFileSync(join(given, 'warehouse-url'), 'postgres://deskmirror@db/deskmirror')
+      writeFileSync(join(given, 'queue-url'), 'redis://redis')
+      const settings: string = data[name]
+      writeFileSync(join(given, name), settings.replaceAll('/run/secrets', given))
+      const config = loadConfig('service', given, { DESKMIRROR_CONFIG: join(given, name) })
+      expect(config.warnings).toEqual([])
+      const asked = [...settings.matchAll(/file: \/run\/secrets\/([\w-]+)/g)].map(([, one]) => one)
+      expect(new Set(asked)).toEqual(new Set([...created, ...more]))
+    }
   })
 })
 

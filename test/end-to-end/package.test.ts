@@ -111,10 +111,11 @@ test('files for development are not in the package', () => {
       'deskmirror.env.example',
       'deskmirror.service',
       'deskmirror.yaml.example',
+      'kubernetes',
       'nightly.sh',
     ].sort(),
   )
-  expect(readdirSync(join(installed, 'dist')).sort()).toEqual(['jobs', 'schema', 'src'])
+  expect(readdirSync(join(installed, 'dist')).sort()).toEqual(['commit', 'jobs', 'schema', 'src'])
 })
 
 test('its files import only one another, Node.js, and packages that are installed with them', () => {

@@ -218,8 +218,8 @@ export const agentViews = {
       human_messages_per_conversation: perConversation('human_messages'),
       human_answers_per_agent_hour: [
         orNull.mean(
-          'human answers for each hour of an online agent, in the hours in which some were ' +
-            'online; null = none were seen',
+          'human answers for each hour of an online agent, in the hours in which at least one ' +
+            'was seen online for a second; null = none was',
         ),
         'observed_answers / nullif(agent_hours, 0)',
       ],

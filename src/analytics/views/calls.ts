@@ -1,6 +1,6 @@
 /** Calls, one by one and by day. */
 
-import { likelyIdFields } from '../../../schema/mirror-tables.ts'
+import { likelyCallFields } from '../../../schema/mirror-tables.ts'
 import {
   countIf,
   type MergedSource,
@@ -16,20 +16,11 @@ import { type AnalyticsView, kind, orNull, projectId } from './view-spec.ts'
  * The fields of calls are not documented, so they are read from `raw` by the paths of the settings
  * (`call_fields`), or by likely names. A view must not depend on a discovered column.
  */
-const likelyNames = {
-  visitor: likelyIdFields.visitors,
-  ended: ['endedAt', 'ended_at', 'endTime'],
-  outcome: ['outcome', 'status', 'result'],
-  duration: ['durationSeconds', 'duration_seconds'],
-  direction: ['direction', 'callDirection'],
-  agent: ['agentName', 'agent_name', 'agent.name', 'agentId', 'agent_id', 'agent.id'],
-} as const
-
 function fieldOf(
-  field: keyof typeof likelyNames,
+  field: keyof typeof likelyCallFields,
   read: (json: string, path: string) => string,
 ): string {
-  const guesses = likelyNames[field].map((name) => read('c.raw', `'${name}'`))
+  const guesses = likelyCallFields[field].map((name) => read('c.raw', `'${name}'`))
   return `case when f.${field} is not null then ${read('c.raw', `f.${field}`)}
           else coalesce(${guesses.join(', ')}) end`
 }

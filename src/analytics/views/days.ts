@@ -81,11 +81,14 @@ const byMonth = (from: string, date: string, columns: MergedSource['columns']): 
 
 export const dayViews = {
   report_day: queryView({
-    note: 'One row for each day until today: volume, response times, backlog and calls.',
+    note:
+      'One row for each day from that of the first conversation to today: volume, response ' +
+      'times, backlog and calls.',
     caveat:
       'Each number counts by its own date: conversations by creation, waits and response ' +
-      'times by when the visitor asked. The last row is today so far, ' +
-      'and the newest days still change.',
+      'times by when the visitor asked. Today is shown so far, ' +
+      'and the newest days still change. An earlier or later day has a row if ' +
+      'anything is dated on it, such as a call, or what the service dates ahead.',
     key: { project_id: [projectId, 'v.project_id'], date: [kind.date('the local day'), 'v.date'] },
     columns: {
       weekday: kind.number('1 = Monday to 7 = Sunday'),

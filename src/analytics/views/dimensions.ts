@@ -91,8 +91,8 @@ export const dimensions = {
     columns: {
       likely_name: [
         kind.text(
-          'the name that these conversations end with most often; ' +
-            'trust it only where name_share is high',
+          'the name that these conversations end with most often, of several the first in ' +
+            'alphabetical order; trust it only where name_share is high',
         ),
         'name',
       ],

@@ -82,7 +82,8 @@ function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection) {
     /** What was erased, and which columns are kept: a text that is another one after a change. */
     readRemovals: async () => {
       const rows = await run(sql<{ what: string }>`
-        select 'erased ' || count(*) as what from erased_ids
+        select 'erased ' || count(*) || coalesce(cast(max(case when project_id = ''
+        then searched_at end) as text), '') as what from erased_ids
         union all select project_id || ' ' || stream || ' ' || position from sync_cursors
         where stream like 'columns:%' order by 1`)
       return createHash('sha256').update(JSON.stringify(rows)).digest('hex')

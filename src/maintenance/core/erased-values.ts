@@ -24,7 +24,7 @@ const minDigits = 9
 /** A single word of fewer is a word of the service more often than one of a person. */
 const minSingleWord = 20
 /** Values beyond are counted and not looked for, so that what is kept in memory has a bound. */
-const maxValues = 100_000
+const maxOfVisitor = 100_000
 
 const emailPattern = /^[^\s@]{1,100}@[^\s@]{1,100}\.[^\s@]{2,30}$/
 const phonePattern = /^\+?[\d\s()./-]{9,40}$/
@@ -35,7 +35,7 @@ export type ErasedValues = {
   readonly left: number
 }
 
-export function createValueCollector(project: string) {
+export function createValueCollector(project: string, maxValues = maxOfVisitor) {
   const values = new Map<string, ErasedValue>()
   const left = new Set<string>()
   const add = (kind: ValueKind, value: string) => {
@@ -67,6 +67,8 @@ export function createValueCollector(project: string) {
         else for (const leaf of textsIn(json)) addLeaf(leaf, isOfVisitor)
       }
     },
+    /** What is added now is counted only. */
+    isFull: (): boolean => values.size >= maxValues,
     result: (): ErasedValues => ({ values: [...values.values()], left: left.size }),
   }
 }

@@ -11,9 +11,12 @@ export type Remains = {
   readonly command: string | null
 }
 
-/** `ofOthers`: it has rows of other people, so common texts. `isKept`: it has ids on purpose. */
+/**
+ * `ofOthers`: it has rows of other people, so common texts; `'all'`: whatever it has is theirs.
+ * `isKept`: it has ids on purpose.
+ */
 export type Place = Pick<Remains, 'place' | 'why' | 'command'> & {
-  readonly ofOthers?: true
+  readonly ofOthers?: true | 'all'
   readonly isKept?: true
 }
 
@@ -48,9 +51,11 @@ export function createTally(pieces: readonly Piece[]) {
       found.set(place.place, at)
       at.pieces.add(piece)
       const kind = pieces[piece]?.kind
-      const isCommon = place.ofOthers && (kind === 'text' || (kind === 'name' && match === 'whole'))
+      const isCommon =
+        place.ofOthers === 'all' ||
+        (place.ofOthers === true && (kind === 'text' || (kind === 'name' && match === 'whole')))
       if (isCommon) common.add(piece)
-      return isCommon === true
+      return isCommon
     },
     /** Not those that rows of others have as well. */
     remains: (): readonly Remains[] =>

@@ -253,7 +253,7 @@ export async function finishErasure(context: ProjectDb, { visitor }: Erasure): P
 const isErasedWith = ({ project }: ProjectDb, visitor: string) =>
   sql`project_id = ${project} and visitor_id = ${visitor.toLowerCase()}`
 
-/** The visitors whose erasure was killed before its end. */
+/** The visitors whose erasure was killed before its end; `''`: that of the whole project. */
 export async function listUnfinishedErasures({
   db,
   project,
@@ -261,6 +261,8 @@ export async function listUnfinishedErasures({
   const { rows } = await sql<{ visitor: string }>`
     select distinct visitor_id as visitor from erased_ids
     where project_id = ${project} and visitor_id is not null and searched_at is null
+    union all select '' from erased_ids
+    where project_id = '' and id = ${project.toLowerCase()} and searched_at is null
     order by visitor`.execute(db)
   return rows.map(({ visitor }) => visitor)
 }

@@ -317,7 +317,7 @@ async function insertInPostgres({ target, table, columns }: Work, rows: readonly
 
 /** In a transaction: rows are stored as they are. Returns what makes the triggers work again. */
 export async function suspendTriggers(
-  { kind, run }: MoveSide,
+  { kind, run }: Pick<MoveSide, 'kind' | 'run'>,
   tables: readonly string[],
 ): Promise<() => Promise<void>> {
   const resume: string[] = []

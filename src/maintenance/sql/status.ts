@@ -211,7 +211,7 @@ export type StatusReport = {
     /** All facts are being derived anew, because the settings or the definitions changed. */
     readonly isRebuild: boolean
   }
-  /** Visitors whose erasure was killed before its end, so that it has to be repeated. */
+  /** Visitors whose erasure was killed before its end, and has to be repeated; `''`: the project. */
   readonly unfinishedErasures: readonly string[]
   /** What the audits of the last 30 days show, by stream. */
   readonly audits: readonly AuditEstimate[]

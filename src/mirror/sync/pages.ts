@@ -213,7 +213,7 @@ function reportObservations(
     const stored = run.behaviours.get(name)
     const was = stored === unknownValue ? run.forgotten.get(name) : stored
     if (was === undefined || !isBehaviourChange(was, value)) {
-      run.log.info({ event: 'behaviour.learned', stream, name, value })
+      run.learned.set(name, { stream, was: run.learned.get(name)?.was ?? was, value })
     } else {
       run.log.warn({ event: 'behaviour.changed', stream, name, value, was })
       run.notices.add(
@@ -221,6 +221,18 @@ function reportObservations(
           `now "${value}" (${evidence}).`,
       )
     }
+  }
+}
+
+/**
+ * When a stream has been read: until then each page may settle more of it, and a log that shows every
+ * step is a log that nobody reads.
+ */
+export function reportLearned({ learned, log }: SyncRun, of: StreamName): void {
+  for (const [name, { stream, was, value }] of learned) {
+    if (stream !== of) continue
+    learned.delete(name)
+    if (value !== was) log.info({ event: 'behaviour.learned', stream, name, value })
   }
 }
 

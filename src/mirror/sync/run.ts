@@ -71,6 +71,11 @@ export async function startRun(deps: SyncDeps) {
     testedPages: new Map<string, TestedPages>(),
     /** Behaviours that this run learns again, with what was known of them. */
     forgotten: new Map<string, string>(),
+    /** What pages of this run showed last, and what was known of it before. */
+    learned: new Map<
+      string,
+      { readonly stream: StreamName; readonly was: string | undefined; readonly value: string }
+    >(),
     /** `blocked`: others have to be read first. */
     earlyEnds: new Map<StreamName, EarlyEnd>(),
     failures: new Map<StreamName, ApiFailure>(),

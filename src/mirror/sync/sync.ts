@@ -24,7 +24,7 @@ import { childObjectReader, syncChildren } from './children.ts'
 import { earlyEndOf } from './concurrency.ts'
 import { syncDailyRollups } from './daily-rollups.ts'
 import { refusedListGapKey, syncList } from './lists.ts'
-import { commitWithoutRows, isHasMoreUnreliable } from './pages.ts'
+import { commitWithoutRows, isHasMoreUnreliable, reportLearned } from './pages.ts'
 import { syncChildLists } from './read-child-lists.ts'
 import {
   clockNotices,
@@ -137,6 +137,7 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
     })
   } finally {
     run.stats.finish(stream.name)
+    reportLearned(run, stream.name)
   }
 }
 

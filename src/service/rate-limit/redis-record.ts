@@ -124,6 +124,9 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
         for (const name of names)
           await redis.eval(raiseScript, 1, `${prefix}:sends:${name}`, to).catch(explain)
       },
+      forget: async (names: readonly string[]) => {
+        for (const name of names) await redis.del(`${prefix}:sends:${name}`).catch(explain)
+      },
     },
     close: () => redis.disconnect(),
   }
