@@ -21,7 +21,7 @@ const testOnOne = createTestOnOne()
 /**
  * The sandbox sends undocumented fields of these; of `facts_state`, a column's note has the word.
  */
-const views = ['dim_visitor', 'fct_call']
+const views = ['dim_visitor', 'dim_visitor_history', 'fct_call']
 const discoveringObjects = {
   postgres: views,
   sqlite: [
