@@ -5,7 +5,7 @@ import { fillReply as fillReplyOf, withFilledReply } from '../imports/fill-reply
 import { readReplyValues } from '../imports/sql/reply-values.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import { estimateSends, needsApproval } from '../outbox/core/batches.ts'
-import { describeTextChanges, findMarks, senderOf } from '../outbox/core/review-marks.ts'
+import { describeTextChanges, findMarks, senderOf } from '../outbox/core/review/marks.ts'
 import { executeDecision, requireBatch } from '../outbox/decide.ts'
 import type {
   DecisionReport,

@@ -9,7 +9,7 @@ import { decideWritebacks } from '../app/outbox.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { countOperations, estimateBatchMs } from '../outbox/core/batches.ts'
 import { changedStatuses, decisions, isAboutProject } from '../outbox/core/decisions.ts'
-import { reviewOutcomes } from '../outbox/core/review-terms.ts'
+import { reviewOutcomes } from '../outbox/core/review/terms.ts'
 import { presentStatuses } from '../outbox/core/state.ts'
 import type {
   BatchDecisionReport,

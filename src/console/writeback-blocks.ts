@@ -6,7 +6,7 @@
 import { type countOperations, hasLeft } from '../outbox/core/batches.ts'
 import { decisions } from '../outbox/core/decisions.ts'
 import { operations, operationTypes } from '../outbox/core/operations.ts'
-import { outcomeLabels } from '../outbox/core/review-labels.ts'
+import { outcomeLabels } from '../outbox/core/review/labels.ts'
 import { presentStatuses } from '../outbox/core/state.ts'
 import type {
   BatchState,

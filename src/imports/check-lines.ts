@@ -6,7 +6,7 @@
 
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { describeTextChanges } from '../outbox/core/review-marks.ts'
+import { describeTextChanges } from '../outbox/core/review/marks.ts'
 import {
   expiryMistakes,
   mistakeText,
@@ -17,7 +17,7 @@ import {
 import type { Outbox, Writeback } from '../outbox/outbox.ts'
 import { inChunks } from '../values/chunks.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
-import { templateColumn } from './csv-headers.ts'
+import { templateColumn } from './csv-column-names.ts'
 import { isField } from './csv-values.ts'
 import { createMistakeCounter } from './mistake-kinds.ts'
 import type { ImportLine } from './parse-lines.ts'

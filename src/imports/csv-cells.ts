@@ -13,7 +13,7 @@ import {
 } from '../export/writers/csv-writer.ts'
 import { commonNames, commonValue, operationTypes } from '../outbox/core/operations.ts'
 import type { CommonValues, Operation } from '../outbox/outbox.ts'
-import { type OutcomeColumn, outcomeColumns, requestColumns } from './csv-headers.ts'
+import { type OutcomeColumn, outcomeColumns, requestColumns } from './csv-column-names.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 
 /** The bare text `null` is included because an unquoted `null` cell means no value. */

@@ -21,7 +21,7 @@ import {
   templateColumn,
   toColumnKey,
   visitorColumns,
-} from './csv-headers.ts'
+} from './csv-column-names.ts'
 import { isSheetColumn, isSheetOfReplies } from './reply-sheet.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 

@@ -4,7 +4,7 @@
  */
 import { detectUtf16, type Utf16 } from '../values/file-text.ts'
 import { UserError } from '../values/user-error.ts'
-import { knownColumn } from './csv-headers.ts'
+import { knownColumn } from './csv-column-names.ts'
 
 /** `auto` decides by the first non-blank character. */
 export type ImportFormat = 'jsonl' | 'csv' | 'auto'

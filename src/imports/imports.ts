@@ -4,7 +4,7 @@
  * with the row and the reason.
  */
 export { csvHeader, parseFlag, toCsvRow } from './csv-cells.ts'
-export { requestColumns, templateColumn, toColumnKey } from './csv-headers.ts'
+export { requestColumns, templateColumn, toColumnKey } from './csv-column-names.ts'
 export {
   type CheckFileOptions,
   checkFile,

@@ -15,7 +15,7 @@ import {
   describeGroup,
   describeOrder,
   outcomeLabels,
-} from '../outbox/core/review-labels.ts'
+} from '../outbox/core/review/labels.ts'
 import { mistakeText } from '../outbox/core/writeback-request.ts'
 import type { OnReviews } from '../outbox/outbox.ts'
 import { path } from '../values/address.ts'

@@ -75,10 +75,10 @@ export {
   describeTerms,
   outcomeLabels,
   shortId,
-} from './core/review-labels.ts'
-export { describeTextChanges, findMarks, senderOf } from './core/review-marks.ts'
-export type { ReviewGroup, ReviewSummary } from './core/review-summary.ts'
-export { type ReviewOutcome, reviewOutcomes, type WritebackReview } from './core/review-terms.ts'
+} from './core/review/labels.ts'
+export { describeTextChanges, findMarks, senderOf } from './core/review/marks.ts'
+export type { ReviewGroup, ReviewSummary } from './core/review/summary.ts'
+export { type ReviewOutcome, reviewOutcomes, type WritebackReview } from './core/review/terms.ts'
 export {
   openStatuses,
   presentStatuses,
@@ -120,7 +120,7 @@ export {
   type ReviewSource,
   reviewBatch,
   reviewSource,
-} from './review/review-rows.ts'
+} from './review-rows.ts'
 export {
   circuitNotices,
   createScopeRefusals,

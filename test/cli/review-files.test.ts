@@ -7,8 +7,8 @@ import {
   openPageOutput,
   type ReviewOutput,
 } from '../../src/cli/render/review-files.ts'
-import { createReviewCounter } from '../../src/outbox/core/review-summary.ts'
-import type { ReviewOutcome, WritebackReview } from '../../src/outbox/core/review-terms.ts'
+import { createReviewCounter } from '../../src/outbox/core/review/summary.ts'
+import type { ReviewOutcome, WritebackReview } from '../../src/outbox/core/review/terms.ts'
 import { showInvisible } from '../../src/values/invisible.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 

@@ -5,14 +5,14 @@
 import { describe, expect, test } from 'vitest'
 import type { MirroredTarget } from '../../src/outbox/core/field-kinds.ts'
 import type { Writeback } from '../../src/outbox/core/outbox-entry.ts'
-import { emptyLane, type ReviewFacts, reviewRow } from '../../src/outbox/core/review.ts'
 import {
   findObstacleInMirror,
   type GuardFacts,
   noOwnEdits,
-} from '../../src/outbox/core/review-guards.ts'
-import { createReviewCounter } from '../../src/outbox/core/review-summary.ts'
-import type { ReviewRow, WritebackReview } from '../../src/outbox/core/review-terms.ts'
+} from '../../src/outbox/core/review/guards.ts'
+import { emptyLane, type ReviewFacts, reviewRow } from '../../src/outbox/core/review/review.ts'
+import { createReviewCounter } from '../../src/outbox/core/review/summary.ts'
+import type { ReviewRow, WritebackReview } from '../../src/outbox/core/review/terms.ts'
 import { parseRequest } from '../../src/outbox/core/writeback-request.ts'
 import { storedWriteback } from './stored-writeback.ts'
 

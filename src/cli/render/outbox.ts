@@ -1,7 +1,7 @@
 /** Renders the state of the outbox, for several commands. */
 
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
-import { describeRequest, shortId } from '../../outbox/core/review-labels.ts'
+import { describeRequest, shortId } from '../../outbox/core/review/labels.ts'
 import { writebackStatuses } from '../../outbox/core/state.ts'
 import type { BatchReport, NamedEntry, StatusCounts } from '../../outbox/outbox.ts'
 import { formatAge, formatCount, formatDuration } from '../../values/format.ts'

@@ -18,9 +18,9 @@ import {
   describeOrder,
   describeSide,
   outcomeLabels,
-} from '../../outbox/core/review-labels.ts'
-import type { ReviewGroup, ReviewSummary } from '../../outbox/core/review-summary.ts'
-import { reviewOutcomes, type WritebackReview } from '../../outbox/core/review-terms.ts'
+} from '../../outbox/core/review/labels.ts'
+import type { ReviewGroup, ReviewSummary } from '../../outbox/core/review/summary.ts'
+import { reviewOutcomes, type WritebackReview } from '../../outbox/core/review/terms.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { showInvisible } from '../../values/invisible.ts'

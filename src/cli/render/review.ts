@@ -13,7 +13,7 @@ import {
   describeMirrorAge,
   describeOrder,
   outcomeLabels,
-} from '../../outbox/core/review-labels.ts'
+} from '../../outbox/core/review/labels.ts'
 import type { OnReviews, ReviewGroup, ReviewSummary, WritebackReview } from '../../outbox/outbox.ts'
 import { formatAge, formatCount } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'

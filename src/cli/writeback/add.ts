@@ -10,7 +10,7 @@ import type { AddWritebackReport } from '../../app/outbox.ts'
 import type { ProjectConfig } from '../../config/config.ts'
 import { replyNameOf } from '../../config/reply-settings.ts'
 import { parseFlag } from '../../imports/csv-cells.ts'
-import { templateColumn } from '../../imports/csv-headers.ts'
+import { templateColumn } from '../../imports/csv-column-names.ts'
 import { commonFields, operationsInHelp, operationTypes } from '../../outbox/core/operations.ts'
 import {
   expiryMistakes,

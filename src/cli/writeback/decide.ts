@@ -4,7 +4,7 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { decisions } from '../../outbox/core/decisions.ts'
-import { reviewOutcomes } from '../../outbox/core/review-terms.ts'
+import { reviewOutcomes } from '../../outbox/core/review/terms.ts'
 import type { CommandContext } from '../command-context.ts'
 import { runForProject } from '../command-result.ts'
 import { jsonOption, oneProjectOption, parseChoices, personOption } from '../options.ts'

@@ -1,7 +1,7 @@
 /** Makes a decision that was typed: which write-backs it is about, and what it answers. */
 
 import { decisionOf, decisions } from '../../outbox/core/decisions.ts'
-import { shortId } from '../../outbox/core/review-labels.ts'
+import { shortId } from '../../outbox/core/review/labels.ts'
 import type {
   BatchDecisionReport,
   DecisionName,

@@ -1,8 +1,8 @@
 /** One batch: what it would do, how far it is, and what can be decided about it. */
 
 import { countOperations } from '../../outbox/core/batches.ts'
-import { outcomeLabels } from '../../outbox/core/review-labels.ts'
-import { reviewOutcomes } from '../../outbox/core/review-terms.ts'
+import { outcomeLabels } from '../../outbox/core/review/labels.ts'
+import { reviewOutcomes } from '../../outbox/core/review/terms.ts'
 import type { DecisionName, ReviewOutcome, StatusCounts } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'

@@ -4,7 +4,7 @@
 
 import { parseSearch } from '../../analytics/core/search-words.ts'
 import { operationTypes } from '../../outbox/core/operations.ts'
-import { describeRequest } from '../../outbox/core/review-labels.ts'
+import { describeRequest } from '../../outbox/core/review/labels.ts'
 import type { NamedEntry } from '../../outbox/outbox.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { withQuery } from '../../values/address.ts'

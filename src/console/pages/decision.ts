@@ -2,7 +2,7 @@
 import { readSendingFacts } from '../../app/batches.ts'
 import { decisions, isAboutProject, isDecision } from '../../outbox/core/decisions.ts'
 import { operations, operationTypes } from '../../outbox/core/operations.ts'
-import { describeTerms } from '../../outbox/core/review-labels.ts'
+import { describeTerms } from '../../outbox/core/review/labels.ts'
 import type {
   DecisionName,
   Operation,

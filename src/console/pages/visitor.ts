@@ -3,7 +3,7 @@
  * calls, visits, and a form to correct the name or the address.
  */
 import { operationTypes } from '../../outbox/core/operations.ts'
-import { describeRequest } from '../../outbox/core/review-labels.ts'
+import { describeRequest } from '../../outbox/core/review/labels.ts'
 import type { NamedEntry } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import type { ColumnRules } from '../../values/column-rules.ts'

@@ -6,7 +6,7 @@ import { readSendingFacts } from '../../app/batches.ts'
 import { hasRole } from '../../config/people.ts'
 import type { Cell } from '../../document/table.ts'
 import { operationTypes, reviewActions } from '../../outbox/core/operations.ts'
-import { describeRequest, outcomeLabels } from '../../outbox/core/review-labels.ts'
+import { describeRequest, outcomeLabels } from '../../outbox/core/review/labels.ts'
 import { writebackStatuses } from '../../outbox/core/state.ts'
 import type {
   DecisionName,

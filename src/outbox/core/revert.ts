@@ -9,7 +9,7 @@ import type { MirroredTarget } from './field-kinds.ts'
 import { describeValue, type FieldValue, fieldNames, toFieldValues } from './field-kinds.ts'
 import { type Operation, operationTypes, toCommonValues } from './operations.ts'
 import type { Writeback } from './outbox-entry.ts'
-import { isSameValue } from './review-guards.ts'
+import { isSameValue } from './review/guards.ts'
 import { effectOf, type WritebackRequest } from './writeback-request.ts'
 
 /** A change of `handled_at` that the mirror noticed; null = open. In order. */

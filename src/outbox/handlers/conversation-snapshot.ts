@@ -15,7 +15,7 @@ import {
   noConversation,
   type ShownReply,
   seenUntil,
-} from '../core/review-guards.ts'
+} from '../core/review/guards.ts'
 import type { Task, WritebackDeps } from './operation-handler.ts'
 
 export type SnapshotMessage = ShownReply & { readonly side: ReturnType<typeof toMessageSide> }

@@ -1,5 +1,5 @@
 /** Marks a conversation handled, or reopens it. */
-import { describeUnsentReply } from '../core/review.ts'
+import { describeUnsentReply } from '../core/review/review.ts'
 import { findViolation } from './conversation-snapshot.ts'
 import { type CreateHandler, findShown, readTarget, readTrace } from './operation-handler.ts'
 

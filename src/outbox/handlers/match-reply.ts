@@ -6,7 +6,7 @@ import { toMessageSide } from '../../mirror/core/message-fields.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
 import type { WritebackPayload } from '../core/operations.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
-import { matchesPayload } from '../core/review-guards.ts'
+import { matchesPayload } from '../core/review/guards.ts'
 import type { SnapshotMessage } from './conversation-snapshot.ts'
 import type { readTrace, Verification } from './operation-handler.ts'
 

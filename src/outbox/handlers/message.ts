@@ -8,7 +8,7 @@ import { findKey } from '../../values/field-path.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { parseTime } from '../../values/time.ts'
 import type { WritebackPayload } from '../core/operations.ts'
-import { describeRepetition, findRepetition, matchesPayload } from '../core/review-guards.ts'
+import { describeRepetition, findRepetition, matchesPayload } from '../core/review/guards.ts'
 import {
   type ConversationSnapshot,
   findViolation,

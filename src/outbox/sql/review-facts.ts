@@ -25,8 +25,8 @@ import {
   noOwnEdits,
   type ShownReply,
   wholeSecondsSlack,
-} from '../core/review-guards.ts'
-import type { ReviewRow } from '../core/review-terms.ts'
+} from '../core/review/guards.ts'
+import type { ReviewRow } from '../core/review/terms.ts'
 import { findDuplicateRefs } from './enqueue.ts'
 import { readOwnEdits, reopeningSql } from './lane-history.ts'
 import { decodeShown, shownSql, textOrNull } from './row.ts'

@@ -30,7 +30,6 @@
 import { addOlder, testBounds } from './bound-test.ts'
 import { testEnd } from './end-test.ts'
 import { boundsOf, movesFor, type TimeRange } from './list-cursor.ts'
-import { findEnd, hidesTimelessRows, joinsEdge, type PageWay } from './list-end.ts'
 import {
   conservativeOrder,
   isBoundIgnored,
@@ -43,6 +42,7 @@ import {
 } from './page-evidence.ts'
 import type { RefusedParameter, ScanPage } from './page-exchange.ts'
 import { request } from './page-request.ts'
+import { findEnd, hidesTimelessRows, joinsEdge, type PageWay } from './page-side.ts'
 import { boundOf, type Move } from './paging-profile.ts'
 import { passCollision } from './pass-collision.ts'
 import {

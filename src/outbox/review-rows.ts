@@ -1,21 +1,21 @@
 /** Reviews a file or a batch from the mirror, in the order of its rows. */
 import { hash } from 'node:crypto'
-import { inChunks } from '../../values/chunks.ts'
-import type { EpochMs } from '../../values/time.ts'
-import { operationTypes, toLaneName } from '../core/operations.ts'
-import type { Writeback } from '../core/outbox-entry.ts'
+import { inChunks } from '../values/chunks.ts'
+import type { EpochMs } from '../values/time.ts'
+import { operationTypes, toLaneName } from './core/operations.ts'
+import type { Writeback } from './core/outbox-entry.ts'
+import { senderOf } from './core/review/marks.ts'
 import {
   applyAhead,
   emptyLane,
   type LaneState,
   type ReviewFacts,
   reviewRow,
-} from '../core/review.ts'
-import { senderOf } from '../core/review-marks.ts'
-import { createReviewCounter, type ReviewSummary } from '../core/review-summary.ts'
-import type { ReviewRow, WritebackReview } from '../core/review-terms.ts'
-import { approvable } from '../decide.ts'
-import type { Outbox } from '../sql/outbox.ts'
+} from './core/review/review.ts'
+import { createReviewCounter, type ReviewSummary } from './core/review/summary.ts'
+import type { ReviewRow, WritebackReview } from './core/review/terms.ts'
+import { approvable } from './decide.ts'
+import type { Outbox } from './sql/outbox.ts'
 
 export type ReviewSource = {
   /** In order; read twice, and the same rows each time. */

@@ -1,17 +1,17 @@
 /** The words of a review for people, the same on the command line, in files and on pages. Pure. */
 
-import { parseTime } from '../../values/time.ts'
-import { describeValue, fieldNames, isFlag } from './field-kinds.ts'
-import { reviewActions } from './operations.ts'
-import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
-import type { ReviewGroup } from './review-summary.ts'
+import { parseTime } from '../../../values/time.ts'
+import { describeValue, fieldNames, isFlag } from '../field-kinds.ts'
+import { reviewActions } from '../operations.ts'
+import type { NamedEntry, OutboxEntry } from '../outbox-entry.ts'
+import { effectOf } from '../writeback-request.ts'
+import type { ReviewGroup } from './summary.ts'
 import {
   type FieldChange,
   type ReviewOutcome,
   reviewReasons,
   type WritebackReview,
-} from './review-terms.ts'
-import { effectOf } from './writeback-request.ts'
+} from './terms.ts'
 
 export const outcomeLabels: Readonly<Record<ReviewOutcome, string>> = {
   would_send: 'will be sent',

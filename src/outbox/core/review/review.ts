@@ -2,28 +2,18 @@
  * What a write-back would do, judged from the mirror. Each row is compared with its target as the
  * rows before it leave it: a flag behind a reply, which reopens, is not already set. Pure.
  */
-import { excerpt } from '../../values/invisible.ts'
-import type { EpochMs } from '../../values/time.ts'
+import { excerpt } from '../../../values/invisible.ts'
+import type { EpochMs } from '../../../values/time.ts'
 import {
   type FieldValues,
   fieldNames,
   type MirroredTarget,
   notStored,
   toFieldValues,
-} from './field-kinds.ts'
-import { type Operation, operationTypes, type ReviewAction } from './operations.ts'
-import type { Writeback } from './outbox-entry.ts'
-import { findObstacleInMirror, type GuardFacts } from './review-guards.ts'
-import { findMarks, senderOf } from './review-marks.ts'
-import {
-  type FieldChange,
-  type Obstacle,
-  type ReviewOutcome,
-  type ReviewRow,
-  reviewReasons,
-  type WritebackReview,
-} from './review-terms.ts'
-import type { WritebackStatus } from './state.ts'
+} from '../field-kinds.ts'
+import { type Operation, operationTypes, type ReviewAction } from '../operations.ts'
+import type { Writeback } from '../outbox-entry.ts'
+import type { WritebackStatus } from '../state.ts'
 import {
   describeExpiry,
   describeMistakes,
@@ -31,7 +21,17 @@ import {
   hasExpired,
   marksHandled,
   type WritebackRequest,
-} from './writeback-request.ts'
+} from '../writeback-request.ts'
+import { findObstacleInMirror, type GuardFacts } from './guards.ts'
+import { findMarks, senderOf } from './marks.ts'
+import {
+  type FieldChange,
+  type Obstacle,
+  type ReviewOutcome,
+  type ReviewRow,
+  reviewReasons,
+  type WritebackReview,
+} from './terms.ts'
 
 export type ReviewFacts = GuardFacts & {
   /** No earlier reply of the warehouse, and no other row, has its sender. */

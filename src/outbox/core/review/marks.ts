@@ -1,6 +1,6 @@
 /** What to look at before a row is sent: text that a program has probably changed, a new sender. */
-import { findTextChange, isCutAtComma } from '../../values/damaged-text.ts'
-import type { WritebackRequest } from './writeback-request.ts'
+import { findTextChange, isCutAtComma } from '../../../values/damaged-text.ts'
+import type { WritebackRequest } from '../writeback-request.ts'
 
 export function senderOf(request: WritebackRequest | null | undefined): string | null {
   return request?.operation === 'message' ? request.payload.sender_name : null

@@ -1,8 +1,8 @@
 /** What a review is about, and what it may say of it. Pure. */
-import type { FieldName } from '../../../schema/operation-specs.ts'
-import type { FieldValue } from './field-kinds.ts'
-import type { ReviewAction } from './operations.ts'
-import type { Writeback } from './outbox-entry.ts'
+import type { FieldName } from '../../../../schema/operation-specs.ts'
+import type { FieldValue } from '../field-kinds.ts'
+import type { ReviewAction } from '../operations.ts'
+import type { Writeback } from '../outbox-entry.ts'
 
 export const reviewOutcomes = [
   /** A reply or a note. */

@@ -1,12 +1,12 @@
 /** Counts reviews by what they would do, with samples: a reducer whose size rows do not change. */
 
-import type { ReviewAction } from './operations.ts'
+import type { ReviewAction } from '../operations.ts'
 import {
   type ReviewOutcome,
   type ReviewReason,
   reviewOutcomes,
   type WritebackReview,
-} from './review-terms.ts'
+} from './terms.ts'
 
 export type ReviewGroup = {
   readonly outcome: ReviewOutcome

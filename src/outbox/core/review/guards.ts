@@ -2,8 +2,8 @@
  * What the check just before sending would find, judged from the mirror, by the same rules as in
  * src/outbox/handlers, without a request. Pure.
  */
-import { toMessageSide } from '../../mirror/core/message-fields.ts'
-import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
+import { toMessageSide } from '../../../mirror/core/message-fields.ts'
+import { type EpochSeconds, parseTime, rfc3339 } from '../../../values/time.ts'
 import {
   type FieldValues,
   fieldNames,
@@ -11,10 +11,10 @@ import {
   type MirroredTarget,
   type TargetState,
   toFieldValues,
-} from './field-kinds.ts'
-import { isCorrection, operationTypes, type WritebackPayload } from './operations.ts'
-import type { Obstacle, ReviewRow } from './review-terms.ts'
-import { effectOf, marksHandled, type WritebackRequest } from './writeback-request.ts'
+} from '../field-kinds.ts'
+import { isCorrection, operationTypes, type WritebackPayload } from '../operations.ts'
+import { effectOf, marksHandled, type WritebackRequest } from '../writeback-request.ts'
+import type { Obstacle, ReviewRow } from './terms.ts'
 
 /** The values set by our corrections of the target that succeeded. */
 export type OwnEdits = {
