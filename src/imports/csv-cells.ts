@@ -11,7 +11,8 @@ import {
   restoreWithin,
   toCsvLine,
 } from '../export/writers/csv-writer.ts'
-import { commonNames, commonValue, operationTypes } from '../outbox/core/operations.ts'
+import { commonNames, commonValue } from '../outbox/core/common-fields.ts'
+import { operationTypes } from '../outbox/core/operations.ts'
 import type { CommonValues, Operation } from '../outbox/outbox.ts'
 import { type OutcomeColumn, outcomeColumns, requestColumns } from './csv-column-names.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'

@@ -5,7 +5,7 @@
  */
 import type { ByteOutput, ExportRow, RowWriter, SpreadsheetForm } from '../export/export.ts'
 import { createSpreadsheetWriter } from '../export/writers/row-writers.ts'
-import { commonFields } from '../outbox/core/operations.ts'
+import { commonFields } from '../outbox/core/common-fields.ts'
 import { isTargetId, type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
 import { toCsvCell, toTextCell } from './csv-cells.ts'
 import { shownColumns, visitorColumns } from './csv-column-names.ts'

@@ -4,12 +4,8 @@ import { z } from 'zod'
 import { asDrafts, importWritebacks } from '../app/import.ts'
 import { reviewQueuedBatch } from '../app/review.ts'
 import { workerAddress } from '../console/sign-in-links.ts'
-import {
-  commonFields,
-  isCorrection,
-  operations,
-  operationTypes,
-} from '../outbox/core/operations.ts'
+import { commonFields } from '../outbox/core/common-fields.ts'
+import { isCorrection, operations, operationTypes } from '../outbox/core/operations.ts'
 import {
   describeEffect,
   describeGroup,

@@ -19,6 +19,7 @@ export {
   type RevertReport,
   type SendEstimate,
 } from './core/batches.ts'
+export { type CommonValues, commonFields, commonNames, commonValue } from './core/common-fields.ts'
 export {
   type BatchDecisionReport,
   type DecisionReport,
@@ -42,10 +43,6 @@ export {
   type ProjectDecision,
 } from './core/decisions.ts'
 export {
-  type CommonValues,
-  commonFields,
-  commonNames,
-  commonValue,
   isCorrection,
   isOperation,
   type Operation,
@@ -77,8 +74,13 @@ export {
   shortId,
 } from './core/review/labels.ts'
 export { describeTextChanges, findMarks, senderOf } from './core/review/marks.ts'
-export type { ReviewGroup, ReviewSummary } from './core/review/summary.ts'
-export { type ReviewOutcome, reviewOutcomes, type WritebackReview } from './core/review/terms.ts'
+export {
+  type ReviewGroup,
+  type ReviewOutcome,
+  type ReviewSummary,
+  reviewOutcomes,
+  type WritebackReview,
+} from './core/review/terms.ts'
 export {
   openStatuses,
   presentStatuses,

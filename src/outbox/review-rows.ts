@@ -12,8 +12,8 @@ import {
   type ReviewFacts,
   reviewRow,
 } from './core/review/review.ts'
-import { createReviewCounter, type ReviewSummary } from './core/review/summary.ts'
-import type { ReviewRow, WritebackReview } from './core/review/terms.ts'
+import { createReviewCounter } from './core/review/summary.ts'
+import type { ReviewRow, ReviewSummary, WritebackReview } from './core/review/terms.ts'
 import { approvable } from './decide.ts'
 import type { Outbox } from './sql/outbox.ts'
 

@@ -103,12 +103,12 @@ const changes: readonly Change[] = [
     row: 'a CSV column',
     edits: [
       [
-        'src/outbox/core/operations.ts',
+        'src/outbox/core/common-fields.ts',
         '  readonly expiresAt: string',
         'readonly priority: string | null; ',
       ],
       [
-        'src/outbox/core/operations.ts',
+        'src/outbox/core/common-fields.ts',
         '  expires_at: {',
         "priority: { property: 'priority', kind: 'word', schema: timeSchema, value: '', help: '' },\n",
       ],

@@ -19,7 +19,7 @@ import {
   describeSide,
   outcomeLabels,
 } from '../../outbox/core/review/labels.ts'
-import type { ReviewGroup, ReviewSummary } from '../../outbox/core/review/summary.ts'
+import type { ReviewGroup, ReviewSummary } from '../../outbox/core/review/terms.ts'
 import { reviewOutcomes, type WritebackReview } from '../../outbox/core/review/terms.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'

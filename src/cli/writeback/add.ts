@@ -11,7 +11,8 @@ import type { ProjectConfig } from '../../config/config.ts'
 import { replyNameOf } from '../../config/reply-settings.ts'
 import { parseFlag } from '../../imports/csv-cells.ts'
 import { templateColumn } from '../../imports/csv-column-names.ts'
-import { commonFields, operationsInHelp, operationTypes } from '../../outbox/core/operations.ts'
+import { commonFields } from '../../outbox/core/common-fields.ts'
+import { operationsInHelp, operationTypes } from '../../outbox/core/operations.ts'
 import {
   expiryMistakes,
   mistakeText,

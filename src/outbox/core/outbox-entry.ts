@@ -3,8 +3,9 @@
 import { z } from 'zod'
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import type { EpochMs } from '../../values/time.ts'
+import type { CommonValues } from './common-fields.ts'
 import { shownNames, type TargetState } from './field-kinds.ts'
-import { type CommonValues, type Operation, operationTypes } from './operations.ts'
+import { type Operation, operationTypes } from './operations.ts'
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
 import type { RequestParseResult } from './writeback-request.ts'
 

@@ -1,6 +1,7 @@
 /** A request for an operation before it is queued, parsed and validated, or its mistakes. Pure. */
 import { z } from 'zod'
 import { type EpochMs, parseTime } from '../../values/time.ts'
+import { type CommonValues, commonFields, toCommonValues } from './common-fields.ts'
 import {
   type FieldValues,
   findForbiddenCharacter,
@@ -8,15 +9,7 @@ import {
   idSchema,
   type RequestField,
 } from './field-kinds.ts'
-import {
-  type CommonValues,
-  commonFields,
-  type Operation,
-  operations,
-  operationTypes,
-  toCommonValues,
-  type WritebackPayload,
-} from './operations.ts'
+import { type Operation, operations, operationTypes, type WritebackPayload } from './operations.ts'
 
 export type WritebackRequest<O extends Operation = Operation> = {
   readonly [P in O]: CommonValues & {

@@ -8,16 +8,15 @@ import { toTimestamp } from '../../values/time.ts'
 import { allOf, countRowsOf, forUpdate, inList } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { OutboxFilter, SelectionDigest } from '../core/decision-terms.ts'
-import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
 import {
   commonFields,
   commonNames,
   conditionNames,
   mapCommonValues,
-  type Operation,
-  toLaneName,
-} from '../core/operations.ts'
+} from '../core/common-fields.ts'
+import type { OutboxFilter, SelectionDigest } from '../core/decision-terms.ts'
+import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
+import { type Operation, toLaneName } from '../core/operations.ts'
 import type { Candidate, EventLogEntry, EventOfRow, OutboxEntry } from '../core/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
 import {

@@ -12,17 +12,15 @@ import type { ProjectId } from '../../values/project.ts'
 import { inAnyCase, inList, typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { type TargetState, toShownFields } from '../core/field-kinds.ts'
 import {
   type CommonValues,
   commonFields,
   commonNames,
   commonValue,
   conditionNames,
-  type OperationType,
-  operationsWhere,
-  operationTypes,
-} from '../core/operations.ts'
+} from '../core/common-fields.ts'
+import { type TargetState, toShownFields } from '../core/field-kinds.ts'
+import { type OperationType, operationsWhere, operationTypes } from '../core/operations.ts'
 import {
   type Evidence,
   evidenceSchema,

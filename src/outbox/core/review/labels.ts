@@ -5,7 +5,7 @@ import { describeValue, fieldNames, isFlag } from '../field-kinds.ts'
 import { reviewActions } from '../operations.ts'
 import type { NamedEntry, OutboxEntry } from '../outbox-entry.ts'
 import { effectOf } from '../writeback-request.ts'
-import type { ReviewGroup } from './summary.ts'
+import type { ReviewGroup } from './terms.ts'
 import {
   type FieldChange,
   type ReviewOutcome,

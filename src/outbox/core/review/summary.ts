@@ -1,36 +1,11 @@
 /** Counts reviews by what they would do, with samples: a reducer whose size rows do not change. */
 
-import type { ReviewAction } from '../operations.ts'
 import {
-  type ReviewOutcome,
-  type ReviewReason,
+  type ReviewGroup,
+  type ReviewSummary,
   reviewOutcomes,
   type WritebackReview,
 } from './terms.ts'
-
-export type ReviewGroup = {
-  readonly outcome: ReviewOutcome
-  readonly action: ReviewAction
-  readonly reason: ReviewReason | null
-  readonly count: number
-  /** How many of them would also change a field: replies that reopen a handled conversation. */
-  readonly changing: number
-  /** How many wait until a person resolves an uncertain write-back. */
-  readonly blocked: number
-  /** The first ones. */
-  readonly samples: readonly WritebackReview[]
-}
-
-export type ReviewSummary = {
-  readonly rows: number
-  readonly counts: Readonly<Record<ReviewOutcome, number>>
-  /** In the order of the outcomes; within one, the largest first. */
-  readonly groups: readonly ReviewGroup[]
-  /** What a person should look at before it is sent: how many, and the first ones. */
-  readonly marked: { readonly rows: number; readonly samples: readonly WritebackReview[] }
-  /** The oldest of the rows' `mirrorAsOf`; null if the mirror has never been read to its end. */
-  readonly mirrorAsOf: string | null
-}
 
 const samplesPerGroup = 5
 const markedSamples = 20

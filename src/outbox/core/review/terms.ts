@@ -83,3 +83,27 @@ export type WritebackReview = Pick<ReviewRow, 'position' | 'place' | 'operation'
   /** When what has the target was last read to its end (RFC 3339); null = never. */
   readonly mirrorAsOf: string | null
 }
+
+export type ReviewGroup = {
+  readonly outcome: ReviewOutcome
+  readonly action: ReviewAction
+  readonly reason: ReviewReason | null
+  readonly count: number
+  /** How many of them would also change a field: replies that reopen a handled conversation. */
+  readonly changing: number
+  /** How many wait until a person resolves an uncertain write-back. */
+  readonly blocked: number
+  /** The first ones. */
+  readonly samples: readonly WritebackReview[]
+}
+
+export type ReviewSummary = {
+  readonly rows: number
+  readonly counts: Readonly<Record<ReviewOutcome, number>>
+  /** In the order of the outcomes; within one, the largest first. */
+  readonly groups: readonly ReviewGroup[]
+  /** What a person should look at before it is sent: how many, and the first ones. */
+  readonly marked: { readonly rows: number; readonly samples: readonly WritebackReview[] }
+  /** The oldest of the rows' `mirrorAsOf`; null if the mirror has never been read to its end. */
+  readonly mirrorAsOf: string | null
+}
