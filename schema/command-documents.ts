@@ -22,7 +22,7 @@ export const commandDocuments: Readonly<Record<string, string>> = {
   console: '{ link: string, answers: boolean }',
   status:
     '{ versions: { program: string, schema: string, commit: string | null }, projects: ' +
-    '(StatusReport & { readOnly: boolean, history: string[], lakes: LakeStatus[] })[] }',
+    '(StatusReport & { readOnly: boolean, columns: ColumnRule[], history: string[], lakes: LakeStatus[] })[] }',
   report: '{ projects: Report[] }',
   verify:
     '{ projects: VerifyDocument[] }; with --against: { projects: DigestComparison[] }; ' +

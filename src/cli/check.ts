@@ -1,6 +1,7 @@
 /** `deskmirror check`: verifies that a sync can run. Changes nothing. */
 import { Option } from 'commander'
 import type { CheckItem } from '../app/check.ts'
+import { describeColumns } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ConfigurationError } from '../config/problems.ts'
 import { allStreams } from '../mirror/core/streams.ts'
@@ -97,7 +98,7 @@ async function checkProjects(
       postsLine: options.notify === true,
     })),
     ...(project.readOnly ? [readOnlyItem] : []),
-    ...(project.columns.length > 0 ? [columnsItem(project)] : []),
+    ...columnsItems(project),
     ...(project.history.length > 0 ? [historyItem(project)] : []),
   ])
   return results.map((result): ProjectChecks => {
@@ -120,13 +121,9 @@ const readOnlyItem: CheckItem = {
   hint: null,
 }
 
-function columnsItem({ columns }: ProjectConfig): CheckItem {
-  const names = (action: string) =>
-    columns.flatMap((rule) => (rule.action === action ? [`${rule.stream}.${rule.path}`] : []))
-  const [blocked, hashed] = [names('block'), names('hash')].map((some) => some.join(', '))
-  const parts = [blocked && `never stored: ${blocked}`, hashed && `only as a hash: ${hashed}`]
-  const detail = parts.filter((part) => part).join('; ')
-  return { name: 'columns', state: 'ok', detail, hint: null }
+function columnsItems({ columns }: ProjectConfig): readonly CheckItem[] {
+  const detail = describeColumns(columns)
+  return detail === null ? [] : [{ name: 'columns', state: 'ok', detail, hint: null }]
 }
 
 function historyItem({ history }: ProjectConfig): CheckItem {

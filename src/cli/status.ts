@@ -1,5 +1,6 @@
 /** `deskmirror status`: how fresh and how complete the mirror is. Reads only the warehouse. */
 import { Option } from 'commander'
+import { describeColumns } from '../config/column-settings.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { lakesOf } from '../config/lakes.ts'
 import { type LakeStatus, readLakeStatus } from '../export/lake/manifest.ts'
@@ -44,9 +45,9 @@ export const command = defineCommand<Options>({
       options,
       async ({ config, project }) => {
         const { readStatus } = await context.load(() => import('../app/status.ts'))
-        const { readOnly, history } = project
+        const { readOnly, columns, history } = project
         const lakes = lakesOf(config, project).map(readLakeStatus)
-        return { ...(await readStatus(config, project)), readOnly, history, lakes }
+        return { ...(await readStatus(config, project)), readOnly, columns, history, lakes }
       },
       (report, { config, hint }) => {
         const isOnlyProject = config.projects.length === 1
@@ -65,9 +66,11 @@ export const command = defineCommand<Options>({
 /** The stored failure text of a stream that was interrupted; it has not failed. */
 const interruptedText = describeFailure({ kind: 'aborted' })
 
-/** `readOnly`: writing to the service is switched off. `history`: as configured. */
+/** `readOnly`: writing to the service is switched off. `columns`, `history`: as configured. */
 type ProjectStatus = StatusReport &
-  Pick<ProjectConfig, 'readOnly' | 'history'> & { readonly lakes: readonly LakeStatus[] }
+  Pick<ProjectConfig, 'readOnly' | 'columns' | 'history'> & {
+    readonly lakes: readonly LakeStatus[]
+  }
 
 /** `isOnlyProject`: the configuration has no other project. */
 function renderStatus(
@@ -149,6 +152,7 @@ function factRows(report: ProjectStatus, now: EpochMs, hint: CommandHint): strin
     ['budget', budgetText(budget, now)],
     ['', lossText(budget, now)],
     ['facts', factsText(facts)],
+    ['columns', describeColumns(report.columns)],
     ['history', history.length === 0 ? null : `versions of ${history.join(', ')} are kept`],
     ...report.lakes.map((lake) => ['lake', lakeText(lake, now)] as const),
     ['notified', notifiedText(report, now)],

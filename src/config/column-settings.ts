@@ -68,6 +68,18 @@ export type ColumnSettings = {
   readonly hashKey: Secret | null
 }
 
+/** Which fields are not stored as they came; null: all are. */
+export function describeColumns(columns: readonly ColumnRule[]): string | null {
+  const named = { block: 'never stored', hash: 'only as a hash' } as const
+  const parts = columnActions.flatMap((action) => {
+    const paths = columns.flatMap((rule) =>
+      rule.action === action ? [`${rule.stream}.${rule.path}`] : [],
+    )
+    return paths.length === 0 ? [] : [`${named[action]}: ${paths.join(', ')}`]
+  })
+  return parts.length === 0 ? null : parts.join('; ')
+}
+
 /** Throws UserError where something is hashed and the key cannot be read. */
 export function toColumnRules({ columns, hashKey }: ColumnSettings): ColumnRules {
   return createColumnRules(columns, hashKey)

@@ -44,6 +44,30 @@ function environmentOf(more: Readonly<Record<string, string>> = {}): Record<stri
   }
 }
 
+test.concurrent('check and status name what is not stored as it came, and what else is kept', async () => {
+  const cwd = folderIn(parent)
+  const env = { DESKMIRROR_API_KEY: service.key, HASH_KEY: 'a-key-of-an-installation' }
+  const settings = {
+    base_url: service.baseUrl,
+    columns: { 'visitors.email': 'hash', 'messages.content': 'block', '*.ip': 'block' },
+    hash_key: { env: 'HASH_KEY' },
+    history: ['visitors'],
+    projects: {
+      shop: { project_id: service.projectId, api_key: { env: 'DESKMIRROR_API_KEY' } },
+    },
+  }
+  writeFileSync(join(cwd, 'deskmirror.yaml'), JSON.stringify(settings))
+  const run = (...args: string[]) => runInProcess(args, { cwd, env })
+  await run('migrate')
+  for (const command of ['check', 'status']) {
+    const { out } = await run(command)
+    expect(out).toMatch(
+      /columns +never stored: messages.content, \*\.ip; only as a hash: visitors.email/,
+    )
+    expect(out).toMatch(/history +.*visitors/)
+  }
+})
+
 test.concurrent('check, migrate, sync, sync again, status, verify: a first day of use', async () => {
   const [cwd, env] = [folderIn(parent), environmentOf()]
   const run = (...args: string[]) => runInProcess(args, { cwd, env })
