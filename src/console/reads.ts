@@ -141,7 +141,7 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
       return { outbox: createOutbox(projectDb(project)), at: (await readClock(db, kind))() }
     }, now),
     sheet: async (project: ConsoleProject, list: SheetList) =>
-      replySheet(await longDb(project), list, now()),
+      replySheet(await longDb(project), list, project, now()),
     close: async () => {
       await brief.close()
       await long.close()

@@ -151,24 +151,27 @@ export type SheetRow = { readonly id: string } & Readonly<
   Record<'name' | 'email' | 'lastWords' | 'waitingSince' | 'lastMessageId', string | null>
 >
 
-export const downloadedColumns = [
-  ...(['conversation_id', 'visitor_name', 'visitor_email', ...shownColumns] as const),
-  ...(['content', 'handled', 'sender_name', 'expires_at', 'ref', 'expect'] as const),
-]
+const shownFirst = ['conversation_id', 'visitor_name', 'visitor_email', ...shownColumns] as const
+const filledIn = ['content', 'template', 'handled', 'sender_name', 'expires_at'] as const
+type DownloadedColumn = (typeof shownFirst | typeof filledIn)[number] | 'ref' | 'expect'
+
+/** `texts`: those of the project; without any, no row can name one. */
+export function downloadedColumns(
+  texts: Readonly<Record<string, string>>,
+): readonly DownloadedColumn[] {
+  const filled = filledIn.filter((name) => name !== 'template' || Object.keys(texts).length > 0)
+  return [...shownFirst, ...filled, 'ref', 'expect']
+}
 
 /**
  * Without a reply. `ref` and `expect` stand for the conversation as it is now, so a row is queued
  * once for each of its states.
  */
-export function toSheetCells({
-  id,
-  name,
-  email,
-  lastWords,
-  waitingSince,
-  lastMessageId,
-}: SheetRow): SheetCells {
-  const cells: Partial<Record<(typeof downloadedColumns)[number], string | null>> = {
+export function toSheetCells(
+  { id, name, email, lastWords, waitingSince, lastMessageId }: SheetRow,
+  columns: readonly DownloadedColumn[],
+): SheetCells {
+  const cells: Partial<Record<DownloadedColumn, string | null>> = {
     conversation_id: id,
     visitor_name: name,
     visitor_email: email,
@@ -177,7 +180,7 @@ export function toSheetCells({
     ref: [refStart, id, lastMessageId ?? 'empty'].join(' '),
     expect: lastMessageId,
   }
-  return downloadedColumns.map((column) => cells[column] ?? null)
+  return columns.map((column) => cells[column] ?? null)
 }
 
 /** Writes rows with these columns. What an import reads of them is the same in every form. */

@@ -11,7 +11,11 @@ import {
   restoreWithin,
 } from '../../src/export/writers/csv-writer.ts'
 import { csvHeader, toCsvRow, toHarmlessCell } from '../../src/imports/csv-cells.ts'
-import { createSheetWriter, toSheetCells } from '../../src/imports/reply-sheet.ts'
+import {
+  createSheetWriter,
+  downloadedColumns,
+  toSheetCells,
+} from '../../src/imports/reply-sheet.ts'
 import { conversation, parseAllLines, trickyText } from '../imports/request-fixtures.ts'
 
 /** As a spreadsheet of another language reads the file: it splits there, and sees no quotes. */
@@ -72,7 +76,7 @@ test('every file that people open in a spreadsheet has it', async () => {
     waitingSince: null,
     lastMessageId: null,
   }
-  await sheet.write([toSheetCells(row)])
+  await sheet.write([toSheetCells(row, downloadedColumns({}))])
   const written = [
     Buffer.concat(bytes).toString(),
     toHarmlessCell(dde, false),

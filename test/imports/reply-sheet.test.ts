@@ -140,6 +140,7 @@ describe('an address or a name', () => {
 })
 
 describe('what is downloaded', () => {
+  const columns = downloadedColumns({})
   const written = async (
     names: readonly string[],
     row: Parameters<typeof toSheetCells>[0] | null,
@@ -147,7 +148,7 @@ describe('what is downloaded', () => {
     const bytes: Uint8Array[] = []
     const output = { write: async (part: Uint8Array) => void bytes.push(part) }
     const writer = createSheetWriter(names, output, { format: 'csv', separator: ';' })
-    await writer.write(row === null ? sheetTemplate.rows : [toSheetCells(row)])
+    await writer.write(row === null ? sheetTemplate.rows : [toSheetCells(row, columns)])
     return Buffer.concat(bytes).toString()
   }
   const row = {
@@ -160,7 +161,7 @@ describe('what is downloaded', () => {
 
   test('imports as it is, and is no formula', async () => {
     let empty = 0
-    const file = await written(downloadedColumns, { ...row, lastMessageId: '90071992547409931' })
+    const file = await written(columns, { ...row, lastMessageId: '90071992547409931' })
     expect(file).toMatch(/^\uFEFFconversation_id;/)
     expect(file).toContain("'=cmd()")
     expect(await read(file, { onEmptyRow: () => void empty++ })).toEqual([])
@@ -168,7 +169,7 @@ describe('what is downloaded', () => {
   })
 
   test('names the state that was answered, and keeps the digits of its last message', async () => {
-    const file = await written(downloadedColumns, { ...row, lastMessageId: '90071992547409931' })
+    const file = await written(columns, { ...row, lastMessageId: '90071992547409931' })
     const [line] = await parseAllLines(file.replace(';;;;;sheet', ';Hello;;Ann;;sheet'))
     expect(line?.result).toMatchObject({
       ok: true,

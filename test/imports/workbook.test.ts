@@ -181,6 +181,7 @@ test('entities are not expanded, and no other file is read', async () => {
 
 test('a downloaded sheet is text only, and read as CSV is: the same words, the same conversation', async () => {
   const texts = fc.sample(trickyText, { numRuns: 200, seed: 1 })
+  const columns = downloadedColumns({})
   const rows = [
     '=cmd()',
     "'=1",
@@ -193,14 +194,15 @@ test('a downloaded sheet is text only, and read as CSV is: the same words, the s
     ...texts,
   ].map((words, n) => {
     const about = { id: id(n), name: words, email: words, lastWords: words }
-    return toSheetCells({ ...about, waitingSince: null, lastMessageId: '90071992547409931' })
+    const row = { ...about, waitingSince: null, lastMessageId: '90071992547409931' }
+    return toSheetCells(row, columns)
   })
   const filled: Readonly<Record<string, string>> = { content: 'Hello.', sender_name: 'Ann' }
   const fill = (cells: readonly (string | null)[]) =>
-    cells.map((cell, n) => filled[downloadedColumns[n] ?? ''] ?? cell)
+    cells.map((cell, n) => filled[columns[n] ?? ''] ?? cell)
   const files = (['csv', 'xlsx'] as const).map(async (format) => {
     const output = createMemoryOutput()
-    const writer = createSheetWriter(downloadedColumns, output, { format, separator: ';' })
+    const writer = createSheetWriter(columns, output, { format, separator: ';' })
     await writer.write(rows.map(fill))
     await writer.end()
     return output.bytes()

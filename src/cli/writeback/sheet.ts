@@ -119,10 +119,11 @@ async function runSheet(
         ? ({ kind: 'visitor', id } as const)
         : ({ kind: 'waiting', minAgeMs, isUnassigned: unassigned === true } as const)
   const { withWarehouse } = await context.load(() => import('../../app/open.ts'))
+  const columns = downloadedColumns(project.replies)
   return withWarehouse(
     config,
     ({ projectDb }) =>
-      write(downloadedColumns, replySheet(projectDb(project.projectId), list, context.now())),
+      write(columns, replySheet(projectDb(project.projectId), list, project, context.now())),
     { access: 'read', readOnly: true },
   )
 }

@@ -39,7 +39,8 @@ export async function showSheet({
   if (frame.viewer?.hidesMessages === true) return null
   const list = listAsked(query)
   const rows = await reads.sheet(project, list)
-  return toFile(`${list.kind}-${todayOf(frame)}`, openWith(downloadedColumns), rows, form)
+  const columns = downloadedColumns(project.replies)
+  return toFile(`${list.kind}-${todayOf(frame)}`, openWith(columns), rows, form)
 }
 
 /** `asked`: the list that the page shows, all of its pages. */

@@ -4,7 +4,13 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { waitingCounted } from '../../analytics/sql/waiting.ts'
-import { type SheetCells, type SheetRow, toSheetCells } from '../../imports/reply-sheet.ts'
+import type { ProjectConfig } from '../../config/config.ts'
+import {
+  downloadedColumns,
+  type SheetCells,
+  type SheetRow,
+  toSheetCells,
+} from '../../imports/reply-sheet.ts'
 import { inChunks } from '../../values/chunks.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import { listParameter } from '../../warehouse/dialect.ts'
@@ -20,17 +26,19 @@ export type SheetList =
 
 const rowsPerRead = 500
 
-/** Some rows at a time. */
+/** Some rows at a time, with the cells of `downloadedColumns`. */
 export async function* replySheet(
   context: ProjectDb,
   list: SheetList,
+  { replies }: Pick<ProjectConfig, 'replies'>,
   now: EpochMs,
 ): AsyncGenerator<readonly SheetCells[]> {
+  const columns = downloadedColumns(replies)
   for await (const ids of inChunks(listIds(context, list, now), rowsPerRead)) {
     const rows = new Map((await readRows(context, ids)).map((row) => [row.id, row]))
     yield ids.flatMap((id) => {
       const row = rows.get(id)
-      return row === undefined ? [] : [toSheetCells(row)]
+      return row === undefined ? [] : [toSheetCells(row, columns)]
     })
   }
 }

@@ -268,7 +268,7 @@ for (const db of databases) {
         seen.length,
         2,
       ])
-      const sheet = replySheet(reads, { kind: 'search', text: 'same' }, now)
+      const sheet = replySheet(reads, { kind: 'search', text: 'same' }, { replies: {} }, now)
       const rows = (await Array.fromAsync(sheet)).flat()
       expect(rows.map(([id]) => id)).toEqual(seen)
     })
