@@ -1,7 +1,4 @@
 /** What people are notified of, and that none of it is lost, whatever is interrupted. */
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
 import { defaultProject, type ProjectConfig } from '../../src/config/config.ts'
@@ -18,28 +15,9 @@ import { captureLog } from '../http/test-server.ts'
 import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { insertFlag, openOutbox, project, queueFlags } from '../outbox/batch-fixture.ts'
 import { databases } from '../support/databases.ts'
+import { channelPath, startChannel } from './channel.ts'
 import { useWorkerStores, workerStores } from './fixtures.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
-
-type Answer = { readonly status: number; readonly headers?: Readonly<Record<string, string>> }
-
-const path = '/services/T0/B0/s3cr3t?sig=abc'
-
-/** An incoming webhook on loopback: what was posted, and the answers to come; then 200. */
-async function startChannel(...answers: Answer[]) {
-  const texts: string[] = []
-  const server = createServer(async (request, response) => {
-    let body = ''
-    for await (const part of request) body += part
-    const { status, headers } = answers.shift() ?? { status: 200 }
-    if (request.url === path && status === 200) texts.push(JSON.parse(body).text)
-    response.writeHead(status, headers).end('ok')
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo
-  return { texts, answers, notify: secret(`http://127.0.0.1:${port}${path}`) }
-}
 
 /** A worker's notifier; another one over the same warehouse is another worker, or a restarted one. */
 function openNotifier(
@@ -158,7 +136,7 @@ describe('the address of a channel', () => {
     answers.push({ status: 503 }, limited)
     await notifier.run()
     expect([texts.length, notifier.counted]).toEqual([1, ['failed', 'sent']])
-    const away = openNotifier(warehouse, { notify: secret(`http://127.0.0.1:1${path}`) })
+    const away = openNotifier(warehouse, { notify: secret(`http://127.0.0.1:1${channelPath}`) })
     await queueFlags(admin, 1, { status: 'draft', batchId: 'more' })
     await away.run()
     expect(away.failed).toEqual([

@@ -129,7 +129,8 @@ export function offeredForWriteback(
   return allowed.filter((name) => !isWithheld(name, deciding, subject))
 }
 
-function isWithheld(
+/** Also from a person who has the role: nobody approves their own where that is off. */
+export function isWithheld(
   name: DecisionName,
   { viewer, canDecide, approveOwn }: Deciding,
   subject: DecisionSubject,

@@ -23,7 +23,7 @@ import {
   table,
   visitorLink,
 } from '../blocks.ts'
-import { missingRole, offeredForSending } from '../core/permissions.ts'
+import { isWithheld, missingRole, offeredForSending } from '../core/permissions.ts'
 import {
   confirmAddress,
   type DecisionTarget,
@@ -114,16 +114,22 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   const kinds = operations.filter((operation) => (counts[operation] ?? 0) > 0).length
   const about = kinds === 1 ? operationsText(counts) : pluralize(count, 'write-back')
   const title = `${decisions[decision].title} ${about}`
-  const role = frame.viewer && missingRole(frame.viewer, decision, subjectOf(selection, ids))
+  const subject = subjectOf(selection, ids)
+  const role = frame.viewer && missingRole(frame.viewer, decision, subject)
   if (role !== null) {
     const content = html`<p class="problem">This needs the role ${role}.</p><p><a class="button"
       href="${back}">Back</a></p>`
     return { title: 'Not allowed', section: 'Write-backs', content }
   }
+  const asItIs = () => showNow({ outbox: request.outbox, warehouse }, project, { id: batch, frame })
+  if (isWithheld(decision, { ...frame, approveOwn: project.approveOwn }, subject)) {
+    const content = html`<p class="problem">Nobody approves what they queued themselves here.</p>
+${await asItIs()}<p><a class="button" href="${back}">Back</a></p>`
+    return { title: 'Not allowed', section: 'Write-backs', content }
+  }
   if (count === 0 || (decision === 'approve' && (whole?.stoppedAt ?? null) !== null)) {
-    const now = await showNow({ outbox: request.outbox, warehouse }, project, { id: batch, frame })
     const content = html`<p>There is nothing to decide: no row of it is in a state that this would
-      change.</p>${now}<p><a class="button" href="${back}">Back</a></p>`
+      change.</p>${await asItIs()}<p><a class="button" href="${back}">Back</a></p>`
     return { title: 'Nothing to decide', section: 'Write-backs', content }
   }
   const fields = hiddenFields({

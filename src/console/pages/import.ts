@@ -20,6 +20,8 @@ export type ImportView = {
   readonly note: string
   readonly allowDuplicates: boolean
   readonly ignoreColumns: boolean
+  /** The names of the texts of the project. */
+  readonly texts: readonly string[]
   /** The sender of replies that name none. */
   readonly senderName: string
   /** What was said that columns mean, by the key of the header. */
@@ -44,6 +46,7 @@ export function importPage(given: Partial<ImportView>, frame: ProjectFrame): Con
     note: '',
     allowDuplicates: false,
     ignoreColumns: false,
+    texts: [],
     senderName: '',
     columns: {},
     rejected: null,
@@ -64,7 +67,7 @@ ${form(view, frame)}`
   }
 ${rejected === null ? nothing : rejection(rejected, view, frame)}
 ${view.unnamed === null ? whole : html`${section('What its columns are', columnForm(view.unnamed, view, frame))}${section('Another file', whole)}`}
-${section('The columns', columnTable(frame))}`
+${section('The columns', columnTable(view.texts, frame))}`
   return { title: 'Import a file', section: 'Write-backs', content }
 }
 
@@ -135,7 +138,7 @@ ${fields}
 }
 
 /** The first row names them, in any order. */
-function columnTable(frame: ProjectFrame): Html {
+function columnTable(texts: readonly string[], frame: ProjectFrame): Html {
   const template = (form: Readonly<Record<string, string>>) =>
     withQuery(addressOf(frame, 'sheet'), { template: 'yes', ...form })
   return html`<p>A sheet of replies needs no operation.
@@ -143,6 +146,7 @@ function columnTable(frame: ProjectFrame): Html {
     downloaded as one; rows that stay empty are skipped. What was found by an address or a name has
     to be approved by a person who looks whose conversation it is.</p>
 ${table('Columns of a sheet of replies', ['Column', 'Does'], Object.entries(sheetColumns))}
+${texts.length === 0 ? nothing : html`<p>Texts for the column <code>template</code>: ${texts.map((text, n) => html`${n === 0 ? '' : ', '}<b>${text}</b>`)}.</p>`}
 <p>${downloadLinks(template, 'Download a template')}</p>
 <p>For everything else a column names the operation, and a row fills those of its own. Ids are on
   the pages of conversations and visitors, and in an export.</p>

@@ -9,6 +9,7 @@ import type { FileAnswer, ScreenRequest } from '../screen.ts'
 import type { SheetList } from '../sql/reply-sheet.ts'
 import { downloadLinks, formAsked, toFile } from '../table-file.ts'
 import { todayOf } from '../text.ts'
+import { whyNoDraft } from './draft-form.ts'
 
 /** Who waits, and for how long at least. */
 export function waitingAsked(query: ScreenRequest['query']) {
@@ -43,7 +44,7 @@ export async function showSheet({
   return toFile(`${list.kind}-${todayOf(frame)}`, openWith(columns), rows, form)
 }
 
-/** `asked`: the list that the page shows, all of its pages. */
+/** `asked`: the list that the page shows, all of its pages. And where the filled sheet goes. */
 export function sheetLink(
   asked: Readonly<Record<string, string | null>>,
   frame: ProjectFrame,
@@ -51,5 +52,9 @@ export function sheetLink(
   if (frame.viewer?.hidesMessages === true) return nothing
   const address = (form: Readonly<Record<string, string>>) =>
     withQuery(addressOf(frame, 'sheet'), { ...asked, ...form })
-  return html`<p>${downloadLinks(address, 'Download all to answer')}</p>`
+  const back =
+    whyNoDraft(frame) === null
+      ? html` <a class="button" href="${addressOf(frame, 'import')}">Import the answers…</a>`
+      : nothing
+  return html`<p>${downloadLinks(address, 'Download all to answer')}${back}</p>`
 }

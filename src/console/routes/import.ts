@@ -63,7 +63,10 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
     status: 400 | 422,
     view: Partial<ImportView>,
     { frame, project }: Opened,
-  ) => site.send(reply.code(status), importPage(view, frame), project)
+  ) => {
+    const page = importPage({ ...view, texts: Object.keys(project.replies) }, frame)
+    return site.send(reply.code(status), page, project)
+  }
   const importFile = async (
     reply: FastifyReply,
     opened: Opened,
