@@ -54,11 +54,17 @@ export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
   const long = openOnDemand(address, 'long')
   const longDb = async ({ projectId }: ConsoleProject) =>
     (await long.warehouse()).projectDb(projectId)
-  const remember = <Input, T>(maxAgeMs: Ms, read: (input: Input) => Promise<T>) =>
-    rememberResults({ maxAgeMs, now, read })
-  const weeks = remember(daysHoldMs, async (project: ConsoleProject) => {
-    return { report: await readReport(await longDb(project), project.name, 'last 7 days', now()) }
-  })
+  const remember = <Input, T>(
+    maxAgeMs: Ms | ((value: T) => Ms),
+    read: (input: Input) => Promise<T>,
+  ) => rememberResults({ maxAgeMs, now, read })
+  const weeks = remember(
+    // Its numbers follow the first sync, which may end at any moment.
+    ({ report }) => (report?.period.whole == null ? countsHoldMs : daysHoldMs),
+    async (project: ConsoleProject) => ({
+      report: await readReport(await longDb(project), project.name, 'last 7 days', now()),
+    }),
+  )
   const periodTables = remember(countsHoldMs, async ({ project, name, period }: PeriodRequest) =>
     readPeriodTable(await longDb(project), name, period),
   )

@@ -14,7 +14,8 @@ type Remembered<T> = {
 type Failed = { readonly error: unknown; readonly at: EpochMs }
 
 type RememberOptions<Input, T> = {
-  readonly maxAgeMs: Ms
+  /** Of each result. */
+  readonly maxAgeMs: Ms | ((value: T) => Ms)
   readonly now: () => EpochMs
   readonly read: (input: Input) => Promise<T>
   /** Keys that are remembered at once, such as the projects that people look at. */
@@ -55,12 +56,16 @@ export function rememberResults<Input, T>({
     return entry.pending
   }
   const isYounger = (at: EpochMs, ms: Ms) => now() >= at && now() - at < ms
-  const youngerThan = (ms: Ms, { value, at }: Remembered<T>) => (isYounger(at, ms) ? value : null)
+  const known = ({ value, at }: Remembered<T>, times = 1) => {
+    if (value === null) return null
+    const ageMs = typeof maxAgeMs === 'function' ? maxAgeMs(value) : maxAgeMs
+    return isYounger(at, times * ageMs) ? value : null
+  }
   return {
     /** A failure is not remembered: the next call reads again. */
     get: async (key: string, input: Input): Promise<T> => {
       const entry = entryOf(key)
-      return youngerThan(maxAgeMs, entry) ?? refresh(entry, input)
+      return known(entry) ?? refresh(entry, input)
     },
     /**
      * What is known within that time, at most twice as old as it may be; null: nothing yet. Goes on
@@ -68,14 +73,11 @@ export function rememberResults<Input, T>({
      */
     soon: async (key: string, input: Input, waitMs: Ms): Promise<T | null> => {
       const entry = entryOf(key)
-      const known = youngerThan(maxAgeMs, entry)
-      if (known !== null) return known
+      const fresh = known(entry)
+      if (fresh !== null) return fresh
       if (entry.failed !== null && isYounger(entry.failed.at, failedHoldMs))
         throw entry.failed.error
-      return Promise.race([
-        refresh(entry, input),
-        sleep(waitMs, youngerThan(2 * maxAgeMs, entry), { ref: false }),
-      ])
+      return Promise.race([refresh(entry, input), sleep(waitMs, known(entry, 2), { ref: false })])
     },
   }
 }

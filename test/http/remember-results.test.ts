@@ -18,6 +18,22 @@ test('concurrent calls share one read', async () => {
   expect(reads).toBe(1)
 })
 
+test('a result may hold for less long than another', async () => {
+  let now = 0
+  let reads = 0
+  const { get } = rememberResults({
+    maxAgeMs: (value: string) => (value === 'so far 1' ? 10 : 1000),
+    now: () => now,
+    read: async () => {
+      reads += 1
+      return `so far ${reads}`
+    },
+  })
+  const answers: string[] = []
+  for (now of [0, 9, 10, 1009, 1010]) answers.push(await get('', null))
+  expect(answers).toEqual(['so far 1', 'so far 1', 'so far 2', 'so far 2', 'so far 3'])
+})
+
 test('a failure is not remembered', async () => {
   const answers = [
     () => Promise.reject(new Error('unavailable')),

@@ -54,7 +54,7 @@ export function sheetLink(
     withQuery(addressOf(frame, 'sheet'), { ...asked, ...form })
   const back =
     whyNoDraft(frame) === null
-      ? html` <a class="button" href="${addressOf(frame, 'import')}">Import the answers…</a>`
+      ? html`<a class="button" href="${addressOf(frame, 'import')}">Import the answers…</a>`
       : nothing
-  return html`<p>${downloadLinks(address, 'Download all to answer')}${back}</p>`
+  return html`<div class="actions"><span>${downloadLinks(address, 'Download all to answer')}</span>${back}</div>`
 }
