@@ -25,7 +25,7 @@ export const sheetColumns = {
     'conversation, or to one that is open',
   visitor_name: "instead of an id: the visitor's name, exactly as it is",
   content: 'the reply. Empty: none is sent',
-  template: 'instead of content: the name of a text of `replies` in the configuration',
+  template: 'instead of content: the name of a text of the project',
   handled: 'yes marks the conversation handled, after the reply',
   sender_name:
     'the name that the visitor sees; empty: the one that is given when the sheet is imported',

@@ -32,8 +32,9 @@ type Options = CommonOptions & {
 
 const help = `
 Those who wait for an answer, the longest first, or what --search or --visitor names: a row for each conversation, with
-empty columns for the reply (content) and the flag (handled). Fill them in, save, and import the file as it is:
-rows that are left empty are skipped, and no reply is sent where the visitor has written since.
+empty columns for the reply (content, or template for a text of \`replies\`) and the flag (handled). Fill them in, save,
+and import the file as it is: rows that are left empty are skipped, and no reply is sent where the visitor has written
+since.
 
 Examples:
   $ deskmirror writeback sheet --output waiting.xlsx
