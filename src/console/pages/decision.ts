@@ -123,7 +123,8 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   }
   const asItIs = () => showNow({ outbox: request.outbox, warehouse }, project, { id: batch, frame })
   if (isWithheld(decision, { ...frame, approveOwn: project.approveOwn }, subject)) {
-    const content = html`<p class="problem">Nobody approves what they queued themselves here.</p>
+    const content = html`<p class="problem">Nobody approves what they queued themselves, or sends it
+      again where it may have arrived (approve_own: off).</p>
 ${await asItIs()}<p><a class="button" href="${back}">Back</a></p>`
     return { title: 'Not allowed', section: 'Write-backs', content }
   }
