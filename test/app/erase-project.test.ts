@@ -11,6 +11,7 @@ import { type EraseProjectOptions, eraseWholeProject } from '../../src/app/erase
 import type { LakeManifest } from '../../src/export/lake/manifest.ts'
 import { writeLake } from '../../src/export/lake/write-lake.ts'
 import { withSnapshot } from '../../src/export/sql/snapshot.ts'
+import { writeMarks } from '../../src/maintenance/sql/move-marks.ts'
 import { acquireStreamLocks } from '../../src/mirror/sql/stream-locks.ts'
 import { currentOwner } from '../../src/outbox/sql/claimable.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -113,7 +114,12 @@ for (const kind of kinds)
     onTestFinished(() => other.stop())
     await syncOnce(instance.url!, other, { streams: streamNames })
     for (const id of [projectId, other.projectId]) await fillEveryTable(fixture, id)
+    await warehouse.query(`update visitors_history set name = 'Zed Kurz'
+      where project_id = '${projectId}'`)
     await warehouse.query('create table own_copy as select email from visitors')
+    await warehouse.query(
+      `create table own_names as select name from visitors_history where project_id = '${projectId}'`,
+    )
     const redis = await startPrivateRedis({ durable: false })
     onTestFinished(() => redis.stop())
     const client = new Redis(redis.url)
@@ -168,7 +174,10 @@ for (const kind of kinds)
       await warehouse.query(`select project_id, action, subject, person from console_events
       where action = 'project_erased'`),
     ).toEqual([{ project_id: '', action: 'project_erased', subject: projectId, person: 'ann' }])
-    expect(report.search?.remains.map(({ place }) => place)).toEqual(['own_copy.email'])
+    expect(report.search?.remains.map(({ place }) => place)).toEqual([
+      'own_copy.email',
+      'own_names.name',
+    ])
     expect(await sendsOf()).toEqual([])
     if (kind === 'sqlite')
       expect(readFileSync(`${instance.url!.slice('sqlite:'.length)}-sends`, 'utf8')).not.toContain(
@@ -179,6 +188,7 @@ for (const kind of kinds)
     for (const { path } of lake.objects[0]!.partitions)
       expect(existsSync(join(folder, path)), path).toBe(false)
     await warehouse.query('drop table own_copy')
+    await warehouse.query('drop table own_names')
     const again = await erase()
     expect(again).toMatchObject({ isRepeated: true, rows: {}, search: { remains: [], unread: [] } })
   }, 60_000)
@@ -191,6 +201,8 @@ for (const kind of kinds)
     const before = await readAll(fixture, sandbox.projectId)
     await expect(erase({ named: crypto.randomUUID() })).rejects.toThrow(/nothing is stored of/)
     const context = warehouse.projectDb(sandbox.projectId)
+    const elsewhere = { state: 'moved' as const, move_id: 'm', other: 'sqlite:other.db' }
+    await writeMarks(warehouse, new Map([[crypto.randomUUID(), elsewhere]]))
     const lock = await acquireStreamLocks(context, ['messages'], Date.now())
     await expect(erase()).rejects.toThrow(/has been reading its messages/)
     if (lock.held) await lock.release()
