@@ -234,8 +234,11 @@ for (const kind of kinds)
       await warehouse.query(
         `insert into erased_ids (project_id, id) values ('${sandbox.projectId}', 'someone')`,
       )
+      const former = { state: 'arrived' as const, move_id: 'm', other: 'sqlite:former.db' }
+      await writeMarks(warehouse, new Map([[sandbox.projectId, former]]))
       const report = await eraser(fixture, 'embedded')({ projects: 'configured' })
       expect(report).toMatchObject({ isConfigured: true, left: {} })
+      expect(report.search?.elsewhere.join()).toMatch('sqlite:former.db, to or from which')
       expect(Object.keys(await readAll(fixture, sandbox.projectId)).sort()).toEqual([
         'erased_ids',
         'sync_sends',
