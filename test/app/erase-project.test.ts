@@ -264,10 +264,18 @@ for (const kind of kinds)
       }
       const command = ['erase', '--project', 'default', '--yes', '--json']
       const preload = new URL('./kill-before-statement.ts', import.meta.url).href
-      const killed = { ...env, NODE_OPTIONS: `--import=${preload}`, KILL_BEFORE: 'delete from 10' }
+      const killed = { ...env, NODE_OPTIONS: `--import=${preload}`, KILL_BEFORE: 'delete from 8' }
+      const rowsOf = async (table: string) =>
+        (await warehouse.query(`select 1 as one from ${table}`)).length
+      const before = [await rowsOf('conversations'), await rowsOf('message_rows')]
+      await warehouse.query('delete from message_rows')
+      await warehouse.query(`update sync_children set read_version = 0, due_at = 1, checked_at = null,
+        full_read_at = null, listed_rows = null`)
       expect((await runDeskmirror(command, { cwd, env: killed })).exit).toBe(null)
-      expect(await warehouse.query('select 1 from message_rows limit 1')).toHaveLength(1)
-      expect(await warehouse.query('select 1 from sync_cursors')).toEqual([])
+      expect([await rowsOf('conversations'), await rowsOf('sync_cursors')]).toEqual([before[0], 0])
+      // Of what is still there, it is still known what is to be read.
+      await syncOnce(instance.url!, sandbox)
+      expect([await rowsOf('conversations'), await rowsOf('message_rows')]).toEqual(before)
       const status = await runInProcess(['status'], { cwd, env })
       expect(status.out).toMatch(/unfinished +an erasure; next: deskmirror erase --project default/)
       const ended = await runInProcess(command, { cwd, env })
