@@ -23,7 +23,8 @@ import type { ProjectId, ProjectName } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
-import { findMove, movedError } from '../warehouse/moves.ts'
+import { findMove, movedError, readMoves, wholeWarehouse } from '../warehouse/moves.ts'
+import type { ProjectDb } from '../warehouse/project-db.ts'
 import { addressOptions, openWarehouse, type Warehouse, withWarehouse } from './open.ts'
 import { openRequestBudgets } from './request-budgets.ts'
 import { forgetSends } from './send-record.ts'
@@ -61,7 +62,8 @@ export function eraseVisitor(
     const search = await searchRemains(warehouse, parseDatabaseUrl(config.databaseUrl), erased)
     await finishErasure(context, erasure)
     const { rows, isRepeated } = erased
-    return { project: name, dryRun, isRepeated, rows, search }
+    const elsewhere = [...search.elsewhere, ...(await listMovedCopies(context))]
+    return { project: name, dryRun, isRepeated, rows, search: { ...search, elsewhere } }
   })
 }
 
@@ -139,7 +141,11 @@ export function eraseWholeProject(
     const search = await searchRemains(warehouse, location, erased, describeOthers)
     await finishProjectErasure(context)
     const left = await countProjectRows(context, { isConfigured })
-    const elsewhere = [...search.elsewhere, ...outOfReach(isConfigured)]
+    const elsewhere = [
+      ...search.elsewhere,
+      ...(await listMovedCopies(context)),
+      ...outOfReach(isConfigured),
+    ]
     return {
       ...report,
       dryRun,
@@ -155,6 +161,14 @@ export function eraseWholeProject(
 const describeOthers: DescribePlace = (table, column) => {
   const isOwn = table.name in tables || table.name.startsWith('search_')
   return isOwn ? { ...placeOf(table, column), ofOthers: 'all' } : placeOf(table, column)
+}
+
+/** A move leaves all rows in the warehouse that it ends, and one that was killed left some. */
+async function listMovedCopies({ db, project }: ProjectDb): Promise<readonly string[]> {
+  const marks = (await readMoves(db)).filter(({ project_id: id }) =>
+    [wholeWarehouse, project].includes(id),
+  )
+  return marks.map(({ other }) => `${other}, to or from which it moved, may have it as well`)
 }
 
 const outOfReach = (isConfigured: boolean): readonly string[] => [

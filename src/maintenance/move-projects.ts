@@ -18,6 +18,7 @@ import {
   sourceStateOf,
   targetStateOf,
 } from './core/move-state.ts'
+import { readProjectErasure } from './sql/erase-project.ts'
 import { prepareColumns, releaseUnfit } from './sql/move-columns.ts'
 import {
   countMoveAsSend,
@@ -66,6 +67,11 @@ export async function planMove(
       project === wholeWarehouse ? hasOthers(rowsThere, there, projects) : rowsThere.has(project)
     const step = moveSteps[sourceStateOf(own)][targetStateOf(there.get(project), own, isUsed)]
     if (step in refusals) throw refuse(project, step as MoveRefusal)
+    for (const [side, other] of Object.entries(labels)) {
+      const { db } = side === 'source' ? source : target
+      if ((await readProjectErasure({ db, project }))?.isFinished === false)
+        throw refuseMove(project, 'being erased', { ...labels, other })
+    }
     plan.set(project, step)
   }
   if (only !== null && plan.get(only) === 'begin' && !rows.has(only)) throw refuse(only, 'no rows')
@@ -102,7 +108,7 @@ function hasOthers(rows: RowsOfProjects, marks: Marks, moving: readonly ProjectI
   )
 }
 
-type Refusal = MoveRefusal | 'no rows' | 'target moved'
+type Refusal = MoveRefusal | 'no rows' | 'target moved' | 'being erased'
 type Names = OpenMove['labels'] & { readonly other: string }
 
 const dropIt = 'end that move by the command that began it, or drop that database'
@@ -115,6 +121,10 @@ const refusals: Readonly<Record<Refusal, (names: Names) => readonly [why: string
     busy: ({ target }) => [`${target} is still receiving another move`, dropIt],
     'moved elsewhere': ({ other }) => [`it has moved to ${other}`, 'move it from there'],
     'not here yet': ({ other }) => [`it is still arriving here from ${other}`, dropIt],
+    'being erased': ({ other }) => [
+      `its erasure in ${other} has not ended`,
+      'end it there with `deskmirror erase --project`',
+    ],
     'no rows': () => ['nothing is stored of it here', 'check the name of the project'],
     'target moved': ({ target }) => [
       `${target} has moved away as a whole, or is arriving`,

@@ -142,8 +142,8 @@ export function inPipeline<T>(db: Db, begin: string, work: (trx: Db) => Promise<
       if (hasEnded) throw new Error('the transaction has ended')
       return connection.run(text, parameters)
     }
-    await run(begin, [])
     try {
+      await run(begin, [])
       const result = await work(onConnection('postgres', run))
       hasEnded = true
       await connection.run('commit', [])

@@ -11,6 +11,7 @@ import { type EraseProjectOptions, eraseWholeProject } from '../../src/app/erase
 import type { LakeManifest } from '../../src/export/lake/manifest.ts'
 import { writeLake } from '../../src/export/lake/write-lake.ts'
 import { withSnapshot } from '../../src/export/sql/snapshot.ts'
+import { writeMarks } from '../../src/maintenance/sql/move-marks.ts'
 import { acquireStreamLocks } from '../../src/mirror/sql/stream-locks.ts'
 import { currentOwner } from '../../src/outbox/sql/claimable.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -113,7 +114,12 @@ for (const kind of kinds)
     onTestFinished(() => other.stop())
     await syncOnce(instance.url!, other, { streams: streamNames })
     for (const id of [projectId, other.projectId]) await fillEveryTable(fixture, id)
+    await warehouse.query(`update visitors_history set name = 'Zed Kurz'
+      where project_id = '${projectId}'`)
     await warehouse.query('create table own_copy as select email from visitors')
+    await warehouse.query(
+      `create table own_names as select name from visitors_history where project_id = '${projectId}'`,
+    )
     const redis = await startPrivateRedis({ durable: false })
     onTestFinished(() => redis.stop())
     const client = new Redis(redis.url)
@@ -168,7 +174,10 @@ for (const kind of kinds)
       await warehouse.query(`select project_id, action, subject, person from console_events
       where action = 'project_erased'`),
     ).toEqual([{ project_id: '', action: 'project_erased', subject: projectId, person: 'ann' }])
-    expect(report.search?.remains.map(({ place }) => place)).toEqual(['own_copy.email'])
+    expect(report.search?.remains.map(({ place }) => place)).toEqual([
+      'own_copy.email',
+      'own_names.name',
+    ])
     expect(await sendsOf()).toEqual([])
     if (kind === 'sqlite')
       expect(readFileSync(`${instance.url!.slice('sqlite:'.length)}-sends`, 'utf8')).not.toContain(
@@ -179,6 +188,7 @@ for (const kind of kinds)
     for (const { path } of lake.objects[0]!.partitions)
       expect(existsSync(join(folder, path)), path).toBe(false)
     await warehouse.query('drop table own_copy')
+    await warehouse.query('drop table own_names')
     const again = await erase()
     expect(again).toMatchObject({ isRepeated: true, rows: {}, search: { remains: [], unread: [] } })
   }, 60_000)
@@ -191,6 +201,8 @@ for (const kind of kinds)
     const before = await readAll(fixture, sandbox.projectId)
     await expect(erase({ named: crypto.randomUUID() })).rejects.toThrow(/nothing is stored of/)
     const context = warehouse.projectDb(sandbox.projectId)
+    const elsewhere = { state: 'moved' as const, move_id: 'm', other: 'sqlite:other.db' }
+    await writeMarks(warehouse, new Map([[crypto.randomUUID(), elsewhere]]))
     const lock = await acquireStreamLocks(context, ['messages'], Date.now())
     await expect(erase()).rejects.toThrow(/has been reading its messages/)
     if (lock.held) await lock.release()
@@ -222,8 +234,11 @@ for (const kind of kinds)
       await warehouse.query(
         `insert into erased_ids (project_id, id) values ('${sandbox.projectId}', 'someone')`,
       )
+      const former = { state: 'arrived' as const, move_id: 'm', other: 'sqlite:former.db' }
+      await writeMarks(warehouse, new Map([[sandbox.projectId, former]]))
       const report = await eraser(fixture, 'embedded')({ projects: 'configured' })
       expect(report).toMatchObject({ isConfigured: true, left: {} })
+      expect(report.search?.elsewhere.join()).toMatch('sqlite:former.db, to or from which')
       expect(Object.keys(await readAll(fixture, sandbox.projectId)).sort()).toEqual([
         'erased_ids',
         'sync_sends',
@@ -249,10 +264,18 @@ for (const kind of kinds)
       }
       const command = ['erase', '--project', 'default', '--yes', '--json']
       const preload = new URL('./kill-before-statement.ts', import.meta.url).href
-      const killed = { ...env, NODE_OPTIONS: `--import=${preload}`, KILL_BEFORE: 'delete from 10' }
+      const killed = { ...env, NODE_OPTIONS: `--import=${preload}`, KILL_BEFORE: 'delete from 8' }
+      const rowsOf = async (table: string) =>
+        (await warehouse.query(`select 1 as one from ${table}`)).length
+      const before = [await rowsOf('conversations'), await rowsOf('message_rows')]
+      await warehouse.query('delete from message_rows')
+      await warehouse.query(`update sync_children set read_version = 0, due_at = 1, checked_at = null,
+        full_read_at = null, listed_rows = null`)
       expect((await runDeskmirror(command, { cwd, env: killed })).exit).toBe(null)
-      expect(await warehouse.query('select 1 from message_rows limit 1')).toHaveLength(1)
-      expect(await warehouse.query('select 1 from sync_cursors')).toEqual([])
+      expect([await rowsOf('conversations'), await rowsOf('sync_cursors')]).toEqual([before[0], 0])
+      // Of what is still there, it is still known what is to be read.
+      await syncOnce(instance.url!, sandbox)
+      expect([await rowsOf('conversations'), await rowsOf('message_rows')]).toEqual(before)
       const status = await runInProcess(['status'], { cwd, env })
       expect(status.out).toMatch(/unfinished +an erasure; next: deskmirror erase --project default/)
       const ended = await runInProcess(command, { cwd, env })

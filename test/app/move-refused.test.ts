@@ -39,6 +39,12 @@ for (const kind of kinds)
     const free = await lockAsOnlyWorker(from, fixture.warehouse, { log, onLost: () => {} })
     if (kind === 'sqlite') await expect(move(from, to)).rejects.toThrow(/uses it/)
     await free()
+    const id = fixture.sandbox.projectId.toLowerCase()
+    for (const erasing of [from, to]) {
+      await change(erasing, `insert into erased_ids (project_id, id) values ('', '${id}')`)
+      await expect(move(from, to)).rejects.toThrow(/its erasure in .* has not ended/)
+      await change(erasing, 'delete from erased_ids')
+    }
     await change(
       from,
       `update writebacks set owner = '${currentOwner()}', lease_until = ${Date.now() + 60_000}

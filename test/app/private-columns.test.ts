@@ -185,6 +185,11 @@ for (const database of ['sqlite', 'postgres'] as const)
       expect(search.remains).toEqual([])
       await sync(rules.all, { key: secret('another key of the installation') })
       expect(await kept()).toMatchObject([{ name: null, email: null, raw: { email: null } }])
+      const hashes = `select email, raw from visitors_history where email is not null`
+      expect(await warehouse.query(hashes)).toEqual([])
+      expect(await warehouse.query('select email from visitors')).toContainEqual({
+        email: expect.stringMatching(/^hmac:/),
+      })
     })
 
     test('what was removed elsewhere is not in the files of a warehouse that moves back', async () => {

@@ -110,6 +110,19 @@ test('a transaction that lost a statement is not taken for committed, though nob
   await Promise.all(unasked)
 })
 
+test('a connection that waited for the lock in vain serves the next transaction', async () => {
+  const waiting = await openWarehouse(`${database.url}&options=-c%20lock_timeout%3D50`)
+  onTestFinished(() => waiting.close())
+  await inMain(async (trx) => {
+    await insert(trx, 1)
+    await expect(inMain((late) => insert(late, 2), waiting)).rejects.toMatchObject({
+      code: '55P03',
+    })
+  })
+  await inMain((trx) => insert(trx, 3), waiting)
+  expect(await stored()).toEqual([1, 3])
+})
+
 test('what fails only at the commit undoes the transaction', async () => {
   const twice = inMain((trx) => Promise.all([insert(trx, 1), insert(trx, 1)]))
   await expect(twice).rejects.toMatchObject({ code: '23505' })

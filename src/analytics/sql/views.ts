@@ -30,8 +30,10 @@ export async function updateAnalyticsViews(trx: Db, kind: DatabaseKind): Promise
   // Views that read others come after them, in the registry as well.
   const old = [registryName, ...[...created.keys()].reverse()].filter((name) => existing.has(name))
   if (kind === 'sqlite' || !(await replaceViews(trx, kind, old))) {
+    const grants = kind === 'sqlite' ? [] : await listGrants(trx)
     await dropViews(trx, old)
     await createViews(trx, kind, 'create view')
+    for (const grant of grants) await sql.raw(grant).execute(trx)
   }
   await createRegistry(trx, fingerprint)
   if (kind === 'postgres') await writeViewComments(trx)
@@ -101,6 +103,18 @@ async function replaceViews(trx: Db, kind: DatabaseKind, old: readonly string[])
     )
   await sql`release savepoint replacing`.execute(trx)
   return isReplaced
+}
+
+/** Without the rights on views that are made anew, each dashboard would be blank after an upgrade. */
+async function listGrants(trx: Db): Promise<readonly string[]> {
+  const { rows } = await sql<{ grant: string }>`
+    select format('grant select on %I to %s%s', relname,
+      case grantee when 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end,
+      case when is_grantable then ' with grant option' end) as grant
+    from pg_class, aclexplode(relacl) where privilege_type = 'SELECT' and grantee <> relowner
+      and relnamespace = (select oid from pg_namespace where nspname = current_schema())
+      and relname in (${sql.join(views.map(([name]) => name))})`.execute(trx)
+  return rows.map(({ grant }) => grant)
 }
 
 async function createViews(

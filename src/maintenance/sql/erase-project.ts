@@ -15,7 +15,7 @@ import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { toTimestamp } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { appendEvent } from '../../warehouse/audit-log.ts'
-import { isFenced, readMoves } from '../../warehouse/moves.ts'
+import { findMove, readMoves } from '../../warehouse/moves.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import {
   inDurableTransaction,
@@ -23,7 +23,7 @@ import {
   retryOnDeadlock,
 } from '../../warehouse/transactions.ts'
 import { createValueCollector } from '../core/erased-values.ts'
-import type { Erased, ErasedRows } from './erase.ts'
+import { type Erased, type ErasedRows, ofVisitors } from './erase.ts'
 import { suspendTriggers } from './move-rows.ts'
 
 /** Who holds the project's streams now, and where it has moved. */
@@ -64,11 +64,17 @@ function tablesOf({ isConfigured }: Pick<ProjectErasure, 'isConfigured'>): reado
     .sort(([one], [other]) => orderOf(one) - orderOf(other))
 }
 
+/**
+ * Of lists. What is pending, or missing, of a row stays as long as that: a row that a killed erasure
+ * has left is not new to the next sync.
+ */
+const readSoFar: readonly string[] = ['sync_cursors', 'sync_streams', 'sync_seen_rows']
+
 /** An address in what visitors wrote is theirs as well, so they are the first to be known. */
 function orderOf(table: string): number {
   if (table === 'sync_projects') return 3
-  if (table.startsWith('sync_')) return 0
-  return table === 'visitors' ? 1 : 2
+  if (readSoFar.includes(table)) return 0
+  return ofVisitors.includes(table) ? 1 : 2
 }
 
 /** By table; those without rows are left out. */
@@ -112,7 +118,7 @@ export async function eraseProject(context: ProjectDb, erasure: ProjectErasure):
   const { db, kind } = context
   const { signal, onProgress } = erasure
   if (kind === 'sqlite') await sql`pragma secure_delete = on`.execute(db)
-  const isMoved = (await readMoves(db)).some((move) => isFenced(move))
+  const isMoved = await hasMoved(context)
   const before = await countProjectRows(context, erasure)
   const isRepeated = (await readProjectErasure(context)) !== null
   const total = Object.values(before).reduce((sum, count) => sum + count, 0)
@@ -140,6 +146,10 @@ export async function eraseProject(context: ProjectDb, erasure: ProjectErasure):
   const changed = [...tablesOf(erasure).map(([name]) => name), 'search_words']
   return { rows, isRepeated, values: collector.result(), tables: changed }
 }
+
+/** Then the database refuses changes of it; not where only other projects have moved. */
+const hasMoved = async ({ db, project }: ProjectDb) =>
+  findMove(await readMoves(db), project) !== undefined
 
 async function begin(
   context: ProjectDb,
@@ -177,8 +187,8 @@ async function stopSending(context: ProjectDb, by: string): Promise<void> {
 
 /** Files and statistics have been cleaned and searched. */
 export async function finishProjectErasure(context: ProjectDb): Promise<void> {
-  const { db, project, clock } = context
-  const isMoved = (await readMoves(db)).some((move) => isFenced(move))
+  const { project, clock } = context
+  const isMoved = await hasMoved(context)
   await inTransaction(context, (trx) =>
     withoutTriggers(trx, isMoved ? ['erased_ids'] : [], async () => {
       await sql`update erased_ids set searched_at = ${toTimestamp(clock())}
@@ -223,7 +233,7 @@ async function deleteSome(
   const isList = listStreamNames.some((name) => streamSpecs[name].table === table)
   for (const row of rows) {
     if (isList) collector.addId(String(row.id))
-    collector.addRow(row, table === 'visitors')
+    collector.addRow(row, ofVisitors.includes(table))
   }
   return isRead ? rows.length : Number(numAffectedRows ?? 0n)
 }

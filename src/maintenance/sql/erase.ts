@@ -277,7 +277,7 @@ const changedTables = [
 ]
 
 /** With what a visitor is called, now and before. */
-const ofVisitors: readonly string[] = ['visitors', historyTable('visitors')]
+export const ofVisitors: readonly string[] = ['visitors', historyTable('visitors')]
 
 /** So many conversations are read at once. */
 const conversationsPerRead = 20

@@ -95,8 +95,10 @@ export async function cleanColumns(
       after,
       limit: batchRows,
     })
-  // Nothing reads a version again, so what was hashed with another key is lost.
-  const isOtherKey = inHistory && state?.applied.key !== to.key
+  // Nothing reads a version again, so what was hashed with another key is lost; also that of rows,
+  // which become versions when they are read again.
+  const isVersion = inHistory || context.history.some((list) => list === name)
+  const isOtherKey = isVersion && state?.applied.key !== to.key
   const parse = (key: RowKey, raw: string) => {
     const item = parseJson(decodeJson(kind, raw))
     const kept: Kept = rules.keepStored(name, isOtherKey ? withoutHashes(item) : item)

@@ -148,6 +148,18 @@ for (const db of databases.filter(({ name }) => name === 'postgres')) {
     ).toEqual([expect.stringContaining('=r/')])
     expect(await all('select * from mine')).toEqual([])
     expect(await list('select distinct fingerprint from sync_views')).not.toEqual(['x'])
+    // These have to be dropped, as columns of one differ.
+    await all('drop view mine')
+    for (const statement of olderViews) await all(statement)
+    await all('grant select on report_day to pg_monitor with grant option')
+    await database.open()
+    const rights = `select relacl::text from pg_class where oid = 'REPORT'::regclass`
+    expect(await list(rights.replace('REPORT', 'report_open'))).toEqual([
+      expect.stringContaining(',=r/'),
+    ])
+    expect(await list(rights.replace('REPORT', 'report_day'))).toEqual([
+      expect.stringContaining('pg_monitor=r*/'),
+    ])
   })
 
   test(`a view of a user that reads columns which are gone must be dropped by the user — ${db.name}`, async () => {
