@@ -205,7 +205,10 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
   if (status !== null) return kept(html`${entryTable(entries, frame)}${more}`)
   // Also in place of rows that a person reads: what they would do is over.
   if (waiting === 0)
-    return livePart('rows', html`<p class="empty">Nothing of it waits to be sent.</p>`)
+    return livePart(
+      'rows',
+      html`<p class="empty">Nothing of it waits to be sent. Choose a status above to see its rows.</p>`,
+    )
   if (!hasRows) return kept(nothing)
   if (review === null || typeof review === 'string') {
     const why =
