@@ -7,7 +7,7 @@ import type { Config } from '../src/config/config.ts'
 import { type ConfiguredLake, lakesOf } from '../src/config/lakes.ts'
 import { keptFiles } from '../src/export/kept-files.ts'
 import { readManifest } from '../src/export/lake/manifest.ts'
-import { LakeBusyError } from '../src/export/lake/write-lake.ts'
+import { LakeBusyError, mirroredObjects } from '../src/export/lake/write-lake.ts'
 import type { FailingJob } from '../src/maintenance/maintenance.ts'
 import type { EpochMs } from '../src/values/time.ts'
 import { UserError } from '../src/values/user-error.ts'
@@ -38,7 +38,8 @@ export const lakeJobs: JobType<LakeJob> = {
         config(),
         {
           folder,
-          objects,
+          // The lake may be of a time when less was named, or mirrored.
+          objects: objects.length > 0 ? objects : mirroredObjects,
           isWhole: objects.length > 0,
           projectId: project?.projectId ?? null,
           kept: keptFiles(config()),

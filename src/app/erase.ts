@@ -24,7 +24,6 @@ import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { findMove, movedError, readMoves, wholeWarehouse } from '../warehouse/moves.ts'
-import type { ProjectDb } from '../warehouse/project-db.ts'
 import { addressOptions, openWarehouse, type Warehouse, withWarehouse } from './open.ts'
 import { openRequestBudgets } from './request-budgets.ts'
 import { forgetSends } from './send-record.ts'
@@ -62,7 +61,7 @@ export function eraseVisitor(
     const search = await searchRemains(warehouse, parseDatabaseUrl(config.databaseUrl), erased)
     await finishErasure(context, erasure)
     const { rows, isRepeated } = erased
-    const elsewhere = [...search.elsewhere, ...(await listMovedCopies(context))]
+    const elsewhere = [...search.elsewhere, ...(await listMovedCopies(warehouse, projectId))]
     return { project: name, dryRun, isRepeated, rows, search: { ...search, elsewhere } }
   })
 }
@@ -143,7 +142,7 @@ export function eraseWholeProject(
     const left = await countProjectRows(context, { isConfigured })
     const elsewhere = [
       ...search.elsewhere,
-      ...(await listMovedCopies(context)),
+      ...(await listMovedCopies(warehouse, projectId)),
       ...outOfReach(isConfigured),
     ]
     return {
@@ -164,7 +163,10 @@ const describeOthers: DescribePlace = (table, column) => {
 }
 
 /** A move leaves all rows in the warehouse that it ends, and one that was killed left some. */
-async function listMovedCopies({ db, project }: ProjectDb): Promise<readonly string[]> {
+async function listMovedCopies(
+  { db }: Pick<Warehouse, 'db'>,
+  project: ProjectId,
+): Promise<readonly string[]> {
   const marks = (await readMoves(db)).filter(({ project_id: id }) =>
     [wholeWarehouse, project].includes(id),
   )

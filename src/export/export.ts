@@ -47,6 +47,7 @@ export {
   LakeBusyError,
   type LakeReport,
   type LakeRequest,
+  mirroredObjects,
   writeLake,
 } from './lake/write-lake.ts'
 export { countMirror, type MirrorCount, readVerifyDocument } from './mirror-count.ts'

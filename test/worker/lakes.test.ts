@@ -135,6 +135,20 @@ describe('in a worker with the embedded queue', () => {
   const start = (config: Partial<Config>) =>
     startWorkerInProcess(workerConfig(stores, [project('shop')], config))
 
+  test('a lake has all that is mirrored once the setting names no objects any more', async () => {
+    const folder = join(createTempFolder(), 'lake')
+    const objects = () => readManifest(folder)?.objects.map(({ object }) => object)
+    const write = async (names: readonly string[]) => {
+      const worker = await start({ lake: lakeAt(folder, every(500), names) })
+      await worker.waitFor(({ event }) => event === 'lake.written')
+      await worker.stop()
+    }
+    await write(['messages', 'fct_wait'])
+    expect(objects()?.toSorted()).toEqual(['fct_wait', 'messages'])
+    await write([])
+    expect(objects()).toEqual(expect.arrayContaining(['fct_wait', 'visitors', 'visitors_history']))
+  })
+
   test('a lake that cannot be written is a failing job, in status and check, until it can be', async () => {
     const cwd = createTempFolder()
     const folder = join(cwd, 'lake')

@@ -73,7 +73,7 @@ type LakeDeps = {
 }
 
 /** What the service's rows are in, and the history that it does not keep. */
-const mirrored: readonly string[] = [
+export const mirroredObjects: readonly string[] = [
   ...streamNames.map((stream) =>
     stream === 'analytics' ? 'analytics_metrics' : streamSpecs[stream].table,
   ),
@@ -121,7 +121,7 @@ async function writeUnderLock(request: LakeRequest, deps: LakeDeps) {
   const names = new Set(existing.map(({ name }) => name))
   const ofLake = earlier?.objects.map(({ object }) => object).filter((name) => names.has(name))
   const wanted = [...(request.isWhole ? [] : (ofLake ?? [])), ...request.objects]
-  const chosen = wanted.length > 0 ? wanted : mirrored.filter((name) => names.has(name))
+  const chosen = wanted.length > 0 ? wanted : mirroredObjects.filter((name) => names.has(name))
   const objects: LakeObject[] = []
   const reports: LakeObjectReport[] = []
   for (const name of findObjects(chosen, existing)) {
