@@ -186,6 +186,12 @@ describe('Kubernetes', () => {
   const find = (kind: string, name: string) =>
     objects.find((object) => object.kind === kind && object.metadata.name === name)
 
+  test('is applied from a file that git keeps, while it ignores the settings of people', () => {
+    const paths = ['deskmirror.yaml', 'deploy/config/deskmirror.yaml', file]
+    const { stdout } = spawnSync('git', ['check-ignore', ...paths], { cwd: root, encoding: 'utf8' })
+    expect(stdout.trim().split('\n')).toEqual(paths.slice(0, 2))
+  })
+
   test('accepts every object: its types know all of their fields, and no other', () => {
     const [types, checked] = [join(root, 'node_modules/kubernetes-types'), createTempFolder()]
     const groups: Readonly<Record<string, string>> = {
