@@ -16,7 +16,7 @@ const uncounted = new Error('uncounted')
  * an empty one. Only a text may be empty.
  */
 const openFormula =
-  /<c (?![^<>]*\bt="str")[^<>]*><f\b(?:[^<>]*\/>|[^<>]*>[^<>]*<\/f>)(?:<v\/>|<v><\/v>)?<\/c>/
+  /<c (?![^<>]*\bt="str")[^<>]*><f\b(?:[^<>]*\/>|[^<>]*>[^<>]*<\/f>)(?:<v\s*\/>|<v><\/v>)?<\/c>/
 
 const { workbook, sheet, maxBytes }: WorkbookQuestion = workerData
 
@@ -107,13 +107,15 @@ function toCell(value: CellValue): string {
   return text === '' ? '' : `"${text.replaceAll('"', '""')}"`
 }
 
-/** What a spreadsheet shows of a plain cell. A time has no zone there, so none is assumed. */
+/** What a spreadsheet shows of a plain cell. A time has no zone there, so none is assumed, and a
+ * date has no time. */
 function toText(value: CellValue): string {
   if (value === null) return ''
   if (typeof value === 'number') return toDigits(value)
-  if (!(value instanceof Date)) return String(value)
+  // Of Windows, which shows and means the same.
+  if (!(value instanceof Date)) return String(value).replaceAll('\r\n', '\n')
   const seconds = Math.round(value.getTime() / 1000)
-  return Number.isNaN(seconds) ? '###' : rfc3339(seconds).slice(0, -1)
+  return Number.isNaN(seconds) ? '###' : rfc3339(seconds).slice(0, -1).replace('T00:00:00', '')
 }
 
 /**

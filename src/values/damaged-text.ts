@@ -123,6 +123,7 @@ const kinds: readonly Kind[] = [
     what: 'a placeholder that nobody has filled in',
     pattern: /\{\{[^{}\n]{1,80}\}\}|\$\{[\w.]{1,80}\}/g,
   },
+  { what: 'a number that a spreadsheet has shortened', pattern: /^-?\d(?:[.,]\d+)?E\+\d+$/g },
   { what: 'a formula instead of its result', pattern: /^\s*=[A-Z][A-Z.]{1,30}\([^\n]*\)$/g },
 ]
 

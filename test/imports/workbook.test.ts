@@ -163,11 +163,12 @@ test('what Excel writes is read: rich texts, readings, line ends, errors, dates 
   const rows =
     '<row r="2"><c r="A2" t="s"><v>0</v></c><c r="C2" t="s"><v>1</v></c><c r="D2" t="s"><v>2</v></c></row>' +
     '<row r="4" hidden="1"><c r="A4" t="e"><f>1/0</f><v>#DIV/0!</v></c><c r="B4" t="b"><v>1</v></c>' +
-    '<c r="C4" s="1"><v>0.5</v></c><c r="D4"><v>0.30000000000000004</v></c><c r="E4"><v>9007199254740993</v></c></row>'
+    '<c r="C4" s="1"><v>0.5</v></c><c r="D4"><v>0.30000000000000004</v></c><c r="E4"><v>9007199254740993</v></c>' +
+    '<c r="F4" s="1"><v>1</v></c></row>'
   const properties = '<workbookPr date1904="1"/>'
   expect(await csvOf(workbook({ A: rows }, { strings, properties }))).toBe(
-    '\n"Hello bold you",,"東京","a\r\nb & <c> _x0041_"\n\n' +
-      '"#DIV/0!","true","1904-01-01T12:00:00","0.3","9.00719925474099E+15"\n',
+    '\n"Hello bold you",,"東京","a\nb & <c> _x0041_"\n\n' +
+      '"#DIV/0!","true","1904-01-01T12:00:00","0.3","9.00719925474099E+15","1904-01-02"\n',
   )
 })
 
@@ -244,7 +245,7 @@ describe('a file is refused', () => {
 
   test('if a formula has no result, as scripts write them, unless that is an empty text', async () => {
     const formula = (cell: string) => workbook({ A: `<row>${cell}</row>` })
-    for (const result of ['', '<v/>', '<v></v>'])
+    for (const result of ['', '<v/>', '<v />', '<v></v>'])
       await refusal(formula(`<c r="A1"><f>1+2</f>${result}</c>`)).toMatchObject({
         why: 'a formula in it has no result yet',
       })

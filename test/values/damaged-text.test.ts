@@ -22,6 +22,7 @@ describe('what another program has changed', () => {
     ['Dear {{name}}', 'a placeholder that nobody has filled in', null],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a placeholder that another program left
     ['Dear ${first_name}', 'a placeholder that nobody has filled in', null],
+    ['1.23456789012346E+17', 'a number that a spreadsheet has shortened', null],
     ['=HYPERLINK("https://a.example";"here")', 'a formula instead of its result', null],
   ])('%s', (text, what, probably) => {
     expect(findTextChange(text)).toMatchObject({ what, probably })

@@ -31,7 +31,7 @@ import {
   readConversation,
   readWaiting,
 } from '../sql/conversations.ts'
-import { maxCounted, search } from '../sql/search.ts'
+import { maxCounted, maxPeople, search } from '../sql/search.ts'
 import {
   ago,
   by,
@@ -315,10 +315,12 @@ function results(
   const persons = table(
     'Visitors',
     ['Name', 'E-mail'],
-    people.map(({ id, name, email }) => [
-      linkTo(frame, 'visitors', id, foreignText(name ?? email ?? id)),
-      foreignText(email),
-    ]),
+    people
+      .slice(0, maxPeople)
+      .map(({ id, name, email }) => [
+        linkTo(frame, 'visitors', id, foreignText(name ?? email ?? id)),
+        foreignText(email),
+      ]),
   )
   const begun = table(
     'Ids that begin so',
@@ -326,12 +328,16 @@ function results(
     ids.map(({ folder, id }) => [linkTo(frame, folder, id, foreignText(id)), folder]),
   )
   const note = html`<p class="faint">${pendingNote(missing)}</p>`
+  const found =
+    people.length > maxPeople
+      ? `More than ${maxPeople} visitors found; these are some. Write more of the name or address.`
+      : `${pluralize(people.length, 'visitor')} found.`
   const count =
     total === 0
       ? nothing
       : html`<p>${total > maxCounted ? `More than ${formatCount(maxCounted)} conversations` : pluralize(total, 'conversation')}
     found.</p>`
-  return html`${ids.length === 0 ? nothing : section('Ids', begun)}${people.length === 0 ? nothing : section('Visitors', persons)}
+  return html`${ids.length === 0 ? nothing : section('Ids', begun)}${people.length === 0 ? nothing : section('Visitors', html`<p>${found}</p>${persons}`)}
 ${section('Conversations', html`${count}${conversations.length === 0 ? nothing : sheetLink({ q: query }, frame)}${conversationTable(conversations, parseSearch(query).words, frame)}${missing === 0 ? nothing : note}`)}
 ${older(next === null ? null : withQuery(addressOf(frame, 'search'), { q: query, before: next }))}`
 }

@@ -101,7 +101,7 @@ export function beginDraft(
 export function describeUnfilled({ kind, content }: Draft): string | null {
   const found = kind === 'reply' ? findPlaceholder(content) : undefined
   if (found === undefined) return null
-  return `The text still has ${found}, as the visitor would read it: write it out.`
+  return `The text still has ${found}, which the visitor would see: replace it.`
 }
 
 /** `joined`: the batch in which the draft is that was just made. */

@@ -53,8 +53,8 @@ export async function showWaits({
     isChosen: end === ended,
   }))
   const content = html`${form}${choices('Ended', ends)}<p class="faint">By the day on which the
-  visitor asked, in ${frame.timeZone}. A wait ends with an answer of a human or the AI, or with a
-  handling; nights and weekends count.
+  visitor asked, in ${frame.timeZone}. A wait ends with an answer by a human or the AI, or when the
+  conversation is marked handled; nights and weekends count.
   What is closed without an answer is often a last thank-you.
   ${agent === null ? nothing : html`Of ${foreignText(agent)}: waits that the agent answered.`}</p>
 ${

@@ -14,7 +14,8 @@ import type { ConversationRow } from './conversations.ts'
 
 const pageRows = 25
 const idsPerRead = 500
-const maxPeople = 10
+/** One more is read, which says that there are others. */
+export const maxPeople = 10
 /** More are said to be more than this. */
 export const maxCounted = 1000
 const maxIds = 10
@@ -139,7 +140,7 @@ async function findPeople({ db, kind, project }: ProjectDb, text: string, column
   ]
   const { rows } = await sql<{ id: string; name: string | null; email: string | null }>`
     select id, name, email from visitors where project_id = ${project} and deleted_at is null
-      and (${sql.join(matches, sql` or `)}) limit ${maxPeople}`.execute(db)
+      and (${sql.join(matches, sql` or `)}) limit ${maxPeople + 1}`.execute(db)
   return rows
 }
 

@@ -359,7 +359,7 @@ describe('a text of the project', () => {
     const refused = await send({ content: 'Dear {{name}}, it left.' })
     expect([refused.status, refused.text]).toEqual([
       422,
-      expect.stringContaining('The text still has {{name}}, as the visitor would read it'),
+      expect.stringContaining('The text still has {{name}}, which the visitor would see'),
     ])
     expect(await draftsOf(nameless)).toEqual([])
   })

@@ -205,3 +205,16 @@ describe('a correction', () => {
     expect(text).toContain('“Now” is what the service shows.')
   })
 })
+
+test('a search says how many visitors it found, and that there are more than it shows', async () => {
+  const others = Array.from({ length: 11 }, (_, n) =>
+    visitor(idOf(100 + n), {}, { name: `Zed ${n}` }),
+  )
+  const mirror = openMirror(console.warehouse, 'main')
+  await mirror.commit(commit('visitors', others.slice(1)))
+  expect(await page('search?q=Zed')).toContain('<p>10 visitors found.</p>')
+  await mirror.commit(commit('visitors', others.slice(0, 1)))
+  const cut = await page('search?q=Zed')
+  expect(cut).toContain('<p>More than 10 visitors found; these are some.')
+  expect(cut.match(/Zed \d/g)).toHaveLength(10)
+})
