@@ -23,8 +23,10 @@ export async function checkNotify(
     return item('ok', 'the address accepted a test line')
   } catch (error) {
     if (!(error instanceof NotPostedError)) throw error
-    const hint = 'correct what `notify` names: make a new incoming webhook if this one is gone'
     const retryable = error.retryMs !== null
+    const hint = retryable
+      ? 'try again; the worker repeats what it could not post'
+      : 'correct what `notify` names: make a new incoming webhook if this one is gone'
     return item('error', error.message, hint).map((it) => ({ ...it, retryable }))
   } finally {
     await connections.close()

@@ -26,7 +26,7 @@ const help = `
 --visitor: deletes the visitor, their activity, conversations, messages, changes and calls, former versions, facts and searched
 words of these, and the words, evidence and log of their write-backs; what is queued to them is cancelled. The ids of visitor,
 conversations and calls stay, so that no sync stores them again. It says nothing to the service: erase the visitor there, too.
-Whose a call is, its field tells that analytics.calls.visitor names, or a likely one.
+The visitor of a call is read from the field that analytics.calls.visitor names, or from a likely one.
 
 --project without --visitor: deletes all rows of the project in all tables, and what Redis knows of its sends. Remove it from
 the configuration first, restart the workers, and name it by its id: a sync reads a project that is configured anew. While a
@@ -53,7 +53,7 @@ export const command = defineCommand<Options>({
     new Option('--visitor <id>', 'the id of the visitor'),
     new Option(
       '--project <name>',
-      'the project of the visitor; without --visitor, what is erased: by its name or its id',
+      'the project of the visitor; without --visitor, the project to erase, by its name or id',
     ),
     new Option('--yes', 'delete it; without this, nothing is changed'),
     personOption(),

@@ -35,13 +35,13 @@ const commands = {
     () => import('./audit.ts'),
   ],
   export: [
-    'export tables and views as CSV, JSON Lines, Parquet or SQLite',
+    'export tables and views as CSV, JSON Lines, Parquet, SQLite or a workbook',
     () => import('./export.ts'),
   ],
   token: ['mint a short-lived token for the widget in a browser', () => import('./token.ts')],
   migrate: ["bring the warehouse to this version's schema", () => import('./migrate.ts')],
   move: ['move the warehouse into another database', () => import('./move.ts')],
-  erase: ['delete what is stored of a visitor', () => import('./erase.ts')],
+  erase: ['delete what is stored of a visitor or a project', () => import('./erase.ts')],
   sandbox: ['run a double of the service, for experiments and tests', () => import('./sandbox.ts')],
   demo: ['see it work: nothing to configure, ends by itself', () => import('./demo.ts')],
 } satisfies Record<string, readonly [summary: string, load: () => Promise<CommandModule>]>

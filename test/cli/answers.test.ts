@@ -299,7 +299,7 @@ describe('migrate --rebuild-analytics', () => {
   })
   test('estimates how long it still takes', () => {
     expect(renderProgress({ done: 12_000, left: 40_500, tookMs: 4200 })).toBe(
-      '12,000 conversations derived   40,500 left   about 14.2 s left',
+      '12,000 conversations derived   40,500 left   about 14 s left',
     )
     expect(renderProgress({ done: 52_500, left: 0, tookMs: 16_000 })).toBe(
       '52,500 conversations derived   0 left',

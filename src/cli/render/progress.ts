@@ -69,7 +69,7 @@ export function timeLeft(done: number, left: number, tookMs: Ms): string {
 }
 
 export function formatTimeLeft(ms: Ms, about = 'about'): string {
-  return `${about} ${formatDuration(Math.max(1000, ms))} left`
+  return `${about} ${formatDuration(Math.max(1, Math.round(ms / 1000)) * 1000)} left`
 }
 
 /** How much of the budget is in use, or why no request is sent for a while. */

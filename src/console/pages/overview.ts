@@ -131,7 +131,7 @@ function pauseSentences(
   for (const { job, since, reason } of failures
     .filter((failure) => failure.job !== 'sync')
     .slice(0, 3)) {
-    const text = html`<b>${job.replaceAll('_', ' ')}</b> has failed for
+    const text = html`The job <b>${job.replaceAll('_', ' ')}</b> has been failing for
       ${ageText(now - Date.parse(since))}: ${foreignText(reason)}`
     found.push({ kind: 'wrong', text })
   }

@@ -20,7 +20,7 @@ export async function showService({ db, frame }: ScreenRequest): Promise<Console
   )
   const failing = (await listFailures(db.db, db.project)).find(({ job }) => job === 'notify')
   const announced = table(
-    'What people were notified of, and is still so',
+    'What was announced and still holds',
     ['Event', 'Announced'],
     (await listNotified(db)).map(({ event, announcedAt }) => [
       event.replaceAll('_', ' '),

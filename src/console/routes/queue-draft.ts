@@ -48,7 +48,7 @@ export async function admitDraft(
   return { config, project, frame, address, db, outbox: createOutbox(db) }
 }
 
-export const notWhole = ['This did not work', 'The form is not whole.'] as const
+export const notWhole = ['This did not work', 'The form is incomplete.'] as const
 
 export const isFormKey = (text: string) => /^[\da-f-]{36}$/.test(text)
 

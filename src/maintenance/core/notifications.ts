@@ -137,7 +137,7 @@ const sentences: Readonly<
     say: some('A gap has opened: data is missing.', 'gaps are open: data is missing.'),
     page: '/streams',
   },
-  disk: { say: (bytes) => `The disk fills: ${formatBytes(bytes)} are left.`, page: null },
+  disk: { say: (bytes) => `The disk is nearly full: ${formatBytes(bytes)} left.`, page: null },
 }
 
 /** A line for each event. `linkTo`: the address of a page of the project. */

@@ -7,6 +7,7 @@ import { isUnreadable, throwIfAborted } from '../../service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, ListItems, Priority } from '../../service/core/api-request.ts'
 import { toItems } from '../../service/envelope.ts'
 import type { Kept } from '../../values/column-rules.ts'
+import { pluralize } from '../../values/format.ts'
 import { type Json, parseJson, stringifyJson } from '../../values/json.ts'
 import { rfc3339 } from '../../values/time.ts'
 import type { ParsedRows } from '../core/item-fields.ts'
@@ -339,7 +340,7 @@ function evidenceOf({ bounds, limit }: PageRequest, reply: PageReply<Json>): str
   const since = bounds.lower === undefined ? '' : ` from ${rfc3339(bounds.lower)}`
   const until = bounds.upper === undefined ? '' : ` to ${rfc3339(bounds.upper)}`
   const size = limit === null ? '' : ` with limit ${limit}`
-  const what = reply.kind === 'page' ? `a page of ${reply.items.count} rows` : 'a 400'
+  const what = reply.kind === 'page' ? `a page of ${pluralize(reply.items.count, 'row')}` : 'a 400'
   const requestId = reply.kind === 'page' ? reply.response.requestId : null
   return `${what}${since}${until}${size}, request ${requestId ?? 'without id'}`
 }

@@ -136,7 +136,7 @@ test('growth that may be that of the mirror is not shown as growth', () => {
     changePercent: null,
     comparison: 'before not whole',
   })
-  expect(formatChange(found, 'count')).toBe('before not whole')
+  expect(formatChange(found, 'count')).toBe('the days before are incomplete')
 })
 
 test('values are shown in their unit', () => {

@@ -91,12 +91,17 @@ export function describeTerms({
 
 /** The order in the file that its effect depends on, what it waits for, and when it leaves. */
 export function describeOrder(
-  review: Pick<WritebackReview, 'action' | 'after' | 'blockedBy' | 'expect' | 'expiresAt'>,
+  review: Pick<
+    WritebackReview,
+    'action' | 'position' | 'after' | 'blockedBy' | 'expect' | 'expiresAt'
+  >,
 ): string {
-  const { action, after, blockedBy } = review
+  const { action, position, after, blockedBy } = review
   const dependsOnOrder = action !== 'reply' && action !== 'add_note'
   const parts = [
-    ...(after !== null && dependsOnOrder ? [`after row ${after}`] : []),
+    ...(after !== null && dependsOnOrder
+      ? [after === position ? 'after its reply' : `after row ${after}`]
+      : []),
     ...(blockedBy === null ? [] : [`waits for ${shortId(blockedBy)}, which is uncertain`]),
     ...describeTerms(review),
   ]
