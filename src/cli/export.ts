@@ -64,8 +64,8 @@ Examples:
 --lake writes Parquet by object and month for programs that read folders. Only months that changed are written again, and
 manifest.json last. Without OBJECT: what the lake has, or else all that is mirrored.
 
---query: one statement that reads, within 60 s and 512 MB, with at most 100,000 rows: the answer is exported whole, or not at
-all. On Postgres it runs in a transaction that reads only, under DESKMIRROR_ANALYST_DATABASE_URL if that is set.
+--query: one statement that reads, within 60 s and 512 MB. Its answer of at most 100,000 rows and 32 MB is exported whole, or not
+at all. On Postgres it runs in a transaction that reads only, under DESKMIRROR_ANALYST_DATABASE_URL if that is set.
 
 Exit code: 0 exported · 1 failed, trying again may help · 2 a person must change something · 130 interrupted`
 

@@ -80,12 +80,15 @@ function parseJsonLine({ line, text, mistake }: TextLine, options: LineOptions):
   return { line, row: line, result, ref: key, source: { format: 'jsonl', text } }
 }
 
-/** `parse` gets the fields with the words of the text that they name. */
+/** `parse` gets the fields with the sender, and the words of the text that they name. */
 function parseFilled(
-  fields: Readonly<Record<string, unknown>>,
-  { fillReply }: Pick<LineOptions, 'fillReply'>,
+  given: Readonly<Record<string, unknown>>,
+  { fillReply, senderName }: Pick<LineOptions, 'fillReply' | 'senderName'>,
   parse: (fields: Readonly<Record<string, unknown>>) => RequestParseResult = parseRequest,
 ): RequestParseResult {
+  const isUnsigned = given.operation === 'message' && given.sender_name == null
+  const fields =
+    isUnsigned && senderName !== undefined ? { ...given, sender_name: senderName } : given
   const { fields: filled, mistake } = withFilledReply(fields, fillReply)
   return mistake === null ? parse(filled) : { ok: false, mistakes: [mistake] }
 }

@@ -70,7 +70,7 @@ export type SheetOptions = {
 type Fields = Readonly<Record<string, string | boolean | null>>
 
 /** The rows of an import that a row of a sheet is. */
-export function toSheetRequests(fields: Fields, { senderName, findConversation }: SheetOptions) {
+export function toSheetRequests(fields: Fields, { findConversation }: SheetOptions) {
   const { content, template, handled, sender_name, visitor_email, visitor_name, ref, ...others } =
     fields
   const hasReply = content !== undefined || template !== undefined
@@ -82,7 +82,6 @@ export function toSheetRequests(fields: Fields, { senderName, findConversation }
   const found = isSought ? findConversation?.(sought) : undefined
   const match = found !== undefined && 'conversationId' in found ? found : null
   const shared = match === null ? others : { ...others, conversation_id: match.conversationId }
-  const sender = sender_name ?? senderName
   const requests = [
     ...(!hasReply
       ? []
@@ -92,7 +91,7 @@ export function toSheetRequests(fields: Fields, { senderName, findConversation }
             operation: 'message',
             ...withValue('content', content),
             ...withValue('template', template),
-            ...withValue('sender_name', sender),
+            ...withValue('sender_name', sender_name),
             ...withValue('ref', ref),
           },
         ]),

@@ -1,4 +1,5 @@
 /** The answer to a statement of anybody: limited in rows and size, or why it did not run. */
+import { formatBytes } from '../values/format.ts'
 import { showInvisibleInLines } from '../values/invisible.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -51,7 +52,7 @@ export function createRowCollector(reader: AnswerReader) {
       const values = row.map(toValue)
       bytes += Buffer.byteLength(JSON.stringify(values))
       if (bytes > maxBytes)
-        cut.add(`there are more rows, and the next one does not fit in ${maxBytes / 1000} kB`)
+        cut.add(`there are more rows, and the next one does not fit in ${formatBytes(maxBytes)}`)
       else if (rows.length === maxRows)
         cut.add(`there are more rows: these are the first ${maxRows}`)
       else return rows.push(values) > 0
@@ -83,4 +84,4 @@ export function tooLong(limitMs: Ms): UserError {
 }
 
 /** What helps if the database does not understand a statement. */
-export const compareNames = 'compare its names and types with `describe`'
+export const compareNames = 'compare its names and types with docs/reference, or `describe`'

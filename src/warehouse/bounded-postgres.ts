@@ -172,7 +172,7 @@ function explainFailure(error: unknown, limitMs: Ms): unknown {
   if (code === '42501')
     return refusedStatement(
       `${message}: its role reads what is for analysts`,
-      '`describe` lists that',
+      'docs/reference/analytics-objects.md and `describe` list that',
     )
   const isNoQuery = code === '25006' || /cursor|multiple commands/i.test(message)
   return refusedStatement(message, isNoQuery ? undefined : compareNames)

@@ -61,6 +61,9 @@ describe('a row', () => {
     const file = `conversation_id,content\n${conversation},Hello`
     expect(await read(file)).toEqual(['2: sender_name: is missing'])
     expect(await read(file, { senderName: 'Ann' })).toEqual(['2 message here Hello'])
+    // As have the replies of a file that names operations.
+    const named = `operation,conversation_id,content\nmessage,${conversation},Hello`
+    expect(await read(named, { senderName: 'Ann' })).toEqual(['2 message here Hello'])
   })
 
   test('has all of its mistakes once, and none of its write-backs is queued then', async () => {

@@ -215,7 +215,7 @@ function addImportOptions(command: Command): Command {
       '--map <header=column>',
       'what a column means, such as Antwort=content; may be repeated',
     ).argParser(parseMap),
-    new Option('--sender-name <name>', 'of a sheet: the sender of replies that name none'),
+    new Option('--sender-name <name>', 'the sender of replies that name none'),
     new Option(
       '--mistakes <file>',
       'write the rows that have mistakes to this workbook (.xlsx) or CSV, each with its mistakes',

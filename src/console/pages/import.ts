@@ -83,7 +83,7 @@ ${hiddenFields({ columns: JSON.stringify(columns) })}
 <input name="title" maxlength="200" autocomplete="off" value="${title}"></label>
 <label>What people should know about it (may be empty)
 <input name="note" maxlength="1000" autocomplete="off" value="${note}"></label>
-<label>Who signs replies of a sheet that name no sender, as the customer sees it (may be empty)
+<label>Who signs replies that name no sender, as the customer sees it (may be empty)
 <input name="senderName" maxlength="300" autocomplete="off" value="${senderName}"></label>
 <label class="check"><input type="checkbox" name="allowDuplicates" value="yes"
   ${attribute('checked', allowDuplicates)}> Let replies through that repeat the same words to the
