@@ -21,7 +21,7 @@ export function templateProblem(text: string): string | undefined {
   const unknown = [...text.matchAll(marks)].find(([, name = '']) => !isPlaceholder(name.trim()))
   const known = Object.keys(placeholders).map((name) => `{{${name}}}`)
   if (unknown === undefined && !/\{\{|\}\}/.test(text.replaceAll(marks, ''))) return undefined
-  return `has a placeholder that is none: write ${known.join(', ')}`
+  return `has an unknown placeholder: there are ${known.join(', ')}`
 }
 
 /** `missing`: the placeholders without a value, which stay in the text. */

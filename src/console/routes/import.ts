@@ -163,7 +163,10 @@ function nothingWritten(rows: number): string {
 
 /** An error that is no problem of the file is thrown. */
 function toProblem(error: unknown): { problem: string } {
-  if (error instanceof UserError) return { problem: `${error.message}. ${error.next}` }
+  if (error instanceof UserError) {
+    const next = `${error.next.charAt(0).toUpperCase()}${error.next.slice(1)}.`
+    return { problem: `${error.message}. ${next}` }
+  }
   throw error
 }
 
