@@ -95,7 +95,13 @@ function openRows(
 ): RowWriter {
   if (formatOfPath(path) === 'xlsx') {
     const columns = names.map((name) => ({ name, type: 'text' }) as const)
-    return createSpreadsheetWriter('mistakes', columns, output, { format: 'xlsx', separator: ',' })
+    return createSpreadsheetWriter(
+      'mistakes',
+      columns,
+      output,
+      { format: 'xlsx', separator: ',' },
+      { isFilledIn: true },
+    )
   }
   const isUtf16 = encoding === 'utf-16le' || encoding === 'utf-16be'
   const between = format === 'jsonl' || separator === '|' ? ',' : separator

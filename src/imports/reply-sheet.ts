@@ -189,7 +189,10 @@ export function createSheetWriter(
   form: SpreadsheetForm,
 ): RowWriter {
   const columns = names.map((name) => ({ name, type: 'text' }) as const)
-  const { write, end } = createSpreadsheetWriter('replies', columns, output, form, (cell) => cell)
+  const { write, end } = createSpreadsheetWriter('replies', columns, output, form, {
+    escapeText: (cell) => cell,
+    isFilledIn: true,
+  })
   const toCell = (text: string, name: string | undefined) => {
     if (form.format === 'xlsx') return toTextCell(text)
     // A spreadsheet shortens longer numbers unless they are text.

@@ -161,10 +161,10 @@ test('Parquet is written group by group, and every group is read back', async ()
 })
 
 test('what exceeds a sheet of Excel is refused, and never cut', async () => {
-  const writeRows = async (texts: readonly string[], maxRows?: number) => {
+  const writeRows = async (texts: readonly string[], maxRows = 1_048_576) => {
     const columns = [{ name: 'content', type: 'text' }] as const
     const output = createMemoryOutput()
-    const writer = createWorkbookWriter('messages', columns, output, maxRows)
+    const writer = createWorkbookWriter('messages', columns, output, { maxRows })
     await writer.write(texts.map((text) => [text]))
     await writer.end()
     return readWorkbook(output.bytes())

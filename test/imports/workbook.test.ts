@@ -213,6 +213,9 @@ test('a downloaded sheet is text only, and read as CSV is: the same words, the s
   expect(sheet).not.toMatch(/<f>|<v>/)
   expect(sheet).toContain('<t>=cmd()</t>')
   expect(sheet).toContain('<t>90071992547409931</t>')
+  // What a person writes into an empty cell stays text, too.
+  expect(sheet).toContain('<c r="G2" s="1"/>')
+  expect(Buffer.from(unzipSync(xlsx!)['xl/styles.xml']!).toString()).toContain('formatCode="@"')
   const expected = rows.map((_, n) => [n + 2, id(n), 'message', 'Hello.'])
   expect(await readRows(csv!)).toEqual(expected)
   expect(await readRows(xlsx!)).toEqual(expected)

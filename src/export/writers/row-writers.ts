@@ -27,17 +27,17 @@ export const createRowWriter: Readonly<
   parquet: createParquetWriter,
 }
 
-/** `name`: of the sheet. `escapeText`: what CSV has of a text. */
+/** `name`: of the sheet. `escapeText`: what CSV has of a text. `isFilledIn`: people write into it. */
 export function createSpreadsheetWriter(
   name: string,
   columns: readonly ExportColumn[],
   output: ByteOutput,
   { format, separator }: SpreadsheetForm,
-  escapeText = defuse,
+  { escapeText = defuse, isFilledIn = false } = {},
 ): RowWriter {
   if (format === 'csv')
     return createCsvWriter(columns, output, { forSpreadsheets: true, separator, escapeText })
-  const { write, end } = createWorkbookWriter(name, columns, output)
+  const { write, end } = createWorkbookWriter(name, columns, output, { isFilledIn })
   return { write: (rows) => write(rows.map((row) => row.map(fitCell))), end }
 }
 

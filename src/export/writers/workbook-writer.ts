@@ -22,12 +22,18 @@ export function fitCell(value: ExportValue): ExportValue {
   return `${value.slice(0, 32_000)}… (cut: it has ${value.length} characters)`
 }
 
-/** `name`: of the sheet. Its functions throw UserError where the rows exceed what Excel can hold. */
+/**
+ * What a person writes into such a cell stays a text: no formula, no date, all digits. Every empty
+ * one takes space for it, so only sheets that people fill in have it.
+ */
+const textFormat = '@'
+
+/** `name`: of the sheet. `isFilledIn`: people will write into it. Its functions throw UserError where the rows exceed what Excel can hold. */
 export function createWorkbookWriter(
   name: string,
   columns: readonly ExportColumn[],
   output: ByteOutput,
-  maxRows = maxSheetRows,
+  { maxRows = maxSheetRows, isFilledIn = false } = {},
 ): RowWriter {
   const batches = new TransformStream<readonly ExportRow[], readonly ExportRow[]>()
   const input = batches.writable.getWriter()
@@ -45,7 +51,8 @@ export function createWorkbookWriter(
     // It takes 50 ms to load.
     const { writeXlsxStream } = await import('hucre/xlsx')
     const sheet = name.replaceAll(/[[\]:*?/\\]/g, '_').slice(0, 31)
-    const options = { name: sheet, columns: columns.map(toColumn), freezePane: { rows: 1 } }
+    const heads = columns.map((column) => toColumn(column, isFilledIn))
+    const options = { name: sheet, columns: heads, freezePane: { rows: 1 } }
     for await (const bytes of writeXlsxStream(cells(), options)) await output.write(bytes)
   }
   const written = write()
@@ -67,8 +74,8 @@ const formats: Readonly<Partial<Record<ExportColumn['type'], string>>> = {
 }
 
 /** Texts are wide enough to be recognized, and times to be shown instead of `###`. */
-function toColumn({ name, type }: ExportColumn): ColumnDef {
-  const numFmt = formats[type]
+function toColumn({ name, type }: ExportColumn, isFilledIn: boolean): ColumnDef {
+  const numFmt = type === 'text' && isFilledIn ? textFormat : formats[type]
   const width = Math.max(name.length + 2, type === 'time' || type === 'text' ? 20 : 12)
   return { header: name, width, ...(numFmt === undefined ? {} : { numFmt }) }
 }
