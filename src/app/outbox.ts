@@ -24,6 +24,7 @@ import type {
 } from '../outbox/outbox.ts'
 import { readWriteback } from '../outbox/read-reports.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
+import { readSendingStop } from '../outbox/sql/sending.ts'
 import { steadyLimits } from '../service/core/budget.ts'
 import type { BudgetPolicy } from '../service/core/budget-policy.ts'
 import { readOpenPause } from '../service/sql/request-counts.ts'
@@ -220,7 +221,14 @@ export async function readPace(
   const workers = await retry.run(() => listLiveWorkers(db, Date.now()))
   const now = clock()
   const pausedUntil = await retry.run(() => readOpenPause(db, policy.projectId, now))
-  return { limits: steadyLimits(policy), worker: workers.length > 0, now, pausedUntil }
+  const stop = await retry.run(() => readSendingStop({ db, project: policy.projectId }))
+  return {
+    limits: steadyLimits(policy),
+    worker: workers.length > 0,
+    now,
+    pausedUntil,
+    whyStopped: stop?.why ?? null,
+  }
 }
 
 /** The commit may have succeeded, so adding the write-back again could send it twice. */

@@ -93,7 +93,7 @@ type Public =
   | NamesIn<'mirrorAsOf restsUntil undoUntil'>
   | NamesIn<'after agent approvedBy before by createdBy decidedBy detail difference endedByName'>
   | NamesIn<'error expect field note origin person reason restsBecause revertedBy reverts review'>
-  | NamesIn<'role sender source stoppedBy text title why'>
+  | NamesIn<'role sender source stoppedBy text title why whyStopped'>
 
 type NamesIn<List> = List extends `${infer Name} ${infer Others}` ? Name | NamesIn<Others> : List
 

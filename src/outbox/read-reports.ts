@@ -118,13 +118,21 @@ export async function describeBatch(
 /** How long the rest of a batch takes; of one that is not approved: once it is. */
 async function estimateBatch(
   outbox: Outbox,
-  { limits, worker, now, pausedUntil }: Pace,
+  { limits, worker, now, pausedUntil, whyStopped }: Pace,
   { id, counts }: Pick<BatchSummary, 'id' | 'counts'>,
   counted: Awaited<ReturnType<Outbox['countByOperation']>> | null = null,
 ): Promise<BatchEstimate> {
   const { draft = 0, queued = 0, sending = 0 } = counts
   const left = draft + queued + sending
-  const none = { left, queuedEarlier: 0, takesMs: 0, restsUntil: null, restsBecause: null, worker }
+  const none = {
+    left,
+    queuedEarlier: 0,
+    takesMs: 0,
+    restsUntil: null,
+    restsBecause: null,
+    worker,
+    whyStopped,
+  }
   if (left === 0) return none
   const statuses: readonly WritebackStatus[] = ['draft', 'queued', 'sending']
   const ofBatch = counted ?? (await outbox.countByOperation({ batch: id, statuses }))

@@ -15,7 +15,7 @@ import { startCliScenario } from './scenario.ts'
 
 const emptyFolder = createTempFolder(afterAll)
 const c = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
-const estimate = { queuedEarlier: 0, takesMs: 527, worker: false }
+const estimate = { queuedEarlier: 0, takesMs: 527, worker: false, whyStopped: null }
 
 function writeback(
   args: readonly string[],
@@ -52,6 +52,17 @@ describe('writeback add', () => {
       { operation: 'message', target: c, payload, ...optional },
       { createdBy: 'ada' },
     ])
+  })
+
+  test('does not say that it is sent while all sending is stopped', async () => {
+    const result = await writeback(['add', 'handled', '--conversation', c, '--project', 'shop'], {
+      addWriteback: async (_, { name }) => {
+        const stopped = { ...estimate, worker: true, whyStopped: 'bob stopped all sending' }
+        return { project: name, id: 'the-id', status: 'queued', marks: [], ...stopped }
+      },
+    })
+    const why = 'bob stopped all sending: nothing leaves before deskmirror writeback resume --all'
+    expect(result.err).toBe(`${why} --project shop\n`)
   })
 
   test.each([

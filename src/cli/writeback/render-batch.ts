@@ -87,17 +87,18 @@ const stateWord = ({ state, counts }: Pick<BatchReport['batch'], 'state' | 'coun
   state === 'sending' && !hasLeft(counts) ? 'queued' : state
 
 function renderRest({ batch: { state, counts }, estimate }: BatchReport, now: EpochMs): string[] {
-  const { left, queuedEarlier, takesMs, restsUntil, restsBecause, worker } = estimate
+  const { left, queuedEarlier, takesMs, restsUntil, restsBecause, worker, whyStopped } = estimate
   if (left === 0) return []
   const before = queuedEarlier === 0 ? '' : `, with ${formatCount(queuedEarlier)} queued before`
-  const sending = state === 'sending' && !worker ? '; no worker is running' : ''
+  const without = worker ? null : 'no worker is running'
+  const obstacle = whyStopped ?? (state === 'sending' ? without : null)
   const rest = restsUntil === null ? [] : [renderRestTime(restsUntil, restsBecause, now)]
   if (left === (counts.sending ?? 0))
     return ['', `${formatCount(left)} left: sent, and not answered yet${before}`, ...rest]
   return [
     '',
     `${formatCount(left)} left, about ` +
-      `${formatDuration(Math.max(1000, takesMs))}${before}${sending}`,
+      `${formatDuration(Math.max(1000, takesMs))}${before}${obstacle === null ? '' : `; ${obstacle}`}`,
     ...rest,
   ]
 }

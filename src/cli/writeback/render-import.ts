@@ -95,14 +95,19 @@ function renderImportedBefore(
 
 /** Renders how long sending takes, and the next command. */
 export function renderEstimate(
-  { queuedEarlier, takesMs, worker }: SendEstimate,
+  { queuedEarlier, takesMs, worker, whyStopped }: SendEstimate,
   { writeRate, readOnly }: ProjectConfig,
   hint: CommandHint,
 ): string[] {
   const aheadText =
     queuedEarlier === 0 ? '' : `, including ${formatCount(queuedEarlier)} queued earlier`
   const rate = `${formatCount(writeRate.requests)} writes in ${formatDuration(writeRate.windowMs)}`
-  const next = worker ? 'the running worker sends it' : `next: ${hint('push')}`
+  const next =
+    whyStopped !== null
+      ? `${whyStopped}: nothing leaves before ${hint('writeback resume --all')}`
+      : worker
+        ? 'the running worker sends it'
+        : `next: ${hint('push')}`
   return [
     `takes about ${formatDuration(Math.max(1000, takesMs))} at ${rate}${aheadText}`,
     readOnly ? 'nothing is sent while writing is switched off (DESKMIRROR_READ_ONLY)' : next,

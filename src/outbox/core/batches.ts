@@ -113,12 +113,16 @@ export type RevertReport = {
   readonly notices?: readonly string[]
 }
 
-/** `now`: of the database. `pausedUntil`: the service asked to wait; null: it did not. */
+/**
+ * `now`: of the database. `pausedUntil`: the service asked to wait; null: it did not. `whyStopped`:
+ * who stopped all sending, in a sentence; null: nobody.
+ */
 export type Pace = {
   readonly limits: SlotLimits
   readonly worker: boolean
   readonly now: EpochMs
   readonly pausedUntil: EpochMs | null
+  readonly whyStopped: string | null
 }
 
 /** How long sending will take. */
@@ -128,13 +132,20 @@ export type SendEstimate = {
   /** For all up to these, at the write rate less its reserve, after a pause. */
   readonly takesMs: Ms
   readonly worker: boolean
+  /** Who stopped all sending, in a sentence; null: nobody. */
+  readonly whyStopped: string | null
 }
 
 /** `queuedEarlier`: write-backs queued earlier. `rows`: those queued after them. */
 export function estimateSends(pace: Pace, queuedEarlier: number, rows: number): SendEstimate {
   const takesMs = estimateWritesMs(pace.limits, queuedEarlier + rows)
   const pauseMs = takesMs === 0 || pace.pausedUntil === null ? 0 : pace.pausedUntil - pace.now
-  return { queuedEarlier, takesMs: takesMs + pauseMs, worker: pace.worker }
+  return {
+    queuedEarlier,
+    takesMs: takesMs + pauseMs,
+    worker: pace.worker,
+    whyStopped: pace.whyStopped,
+  }
 }
 
 /** Why nothing is sent after a 429. */
