@@ -13,7 +13,6 @@ import type { ApiGet, ApiResponse, QueryParams } from '../service/core/api-reque
 import type { BudgetView } from '../service/core/budget.ts'
 import { projectIdProblem } from '../service/core/path-segment.ts'
 import { isMissingScope } from '../service/core/whose-refusal.ts'
-import { pluralize } from '../values/format.ts'
 import type { ProjectId } from '../values/project.ts'
 import { clockToleranceSeconds, daySeconds, type EpochSeconds, rfc3339 } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -76,9 +75,7 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
   try {
     const report = await readStatus(config, project)
     const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
-    const detail =
-      `${pluralize(rows, 'row')} mirrored, ` +
-      `${pluralize(report.behaviours.length, 'behaviour')} of the service learned`
+    const detail = `rows mirrored: ${rows}; behaviours of the service learned: ${report.behaviours.length}`
     return { name: 'warehouse', state: 'ok', detail, hint: null }
   } catch (error) {
     if (!(error instanceof UserError)) throw error

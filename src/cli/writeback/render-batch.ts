@@ -189,7 +189,8 @@ function doneWhen({ state, finishedAt, estimate }: Listed, now: EpochMs): string
   if (state === 'stopped') return 'stopped'
   if (state === 'uncertain') return 'waits for a decision'
   const takes = formatDuration(Math.max(1000, estimate.takesMs))
-  return state === 'draft' ? `takes about ${takes}` : `in about ${takes}`
+  if (state === 'draft') return `takes about ${takes}`
+  return estimate.whyStopped === null ? `in about ${takes}` : 'all sending is stopped'
 }
 
 const barWidth = 10

@@ -98,8 +98,8 @@ export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<
   )
   const content = html`${choices('Waits for', ages)}${choices('Assigned', assignments)}
 ${rows.length === 0 ? nothing : sheetLink(asked(minAgeMs, isUnassigned), frame)}${waiting}
-<p class="faint">A visitor waits from the first message without an answer, until an answer or a
-  handling. ${notes.join(' ')}</p>
+<p class="faint">A visitor waits from the first message without an answer, until it is
+  answered or the conversation is marked handled. ${notes.join(' ')}</p>
 ${older(next === null ? null : address(minAgeMs, isUnassigned, next), 'Shorter waits')}`
   return { title: 'Waiting', section: 'Waiting', content }
 }
