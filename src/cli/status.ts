@@ -5,6 +5,7 @@ import type { ProjectConfig } from '../config/config.ts'
 import { lakesOf } from '../config/lakes.ts'
 import { type LakeStatus, readLakeStatus } from '../export/lake/manifest.ts'
 import { failedStream } from '../maintenance/core/job-failure.ts'
+import { describeEvent } from '../maintenance/core/notifications.ts'
 import type { JobKind, StatusReport } from '../maintenance/maintenance.ts'
 import { describeFailure } from '../service/core/api-failure.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
@@ -241,9 +242,9 @@ function factsText({ conversations, isRebuild }: StatusReport['facts']): string 
 
 function notifiedText({ notifications }: StatusReport, now: EpochMs): string | null {
   const events = notifications.map(
-    ({ event, announcedAt }) => `${event.replaceAll('_', ' ')} ${formatAge(announcedAt, now)}`,
+    ({ event, announcedAt }) => `${describeEvent(event)}, ${formatAge(announcedAt, now)}`,
   )
-  return events.length === 0 ? null : events.join(', ')
+  return events.length === 0 ? null : events.join('; ')
 }
 
 function lakeText({ folder, writtenAt, rows, problem }: LakeStatus, now: EpochMs): string {

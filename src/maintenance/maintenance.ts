@@ -13,6 +13,7 @@ export {
 } from './core/job-failure.ts'
 export {
   type Announced,
+  describeEvent,
   describeNews,
   diskCondition,
   keyOf,

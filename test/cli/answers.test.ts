@@ -411,7 +411,7 @@ describe('status', () => {
       'facts         to be derived again for 1,200 conversations, with the next sync',
       'unfinished    an erasure; next: deskmirror erase --visitor v-1 --yes',
       'audit         with 95 % confidence fewer than 7 in 10,000 conversations differ; 2 of 10,412 read again in 1 audit differed; what differed was corrected as far as the service still shows it; 1,203,442 are mirrored; 1 had been deleted in the service; last 11 h ago',
-      'notified      key denied 2 min ago',
+      'notified      the key is denied, 2 min ago',
       'write-backs   3 queued',
       '              1 row has no project and is not sent until project_id is set in writebacks and writeback_events',
       '              2 lanes wait until you resolve an uncertain write-back: deskmirror writeback list --status uncertain --project shop',

@@ -86,7 +86,7 @@ test('a text has placeholders that are known, and nothing that looks like one', 
   for (const right of ['Hello', '{name}', 'Dear {{name}} {{ email }}', '{{date}}{{sender}}'])
     expect(templateProblem(right), right).toBeUndefined()
   for (const wrong of ['{{nmae}}', '{{name', 'name}}', '{{}}', '{{toString}}'])
-    expect(templateProblem(wrong), wrong).toMatch(/write \{\{name\}\}, \{\{email\}\}/)
+    expect(templateProblem(wrong), wrong).toMatch(/there are \{\{name\}\}, \{\{email\}\}/)
   const values = { name: 'Ada', email: ' ', date: null, sender: '{{email}}' }
   // What a value has is not filled again.
   expect(fillTemplate('{{sender}} {{name}} {{email}} {{date}}', values)).toEqual({

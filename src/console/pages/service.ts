@@ -1,4 +1,5 @@
 /** What the service turned out to do, and what people were notified of. */
+import { describeEvent } from '../../maintenance/core/notifications.ts'
 import { listNotified, readBehaviours } from '../../maintenance/sql/status.ts'
 import { listFailures } from '../../maintenance/sql/workers.ts'
 import { html } from '../../values/html.ts'
@@ -23,7 +24,7 @@ export async function showService({ db, frame }: ScreenRequest): Promise<Console
     'What was announced and still holds',
     ['Event', 'Announced'],
     (await listNotified(db)).map(({ event, announcedAt }) => [
-      event.replaceAll('_', ' '),
+      describeEvent(event),
       ago(announcedAt, frame),
     ]),
     'Nothing has been announced, or no address is set (notify in the configuration).',

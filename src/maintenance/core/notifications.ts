@@ -18,6 +18,24 @@ export const notifiedEvents = [
 ] as const
 export type NotifiedEvent = (typeof notifiedEvents)[number]
 
+const eventWords: Readonly<Record<NotifiedEvent, string>> = {
+  approval: 'a batch waits for approval',
+  uncertain: 'uncertain replies or notes',
+  failed: 'rows that failed',
+  sending_stopped: 'sending has stopped',
+  key_denied: 'the key is denied',
+  gap: 'open gaps',
+  disk: 'little space on the disk',
+  week: 'the numbers of the week',
+}
+
+/** For people. Another version may have stored events that this one does not know. */
+export function describeEvent(event: string): string {
+  return notifiedEvents.some((known) => known === event)
+    ? eventWords[event as NotifiedEvent]
+    : event.replaceAll('_', ' ')
+}
+
 /**
  * What is so. `subject`: tells apart what is announced by itself, such as a batch. `level`: above 0,
  * and higher than before if there is more to say. `count`: for the text.
