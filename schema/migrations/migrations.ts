@@ -19,9 +19,11 @@ export type Migration = { readonly before?: Step; readonly after?: Step }
 /** By name, which begins with a number. */
 export type Migrations = Readonly<Record<string, Migration>>
 
+type Operations = typeof operationSpecs
+type OfOperations = Readonly<Record<Operations[keyof Operations]['since'], Migration>>
+
 /** Those without a step only made what this version describes. */
-export const migrations: Migrations &
-  Readonly<Record<(typeof operationSpecs)[keyof typeof operationSpecs]['since'], Migration>> = {
+export const migrations: Migrations & OfOperations = {
   '0001_tables': {},
   '0002_moves': {},
   '0003_assignments': {},

@@ -27,6 +27,7 @@ import {
   listSearched,
   type Marks,
   markOf,
+  type NewMark,
   type RowsOfProjects,
   readMarks,
   reservePlaces,
@@ -42,16 +43,14 @@ export type OpenMove = {
   readonly labels: { readonly source: string; readonly target: string }
 }
 
+type Reader = Pick<MoveSide, 'db' | 'run'>
+
 /** What is to be done for each project; `''`: for the warehouse itself, if all of it moves. */
 export type MovePlan = ReadonlyMap<ProjectId, MoveStep>
 
 /** `only` null: the whole warehouse. Throws UserError if it cannot move. */
 export async function planMove(
-  {
-    source,
-    target,
-    labels,
-  }: Pick<OpenMove, 'labels'> & Record<'source' | 'target', Pick<MoveSide, 'db' | 'run'>>,
+  { source, target, labels }: Pick<OpenMove, 'labels'> & Record<'source' | 'target', Reader>,
   only: ProjectId | null,
 ): Promise<MovePlan> {
   const [here, there] = [await readMarks(source), await readMarks(target)]
@@ -91,14 +90,10 @@ function projectsOf(rows: RowsOfProjects, marks: Marks): readonly ProjectId[] {
 
 /** To other warehouses: whoever names one of these projects must learn so in the target, too. */
 async function readMovedBefore(source: MoveSide, plan: MovePlan) {
-  const marks = [...(await readMarks(source))]
-  const moved = marks.filter(([id, { state }]) => state === 'moved' && !plan.has(id))
-  return new Map(
-    moved.map(([id, { moveId, other }]) => [
-      id,
-      { state: 'moved' as const, move_id: moveId, other },
-    ]),
-  )
+  const marks = new Map<ProjectId, NewMark>()
+  for (const [id, { state, moveId, other }] of await readMarks(source))
+    if (state === 'moved' && !plan.has(id)) marks.set(id, { state, move_id: moveId, other })
+  return marks
 }
 
 /** Only a warehouse without active projects of its own takes over a whole one. */

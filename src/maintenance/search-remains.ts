@@ -25,8 +25,10 @@ export type RemainsReport = {
   readonly elsewhere: readonly string[]
 }
 
+type Database = { readonly db: Db; readonly pool: ConnectionPool }
+
 export async function searchRemains(
-  database: { readonly db: Db; readonly pool: ConnectionPool },
+  database: Database,
   location: DatabaseLocation,
   { values, tables: changed, isRepeated }: Erased,
   describePlace?: DescribePlace,
@@ -39,20 +41,17 @@ export async function searchRemains(
   return { ...report, remains: [...report.remains, ...unwritten] }
 }
 
+type Search = Pick<Erased, 'values' | 'isRepeated'> & {
+  /** Null: Postgres. */
+  readonly compacted: Compacted | null
+  readonly describePlace?: DescribePlace | undefined
+}
+
 /** Looks for values, and changes nothing. */
 export async function searchWarehouse(
-  { db, pool }: { readonly db: Db; readonly pool: ConnectionPool },
+  { db, pool }: Database,
   location: DatabaseLocation,
-  {
-    values,
-    compacted,
-    isRepeated,
-    describePlace,
-  }: Pick<Erased, 'values' | 'isRepeated'> & {
-    /** Null: Postgres. */
-    readonly compacted: Compacted | null
-    readonly describePlace?: DescribePlace | undefined
-  },
+  { values, compacted, isRepeated, describePlace }: Search,
 ): Promise<RemainsReport> {
   const { tables, remains, unread, common, gone, kept } = await searchTables(
     db,

@@ -109,14 +109,16 @@ export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options:
   })
 }
 
+type ExchangeEvents = {
+  readonly onSending: () => void
+  readonly finish: (result: ExchangeResult) => void
+  readonly finishAndAbort: (result: ExchangeResult) => void
+}
+
 function createHandler(
   state: ExchangeState,
   options: ExchangeOptions,
-  events: {
-    readonly onSending: () => void
-    readonly finish: (result: ExchangeResult) => void
-    readonly finishAndAbort: (result: ExchangeResult) => void
-  },
+  events: ExchangeEvents,
 ): Dispatcher.DispatchHandler {
   const { onSending, finish, finishAndAbort } = events
   return {

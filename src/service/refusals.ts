@@ -18,16 +18,14 @@ import {
 
 type Asked = { readonly at: EpochMs; readonly answer: Promise<ProjectAnswer> }
 
-export function createRefusals({
-  projectId,
-  get,
-  now,
-}: {
+type RefusalDeps = {
   readonly projectId: string
   /** Retries, and does not judge. */
   readonly get: ApiGet
   readonly now: () => EpochMs
-}) {
+}
+
+export function createRefusals({ projectId, get, now }: RefusalDeps) {
   /** When the last request was sent that showed that the key is accepted for the project. */
   let acceptedAt = Number.NEGATIVE_INFINITY
   /** The same by scope, for reads. */

@@ -24,18 +24,14 @@ export type ThreadAnswer =
   | { readonly id: number; readonly rows: readonly unknown[] }
   | { readonly id: number; readonly message: string; readonly code: string }
 
+type Waiting = Omit<PromiseWithResolvers<readonly unknown[]>, 'promise'>
+
 /**
  * Starts with the first statement, and again after it failed. From `signal` on, no answer is waited
  * for, as a statement may never end and cannot be interrupted; nor does an ordinary exit end it.
  */
 export function openSqliteThread(path: string, signal?: AbortSignal): ConnectionPool {
-  const waiting = new Map<
-    number,
-    {
-      readonly resolve: (rows: readonly unknown[]) => void
-      readonly reject: (error: unknown) => void
-    }
-  >()
+  const waiting = new Map<number, Waiting>()
   let [thread, lastId]: [Worker | null, number] = [null, 0]
   const rejectAll = (error: unknown) => {
     for (const { reject } of waiting.values()) reject(error)

@@ -12,26 +12,23 @@ import type {
 } from './connection-pool.ts'
 import { createFileCheck, createPrivateFile } from './sqlite-file.ts'
 
+type SqliteOptions = {
+  readonly mustExist: boolean
+  /** `full` survives a power cut; `normal` may lose the last commits, never the file. */
+  readonly synchronous: 'normal' | 'full'
+  /** The file may come from anyone: nothing is written, and no function of its schema has effects. */
+  readonly readOnly?: boolean
+  /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
+  readonly addFunctions?: (database: Database.Database) => void
+}
+
 /** SQLite's own waiting blocks the whole process, so it is kept very short. */
 const busyTimeoutMs = 5
 /** How long a statement waits for another writer in total. */
 const maxLockWaitMs = 30_000
 
 /** Throws better-sqlite3's errors. Readers and the writer never block each other. */
-export function openSqlitePool(
-  path: string,
-  options: {
-    readonly mustExist: boolean
-    /** `full` survives a power cut; `normal` may lose the last commits, never the file. */
-    readonly synchronous: 'normal' | 'full'
-    /**
-     * The file may come from anyone: nothing is written, and no function of its schema has effects.
-     */
-    readonly readOnly?: boolean
-    /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
-    readonly addFunctions?: (database: Database.Database) => void
-  },
-): ConnectionPool {
+export function openSqlitePool(path: string, options: SqliteOptions): ConnectionPool {
   if (!options.mustExist) createPrivateFile(path)
   const { readOnly = false } = options
   const database = new Database(path, {

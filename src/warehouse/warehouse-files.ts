@@ -6,6 +6,8 @@ import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { DatabaseLocation } from './location.ts'
 
+type SqliteLocation = Extract<DatabaseLocation, { readonly kind: 'sqlite' }>
+
 /**
  * `sends`: what is known to be sent, outside of the warehouse. `worker`: the embedded queue's lock.
  */
@@ -16,13 +18,12 @@ const endings = {
   sends: '-sends',
   worker: '-worker',
 } as const
+type SideFile = keyof typeof endings
+
 export const isInMemory = (path: string): boolean => path === '' || path.startsWith(':')
 
 /** Beside the database itself and not a link to it: all who open it find the same file. */
-export function sideFile(
-  { path }: Pick<Extract<DatabaseLocation, { readonly kind: 'sqlite' }>, 'path'>,
-  side: keyof typeof endings,
-): string {
+export function sideFile({ path }: Pick<SqliteLocation, 'path'>, side: SideFile): string {
   return `${databaseFile(path)}${endings[side]}`
 }
 
@@ -46,7 +47,7 @@ export function filesOfWarehouse(location: DatabaseLocation) {
   if (sends === null) return { database: null, beside: [] }
   if (location.kind === 'postgres')
     return { database: null, beside: [sends.path, ...certificateFiles(location.url)] }
-  const sides = Object.keys(endings) as readonly (keyof typeof endings)[]
+  const sides = Object.keys(endings) as readonly SideFile[]
   return {
     database: databaseFile(location.path),
     beside: sides.map((side) => sideFile(location, side)),

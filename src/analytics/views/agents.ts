@@ -39,10 +39,13 @@ const agentColumns = {
   },
 } as const
 
-export function agentSources(
-  keys: Readonly<Record<'written' | 'answered', Readonly<Record<string, string>>>>,
-  rows: Readonly<Record<'written' | 'answered', { readonly join?: string; readonly and?: string }>>,
-): MergedSource[] {
+type OfAgents<T> = Readonly<Record<'written' | 'answered', T>>
+type AgentKeys = OfAgents<Readonly<Record<string, string>>>
+/** What follows the tables. */
+type AgentRows = OfAgents<{ readonly join?: string; readonly and?: string }>
+
+/** What agents wrote, and what they answered. */
+export function agentSources(keys: AgentKeys, rows: AgentRows): MergedSource[] {
   const written = ['w.project_id', ...Object.values(keys.written)]
   const { join = '', and = '' } = rows.written
   return [

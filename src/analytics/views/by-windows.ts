@@ -23,17 +23,14 @@ type Expressions = Readonly<
 
 const columnOf = (part: Expressions[string]): ViewColumn => ('type' in part ? part : part[0])
 
-export function queryView({
-  key,
-  columns,
-  from,
-  ...texts
-}: Pick<AnalyticsView, 'note' | 'caveat' | 'alternatives' | 'discovers'> & {
+type QueryView = Pick<AnalyticsView, 'note' | 'caveat' | 'alternatives' | 'discovers'> & {
   readonly key: Expressions
   readonly columns: Expressions
   /** What follows `from`. */
   readonly from: Sql
-}): AnalyticsView {
+}
+
+export function queryView({ key, columns, from, ...texts }: QueryView): AnalyticsView {
   const all = { ...key, ...columns }
   return {
     ...texts,
@@ -96,15 +93,12 @@ export type MergedSource = {
   readonly from: string
 }
 
-export function mergedView({
-  note,
-  caveat,
-  key,
-  sources,
-}: Pick<AnalyticsView, 'note' | 'caveat'> & {
+type MergedView = Pick<AnalyticsView, 'note' | 'caveat'> & {
   readonly key: Readonly<Record<string, ViewColumn>>
   readonly sources: readonly MergedSource[]
-}): AnalyticsView {
+}
+
+export function mergedView({ note, caveat, key, sources }: MergedView): AnalyticsView {
   const names = Object.keys(key)
   return {
     note,

@@ -30,7 +30,9 @@ const firstDays = {
   week: 'Monday of the week',
   month: 'first day of the month',
 } as const
-function durationView(report: DurationReport, period: keyof typeof firstDays): AnalyticsView {
+type Period = keyof typeof firstDays
+
+function durationView(report: DurationReport, period: Period): AnalyticsView {
   const { dated, note, caveat, counted, kinds } = report
   const labels = Object.keys(report.labels)
   const select = (part: DurationKind) => `
@@ -61,7 +63,7 @@ function durationView(report: DurationReport, period: keyof typeof firstDays): A
   }
 }
 
-function durationsOf({ from, dated, value }: DurationKind, period: keyof typeof firstDays): string {
+function durationsOf({ from, dated, value }: DurationKind, period: Period): string {
   const join = `
         join dim_date d on d.project_id = w.project_id and d.date = ${dated}`
   return percentilesOf({

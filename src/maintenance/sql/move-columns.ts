@@ -48,8 +48,7 @@ const columnsOf = (field: Field): readonly Column[] => [
 
 /** `unfit`: fields whose column the target has otherwise. */
 export async function prepareColumns(source: MoveSide, target: MoveSide, project: ProjectId) {
-  const columns: ReadonlyMap<string, ReadonlyMap<string, ColumnType>> &
-    Map<string, Map<string, ColumnType>> = new Map()
+  const columns = new Map<string, Map<string, ColumnType>>()
   const unfit: Field[] = []
   const others = (await readFields(target.db)).filter(({ owner }) => owner !== project)
   const own = (await readFields(source.db)).filter(({ owner }) => owner === project)

@@ -21,6 +21,10 @@ export type StoredMark = MoveMark & {
 }
 export type Marks = ReadonlyMap<ProjectId, StoredMark>
 
+export type NewMark = Pick<DatabaseSchema['sync_moves'], 'state' | 'move_id' | 'other'> & {
+  readonly first_place?: number
+}
+
 export async function readMarks({ db }: Pick<MoveSide, 'db'>): Promise<Marks> {
   const rows = await readMoves(db)
   return new Map(
@@ -37,7 +41,7 @@ export async function readMarks({ db }: Pick<MoveSide, 'db'>): Promise<Marks> {
   )
 }
 
-/** `whole`: a warehouse that has moved as a whole says so of each of its projects. */
+/** A warehouse that has moved as a whole says so of each of its projects. */
 export function markOf(marks: Marks, project: ProjectId): StoredMark | undefined {
   const whole = marks.get(wholeWarehouse)
   return isFenced(whole) ? whole : marks.get(project)
@@ -46,12 +50,7 @@ export function markOf(marks: Marks, project: ProjectId): StoredMark | undefined
 /** Also makes the database refuse what it must, or accept it again. */
 export async function writeMarks(
   { db, kind }: Pick<MoveSide, 'db' | 'kind'>,
-  marks: ReadonlyMap<
-    ProjectId,
-    Pick<DatabaseSchema['sync_moves'], 'state' | 'move_id' | 'other'> & {
-      readonly first_place?: number
-    }
-  >,
+  marks: ReadonlyMap<ProjectId, NewMark>,
 ): Promise<void> {
   for (const [project_id, mark] of marks) {
     const since = toTimestamp(Date.now())

@@ -76,19 +76,17 @@ export async function searchTables(
   }
 }
 
+type Search = {
+  readonly tally: ReturnType<typeof createTally>
+  readonly scan: Scan
+  readonly describePlace: DescribePlace
+}
+
 /** Null: it was read. One that fails, or is dropped, does not keep the others from being read. */
 async function searchTable(
   pool: ConnectionPool,
   table: Table,
-  {
-    tally,
-    scan,
-    describePlace,
-  }: {
-    readonly tally: ReturnType<typeof createTally>
-    readonly scan: Scan
-    readonly describePlace: DescribePlace
-  },
+  { tally, scan, describePlace }: Search,
 ) {
   const connection = await pool.acquire()
   const places = table.columns.map((column) => describePlace(table, column))

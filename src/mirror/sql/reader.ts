@@ -47,23 +47,19 @@ export async function readRows(
 
 export type KeyedTable = keyof typeof tables
 
+type KeyRange = {
+  readonly table: KeyedTable
+  readonly columns: readonly string[]
+  readonly where: RawBuilder<unknown>
+  readonly after: RowKey | null
+  readonly limit: number
+}
+
 /** Rows in key order, with `raw` as it is stored. */
 export async function readRowsAfterKey(
   db: Db,
   kind: DatabaseKind,
-  {
-    table,
-    columns,
-    where,
-    after,
-    limit,
-  }: {
-    readonly table: KeyedTable
-    readonly columns: readonly string[]
-    readonly where: RawBuilder<unknown>
-    readonly after: RowKey | null
-    readonly limit: number
-  },
+  { table, columns, where, after, limit }: KeyRange,
 ) {
   const refs = sql.join(columns.map((name) => sql.ref(name)))
   const from =

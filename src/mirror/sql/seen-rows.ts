@@ -10,6 +10,8 @@ import { isDoubted } from './pending-children.ts'
 /** Conversations to read again by id, because a list may have returned a stale copy of them. */
 export const recheckSet = 'conversations:check'
 
+type Scope = 'all' | 'open'
+
 export async function addToIdSet(
   { db, kind, project, typed }: ProjectDb,
   key: string,
@@ -53,7 +55,7 @@ export async function listUnseenRows(
   { db, project }: ProjectDb,
   stream: ListStreamName,
   key: string,
-  scope: 'all' | 'open',
+  scope: Scope,
   after: string | null,
   limit: number,
 ): Promise<string[]> {
@@ -86,7 +88,7 @@ export async function countUnseenRows(
   { db, project }: ProjectDb,
   stream: ListStreamName,
   key: string,
-  scope: 'all' | 'open',
+  scope: Scope,
 ) {
   const { rows } = await sql<{ unseen: number; living: number }>`
     select count(*) as living, count(case when ${notSeen(project, key)} then 1 end) as unseen
@@ -116,7 +118,7 @@ export async function listUnseenIds(
 /** Ids are equal whatever the case of their letters. */
 const lower = (id: string) => id.toLowerCase()
 
-function inScope(project: ProjectId, scope: 'all' | 'open') {
+function inScope(project: ProjectId, scope: Scope) {
   const open = scope === 'open' ? sql`and row.handled_at is null` : sql``
   return sql`row.project_id = ${project} and row.deleted_at is null ${open}`
 }

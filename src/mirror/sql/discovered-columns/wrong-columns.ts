@@ -16,23 +16,19 @@ import { fittingValue } from './field-types.ts'
 /** Undefined: the item is no row. */
 export type ParseStored = (item: Json, key: RowKey) => MirrorRow<Json> | undefined
 
-/**
- * Rows in key order, after `after` (null: from the first on), whose key begins with `firstKey`. A
- * column that is still to be filled is left out, and a row that is marked as deleted.
- */
+/** In key order, after `after` (null: from the first on); `firstKey`: what their keys begin with. */
+type StoredRange = {
+  readonly after: RowKey | null
+  readonly limit: number
+  readonly firstKey: string | null
+}
+
+/** Without columns that are still to be filled, and rows that are marked as deleted. */
 export async function findWrongColumns(
   context: ProjectDb,
   stream: StreamName,
   parse: ParseStored,
-  {
-    after,
-    limit,
-    firstKey,
-  }: {
-    readonly after: RowKey | null
-    readonly limit: number
-    readonly firstKey: string | null
-  },
+  { after, limit, firstKey }: StoredRange,
 ) {
   const { db, kind, project } = context
   const { table } = streamSpecs[stream]
