@@ -28,7 +28,8 @@ import {
   type ServiceOptions,
   startRequestCounting,
 } from './service.ts'
-import { acquireLocks, runSyncUnderLock } from './sync.ts'
+import { acquireLocks } from './stream-locks.ts'
+import { runSyncUnderLock } from './sync.ts'
 
 type AuditOptions = CommandOptions & {
   /** How many rows of each stream; undefined = as configured. */

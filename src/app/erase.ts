@@ -1,5 +1,4 @@
 /** Opens what the erasure of a visitor, or of a whole project, needs. */
-import { streamNames } from '../../schema/stream-specs.ts'
 import { tables } from '../../schema/tables.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
@@ -18,7 +17,6 @@ import {
 } from '../maintenance/sql/erase-project.ts'
 import { placeOf } from '../maintenance/sql/search-tables.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
-import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
@@ -27,7 +25,7 @@ import { findMove, movedError, readMoves, wholeWarehouse } from '../warehouse/mo
 import { addressOptions, openWarehouse, type Warehouse, withWarehouse } from './open.ts'
 import { openRequestBudgets } from './request-budgets.ts'
 import { forgetSends } from './send-record.ts'
-import { startLockHeartbeat } from './sync.ts'
+import { lockAllStreams, startLockHeartbeat } from './stream-locks.ts'
 
 export type EraseReport = {
   readonly project: ProjectName
@@ -116,15 +114,10 @@ export function eraseWholeProject(
     if (dryRun) return { ...report, dryRun, isRepeated, rows, left: {}, search: null }
     const lost = new AbortController()
     const signal = AbortSignal.any([options.signal, lost.signal])
-    const lock = await acquireStreamLocks(context, streamNames, Date.now())
-    if (!lock.held)
-      throw new UserError({
-        what: 'nothing was erased',
-        why: `${lock.holder} has been reading its ${lock.stream} since ${lock.since}`,
-        next: 'wait for it to end, or stop it, and run the same command again',
-        exitCode: 1,
-      })
-    use({ close: lock.release })
+    const lock = await lockAllStreams(use, context, {
+      what: 'nothing was erased',
+      next: 'wait for it to end, or stop it, and run the same command again',
+    })
     const onLost = () => lost.abort(new Error('another process has taken over the lock'))
     use(startLockHeartbeat(lock, onLost))
     if (!isConfigured) {
@@ -201,7 +194,7 @@ function interrupted(): UserError {
   return new UserError({
     what: 'the project is erased in part',
     why: 'it was asked to stop',
-    next: 'run the same command again: it goes on',
+    next: 'run the same command again: it continues',
     exitCode: 1,
   })
 }

@@ -2,13 +2,11 @@
 import { randomInt } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { runOn, schemaOf } from '../../schema/create-missing.ts'
-import { streamNames } from '../../schema/stream-specs.ts'
 import type { Config } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import type { MovePlan, MoveSide } from '../maintenance/maintenance.ts'
 import { planMove } from '../maintenance/move-projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
-import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import type { ProjectId } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Use } from '../values/with-opened.ts'
@@ -18,7 +16,7 @@ import { wholeWarehouse } from '../warehouse/moves.ts'
 import { resolveLinks } from '../warehouse/warehouse-files.ts'
 import { lockAsOnlyWorker } from './only-worker.ts'
 import { addressOptions, openWarehouse, type Warehouse } from './open.ts'
-import { startLockHeartbeat } from './sync.ts'
+import { lockAllStreams, startLockHeartbeat } from './stream-locks.ts'
 
 type Options = {
   readonly to: string
@@ -140,16 +138,10 @@ async function lockStreams(
 ): Promise<void> {
   for (const [project, step] of plan) {
     if (project === wholeWarehouse || (step !== 'begin' && step !== 'copy')) continue
-    const context = source.projectDb(project)
-    const lock = await acquireStreamLocks(context, streamNames, Date.now())
-    if (!lock.held)
-      throw new UserError({
-        what: 'nothing was moved',
-        why: `${lock.holder} has been reading its ${lock.stream} since ${lock.since}`,
-        next: 'wait for it to end, and run the same command again',
-        exitCode: 1,
-      })
-    use({ close: lock.release })
+    const lock = await lockAllStreams(use, source.projectDb(project), {
+      what: 'nothing was moved',
+      next: 'wait for it to end, and run the same command again',
+    })
     // In SQLite nobody else can write while the move lasts.
     const stop = () => onLost(new Error('another process has taken over a lock of the move'))
     if (source.kind === 'postgres') use(startLockHeartbeat(lock, stop))

@@ -149,7 +149,7 @@ export async function recordMove(
   }
 }
 
-/** Nothing is sent for the project any more. */
+/** Once it is erased: a project of the same id that is mirrored later begins at 0. */
 export async function forgetSends(
   databaseUrl: string,
   outside: RequestBudgets['numbers'],
@@ -187,8 +187,10 @@ const maxNumbers = 1000
 type Sends = Awaited<ReturnType<ReturnType<typeof createSends>['read']>>
 type NumbersFile = ReturnType<typeof numbersInFile>
 
-/** Numbers that only grow. An unknown one is 0. */
-/** `beside`: a file or folder whose owner it gets. */
+/**
+ * Numbers that only grow, until they are forgotten. An unknown one is 0. `beside`: a file or folder
+ * whose owner it gets.
+ */
 function numbersInFile(path: string, beside: string) {
   const readAll = (): Record<string, number> => {
     try {

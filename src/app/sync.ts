@@ -2,21 +2,17 @@
  * Runs `sync`: over streams of one project, under their locks, on its budget. A worker runs one for
  * each time slice.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import { updateCallFields } from '../analytics/sql/reference-tables.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { readStreamStates } from '../maintenance/sql/gauges.ts'
 import { listGaps } from '../maintenance/sql/status.ts'
-import type { LockResult, SyncMode, SyncProgress, SyncReport } from '../mirror/mirror.ts'
-import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
+import type { SyncMode, SyncProgress, SyncReport } from '../mirror/mirror.ts'
 import { requireConfirmedZone } from '../mirror/sync/rollup-days.ts'
 import { runSync } from '../mirror/sync/sync.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import type { Ms } from '../values/time.ts'
-import { UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
-import { heartbeatTimeoutMs } from '../warehouse/process-identity.ts'
 import { applyColumns, finishColumns, unseenNotice } from './apply-columns.ts'
 import { openMirror, refreshFacts, startFactsRefreshes } from './facts.ts'
 import type { Warehouse } from './open.ts'
@@ -29,6 +25,7 @@ import {
   type ServiceOptions,
   startBudgetReports,
 } from './service.ts'
+import { type AcquiredLock, acquireLocks, startLockHeartbeat } from './stream-locks.ts'
 
 export type SyncOptions = CommandOptions & {
   readonly mode: SyncMode
@@ -95,77 +92,6 @@ async function hasReadAnything(
   const states = await warehouse.retry.run(() => readStreamStates(warehouse.db))
   return [...(states.get(projectId)?.values() ?? [])].some(({ at }) => at !== null)
 }
-
-/**
- * Locks the streams of a one-shot sync: all at once; or, if `wait` is set, one by one as other
- * processes release them, because a worker always reads some stream, one time slice each. Throws
- * UserError if another process holds a stream and `wait` is not set, or the signal ends the wait.
- */
-export async function acquireLocks(
-  warehouse: Warehouse,
-  project: ProjectConfig,
-  options: Pick<SyncOptions, 'streams' | 'wait' | 'signal' | 'log'>,
-): Promise<AcquiredLock> {
-  const all = await acquireStreamLocks(
-    warehouse.projectDb(project.projectId),
-    options.streams,
-    Date.now(),
-  )
-  if (all.held) return all
-  if (!options.wait) throw lockedError(project, all)
-  const { holder, since } = all
-  options.log.info({ event: 'lock.awaited', project: project.name, holder, since })
-  const acquired: AcquiredLock[] = []
-  const waitForLock = async (stream: StreamName): Promise<AcquiredLock> => {
-    for (;;) {
-      const lock = await acquireStreamLocks(
-        warehouse.projectDb(project.projectId),
-        [stream],
-        Date.now(),
-      )
-      if (lock.held) return lock
-      if (options.signal.aborted) throw lockedError(project, lock)
-      await combineLocks(acquired).heartbeat(Date.now())
-      await sleep(300, undefined, { signal: options.signal }).catch(() => {})
-    }
-  }
-  try {
-    // All processes lock in the same order, so no two wait for each other.
-    for (const stream of options.streams.toSorted()) acquired.push(await waitForLock(stream))
-    return combineLocks(acquired)
-  } catch (error) {
-    await combineLocks(acquired).release()
-    throw error
-  }
-}
-
-function combineLocks(locks: readonly AcquiredLock[]): AcquiredLock {
-  return {
-    held: true,
-    token: locks[0]?.token ?? '',
-    heartbeat: async (now) =>
-      (await Promise.all(locks.map((lock) => lock.heartbeat(now)))).every((isKept) => isKept),
-    release: async () => {
-      for (const lock of locks) await lock.release()
-    },
-  }
-}
-
-function lockedError(
-  project: ProjectConfig,
-  { stream, holder, since }: Extract<LockResult, { held: false }>,
-) {
-  return new UserError({
-    what: `cannot sync the project ${project.name}`,
-    why: `${holder} has been reading its ${stream} since ${since}`,
-    next:
-      'wait for it to end, or run `deskmirror sync --wait`; a running worker keeps the ' +
-      'project up to date by itself',
-    exitCode: 1,
-  })
-}
-
-export type AcquiredLock = Extract<LockResult, { held: true }>
 
 export type SyncRunOptions = ServiceOptions & {
   readonly mode: SyncMode
@@ -239,15 +165,4 @@ export async function runSyncUnderLock(
     const notices = [...applied, ...[unseen ?? []].flat(), ...run.notices]
     return { run: { ...run, notices }, requests: service.client.requestCount(), isLockLost }
   })
-}
-
-/** Renews the lock until it is closed. */
-export function startLockHeartbeat(lock: Pick<AcquiredLock, 'heartbeat'>, onLost: () => void) {
-  const sendHeartbeat = () =>
-    lock.heartbeat(Date.now()).then(
-      (isHeld) => isHeld || onLost(),
-      () => {},
-    )
-  const timer = setInterval(() => void sendHeartbeat(), heartbeatTimeoutMs / 6).unref()
-  return { close: () => clearInterval(timer) }
 }

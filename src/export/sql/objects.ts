@@ -17,6 +17,7 @@ import type { AnalyticsView } from '../../analytics/analytics.ts'
 import { analyticsViews } from '../../analytics/views/all-views.ts'
 import type { LocalReads } from '../../warehouse/connection-pool.ts'
 import { quoteName } from '../../warehouse/dialect.ts'
+import type { SnapshotReader } from '../../warehouse/transactions.ts'
 import type { ExportColumn, ExportObject, ExportType, ObjectName } from '../core/selection.ts'
 
 const specs: Readonly<Record<string, TableSpec>> = tables
@@ -25,16 +26,16 @@ const storedViews = Object.keys(specs).filter((name) => specs[name]?.storedIn !=
 /** Nobody is to read them. */
 const storingTables = storedViews.flatMap((name) => specs[name]?.storedIn ?? [])
 
-/** Runs a query within the snapshot. */
-export type RunQuery = <Row>(query: RawBuilder<Row>) => Promise<readonly Row[]>
-
 /** `declared`: the database's own type, which decides how Postgres is asked for the values. */
 type SourceColumn = ExportColumn & { readonly declared: string }
 export type SourceObject = Omit<ExportObject, 'columns'> & {
   readonly columns: readonly SourceColumn[]
 }
 
-export function listObjects(run: RunQuery, kind: DatabaseKind): Promise<readonly ObjectName[]> {
+export function listObjects(
+  run: SnapshotReader,
+  kind: DatabaseKind,
+): Promise<readonly ObjectName[]> {
   const views = sql.join(storedViews)
   const hidden = sql.join([searchIndexTable, ...storingTables])
   return run(
@@ -62,7 +63,7 @@ type CatalogColumn = {
 
 /** `local`: of SQLite; absent for Postgres. */
 export async function describeObject(
-  run: RunQuery,
+  run: SnapshotReader,
   local: LocalReads | undefined,
   { name, kind }: ObjectName,
 ): Promise<SourceObject> {
@@ -104,7 +105,7 @@ function sqliteColumns(name: string): RawBuilder<CatalogColumn> {
  * its values.
  */
 async function sqliteTypes(
-  run: RunQuery,
+  run: SnapshotReader,
   { columnOrigins }: LocalReads,
   name: string,
   columns: readonly CatalogColumn[],
@@ -128,7 +129,7 @@ async function sqliteTypes(
 
 /** The narrowest type that all values of each column have. */
 async function typesOfValues(
-  run: RunQuery,
+  run: SnapshotReader,
   object: string,
   columns: readonly string[],
 ): Promise<ReadonlyMap<string, ExportType>> {
@@ -161,7 +162,7 @@ function keyOf(name: string, columns: readonly CatalogColumn[]): readonly string
  */
 type SchemaTypes = (object: string, column: string) => ExportType | undefined
 
-async function readSchemaTypes(run: RunQuery): Promise<SchemaTypes> {
+async function readSchemaTypes(run: SnapshotReader): Promise<SchemaTypes> {
   const rows = await run(sql<{
     stream: keyof typeof streamSpecs
     column_name: string

@@ -9,6 +9,7 @@ import type { ConnectionPool, Db, DbConnection } from '../../warehouse/connectio
 import { typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, encodeText } from '../../warehouse/escape.ts'
 import { cursorReader, type ReadBatches } from '../../warehouse/postgres-cursor.ts'
+import type { SnapshotReader } from '../../warehouse/transactions.ts'
 import type {
   ExportColumn,
   ExportCondition,
@@ -19,7 +20,7 @@ import type {
   ObjectName,
 } from '../core/selection.ts'
 import { monthsQuery, toMonthStates } from './months.ts'
-import { describeObject, listObjects, type RunQuery, type SourceObject } from './objects.ts'
+import { describeObject, listObjects, type SourceObject } from './objects.ts'
 
 /** The transaction only reads. It keeps no one from writing, in neither database. */
 export async function withSnapshot<T>(
@@ -51,9 +52,9 @@ export type ExportSnapshot = ReturnType<typeof createSnapshot>
 
 function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection) {
   const { local } = connection
-  const run: RunQuery = async <Row>(query: RawBuilder<Row>) => {
+  const run: SnapshotReader = async <Row>(query: RawBuilder<Row>) => {
     const { sql, parameters } = query.compile(db)
-    return (await connection.run(sql, parameters)).rows as readonly Row[]
+    return (await connection.run(sql, parameters)).rows as Row[]
   }
   const readBatches: ReadBatches = local?.readBatches ?? cursorReader(connection)
   const described = new Map<string, Promise<SourceObject>>()

@@ -15,6 +15,7 @@ import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { toTimestamp } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { appendEvent } from '../../warehouse/audit-log.ts'
+import { countRowsOf } from '../../warehouse/dialect.ts'
 import { findMove, readMoves } from '../../warehouse/moves.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import {
@@ -26,17 +27,35 @@ import { createValueCollector } from '../core/erased-values.ts'
 import { type Erased, type ErasedRows, ofVisitors } from './erase.ts'
 import { suspendTriggers } from './move-rows.ts'
 
-/** Who holds the project's streams now, and where it has moved. */
-const notErased: readonly string[] = ['sync_locks', 'sync_moves']
-
 /**
- * A project that is read anew must neither send again what it sent before a backup that is restored
- * some day, nor mirror people again who were erased.
+ * `kept`: who holds the streams now, and where the project has moved. `kept while configured`: a
+ * project that is read anew must neither send again what it sent before a backup that is restored
+ * some day, nor mirror people again who were erased. `guarded`: its triggers refuse to lose rows, or
+ * count each one. `first`: how far lists were read. What is pending, or missing, of a row stays as
+ * long as the row: one that a killed erasure has left is not new to the next sync. `last`: it holds
+ * the stop of sending.
  */
-export const keptWhileConfigured: readonly string[] = ['sync_sends', 'erased_ids']
+type ErasureRole = 'kept' | 'kept while configured' | 'guarded' | 'first' | 'last'
 
-/** These refuse to lose rows, or count each one. */
-const guarded: readonly string[] = ['writebacks', 'writeback_events', 'console_events']
+/** Of the tables that are not erased like all others. */
+const roles: Readonly<Partial<Record<keyof typeof tables, ErasureRole>>> = {
+  sync_locks: 'kept',
+  sync_moves: 'kept',
+  sync_sends: 'kept while configured',
+  erased_ids: 'kept while configured',
+  writebacks: 'guarded',
+  writeback_events: 'guarded',
+  console_events: 'guarded',
+  sync_cursors: 'first',
+  sync_streams: 'first',
+  sync_seen_rows: 'first',
+  sync_projects: 'last',
+}
+const roleOf = (table: string) => roles[table as keyof typeof tables]
+
+export const keptWhileConfigured: readonly string[] = Object.keys(roles).filter(
+  (table) => roleOf(table) === 'kept while configured',
+)
 
 export type ProjectErasure = {
   /** Whether the next sync reads it anew. */
@@ -50,30 +69,25 @@ export type ProjectErasure = {
   }) => void
 }
 
-/** Of which a copy of a table has some. More would take minutes to look for. */
+/** More would take minutes to look for. */
 const maxValues = 20_000
 
 type ErasedTable = readonly [name: string, spec: TableSpec]
 
 function tablesOf({ isConfigured }: Pick<ProjectErasure, 'isConfigured'>): readonly ErasedTable[] {
-  const kept = [...notErased, ...(isConfigured ? keptWhileConfigured : [])]
+  const kept: readonly unknown[] = isConfigured ? ['kept', 'kept while configured'] : ['kept']
   return Object.entries<TableSpec>(tables)
     .filter(
-      ([name, spec]) => spec.storedIn === undefined && hasProject(spec) && !kept.includes(name),
+      ([name, spec]) =>
+        spec.storedIn === undefined && hasProject(spec) && !kept.includes(roleOf(name)),
     )
     .sort(([one], [other]) => orderOf(one) - orderOf(other))
 }
 
-/**
- * Of lists. What is pending, or missing, of a row stays as long as that: a row that a killed erasure
- * has left is not new to the next sync.
- */
-const readSoFar: readonly string[] = ['sync_cursors', 'sync_streams', 'sync_seen_rows']
-
 /** An address in what visitors wrote is theirs as well, so they are the first to be known. */
 function orderOf(table: string): number {
-  if (table === 'sync_projects') return 3
-  if (readSoFar.includes(table)) return 0
+  if (roleOf(table) === 'last') return 3
+  if (roleOf(table) === 'first') return 0
   return ofVisitors.includes(table) ? 1 : 2
 }
 
@@ -84,9 +98,7 @@ export async function countProjectRows(
 ): Promise<ErasedRows> {
   const counted: Record<string, number> = {}
   for (const [table] of tablesOf(erasure)) {
-    const { rows } = await sql<{ rows: number }>`select count(*) as rows from ${sql.table(table)}
-      where project_id = ${project}`.execute(db)
-    const count = Number(rows[0]?.rows ?? 0)
+    const count = await countRowsOf(db, sql`${sql.table(table)} where project_id = ${project}`)
     if (count > 0) counted[table] = count
   }
   return counted
@@ -132,7 +144,7 @@ export async function eraseProject(context: ProjectDb, erasure: ProjectErasure):
       const [name] = table
       const count = await retryOnDeadlock(() =>
         inTransaction(context, (trx) =>
-          withoutTriggers(trx, isMoved || guarded.includes(name) ? [name] : [], () =>
+          withoutTriggers(trx, isMoved || roleOf(name) === 'guarded' ? [name] : [], () =>
             deleteSome(trx, table, collector),
           ),
         ),
