@@ -23,17 +23,12 @@ import type {
   UnlistedOutcome,
 } from '../core/mirror.ts'
 import { clearForRollup, replaceMetrics } from './analytics-rollups.ts'
+import { marksFactsOfParent, recordChildRead, unlistedGapKey } from './child-reads.ts'
 import { recordChanges } from './conversation-changes.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
 import { type EncodedPage, type EncodedRow, encodePage, keyOf, textsOf } from './encode-rows.ts'
 import { closeGaps, indexableText, openGap } from './gaps.ts'
-import {
-  addPendingChildren,
-  marksFactsOfParent,
-  recordChildRead,
-  requestReread,
-  unlistedGapKey,
-} from './pending-children.ts'
+import { addPendingChildren, requestReread } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 import { compareWithStored, recordVersions } from './row-history.ts'
 import { addToIdSet } from './seen-rows.ts'

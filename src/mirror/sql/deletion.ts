@@ -10,13 +10,9 @@ import {
   massDeletionGapKey,
   sufficientRows,
 } from '../core/mirror.ts'
+import { removePendingChildren } from './child-reads.ts'
 import { closeGaps, openGap, readGapReason } from './gaps.ts'
-import {
-  addPendingChildren,
-  doubtParents,
-  endDoubt,
-  removePendingChildren,
-} from './pending-children.ts'
+import { addPendingChildren, doubtParents, endDoubt } from './pending-children.ts'
 import { markFactsOfParents } from './pending-facts.ts'
 import { unseenIds } from './seen-rows.ts'
 import { streamTables } from './stream-tables.ts'

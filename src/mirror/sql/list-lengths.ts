@@ -3,8 +3,9 @@ import { sql } from 'kysely'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { ListLength } from '../core/list-cap.ts'
+import { recordIncomplete } from './child-reads.ts'
 import { listOpenGaps } from './gaps.ts'
-import { recordIncomplete, requestReread } from './pending-children.ts'
+import { requestReread } from './pending-children.ts'
 
 /** The longest lists. */
 export function readLongestLists(context: ProjectDb, limit: number): Promise<ListLength[]> {

@@ -1,4 +1,4 @@
-/** Children that are to be read: one row for each parent, found by a query. */
+/** Children that are to be read: which, in which order, and how many. One row for each parent. */
 import { type RawBuilder, sql } from 'kysely'
 import {
   type ChildStreamName,
@@ -18,9 +18,7 @@ import {
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { countRowsOf, inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { ChildReadResult, PendingParent } from '../core/mirror.ts'
-import { closeGaps, openGap } from './gaps.ts'
-import { markFactsOfRows } from './pending-facts.ts'
+import type { PendingParent } from '../core/mirror.ts'
 import { timeColumnOf } from './reader.ts'
 
 /** The parents are new or changed: their children become due now. */
@@ -57,53 +55,7 @@ export async function markChildrenPending(
     ${inList(kind, ids)}`.execute(db)
 }
 
-/**
- * The parent becomes due again if it changed meanwhile, or at `dueAt`. `hasChanges`: of children.
- */
-export async function recordChildRead(
-  trx: ProjectDb,
-  read: ChildReadResult,
-  now: EpochMs,
-  hasChanges: boolean,
-) {
-  const { stream, parentId, requestedVersion, dueAt, cursor, completeness } = read
-  const { db, project, typed } = trx
-  const version = typed('integer', requestedVersion)
-  await sql`
-    update sync_children set
-      read_version = case when read_version > ${version} then read_version else ${version} end,
-      due_at = case when requested_version > ${version} then coalesce(due_at, ${now})
-        else ${typed('integer', dueAt)} end,
-      attempts = 0, error = null, reread_whole = null, checked_at = ${now},
-      cursor = ${typed('text', cursor)},
-      full_read_at = coalesce(${typed('integer', completeness === 'unchanged' ? null : now)},
-      full_read_at),
-      listed_rows = coalesce(${typed('integer', read.listedRows ?? null)}, listed_rows)
-    where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
-  const listed = completeness === 'complete' ? [unlistedGapKey(parentId)] : []
-  await closeGaps(trx, stream, [unreadGapKey(parentId), ...listed])
-  if (marksFactsOfParent(read))
-    await setMessagesComplete(trx, parentId, completeness === 'complete', hasChanges)
-  if (completeness !== 'incomplete') return
-  const reason = read.why ?? 'the service would not list all of them'
-  await openGap(trx, { stream, from: null, to: null, reason }, unlistedGapKey(parentId))
-}
-
-/** Messages of a conversation that was taken for complete are missing. */
-export async function recordIncomplete(
-  trx: ProjectDb,
-  conversation: string,
-  reason: string,
-): Promise<void> {
-  await setMessagesComplete(trx, conversation, false, false)
-  await openGap(
-    trx,
-    { stream: 'messages', from: null, to: null, reason },
-    unlistedGapKey(conversation),
-  )
-}
-
-/** All of the list, now. */
+/** All of the list is to be read again, now. */
 export async function requestReread(
   { db, project, typed }: ProjectDb,
   stream: StreamName,
@@ -113,45 +65,6 @@ export async function requestReread(
   await sql`
     update sync_children set due_at = ${typed('integer', now)}, reread_whole = 1
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
-}
-
-/** Of a parent's gaps: rows that its list does not contain, and a list that could not be read. */
-export const unlistedGapKey = (parentId: string) => `parent:${parentId}`
-const unreadGapKey = (parentId: string) => `parent:${parentId}:unread`
-
-/** Recording the read of a child list marks the facts of its parent, so that its page need not. */
-export function marksFactsOfParent({ stream, completeness }: ChildReadResult): boolean {
-  return stream === 'messages' && completeness !== 'unchanged'
-}
-
-async function setMessagesComplete(
-  trx: ProjectDb,
-  conversation: string,
-  complete: boolean,
-  hasChanges: boolean,
-) {
-  const flag = trx.kind === 'sqlite' ? Number(complete) : complete
-  const { rows } = await sql`
-    update conversations set messages_complete = ${flag}
-    where project_id = ${trx.project} and id = ${conversation} and messages_complete is distinct
-    from ${flag}
-    returning id`.execute(trx.db)
-  if (hasChanges || rows.length > 0) await markFactsOfRows(trx, 'conversations', [conversation])
-}
-
-export async function recordChildFailure(
-  trx: ProjectDb,
-  stream: ChildStreamName,
-  parentId: string,
-  why: string,
-  dueAt: EpochMs,
-): Promise<void> {
-  await sql`
-    update sync_children set attempts = attempts + 1, due_at = ${dueAt}, error = ${why}
-    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(
-    trx.db,
-  )
-  await openGap(trx, { stream, from: null, to: null, reason: why }, unreadGapKey(parentId))
 }
 
 /**
@@ -375,18 +288,4 @@ export async function requestFullRereads(
       }
       order by coalesce(full_read_at, 0), checked_at limit ${limit}))`.execute(db)
   return Number(result.numAffectedRows ?? 0n)
-}
-
-/** The service no longer has the parent, so its children are no longer pending. */
-export async function removePendingChildren(
-  trx: ProjectDb,
-  stream: ChildStreamName,
-  parentId: string,
-): Promise<void> {
-  await sql`
-    delete from sync_children
-    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(
-    trx.db,
-  )
-  await closeGaps(trx, stream, [unlistedGapKey(parentId), unreadGapKey(parentId)])
 }
