@@ -99,7 +99,10 @@ export const laneJobs: JobType<JobData<'writebacks'>> = {
     const isNewFailure = await recordEnd(deps, identity, end)
     if (end.kind === 'failed')
       context.log[failureLevel(isNewFailure && !otherFailures)]({
-        ...{ event: 'lane.failed', ...data, took_ms: tookMs(), why: end.why },
+        event: 'lane.failed',
+        ...data,
+        took_ms: tookMs(),
+        why: end.why,
       })
     return jobResultOf(end)
   },

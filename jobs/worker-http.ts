@@ -139,7 +139,12 @@ export function openWorkerConsole(
   const load = async () => {
     const { consolePlugin } = await loadRoutes()
     return consolePlugin({
-      ...{ reads, attempts, log, now: Date.now, access: { people, httpToken }, isReadOnly: false },
+      reads,
+      attempts,
+      log,
+      now: Date.now,
+      access: { people, httpToken },
+      isReadOnly: false,
       // A request does not wait behind the work of the worker.
       store: {
         ...auditLog,

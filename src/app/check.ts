@@ -75,7 +75,8 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
   try {
     const report = await readStatus(config, project)
     const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
-    const detail = `rows mirrored: ${rows}; behaviours of the service learned: ${report.behaviours.length}`
+    const learned = report.behaviours.length
+    const detail = `rows mirrored: ${rows}; behaviours of the service learned: ${learned}`
     return { name: 'warehouse', state: 'ok', detail, hint: null }
   } catch (error) {
     if (!(error instanceof UserError)) throw error

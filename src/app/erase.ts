@@ -167,8 +167,8 @@ async function listMovedCopies(
 }
 
 const outOfReach = (isConfigured: boolean): readonly string[] => [
-  'lakes: the next `export --lake` removes its rows from a lake of all projects; remove the folder ' +
-    'of a lake of this one',
+  'lakes: the next `export --lake` removes its rows from a lake of all projects; remove the ' +
+    'folder of a lake of this one',
   "its id in the audit log (project_erased) and in erased_ids; the use of its key, by the key's " +
     'fingerprint',
   ...(isConfigured

@@ -67,7 +67,8 @@ const personField = (read: ReadSecret) =>
     )
     .transform(
       ({ messages, reply_as: replyAs = null, ...person }): ConsolePerson => ({
-        ...{ ...person, replyAs },
+        ...person,
+        replyAs,
         hidesMessages: messages === 'hidden',
       }),
     )

@@ -53,7 +53,10 @@ export async function postText(
   } as const
   const post = async () => {
     const result = await sendHttpRequest(writes, request, {
-      ...{ timeoutMs, stallMs: timeoutMs, maxBodyBytes: 65_536, signal },
+      timeoutMs,
+      stallMs: timeoutMs,
+      maxBodyBytes: 65_536,
+      signal,
       canStillSend: () => true,
       onRequestStart: () => {},
       onResponseHead: () => {},
@@ -62,7 +65,9 @@ export async function postText(
     if (failure !== null) throw failure
   }
   await pRetry(post, {
-    ...{ retries, minTimeout: 0, signal },
+    retries,
+    minTimeout: 0,
+    signal,
     shouldRetry: async ({ error, retriesConsumed }) => {
       const askedMs = error instanceof NotPostedError ? error.retryMs : null
       if (askedMs === null || askedMs > maxWaitMs || retriesConsumed >= retries) return false

@@ -118,8 +118,8 @@ function unrecognizedTokenError({ data, status, requestId }: ApiResponse): UserE
   return new UserError({
     what: 'no token was recognized in the response',
     why:
-      `the service answered ${status} with ` +
-      `${shape}${requestId === null ? '' : ` (request ${requestId})`}`,
+      `the service answered ${status} with ${shape}` +
+      (requestId === null ? '' : ` (request ${requestId})`),
     next:
       'check DESKMIRROR_WIDGET_URL; if that is right, please report the names of these ' +
       'fields (a token that was minted expires by itself)',

@@ -78,8 +78,8 @@ function mirroredElsewhere(
   return new UserError({
     what: 'cannot tell which schema of the database is the warehouse',
     why:
-      `the project ${project} is mirrored in the schema ` +
-      `${schema}${isInBoth ? ` and in ${chosen}` : instead}`,
+      `the project ${project} is mirrored in the schema ${schema}` +
+      (isInBoth ? ` and in ${chosen}` : instead),
     next: `add ?schema=${schema} to the address of the warehouse${other}`,
     exitCode: 2,
   })

@@ -31,7 +31,7 @@ type NotifierResources = Pick<WorkerResources, 'warehouse' | 'log' | 'connection
 }
 type Listening = ProjectConfig & TextTarget
 
-/** An address that fails is not tried again for so long, or for what it asked for. */
+/** How long an address that fails is not tried again, unless it asked for longer. */
 const restMs: Ms = 5 * 60_000
 
 /** `tryAcquire`: false: another worker notifies. */
@@ -79,9 +79,9 @@ export function createNotifier(
       const events = [...new Set(due.map(({ event }) => event))].join(' ')
       log.info({ event: 'notification.sent', project: name, events })
     }
-    const announced = due.map(({ event, subject, level }) => ({
-      ...{ event, subject, level, announcedAt: at },
-    }))
+    const announced = due.map(({ event, subject, level }) => {
+      return { event, subject, level, announcedAt: at }
+    })
     const toRecord = [...posted, ...changed, ...announced]
     if (toRecord.length + ended.length === 0) return
     const isNew = new Set(announced.map(keyOf))

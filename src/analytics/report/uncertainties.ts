@@ -26,7 +26,7 @@ export function findUncertainties(data: ReportData): Uncertainty[] {
     }),
     ...quality.map(({ what, meaning, all, wrong }) => {
       const text =
-        `Over all history: ${what}, ${formatCount(wrong)} of ` + `${formatCount(all)} (${meaning}).`
+        `Over all history: ${what}, ${formatCount(wrong)} of ${formatCount(all)} ` + `(${meaning}).`
       return { [`all history: ${what}`]: wrong > 0 && text }
     }),
   ]
@@ -71,7 +71,9 @@ function ofThePeriod({
     'period not over':
       period.to >= today &&
       `The period is not over: ${today} is today. ` +
-        `${period.whole === null ? 'Its numbers are those so far, and compared with nothing.' : `Its numbers are those up to ${period.whole.to}.`}`,
+        (period.whole === null
+          ? 'Its numbers are those so far, and compared with nothing.'
+          : `Its numbers are those up to ${period.whole.to}.`),
     'no period before':
       !hasBefore && `There is nothing to compare: no conversation is older than ${period.from}.`,
     'period before not whole':

@@ -125,17 +125,16 @@ async function readHistories(
   type Field = 'handled_at' | 'assigned_agent_id' | 'last_message_at'
   const readChanges = async (fields: readonly Field[], of: readonly string[]) => {
     const rows = await read(sql<StoredChange>`
-      select conversation_id as conversation, id, field, old_value as old, new_value as new, old_read_at
-      as read,
-        seen_at as seen from conversation_changes
-      where project_id = ${project} and field in (${sql.join(fields)}) and conversation_id ${inList(kind, of)}
+      select conversation_id as conversation, id, field, old_value as old, new_value as new,
+        old_read_at as read, seen_at as seen from conversation_changes
+      where project_id = ${project} and field in (${sql.join(fields)})
+        and conversation_id ${inList(kind, of)}
       order by id`)
-    const ofField = (field: Field) =>
+    return (field: Field) =>
       Map.groupBy(
         rows.filter((row) => row.field === field),
         ({ conversation }) => conversation,
       )
-    return ofField
   }
   const changes = await readChanges(['handled_at', 'assigned_agent_id'], ids)
   const changesOf = changes('handled_at')

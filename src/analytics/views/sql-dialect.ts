@@ -45,8 +45,8 @@ const sqlite: SqlDialect = {
     // strftime() accepts more than RFC 3339, and turns 30 February into 2 March.
     const isTime = `${text} glob '[12][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]*'`
     const hasZone = `(${text} glob '*Z' or ${text} glob '*[+-][01][0-9]:[0-5][0-9]')`
-    const exists =
-      `date(substr(${text}, 1, 10)) = substr(${text}, 1, 10) and ` + `substr(${text}, 12, 2) < '24'`
+    const date = `substr(${text}, 1, 10)`
+    const exists = `date(${date}) = ${date} and substr(${text}, 12, 2) < '24'`
     return `case when ${isTime} and ${hasZone} and ${exists} then strftime('%Y-%m-%dT%H:%M:%SZ',
       ${text}) end`
   },

@@ -76,8 +76,8 @@ function createTableStatement({ object, columns }: ExportSelection): string {
     object.key.length > 0 && object.key.every((key) => columns.some(({ name }) => name === key))
   const key = hasKey ? [`primary key (${object.key.map(quoteName).join(', ')})`] : []
   return (
-    `create table ${quoteName(object.name)} ` +
-    `(${[...definitions, ...key].join(', ')})${hasKey ? ' without rowid' : ''}`
+    `create table ${quoteName(object.name)} (${[...definitions, ...key].join(', ')})` +
+    (hasKey ? ' without rowid' : '')
   )
 }
 

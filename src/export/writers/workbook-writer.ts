@@ -16,7 +16,7 @@ import type {
 const maxSheetRows = 1_048_576
 const maxCellLength = 32_767
 
-/** For people: what a visitor wrote must not keep them from a list. It says that it is cut. */
+/** For lists that people read: a text that a cell cannot hold is cut, and says so. */
 export function fitCell(value: ExportValue): ExportValue {
   if (typeof value !== 'string' || value.length <= maxCellLength) return value
   return `${value.slice(0, 32_000)}… (cut: it has ${value.length} characters)`
@@ -28,7 +28,10 @@ export function fitCell(value: ExportValue): ExportValue {
  */
 const textFormat = '@'
 
-/** `name`: of the sheet. `isFilledIn`: people will write into it. Its functions throw UserError where the rows exceed what Excel can hold. */
+/**
+ * `name`: of the sheet. `isFilledIn`: people will write into it. Its functions throw UserError if the
+ * rows exceed what Excel can hold.
+ */
 export function createWorkbookWriter(
   name: string,
   columns: readonly ExportColumn[],

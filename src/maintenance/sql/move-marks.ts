@@ -75,7 +75,7 @@ export async function countMovedRows({ run }: Pick<MoveSide, 'run'>): Promise<Ro
     const project = hasProject(spec) ? 'project_id' : `''`
     const rows = await run(
       `select ${project} as project, count(*) as rows from ${table} ` +
-        `${hasProject(spec) ? 'group by project_id' : 'having count(*) > 0'}`,
+        (hasProject(spec) ? 'group by project_id' : 'having count(*) > 0'),
     )
     for (const { project: id, rows: count } of rows) {
       const ofProject = counts.get(String(id)) ?? new Map<string, number>()

@@ -121,9 +121,9 @@ export async function listGaps(db: Db, project: ProjectId): Promise<readonly Gap
 export async function listNotified(context: ProjectDb): Promise<StatusReport['notifications']> {
   const announced = (await listAnnounced(context)).filter(({ level }) => level > 0)
   const latest = Map.groupBy(announced, ({ event }) => event)
-  return [...latest].map(([event, [first]]) => ({
-    ...{ event, announcedAt: toTimestamp(first?.announcedAt ?? 0) },
-  }))
+  return [...latest].map(([event, [first]]) => {
+    return { event, announcedAt: toTimestamp(first?.announcedAt ?? 0) }
+  })
 }
 
 /** Lanes that wait until a person resolves an uncertain write-back. */
