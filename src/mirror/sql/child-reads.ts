@@ -1,25 +1,72 @@
 /**
- * The outcomes of reading the children of a parent: when they are due again, whether the messages of
- * a conversation are complete, and the gaps of the parent.
+ * The outcomes of reading the children of a parent: when they are due again, whether the messages
+ * of a conversation are complete, and the gaps of the parent.
  */
 import { sql } from 'kysely'
-import type { ChildStreamName } from '../../../schema/stream-specs.ts'
+import { describeRejectedRow, type RejectedRow } from '../../../schema/row.ts'
+import { isChildList } from '../../../schema/stream-specs.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { ChildReadResult } from '../core/mirror.ts'
-import { closeGaps, openGap } from './gaps.ts'
+import type { ChildReadResult, MirrorCommit, UnlistedOutcome } from '../core/mirror.ts'
+import { closeGaps, openGap, unlistedGapKey, unreadGapKey } from './gaps.ts'
+import { requestReread } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
+import { settleUnlistedRows } from './unlisted-rows.ts'
 
-/** The gap of a parent whose list does not contain all rows. */
-export const unlistedGapKey = (parentId: string) => `parent:${parentId}`
-/** The gap of a parent whose list could not be read. */
-const unreadGapKey = (parentId: string) => `parent:${parentId}:unread`
+/** The outcome for stored rows that a whole list did not show; null: the page is not of one. */
+export async function settleChildRead(
+  trx: ProjectDb,
+  { stream, childRead, listed, requestedAt }: MirrorCommit,
+  rejectedRows: readonly RejectedRow[],
+  changed: number,
+): Promise<UnlistedOutcome | null> {
+  const read = childRead && addRejectedRows(childRead, rejectedRows)
+  const isWhole =
+    listed !== undefined && rejectedRows.length === 0 && read?.completeness !== 'incomplete'
+  const unlisted =
+    isWhole && isChildList(stream)
+      ? await settleUnlistedRows(trx, stream, listed, requestedAt)
+      : null
+  if (read === undefined) return unlisted
+  await recordChildRead(trx, withUnlisted(read, unlisted), requestedAt, changed > 0)
+  const { toJoin = null } = read
+  const isUnjoined = toJoin !== null && changed >= toJoin
+  if (unlisted?.isToReread || isUnjoined)
+    await requestReread(trx, stream, read.parentId, requestedAt)
+  return isUnjoined ? { ...nothingUnlisted, isToReread: true } : unlisted
+}
+
+const nothingUnlisted: UnlistedOutcome = { marked: 0, isToReread: false, kept: 0, doubt: null }
+
+/**
+ * Messages that are missing at an end of their list, or too many, show that it may be cut there.
+ */
+function withUnlisted(read: ChildReadResult, unlisted: UnlistedOutcome | null): ChildReadResult {
+  const kept = unlisted?.kept ?? 0
+  if (read.stream !== 'messages' || kept === 0) return read
+  const why =
+    `${kept} of its mirrored messages are no longer listed, so the ` +
+    'service may not list all of them'
+  return { ...read, completeness: 'incomplete', why }
+}
+
+function addRejectedRows(
+  childRead: ChildReadResult,
+  rejectedRows: readonly RejectedRow[],
+): ChildReadResult {
+  if (rejectedRows.length === 0) return childRead
+  const reasons = [
+    ...(childRead.why === undefined ? [] : [childRead.why]),
+    ...rejectedRows.map(describeRejectedRow),
+  ]
+  return { ...childRead, completeness: 'incomplete', why: [...new Set(reasons)].join('; ') }
+}
 
 /**
  * The parent becomes due again if it changed meanwhile, or at `dueAt`. `hasChanges`: a child is new
  * or has changed.
  */
-export async function recordChildRead(
+async function recordChildRead(
   trx: ProjectDb,
   read: ChildReadResult,
   now: EpochMs,
@@ -80,33 +127,4 @@ async function setMessagesComplete(
     from ${flag}
     returning id`.execute(trx.db)
   if (hasChanges || rows.length > 0) await markFactsOfRows(trx, 'conversations', [conversation])
-}
-
-export async function recordChildFailure(
-  trx: ProjectDb,
-  stream: ChildStreamName,
-  parentId: string,
-  why: string,
-  dueAt: EpochMs,
-): Promise<void> {
-  await sql`
-    update sync_children set attempts = attempts + 1, due_at = ${dueAt}, error = ${why}
-    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(
-    trx.db,
-  )
-  await openGap(trx, { stream, from: null, to: null, reason: why }, unreadGapKey(parentId))
-}
-
-/** The service no longer has the parent, so its children are no longer pending. */
-export async function removePendingChildren(
-  trx: ProjectDb,
-  stream: ChildStreamName,
-  parentId: string,
-): Promise<void> {
-  await sql`
-    delete from sync_children
-    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(
-    trx.db,
-  )
-  await closeGaps(trx, stream, [unlistedGapKey(parentId), unreadGapKey(parentId)])
 }

@@ -6,36 +6,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describeRejectedRow, type Gap, type RejectedRow } from '../../../schema/row.ts'
-import {
-  isChildList,
-  isChildStream,
-  type StreamName,
-  streamSpecs,
-} from '../../../schema/stream-specs.ts'
+import { isChildStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { Ms } from '../../values/time.ts'
 import { clockToleranceSeconds } from '../../values/time.ts'
 import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
-import type {
-  ChildReadResult,
-  CommitResult,
-  MirrorCommit,
-  UnlistedOutcome,
-} from '../core/mirror.ts'
+import type { CommitResult, MirrorCommit, UnlistedOutcome } from '../core/mirror.ts'
 import { clearForRollup, replaceMetrics } from './analytics-rollups.ts'
-import { marksFactsOfParent, recordChildRead, unlistedGapKey } from './child-reads.ts'
+import { marksFactsOfParent, settleChildRead } from './child-reads.ts'
 import { recordChanges } from './conversation-changes.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
 import { type EncodedPage, type EncodedRow, encodePage, keyOf, textsOf } from './encode-rows.ts'
-import { closeGaps, indexableText, openGap } from './gaps.ts'
-import { addPendingChildren, requestReread } from './pending-children.ts'
+import { closeGaps, indexableText, openGap, unlistedGapKey } from './gaps.ts'
+import { addPendingChildren } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 import { compareWithStored, recordVersions } from './row-history.ts'
 import { addToIdSet } from './seen-rows.ts'
 import { streamTables } from './stream-tables.ts'
 import { addEscapedCount, type ProjectContext } from './sync-runs.ts'
 import { recordBehaviours, writeCursors } from './sync-state.ts'
-import { settleUnlistedRows } from './unlisted-rows.ts'
 import { upsertRows } from './upsert-rows.ts'
 
 type WaitingPage = {
@@ -126,8 +115,8 @@ async function commitPages(
 }
 
 /**
- * Child lists of different parents share no rows. Ends when all have ended, as the transaction
- * ends.
+ * Child lists of different parents share no rows. Ends when all have ended, also after a failure,
+ * as the transaction ends then.
  */
 async function sideBySide(
   pages: readonly MirrorCommit[],
@@ -230,53 +219,15 @@ async function storeSyncState(
   rejectedRows: readonly RejectedRow[],
   changed: number,
 ): Promise<UnlistedOutcome | null> {
-  const { stream, childRead, listed, requestedAt } = page
-  const read = childRead && addRejectedRows(childRead, rejectedRows)
-  const isWhole =
-    listed !== undefined && rejectedRows.length === 0 && read?.completeness !== 'incomplete'
-  const unlisted =
-    isWhole && isChildList(stream)
-      ? await settleUnlistedRows(trx, stream, listed, requestedAt)
-      : null
-  if (read !== undefined)
-    await recordChildRead(trx, withUnlisted(read, unlisted), requestedAt, changed > 0)
-  const toJoin = read?.toJoin ?? null
-  const isUnjoined = toJoin !== null && changed >= toJoin
-  if (read !== undefined && (unlisted?.isToReread || isUnjoined))
-    await requestReread(trx, stream, read.parentId, requestedAt)
+  const { stream, childRead } = page
+  const unlisted = await settleChildRead(trx, page, rejectedRows, changed)
   for (const gap of page.gaps ?? []) await openGap(trx, gap)
   if (page.resolvedGapKeys !== undefined) await closeGaps(trx, stream, page.resolvedGapKeys)
   if (childRead === undefined)
     for (const row of rejectedRows) await openGap(trx, ...gapForRow(page, row))
   if (page.observations?.length) await recordBehaviours(trx, page.observations)
   if (page.cursors !== undefined) await writeCursors(trx, page.cursors)
-  return isUnjoined ? { ...nothingUnlisted, isToReread: true } : unlisted
-}
-
-const nothingUnlisted: UnlistedOutcome = { marked: 0, isToReread: false, kept: 0, doubt: null }
-
-/**
- * Messages that are missing at an end of their list, or too many, show that it may be cut there.
- */
-function withUnlisted(read: ChildReadResult, unlisted: UnlistedOutcome | null): ChildReadResult {
-  const kept = unlisted?.kept ?? 0
-  if (read.stream !== 'messages' || kept === 0) return read
-  const why =
-    `${kept} of its mirrored messages are no longer listed, so the ` +
-    'service may not list all of them'
-  return { ...read, completeness: 'incomplete', why }
-}
-
-function addRejectedRows(
-  childRead: ChildReadResult,
-  rejectedRows: readonly RejectedRow[],
-): ChildReadResult {
-  if (rejectedRows.length === 0) return childRead
-  const reasons = [
-    ...(childRead.why === undefined ? [] : [childRead.why]),
-    ...rejectedRows.map(describeRejectedRow),
-  ]
-  return { ...childRead, completeness: 'incomplete', why: [...new Set(reasons)].join('; ') }
+  return unlisted
 }
 
 /** A row of a child list is a gap of its parent until the list has been read without it. */

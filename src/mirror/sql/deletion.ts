@@ -10,9 +10,13 @@ import {
   massDeletionGapKey,
   sufficientRows,
 } from '../core/mirror.ts'
-import { removePendingChildren } from './child-reads.ts'
 import { closeGaps, openGap, readGapReason } from './gaps.ts'
-import { addPendingChildren, doubtParents, endDoubt } from './pending-children.ts'
+import {
+  addPendingChildren,
+  doubtParents,
+  endDoubt,
+  removePendingChildren,
+} from './pending-children.ts'
 import { markFactsOfParents } from './pending-facts.ts'
 import { unseenIds } from './seen-rows.ts'
 import { streamTables } from './stream-tables.ts'
@@ -35,7 +39,8 @@ export function recordConfirmedDeletions(
 /**
  * `at`: when the service was asked: a copy that was requested earlier does not restore the row. If
  * too many were marked of late, a fault is likelier: the marks are taken back, and none is made
- * until a reconcile finds the rows listed, or a person `isConfirmed`. Null: marked; else why not.
+ * until a reconcile finds the rows listed. `isConfirmed`: a person says that they are deleted.
+ * Null: marked; else why not.
  */
 export async function markDeleted(
   trx: ProjectDb,

@@ -113,3 +113,8 @@ export async function listOpenGaps({ db, project }: ProjectDb, stream: StreamNam
     }
   })
 }
+
+/** The gap of a parent whose list does not contain all rows. */
+export const unlistedGapKey = (parentId: string) => `parent:${parentId}`
+/** The gap of a parent whose list could not be read. */
+export const unreadGapKey = (parentId: string) => `parent:${parentId}:unread`

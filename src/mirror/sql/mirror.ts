@@ -5,7 +5,6 @@ import { retryAllMethods } from '../../warehouse/retry.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
 import { readRollups } from './analytics-rollups.ts'
-import { recordChildFailure } from './child-reads.ts'
 import { createPageCommitter } from './commit-page.ts'
 import { doubtUnseenRows, endDeletionDoubt, markDeleted } from './deletion.ts'
 import { completeColumns } from './discovered-columns/backfill-columns.ts'
@@ -28,6 +27,7 @@ import {
   markChildrenPending,
   markFutureDatedPending,
   readPendingParents,
+  recordChildFailure,
   requestFullRereads,
 } from './pending-children.ts'
 import {

@@ -19,6 +19,7 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import { countRowsOf, inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { PendingParent } from '../core/mirror.ts'
+import { closeGaps, openGap, unlistedGapKey, unreadGapKey } from './gaps.ts'
 import { timeColumnOf } from './reader.ts'
 
 /** The parents are new or changed: their children become due now. */
@@ -288,4 +289,33 @@ export async function requestFullRereads(
       }
       order by coalesce(full_read_at, 0), checked_at limit ${limit}))`.execute(db)
   return Number(result.numAffectedRows ?? 0n)
+}
+
+export async function recordChildFailure(
+  trx: ProjectDb,
+  stream: ChildStreamName,
+  parentId: string,
+  why: string,
+  dueAt: EpochMs,
+): Promise<void> {
+  await sql`
+    update sync_children set attempts = attempts + 1, due_at = ${dueAt}, error = ${why}
+    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(
+    trx.db,
+  )
+  await openGap(trx, { stream, from: null, to: null, reason: why }, unreadGapKey(parentId))
+}
+
+/** The service no longer has the parent, so its children are no longer pending. */
+export async function removePendingChildren(
+  trx: ProjectDb,
+  stream: ChildStreamName,
+  parentId: string,
+): Promise<void> {
+  await sql`
+    delete from sync_children
+    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(
+    trx.db,
+  )
+  await closeGaps(trx, stream, [unlistedGapKey(parentId), unreadGapKey(parentId)])
 }
