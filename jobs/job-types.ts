@@ -34,7 +34,7 @@ function jobResultOf(end: SyncSliceResult | LaneSliceResult): JobResult {
   }
 }
 
-/** Returns whether it fails since now, or for another reason. */
+/** Returns whether this is its first failure, or one for another reason. */
 async function recordEnd(
   { failures }: JobDeps,
   identity: JobIdentity,
@@ -78,7 +78,7 @@ export function afterFailedFiring(data: SchedulerJob | null, why: string, sinceM
   return { do: 'delay', afterMs: retryMs }
 }
 
-/** For a time slice. The outbox poller finds what becomes due later. */
+/** Sends for a time slice. The outbox poller finds what becomes due later. */
 export const laneJobs: JobType<JobData<'writebacks'>> = {
   identityOf: (data) => ({ job: 'writebacks', key: data?.lane ?? '' }),
   run: async ({ data, project, identity, tookMs }, deps) => {
@@ -116,7 +116,7 @@ export const syncJobs: JobType<SyncJob> = {
   run: runSyncJob,
 }
 
-/** For a stream that another process reads; then the next firing is soon enough. */
+/** Of a stream that another process reads; then the next firing is soon enough. */
 const blockedRetryForMs: Ms = 15 * 60_000
 
 async function runSyncJob(

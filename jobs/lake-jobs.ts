@@ -23,7 +23,7 @@ const allProjects = '*'
 const nameOf = ({ project }: Pick<FailingJob['identity'], 'project'>) =>
   project?.name ?? allProjects
 
-/** `export --lake` writes it: what that leaves to do takes seconds. */
+/** `export --lake` is writing it: what is left to do then takes seconds. */
 const retryBusyAfterMs = 60_000
 
 /** An interrupted job has changed nothing, and is done again from its beginning. */
@@ -83,8 +83,8 @@ export const lakesToRetry = (failing: readonly FailingJob[]): NewJob<LakeJob>[] 
     .map(({ identity }) => toLakeJob(nameOf(identity)))
 
 /**
- * Enqueues each lake that was not written since its schedule fired; once for a firing, as its folder
- * may be one of another machine, or one that cannot be written.
+ * Enqueues each lake that was not written since its schedule fired; once for a firing, as its
+ * folder may be one of another machine, or one that cannot be written.
  */
 export function createLakeSchedule(queue: JobQueue<LakeJob>, config: () => Config) {
   const enqueued = new Map<string, EpochMs>()

@@ -68,7 +68,7 @@ async function replaceInPostgres(run: Run): Promise<void> {
     await run(`create or replace function ${schema}.${name}() returns trigger language plpgsql
       security definer
       set search_path = pg_catalog, pg_temp as '${text.replaceAll("'", "''")}'`)
-    // Who may execute a function could make it a trigger of their table, and write as its owner.
+    // A user who may execute one could make it a trigger of their table, and write as its owner.
     await run(`revoke all on function ${schema}.${name}() from public`)
   }
   for (const [name, { event, on, each, calls }] of Object.entries({

@@ -12,7 +12,7 @@ export type Backend = {
   readonly queue: <D>(name: string) => JobQueue<D>
   /** Starts at once, one for each queue and backend. Active jobs are finished before it closes. */
   readonly worker: <D>(name: string, work: JobHandler<D>, options?: JobWorkerOptions) => void
-  /** Safely with other processes doing the same. Other schedules stay. */
+  /** Brings these up to date, while other processes may do the same. Other schedules stay. */
   readonly ensureSchedules: <D>(
     queue: JobQueue<D>,
     schedules: readonly JobSchedule<D>[],

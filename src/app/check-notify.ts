@@ -3,7 +3,7 @@ import type { ProjectConfig } from '../config/config.ts'
 import { openConnections } from '../service/exchange.ts'
 import { NotPostedError, postText } from '../service/post-text.ts'
 
-/** A line is posted only where a person asks for it: others read what it leads to. */
+/** A test line is posted only if a person asks for it: others read that channel. */
 export async function checkNotify(
   { name: project, notify, proxy }: ProjectConfig,
   { signal, postsLine = false }: { readonly signal: AbortSignal; readonly postsLine?: boolean },

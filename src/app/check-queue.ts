@@ -5,8 +5,8 @@ import { serverDisplayName } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 
 /**
- * None: the queue is in the process. Asked by itself, as before the first sync no budget is read
- * there. Throws UserError if a person must change something.
+ * No item: the queue is in the process. Redis is asked by itself, as no budget is read there before
+ * the first sync. Throws UserError if a person must change something.
  */
 export async function checkQueue(url: string) {
   if (backendKindOf(url) !== 'redis') return []

@@ -38,7 +38,7 @@ export async function checkProject(
     ...(await checkLakes(config, project)),
   ]
   const notified = await checkNotify(project, options)
-  // Without it no request is sent.
+  // Without Redis no request is sent.
   if (queue.some(({ state }) => state === 'error'))
     return [...queue, ...(await stored()), ...notified]
   return withOpened(async (use) => {

@@ -93,7 +93,7 @@ export async function exportQuery(
   return { ...report, tookMs: Math.round(performance.now() - began) }
 }
 
-/** Of what a statement returns, only the values tell it. */
+/** The answer to a statement has no types, so the values decide. */
 function typeOf(values: readonly unknown[]): 'text' | 'integer' | 'number' | 'boolean' {
   const known = values.filter((value) => value !== null)
   if (known.length === 0) return 'text'

@@ -160,7 +160,7 @@ function readProject(
   const fromVariables = readVariables(sources.variables, allProjectSettings, 'value')
   const needsSecrets = sources.needs === 'service'
   const keyReference = needsSecrets ? {} : { api_key: { env: variableName('api_key') } }
-  // A project adds to what is private in all of them, and cannot forget it; and to the texts.
+  // A project adds its own lines, so it cannot forget what is private in all of them.
   const merged = ['columns', 'replies']
     .filter((name) => isMapOrMissing(defaultLines[name]) && isMapOrMissing(ownLines[name]))
     .map((name) => [name, { ...asRecord(defaultLines[name]), ...asRecord(ownLines[name]) }])

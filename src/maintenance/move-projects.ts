@@ -161,7 +161,7 @@ type CopyOptions = {
 /** Of all projects. */
 export type CopiedTable = MovedRows & { readonly table: string }
 
-/** What is missing or differs in the target, then marks the source. Throws `signal.reason`. */
+/** Copies what the target lacks or has otherwise, then marks the source. Throws `signal.reason`. */
 export async function copyProjects(
   { source, target, labels }: OpenMove,
   plan: MovePlan,

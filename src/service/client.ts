@@ -22,7 +22,7 @@ export type ClientOptions = {
   /** Without it, the service is reached directly. */
   readonly proxy?: ProxyRule | null
   readonly budget: RequestBudget
-  /** Of the key. Asked whether a refusal is about more than one row; else the status decides. */
+  /** It is read to tell whether a refusal is about one row only; without it the status decides. */
   readonly projectId?: string
   /** Refuses every request that is not a read, before it takes a slot. */
   readonly readOnly?: boolean
@@ -33,7 +33,7 @@ export type ClientOptions = {
   /** pino, or anything that takes its events. */
   readonly log?: ClientLog
   readonly onOutcome?: (priority: Priority, outcome: 'ok' | ApiFailure['kind']) => void
-  /** Of their owner, shared with other clients; without them the client opens its own. */
+  /** Shared with other clients, and closed by their owner; without them it opens its own. */
   readonly connections?: Connections
   /** For one whole exchange, including connecting. */
   readonly timeoutMs?: Ms
@@ -64,7 +64,7 @@ export type Client = {
    * byte is sent; false: nothing is. Throws ApiError, and UserError for a write if `readOnly`.
    */
   readonly send: (request: ApiRequest, beforeSend?: () => Promise<boolean>) => Promise<ApiResponse>
-  /** Whether it does now, so that what failed is no outage. Throws only bugs. */
+  /** Whether it is served now, so that what failed is not an outage. Throws only bugs. */
   readonly isProjectServed: () => Promise<boolean>
   readonly requestCount: () => number
   readonly hasServiceResponded: () => boolean

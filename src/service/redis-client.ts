@@ -6,9 +6,7 @@ import { checkServerIdentity } from '../warehouse/server-identity.ts'
 
 export type RedisClient = Redis | Cluster
 
-/**
- * A cluster's client looks for the node of a key while another master is chosen: 15 s by default.
- */
+/** While a cluster replaces a node, which it gives up after 15 s by default. */
 const clusterRetries = { everyMs: 500 as Ms, times: 120 }
 
 /** Throws Error if the address is not one that `parseRedisAddress` accepts. */

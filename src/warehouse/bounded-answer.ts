@@ -1,4 +1,4 @@
-/** The answer to a statement of anybody: limited in rows and size, or why it did not run. */
+/** The answer to a statement that anybody wrote: limited in size, or why it did not run. */
 import { formatBytes } from '../values/format.ts'
 import { showInvisibleInLines } from '../values/invisible.ts'
 import type { Ms } from '../values/time.ts'

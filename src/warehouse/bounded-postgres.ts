@@ -69,7 +69,7 @@ export function openBoundedPostgres(
         throw explainOpenError({ kind: 'postgres', url, setting }, error)
       })
       await client.query(settingsOf(schema, limitMs))
-      // Who runs it by a command has these rights already; the transaction reads only.
+      // A person who exports has these rights already, and the transaction only reads.
       if (reader === 'assistant') await refuseWriter(client, setting)
       return fetchRows(client, statement, { limitMs, reader })
     }

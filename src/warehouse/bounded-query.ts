@@ -1,13 +1,13 @@
 /**
- * One statement of anybody, such as an assistant: it reads, ends in time, and its answer is
- * limited. The database itself decides what reads.
+ * Runs a statement that anybody wrote, such as an assistant: it reads, ends in time, and its answer
+ * is limited. The database itself decides what reads.
  */
 import type { Ms } from '../values/time.ts'
 import { type AnswerReader, type BoundedQuery, refusedStatement } from './bounded-answer.ts'
 import { parseDatabaseUrl } from './location.ts'
 import { pathToRead } from './read-only-folder.ts'
 
-/** One after the other, as each may take all of a machine. By default, within five seconds. */
+/** Statements run one by one, as each may load a whole machine; each within five seconds. */
 export async function openBoundedQuery(
   url: string,
   setting: string,

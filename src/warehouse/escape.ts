@@ -1,7 +1,7 @@
 /**
  * Characters that a database cannot store, escaped reversibly: `␛` and four hexadecimal digits, so
- * NUL is `␛0000` and a `␛` (U+241B) is `␛241b`. Postgres cannot store NUL, none half a surrogate
- * pair.
+ * NUL is `␛0000` and a `␛` (U+241B) is `␛241b`. Postgres cannot store NUL, and neither database can
+ * store half of a surrogate pair.
  */
 import type { DatabaseKind } from '../../schema/column-types.ts'
 

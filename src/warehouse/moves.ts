@@ -1,6 +1,6 @@
 /**
- * Whether a warehouse, or a project of it, has moved away, or is still arriving. Who writes is
- * refused before they begin; the database refuses the rest (`schema/move-fence.ts`).
+ * Whether a warehouse, or a project of it, has moved away, or is still arriving. Writers are
+ * refused before they begin, and others by the database (`schema/move-fence.ts`).
  */
 import { fencedStates } from '../../schema/move-fence.ts'
 import type { DatabaseSchema } from '../../schema/tables.ts'

@@ -17,8 +17,8 @@ export type WarehouseOptions = {
   /** Not even a request budget is written. Needs `access: 'read'`. */
   readonly readOnly?: boolean
   /**
-   * By a thread (SQLite) or few connections (Postgres), disturbing nothing. `brief`: what takes
-   * long is given up, in Postgres. Needs `access: 'read'`.
+   * Reads by a thread (SQLite) or few connections (Postgres), to disturb no other work. `brief`:
+   * what takes long is given up, in Postgres. Needs `access: 'read'`.
    */
   readonly apart?: 'brief' | 'long'
   /** SQLite is read by a thread, which is not waited for from then on. Needs `access: 'read'`. */

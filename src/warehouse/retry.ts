@@ -1,4 +1,4 @@
-/** Retries while the warehouse is away: a restart, a lock. All of it may be done twice. */
+/** Retries while the warehouse is away, as during a restart. What is retried may be done twice. */
 import pRetry from 'p-retry'
 import type { Ms } from '../values/time.ts'
 import { isWarehouseUnavailable } from './explain-error.ts'

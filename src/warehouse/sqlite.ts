@@ -16,7 +16,7 @@ type SqliteOptions = {
   readonly mustExist: boolean
   /** `full` survives a power cut; `normal` may lose the last commits, never the file. */
   readonly synchronous: 'normal' | 'full'
-  /** The file may come from anyone: nothing is written, and no function of its schema has effects. */
+  /** The file may come from anyone: nothing is written, its schema's functions have no effects. */
   readonly readOnly?: boolean
   /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
   readonly addFunctions?: (database: Database.Database) => void

@@ -32,9 +32,9 @@ function inPlainTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T
 }
 
 /**
- * SQLite keeps the pages that a statement changes, to undo it; from 16 on in a temporary file, as
- * all later statements. Here they are a few megabytes. Elsewhere sorting may need more memory, and
- * the setting cannot be changed within a transaction.
+ * SQLite keeps the pages that a statement changes, to be able to undo it: from 16 pages on in a
+ * temporary file, also for all later statements. Here they are a few megabytes. Elsewhere sorting
+ * may need more memory, and the setting cannot be changed within a transaction.
  */
 function undoingInMemory<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   return db.connection().execute(async (connection) => {

@@ -31,7 +31,7 @@ function databaseFile(path: string): string {
   return !isInMemory(path) && isLink(path) ? resolveLinks(path) : path
 }
 
-/** Beside the SQLite file, else in the working folder. Null: in memory. `beside`: whose owner. */
+/** Beside the SQLite file, else in the working folder; null: in memory. `beside`: has its owner. */
 export function sendsFile(
   location: DatabaseLocation,
 ): { readonly path: string; readonly beside: string } | null {

@@ -90,7 +90,7 @@ export function createNotifier(
     unrecorded.delete(projectId)
   }
 
-  /** `address`: of the worker's HTTP server; null = it has none. Rejects if the warehouse is away. */
+  /** `address`: of the worker's HTTP server, or null. Rejects if the warehouse is away. */
   return async (
     projects: readonly ProjectConfig[],
     failures: Pick<JobFailures, 'recordFailure' | 'recordSuccess'>,

@@ -98,7 +98,7 @@ export function deriveConversationFacts(
   }
 }
 
-/** Also those without a time. */
+/** Counts every message, also those without a time. */
 function messageColumns(
   { messages, isMessagesComplete }: ConversationHistory,
   timedMessages: number,

@@ -103,7 +103,7 @@ export function fingerprintsOf(
   return { facts, all: `${facts} ${hashOf(JSON.stringify([targets, calls, personalData]))}` }
 }
 
-/** What changed since is of the last sync only. */
+/** Neither a rebuild nor a first derivation is under way: only recent changes are to be derived. */
 export async function isDerived(context: ProjectDb): Promise<boolean> {
   const state = await readFactsState(context)
   return state !== null && state.fingerprint !== '' && state.rebuild === null

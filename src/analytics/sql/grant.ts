@@ -63,7 +63,7 @@ async function roleExists(trx: Db, role: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** By default privileges, as a member of another role, or because it owns it. */
+/** By default privileges, as a member of another role, or as its owner. */
 async function listOtherReadable(trx: Db, role: string): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c

@@ -71,7 +71,7 @@ export async function writeCalendar(
   await replaceRows(trx, 'dim_date', rows.dim_date)
 }
 
-/** Of all rows, and of the next year: a process may run for months. */
+/** It has the days of all rows, and of the next year: a process may run for months. */
 export async function isCalendarComplete(context: ProjectDb): Promise<boolean> {
   const { first, last } = await context.db
     .selectFrom('dim_date')

@@ -29,8 +29,8 @@ export function fitCell(value: ExportValue): ExportValue {
 const textFormat = '@'
 
 /**
- * `name`: of the sheet. `isFilledIn`: people will write into it. Its functions throw UserError if the
- * rows exceed what Excel can hold.
+ * `name`: of the sheet. `isFilledIn`: people will write into it. Its functions throw UserError if
+ * the rows exceed what Excel can hold.
  */
 export function createWorkbookWriter(
   name: string,

@@ -55,7 +55,8 @@ const minuteMs: Ms = 60_000
 const dayMs: Ms = 86_400_000
 
 /**
- * Without a new one: its job may no longer exist. Lanes are retried soon, schedules may be weekly.
+ * A failure without a later one expires, as its job may no longer exist. Lanes are retried soon,
+ * schedules may be weekly.
  */
 const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
   sync: 8 * dayMs,
@@ -82,7 +83,7 @@ export function isExpired(
   return now - lastAt > (isRepeated ? repeatsWithinMs : expiresAfterMs[job])
 }
 
-/** That a sync job does not read; null for other jobs, and for an audit. */
+/** The stream that a failing job does not read: none for an audit, and for other jobs. */
 export function failedStream(failure: Pick<JobFailure, 'job' | 'key'>): StreamName | null {
   const { stream, mode } = failedSync(failure)
   return mode === 'audit' ? null : stream

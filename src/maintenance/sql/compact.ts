@@ -107,8 +107,9 @@ async function readFiles(db: Db, tables: readonly string[]): Promise<readonly Ta
 }
 
 /**
- * For which deleted rows are kept; of other roles, which may not be looked at, all. What rewrites a
- * table sees as far back as the oldest transaction that writes, in whichever database.
+ * Transactions for which deleted rows are kept; all of other roles, which may not be inspected.
+ * What rewrites a table sees as far back as the oldest transaction that writes, in whichever
+ * database.
  */
 async function listTransactions(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`

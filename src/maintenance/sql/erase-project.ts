@@ -30,10 +30,10 @@ import { suspendTriggers } from './move-rows.ts'
 /**
  * `kept`: who holds the streams now, and where the project has moved. `kept while configured`: a
  * project that is read anew must neither send again what it sent before a backup that is restored
- * some day, nor mirror people again who were erased. `guarded`: its triggers refuse to lose rows, or
- * count each one. `first`: how far lists were read. What is pending, or missing, of a row stays as
- * long as the row: one that a killed erasure has left is not new to the next sync. `last`: it holds
- * the stop of sending.
+ * some day, nor mirror people again who were erased. `guarded`: its triggers refuse to lose rows,
+ * or count each one. `first`: how far lists were read. What is pending, or missing, of a row stays
+ * as long as the row: one that a killed erasure has left is not new to the next sync. `last`: it
+ * holds the stop of sending.
  */
 type ErasureRole = 'kept' | 'kept while configured' | 'guarded' | 'first' | 'last'
 

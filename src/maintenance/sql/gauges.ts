@@ -112,7 +112,7 @@ export async function listAllPendingStreams(db: Db, now: EpochMs) {
   )
 }
 
-/** Except one that was skipped for lack of a scope. */
+/** Nothing of these is left to read, except of one that was skipped for lack of a scope. */
 export async function markSynced(
   db: Db,
   project: ProjectId,

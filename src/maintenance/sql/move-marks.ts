@@ -89,8 +89,8 @@ export async function countMovedRows({ run }: Pick<MoveSide, 'run'>): Promise<Ro
 const maxPlace = sql.lit(2 ** 62)
 
 /**
- * Added to the places of these projects' write-backs, so that those of others, which may get more
- * meanwhile, have other places. An interrupted move keeps its own unless others have taken them.
+ * What is added to the places of these projects' write-backs, so that those of others, which may
+ * get more meanwhile, have other places. An interrupted move keeps its own unless they are taken.
  */
 export async function reservePlaces(
   source: MoveSide,
@@ -203,7 +203,8 @@ async function takeOverNames(source: MoveSide, { db }: MoveSide, sends: SendRows
 }
 
 /**
- * As long ago as in the source. Without its budget, a key rests until no request can be counted.
+ * Keys were used as long ago as in the source. Without the record of its budget, a key rests until
+ * none of its requests counts any more.
  */
 async function takeOverKeys(source: MoveSide, { db, kind }: MoveSide): Promise<void> {
   const { rows } = await sql<{ name: string; age: number }>`

@@ -49,7 +49,7 @@ export function recordBudgetLoss(
   return updateProject(db, project, { budget_lost_at: at, budget_lost_why: why })
 }
 
-/** Or a cancellation that has not reached all of its write-backs. */
+/** Write-backs that are not settled, or a cancellation that has not reached all of its own. */
 export async function listWithWritebacks(db: Db): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ project: ProjectId }>`
     select distinct project_id as project from writebacks where status in ('queued','sending')

@@ -197,11 +197,11 @@ export type StatusReport = {
   }[]
   /** The worker sends nothing for this project until then because the service denied its key. */
   readonly paused: { readonly until: string; readonly why: string } | null
-  /** That and where it has moved, or from where it is still arriving; null: it is here. */
+  /** Where it has moved, or from where it is still arriving; null: it is here. */
   readonly moved: string | null
   /**
-   * Nothing is sent because the warehouse went back in time, until a person has decided. `resumeBy`:
-   * the option of `writeback resume` that goes on.
+   * Nothing is sent because the warehouse went back in time, until a person has decided.
+   * `resumeBy`: the option of `writeback resume` that ends this.
    */
   readonly held: { readonly since: string; readonly why: string; readonly resumeBy: string } | null
   readonly gaps: readonly GapReport[]

@@ -14,7 +14,7 @@ export type ColumnState = {
   readonly cleaning: {
     readonly to: AppliedRules
     readonly after: readonly string[] | null
-    /** All rows follow the rules, and replaced versions do up to the key. */
+    /** All rows follow the rules; `after` is a place among their replaced versions. */
     readonly inHistory?: true
     /** When all rows were requested again; null: they were not. */
     readonly rereadSince: EpochMs | null

@@ -36,8 +36,8 @@ type StoredRow = Readonly<Record<string, string | null>> & { readonly id: string
 export type StoredRows = ReadonlyMap<string, StoredRow>
 
 /**
- * With the ids of rows, and of visitors that they name, as they are stored; one row for each id.
- * `before`: these columns of the stored ones, by their ids.
+ * The rows with their ids, and those of visitors that they name, as they are stored; one row for
+ * each id. `before`: what is stored in `columns`, by id.
  */
 export async function withStoredIds(
   trx: ProjectDb,

@@ -145,7 +145,7 @@ const openRowsKey = 'conversations:open'
 const filterBehaviour = 'conversations.handled_filter'
 const unreliable = 'unreliable'
 
-/** So many open ones that the filter twice did not show make it unreliable. */
+/** The filter is unreliable if it twice did not show so many open conversations. */
 const minEvidence = 20
 
 const incompleteReason =

@@ -40,10 +40,10 @@ import { needsBothBounds, recheckRows, resolveUnseenRows } from './rows-by-id.ts
 import { priorityFor, type SyncRun } from './run.ts'
 import { newlyCoveredRanges, storeStartDate, withLookBack } from './start-date.ts'
 
-/** Each run reads them again, as late calls appear among them. They fit into one page. */
+/** The newest calls, which each run reads again: late ones appear among them. They fit a page. */
 const maxCallRereads = 150
 
-/** An earlier read of a whole list begins anew: it may have changed since. */
+/** After that, a read of a whole list begins anew: the list may have changed since. */
 const continuedWithinMs: Ms = 7 * daySeconds * 1000
 
 /** The key of the gap that is open while the service refuses the list, whatever is asked for. */
@@ -146,7 +146,7 @@ async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
   }
 }
 
-/** Rows listed again in every sync if the order does not show their changes, or may not. */
+/** How many rows every sync lists again if their order does not show changes, or may not. */
 const maxRelisted = { ifHidden: 2000, ifUnknown: documentedPageSizes.most }
 
 /**

@@ -235,7 +235,7 @@ type ListReading = {
   readonly lowWatermark: EpochSeconds
 }
 
-/** Its parent shows a newer row; null = it does not. Times beyond the clocks prove nothing. */
+/** Why it is incomplete: its parent shows a newer row. Times beyond the clocks prove nothing. */
 function missingNewest(
   run: SyncRun,
   { parentLastActiveAt: shownAt }: PendingParent,
@@ -250,7 +250,7 @@ function newestOf(ranges: PendingRanges): EpochSeconds {
   return ranges.reduce((at, { lo, hi }) => (hi === null ? Math.max(at, lo) : at), 0)
 }
 
-/** Until the list is read again although its parent shows nothing new; null = never. */
+/** When the list is read again although its parent shows nothing new; null = never. */
 function rereadDelayMs(
   run: SyncRun,
   stream: ChildListStream,

@@ -36,7 +36,7 @@ export async function fetchDay(
   throw new ApiError({ kind: 'refused', status, code: 'other_project', why, fields: [], requestId })
 }
 
-/** This day is refused, or none; others may be readable. Null for all other failures. */
+/** Why only this day cannot be read: it is refused, or has no answer. Null: it is not that. */
 export function unreadableDayReason(error: unknown): string | null {
   if (!(error instanceof ApiError)) return null
   const { failure } = error
@@ -46,7 +46,7 @@ export function unreadableDayReason(error: unknown): string | null {
     : null
 }
 
-/** `blocked`: lists were never read completely. `unknown`: none can be read. `empty`: they are. */
+/** `blocked`: a list was never read completely. `unknown`: none can be read. `empty`: no rows. */
 export type RollupHistory =
   | { readonly kind: 'known'; readonly from: EpochSeconds }
   | { readonly kind: 'blocked'; readonly lists: readonly StreamName[] }
@@ -75,7 +75,7 @@ export async function findRollupHistory(
   return { kind: relevantLists.some((name) => statusOf(name) === 'complete') ? 'empty' : 'unknown' }
 }
 
-/** A person has confirmed it: a typing error must not start to read every day again. */
+/** The zone that a person has confirmed: a typing error must not make us read all days again. */
 const zoneCursor = 'analytics:zone'
 
 /** Newest first: those that are no days of the zone. */

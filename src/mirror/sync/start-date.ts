@@ -9,7 +9,7 @@ import {
 } from '../core/pagination/list-cursor.ts'
 import type { SyncRun } from './run.ts'
 
-/** Those of a stored cursor, extended backwards, because rows may appear late. */
+/** The ranges of a stored cursor, extended backwards, because rows may appear late. */
 export function withLookBack(
   run: SyncRun,
   stream: StreamName,

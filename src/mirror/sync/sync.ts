@@ -157,7 +157,7 @@ async function recordRefusedList(run: SyncRun, stream: StreamName, why: string):
   run.notices.add(`${stream}: ${reason}`)
 }
 
-/** The first one, if no stream got a response and none was refused. */
+/** The first failure, if no stream got a response and none was refused. */
 function serviceFailure(run: SyncRun): ApiFailure | null {
   if (run.hasServiceResponded()) return null
   const failures = [...run.failures.values()]

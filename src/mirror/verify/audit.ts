@@ -126,7 +126,7 @@ export async function drawSample(
   for (let after: string | null = null; ; ) {
     throwIfAborted(signal)
     const ids: readonly string[] = await store.listIds(stream, after, idsPerRead)
-    // An id that no path can contain is nothing that the audit speaks of.
+    // An id that no path can contain cannot be read again.
     for (const id of ids) if (pathSegmentProblem(id) === null) sample.add(id)
     after = ids.at(-1) ?? null
     if (after === null) break
@@ -189,8 +189,8 @@ const concurrency = 8
 const fewRows = 5
 
 /**
- * Until a time. A row that fails while others do not is unreadable; if all of a batch fail, the
- * service does, unless it `hasRead` something just now.
+ * Compares rows until a time. A row that fails while others do not is unreadable; if all of a batch
+ * fail, the service does. `hasRead`: it let something be read just now.
  */
 async function compareRows(
   deps: AuditDeps,
@@ -226,7 +226,7 @@ function isOfRow(error: unknown): boolean {
   return error.failure.kind !== 'aborted' && error.failure.kind !== 'denied'
 }
 
-/** As a sync does, with children that it no longer has. Whether nothing differs any more. */
+/** Stores and marks rows as a sync does. Returns whether nothing differs any more. */
 async function correct(
   mirror: Pick<Mirror, 'commit'>,
   { differences, corrections }: Extract<RowOutcome, { kind: 'differing' }>,

@@ -123,7 +123,7 @@ export async function compareParent(
   return { kind: 'compared', differences, corrections, children }
 }
 
-/** Of rows whose key begins with the id: a row as the service has it may have other columns. */
+/** Of rows whose key begins with the id: even a row that equals the service's may have some. */
 async function wrongColumnsByKey(deps: CompareDeps, stream: Stream, id: string) {
   const found = new Map<string, Difference>()
   for await (const difference of wrongColumns(deps, stream, id))
@@ -131,7 +131,7 @@ async function wrongColumnsByKey(deps: CompareDeps, stream: Stream, id: string) 
   return found
 }
 
-/** As the service has it, in the shape of the stored one. `listOnly`: fields only of the list. */
+/** In the shape of the stored row. `listOnly`: fields that only the list shows. */
 async function readParent(
   { get, projectId }: CompareDeps,
   stream: AuditedStream,

@@ -22,7 +22,7 @@ import {
   type SlotUsage,
 } from './slots.ts'
 
-/** One kind, of a process. `maxDurationMs`: how long it can take at most once it is granted. */
+/** Requests of one kind that a process has. `maxDurationMs`: of one at most, once it is granted. */
 export type PendingRequest = {
   readonly priority: Priority
   readonly write: boolean

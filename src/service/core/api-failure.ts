@@ -145,7 +145,7 @@ export function isNotFound(error: unknown): boolean {
   return (status === 404 || status === 410) && code !== `http_${status}`
 }
 
-/** Null, or an unusable id, too large a response, a refusal: it may exist. */
+/** Why a row that may exist cannot be read (its id, its size, a refusal); else null. */
 export function unreadableRowReason(error: unknown): string | null {
   if (!(error instanceof ApiError) || error.failure.kind !== 'refused') return null
   const { failure } = error

@@ -10,7 +10,7 @@ export type BudgetPolicy = {
   readonly rateMargin: number
 }
 
-/** So much longer may a window be that holds no more than the limit: 1.2 s of a minute for 2 %. */
+/** How much longer a window may be that holds only the limit: 1.2 s of a minute for 2 %. */
 export const marginMs = ({ rateMargin }: BudgetPolicy, { windowMs }: Rate): Ms =>
   rateMargin * windowMs
 

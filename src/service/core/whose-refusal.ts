@@ -13,7 +13,7 @@ type Request = Pick<ApiRequest, 'method' | 'path' | 'priority' | 'envelope'>
 /** Its lists, its rollups, its availability. Every other path names a row. */
 const projectPath = /^\/public\/projects\/[^/]+\/[^/]+$/
 
-/** It accepts the key, refuses the project as well, or says neither now. */
+/** What the service says of the project: accepted, refused as well, or neither of them now. */
 export type ProjectAnswer =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'refused'; readonly failure: ApiFailure }
@@ -45,7 +45,7 @@ export function mustAskProject(
 }
 
 /**
- * So long before the refusal the project may have been read. Only a request after a 401 shows that
+ * How long before the refusal the project may have been read. Only a request after a 401 shows that
  * the key was not revoked; elsewhere an error costs little, and asking costs a request a row.
  */
 export function answerValidMs(failure: ApiFailure, { priority }: Request): Ms {
@@ -53,7 +53,7 @@ export function answerValidMs(failure: ApiFailure, { priority }: Request): Ms {
   return priority === 'write' ? 5000 : 60_000
 }
 
-/** Of what a request reads: the list of these rows needs the same one. */
+/** By what a request reads: the list of these rows needs the same scope. */
 export const scopeOf = (path: string): string | null =>
   /\/(conversations|visitors|calls)\b/.exec(path)?.[1] ?? null
 

@@ -86,7 +86,7 @@ export type SharedStoreOptions = {
   readonly keyUse: KeyUse
   /** In the process that closes it. `why` completes `the request budget is closed: `. */
   readonly onClosed: (why: string) => void
-  /** Of a request of any process at most, from requesting its slot. */
+  /** How long a request of any process can take, from requesting its slot. */
   readonly maxDurationMs?: Ms
   /** `uptimeMs`, or a test's. */
   readonly monotonic?: () => Ms

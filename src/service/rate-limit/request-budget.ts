@@ -15,7 +15,7 @@ export type RequestBudget = ReturnType<typeof createRequestBudget>
 
 export type SlotRequest = PendingRequest & { readonly signal?: AbortSignal }
 
-/** Until the deadline, by a clock that runs while this process is suspended; below 0 after it. */
+/** `remainingMs`: to the deadline, by a clock that runs while this process is suspended; or < 0. */
 export type Grant = Slot & { readonly remainingMs: () => Ms }
 
 type QueuedRequest = { readonly request: PendingRequest } & Omit<
@@ -209,7 +209,7 @@ function queueHeads(
   return heads.sort((a, b) => rank(a) - rank(b))
 }
 
-/** To be released with others, or with the next request. */
+/** For so long a slot waits to be released together with others, or with the next request. */
 const releaseDelayMs: Ms = 25
 
 function createDelayedReleases({ release }: Pick<BudgetStore, 'release'>) {

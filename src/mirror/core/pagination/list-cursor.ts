@@ -57,8 +57,8 @@ export function isReadToEnd([range, ...others]: PendingRanges): boolean {
 }
 
 /**
- * Runs that all end after so much reach the end. The open range does not count beside others, as
- * new rows open it again.
+ * Less is left than before, so runs that all end as early do reach the end. The open range does not
+ * count beside others, as new rows open it again.
  */
 export function isLessLeft(before: PendingRanges, left: PendingRanges): boolean {
   const isOpenInHand = before.length === 1 || left.some(({ hi, seenLo }) => hi === null && seenLo)

@@ -279,7 +279,7 @@ export type ListEndpoint = {
   readonly lowerParam: string | null
   /** `to`, `before`; null = none. */
   readonly upperParam: string | null
-  /** The bounds and `limit` are. Others are tried, and dropped if refused or ignored. */
+  /** Bounds and `limit` are; if not, they are tried, and dropped if refused or ignored. */
   readonly isDocumented: boolean
   /** Parameters that split the list into parts, to read a second with more rows than a page. */
   readonly partitions: readonly QueryParams[]

@@ -151,7 +151,7 @@ export type Reading = {
   readonly isHasMoreReliableIfEmpty: boolean | null
 }
 
-/** The size of the largest tested pages, and how many of them were. */
+/** `rows`: the size of the largest tested pages. `isSingleAsked`: for a page of a single row. */
 export type TestedPages = { rows: number; count: number; isSingleAsked: boolean }
 
 export const startTests = (profile: PagingProfile | null): TestedPages => {

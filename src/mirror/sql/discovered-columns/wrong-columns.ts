@@ -16,7 +16,7 @@ import { fittingValue } from './field-types.ts'
 /** Undefined: the item is no row. */
 export type ParseStored = (item: Json, key: RowKey) => MirrorRow<Json> | undefined
 
-/** In key order, after `after` (null: from the first on); `firstKey`: what their keys begin with. */
+/** In key order, after `after` (null: from the start); `firstKey`: what their keys begin with. */
 type StoredRange = {
   readonly after: RowKey | null
   readonly limit: number
