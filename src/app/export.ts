@@ -4,15 +4,14 @@ import type {
   ExportReport,
   ExportRequest,
   ExportSnapshot,
-  ExportValue,
   LakeReport,
   LakeRequest,
 } from '../export/export.ts'
 import { exportObjects } from '../export/export-objects.ts'
 import { writeLake } from '../export/lake/write-lake.ts'
 import { withSnapshot } from '../export/sql/snapshot.ts'
+import { snapshotOfAnswer } from '../export/statement-answer.ts'
 import type { Ms } from '../values/time.ts'
-import { refusedStatement } from '../warehouse/bounded-answer.ts'
 import { openBoundedQuery } from '../warehouse/bounded-query.ts'
 import { type DatabaseAddress, withWarehouse } from './open.ts'
 
@@ -59,52 +58,10 @@ export async function exportQuery(
   const began = performance.now()
   const query = await openBoundedQuery(databaseUrl, databaseSetting, queryLimitMs, 'file')
   const answer = await query.run(statement).finally(query.close)
-  const { cut, columns, rows } = answer
-  const twice = columns.find((column, n) => columns.indexOf(column) !== n)
-  if (cut !== null)
-    throw refusedStatement(cut, 'filter or sum up, or make it a view, and export that')
-  if (twice !== undefined)
-    throw refusedStatement(`several of its columns are named ${twice}`, 'name them with `as`')
-  const object = {
-    name,
-    kind: 'view' as const,
-    key: [],
-    columns: columns.map((column, n) => ({
-      name: column,
-      type: typeOf(rows.map((row) => row[n])),
-    })),
-  }
-  const values = rows.map((row): readonly ExportValue[] =>
-    row.map((value, n) => toExported(value, object.columns[n]?.type)),
-  )
-  const snapshot = {
-    listObjects: async () => [object],
-    describe: async () => ({
-      ...object,
-      columns: object.columns.map((column) => ({ ...column, declared: column.type })),
-    }),
-    countRows: async () => rows.length,
-    readRows: async function* () {
-      yield values
-    },
-  }
+  const snapshot = snapshotOfAnswer(name, answer)
   const deps = { snapshot, countFirst: false, ...options }
   const report = await exportObjects({ ...request, objects: [name] }, deps)
   return { ...report, tookMs: Math.round(performance.now() - began) }
-}
-
-/** The answer to a statement has no types, so the values decide. */
-function typeOf(values: readonly unknown[]): 'text' | 'integer' | 'number' | 'boolean' {
-  const known = values.filter((value) => value !== null)
-  if (known.length === 0) return 'text'
-  if (known.every((value) => typeof value === 'boolean')) return 'boolean'
-  if (known.every(Number.isSafeInteger)) return 'integer'
-  return known.every((value) => typeof value === 'number') ? 'number' : 'text'
-}
-
-function toExported(value: unknown, type: string | undefined): ExportValue {
-  if (value === null) return null
-  return type === 'text' ? String(value) : (value as ExportValue)
 }
 
 /** Not retried when the warehouse is away: what was read so far would no longer be of one state. */

@@ -30,8 +30,13 @@ export type ExportRequest = RowRequest &
     readonly target: string | ByteOutput
   }
 
+export type SnapshotToExport = Pick<
+  ExportSnapshot,
+  'listObjects' | 'describe' | 'countRows' | 'readRows'
+>
+
 type ExportDeps = {
-  readonly snapshot: Pick<ExportSnapshot, 'listObjects' | 'describe' | 'countRows' | 'readRows'>
+  readonly snapshot: SnapshotToExport
   /** Whether to count the rows of tables first, for an estimate. */
   readonly countFirst: boolean
   readonly onProgress: (progress: ExportProgress) => void

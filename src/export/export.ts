@@ -62,6 +62,7 @@ export {
   rejectOutput,
 } from './output-file.ts'
 export { type ExportSnapshot, withSnapshot } from './sql/snapshot.ts'
+export { snapshotOfAnswer } from './statement-answer.ts'
 export {
   byteOrderMark,
   createCsvWriter,
