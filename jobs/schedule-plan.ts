@@ -11,7 +11,7 @@ import {
 import { type ConfiguredLake, lakesOf } from '../src/config/lakes.ts'
 import type { ProjectRuns } from '../src/maintenance/maintenance.ts'
 import { auditedStreams } from '../src/mirror/core/audit.ts'
-import type { EpochMs, Ms } from '../src/values/time.ts'
+import { dayMs, type EpochMs, type Ms } from '../src/values/time.ts'
 import type { JobSchedule, Recurrence } from './backends/backend.ts'
 import { lastFiring } from './backends/in-process.ts'
 import type { PlannedSyncJob, SchedulerJob } from './queues.ts'
@@ -230,8 +230,6 @@ function isWaitingForLists(
   if (stream !== 'analytics' || startDate !== null || completed?.has(stream) === true) return false
   return listStreamNames.some((list) => streams.includes(list) && completed?.has(list) !== true)
 }
-
-const dayMs: Ms = 86_400_000
 
 /** Null: never. A cron pattern counts as once a day. */
 function schedulePeriod(schedule: Schedule): Ms | null {

@@ -13,10 +13,9 @@ import { heartbeatTimeoutMs } from '../warehouse/process-identity.ts'
 import { lockFile } from '../warehouse/sqlite-file.ts'
 import { sideFile } from '../warehouse/warehouse-files.ts'
 import type { Warehouse } from './open.ts'
-import { startLockHeartbeat } from './stream-locks.ts'
+import { allProjects, startLockHeartbeat } from './stream-locks.ts'
 
-/** Not the id of a project: the lock is in the table of stream locks. */
-const [allProjects, workerRole] = ['*', 'worker']
+const workerRole = 'worker'
 
 type Release = () => Promise<void>
 type Options = {

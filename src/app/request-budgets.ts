@@ -27,7 +27,7 @@ import { createRequestBudget, type RequestBudget } from '../service/rate-limit/r
 import { createBudgetRecords } from '../service/sql/budget-records.ts'
 import { addMinutes, type MinuteRequests, recordPause } from '../service/sql/request-counts.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
-import type { EpochMs, Ms } from '../values/time.ts'
+import { type EpochMs, type Ms, minuteMs } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Use } from '../values/with-opened.ts'
 import type { Db } from '../warehouse/connection-pool.ts'
@@ -197,7 +197,6 @@ export async function logWhenBudgetOpens(
 /**
  * Counts the requests of this process by the minute, and notes pauses, for the chart of the budget.
  */
-const minuteMs: Ms = 60_000
 
 type Count = { requests: number; throttled: number }
 

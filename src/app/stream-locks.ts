@@ -11,6 +11,9 @@ import { heartbeatTimeoutMs } from '../warehouse/process-identity.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
 import type { Warehouse } from './open.ts'
 
+/** Not the id of a project: workers have their locks in the same table. */
+export const allProjects = '*'
+
 export type AcquiredLock = Extract<LockResult, { held: true }>
 
 type LockOptions = {

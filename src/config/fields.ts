@@ -5,7 +5,14 @@ import { listStreamNames, streamNames } from '../../schema/stream-specs.ts'
 import { trimEnd } from '../values/format.ts'
 import type { ProjectId } from '../values/project.ts'
 import { parseBaseUrl, parseServerUrl } from '../values/server-address.ts'
-import { type EpochSeconds, type Ms, parseDuration, parseRate, parseTime } from '../values/time.ts'
+import {
+  dayMs,
+  type EpochSeconds,
+  type Ms,
+  parseDuration,
+  parseRate,
+  parseTime,
+} from '../values/time.ts'
 import { parsePersonName } from './people.ts'
 import { containsApiKey } from './problems.ts'
 
@@ -204,8 +211,6 @@ function parseHostAndPort(
     ? { host: match[1].replace(/^\[|\]$/g, ''), port }
     : undefined
 }
-
-const dayMs: Ms = 86_400_000
 
 /** For how long what grows without end is kept; null: forever. */
 export const defaultRetention = {

@@ -1,6 +1,6 @@
 /** The operations of the service: how each is addressed, which scope it needs, and what it does. */
 import type { Json } from '../values/json.ts'
-import { type EpochMs, toTimestamp } from '../values/time.ts'
+import { dayMs, type EpochMs, toTimestamp } from '../values/time.ts'
 import type { Conversation } from './model.ts'
 import { createQueryReader, notFound, Problem, readBody, validationProblem } from './problem.ts'
 import type { Project } from './project.ts'
@@ -167,7 +167,6 @@ const single =
   ({ project, params }) =>
     project.view()[kind].single(params[id])
 
-const dayMs = 86_400_000
 const month = 30 * dayMs
 
 const getAnalytics: Run = ({ project, query, switches: s, now }) => {

@@ -1,5 +1,5 @@
 /** What all kinds of seed rows are created from: their numbers, ids, times and texts. */
-import type { EpochMs, Ms } from '../values/time.ts'
+import { dayMs, type EpochMs, type Ms } from '../values/time.ts'
 import {
   createRandom,
   integerBetween,
@@ -65,8 +65,6 @@ export function createSeedContext({ seed, size, end }: SeedOptions, switches: Sw
     visitorOf: (draw: number) => visitorIds.idAt(draw % Math.max(1, size.visitors)),
   }
 }
-
-const dayMs = 86_400_000
 
 export const toRange = (size: number | Range): Range =>
   typeof size === 'number' ? [size, size] : size

@@ -1,5 +1,5 @@
 /** The seed data of a project: any number of rows, created on access and not kept. */
-import type { EpochMs, Ms } from '../values/time.ts'
+import { type EpochMs, hourMs, type Ms, minuteMs } from '../values/time.ts'
 import type {
   Activity,
   CallTime,
@@ -44,7 +44,6 @@ const systemKinds = [
   'transfer',
 ]
 const agents = Array.from({ length: 12 }, (_, n) => `agt_${(n * 7919 + 4096).toString(36)}`)
-const minuteMs = 60_000
 
 function createConversations(seed: SeedContext) {
   const { random, size, createIds, createLine } = seed
@@ -180,8 +179,6 @@ function displayName(
   if (senderType === 'agent') return sampleText.personName(1_000_000 + (index % 12))
   return senderType === 'ai' ? 'Assistant' : ''
 }
-
-const hourMs = 3_600_000
 
 function createVisitors({ random, sampleText, size, visitorIds, createLine }: SeedContext) {
   const time = createLine('visitor')

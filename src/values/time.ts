@@ -21,6 +21,10 @@ export const minuteSeconds = 60
 export const hourSeconds = 3600
 export const daySeconds = 86_400
 
+export const minuteMs: Ms = minuteSeconds * 1000
+export const hourMs: Ms = hourSeconds * 1000
+export const dayMs: Ms = daySeconds * 1000
+
 /** RFC 3339 with a zone. A time without one is just text. */
 const rfc3339Pattern = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
 

@@ -6,6 +6,7 @@ import type { EpochMs, EpochSeconds } from '../values/time.ts'
 import type { Db } from './connection-pool.ts'
 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** Postgres would otherwise guess the type, and guess wrong within `select`. */
 export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T): RawBuilder<T> {

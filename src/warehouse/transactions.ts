@@ -4,7 +4,7 @@ import pRetry from 'p-retry'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import type { EpochMs } from '../values/time.ts'
 import { beginStatements, type Db, inPipeline } from './connection-pool.ts'
-import { readClock } from './dialect.ts'
+import { quoteText, readClock } from './dialect.ts'
 import type { ProjectDb } from './project-db.ts'
 
 /** `clock`: within the transaction, that of the database. */
@@ -21,9 +21,8 @@ export function inTransaction<C extends ProjectDb, T>(
   const { db, kind, project } = context
   const inTrx = (trx: Db) => work({ ...context, db: trx })
   if (kind === 'sqlite') return undoingInMemory(db, inTrx)
-  const lock =
-    "select pg_advisory_xact_lock(hashtext('deskmirror.write " +
-    `${project.replaceAll("'", "''")}'))`
+  const name = quoteText(`deskmirror.write ${project}`)
+  const lock = `select pg_advisory_xact_lock(hashtext(${name}))`
   return inPipeline(db, `${beginStatements.postgres}; ${lock}`, inTrx)
 }
 

@@ -7,7 +7,7 @@ import { lockAsOnlyWorker } from '../app/only-worker.ts'
 import { addressOptions, openWarehouse, type Warehouse } from '../app/open.ts'
 import { openRequestBudgets } from '../app/request-budgets.ts'
 import { openSendRecord } from '../app/send-record.ts'
-import type { AcquiredLock } from '../app/stream-locks.ts'
+import { type AcquiredLock, allProjects } from '../app/stream-locks.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { type BackendKind, backendKindOf, queueBackends } from '../config/queue-backends.ts'
 import { doWorkersDiffer, recordWorkerHeartbeat, removeWorker } from '../maintenance/sql/workers.ts'
@@ -94,9 +94,6 @@ export async function openWorkerContext(
     },
   }
 }
-
-/** Not the id of a project: the lock is in the table of stream locks, too. */
-const allProjects = '*'
 
 /** Leader election: a lock that only one of all workers has. */
 function createLeaderLock(warehouse: Warehouse, role: 'leader' | 'notifier') {

@@ -10,7 +10,13 @@ import { tables } from '../../../schema/tables.ts'
 import { namesIn } from '../../values/field-path.ts'
 import { UserError } from '../../values/user-error.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { batchesOf, quoteName, readColumns, type TableColumn } from '../../warehouse/dialect.ts'
+import {
+  batchesOf,
+  quoteName,
+  quoteText,
+  readColumns,
+  type TableColumn,
+} from '../../warehouse/dialect.ts'
 import { writeComments } from '../../warehouse/migrate.ts'
 import { analyticsObjects, analyticsViews, metabaseMetadata } from '../views/all-views.ts'
 import { sqlDialects } from '../views/sql-dialect.ts'
@@ -262,9 +268,8 @@ function textInRaw(kind: DatabaseKind, path: string | null): string {
   const names = path === null ? [] : namesIn(path)
   if (names.length === 0 || !names.every((name) => /^[^"\\\p{C}\u241b]+$/u.test(name)))
     return 'null'
-  const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
-  if (kind === 'postgres') return `o.raw #>> array[${names.map(quoted).join(', ')}]`
-  const at = quoted(`$${names.map((name) => `."${name}"`).join('')}`)
+  if (kind === 'postgres') return `o.raw #>> array[${names.map(quoteText).join(', ')}]`
+  const at = quoteText(`$${names.map((name) => `."${name}"`).join('')}`)
   return `case json_type(o.raw, ${at}) when 'true' then 'true' when 'false' then 'false'
         else json_extract(o.raw, ${at}) end`
 }

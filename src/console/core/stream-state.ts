@@ -6,7 +6,7 @@ import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { Schedule, Schedules } from '../../config/default-schedules.ts'
 import { describeFailure } from '../../service/core/api-failure.ts'
 import { formatDuration } from '../../values/format.ts'
-import type { EpochMs, Ms } from '../../values/time.ts'
+import { dayMs, type EpochMs, type Ms } from '../../values/time.ts'
 
 type StreamFacts = {
   /** When it was last read to its end; null = never. */
@@ -36,8 +36,6 @@ export function streamStateOf(facts: StreamFacts, now: EpochMs): StreamState {
   if (now - Date.parse(syncedAt) <= maxAgeMs) return 'fresh'
   return isRunning ? 'running' : 'late'
 }
-
-const dayMs: Ms = 86_400_000
 
 /** `schedules` null: not known here. `hasWorker`: a worker runs, and keeps the promise. */
 export function scheduleOf(

@@ -6,15 +6,12 @@ import { readBudget } from '../../service/sql/request-counts.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount, formatTime } from '../../values/format.ts'
 import { type Html, html } from '../../values/html.ts'
+import { dayMs, hourMs, minuteMs } from '../../values/time.ts'
 import { addressOf, choices, facts, section, table } from '../blocks.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { limitOf } from '../project.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { spanText, timeOf } from '../text.ts'
-
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
-const dayMs = 24 * hourMs
 
 /** How long, and how long one bar is: some 60 to 100 bars. */
 const budgetSpans = {

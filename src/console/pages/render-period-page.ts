@@ -16,7 +16,7 @@ import { table as documentTable } from '../../document/table.ts'
 import { dateText, dayNumber } from '../../values/days.ts'
 import { formatCount } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import type { LocalDate } from '../../values/time.ts'
+import { dayMs, type LocalDate } from '../../values/time.ts'
 import { addressOf, facts, section } from '../blocks.ts'
 import {
   choosePeriod,
@@ -193,8 +193,6 @@ function factsAddress(
     ...Object.fromEntries(values),
   })
 }
-
-const dayMs = 86_400_000
 
 /** Local dates are drawn as if they were UTC: a chart of days has no hours. */
 function dayCharts(view: View, days: TableNumbers['days']): Html[] {

@@ -4,11 +4,9 @@ import { sql } from 'kysely'
 import { isDerived } from '../../analytics/sql/facts-state.ts'
 import { waitingCounted } from '../../analytics/sql/waiting.ts'
 import { readBudget } from '../../service/sql/request-counts.ts'
-import type { EpochMs, Ms } from '../../values/time.ts'
+import { type EpochMs, minuteMs } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { listRuns } from './runs.ts'
-
-const minuteMs: Ms = 60_000
 
 /** What the overview says beside the state of the project, by indexes. */
 export async function readOverview(context: ProjectDb, now: EpochMs) {

@@ -1,7 +1,7 @@
 /** The failing jobs of a worker. A failure is recorded until the same job succeeds. */
 import { type StreamName, streamNames } from '../../../schema/stream-specs.ts'
 import type { ProjectId, ProjectName } from '../../values/project.ts'
-import type { EpochMs, Ms } from '../../values/time.ts'
+import { dayMs, type EpochMs, type Ms, minuteMs } from '../../values/time.ts'
 
 /**
  * `maintenance` restores schedules and overdue work, `outbox_poll` looks for what can be sent,
@@ -50,9 +50,6 @@ export type FailingJob = {
   readonly failure: JobFailure
   readonly isWarehouseError: boolean
 }
-
-const minuteMs: Ms = 60_000
-const dayMs: Ms = 86_400_000
 
 /**
  * A failure without a later one expires, as its job may no longer exist. Lanes are retried soon,

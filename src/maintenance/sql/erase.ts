@@ -21,6 +21,7 @@ import {
   inAnyCase,
   inList,
   listParameter,
+  quoteText,
 } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inDurableTransaction } from '../../warehouse/transactions.ts'
@@ -114,7 +115,6 @@ function hasAnyId(
 }
 
 const mark = '\u0000'
-const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 function partsOf(context: ProjectDb, ids: Ids, erasure: Erasure) {
   const { kind } = context

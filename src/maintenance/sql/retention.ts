@@ -10,7 +10,7 @@ import { createOutbox } from '../../outbox/sql/outbox.ts'
 import { deleteBudgetHistory } from '../../service/sql/request-counts.ts'
 import type { ProjectId } from '../../values/project.ts'
 import {
-  daySeconds,
+  dayMs,
   type EpochMs,
   type EpochSeconds,
   parseTime,
@@ -96,7 +96,6 @@ export async function deleteExpired(
   }
 }
 
-const dayMs = daySeconds * 1000
 /** Of audits, three times what `status` counts. */
 const recordRetentionMs = {
   idleRuns: 7 * dayMs,

@@ -74,7 +74,7 @@ async function rereadAll(trx: ProjectDb, stream: StreamName, now: EpochMs): Prom
 
 const batchRows = 500
 
-/** Cleans the next rows. `done`: none are left, and all follow the rules. */
+/** Cleans the next rows. `isDone`: none are left, and all follow the rules. */
 export async function cleanColumns(
   context: ProjectContext,
   stream: Stream,
@@ -161,9 +161,11 @@ function rowsOf(name: StreamName): Source {
   return { table: streamSpecs[name].table, stored, columns: key }
 }
 
-const versionsIn = (table: KeyedTable): Source => {
-  return { table, stored: table, columns: ['id', 'valid_from'] }
-}
+const versionsIn = (table: KeyedTable): Source => ({
+  table,
+  stored: table,
+  columns: ['id', 'valid_from'],
+})
 
 function withoutHashes(item: Json): Json {
   if (isHash(item)) return null

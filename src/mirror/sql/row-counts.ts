@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { hasDeletedAt } from '../../../schema/mirror-tables.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
-import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
+import { type EpochMs, hourMs, minuteMs, toTimestamp } from '../../values/time.ts'
 import { countRowsOf } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { StreamReport } from '../core/reports.ts'
@@ -69,9 +69,6 @@ export async function countMirrored(
 
 /** Reading a count must be fast, and counting must not cost much. */
 export type RowCount = { readonly rows: number; readonly countedAt: EpochMs }
-
-const minuteMs: Ms = 60_000
-const hourMs: Ms = 60 * minuteMs
 
 /** A million rows take a tenth of a second, so a table of many millions is counted more rarely. */
 const rowsPerInterval = 1_000_000

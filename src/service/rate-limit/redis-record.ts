@@ -73,7 +73,7 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   const prefix = redisKeyPrefix(url)
   let lastError: string | null = null
   const noteError = (error: Error) => {
-    const why = errorText(redisErrorOf(error))
+    const why = redisErrorText(redisErrorOf(error))
     // That a connection was closed is only what followed from it.
     if (lastError === null || why !== 'Connection is closed.') lastError = why
     onError(why)
@@ -86,7 +86,7 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   type ScriptCommand = (...values: (string | number)[]) => Promise<ScriptReply>
   const { swapBudgetRecord } = redis as unknown as { readonly swapBudgetRecord: ScriptCommand }
   const explain = (error: unknown) => {
-    const why = lastError ?? errorText(error)
+    const why = lastError ?? redisErrorText(error)
     const ofAddress = addressProblem(why)
     if (ofAddress?.exitCode === 2)
       throw new UserError({
@@ -101,7 +101,7 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
       what: 'cannot tell whether the warehouse went back in time',
       why:
         'Redis, which knows how many write-backs were sent, does not answer: ' +
-        `${lastError ?? errorText(error)}`,
+        `${lastError ?? redisErrorText(error)}`,
       next: 'start Redis, or correct DESKMIRROR_QUEUE_URL, and try again: what is queued stays so',
       exitCode: 1,
     })
@@ -169,10 +169,10 @@ function redisRecord(runScript: RunScript, key: string): BudgetRecord {
   }
 }
 
-function errorText(error: unknown): string {
+function redisErrorText(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error'
   const inner: unknown = error instanceof AggregateError ? error.errors[0] : undefined
-  return error.message || (inner === undefined ? error.name : errorText(inner))
+  return error.message || (inner === undefined ? error.name : redisErrorText(inner))
 }
 
 function toRecordReading([, now, run, version = null, text = null]: ScriptReply): RecordReading {
