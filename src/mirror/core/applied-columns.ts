@@ -23,6 +23,20 @@ export type ColumnState = {
 
 export const noColumnState: ColumnState = { applied: { columns: [], key: null }, cleaning: null }
 
+/** `last`: the key at which a batch ended; null: there are no more rows, or replaced versions. */
+export function afterBatch(
+  state: ColumnState,
+  last: readonly string[] | null,
+  hasHistory: boolean,
+): ColumnState {
+  const { cleaning } = state
+  if (cleaning === null) return state
+  if (last !== null) return { ...state, cleaning: { ...cleaning, after: last } }
+  return hasHistory && cleaning.inHistory !== true
+    ? { ...state, cleaning: { ...cleaning, after: null, inHistory: true } }
+    : { applied: cleaning.to, cleaning: null }
+}
+
 /**
  * The state to begin with, and the columns whose values have to be read again. Null: nothing has
  * changed since, or the cleaning only has to go on.

@@ -10,7 +10,7 @@ import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { inTransaction } from '../../warehouse/transactions.ts'
-import { type ColumnState, noColumnState, planChange } from '../core/applied-columns.ts'
+import { afterBatch, noColumnState, planChange } from '../core/applied-columns.ts'
 import { contentHash } from '../core/item-fields.ts'
 import type { RowKey } from '../core/mirror.ts'
 import { parseStored } from '../core/parse-stored.ts'
@@ -82,10 +82,9 @@ export async function cleanColumns(
 ): Promise<{ readonly rows: number; readonly changed: number; readonly isDone: boolean }> {
   const { db, kind, project } = context
   const { name } = stream
-  const state = (await readColumnStates(context)).get(name)
-  const cleaning = state?.cleaning ?? null
-  if (cleaning === null) return { rows: 0, changed: 0, isDone: true }
-  const { after, to, inHistory = false, rereadSince } = cleaning
+  const state = (await readColumnStates(context)).get(name) ?? noColumnState
+  if (state.cleaning === null) return { rows: 0, changed: 0, isDone: true }
+  const { after, to, inHistory = false, rereadSince } = state.cleaning
   const { history } = streamTables[name]
   const source = inHistory && history !== null ? versionsIn(history) : rowsOf(name)
   const readBatch = (from: ProjectDb['db']) =>
@@ -98,7 +97,7 @@ export async function cleanColumns(
   // Nothing reads a version again, so what was hashed with another key is lost; also that of rows,
   // which become versions when they are read again.
   const isVersion = inHistory || context.history.some((list) => list === name)
-  const isOtherKey = isVersion && state?.applied.key !== to.key
+  const isOtherKey = isVersion && state.applied.key !== to.key
   const parse = (key: RowKey, raw: string) => {
     const item = parseJson(decodeJson(kind, raw))
     const kept: Kept = rules.keepStored(name, isOtherKey ? withoutHashes(item) : item)
@@ -132,14 +131,9 @@ export async function cleanColumns(
       changed += 1
     }
     await markFactsOfRows(trx, name, [...touched])
-    const isAtEnd = batch.length < batchRows
-    const isDone = isAtEnd && (inHistory || history === null)
-    const further = isAtEnd
-      ? { ...cleaning, after: null, inHistory: true as const }
-      : { ...cleaning, after: batch.at(-1)?.key ?? null }
-    const next: ColumnState = isDone
-      ? { applied: to, cleaning: null }
-      : { ...noColumnState, ...state, cleaning: further }
+    const last = batch.length < batchRows ? null : (batch.at(-1)?.key ?? null)
+    const next = afterBatch(state, last, history !== null)
+    const isDone = next.cleaning === null
     const isPlain = isDone && to.columns.length === 0
     await writeCursors(trx, {
       [columnsCursor(name)]: isPlain ? null : JSON.stringify(next),
