@@ -154,7 +154,7 @@ export const projectSettings = {
   ),
   history: fileSetting<readonly ListStreamName[]>('history', field.history.default([])).about(
     'Lists whose replaced rows are kept: some of `conversations`, `visitors`, `calls`. ' +
-      'Each change takes 600 to 800 bytes; a rule that `columns` no longer has is one.',
+      'Each change takes 600 to 800 bytes; so does removing a rule of `columns`, for each row.',
   ),
   schema: fileSetting('schema', field.schemaMode.default('discover')).about(
     '`freeze`: undocumented fields that are new stay in `raw` and get no columns.',

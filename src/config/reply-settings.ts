@@ -11,7 +11,7 @@ const help = 'write a map of names and texts, like { thanks: "Dear {{name}}, …
 /** By name. */
 export const repliesField = z
   .record(
-    z.string().regex(textName, 'is no name of a text: use letters, digits and spaces'),
+    z.string().regex(textName, 'is not a name for a text: use letters, digits and spaces'),
     z
       .string({ error: 'write a text' })
       .max(maxLengths.content, 'is too long')

@@ -82,7 +82,7 @@ const what = 'the address of `notify`'
 
 /** Null: it was accepted, whatever the body says. */
 function failureOf(result: ExchangeResult): NotPostedError | null {
-  if (result.kind === 'aborted') return new NotPostedError('the program stops', null)
+  if (result.kind === 'aborted') return new NotPostedError('the program is stopping', null)
   if (result.kind === 'complete') return refusalOf(result.head)
   if (result.head !== null) return refusalOf(result.head)
   // Only the code of the error: its text may name the host.

@@ -1,6 +1,6 @@
 /**
- * What people are to be notified of: given what was announced and what is so now. Pure. Nothing
- * that a customer or a person of the team wrote is part of it.
+ * Decides what people are to be notified of, from what was announced and what holds now. Pure. No
+ * text has anything that a customer or a person of the team wrote.
  */
 import { dayNumber, localDateAt, weekdayOf } from '../../values/days.ts'
 import { formatBytes, formatCount } from '../../values/format.ts'
@@ -37,7 +37,7 @@ export function describeEvent(event: string): string {
 }
 
 /**
- * What is so. `subject`: tells apart what is announced by itself, such as a batch. `level`: above 0,
+ * Holds now. `subject`: tells apart what is announced by itself, such as a batch. `level`: above 0,
  * and higher than before if there is more to say. `count`: for the text.
  */
 export type Condition = {
@@ -47,7 +47,7 @@ export type Condition = {
   readonly count: number
 }
 
-/** `level` 0: it is no longer so. */
+/** `level` 0: it no longer holds. */
 export type Announced = Pick<Condition, 'subject' | 'level'> & {
   readonly event: string
   readonly announcedAt: EpochMs
@@ -57,8 +57,8 @@ export type Announced = Pick<Condition, 'subject' | 'level'> & {
 export const quietMs: Ms = 3_600_000
 
 /**
- * `news`: to be announced now. `changed`, `ended`: what the stored rows have to say of the others.
- * What was announced stays known for a while after it ended, so that it is not news at once.
+ * `news`: to be announced now. `changed`, `ended`: rows to be stored and to be deleted. What was
+ * announced stays stored for a while after it ended, so that it is not news again at once.
  */
 export function planNotifications(
   announced: readonly Announced[],

@@ -1,4 +1,4 @@
-/** What is so of a project that people are to be notified of, and what was announced of it. */
+/** Reads what people are to be notified of, and stores what was announced. */
 import { sql } from 'kysely'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import type { EpochMs, EpochSeconds, Ms } from '../../values/time.ts'
@@ -27,25 +27,22 @@ export async function readConditions(
   const counts = { uncertain: sumOf('uncertain'), failed: sumOf('failed') }
   const isStopped = await isCircuitOpen(context, counts, now)
   const gaps = await countOpenGaps(context)
-  const whole = (event: Condition['event'], subject = '') => ({
-    event,
-    subject,
-    level: 1,
-    count: 1,
-  })
+  const single = (event: Condition['event'], subject = '') => {
+    return { event, subject, level: 1, count: 1 }
+  }
   return [
     ...rows.map(({ status, batch, count, newest }): Condition => {
       // Of a batch that waits, one row is as much to say as all of them.
       if (status === 'draft')
-        return { ...whole('approval', batch), level: batch === '' ? count : 1 }
+        return { ...single('approval', batch), level: batch === '' ? count : 1 }
       const event = status === 'uncertain' ? status : 'failed'
       return { event, subject: `${status} ${batch}`, level: levelOf(count, newest), count }
     }),
-    ...(stop === null ? [] : [whole('sending_stopped', stop)]),
-    ...(isStopped ? [whole('sending_stopped', 'circuit')] : []),
+    ...(stop === null ? [] : [single('sending_stopped', stop)]),
+    ...(isStopped ? [single('sending_stopped', 'circuit')] : []),
     // A pause that is over is recorded until the service accepts the key.
-    ...((await readPause(db, project)) === null ? [] : [whole('key_denied')]),
-    ...(gaps.count === 0 ? [] : [{ ...whole('gap'), ...gaps }]),
+    ...((await readPause(db, project)) === null ? [] : [single('key_denied')]),
+    ...(gaps.count === 0 ? [] : [{ ...single('gap'), ...gaps }]),
   ]
 }
 

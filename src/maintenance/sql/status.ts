@@ -117,7 +117,7 @@ export async function listGaps(db: Db, project: ProjectId): Promise<readonly Gap
   return rows
 }
 
-/** What was announced and is still so, the latest first. */
+/** What was announced and still holds, the latest first. */
 export async function listNotified(context: ProjectDb): Promise<StatusReport['notifications']> {
   const announced = (await listAnnounced(context)).filter(({ level }) => level > 0)
   const latest = Map.groupBy(announced, ({ event }) => event)
@@ -221,7 +221,7 @@ export type StatusReport = {
   /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly blockedLanes: number
   readonly behaviours: readonly (ServiceBehaviour & { readonly learnedAt: string })[]
-  /** What people were notified of and is still so: the event, and when it was last announced. */
+  /** What people were notified of and still holds, and when it was last announced. */
   readonly notifications: readonly { readonly event: string; readonly announcedAt: string }[]
   /** Requests of all processes in the last window, and how long the pending work takes. */
   readonly budget: {
