@@ -110,7 +110,7 @@ export function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[
   })
 }
 
-/** Of thousands of schedules, unless something may have changed. */
+/** How often thousands of schedules are checked although nothing seems to have changed. */
 const fullCheckEveryMs = 3_600_000
 
 export function createScheduleSync(

@@ -64,7 +64,7 @@ export const runsTellForMs = 7 * 86_400_000
 /** The warehouse has whole seconds. */
 const precisionMs = 1000
 
-/** Of schedules that fired while no worker ran, or that one began and did not end. */
+/** The jobs of schedules that fired while no worker ran, or whose worker did not end them. */
 export function missedSyncJobs(
   projects: readonly ProjectConfig[],
   completions: CompletionTimes,

@@ -251,7 +251,7 @@ export const mirrorTables = {
   },
 } as const satisfies Record<string, MirrorTableSpec>
 
-/** Of a version. What else it had, the documented columns and `raw` say. */
+/** Columns of a version. The documented columns and `raw` have the rest of the row. */
 const versionColumns = {
   ...projectColumns,
   id: ['key', 'the row'],

@@ -36,7 +36,7 @@ type ColumnValue<T extends string> = T extends `${infer U extends ColumnType}?`
   ? ColumnValue<U> | null
   : Exported[(typeof columnTypes)[T & ColumnType]['exported']]
 
-/** For kysely. Integers beyond 2^53 are read as bigint although their type is number. */
+/** The tables for kysely. Integers beyond 2^53 are read as bigint although their type is number. */
 export type DatabaseSchema = {
   [T in keyof typeof tables]: {
     [C in keyof (typeof tables)[T]['columns']]: (typeof tables)[T]['columns'][C] extends readonly [

@@ -7,7 +7,7 @@ import type { DatabaseKind } from './column-types.ts'
 import { inList, operationsOn } from './operation-specs.ts'
 import { commonColumns } from './outbox-tables.ts'
 
-/** That only deskmirror may set. */
+/** Columns that only deskmirror may set. */
 export const counters = ['attempts', 'fencing_token']
 export const outcome =
   'owner lease_until sent_at finished_at request_id error evidence message_id postponed revoked_as erased_at'.split(
@@ -44,7 +44,7 @@ export const laneOf = (lower: string) => `case when ${isOnConversation}
   then 'conversation/' || coalesce(${lower}(new.conversation_id), '')
   else 'visitor/' || coalesce(${lower}(new.visitor_id), '') end`
 
-/** By plain SQL, of what is being sent; deskmirror itself sets `revoked_as`. */
+/** A cancellation by plain SQL of what is being sent; deskmirror itself sets `revoked_as`. */
 export const isRevoked = `old.status = 'sending' and new.status in ('cancelled','expired')
   and old.revoked_as is null`
 

@@ -113,7 +113,7 @@ function createQueue() {
     if (next !== null) add(next)
   }
 
-  /** Only one job for each schedule that is due, however long it has been. */
+  /** Adds one job for each schedule that is due, however long it has been. */
   const fireSchedules = () => {
     clearTimeout(clockTimer)
     if (isClosed) return

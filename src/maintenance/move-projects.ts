@@ -88,7 +88,7 @@ function projectsOf(rows: RowsOfProjects, marks: Marks): readonly ProjectId[] {
   return [...named.filter(isHere), wholeWarehouse]
 }
 
-/** To other warehouses: whoever names one of these projects must learn so in the target, too. */
+/** Projects that moved to other warehouses before: whoever names one must learn so here, too. */
 async function readMovedBefore(source: MoveSide, plan: MovePlan) {
   const marks = new Map<ProjectId, NewMark>()
   for (const [id, { state, moveId, other }] of await readMarks(source))

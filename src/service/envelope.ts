@@ -140,7 +140,7 @@ function asText(value: Json | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/** With its list put back, or separately if it is large. Null: the rows are not JSON. */
+/** `data` with its list put back, or beside it if it is large. Null: the rows are not JSON. */
 export function attachItems(
   data: Json,
   batches: readonly RowBatch[] | null,

@@ -83,7 +83,7 @@ export function inList(kind: DatabaseKind, texts: readonly string[]): RawBuilder
     : sql`= any(array(select value from ${list} as listed))`
 }
 
-/** Converted by the database, far cheaper than parsing texts. */
+/** Seconds since 1970: converted by the database, far cheaper than parsing texts. */
 export function epochSeconds(kind: DatabaseKind, column: string): RawBuilder<EpochSeconds | null> {
   return kind === 'sqlite'
     ? sql`unixepoch(${sql.ref(column)})`

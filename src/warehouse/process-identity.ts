@@ -81,7 +81,7 @@ export function bootId(): string {
 
 const readBootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 
-/** In the system's format. `dead`: it was ended, and its parent has not asked for that yet. */
+/** In the format of the system. `dead`: it has ended, and its parent has not yet asked for that. */
 function processStartTime(pid: number): string | undefined {
   try {
     // Fields 3 and 22 of proc(5); the second one, a name in parentheses, may hold spaces.

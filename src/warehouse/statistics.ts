@@ -10,7 +10,7 @@ import { optimizeAllTables } from './sqlite.ts'
 
 type Tables = Readonly<Record<string, TableSpec>>
 
-/** Those without any, or that have grown a lot since. SQLite chooses of all tables. */
+/** Tables without statistics, or that have grown a lot since. SQLite chooses among all tables. */
 async function analyzeStaleTables(
   db: Db,
   kind: DatabaseKind,

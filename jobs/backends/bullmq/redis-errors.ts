@@ -104,7 +104,7 @@ export function createRedisErrorLog(
   }
 }
 
-/** Until it works, fails for a permanent reason, or `connectTimeoutMs` are over. */
+/** Tries until it works, fails for a permanent reason, or `connectTimeoutMs` are over. */
 export async function retryUntilConnected<T>(
   url: string,
   connectTimeoutMs: Ms,

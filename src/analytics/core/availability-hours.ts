@@ -15,7 +15,7 @@ export type AvailabilitySnapshot = {
   readonly count?: number
 }
 
-/** In the order of time. The last one holds for no time. */
+/** `snapshots`: in the order of time. The last one holds for no time. */
 export function deriveAvailabilityHours(
   snapshots: readonly AvailabilitySnapshot[],
   holdSeconds: Seconds,

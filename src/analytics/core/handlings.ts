@@ -19,7 +19,7 @@ export type HistoryMessage = {
 
 export type TimedMessage = HistoryMessage & { readonly at: EpochSeconds }
 
-/** That two readings showed. `old`, `new`: times of the service, or null = not handled. */
+/** Two readings showed it. `old`, `new`: times of the service, or null = not handled. */
 export type HandledChange = {
   readonly old: EpochSeconds | null
   readonly new: EpochSeconds | null
@@ -27,7 +27,7 @@ export type HandledChange = {
   readonly oldReadAt: EpochSeconds
   /** The reading that showed `new`. */
   readonly seenAt: EpochSeconds
-  /** Of the last message, as the copies with `old` and with `new` named it; null: none. */
+  /** The time of the last message, as the copies with `old` and `new` named it; null: none. */
   readonly oldLastMessageAt: EpochSeconds | null
   readonly newLastMessageAt: EpochSeconds | null
 }

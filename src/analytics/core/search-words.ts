@@ -46,7 +46,7 @@ export function hasWord(text: string, { words, isPrefix }: SearchQuery): boolean
   )
 }
 
-/** Or begins with one of these; `word` has letters and digits only. */
+/** Whether it begins with one of these, or is one; `word` has letters and digits only. */
 export function isFound(word: string, words: readonly string[]): boolean {
   const own = plain(word)
   return words.some(

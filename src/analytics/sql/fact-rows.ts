@@ -28,7 +28,7 @@ export type FactSource = ProjectDb & {
 
 /** How the facts of one kind are derived, within a transaction under the project's write lock. */
 export type FactDerivation = {
-  /** Of the first of these ids; returns of how many, as many rows are left for the next time. */
+  /** Of the first of these ids; returns of how many. If rows are many, the next time continues. */
   readonly replaceFacts: (source: FactSource, ids: readonly string[]) => Promise<number>
   /** Ids that rows or facts have, after this one ('' = from the beginning), in their order. */
   readonly listIds: (context: ProjectDb, after: string, limit: number) => Promise<string[]>

@@ -9,7 +9,7 @@ import { parseTime, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { pageFieldOf } from '../core/visits.ts'
 
-/** On which facts, calendar and targets depend. `search`: whether words are indexed. */
+/** What facts, calendar and targets depend on. `search`: whether words are indexed. */
 export type FactsSettings = {
   readonly timeZone: string
   readonly analytics: AnalyticsSettings
@@ -59,7 +59,7 @@ export async function writeRebuildPosition(
     .execute()
 }
 
-/** At the first sync run. Written once: runs are deleted some day. */
+/** Written once, at the first sync run, as runs are deleted some day. */
 export async function createFactsState({ db, project, clock, typed }: ProjectDb): Promise<void> {
   await sql`
     insert into facts_state (project_id, mirrored_since, version, fingerprint, time_zone,

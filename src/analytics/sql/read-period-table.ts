@@ -19,7 +19,7 @@ export type TableNumbers = {
   readonly days: readonly PeriodRow[]
 }
 
-/** From end to end: indexes by date make a month twice as fast, and a year five times slower. */
+/** Reads all facts: indexes by date make a month twice as fast, and a year five times slower. */
 export function readPeriodTable(
   context: ProjectDb,
   name: PeriodTableName,

@@ -28,7 +28,7 @@ async function replaceFacts(source: FactSource, ids: readonly string[]): Promise
   return ids.length
 }
 
-/** With a time, in the order of their keys. `raw` is read only if it names the page. */
+/** Entries with a time, in the order of their keys. `raw` is read only if it names the page. */
 async function readActivity(
   { db, kind, project, settings }: FactSource,
   visitorIds: readonly string[],

@@ -126,7 +126,7 @@ const shown: readonly MergedSource[] = [
   }),
 ]
 
-/** In hours with some agent online: another answer is by nobody who was seen. */
+/** Only of hours with an agent online: nobody was seen who could have given another answer. */
 const observed: readonly MergedSource[] = [
   {
     key: ['w.project_id', 'w.human_answered_date'],

@@ -11,7 +11,7 @@ import type { SqlDialect } from './sql-dialect.ts'
 /** A key identifies rows, a time orders them, a dimension groups, a measure is counted. */
 type ColumnRole = 'key' | 'time' | 'dimension' | 'measure'
 
-/** In several rows. `weightedBy`: a mean, weighted by the sum of these columns of its row. */
+/** How several rows combine. `weightedBy`: a mean, weighted by the sum of these columns. */
 export type Aggregation =
   | Exclude<NumberUse, 'dimension'>
   | { readonly weightedBy: readonly string[] }
@@ -34,7 +34,7 @@ export type AnalyticsView = {
   readonly caveat: string | null
   /** Unique, with `project_id` first. */
   readonly key: readonly string[]
-  /** To be filtered to one value: rows that differ in them count the same things. */
+  /** Columns to be filtered to one value: rows that differ in them count the same things. */
   readonly alternatives?: readonly string[]
   /** The mirrored table of its rows: its discovered columns follow, as texts. */
   readonly discovers?: 'conversations' | 'visitors' | 'calls'

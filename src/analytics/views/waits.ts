@@ -3,7 +3,7 @@
 import { columnsFrom, countIf, queryView } from './by-windows.ts'
 import { type AnalyticsView, kind, orNull, projectId, weighted } from './view-spec.ts'
 
-/** Of conversations of which nothing is missing. `w` is the wait, `c` its conversation. */
+/** Waits of conversations of which nothing is missing. `w` is the wait, `c` its conversation. */
 export const completeWaits = `fct_wait w
         join fct_conversation c
           on c.project_id = w.project_id and c.conversation_id = w.conversation_id

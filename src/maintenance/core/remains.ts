@@ -57,7 +57,7 @@ export function createTally(pieces: readonly Piece[]) {
       if (isCommon) common.add(piece)
       return isCommon
     },
-    /** Not those that rows of others have as well. */
+    /** Without those that rows of others have as well. */
     remains: (): readonly Remains[] =>
       [...found.values()].flatMap(({ place: { ofOthers, isKept, ...place }, pieces: there }) => {
         const values = valuesOf([...there].filter((piece) => !common.has(piece))).size

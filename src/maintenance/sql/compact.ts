@@ -15,7 +15,7 @@ import type { Remains } from '../core/remains.ts'
 /** Rewriting so much takes some seconds, in which others wait. */
 const maxQuickBytes = 256 * 2 ** 20
 const maxQuickTableBytes = 64 * 2 ** 20
-/** For readers and writers to end. */
+/** How long readers and writers are waited for. */
 const maxWaitMs = 3000
 
 /** `isLogEmpty`: the log has been copied into the file and emptied. */

@@ -276,7 +276,7 @@ const changedTables = [
   'sync_audits',
 ]
 
-/** With what a visitor is called, now and before. */
+/** The tables with what a visitor is called, now and before. */
 export const ofVisitors: readonly string[] = ['visitors', historyTable('visitors')]
 
 /** So many conversations are read at once. */

@@ -22,7 +22,7 @@ const minRereadIntervalSeconds = 6 * hourSeconds
 
 /** How many of the last days each reconcile reads again. */
 const recentDays = 7
-/** Of the older days: nightly reconciles cover all of them within a week. */
+/** How many older days: nightly reconciles cover all of them within a week. */
 const rereadShare = { atLeast: 30, oneIn: 7 }
 /** A day that was read within this time was read by this reconcile, before it was interrupted. */
 const sameReconcileSeconds = 20 * hourSeconds

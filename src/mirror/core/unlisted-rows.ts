@@ -10,7 +10,7 @@ import type { EpochSeconds } from '../../values/time.ts'
 import { isMassDeletion, type ListedRows } from './mirror.ts'
 import { maxOf, minOf } from './pagination/sort-order.ts'
 
-/** Not marked as deleted. `isLater`: from a later request than the reading's first one. */
+/** A row that is not deleted. `isLater`: from a later request than the reading's first one. */
 export type StoredChild = {
   readonly key: string
   readonly at: EpochSeconds | null

@@ -79,7 +79,7 @@ export async function readGapReason({ db, project }: ProjectDb, stream: StreamNa
   return rows[0]?.reason ?? null
 }
 
-/** Those that a complete read since `since` did not find again, if they are about pages. */
+/** Closes those about pages that a complete read since `since` did not find again. */
 export async function resolveGaps(
   { db, project, clock }: ProjectDb,
   stream: StreamName,

@@ -106,7 +106,7 @@ export async function readNewest(
 /** Older than any service of this kind: an earlier time comes from a wrong clock. */
 const earliestPlausible = '2000-01-01T00:00:00Z'
 
-/** Of any row of the lists, by the indexed columns; null for an empty mirror. */
+/** The earliest time in the lists, by the indexed columns; null for an empty mirror. */
 export async function earliestTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
   const selects = streamNames.filter(isPagedStream).flatMap((stream) => {
     const { startColumn, table } = streamSpecs[stream]

@@ -50,7 +50,7 @@ export async function beginColumns(
   })
 }
 
-/** Of the fields of conversations that may no longer be stored as they are. */
+/** Deletes the changes of fields that may no longer be stored as they are. */
 async function deleteHistory({ db, project }: ProjectDb, rules: ColumnRules): Promise<void> {
   for (const { name } of streamTables.conversations.columns)
     if (rules.actionOf('conversations', name) !== null)

@@ -109,14 +109,14 @@ export async function readRawById(context: ProjectDb, stream: StreamName, ids: r
   )
 }
 
-/** Those of the ids, in lower case, that a person had erased: nothing of them is stored again. */
+/** Which of the ids, in lower case, were erased: nothing of them is stored again. */
 export async function readErased({ db, kind, project }: ProjectDb, ids: readonly string[]) {
   const { rows } = await sql<{ id: string }>`
     select id from erased_ids where project_id = ${project} and id ${inList(kind, ids)}`.execute(db)
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Those of the rows that are not stored because a person was erased. */
+/** Which of the rows are not stored because they are of a person who was erased. */
 export async function findErasedRows(
   { db, kind, project }: ProjectDb,
   stream: ListStreamName,
@@ -158,7 +158,7 @@ export function notDeleted(stream: StreamName) {
   return streamTables[stream].hasDeletedAt ? sql`and deleted_at is null` : sql``
 }
 
-/** Of the calls up to `until`, 1 = the newest; null if there are fewer. */
+/** Of the calls up to `until`, the `newest`-th, 1 = the newest; null if there are fewer. */
 export async function nthNewestCallTime(
   { db, project }: ProjectDb,
   newest: number,

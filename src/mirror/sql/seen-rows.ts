@@ -98,7 +98,7 @@ export async function countUnseenRows(
   return rows[0] ?? { unseen: 0, living: 0 }
 }
 
-/** Not mirrored, or not seen under this key; null = whatever was seen. */
+/** Ids that are not mirrored, or were not seen under this key; null = whatever was seen. */
 export async function listUnseenIds(
   { db, kind, project }: ProjectDb,
   stream: ListStreamName,

@@ -49,7 +49,7 @@ const concurrency = 16
 /** Parents whose children a reconcile rereads: nightly ones cover all within a week. */
 const rereadShare = { atLeast: 1000, oneIn: 7 }
 
-/** Once more those that failed, or are `doubtful`. */
+/** Reads all pending children, and once more those that failed, or are `doubtful`. */
 export async function syncChildren(
   run: SyncRun,
   stream: ChildStreamName,

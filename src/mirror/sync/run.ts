@@ -37,7 +37,7 @@ export type SyncDeps = RangeSettings & {
   readonly now: () => EpochMs
   /** Stops the run after the current pages. */
   readonly signal: AbortSignal
-  /** Of the time slice. Called only after progress was stored, so that slices complete the work. */
+  /** Called only after progress was stored, so that a sequence of slices completes the work. */
   readonly isSliceOver?: (() => boolean) | undefined
   readonly onProgress: (progress: SyncProgress) => void
   readonly log: ClientLog & { readonly info: LogEvent }

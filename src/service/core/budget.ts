@@ -159,7 +159,7 @@ function currentShare(policy: BudgetPolicy, { reduction }: BudgetState, now: Epo
   )
 }
 
-/** Without what has expired. A clock that was set back shifts all times with it. */
+/** The state now, without what has expired. A clock that was set back shifts all times with it. */
 export function advanceTo(policy: BudgetPolicy, before: BudgetState, now: EpochMs): BudgetState {
   const state = now < before.at ? shiftClock(before, now - before.at) : before
   return {

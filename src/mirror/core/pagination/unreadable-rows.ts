@@ -70,7 +70,7 @@ export function* leadsToUnreadable(
   return (yield* pageBehind(reading, range, way, edge + sign)) === null
 }
 
-/** As many rows were read as the last reading of the list showed before such a row. */
+/** The last reading of the list showed as many rows before such a row as were read now. */
 export function isPlaceExpected(reading: Reading): boolean {
   const rows = rowsUntilPlace(reading)
   return rows !== null && rows <= 0 && reading.smallerPage !== null

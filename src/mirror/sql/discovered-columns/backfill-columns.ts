@@ -46,7 +46,7 @@ async function backfillColumns(context: ProjectDb): Promise<void> {
   while (await nextBatch());
 }
 
-/** Of all columns that are filled up to the same key; false when nothing is left. */
+/** Fills one batch of the columns that are filled up to the same key; false: nothing is left. */
 async function backfillBatch(trx: ProjectDb): Promise<boolean> {
   const { db, kind } = trx
   const { rows } = await sql<Pick<StoredField, 'stream' | 'fill_after'>>`

@@ -110,7 +110,7 @@ export async function widenColumn(
  */
 const dependencyCodes = ['0A000', '2BP01', '42P16', '42601', '42883', '42704', '42804']
 
-/** In SQLite, also if any view that people made is broken. */
+/** Whether something uses it; in SQLite, also whether any view that people made is broken. */
 function isUsedElsewhere(kind: DatabaseKind, error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (kind === 'sqlite') return /^error in (view|trigger|index|table) /.test(error.message)

@@ -96,7 +96,7 @@ function applyNeededTypes(
   })
 }
 
-/** Of the fields that are new, or do not fit their column. */
+/** The types of fields that are new, or do not fit their column. */
 function findNeededTypes(
   known: StreamFields,
   rows: readonly MirrorRow[],
