@@ -254,8 +254,8 @@ export function resumeRestored(
     throw new UserError({
       what: 'nothing was changed',
       why:
-        `the sending of ${project.name} is not held, and nothing is known to have been sent ` +
-        'that the warehouse does not know',
+        `sending is not held for ${project.name}, and the warehouse knows of all that is known ` +
+        'to have been sent',
       next: '`deskmirror status` shows its state',
       exitCode: 2,
     })

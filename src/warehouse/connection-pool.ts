@@ -130,6 +130,12 @@ export const beginStatements: Readonly<Record<DatabaseKind, string>> = {
   postgres: 'begin isolation level read committed',
 }
 
+/** SQLite's transaction sees one state from its first read on. */
+export const beginSnapshot: Readonly<Record<DatabaseKind, string>> = {
+  sqlite: 'begin',
+  postgres: 'begin isolation level repeatable read, read only',
+}
+
 /**
  * Statements are sent at once, in order, without waiting for results: kysely waits, a round trip
  * for each. `begin`: the first ones, without parameters.

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import pRetry from 'p-retry'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import type { EpochMs } from '../values/time.ts'
-import { beginStatements, type Db, inPipeline } from './connection-pool.ts'
+import { beginSnapshot, beginStatements, type Db, inPipeline } from './connection-pool.ts'
 import { quoteText, readClock } from './dialect.ts'
 import type { ProjectDb } from './project-db.ts'
 
@@ -117,10 +117,8 @@ export function withSnapshotOf<T>(
   kind: DatabaseKind,
   work: (frozen: Db) => Promise<T>,
 ): Promise<T> {
-  const begin =
-    kind === 'sqlite' ? sql`begin` : sql`begin isolation level repeatable read, read only`
   return db.connection().execute(async (connection) => {
-    await begin.execute(connection)
+    await sql.raw(beginSnapshot[kind]).execute(connection)
     try {
       return await work(connection)
     } finally {

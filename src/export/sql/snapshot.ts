@@ -5,7 +5,12 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { toCanonicalJson } from '../../values/json.ts'
 import { type EpochSeconds, isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
-import type { ConnectionPool, Db, DbConnection } from '../../warehouse/connection-pool.ts'
+import {
+  beginSnapshot,
+  type ConnectionPool,
+  type Db,
+  type DbConnection,
+} from '../../warehouse/connection-pool.ts'
 import { typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, encodeText } from '../../warehouse/escape.ts'
 import { cursorReader, type ReadBatches } from '../../warehouse/postgres-cursor.ts'
@@ -31,7 +36,7 @@ export async function withSnapshot<T>(
   const connection = await pool.acquire()
   let isBroken = false
   try {
-    await connection.run(beginStatements[pool.kind], [])
+    await connection.run(beginSnapshot[pool.kind], [])
     return await work(createSnapshot(db, pool.kind, connection))
   } finally {
     await connection.run('rollback', []).catch(() => {
@@ -39,12 +44,6 @@ export async function withSnapshot<T>(
     })
     connection.release(isBroken)
   }
-}
-
-/** SQLite's transaction sees one state from its first read on. */
-const beginStatements: Readonly<Record<ConnectionPool['kind'], string>> = {
-  sqlite: 'begin',
-  postgres: 'begin transaction isolation level repeatable read, read only',
 }
 
 /** One state of the warehouse: what others commit meanwhile is not seen. */

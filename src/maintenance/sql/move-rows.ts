@@ -13,6 +13,7 @@ import type { Scalar } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { UserError } from '../../values/user-error.ts'
 import {
+  beginSnapshot,
   beginStatements,
   type Db,
   type DbConnection,
@@ -210,7 +211,7 @@ async function* readRows(work: Work, side: MoveSide) {
   const { where, parameters } = rangeOf(work, side, null, null)
   const text = queryOf(work, where, isSource)
   if (local !== undefined) return yield* local.readBatches(text, parameters)
-  if (!isSource) await side.run('begin isolation level repeatable read, read only')
+  if (!isSource) await side.run(beginSnapshot[side.kind])
   const names = work.columns.map(({ name }) => name)
   yield* cursorReader(side.connection)(text, parameters, names)
   if (!isSource) await side.run('commit')

@@ -7,11 +7,12 @@ import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import { searchIndexTable } from '../../../schema/console-tables.ts'
 import { historyTables, mirrorTables } from '../../../schema/mirror-tables.ts'
 import { tables as ownTables } from '../../../schema/tables.ts'
-import type {
-  ConnectionPool,
-  Db,
-  DbConnection,
-  ValueList,
+import {
+  beginSnapshot,
+  type ConnectionPool,
+  type Db,
+  type DbConnection,
+  type ValueList,
 } from '../../warehouse/connection-pool.ts'
 import { quoteName } from '../../warehouse/dialect.ts'
 import { cursorReader } from '../../warehouse/postgres-cursor.ts'
@@ -91,7 +92,7 @@ async function searchTable(
   const connection = await pool.acquire()
   const places = table.columns.map((column) => describePlace(table, column))
   try {
-    for await (const rows of readTable(connection, table))
+    for await (const rows of readTable(pool.kind, connection, table))
       for (const [n, place] of places.entries()) {
         scan(rows, n, (piece, match) => tally.add(place, piece, match))
       }
@@ -107,15 +108,13 @@ async function searchTable(
 }
 
 async function* readTable(
+  kind: ConnectionPool['kind'],
   connection: DbConnection,
   { name, columns }: Table,
 ): AsyncGenerator<readonly ValueList[]> {
   const text = `select ${columns.map(quoteName).join(', ')} from ${quoteName(name)}`
   const { local } = connection
-  await connection.run(
-    local === undefined ? 'begin isolation level repeatable read, read only' : 'begin',
-    [],
-  )
+  await connection.run(beginSnapshot[kind], [])
   yield* local === undefined
     ? cursorReader(connection)(text, [], columns)
     : local.readBatches(text, [])
