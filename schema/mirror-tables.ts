@@ -3,7 +3,7 @@ import { type ColumnSpec, projectColumns, type TableSpec } from './column-types.
 import { type ListStreamName, listStreamNames, streamSpecs } from './stream-specs.ts'
 
 /** Likely names of undocumented fields with the id of a visitor or a conversation, best first. */
-export const likelyIdFields = {
+const likelyIdFields = {
   visitors: ['visitorId', 'visitor_id', 'visitor.id'],
   conversations: ['conversationId', 'conversation_id', 'conversation.id'],
 } as const

@@ -17,7 +17,7 @@ import { canEnter, readTextFile } from './text-file.ts'
 import { parseYaml, type YamlFile } from './yaml-file.ts'
 
 export const envFile = '.env'
-export const defaultFile = 'deskmirror.yaml'
+const defaultFile = 'deskmirror.yaml'
 
 /**
  * Throws ConfigurationError, which names every problem. Paths of secrets in the YAML file are

@@ -152,7 +152,7 @@ function changeAt(value: Json, names: readonly string[], change: (value: Json) =
 const addressPattern = /^[^\s@]+@[^\s@]+$/
 
 /** What is hashed of a value. An address in whatever letters is the same address. */
-export function hashedText(path: string, value: Exclude<Json, null>): string {
+function hashedText(path: string, value: Exclude<Json, null>): string {
   if (typeof value === 'object') return toCanonicalJson(stringifyJson(value))
   const text = typeof value === 'string' ? value : stringifyJson(value)
   const isAddress = /mail/.test(namesOf(path).at(-1) ?? '') || addressPattern.test(text.trim())

@@ -33,7 +33,7 @@ export type HandledChange = {
 }
 
 /** A change of the assigned agent that two readings showed; null = nobody. */
-export type AssignmentChange = Pick<HandledChange, 'oldReadAt' | 'seenAt'> & {
+type AssignmentChange = Pick<HandledChange, 'oldReadAt' | 'seenAt'> & {
   readonly old: string | null
   readonly new: string | null
 }

@@ -6,7 +6,7 @@ import { dayNumber, localDateAt, weekdayOf } from '../../values/days.ts'
 import { formatBytes, formatCount } from '../../values/format.ts'
 import type { EpochMs, EpochSeconds, Ms } from '../../values/time.ts'
 
-export const notifiedEvents = [
+const notifiedEvents = [
   'approval',
   'uncertain',
   'failed',
@@ -16,7 +16,7 @@ export const notifiedEvents = [
   'disk',
   'week',
 ] as const
-export type NotifiedEvent = (typeof notifiedEvents)[number]
+type NotifiedEvent = (typeof notifiedEvents)[number]
 
 const eventWords: Readonly<Record<NotifiedEvent, string>> = {
   approval: 'a batch waits for approval',

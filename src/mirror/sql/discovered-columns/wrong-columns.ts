@@ -14,7 +14,7 @@ import { readDiscoveredFields } from './field-records.ts'
 import { fittingValue } from './field-types.ts'
 
 /** Undefined: the item is no row. */
-export type ParseStored = (item: Json, key: RowKey) => MirrorRow<Json> | undefined
+type ParseStored = (item: Json, key: RowKey) => MirrorRow<Json> | undefined
 
 /** In key order, after `after` (null: from the start); `firstKey`: what their keys begin with. */
 type StoredRange = {
