@@ -230,8 +230,8 @@ export function recordBatchDecision(
         : await lockSelection(trx, shown.filter)
     if (shown !== undefined && named.digest !== shown.digest) return { moved: named }
     const { rows } = await sql<{ queued: number; stopped: number; sending: number }>`
-      select count(case when status = 'queued' then 1 end) as queued, count(case
-      when ${isStoppedSql} then 1 end) as stopped,
+      select count(case when status = 'queued' then 1 end) as queued,
+        count(case when ${isStoppedSql} then 1 end) as stopped,
         count(case when status = 'sending' then 1 end) as sending
       from writebacks where project_id = ${project} and batch_id = ${batch}`.execute(db)
     const { queued = 0, stopped = 0, sending = 0 } = rows[0] ?? {}

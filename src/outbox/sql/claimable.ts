@@ -184,10 +184,11 @@ export async function findRest(
   filter: ClaimFilter = {},
 ): Promise<Rest | null> {
   const { rows } = await sql<{ until: number; why: string | null; isGrace: number }>`
-    select due_at as until, reason as why, case when undo_until = due_at then 1 else 0
-    end as "isGrace" from writebacks
+    select due_at as until, reason as why,
+      case when undo_until = due_at then 1 else 0 end as "isGrace"
+    from writebacks
     where project_id = ${project} and status in ('queued','sending') and due_at > ${now}
-    and due_at <= ${now + maxDelayMs}
+      and due_at <= ${now + maxDelayMs}
       and ${claimFilterSql(filter)} and ${firstInLaneSql} order by due_at limit 1`.execute(db)
   const [next] = rows
   return next === undefined ? null : toRest(next.until, next.isGrace === 1, next.why)

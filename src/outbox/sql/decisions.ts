@@ -267,8 +267,8 @@ function changesOf(
       return sql`, approved_by = null, undo_until = null`
     case 'retried':
       return sql`, evidence = ${earlierSendSql(trx.kind)}, expect = null,
-        approved_by = case when ${mayHaveArrivedSql(trx.kind)} then ${by} else approved_by
-        end, target_snapshot = ${selectTargetSnapshot(trx, 'writebacks')},
+        approved_by = case when ${mayHaveArrivedSql(trx.kind)} then ${by} else approved_by end,
+        target_snapshot = ${selectTargetSnapshot(trx, 'writebacks')},
         expires_at = case when expires_at > ${toTimeValue(trx)} then expires_at end`
     default:
       return sql``

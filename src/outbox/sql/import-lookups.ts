@@ -52,8 +52,8 @@ async function listOwnReplies(
   const isWaiting = sql`${status} in ('draft','queued')`
   const lanes = conversations.map((id) => toLaneName('conversation', id))
   const { rows } = await sql<{ conversation: string; payload: string; sentAt: string | null }>`
-    select conversation_id as conversation, payload, case when ${isWaiting} then null else sent_at
-    end as "sentAt"
+    select conversation_id as conversation, payload,
+      case when ${isWaiting} then null else sent_at end as "sentAt"
     from ${rowsOfEach(context, lanes, 'writebacks', 'lane')}
     where operation = 'message' and (${isWaiting}
     or ${status} in ('sending','succeeded','uncertain')

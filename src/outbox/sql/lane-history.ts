@@ -74,8 +74,8 @@ export async function readOwnEdits(
     isLater: number
   }>`
     select own.id, writebacks.operation, writebacks.payload,
-      case when ${lastEventSeq(successSql)} > ${lastEventSeq(queuedSql, 'own')} then 1 else 0
-      end as "isLater"
+      case when ${lastEventSeq(successSql)} > ${lastEventSeq(queuedSql, 'own')}
+        then 1 else 0 end as "isLater"
     from writebacks own join writebacks on writebacks.project_id = own.project_id
       and writebacks.lane = own.lane and writebacks.id <> own.id
       and ${operationSql(isCorrection, sql`writebacks.operation`)}
