@@ -1,6 +1,6 @@
 /**
- * Before the package is packed: writes down its commit, prepares and checks what npm bundles with it, which is taken from
- * `node_modules`. So the package runs with the versions that the tests ran with; of a lock file
+ * Before the package is packed: writes down its commit, prepares and checks what npm bundles with
+ * it, which is taken from `node_modules`. So the package runs with the versions that the tests ran with; of a lock file
  * within a package npm takes no notice.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -21,7 +21,7 @@ export function withFilledReply(fields: Fields, fill: FillReply | undefined) {
   if (template === undefined || template === null) return { fields, mistake: null }
   if (others['operation'] !== 'message') return mistaken('is not a field of this operation')
   if (others['content'] !== undefined)
-    return mistaken('stands beside content: leave one of the two out')
+    return mistaken('is given besides content: leave one of the two out')
   const sender = others['sender_name']
   const filled = fill?.({
     template: String(template).trim(),
@@ -34,7 +34,7 @@ export function withFilledReply(fields: Fields, fill: FillReply | undefined) {
 }
 
 const unknownText = (template: unknown) =>
-  toMistake('template', 'is no name of `replies` in the configuration', template)
+  toMistake('template', 'is not a name in `replies` of the configuration', template)
 
 /** `values`: of the conversation, by the mirror; null: it does not have it. */
 export function fillReply(

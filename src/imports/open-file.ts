@@ -165,9 +165,9 @@ type ImportLimits = { readonly maxBytes: number; readonly waitMs: Ms }
 const importLimits: ImportLimits = { maxBytes: 4e9, waitMs: 30_000 }
 
 /**
- * Lets an import be read more than once. A regular file is read in place; standard input or a pipe
- * is first copied to an unnamed temporary file, and so is the CSV of a workbook. `source`: a path or a stream. `folder`: where a
- * stream is copied to. Throws UserError if it cannot be read.
+ * Lets an import be read more than once. A regular file is read in place; standard input, a pipe or
+ * the CSV of a workbook is first copied to an unnamed temporary file. `source`: a path or a stream.
+ * `folder`: where it is copied to. Throws UserError if it cannot be read.
  */
 export async function openImportBuffer(
   source: string | AsyncIterable<Uint8Array>,

@@ -1,5 +1,5 @@
 /**
- * Sheets of replies: tables without the column `operation`, as a list of conversations is downloaded.
+ * Sheets of replies: tables without the column `operation`, as lists of conversations are downloaded.
  * A row is a reply, the flag "handled", or first the reply and then the flag; one without either is
  * still to be written, and no mistake. Pure.
  */

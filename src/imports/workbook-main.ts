@@ -8,12 +8,19 @@ import type { SheetHead, WorkbookAnswer, WorkbookQuestion } from './workbook.ts'
 /** Rows of titles above the header are common. */
 const headRows = 10
 const maxRows = 1_048_576
-const tooLarge = new Error('too large')
-const uncounted = new Error('uncounted')
+
+class Refusal extends Error {
+  readonly answer: WorkbookAnswer
+  constructor(answer: WorkbookAnswer) {
+    super('refused')
+    this.answer = answer
+  }
+}
+const tooLarge = new Refusal({ problem: 'too large' })
 
 /**
- * A cell with a formula whose result nobody has counted, as scripts write them; it would be read as
- * an empty one. Only a text may be empty.
+ * A cell with a formula without a stored result, as scripts write them; it would be read as an empty
+ * one. Only a text may be empty.
  */
 const openFormula =
   /<c (?![^<>]*\bt="str")[^<>]*><f\b(?:[^<>]*\/>|[^<>]*>[^<>]*<\/f>)(?:<v\s*\/>|<v><\/v>)?<\/c>/
@@ -33,8 +40,7 @@ async function answer(): Promise<WorkbookAnswer> {
     for (const name of names) heads.push(await readHead(unpacked, name))
     return { heads }
   } catch (error) {
-    if (error === uncounted) return { problem: 'uncounted' }
-    return { problem: error === tooLarge ? 'too large' : 'unreadable' }
+    return error instanceof Refusal ? error.answer : { problem: 'unreadable' }
   }
 }
 
@@ -54,7 +60,10 @@ function unpack(): Uint8Array {
   for (const [name, part] of Object.entries(parts)) {
     if (!isWhole(part)) throw new Error(`${name} is cut short`)
     const bytes = Buffer.from(part.buffer, part.byteOffset, part.byteLength)
-    if (bytes.includes('<f') && openFormula.test(bytes.toString('latin1'))) throw uncounted
+    const found = bytes.includes('<f') ? openFormula.exec(bytes.toString('latin1')) : null
+    if (found === null) continue
+    const cell = /\br="(\w{1,10})"/.exec(found[0])?.[1] ?? null
+    throw new Refusal({ problem: 'uncalculated', cell })
   }
   return zipSync(parts, { level: 1 })
 }
@@ -107,8 +116,10 @@ function toCell(value: CellValue): string {
   return text === '' ? '' : `"${text.replaceAll('"', '""')}"`
 }
 
-/** What a spreadsheet shows of a plain cell. A time has no zone there, so none is assumed, and a
- * date has no time. */
+/**
+ * What a spreadsheet shows of a plain cell. A time has no zone there, so none is assumed, and a date
+ * has no time.
+ */
 function toText(value: CellValue): string {
   if (value === null) return ''
   if (typeof value === 'number') return toDigits(value)

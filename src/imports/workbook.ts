@@ -36,19 +36,20 @@ export type SheetHead = { readonly name: string; readonly rows: readonly (readon
 export type WorkbookAnswer =
   | { readonly csv: Uint8Array }
   | { readonly heads: readonly SheetHead[] }
-  | { readonly problem: 'too large' | 'uncounted' | 'unreadable' }
+  | { readonly problem: 'too large' | 'unreadable' }
+  | { readonly problem: 'uncalculated'; readonly cell: string | null }
 
 const problems = {
   'too large': {
     why: 'the workbook is too large: unpacked, it has more than 64 MB',
     next: 'save the sheet as CSV, and import that file',
   },
-  uncounted: {
+  uncalculated: {
     why: 'a formula in it has no result yet',
     next: 'open it in a spreadsheet program, save it, and import it again',
   },
   unreadable: {
-    why: 'it is a zip file but no Excel workbook (.xlsx), or it is damaged',
+    why: 'it is a zip file but not an Excel workbook (.xlsx), or it is damaged',
     next: 'save it as an Excel workbook (.xlsx) or as CSV, and import that file',
   },
 } as const
@@ -62,7 +63,12 @@ export async function toCsv(workbook: Uint8Array, given = limits): Promise<Uint8
   const first = await ask(workbook, null, given)
   const answer = 'heads' in first ? await ask(workbook, chooseSheet(first.heads), given) : first
   if ('csv' in answer) return answer.csv
-  throw refused(problems['problem' in answer ? answer.problem : 'unreadable'])
+  const problem = 'problem' in answer ? answer.problem : 'unreadable'
+  const cell = 'cell' in answer ? answer.cell : null
+  throw refused({
+    ...problems[problem],
+    ...(cell === null ? {} : { why: `the formula of cell ${cell} has no result yet` }),
+  })
 }
 
 async function ask(

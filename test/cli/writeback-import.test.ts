@@ -162,7 +162,7 @@ test('replies by the name of a text, signed as the project says, with the words 
   const wrong = await d.run([...add, '--template', 'thank'])
   expect([wrong.exit, wrong.err]).toEqual([
     2,
-    expect.stringContaining('--template: is no name of `replies` in the configuration'),
+    expect.stringContaining('--template: is not a name in `replies` of the configuration'),
   ])
   d.file('sheet.csv', `conversation_id,template,reply_by\n${second},thanks,\n${third},,\n`)
   const imported = await d.ask('writeback', 'import', 'sheet.csv', '--ignore-columns')

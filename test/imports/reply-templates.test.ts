@@ -60,8 +60,8 @@ for (const database of databases)
     expect(await read(sheet.join('\n'))).toEqual([
       ...[known, replies.plain, isMissing],
       'template: has {{name}} and {{date}}, which the mirror does not know of this visitor',
-      'template: is no name of `replies` in the configuration',
-      'template: stands beside content: leave one of the two out',
+      'template: is not a name in `replies` of the configuration',
+      'template: is given besides content: leave one of the two out',
       'Mine',
     ])
     const lines = [
@@ -73,12 +73,12 @@ for (const database of databases)
     expect(await read(jsonl)).toEqual([
       known,
       'template: is not a field of this operation',
-      'template: is no name of `replies` in the configuration',
+      'template: is not a name in `replies` of the configuration',
     ])
     const named = `operation,conversation_id,template,sender_name\nmessage,${ada},plain,Bo\n`
     expect(await read(named)).toEqual([replies.plain])
     expect(await read(named, {})).toEqual([
-      'template: is no name of `replies` in the configuration',
+      'template: is not a name in `replies` of the configuration',
     ])
   })
 

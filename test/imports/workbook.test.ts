@@ -224,7 +224,7 @@ test('a downloaded sheet is text only, and read as CSV is: the same words, the s
 describe('a file is refused', () => {
   const head = row('conversation_id', 'content')
   const refusal = (bytes: Uint8Array) => expect(readRows(bytes)).rejects
-  const unreadable = { why: expect.stringMatching(/no Excel workbook .* damaged/), exitCode: 2 }
+  const unreadable = { why: expect.stringMatching(/not an Excel workbook .* damaged/), exitCode: 2 }
   const tooLarge = { why: expect.stringMatching(/too large/), next: expect.stringMatching(/CSV/) }
 
   test.for<[string, Uint8Array]>([
@@ -250,7 +250,7 @@ describe('a file is refused', () => {
     const formula = (cell: string) => workbook({ A: `<row>${cell}</row>` })
     for (const result of ['', '<v/>', '<v />', '<v></v>'])
       await refusal(formula(`<c r="A1"><f>1+2</f>${result}</c>`)).toMatchObject({
-        why: 'a formula in it has no result yet',
+        why: 'the formula of cell A1 has no result yet',
       })
     const empty =
       '<c r="A1" t="str"><f>A2</f><v></v></c><c r="B1"><f t="shared" si="0"/><v>3</v></c>'
