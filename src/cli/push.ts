@@ -1,5 +1,7 @@
 /** `deskmirror push`: sends the queued write-backs, in this process, until none can be sent. */
+
 import { Option } from 'commander'
+import { formatCounts } from '../outbox/core/state.ts'
 import type { PushProgress, PushReport, WritebackStatus } from '../outbox/outbox.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
@@ -10,7 +12,7 @@ import { type Rendered, runOverService } from './command-result.ts'
 import { defineCommand } from './define-command.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
 import { createProgressLine } from './render/display.ts'
-import { formatCounts, renderBlockedLanes, renderReasons, renderRestTime } from './render/outbox.ts'
+import { renderBlockedLanes, renderReasons, renderRestTime } from './render/outbox.ts'
 import { formatBudget, formatTimeLeft, joinParts, pauseOf } from './render/progress.ts'
 
 type Options = CommonOptions & { readonly despiteFailures?: true }
@@ -124,12 +126,11 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
     outcome,
   ]
   const exported = hint(`writeback list --status ${unsuccessful.join(',')} --csv`)
-  const left = remaining.map((status) => `${formatCount(queue[status] ?? 0)} ${status}`).join(', ')
   const lines = [
     summary.join('   '),
     ...renderReasons(report.reasons, hint),
     ...(unsuccessful.length === 0 ? [] : [`to export what was not done: ${exported}`]),
-    ...(remaining.length === 0 ? [] : [`left: ${left}`]),
+    ...(remaining.length === 0 ? [] : [`left: ${formatCounts(queue, remaining)}`]),
     ...renderDrafts(report, hint),
     ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
     ...renderBlockedLanes(report.blockedLanes, hint),

@@ -130,7 +130,7 @@ function streamState(
   return skipped === null ? '' : 'skipped'
 }
 
-/** What is so at present, each with its name; what is not so has no row. */
+/** What holds now, each with its name; what does not hold has no row. */
 function factRows(report: ProjectStatus, now: EpochMs, hint: CommandHint): string[][] {
   const { moved, running, workers, paused, held, clockOffset, budget, facts, history } = report
   const rows: (readonly [name: string, value: string | null])[] = [

@@ -1,9 +1,11 @@
 /** How a batch is at this moment, for its page, and in answer to a decision that came too late. */
+
 import { readSendingFacts } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
 import { findOpenGrace, readPace } from '../app/outbox.ts'
 import { hasRole } from '../config/people.ts'
 import { decisions } from '../outbox/core/decisions.ts'
+import { formatCounts } from '../outbox/core/state.ts'
 import type { BatchReport, Outbox } from '../outbox/outbox.ts'
 import { describeBatch } from '../outbox/read-reports.ts'
 import { withQuery } from '../values/address.ts'
@@ -20,7 +22,7 @@ import {
 import type { ProjectFrame } from './frame.ts'
 import type { ConsoleProject } from './project.ts'
 import { ageText, ago, by, foreignText, spanText } from './text.ts'
-import { batchWordOf, countsText, decisionButtons } from './writeback-blocks.ts'
+import { batchWordOf, decisionButtons } from './writeback-blocks.ts'
 
 /** Whether all sending of the project is stopped, or its circuit breaker open. */
 type SendingNow = Awaited<ReturnType<typeof readSendingFacts>>
@@ -73,7 +75,7 @@ export async function showNow(
   const batch = await reading.outbox.findBatch(id)
   if (batch === null) return nothing
   const found = await readBatchReport(reading, project, batch)
-  const content = html`<p>${batchWordOf(batch).word}: ${countsText(batch.counts)}</p>
+  const content = html`<p>${batchWordOf(batch).word}: ${formatCounts(batch.counts)}</p>
 ${sentences(batchSentences(found, deciding), frame)}
 ${decisionButtons(offeredNow(found, deciding), { project: frame.project, about: { batch: batch.id } })}`
   return section('As it is now', content)

@@ -104,6 +104,11 @@ export function selectField(
   return html`<label>${label} <select name="${name}">${list}</select></label>`
 }
 
+/** On a line of its own below what is above it. */
+export function smallPrint(text: Html | string): Html {
+  return html`<br><span class="faint">${text}</span>`
+}
+
 export function section(title: string, content: Html, aside: Html = nothing): Html {
   return html`<section><div class="title"><h2>${title}</h2>${aside}</div>${content}</section>\n`
 }

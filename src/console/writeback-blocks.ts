@@ -7,7 +7,6 @@ import { type countOperations, hasLeft } from '../outbox/core/batches.ts'
 import { decisions } from '../outbox/core/decisions.ts'
 import { operations, operationTypes } from '../outbox/core/operations.ts'
 import { outcomeLabels } from '../outbox/core/review/labels.ts'
-import { presentStatuses } from '../outbox/core/state.ts'
 import type {
   BatchState,
   DecisionName,
@@ -111,14 +110,6 @@ export function operationsText(counts: ReturnType<typeof countOperations>): stri
   return new Intl.ListFormat('en-GB').format(texts)
 }
 
-/** `1,204 queued, 3 failed` */
-export function countsText(counts: StatusCounts): string {
-  const present = presentStatuses(counts)
-  return present
-    .map((status) => `${formatCount(counts[status] ?? 0)} ${statusWords[status].word}`)
-    .join(', ')
-}
-
 /** `will be sent: 253 replies, 20 reopen a handled conversation` */
 export function groupList(
   groups: readonly { readonly outcome: ReviewOutcome; readonly text: string }[],
@@ -180,8 +171,7 @@ export function hiddenFields(fields: Readonly<Record<string, string | readonly s
   const list = Object.entries(escapeBatch(fields)).flatMap(([name, value]) =>
     (typeof value === 'string' ? [value] : value).map((one) => [name, one] as const),
   )
-  return html`${list.map(
-    ([name, value]) => html`<input type="hidden" name="${name}"
-    value="${value}">`,
-  )}`
+  const input = ([name, value]: readonly [string, string]) =>
+    html`<input type="hidden" name="${name}" value="${value}">`
+  return html`${list.map(input)}`
 }

@@ -82,10 +82,8 @@ export function renderSections(
   layout: TableLayout,
   id = 'chart',
 ): Html {
-  return html`${notes.map(
-    (note) => html`<p
-    class="notes">${note}</p>\n`,
-  )}${sections.map((section, n) => renderSection(section, layout, `${id}-${n}`))}`
+  const noted = notes.map((note) => html`<p class="notes">${note}</p>\n`)
+  return html`${noted}${sections.map((section, n) => renderSection(section, layout, `${id}-${n}`))}`
 }
 
 function renderSection({ title, blocks }: Section, layout: TableLayout, id: string): Html {

@@ -82,6 +82,7 @@ export {
   type WritebackReview,
 } from './core/review/terms.ts'
 export {
+  formatCounts,
   openStatuses,
   presentStatuses,
   type StatusCounts,

@@ -55,7 +55,7 @@ describe('batches', () => {
     expect(exit).toBe(0)
     expect(out.split('\n').map((line) => line.replace(/ {2,}/g, ' | '))).toEqual([
       'batch | queued | by | rows | state | of which | done | title',
-      'new | 1 min ago | ann | 2 | draft | [ | ] | 2 draft | takes about 1 s | Spring',
+      'new | 1 min ago | ann | 2 | draft | [ | ] | 2 drafts | takes about 1 s | Spring',
       'old | 2 h ago | bea | 3 | done | [××××××××××] | 3 cancelled | 1 h ago',
       '',
     ])
@@ -108,7 +108,7 @@ describe('an approval', () => {
     const { exit, out } = await run('approve --batch flags --digest 0123456789ab')
     expect(exit).toBe(2)
     expect(out).toMatch(
-      /^nothing was approved.*\nnow: 2 drafts \(2 draft\), digest [0-9a-f]{16}\nthe latest steps:/,
+      /^nothing was approved.*\nnow: 2 drafts \(2 drafts\), digest [0-9a-f]{16}\nthe latest steps:/,
     )
     expect(await admin.countByStatus({})).toEqual({ draft: 2 })
   })

@@ -39,7 +39,7 @@ describe('the output of a push', () => {
     const stopped = [{ batch: 'replies', drafts: 48 }]
     const { out } = await runPush({ queue: { draft: 48 }, stopped })
     expect(out.split('\n').slice(1)).toEqual([
-      'left: 48 draft',
+      'left: 48 drafts',
       expect.stringMatching(/^replies is stopped: .*writeback resume --batch replies.* goes on$/),
       '',
     ])
@@ -72,11 +72,11 @@ describe('the output of a push', () => {
     })
     expect([exit, ...out.split('\n')]).toEqual([
       3,
-      'shop   12 settled: 9 succeeded, 1 failed, 2 conflict   2,500 requests   10 min 32 s   blocked',
+      'shop   12 settled: 9 succeeded, 1 failed, 2 conflicts   2,500 requests   10 min 32 s   blocked',
       'conflict   2   a visitor wrote at …       for example: deskmirror writeback show 456789ab --project shop',
       'failed     1   the service answered 404   for example: deskmirror writeback show 456789cd --project shop',
       'to export what was not done: deskmirror writeback list --status failed,conflict --csv --project shop',
-      'left: 4 queued, 3 draft',
+      'left: 4 queued, 3 drafts',
       'drafts wait for approval: deskmirror writeback approve --all --project shop, or --batch NAME',
       'note: message, handled stay queued: the key lacks conversations:write',
       '2 lanes wait until you resolve an uncertain write-back: deskmirror writeback list --status uncertain --project shop',

@@ -273,7 +273,7 @@ test('a list has a head, names, words, refs and short ids, and says how many mor
     '456789ab   handled     7d1f4f6e-5a2b-4c3d-8e9f…   handled         conflict   2 min ago   a visitor wrote',
     '456789cd   message     Ada                        "Hello"   a-7   conflict   2 min ago   a visitor wrote',
     '… and 1,201 more; --limit lists more of them, --csv all',
-    '1,200 queued, 3 conflict',
+    '1,200 queued, 3 conflicts',
     '2 rows have no project and are not sent until project_id is set in writebacks and writeback_events',
     '',
   ])
@@ -459,7 +459,7 @@ describe.concurrent('with a real queue', () => {
     expect(rowLines.split('\n').map((line) => line.replace(/ +/g, ' '))).toEqual([
       expect.stringMatching(/^ 1 would change mark handled .+ last words ".+" open → handled$/),
       expect.stringMatching(/^ 2 would change mark handled .+ last words ".+" open → handled$/),
-      expect.stringMatching(/^ 3 is so already mark handled .+ nothing changes$/),
+      expect.stringMatching(/^ 3 already done mark handled .+ nothing changes$/),
       expect.stringMatching(
         /^ 4 will be sent reply .+ as Ann handled → open · "Hello" ! the sender "Ann" is new: no earlier reply has it$/,
       ),
@@ -505,7 +505,7 @@ describe.concurrent('with a real queue', () => {
     expect(imported.out).toContain(
       `they wait for approval: deskmirror writeback approve --batch ${batch}`,
     )
-    expect((await d.run(['push', '--quiet'])).out).toContain('left: 3 draft\n')
+    expect((await d.run(['push', '--quiet'])).out).toContain('left: 3 drafts\n')
     expect(d.service.ledger()).toEqual([])
 
     expect(await d.ask('writeback', 'approve', '--batch', batch)).toMatchObject({

@@ -73,7 +73,7 @@ test('an open page says that nothing leaves, that it is sent, and that it has en
   await page.getByText('3 of 3 settled').waitFor()
   // What its rows would do is over, whoever reads them.
   await page.getByText('Nothing of it waits to be sent.').waitFor()
-  expect(await page.getByText('is so already').count()).toBe(0)
+  expect(await page.getByText('already done').count()).toBe(0)
   expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0)
   expect(page.violations).toEqual([])
 })

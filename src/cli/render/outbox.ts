@@ -2,19 +2,12 @@
 
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
 import { describeRequest, shortId } from '../../outbox/core/review/labels.ts'
-import { writebackStatuses } from '../../outbox/core/state.ts'
-import type { BatchReport, NamedEntry, StatusCounts } from '../../outbox/outbox.ts'
+import type { BatchReport, NamedEntry } from '../../outbox/outbox.ts'
 import { formatAge, formatCount, formatDuration } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
 import { alignColumns } from './table.ts'
-
-/** `1,204 succeeded, 3 failed` */
-export function formatCounts(counts: StatusCounts): string {
-  const present = writebackStatuses.filter((status) => (counts[status] ?? 0) > 0)
-  return present.map((status) => `${formatCount(counts[status] ?? 0)} ${status}`).join(', ')
-}
 
 /** No line if every row has a project. `isOnlyProject`: the next push assigns them to it. */
 export function renderWithoutProject(rows: number, isOnlyProject = false): string[] {

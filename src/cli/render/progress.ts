@@ -37,7 +37,7 @@ export function renderSyncProgress(
           sum(({ rows }) => rows),
           'row',
         )}, ${found}`,
-    budget === null || left === 0 || isOutrun(forecast(left, budget), tookMs)
+    budget === null || left === 0 || isMisleading(forecast(left, budget), tookMs)
       ? ''
       : formatTimeLeft(forecast(left, budget), hasUnknown ? 'at least' : 'about'),
     budget === null ? '' : formatBudget(budget),
@@ -47,10 +47,10 @@ export function renderSyncProgress(
 }
 
 /**
- * While a list is read, it shows what else is to be read: a rest that is small beside the time that
- * has passed has been so for a while, and says nothing.
+ * A list shows only while it is read how much is left, so a small remainder after a long time is no
+ * forecast.
  */
-const isOutrun = (leftMs: Ms, tookMs: Ms) => tookMs >= 10_000 && leftMs < tookMs / 10
+const isMisleading = (leftMs: Ms, tookMs: Ms) => tookMs >= 10_000 && leftMs < tookMs / 10
 
 /** Requests within the free part of the burst go at once, the others at the pace of the budget. */
 export function forecast(requests: number, budget: BudgetView): Ms {

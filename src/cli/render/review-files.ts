@@ -118,12 +118,10 @@ export type ReviewPageText = {
 
 /** Up to the table of all rows, which follows as `reviewPageRow`. */
 function reviewPageHead({ title, notes }: ReviewPageText, summary: ReviewSummary): string {
+  const noted = notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)
   return html`${documentHead(`Review of ${showInvisible(title)}`)}<h1>Review of
     ${foreign(title)}</h1>
-${notes.map(
-  (note) => html`<p
-  class="notes">${foreign(note)}</p>\n`,
-)}${countsTable(summary)}${mirrorNote(summary)}${markedNote(summary)}${summary.groups.map(groupSection)}<section>
+${noted}${countsTable(summary)}${mirrorNote(summary)}${markedNote(summary)}${summary.groups.map(groupSection)}<section>
 <h2>All ${pluralize(summary.rows, 'row')}</h2>
 <div class="scroll"><table>
 <thead>${tableHeader(rowColumns, 'lines')}</thead>
@@ -184,12 +182,7 @@ function markedNote({ marked }: ReviewSummary): Html {
 <h2>Look at ${pluralize(marked.rows, 'row')} first</h2>
 <ul>
 ${items}</ul>
-${
-  beyond > 0
-    ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more,
-  below.</p>\n`
-    : nothing
-}</section>
+${moreBelow(beyond)}</section>
 `
 }
 
@@ -199,28 +192,26 @@ function groupSection(group: ReviewGroup): Html {
   return html`<section>
 <h2>${outcomeLabels[outcome]}: ${describeGroup(group, formatCount)}</h2>
 <div class="scroll">${table({ caption: null, columns: groupColumns, rows: samples.map((review) => cellsOf(review, [])) }, 'lines')}</div>
-${
-  beyond > 0
-    ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more,
-  below.</p>\n`
-    : nothing
-}</section>
+${moreBelow(beyond)}</section>
 `
+}
+
+function moreBelow(rows: number): Html {
+  if (rows <= 0) return nothing
+  return html`<p class="notes">… and ${pluralize(rows, 'row')} more, below.</p>\n`
 }
 
 /** `middle`: cells between the name and the words. */
 function cellsOf(review: WritebackReview, middle: readonly string[]): Cell[] {
   const { position, lastWords, senderName, marks } = review
+  const marked = marks.map((mark) => html`<br>! ${foreign(mark)}`)
   return [
     position,
     foreign(nameOf(review)),
     ...middle,
     foreign(lastWords?.text ?? ''),
     foreign(senderName ?? ''),
-    html`${foreign(describeEffect(review))}${describeOrder(review)}${marks.map(
-      (mark) => html`<br>!
-      ${foreign(mark)}`,
-    )}`,
+    html`${foreign(describeEffect(review))}${describeOrder(review)}${marked}`,
   ]
 }
 

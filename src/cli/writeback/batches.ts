@@ -73,7 +73,7 @@ type ShowOptions = CommonOptions & ReviewOutputOptions & { readonly watch?: true
 
 const showExamples = `
 What has left is shown by outcome and reason. What has not left is reviewed from the mirror, without a request, in its
-order: it will be sent, would change something, is so already, would not be sent, or is not known. The review says how
+order: it will be sent, would change something, is already done, would not be sent, or is not known. The review says how
 old the mirror is; every send looks at the live record first.
 
 Examples:

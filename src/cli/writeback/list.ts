@@ -7,7 +7,7 @@ import type { ListWritebacksReport } from '../../app/outbox.ts'
 import { csvHeader, toCsvRow } from '../../imports/csv-cells.ts'
 import { operations } from '../../outbox/core/operations.ts'
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
-import { writebackStatuses } from '../../outbox/core/state.ts'
+import { formatCounts, writebackStatuses } from '../../outbox/core/state.ts'
 import type {
   Candidate,
   EventLogEntry,
@@ -30,7 +30,7 @@ import {
   parseChoices,
   parseWholeNumber,
 } from '../options.ts'
-import { formatCounts, renderEntries, renderWithoutProject } from '../render/outbox.ts'
+import { renderEntries, renderWithoutProject } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 
 type ListOptions = CommonOptions & {

@@ -1,7 +1,9 @@
 /**
  * Renders batches: the list, and one with its outcome, reasons, what is left, and what comes next.
  */
+
 import { hasLeft } from '../../outbox/core/batches.ts'
+import { formatCounts } from '../../outbox/core/state.ts'
 import type {
   BatchesReport,
   BatchOutcome,
@@ -20,13 +22,7 @@ import {
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import {
-  formatCounts,
-  renderEntries,
-  renderMore,
-  renderReasons,
-  renderRestTime,
-} from '../render/outbox.ts'
+import { renderEntries, renderMore, renderReasons, renderRestTime } from '../render/outbox.ts'
 import { joinParts } from '../render/progress.ts'
 import { alignColumns } from '../render/table.ts'
 
@@ -90,8 +86,8 @@ function renderRest({ batch: { state, counts }, estimate }: BatchReport, now: Ep
   const { left, queuedEarlier, takesMs, restsUntil, restsBecause, worker, whyStopped } = estimate
   if (left === 0) return []
   const before = queuedEarlier === 0 ? '' : `, with ${formatCount(queuedEarlier)} queued before`
-  const without = worker ? null : 'no worker is running'
-  const obstacle = whyStopped ?? (state === 'sending' ? without : null)
+  const isUnattended = state === 'sending' && !worker
+  const obstacle = whyStopped ?? (isUnattended ? 'no worker is running' : null)
   const rest = restsUntil === null ? [] : [renderRestTime(restsUntil, restsBecause, now)]
   if (left === (counts.sending ?? 0))
     return ['', `${formatCount(left)} left: sent, and not answered yet${before}`, ...rest]

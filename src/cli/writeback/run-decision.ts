@@ -2,6 +2,7 @@
 
 import { decisionOf, decisions } from '../../outbox/core/decisions.ts'
 import { shortId } from '../../outbox/core/review/labels.ts'
+import { formatCounts } from '../../outbox/core/state.ts'
 import type {
   BatchDecisionReport,
   DecisionName,
@@ -22,7 +23,7 @@ import { type CommandHint, UserError } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
 import type { CommandResult, ProjectCall } from '../command-result.ts'
 import { type CommonOptions, decidingPerson, type PersonOption } from '../options.ts'
-import { formatCounts, renderMore } from '../render/outbox.ts'
+import { renderMore } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 
 /** `resolve`, `stop` and `resume` say with an option which of several decisions it is. */

@@ -3,6 +3,7 @@
 import { countOperations } from '../../outbox/core/batches.ts'
 import { outcomeLabels } from '../../outbox/core/review/labels.ts'
 import { reviewOutcomes } from '../../outbox/core/review/terms.ts'
+import { formatCounts } from '../../outbox/core/state.ts'
 import type { DecisionName, ReviewOutcome, StatusCounts } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
@@ -32,7 +33,6 @@ import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, foreignText } from '../text.ts'
 import {
   batchStateOf,
-  countsText,
   decisionButtons,
   groupList,
   operationsText,
@@ -165,7 +165,7 @@ function progress(data: BatchData, frame: ProjectFrame): Html {
   return html`<div class="progress"><progress max="${max}" value="${String(settled)}"
     aria-label="Settled rows"></progress>
 <p>${text}</p>
-<p class="faint">${countsText(batch.counts)}</p></div>`
+<p class="faint">${formatCounts(batch.counts)}</p></div>`
 }
 
 /** The rows that have not left with what they would do, or those with one status. */

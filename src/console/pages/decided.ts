@@ -2,8 +2,10 @@
  * The page after a decision that was not made, or not for all rows: what it did not do, or what has
  * changed.
  */
+
 import { decisions } from '../../outbox/core/decisions.ts'
 import { operationTypes } from '../../outbox/core/operations.ts'
+import { formatCounts } from '../../outbox/core/state.ts'
 import type { DecisionName, RevertReport, SelectionMismatch } from '../../outbox/outbox.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
@@ -11,7 +13,7 @@ import { linkTo, section, table } from '../blocks.ts'
 import type { MadeDecision } from '../decisions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { foreignText, timeOf } from '../text.ts'
-import { countsText, statusWords, stepText } from '../writeback-blocks.ts'
+import { statusWords, stepText } from '../writeback-blocks.ts'
 
 /** `to`: where it is shown. `asItIs`: what can be decided about it now. */
 type Answer = { readonly to: string; readonly asItIs: Html }
@@ -48,7 +50,7 @@ export function movedPage(
   const content = html`<p class="problem">Nothing was changed: what you were shown is not what is
     there now.</p>
 <p>Now this is about ${pluralize(now.count, 'write-back')}. All of the selection:
-  ${countsText(counts)}.</p>
+  ${formatCounts(counts)}.</p>
 <p><a class="button primary" href="${to}">Look again</a></p>
 ${asItIs}
 ${section('The latest steps', latest)}`

@@ -7,7 +7,7 @@ import { hasRole } from '../../config/people.ts'
 import type { Cell } from '../../document/table.ts'
 import { operationTypes, reviewActions } from '../../outbox/core/operations.ts'
 import { describeRequest, outcomeLabels } from '../../outbox/core/review/labels.ts'
-import { writebackStatuses } from '../../outbox/core/state.ts'
+import { formatCounts, writebackStatuses } from '../../outbox/core/state.ts'
 import type {
   DecisionName,
   NamedEntry,
@@ -30,6 +30,7 @@ import {
   older,
   section,
   sentences,
+  smallPrint,
   table,
   visitorLink,
 } from '../blocks.ts'
@@ -40,7 +41,6 @@ import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, exactText, foreignText, shortened } from '../text.ts'
 import {
   batchStateOf,
-  countsText,
   decisionButtons,
   hiddenFields,
   rankOf,
@@ -115,7 +115,7 @@ async function batches({ outbox, warehouse, project, frame, query }: ScreenReque
       linkTo(frame, 'batches', batch.id, foreignText(batch.title ?? batch.id)),
       batchStateOf(batch, frame),
       batch.rows,
-      countsText(batch.counts),
+      formatCounts(batch.counts),
       html`${ago(batch.createdAt, frame)}${by(batch.createdBy)}`,
     ]),
     'No batch has been queued yet.',
@@ -210,25 +210,18 @@ ${content}
 
 /** Nobody has named the conversation, so an approver judges whether it is the right one. */
 export function foundText(foundBy: string | null): Html {
-  return foundBy === null
-    ? nothing
-    : html`<br><span class="faint">found by ${foreignText(foundBy)}</span>`
+  return foundBy === null ? nothing : smallPrint(html`found by ${foreignText(foundBy)}`)
 }
 
 function rowCells(
   { position, outcome, lastWords, effect, payload, marks, ...row }: RowToPick,
   frame: ProjectFrame,
 ): Cell[] {
+  const action = html`<span class="faint">${reviewActions[row.action][0]}</span> `
   return [
     linkTo(frame, 'writebacks', row.id, String(position)),
     html`${visitorLink(frame, targetsOf(row), foreignText(row.visitorName ?? row.target))}${foundText(row.foundBy)}${quoted(lastWords)}`,
-    html`${
-      payload?.handled === undefined
-        ? html`<span
-      class="faint">${reviewActions[row.action][0]}</span>
-      `
-        : nothing
-    }${payloadText(payload)}${marks.map((mark) => html`<br><strong>${foreignText(mark)}</strong>`)}`,
+    html`${payload?.handled === undefined ? action : nothing}${payloadText(payload)}${marks.map((mark) => html`<br><strong>${foreignText(mark)}</strong>`)}`,
     effectText({ outcome, effect }),
   ]
 }
@@ -247,9 +240,7 @@ export function effectText({ outcome, effect }: Pick<ReviewedRow, 'outcome' | 'e
 
 /** The visitor's last words, below the name. */
 export function quoted(lastWords: string | null): Html {
-  return lastWords === null
-    ? nothing
-    : html`<br><span class="faint">“${shortened(lastWords, 80)}”</span>`
+  return lastWords === null ? nothing : smallPrint(html`“${shortened(lastWords, 80)}”`)
 }
 
 /** Exactly what is sent: each field, with characters that nobody could see named. */
@@ -259,15 +250,11 @@ export function payloadText(payload: Readonly<Record<string, unknown>> | null): 
   const { content, sender_name: sender, handled, ...others } = payload
   const shown = Object.entries(others).map(
     ([name, value]) =>
-      html`<span class="field">${name}: ${value === null ? 'none' : exactText(String(value))}</span>
-        `,
+      html`<span class="field">${name}: ${value === null ? 'none' : exactText(String(value))}</span> `,
   )
   if (handled !== undefined) shown.unshift(html`${handled === false ? 'reopen' : 'mark handled'} `)
   if (typeof content !== 'string') return html`${shown}`
-  return html`<q>${exactText(content)}</q>${
-    typeof sender === 'string'
-      ? html`
-    <span class="faint">as ${exactText(sender)}</span>`
-      : nothing
-  }`
+  const signed =
+    typeof sender === 'string' ? html` <span class="faint">as ${exactText(sender)}</span>` : nothing
+  return html`<q>${exactText(content)}</q>${signed}`
 }

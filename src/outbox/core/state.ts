@@ -1,4 +1,5 @@
 /** The state machine of a write-back: statuses, events and transitions. Pure. */
+import { formatCount, pluralize } from '../../values/format.ts'
 
 export const writebackStatuses = [
   /** Waits for approval. */
@@ -75,6 +76,21 @@ export type StatusCounts = Readonly<Partial<Record<WritebackStatus, number>>>
 
 export function presentStatuses(counts: StatusCounts): readonly WritebackStatus[] {
   return writebackStatuses.filter((status) => (counts[status] ?? 0) > 0)
+}
+
+const nouns: readonly WritebackStatus[] = ['draft', 'conflict']
+
+/** `2 drafts, 1,204 succeeded, 3 failed` */
+export function formatCounts(
+  counts: StatusCounts,
+  statuses: readonly WritebackStatus[] = writebackStatuses,
+): string {
+  const texts = statuses.flatMap((status) => {
+    const count = counts[status] ?? 0
+    if (count === 0) return []
+    return nouns.includes(status) ? pluralize(count, status) : `${formatCount(count)} ${status}`
+  })
+  return texts.join(', ')
 }
 
 export const outboxEvents = [

@@ -5,9 +5,9 @@ import { describeValue, fieldNames, isFlag } from '../field-kinds.ts'
 import { reviewActions } from '../operations.ts'
 import type { NamedEntry, OutboxEntry } from '../outbox-entry.ts'
 import { effectOf } from '../writeback-request.ts'
-import type { ReviewGroup } from './terms.ts'
 import {
   type FieldChange,
+  type ReviewGroup,
   type ReviewOutcome,
   reviewReasons,
   type WritebackReview,
@@ -16,7 +16,7 @@ import {
 export const outcomeLabels: Readonly<Record<ReviewOutcome, string>> = {
   would_send: 'will be sent',
   would_change: 'would change',
-  already_so: 'is so already',
+  already_so: 'already done',
   stands_against: 'would not be sent',
   not_known: 'not known',
 }
