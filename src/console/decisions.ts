@@ -149,10 +149,8 @@ export function subjectOf(
   }
   const [creator = null, ...others] = new Set(entries.map(({ createdBy }) => createdBy))
   const statuses = entries.map(({ status }) => status)
-  return {
-    createdBy: others.length === 0 ? creator : null,
-    ...{ statuses, isByIds: true, ...hasArrived },
-  }
+  const createdBy = others.length === 0 ? creator : null
+  return { createdBy, statuses, isByIds: true, ...hasArrived }
 }
 
 /** `digest`: of what was shown. Null: the decision takes effect whatever has changed since. */

@@ -163,12 +163,9 @@ function keyList(items: readonly NavigationItem[]): Html {
     ...Object.entries(otherKeys),
     ...items.map(([name, , key]) => [`g ${key}`, name] as const),
   ]
+  const kbd = (key: string) => html`<kbd>${key}</kbd> `
   const list = keys.map(
-    ([key, what]) =>
-      html`<div><dt>${key.split(' ').map(
-        (one) => html`<kbd>${one}</kbd>
-        `,
-      )}</dt><dd>${what}</dd></div>`,
+    ([key, what]) => html`<div><dt>${key.split(' ').map(kbd)}</dt><dd>${what}</dd></div>`,
   )
   return html`<div id="keys" popover role="dialog"
     aria-label="Keyboard"><h2>Keyboard</h2><dl>${list}</dl>

@@ -1,7 +1,4 @@
-/**
- * Lists that take too long for a page, so that it shows what was read within the last minute, and
- * all rows of lists that download.
- */
+/** Lists that are too slow for a page, remembered for a minute, and lists that download, whole. */
 import { rememberResults } from '../http/remember-results.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
@@ -12,14 +9,14 @@ import { readWaits, type WaitFilter } from './sql/waits.ts'
 
 const listsHoldMs: Ms = 60_000
 const namesHoldMs: Ms = 10 * 60_000
-/** What is read of a small mirror is there by then. */
+/** Enough for a small mirror. */
 const waitMs: Ms = 100
 /** Of one reading of a list that downloads. */
 const rowsPerPart = 20_000
 
 type OpenDb = (project: ConsoleProject) => Promise<ProjectDb>
 
-/** What a page gets is null while it is still being read. */
+/** A page gets null while its list is still being read. */
 export function createListReads(openDb: OpenDb, now: () => EpochMs) {
   const remember = <Input extends { readonly project: ConsoleProject }, T>(
     maxAgeMs: Ms,
@@ -57,7 +54,8 @@ export function createListReads(openDb: OpenDb, now: () => EpochMs) {
   }
 }
 
-async function* readAllPages<Row>(
+/** A part for each page. */
+export async function* readAllPages<Row>(
   read: (after: string | null) => Promise<{ rows: readonly Row[]; next: string | null }>,
 ) {
   for (let after: string | null = null; ; ) {

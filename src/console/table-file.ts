@@ -18,7 +18,7 @@ import type { FileAnswer, ScreenRequest } from './screen.ts'
 type Parts<Row> = AsyncIterable<readonly Row[]> | readonly (readonly Row[])[]
 
 /** Null: a page is asked for. */
-export function formAsked(query: ScreenRequest['query']): SpreadsheetForm | null {
+export function parseForm(query: ScreenRequest['query']): SpreadsheetForm | null {
   const [format, asked] = [query('format'), query('separator')]
   const separator = separatorChoices.find((choice) => choice === asked) ?? ','
   return format === 'csv' || format === 'xlsx' ? { format, separator } : null
@@ -42,6 +42,32 @@ export function tableFile(
 ): FileAnswer {
   const open = (output: ByteOutput) => createSpreadsheetWriter(name, columns, output, form)
   return toFile(name, open, rows, form)
+}
+
+/**
+ * A list of which the columns have the names of the facts. `fields`: by column, the field of a row.
+ */
+export function listFile<Field extends string>(
+  name: string,
+  fields: Readonly<Record<string, Field>>,
+  rows: AsyncIterable<readonly Readonly<Record<Field, ExportValue>>[]>,
+  form: SpreadsheetForm,
+): FileAnswer {
+  const columns = Object.keys(fields).map((column) => ({ name: column, type: typeOf(column) }))
+  return tableFile(name, columns, toCells(rows, Object.values(fields)), form)
+}
+
+function typeOf(column: string): ExportColumn['type'] {
+  if (/_at$|_since$/.test(column)) return 'time'
+  if (column.startsWith('is_')) return 'boolean'
+  return /seconds$|_number$/.test(column) ? 'integer' : 'text'
+}
+
+async function* toCells<Field extends string>(
+  parts: AsyncIterable<readonly Readonly<Record<Field, ExportValue>>[]>,
+  fields: readonly Field[],
+) {
+  for await (const rows of parts) yield rows.map((row) => fields.map((field) => row[field]))
 }
 
 export const fileTypes = {

@@ -84,6 +84,17 @@ export const rollup = (window_from: string, window_to: string, figures: Json): M
 let lastAskedAt = Date.UTC(2026, 5, 1)
 
 /** A commit with a later request time than all commits before it. */
+export type StreamRows = Readonly<Partial<Record<MirrorCommit['stream'], readonly MirrorRow[]>>>
+
+/** All rows of each stream at once, in this order. */
+export async function commitRows(
+  mirror: { readonly commit: (rows: MirrorCommit) => Promise<unknown> },
+  rows: StreamRows,
+): Promise<void> {
+  for (const [stream, own = []] of Object.entries(rows))
+    await mirror.commit(commit(stream as MirrorCommit['stream'], own))
+}
+
 export const commit = (
   stream: MirrorCommit['stream'],
   rows: readonly MirrorRow<Json>[],

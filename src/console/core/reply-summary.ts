@@ -49,15 +49,19 @@ export function summarizeReplies(replies: readonly SummarizedReply[]): {
     ),
     counted(
       shownAgain,
-      'stands in the conversation more often than it was sent from here',
-      'stand in their conversations more often than they were sent from here',
+      'appears in the conversation more often than it was sent from here',
+      'appear in their conversations more often than they were sent from here',
     ),
     counted(uncertain.length, 'is uncertain', 'are uncertain'),
-    counted(ended.doubtful, 'did not succeed and', 'did not succeed and', ' may have arrived'),
-    counted(again, 'is', 'are', ' to be sent again, and may have arrived before'),
+    counted(ended.doubtful, 'did not succeed and may have arrived'),
+    counted(
+      again,
+      'is to be sent again, and may have arrived before',
+      'are to be sent again, and may have arrived before',
+    ),
     counted(sending.clear, 'is being sent', 'are being sent'),
     counted(waiting.clear, 'has not left yet', 'have not left yet'),
-    counted(ended.clear, 'did not reach this visitor', 'did not reach this visitor'),
+    counted(ended.clear, 'did not reach this visitor'),
   ]
   const needsPerson = uncertain.length + ended.doubtful + again + arrived.doubtful > 0
   const kind = needsPerson ? 'act' : alike + shownAgain > 0 ? 'wrong' : 'fine'
@@ -72,8 +76,8 @@ export function summarizeReplies(replies: readonly SummarizedReply[]): {
 }
 
 /** Empty if there are none. */
-function counted(count: number, one: string, many: string, rest = ''): string {
-  return count === 0 ? '' : `${formatCount(count)} ${count === 1 ? one : many}${rest}`
+function counted(count: number, one: string, many = one): string {
+  return count === 0 ? '' : `${formatCount(count)} ${count === 1 ? one : many}`
 }
 
 /** How many have the words of another one. */
@@ -83,7 +87,7 @@ function countAlike(replies: readonly SummarizedReply[]): number {
     .length
 }
 
-/** How many stand in their conversation more often than replies with these words were sent. */
+/** How many appear in their conversation more often than replies with these words were sent. */
 function countShownAgain(arrived: readonly SummarizedReply[]): number {
   return arrived.filter(
     ({ conversation, words, shownTimes }) =>

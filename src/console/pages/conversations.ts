@@ -44,10 +44,10 @@ import {
 } from '../text.ts'
 import { statusOf } from '../writeback-blocks.ts'
 import { beginDraft, draftForm, whyNoDraft } from './draft-form.ts'
-import { sheetLink, waitingAsked } from './sheet.ts'
+import { parseWaiting, sheetLink } from './sheet.ts'
 
 export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<ConsolePage> {
-  const { minAgeMs, isUnassigned } = waitingAsked(query)
+  const { minAgeMs, isUnassigned } = parseWaiting(query)
   const after = query('after')
   const isCursor = after !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \S+$/.test(after)
   const filter = { minAgeMs, isUnassigned, after: isCursor ? after : null }
@@ -251,17 +251,10 @@ export function thread(
       const marked = mark === null ? nothing : html`<b>${mark}</b> · message ${foreignText(id)} · `
       const head = html`${marked}${foreignText(name ?? sender)} ·
         ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}`
+      const named = (name ?? '').trim() === '' ? nothing : html` · ${foreignText(name)}`
       const item =
         role === 'event'
-          ? eventOf(
-              html`${marked}${foreignText(content)}${
-                (name ?? '').trim() === ''
-                  ? nothing
-                  : html` ·
-                ${foreignText(name)}`
-              }`,
-              at,
-            )
+          ? eventOf(html`${marked}${foreignText(content)}${named}`, at)
           : html`<li class="${role}${mark === null ? '' : ' marked'}"><p
             class="by">${head}</p><p>${exactStart(content, length)}</p></li>\n`
       return { at: at ?? '', item }
@@ -330,7 +323,7 @@ function results(
   const note = html`<p class="faint">${pendingNote(missing)}</p>`
   const found =
     people.length > maxPeople
-      ? `More than ${maxPeople} visitors found; these are some. Write more of the name or address.`
+      ? `More than ${maxPeople} visitors found; ${maxPeople} are shown. Write more of the name or address.`
       : `${pluralize(people.length, 'visitor')} found.`
   const count =
     total === 0

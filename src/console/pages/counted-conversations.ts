@@ -11,7 +11,7 @@ import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice } from '../period-blocks.ts'
 import { digitsOf, type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
 import { type CountedConversation, conversationsPerPage } from '../sql/counted-conversations.ts'
-import { downloadLinks, formAsked, tableFile } from '../table-file.ts'
+import { downloadLinks, listFile, parseForm } from '../table-file.ts'
 import { foreignText, timeOf, todayOf } from '../text.ts'
 import { keyText } from './render-period-page.ts'
 
@@ -34,10 +34,10 @@ export async function showCountedConversations({
   })
   const values = Object.fromEntries(chosen)
   const filter = { ...range, agent: period.agent, table: of, column, key: values }
-  const form = formAsked(query)
+  const form = parseForm(query)
   if (form !== null) {
     const rows = toFileRows(await reads.allCountedConversations(project, filter), frame)
-    return tableFile(`conversations-${range.from}-${range.to}`, fileColumns, rows, form)
+    return listFile(`conversations-${range.from}-${range.to}`, fileFields, rows, form)
   }
   const offset = Number(digitsOf(query('after')) ?? 0)
   const found = await reads.countedConversations(project, filter, offset)
@@ -69,26 +69,18 @@ ${older(found !== null && next < found.total ? listAt(next) : null)}`
 const ofCallers =
   'All conversations of the visitors of these calls, of any day: no call says which it belongs to.'
 
-/** Under the names that the facts have. */
-const fieldsByColumn: Readonly<Record<string, keyof CountedConversation>> = {
-  ...({
-    conversation_id: 'id',
-    visitor_name: 'name',
-    visitor_email: 'email',
-    last_utterance_at: 'lastAt',
-  } as const),
-  ...({ handled_at: 'handledAt', last_human_name: 'agent', messages: 'messages' } as const),
-}
-
-const fileColumns = Object.keys(fieldsByColumn).map(
-  (name) => ({ name, type: name.endsWith('_at') ? 'time' : 'text' }) as const,
-)
+const fileFields = {
+  conversation_id: 'id',
+  visitor_name: 'name',
+  visitor_email: 'email',
+  last_utterance_at: 'lastAt',
+  handled_at: 'handledAt',
+  last_human_name: 'agent',
+  messages: 'messages',
+} as const
 
 async function* toFileRows(all: AsyncIterable<CountedConversation>, frame: ProjectFrame) {
-  for await (const rows of inChunks(all, 500))
-    yield visibleTo(frame, rows).map((row) =>
-      Object.values(fieldsByColumn).map((name) => row[name]),
-    )
+  for await (const rows of inChunks(all, 500)) yield visibleTo(frame, rows)
 }
 
 function listOf(rows: readonly CountedConversation[], frame: ProjectFrame): Html {

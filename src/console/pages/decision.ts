@@ -20,6 +20,7 @@ import {
   older,
   section,
   sentences,
+  smallPrint,
   table,
   visitorLink,
 } from '../blocks.ts'
@@ -319,10 +320,7 @@ function entryTable(
           linkTo(frame, 'writebacks', id, operationTypes[operation].words[0]),
           html`${visitorLink(frame, { conversationId, visitorId }, foreignText(visitorName ?? conversationId ?? visitorId))}${foundText(foundBy)}${quoted(lastWords)}`,
           // The effect names its conditions.
-          html`${payloadText(payload)}${(effect === undefined ? describeTerms(terms) : []).map(
-            (term) => html`<br><span
-            class="faint">${term}</span>`,
-          )}`,
+          html`${payloadText(payload)}${effect === undefined ? describeTerms(terms).map(smallPrint) : nothing}`,
           effect === undefined ? statusWords[status].word : effectText(effect),
         ]
       },

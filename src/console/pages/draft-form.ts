@@ -84,7 +84,11 @@ export function beginDraft(
   const person = frame.viewer?.name ?? ''
   const sender = replyNameOf(frame.people, project, person) ?? person
   const draft: Draft = {
-    ...{ kind: 'reply', content: '', sender, andHandled: false, allowDuplicates: false },
+    kind: 'reply',
+    content: '',
+    sender,
+    andHandled: false,
+    allowDuplicates: false,
   }
   const template = text !== null && texts.includes(text) ? project.replies[text] : undefined
   if (template === undefined) return { draft, problem: null, texts }

@@ -144,7 +144,7 @@ function columnTable(texts: readonly string[], frame: ProjectFrame): Html {
   return html`<p>A sheet of replies needs no operation.
     <a href="${addressOf(frame, 'waiting')}">Waiting</a> and each list of conversations can be
     downloaded as one; rows that stay empty are skipped. What was found by an address or a name has
-    to be approved by a person who looks whose conversation it is.</p>
+    to be approved by a person who checks whose conversation it is.</p>
 ${table('Columns of a sheet of replies', ['Column', 'Does'], Object.entries(sheetColumns))}
 ${texts.length === 0 ? nothing : html`<p>Texts for the column <code>template</code>: ${texts.map((text, n) => html`${n === 0 ? '' : ', '}<b>${text}</b>`)}.</p>`}
 <p>${downloadLinks(template, 'Download a template')}</p>
@@ -209,7 +209,7 @@ ${emptyNote(emptyRows)}${
     : html`<p class="problem">What differs from what
   was queued is not sent. To send it all the same, empty the column ref in these rows.</p>`
 }
-${notices.length === 0 ? nothing : section('What is to be seen', kindTable(notices, 'Rows to look at, the most frequent first'))}
+${notices.length === 0 ? nothing : section('What to look at', kindTable(notices, 'Rows to look at, the most frequent first'))}
 <p><a class="button" href="${to}">Show it</a></p>`
   return {
     title:
@@ -252,10 +252,5 @@ function foundText({ found, foundOthers }: MistakeKind): Html {
     ({ value, count }) =>
       html`${shortened(value, 500)}${count === 1 ? nothing : html` (${formatCount(count)})`} `,
   )
-  return html`${values}${
-    foundOthers === 0
-      ? nothing
-      : html`and
-    ${pluralize(foundOthers, 'other')}`
-  }`
+  return html`${values}${foundOthers === 0 ? '' : `and ${pluralize(foundOthers, 'other')}`}`
 }

@@ -14,7 +14,7 @@ import {
   openOrders,
   readOpen,
 } from '../sql/open-conversations.ts'
-import { downloadLinks, formAsked, tableFile } from '../table-file.ts'
+import { downloadLinks, listFile, parseForm } from '../table-file.ts'
 import { foreignText, spanText, timeOf, todayOf } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
 import { pendingNote } from './conversations.ts'
@@ -26,7 +26,7 @@ const orderWords: Readonly<Record<OpenFilter['order'], string>> = {
 }
 const isOrder = (text: string): text is OpenFilter['order'] => Object.hasOwn(openOrders, text)
 
-function openAsked(query: ScreenRequest['query']): OpenFilter {
+function parseFilter(query: ScreenRequest['query']): OpenFilter {
   const waiting = query('waiting')
   const order = query('sort') ?? ''
   return {
@@ -64,12 +64,12 @@ export async function showOpen({
   frame,
   query,
 }: ScreenRequest): Promise<ConsolePage | FileAnswer> {
-  const filter = openAsked(query)
-  const form = formAsked(query)
+  const filter = parseFilter(query)
+  const form = parseForm(query)
   if (form !== null) {
     const nameOf = namesOf(await reads.agentsById({ project }))
     const rows = toFileRows(reads.allOpen(project, filter), nameOf, frame)
-    return tableFile(`open-${todayOf(frame)}`, fileColumns, rows, form)
+    return listFile(`open-${todayOf(frame)}`, fileFields, rows, form)
   }
   const [names, listed, counted] = await Promise.all([
     reads.agentsById({ project }),
@@ -88,7 +88,7 @@ export async function showOpen({
     isChosen: name === filter.order,
   }))
   const none = isKnown
-    ? 'No open conversation is like that.'
+    ? 'No open conversation matches.'
     : 'What is open is known after the next sync.'
   const content = html`<div class="period"><form action="${address}">${filterFields(groups, filter, nameOf)}<button
   type="submit">Show</button></form></div>${choices('Sorted by', orders)}
@@ -170,7 +170,7 @@ function filterFields(
     selectField(
       'Assigned to',
       'assigned',
-      [{ value: '', label: 'anybody or nobody' }, ...most(agents)],
+      [{ value: '', label: 'anyone or nobody' }, ...most(agents)],
       asked.assigned,
     ),
     selectField('Origin', 'origin', [{ value: '', label: 'any' }, ...most(origins)], asked.origin),
@@ -184,24 +184,25 @@ const speakers: Readonly<Record<string, string>> = {
   ai: 'the AI',
 }
 
-/** Under the names that the facts have. */
-const fileColumns = [
-  ...['conversation_id', 'visitor_id', 'visitor_name', 'visitor_email', 'created_at'],
-  ...['waiting_since', 'last_utterance_at', 'last_utterance_by', 'assigned_agent_id'],
-  ...['likely_name', 'origin'],
-].map(
-  (name) =>
-    ({ name, type: name.endsWith('_at') || name === 'waiting_since' ? 'time' : 'text' }) as const,
-)
+const fileFields = {
+  conversation_id: 'id',
+  visitor_id: 'visitorId',
+  visitor_name: 'name',
+  visitor_email: 'email',
+  created_at: 'createdAt',
+  waiting_since: 'waitingSince',
+  last_utterance_at: 'lastAt',
+  last_utterance_by: 'lastBy',
+  assigned_agent_id: 'agent',
+  likely_name: 'agentName',
+  origin: 'origin',
+} as const
 
 async function* toFileRows(
   all: AsyncIterable<readonly OpenConversation[]>,
   nameOf: NameOf,
   frame: ProjectFrame,
 ) {
-  for await (const found of all)
-    yield visibleTo(frame, found).map((row) => [
-      ...[row.id, row.visitorId, row.name, row.email, row.createdAt, row.waitingSince],
-      ...[row.lastAt, row.lastBy, row.agent, nameOf(row.agent), row.origin],
-    ])
+  for await (const rows of all)
+    yield visibleTo(frame, rows).map((row) => ({ ...row, agentName: nameOf(row.agent) }))
 }

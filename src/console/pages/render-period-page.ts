@@ -30,7 +30,7 @@ import {
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice, daySpans, periodForm } from '../period-blocks.ts'
 import type { FileAnswer, ScreenRequest } from '../screen.ts'
-import { downloadLinks, formAsked, tableFile } from '../table-file.ts'
+import { downloadLinks, parseForm, tableFile } from '../table-file.ts'
 import { foreignText, todayOf } from '../text.ts'
 
 /** Of a page; a download has all. */
@@ -54,7 +54,7 @@ export async function showPeriodTable(
   const table: PeriodTable = periodTables[name]
   const period = choosePeriod(query, todayOf(frame))
   const order = parseOrder(query('sort'), Object.keys(table.columns), table.sort)
-  const asked = formAsked(query)
+  const asked = parseForm(query)
   if (asked !== null) {
     const { rows } = await reads.periodTable(project, name, period)
     const names = Object.keys(table.columns)

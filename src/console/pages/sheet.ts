@@ -7,22 +7,22 @@ import { addressOf } from '../blocks.ts'
 import type { ProjectFrame } from '../frame.ts'
 import type { FileAnswer, ScreenRequest } from '../screen.ts'
 import type { SheetList } from '../sql/reply-sheet.ts'
-import { downloadLinks, formAsked, toFile } from '../table-file.ts'
+import { downloadLinks, parseForm, toFile } from '../table-file.ts'
 import { todayOf } from '../text.ts'
 import { whyNoDraft } from './draft-form.ts'
 
 /** Who waits, and for how long at least. */
-export function waitingAsked(query: ScreenRequest['query']) {
+export function parseWaiting(query: ScreenRequest['query']) {
   const seconds = Number(query('older') ?? 0)
   const minAgeMs = Number.isInteger(seconds) && seconds > 0 && seconds < 1e9 ? seconds * 1000 : 0
   return { minAgeMs, isUnassigned: query('assigned') === 'none' }
 }
 
-function listAsked(query: ScreenRequest['query']): SheetList {
+function parseList(query: ScreenRequest['query']): SheetList {
   const text = query('q')
   const id = query('visitor')
   if (text !== null) return { kind: 'search', text }
-  return id === null ? { kind: 'waiting', ...waitingAsked(query) } : { kind: 'visitor', id }
+  return id === null ? { kind: 'waiting', ...parseWaiting(query) } : { kind: 'visitor', id }
 }
 
 /** Null for a person who may not read what customers wrote. */
@@ -32,13 +32,13 @@ export async function showSheet({
   frame,
   query,
 }: ScreenRequest): Promise<FileAnswer | null> {
-  const form: SpreadsheetForm = formAsked(query) ?? { format: 'csv', separator: ',' }
+  const form: SpreadsheetForm = parseForm(query) ?? { format: 'csv', separator: ',' }
   const openWith = (names: readonly string[]) => (output: ByteOutput) =>
     createSheetWriter(names, output, form)
   if (query('template') !== null)
     return toFile('template', openWith(sheetTemplate.names), [sheetTemplate.rows], form)
   if (frame.viewer?.hidesMessages === true) return null
-  const list = listAsked(query)
+  const list = parseList(query)
   const rows = await reads.sheet(project, list)
   const columns = downloadedColumns(project.replies)
   return toFile(`${list.kind}-${todayOf(frame)}`, openWith(columns), rows, form)

@@ -88,11 +88,11 @@ ${failing.length === 0 ? nothing : section('Cannot be read', failingTable(failin
 export function lakeTable(lakes: readonly ConfiguredLake[], frame: ProjectFrame): Html {
   return table(
     'Lakes',
-    ['Folder', 'Shows', 'Schedule', '#Rows'],
+    ['Folder', 'As of', 'Schedule', '#Rows'],
     lakes.map((lake) => {
       const { folder, writtenAt, rows, problem } = readLakeStatus(lake)
-      const shows = writtenAt === null ? 'not written yet' : ago(writtenAt, frame)
-      return [foreignText(folder), problem ?? shows, scheduleText(lake.schedule), formatCount(rows)]
+      const asOf = writtenAt === null ? 'not written yet' : ago(writtenAt, frame)
+      return [foreignText(folder), problem ?? asOf, scheduleText(lake.schedule), formatCount(rows)]
     }),
     'None.',
   )

@@ -9,7 +9,16 @@ import { withQuery } from '../../values/address.ts'
 import type { ColumnRules } from '../../values/column-rules.ts'
 import { formatCount, formatSeconds, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { addressOf, facts, linkTo, older, section, sentences, table } from '../blocks.ts'
+import {
+  addressOf,
+  facts,
+  linkTo,
+  older,
+  section,
+  sentences,
+  smallPrint,
+  table,
+} from '../blocks.ts'
 import { normalizeWords, summarizeReplies } from '../core/reply-summary.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice } from '../period-blocks.ts'
@@ -127,7 +136,7 @@ const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
 function presence({ row }: VisitorData): Html {
   if (row === null)
-    return html`<p class="problem">The mirror does not have this visitor, only what names it.</p>`
+    return html`<p class="problem">The mirror does not have this visitor, only rows that refer to it.</p>`
   return row.deletedAt === null
     ? nothing
     : html`<p class="problem">The service no longer has this visitor.</p>`
@@ -182,17 +191,16 @@ function sentRow(
 ): Html[] {
   const { approvedBy, attempts, sentAt, requestId } = entry
   const why = entry.error ?? entry.reason
-  const small = (text: Html) => html`<br><span class="faint">${text}</span>`
   return [
     linkTo(frame, 'writebacks', entry.id, operationTypes[entry.operation].words[0]),
     isStored
       ? shortened(describeRequest({ ...entry, payload: entry.payload ?? {} }), 140)
       : html`<span class="faint">not stored</span>`,
-    html`${ago(entry.createdAt, frame)}${by(entry.createdBy)}${approvedBy === null ? nothing : small(html`approved${by(approvedBy)}`)}`,
+    html`${ago(entry.createdAt, frame)}${by(entry.createdBy)}${approvedBy === null ? nothing : smallPrint(html`approved${by(approvedBy)}`)}`,
     attempts === 0
       ? foreignText(null)
-      : html`${timeOf(sentAt, frame)}${attempts === 1 ? nothing : ` (${pluralize(attempts, 'attempt')})`}${requestId === null ? nothing : small(html`request ${foreignText(requestId)}`)}`,
-    html`${statusOf(entry.status, frame)}${why === null ? nothing : small(shortened(why, 140))}`,
+      : html`${timeOf(sentAt, frame)}${attempts === 1 ? nothing : ` (${pluralize(attempts, 'attempt')})`}${requestId === null ? nothing : smallPrint(html`request ${foreignText(requestId)}`)}`,
+    html`${statusOf(entry.status, frame)}${why === null ? nothing : smallPrint(shortened(why, 140))}`,
     effectOf(entry, effect, visitor, frame),
   ]
 }
@@ -212,11 +220,8 @@ function effectOf(
   if (operation === 'handled')
     return effect?.handled == null ? html`open` : html`handled ${timeOf(effect.handled, frame)}`
   const times = effect?.times ?? 0
-  const words =
-    times === 0
-      ? nothing
-      : html`<br><span class="faint">${pluralize(times, 'message')} with its words</span>`
-  if (messageId === null) return html`its message is not known${words}`
+  const words = times === 0 ? nothing : smallPrint(`${pluralize(times, 'message')} with this text`)
+  if (messageId === null) return html`its message is unknown${words}`
   const message = html`message ${foreignText(messageId)}`
   if (effect?.at == null) return html`${message}, which is not mirrored${words}`
   return html`${message}, ${timeOf(effect.at, frame)}${effect.isDeleted ? ', deleted since' : ''}${words}`

@@ -1,13 +1,13 @@
 /** The waits of a period, the longest first, answered or not, and as a file. */
 import { formatSeconds, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { addressOf, choices, conversationCell, older, table } from '../blocks.ts'
+import { addressOf, choices, conversationCell, older, smallPrint, table } from '../blocks.ts'
 import { choosePeriod, keepPeriod } from '../core/period.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice, daySpans, periodForm } from '../period-blocks.ts'
 import { type FileAnswer, type ScreenRequest, visibleTo } from '../screen.ts'
 import { type ListedWait, waitEnds } from '../sql/waits.ts'
-import { downloadLinks, formAsked, tableFile } from '../table-file.ts'
+import { downloadLinks, listFile, parseForm } from '../table-file.ts'
 import { foreignText, timeOf, todayOf } from '../text.ts'
 
 const endWords: Readonly<Record<ListedWait['endedBy'], string>> = {
@@ -30,10 +30,10 @@ export async function showWaits({
   const address = addressOf(frame, 'waits')
   const at = (more: Readonly<Record<string, string | null>>) =>
     keepPeriod(address, period, { ended, ...more })
-  const file = formAsked(query)
+  const file = parseForm(query)
   if (file !== null) {
     const rows = toFileRows(reads.allWaits(project, filter), frame)
-    return tableFile(`waits-${from}-${to}`, fileColumns, rows, file)
+    return listFile(`waits-${from}-${to}`, fileFields, rows, file)
   }
   const after = query('after')
   const [data, agents] = await Promise.all([
@@ -55,7 +55,7 @@ export async function showWaits({
   const content = html`${form}${choices('Ended', ends)}<p class="faint">By the day on which the
   visitor asked, in ${frame.timeZone}. A wait ends with an answer by a human or the AI, or when the
   conversation is marked handled; nights and weekends count.
-  What is closed without an answer is often a last thank-you.
+  A wait that is closed without an answer is often just a thank-you.
   ${agent === null ? nothing : html`Of ${foreignText(agent)}: waits that the agent answered.`}</p>
 ${
   data === null
@@ -77,7 +77,7 @@ function listOf(rows: readonly ListedWait[], frame: ProjectFrame): Html {
       endText(row, frame),
       row.humanSeconds === null ? '–' : formatSeconds(row.humanSeconds),
     ]),
-    'Nobody waited like that in this period.',
+    'No wait of this period matches.',
   )
 }
 
@@ -86,33 +86,28 @@ function endText(
   frame: ProjectFrame,
 ): Html {
   const name = (endedByName ?? '') === '' ? nothing : html`: ${foreignText(endedByName)}`
-  const doubt = html`<br><span class="faint">Not all of its messages are known.</span>`
-  return html`${endWords[endedBy]}${name}${
-    endedAt === null
-      ? nothing
-      : html`,
-    ${timeOf(endedAt, frame)}`
-  }${isComplete ? nothing : doubt}`
+  const at = endedAt === null ? nothing : html`, ${timeOf(endedAt, frame)}`
+  const doubt = isComplete ? nothing : smallPrint('Not all of its messages are known.')
+  return html`${endWords[endedBy]}${name}${at}${doubt}`
 }
 
-/** Under the names that the facts have. */
-const fileColumns = [
-  ...['conversation_id', 'wait_number', 'visitor_id', 'visitor_name', 'visitor_email'],
-  ...['started_at', 'ended_at', 'ended_by', 'ended_by_name', 'seconds', 'human_seconds'],
-  ...['assigned_agent_id', 'is_complete'],
-].map((name) => ({ name, type: typeOf(name) }) as const)
-
-function typeOf(column: string): 'time' | 'boolean' | 'integer' | 'text' {
-  if (column.endsWith('_at')) return 'time'
-  if (column === 'is_complete') return 'boolean'
-  return /seconds$|_number$/.test(column) ? 'integer' : 'text'
-}
+const fileFields = {
+  conversation_id: 'id',
+  wait_number: 'number',
+  visitor_id: 'visitorId',
+  visitor_name: 'name',
+  visitor_email: 'email',
+  started_at: 'startedAt',
+  ended_at: 'endedAt',
+  ended_by: 'endedBy',
+  ended_by_name: 'endedByName',
+  seconds: 'seconds',
+  human_seconds: 'humanSeconds',
+  assigned_agent_id: 'agent',
+  is_complete: 'isComplete',
+} as const
 
 async function* toFileRows(all: AsyncIterable<readonly ListedWait[]>, frame: ProjectFrame) {
-  for await (const found of all)
-    yield visibleTo(frame, found).map((row) => [
-      ...[row.id, row.number, row.visitorId, row.name, row.email, row.startedAt, row.endedAt],
-      ...[row.endedBy, row.endedByName, row.seconds, row.humanSeconds, row.agent],
-      Boolean(row.isComplete),
-    ])
+  for await (const rows of all)
+    yield visibleTo(frame, rows).map((row) => ({ ...row, isComplete: Boolean(row.isComplete) }))
 }

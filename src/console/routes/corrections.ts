@@ -12,7 +12,14 @@ import type { DraftProblem } from '../pages/draft-form.ts'
 import { visitorPage } from '../pages/visitor.ts'
 import { rulesOf } from '../private-notes.ts'
 import { readVisitor } from '../sql/visitor.ts'
-import { admitDraft, findSame, isFormKey, notWhole, problemOf, queueDraft } from './queue-draft.ts'
+import {
+  admitDraft,
+  findSame,
+  incompleteForm,
+  isFormKey,
+  problemOf,
+  queueDraft,
+} from './queue-draft.ts'
 import { type Site, valuesOf } from './site.ts'
 
 export function addCorrections(app: FastifyInstance, site: Site): void {
@@ -23,7 +30,7 @@ export function addCorrections(app: FastifyInstance, site: Site): void {
     if (admitted === null) return reply
     const { project, db, outbox, frame, address } = admitted
     const posted = readForm(valuesOf(request.body))
-    if (posted === null) return site.sendProblem(reply, 400, ...notWhole, address, project)
+    if (posted === null) return site.sendProblem(reply, 400, ...incompleteForm, address, project)
     const { key, given } = posted
     const queued = await outbox.listNewest({ target: id, operations: ['visitor'] }, 100)
     const present = presentFields(await readVisitor(db, id), rulesOf(project))
@@ -73,8 +80,8 @@ function findProblem(
   if (queued.some(({ ref }) => ref === posted.key)) return null
   const changes = changesOf(posted)
   const names = correctedFields.filter((field) => changes[field] !== undefined)
-  if (names.length === 0) return problemOf('Neither the name nor the address is changed.')
+  if (names.length === 0) return problemOf('You have changed neither the name nor the address.')
   return names.some((field) => (present[field] ?? '').trim() !== posted.seen[field])
-    ? problemOf('It has been changed since you opened this page: see what it is now.')
+    ? problemOf('It has been changed since you opened this page: see the present values.')
     : findSame(queued, changes)
 }

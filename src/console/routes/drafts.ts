@@ -12,7 +12,14 @@ import { conversationPage, listWritebacksTo } from '../pages/conversations.ts'
 import { beginDraft, type Draft, describeUnfilled, draftKinds } from '../pages/draft-form.ts'
 import { digitsOf } from '../screen.ts'
 import { type ConversationData, readConversation } from '../sql/conversations.ts'
-import { admitDraft, findSame, isFormKey, notWhole, problemOf, queueDraft } from './queue-draft.ts'
+import {
+  admitDraft,
+  findSame,
+  incompleteForm,
+  isFormKey,
+  problemOf,
+  queueDraft,
+} from './queue-draft.ts'
 import { type Site, valuesOf } from './site.ts'
 
 /**
@@ -35,7 +42,7 @@ export function addDrafts(app: FastifyInstance, site: Site): void {
     const conversation = await readConversation(db, request.params.id, null)
     if (conversation === null || conversation.deletedAt !== null) return reply.callNotFound()
     const draft = readForm(valuesOf(request.body))
-    if (draft === null) return sendProblem(reply, 400, ...notWhole, address, project)
+    if (draft === null) return sendProblem(reply, 400, ...incompleteForm, address, project)
     const queued = await listWritebacksTo(db, conversation)
     const problem =
       findProblem(draft, conversation, queued) ??

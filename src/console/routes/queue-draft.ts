@@ -48,7 +48,7 @@ export async function admitDraft(
   return { config, project, frame, address, db, outbox: createOutbox(db) }
 }
 
-export const notWhole = ['This did not work', 'The form is incomplete.'] as const
+export const incompleteForm = ['This did not work', 'The form is incomplete.'] as const
 
 export const isFormKey = (text: string) => /^[\da-f-]{36}$/.test(text)
 
@@ -62,7 +62,7 @@ export function findSame(queued: readonly OutboxEntry[], payload: object): Draft
     (entry) =>
       openStatuses.includes(entry.status) && isDeepStrictEqual({ ...entry.payload }, payload),
   )
-  return same ? problemOf('The same is waiting already: see the write-backs above.') : null
+  return same ? problemOf('The same is already waiting: see the write-backs on this page.') : null
 }
 
 /** A batch that was stopped is not joined: “Go on” is about what was in it then. */
@@ -127,7 +127,7 @@ export async function queueDraft(
     )
   const isOther = 'differing' in report && report.differing > 0
   return isOther
-    ? problemOf('This form was sent before, with other words. To add these, too, send it again.')
+    ? problemOf('This form was sent before with other content. To add this as well, send it again.')
     : null
 }
 

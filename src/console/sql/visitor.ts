@@ -20,6 +20,8 @@ type VisitorVisit = { readonly startedAt: string; readonly seconds: Seconds } & 
   Record<'firstPage' | 'lastPage', Text>
 > & { readonly entries: number }
 
+const noVisitor = { name: null, email: null, deletedAt: null, syncedAt: null, raw: '{}' }
+
 export type VisitorData = NonNullable<Awaited<ReturnType<typeof readVisitor>>>
 
 /**
@@ -28,7 +30,7 @@ export type VisitorData = NonNullable<Awaited<ReturnType<typeof readVisitor>>>
  */
 export async function readVisitor({ db, project }: ProjectDb, id: string) {
   const { rows } = await sql<
-    { raw: string; syncedAt: string } & Record<'name' | 'email' | 'deletedAt', Text>
+    { raw: string } & Record<'name' | 'email' | 'deletedAt' | 'syncedAt', Text>
   >`
     select name, email, deleted_at as "deletedAt", synced_at as "syncedAt", raw from visitors
     where project_id = ${project} and id = ${id}`.execute(db)
@@ -47,14 +49,13 @@ export async function readVisitor({ db, project }: ProjectDb, id: string) {
     from fct_visit where project_id = ${project} and visitor_id = ${id}
     order by visit_number desc limit ${maxListed}`.execute(db)
   const activity = await sql<{ at: Text; raw: string }>`
-    select occurred_at as at, raw from visitor_activity where project_id = ${project}
-    and visitor_id = ${id}
-      and deleted_at is null order by occurred_at desc limit ${maxListed}`.execute(db)
-  const [found = null] = rows
-  const { raw, ...row } = found ?? { raw: '{}' }
+    select occurred_at as at, raw from visitor_activity
+    where project_id = ${project} and visitor_id = ${id} and deleted_at is null
+    order by occurred_at desc limit ${maxListed}`.execute(db)
+  const { name, email, deletedAt, syncedAt, raw } = rows[0] ?? noVisitor
   return {
     id,
-    row: 'syncedAt' in row ? row : null,
+    row: syncedAt === null ? null : { name, email, deletedAt, syncedAt },
     fields: fieldsOf(raw).filter(({ name }) => !['id', 'name', 'email'].includes(name)),
     conversationIds: all.map((one) => one.id),
     conversations: conversations.rows,
@@ -142,8 +143,9 @@ export async function readShownEffects(
       count(case when m.content in (sent.words, sent.trimmed) and m.deleted_at is null then 1 end)
       as times
     from ${rowsParameter(kind, columns, sent)} as sent
-      left join conversations c on c.project_id = ${project} and c.id in (sent.conversation, lower(sent.conversation))
-      left join messages m on m.project_id = ${project} 
+      left join conversations c on c.project_id = ${project}
+        and c.id in (sent.conversation, lower(sent.conversation))
+      left join messages m on m.project_id = ${project}
         and m.conversation_id in (sent.conversation, lower(sent.conversation))
         and m.kind = 'utterance'
         and coalesce((select role from dim_sender_type t where t.project_id = ${project}

@@ -71,10 +71,10 @@ test('the same words, also in another conversation, if they may have reached the
   expect(said(reply('succeeded', deleted), reply('succeeded', deleted))).not.toContain('same words')
 })
 
-test('words that stand in the conversation more often than they were sent', () => {
+test('words that appear in the conversation more often than they were sent', () => {
   const shownTimes = 2
   expect(said(reply('succeeded', { shownTimes }))).toBe(
-    'wrong: 1 reply was sent to this visitor; 1 stands in the conversation more often than it was sent from here.',
+    'wrong: 1 reply was sent to this visitor; 1 appears in the conversation more often than it was sent from here.',
   )
   const twice = { words: 'Thank you.', shownTimes }
   expect(said(reply('succeeded', twice), reply('succeeded', twice))).not.toContain('more often')
