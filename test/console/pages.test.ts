@@ -62,16 +62,14 @@ describe('a stream is', () => {
 })
 
 const frame: ProjectFrame = {
-  ...{
-    viewer: null,
-    people: [],
-    projects: ['main'],
-    project: 'main',
-    timeZone: 'UTC',
-    now,
-    assets: '/a',
-    isReadOnly: false,
-  },
+  viewer: null,
+  people: [],
+  projects: ['main'],
+  project: 'main',
+  timeZone: 'UTC',
+  now,
+  assets: '/a',
+  isReadOnly: false,
   canDecide: true,
 }
 
@@ -232,19 +230,6 @@ test('a batch says when it will be done, but not while all sending is stopped', 
 })
 
 describe('the week says', () => {
-  const frame: ProjectFrame = {
-    ...{
-      viewer: null,
-      people: [],
-      projects: ['main'],
-      project: 'main',
-      timeZone: 'UTC',
-      now,
-      assets: '/a',
-      isReadOnly: false,
-    },
-    canDecide: true,
-  }
   const week = (firstDate: string) => {
     const data = {
       period: chooseReportPeriod('last 7 days', '2026-06-01'),
@@ -325,19 +310,6 @@ test('invisible characters are named, line breaks and emoji stay', () => {
 })
 
 test('a thread is exact, and long messages are shortened where all are too long for a page', () => {
-  const frame: ProjectFrame = {
-    ...{
-      viewer: null,
-      people: [],
-      projects: ['main'],
-      project: 'main',
-      timeZone: 'UTC',
-      now,
-      assets: '/a',
-      isReadOnly: false,
-    },
-    canDecide: true,
-  }
   const threadOf = (...lengths: number[]) => {
     const messages = lengths.map((length, n) => ({
       ...{

@@ -3,23 +3,11 @@ import { expect, test } from 'vitest'
 import { exportQuery } from '../../src/app/export.ts'
 import type { ExportFormat } from '../../src/export/core/formats.ts'
 import { databases } from '../support/databases.ts'
-import { createMemoryOutput, openWorld } from './export-world.ts'
+import { createMemoryOutput, openWorld, wholeObject } from './export-world.ts'
 
 async function ask(databaseUrl: string, statement: string, format: ExportFormat = 'csv') {
   const target = createMemoryOutput()
-  const request = {
-    format,
-    target,
-    overwrite: false,
-    kept: [],
-    forSpreadsheets: false,
-    projectId: null,
-    since: null,
-    until: null,
-    timeColumn: null,
-    where: [],
-    columns: [],
-  }
+  const request = { ...wholeObject, format, target }
   const { signal } = new AbortController()
   const named = { name: 'waits', statement }
   const options = { signal, onProgress: () => {} }

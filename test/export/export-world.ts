@@ -112,23 +112,24 @@ export async function readWorkbook(bytes: Uint8Array): Promise<readonly CellValu
   return rows.map(({ values }) => values)
 }
 
+export const wholeObject: Omit<ExportRequest, 'objects' | 'format' | 'target'> = {
+  overwrite: false,
+  kept: [],
+  forSpreadsheets: false,
+  projectId: null,
+  since: null,
+  until: null,
+  timeColumn: null,
+  where: [],
+  columns: [],
+}
+
 export async function exportWith(
   warehouse: Warehouse,
   request: Partial<ExportRequest> & Pick<ExportRequest, 'objects' | 'format'>,
   signal: AbortSignal = new AbortController().signal,
 ) {
-  const defaults: Omit<ExportRequest, 'objects' | 'format'> = {
-    target: createMemoryOutput(),
-    overwrite: false,
-    kept: [],
-    forSpreadsheets: false,
-    projectId: null,
-    since: null,
-    until: null,
-    timeColumn: null,
-    where: [],
-    columns: [],
-  }
+  const defaults = { ...wholeObject, target: createMemoryOutput() }
   const deps = { countFirst: true, onProgress: () => {}, signal }
   return withSnapshot(warehouse.db, warehouse.pool, (snapshot) =>
     exportObjects({ ...defaults, ...request }, { snapshot, ...deps }),

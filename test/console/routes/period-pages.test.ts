@@ -9,7 +9,7 @@ import { readMessages } from '../../analytics/sql/facts-fixtures.ts'
 import { readWorkbook } from '../../export/export-world.ts'
 import {
   call,
-  commit,
+  commitRows,
   conversation,
   message,
   timeAt,
@@ -24,15 +24,10 @@ const agents = ['=HYPERLINK("http://x","y")', 'Zoë; "Q"', 'Ann']
 async function fill(warehouse: Warehouse, project: ProjectConfig) {
   const main = openMirror(warehouse, 'main')
   const ids = agents.map((_, n) => `c${n}`)
-  await main.commit(
-    commit('visitors', [visitor('v1', {}, { name: 'Secret Name', email: 'secret@example.com' })]),
-  )
-  await main.commit(
-    commit(
-      'conversations',
-      ids.map((id) => conversation(id, { visitor_id: 'v1' })),
-    ),
-  )
+  await commitRows(main, {
+    visitors: [visitor('v1', {}, { name: 'Secret Name', email: 'secret@example.com' })],
+    conversations: ids.map((id) => conversation(id, { visitor_id: 'v1' })),
+  })
   for (const [n, id] of ids.entries()) {
     const turns = Array.from({ length: n + 1 }, (_, turn) => [
       message(id, 2 * turn + 1, { sender_type: 'visitor', created_at: timeAt(1000 * turn) }),
@@ -49,9 +44,8 @@ async function fill(warehouse: Warehouse, project: ProjectConfig) {
   ]
   const calling = { visitorId: 'v1', agent: { id: 'a7', name: 'Robin' }, ...answered }
   const at = { occurred_at: timeAt(60) }
-  await main.commit(
-    commit('calls', [call('k1', at, calling), call('k2', at, missed), call('k3', at, missed)]),
-  )
+  const calls = [call('k1', at, calling), call('k2', at, missed), call('k3', at, missed)]
+  await commitRows(main, { calls })
   await createProjectFacts(warehouse.projectDb('main'), project).refresh()
 }
 

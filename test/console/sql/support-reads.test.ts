@@ -8,14 +8,12 @@ import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import { readReportData } from '../../../src/analytics/sql/report-data.ts'
 import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { defaultProject } from '../../../src/config/config.ts'
 import { readConversation, readWaiting } from '../../../src/console/sql/conversations.ts'
 import { readOverview } from '../../../src/console/sql/overview.ts'
 import { replySheet } from '../../../src/console/sql/reply-sheet.ts'
 import { search as searchMirror } from '../../../src/console/sql/search.ts'
 import { readVisitor } from '../../../src/console/sql/visitor.ts'
 import { noColumnRules } from '../../../src/values/column-rules.ts'
-import { secret } from '../../../src/values/secret.ts'
 import type { ProjectDb } from '../../../src/warehouse/project-db.ts'
 import { databases } from '../../support/databases.ts'
 import {
@@ -26,15 +24,8 @@ import {
   timeAt,
   visitor,
 } from '../../warehouse/row-fixtures.ts'
+import { openFilledMirror, settings } from './filled-mirror.ts'
 
-const settings = defaultProject({
-  ...{
-    name: 'main',
-    projectId: 'main',
-    baseUrl: new URL('https://x.example'),
-    apiKey: secret('x'),
-  },
-})
 const now = Date.parse(timeAt(100_000))
 const talkedAt = (id: string, second: number, columns = {}) =>
   conversation(id, { last_message_at: timeAt(second), ...columns })
@@ -96,19 +87,14 @@ for (const db of databases) {
     let reads: ProjectDb
     let drop = async () => {}
     beforeAll(async () => {
-      const database = await db.make()
-      drop = database.drop
-      warehouse = await database.open()
-      reads = warehouse.projectDb('main')
-      const main = openMirror(warehouse, 'main')
-      await main.commit(commit('visitors', visitors))
-      await main.commit(commit('conversations', conversations))
-      await main.commit(commit('messages', messages))
+      const filled = await openFilledMirror(db, { visitors, conversations, messages })
+      const { main, refresh } = filled
+      ;({ warehouse, reads, drop } = filled)
       await main.commit(commit('conversations', [talkedAt('thread', 5, { handled_at: timeAt(9) })]))
       await warehouse.query(`insert into writeback_batches (project_id, id, created_at)
         values ('main', '3f2a9c-replies', '${timeAt(1)}')`)
       await main.commit(commit('visitor_activity', [activity('v1', 'h', 0, { url: '/cart' })]))
-      await createProjectFacts(warehouse.projectDb('main'), settings).refresh()
+      await refresh()
     })
     afterAll(() => drop())
 

@@ -1,9 +1,7 @@
 /** What the page of a visitor reads, and the lists of what is open and of waits, on each database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
-import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { defaultProject } from '../../../src/config/config.ts'
+import { readAllPages } from '../../../src/console/list-reads.ts'
 import {
   countOpen,
   type OpenFilter,
@@ -18,23 +16,18 @@ import {
 } from '../../../src/console/sql/visitor.ts'
 import { readWaits, type WaitFilter } from '../../../src/console/sql/waits.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
-import { secret } from '../../../src/values/secret.ts'
 import type { ProjectDb } from '../../../src/warehouse/project-db.ts'
 import { databases } from '../../support/databases.ts'
 import {
   activity,
   call,
-  commit,
   conversation,
   message,
   timeAt,
   visitor,
 } from '../../warehouse/row-fixtures.ts'
+import { openFilledMirror } from './filled-mirror.ts'
 
-const settings = defaultProject({
-  ...{ name: 'main', projectId: 'main', baseUrl: new URL('https://x.example') },
-  apiKey: secret('x'),
-})
 const now = Date.parse(timeAt(100_000))
 const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 const [first, second, fourth] = [idOf(1), idOf(2), idOf(4)]
@@ -72,35 +65,22 @@ for (const db of databases) {
     let reads: ProjectDb
     let drop = async () => {}
     beforeAll(async () => {
-      const database = await db.make()
-      drop = database.drop
-      warehouse = await database.open()
-      reads = warehouse.projectDb('main')
-      const main = openMirror(warehouse, 'main')
-      await main.commit(commit('visitors', [visitor('v1', { plan: 'gold' }), visitor('v2')]))
-      await main.commit(commit('conversations', conversations))
-      await main.commit(commit('messages', messages))
-      await main.commit(commit('visitor_activity', [activity('v1', 'h', 0, { url: '/cart' })]))
-      const calls = [call('k1', {}, { visitorId: 'v1', status: 'missed' }), call('k2')]
-      await main.commit(commit('calls', calls))
-      await createProjectFacts(reads, settings).refresh()
+      const filled = await openFilledMirror(db, {
+        visitors: [visitor('v1', { plan: 'gold' }), visitor('v2')],
+        conversations,
+        messages,
+        visitor_activity: [activity('v1', 'h', 0, { url: '/cart' })],
+        calls: [call('k1', {}, { visitorId: 'v1', status: 'missed' }), call('k2')],
+      })
+      ;({ warehouse, reads, drop } = filled)
+      await filled.refresh()
     })
     afterAll(() => drop())
 
     const openIds = async (over: Partial<OpenFilter> = {}) =>
       (await readOpen(reads, { ...whatever, ...over }, null, now)).rows.map(({ id }) => id)
-    /** A page has `limit` rows. */
-    async function allPages<Row>(
-      read: (after: string | null) => Promise<{ rows: readonly Row[]; next: string | null }>,
-    ) {
-      const rows: Row[] = []
-      for (let after: string | null = null; ; ) {
-        const page: Awaited<ReturnType<typeof read>> = await read(after)
-        rows.push(...page.rows)
-        if (page.next === null) return rows
-        after = page.next
-      }
-    }
+    const allPages = async <Row>(...of: Parameters<typeof readAllPages<Row>>) =>
+      (await Array.fromAsync(readAllPages(...of))).flat()
 
     test('what is open is chosen by age, waiting, agent and origin, and counted by them', async () => {
       expect(await openIds()).toEqual([first, second, fourth, 'c3'])
