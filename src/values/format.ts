@@ -63,6 +63,9 @@ export function formatAge(at: string | null, now: EpochMs): string {
   return at === null ? 'never' : `${formatDuration(Math.max(0, now - Date.parse(at)))} ago`
 }
 
+export const capitalize = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
 /** `1 request`, `2 requests` */
 export function pluralize(value: number, noun: string): string {
   return `${formatCount(value)} ${value === 1 ? noun : `${noun}s`}`

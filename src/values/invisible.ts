@@ -89,3 +89,8 @@ export function trimInvisible(text: string): string {
   while (end > start && !isSeen(end - 1)) end -= 1
   return text.slice(start, end)
 }
+
+/** To compare texts: a service may trim them, and normalize line ends and accents. */
+export function normalizeText(text: string | null): string {
+  return (text ?? '').normalize('NFC').replace(/\s+/g, ' ').trim()
+}

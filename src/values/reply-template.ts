@@ -1,4 +1,7 @@
 /** Texts of replies that are used again, with placeholders such as `{{name}}`. Pure. */
+import { isHash } from './column-rules.ts'
+import { localDateAt } from './days.ts'
+import { parseTime } from './time.ts'
 
 /** What each stands for. */
 export const placeholders = {
@@ -11,6 +14,18 @@ type Placeholder = keyof typeof placeholders
 
 /** Null: not known. */
 export type TemplateValues = Readonly<Record<Placeholder, string | null>>
+
+type Sought = Readonly<Record<'name' | 'email' | 'createdAt', string | null>>
+
+/** By the visitor and the conversation; a hash is not what it stands for. */
+export function toTemplateValues({ name, email, createdAt }: Sought, timeZone: string) {
+  const begun = parseTime(createdAt)
+  return {
+    name: isHash(name) ? null : name,
+    email: isHash(email) ? null : email,
+    date: begun === undefined ? null : localDateAt(begun, timeZone),
+  }
+}
 
 const marks = /\{\{([^{}]{1,40})\}\}/g
 

@@ -2,6 +2,7 @@
  * An error that users can fix. The command line prints its three sentences and no stack trace.
  * Anything else that reaches the command line is a bug.
  */
+import { capitalize } from './format.ts'
 import type { ProjectName } from './project.ts'
 
 export class UserError extends Error {
@@ -32,6 +33,10 @@ export class UserError extends Error {
     this.exitCode = texts.exitCode
   }
 }
+
+/** For a page. */
+export const toSentences = ({ message, next }: UserError): string =>
+  `${message}. ${capitalize(next)}.`
 
 /**
  * A command as users type it, with its project if needed: `status` → `deskmirror status --project

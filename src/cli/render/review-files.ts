@@ -21,7 +21,7 @@ import {
 } from '../../outbox/core/review/labels.ts'
 import type { ReviewGroup, ReviewSummary } from '../../outbox/core/review/terms.ts'
 import { reviewOutcomes, type WritebackReview } from '../../outbox/core/review/terms.ts'
-import { formatCount, pluralize } from '../../values/format.ts'
+import { capitalize, formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { showInvisible } from '../../values/invisible.ts'
 
@@ -168,7 +168,7 @@ ${rows}</tbody>
 
 function mirrorNote({ mirrorAsOf }: ReviewSummary): Html {
   const text = describeMirrorAge(mirrorAsOf, (at) => `at ${at}`)
-  return html`<p class="notes">${text.charAt(0).toUpperCase()}${text.slice(1)}.</p>
+  return html`<p class="notes">${capitalize(text)}.</p>
 `
 }
 

@@ -20,6 +20,7 @@ import {
   type RequestMistake,
 } from '../../outbox/core/writeback-request.ts'
 import type { Operation, WritebackRequest } from '../../outbox/outbox.ts'
+import { capitalize } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type CommandHint, UserError } from '../../values/user-error.ts'
@@ -63,7 +64,7 @@ export function addCommand(context: CommandContext): Command {
 
 function operationCommand(context: CommandContext, operation: Operation): Command {
   const { target, summary } = operationTypes[operation]
-  const description = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`
+  const description = `${capitalize(summary)}.`
   const command = new Command(operation).summary(summary).description(description)
   const options = [
     new Option(`--${target} <id>`, `the ${target} (required)`),

@@ -5,17 +5,12 @@ import { formatCount } from '../../values/format.ts'
 export type SummarizedReply = {
   readonly status: WritebackStatus
   readonly conversation: string | null
-  /** By `normalizeWords`; null: they are not stored any more. */
+  /** By `normalizeText`; null: they are not stored any more. */
   readonly words: string | null
   /** It may have arrived once more than its status says. */
   readonly isInDoubt: boolean
   /** How often the team's messages of its conversation have its words, as the mirror has them. */
   readonly shownTimes: number
-}
-
-/** The service may trim white space, and compose letters and their marks. */
-export function normalizeWords(text: string): string {
-  return text.normalize('NFC').replace(/\s+/g, ' ').trim()
 }
 
 export function summarizeReplies(replies: readonly SummarizedReply[]): {

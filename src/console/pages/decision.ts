@@ -9,7 +9,7 @@ import type {
   ProjectDecision,
   ReviewOutcome,
 } from '../../outbox/outbox.ts'
-import { formatCount, pluralize } from '../../values/format.ts'
+import { capitalize, formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
 import { reviewAge, sendingNow, sendingSentences, showNow } from '../batch-state.ts'
@@ -283,9 +283,7 @@ function consequences(
   return [
     ...toCustomers.map((it) => html`<b>${named(it)} ${goes(it)}</b> and cannot be taken back.`),
     ...others.map((it) => `${named(it)} cannot be taken back.`),
-    ...(revertible === ''
-      ? []
-      : [`${revertible.charAt(0).toUpperCase()}${revertible.slice(1)} can be taken back.`]),
+    ...(revertible === '' ? [] : [`${capitalize(revertible)} can be taken back.`]),
     ...(decision === 'retry' ? [seen] : []),
     ...(takesMs === 0 ? [] : [`It takes about ${spanText(takesMs)}.`]),
     ...(decision === 'resume' ? ['“Stop” keeps what has not left by then.'] : []),

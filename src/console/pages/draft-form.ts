@@ -6,11 +6,8 @@ import { randomUUID } from 'node:crypto'
 import { hasRole } from '../../config/people.ts'
 import { replyNameOf } from '../../config/reply-settings.ts'
 import { withQuery } from '../../values/address.ts'
-import { isHash } from '../../values/column-rules.ts'
-import { localDateAt } from '../../values/days.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
-import { fillTemplate, findPlaceholder } from '../../values/reply-template.ts'
-import { parseTime } from '../../values/time.ts'
+import { fillTemplate, findPlaceholder, toTemplateValues } from '../../values/reply-template.ts'
 import { addressOf, linkTo, section } from '../blocks.ts'
 import { draftRole } from '../core/permissions.ts'
 import type { ProjectFrame } from '../frame.ts'
@@ -92,10 +89,8 @@ export function beginDraft(
   }
   const template = text !== null && texts.includes(text) ? project.replies[text] : undefined
   if (template === undefined) return { draft, problem: null, texts }
-  const begun = parseTime(createdAt)
-  const date = begun === undefined ? null : localDateAt(begun, frame.timeZone)
-  const known = { name: isHash(name) ? null : name, email: isHash(email) ? null : email }
-  const { content, missing } = fillTemplate(template, { ...known, date, sender })
+  const known = toTemplateValues({ name, email, createdAt }, frame.timeZone)
+  const { content, missing } = fillTemplate(template, { ...known, sender })
   const why = `The mirror does not know ${missing.join(' and ')} of this visitor: write it out.`
   const problem = missing.length === 0 ? null : { text: why, isRepeated: false }
   return { draft: { ...draft, content }, problem, texts }

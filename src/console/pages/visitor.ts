@@ -9,6 +9,7 @@ import { withQuery } from '../../values/address.ts'
 import type { ColumnRules } from '../../values/column-rules.ts'
 import { formatCount, formatSeconds, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
+import { normalizeText } from '../../values/invisible.ts'
 import {
   addressOf,
   facts,
@@ -19,7 +20,7 @@ import {
   smallPrint,
   table,
 } from '../blocks.ts'
-import { normalizeWords, summarizeReplies } from '../core/reply-summary.ts'
+import { summarizeReplies } from '../core/reply-summary.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice } from '../period-blocks.ts'
 import { rulesOf, storedNote } from '../private-notes.ts'
@@ -167,7 +168,7 @@ async function readSent(
       status: entry.status,
       conversation: entry.conversationId,
       words:
-        typeof entry.payload.content === 'string' ? normalizeWords(entry.payload.content) : null,
+        typeof entry.payload.content === 'string' ? normalizeText(entry.payload.content) : null,
       isInDoubt: inDoubt.has(entry.id),
       shownTimes: effects.get(entry.id)?.times ?? 0,
     })),

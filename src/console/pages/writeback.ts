@@ -8,9 +8,9 @@ import { readWriteback } from '../../outbox/read-reports.ts'
 import { withOutboxSnapshot } from '../../outbox/sql/outbox.ts'
 import { pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
+import { normalizeText } from '../../values/invisible.ts'
 import { facts, linkTo, section, table, visitorLink } from '../blocks.ts'
 import { offeredForWriteback } from '../core/permissions.ts'
-import { normalizeWords } from '../core/reply-summary.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { type ConversationData, readConversation } from '../sql/conversations.ts'
@@ -241,7 +241,7 @@ export function matchesReply(
   message: { readonly text: string | null; readonly at: string | null },
   reply: { readonly content: string; readonly sentAt: string | null },
 ): boolean {
-  if (message.text === null || normalizeWords(message.text) !== normalizeWords(reply.content))
+  if (message.text === null || normalizeText(message.text) !== normalizeText(reply.content))
     return false
   if (message.at === null || reply.sentAt === null) return true
   return Date.parse(message.at) >= Date.parse(reply.sentAt) - clockToleranceMs

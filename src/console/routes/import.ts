@@ -22,7 +22,7 @@ import { pluralize } from '../../values/format.ts'
 import { asJsonObject, tryParseJson } from '../../values/json.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
-import { UserError } from '../../values/user-error.ts'
+import { toSentences, UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
 import { draftRole } from '../core/permissions.ts'
 import { settingsOf } from '../decisions.ts'
@@ -163,10 +163,7 @@ function nothingWritten(rows: number): string {
 
 /** An error that is no problem of the file is thrown. */
 function toProblem(error: unknown): { problem: string } {
-  if (error instanceof UserError) {
-    const next = `${error.next.charAt(0).toUpperCase()}${error.next.slice(1)}.`
-    return { problem: `${error.message}. ${next}` }
-  }
+  if (error instanceof UserError) return { problem: toSentences(error) }
   throw error
 }
 

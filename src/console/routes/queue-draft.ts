@@ -11,7 +11,8 @@ import type { MistakeKind } from '../../imports/imports.ts'
 import { openStatuses } from '../../outbox/core/state.ts'
 import type { Outbox, OutboxEntry } from '../../outbox/outbox.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
-import { UserError } from '../../values/user-error.ts'
+import { capitalize } from '../../values/format.ts'
+import { toSentences, UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
 import { draftRole } from '../core/permissions.ts'
 import { settingsOf } from '../decisions.ts'
@@ -119,7 +120,7 @@ export async function queueDraft(
     if (error instanceof UserError) return error
     throw error
   })
-  if (report instanceof UserError) return problemOf(`${report.message}. ${report.next}`)
+  if (report instanceof UserError) return problemOf(capitalize(toSentences(report)))
   if (report.outcome === 'mistaken')
     return problemOf(
       report.kinds.map(describeMistake).join(' '),
@@ -141,5 +142,5 @@ const fieldNames: Readonly<Record<string, string>> = {
 /** `The text is empty.` */
 function describeMistake({ field, why, override, found: [found] }: MistakeKind): string {
   if (override === null) return `${fieldNames[field ?? ''] ?? field ?? 'It'} ${why}.`
-  return `${why.charAt(0).toUpperCase()}${why.slice(1)}${found === undefined ? '' : ` (${found.value})`}.`
+  return `${capitalize(why)}${found === undefined ? '' : ` (${found.value})`}.`
 }

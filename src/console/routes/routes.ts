@@ -8,7 +8,7 @@ import type { Config } from '../../config/config.ts'
 import { rememberResults } from '../../http/remember-results.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
 import type { Ms } from '../../values/time.ts'
-import { UserError } from '../../values/user-error.ts'
+import { toSentences, UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
 import { settingsOf } from '../decisions.ts'
 import { showAuditLog, showProjects } from '../pages/all-projects.ts'
@@ -113,7 +113,7 @@ function handleProblems(app: FastifyInstance, { log, sendProblem }: Site): void 
       log.error({ event: 'console.failed', route: request.routeOptions.url, why: error.message })
     const text =
       error instanceof UserError
-        ? `${error.message}. ${error.next}`
+        ? toSentences(error)
         : status < 500
           ? error.message
           : 'See the log.'

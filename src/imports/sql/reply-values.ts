@@ -1,9 +1,6 @@
 /** What the mirror knows for the placeholders of replies. */
 import { sql } from 'kysely'
-import { isHash } from '../../values/column-rules.ts'
-import { localDateAt } from '../../values/days.ts'
-import type { TemplateValues } from '../../values/reply-template.ts'
-import { parseTime } from '../../values/time.ts'
+import { type TemplateValues, toTemplateValues } from '../../values/reply-template.ts'
 import { inAnyCase, inList } from '../../warehouse/dialect.ts'
 import { decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -30,13 +27,11 @@ export async function readReplyValues(
       where c.project_id = ${project} and c.id ${inList(kind, ids)} and c.deleted_at is null
       `.execute(db)
     for (const { id, name, email, at } of rows) {
-      const begun = parseTime(at)
-      const date = begun === undefined ? null : localDateAt(begun, timeZone)
-      found.push([id.toLowerCase(), { name: shown(name), email: shown(email), date }])
+      const sought = { name: decoded(name), email: decoded(email), createdAt: at }
+      found.push([id.toLowerCase(), toTemplateValues(sought, timeZone)])
     }
   }
   return new Map(found)
 }
 
-/** A hash is not what it stands for. */
-const shown = (text: string | null) => (text === null || isHash(text) ? null : decodeText(text))
+const decoded = (text: string | null) => (text === null ? null : decodeText(text))

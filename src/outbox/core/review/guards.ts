@@ -3,6 +3,7 @@
  * src/outbox/handlers, without a request. Pure.
  */
 import { toMessageSide } from '../../../mirror/core/message-fields.ts'
+import { normalizeText } from '../../../values/invisible.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../../values/time.ts'
 import {
   type FieldValues,
@@ -202,7 +203,7 @@ export function isSameValue(a: unknown, b: unknown): boolean {
 /** A service may trim a text, store an address in lower case, or null as an empty text. */
 function toNormalForm(value: unknown): unknown {
   if (typeof value !== 'string') return value
-  const text = value.normalize('NFC').replace(/\s+/g, ' ').trim().toLowerCase()
+  const text = normalizeText(value).toLowerCase()
   return text === '' ? null : text.replace(/^([^\s@+]+)\+[^\s@]*@/, '$1@')
 }
 
@@ -222,11 +223,6 @@ export function matchesPayload(
     normalizeText(content) === normalizeText(payload.content) &&
     normalizeText(senderName) === normalizeText(payload.sender_name)
   )
-}
-
-/** The service may trim texts and normalise line ends and accents. */
-function normalizeText(text: string | null): string {
-  return (text ?? '').normalize('NFC').replace(/\s+/g, ' ').trim()
 }
 
 /** A newer message with the words of the reply: sent now, they would reach the customer twice. */
