@@ -150,7 +150,7 @@ function erasedLines(
   const does = rows.length > 0 ? 'erases it' : 'cleans files and statistics once more'
   const erases = dryRun ? 'this would be erased:' : 'erased:'
   return [
-    rows.length > 0 ? erases : 'erased before, and nothing is stored of them',
+    rows.length > 0 ? erases : 'erased before, and nothing of it is stored',
     ...rows,
     ...notes,
     ...(search === null ? [`next: ${command} ${does}`] : remainsLines(search)),

@@ -89,7 +89,8 @@ type Public =
   | NamesIn<'id batchId conversationId messageId requestId visitorId ref digest example next'>
   | NamesIn<'conversationIds older syncedAt target'>
   | NamesIn<'at approvedAt createdAt deletedAt endedAt expiresAt finishedAt handled handledAt'>
-  | NamesIn<'lastAt lastBy sentAt startedAt stoppedAt since sinceByService serviceWaitingSince waitingSince'>
+  | NamesIn<'lastAt lastBy sentAt startedAt stoppedAt since sinceByService'>
+  | NamesIn<'serviceWaitingSince waitingSince'>
   | NamesIn<'mirrorAsOf restsUntil undoUntil'>
   | NamesIn<'after agent approvedBy before by createdBy decidedBy detail difference endedByName'>
   | NamesIn<'error expect field note origin person reason restsBecause revertedBy reverts review'>

@@ -3,7 +3,7 @@
  * buttons of decisions.
  */
 
-import { type countOperations, hasLeft } from '../outbox/core/batches.ts'
+import { type countOperations, shownState } from '../outbox/core/batches.ts'
 import { decisions } from '../outbox/core/decisions.ts'
 import { operations, operationTypes } from '../outbox/core/operations.ts'
 import { outcomeLabels } from '../outbox/core/review/labels.ts'
@@ -13,7 +13,6 @@ import type {
   EventLogEntry,
   Operation,
   ReviewOutcome,
-  StatusCounts,
   WritebackStatus,
 } from '../outbox/outbox.ts'
 import { escapeName, withQuery } from '../values/address.ts'
@@ -83,11 +82,11 @@ export function statusOf(status: WritebackStatus, frame: Assets): Html {
   return stateOf(statusWords[status], frame)
 }
 
-type BatchNow = { readonly state: BatchState; readonly counts: StatusCounts }
+type BatchNow = Parameters<typeof shownState>[0]
 
-/** During the grace, and without a worker, nothing leaves. */
-export function batchWordOf({ state, counts }: BatchNow): Omit<Word, 'sentence'> {
-  return state === 'sending' && !hasLeft(counts) ? statusWords.queued : batchWords[state]
+export function batchWordOf(batch: BatchNow): Omit<Word, 'sentence'> {
+  const state = shownState(batch)
+  return state === 'queued' ? statusWords.queued : batchWords[state]
 }
 
 export function batchStateOf(batch: BatchNow, frame: Assets): Html {

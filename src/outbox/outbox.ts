@@ -12,12 +12,12 @@ export {
   countOperations,
   estimateBatchMs,
   estimateSends,
-  hasLeft,
   type NotReverted,
   needsApproval,
   type Pace,
   type RevertReport,
   type SendEstimate,
+  shownState,
 } from './core/batches.ts'
 export { type CommonValues, commonFields, commonNames, commonValue } from './core/common-fields.ts'
 export {

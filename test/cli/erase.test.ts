@@ -30,7 +30,7 @@ test.concurrent('erase shows what would go, and deletes it only with --yes', asy
   expect(again).toMatchObject({
     exit: 0,
     out: expect.stringMatching(
-      /^erased before, and nothing is stored of them\nlooked for \d+ values? in .*: nothing is left/,
+      /^erased before, and nothing of it is stored\nlooked for \d+ values? in .*: nothing is left/,
     ),
   })
   const unknown = await run(['erase', '--visitor', crypto.randomUUID(), '--yes'])

@@ -12,6 +12,9 @@ import { stored } from '../support/stored-items.ts'
 export const timeAt = (second: number): string =>
   new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString().replace('.000', '')
 
+/** As the service makes ids of conversations and visitors. */
+export const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+
 type Columns = Readonly<Record<string, Scalar>>
 
 function row(columns: Columns, extra: Readonly<Record<string, Json>> = {}): MirrorRow {

@@ -2,7 +2,7 @@
  * Renders batches: the list, and one with its outcome, reasons, what is left, and what comes next.
  */
 
-import { hasLeft } from '../../outbox/core/batches.ts'
+import { shownState } from '../../outbox/core/batches.ts'
 import { formatCounts } from '../../outbox/core/state.ts'
 import type {
   BatchesReport,
@@ -64,7 +64,7 @@ function renderHead({ batch, revertedBy }: BatchReport, now: EpochMs): string[] 
     [id, ...(title === null ? [] : [JSON.stringify(title)])].join('   '),
     facts.filter((fact) => fact !== null).join(', '),
     ...(note === null ? [] : [`note: ${note}`]),
-    [pluralize(rows, 'row'), stateWord(batch), stateBar(counts), formatCounts(counts)]
+    [pluralize(rows, 'row'), shownState(batch), stateBar(counts), formatCounts(counts)]
       .filter((part) => part !== '')
       .join('   '),
   ].map(showInvisible)
@@ -77,10 +77,6 @@ function renderOutcome(
   const title = `${status}: ${formatCount(count)} ${operation}`
   return ['', title, ...renderEntries(samples, now, '  '), ...renderMore(count, samples.length)]
 }
-
-/** During the grace, and without a worker, nothing leaves. */
-const stateWord = ({ state, counts }: Pick<BatchReport['batch'], 'state' | 'counts'>): string =>
-  state === 'sending' && !hasLeft(counts) ? 'queued' : state
 
 function renderRest({ batch: { state, counts }, estimate }: BatchReport, now: EpochMs): string[] {
   const { left, queuedEarlier, takesMs, restsUntil, restsBecause, worker, whyStopped } = estimate
@@ -172,7 +168,7 @@ function toCells(batch: Listed, now: EpochMs): string[] {
     formatAge(createdAt, now),
     createdBy ?? '',
     formatCount(rows),
-    stateWord(batch),
+    shownState(batch),
     stateBar(counts),
     formatCounts(counts),
     doneWhen(batch, now),

@@ -176,7 +176,7 @@ function exchangeParts(now) {
     if (fresh === null) continue
     const kept = part.getAttribute('data-live-kept')
     const next = fresh.getAttribute('data-live-kept')
-    // Rows are never exchanged while a person reads them: a link appears. Without rows, they are over.
+    // Rows are not exchanged while a person reads them, unless none are left: a link appears.
     if (kept === null || next === null) exchange(part, fresh)
     const hasNewer = kept !== null && next !== null && next !== kept
     if (kept !== null) element('[data-live-newer]')?.toggleAttribute('hidden', !hasNewer)

@@ -42,9 +42,13 @@ export type BatchState = 'draft' | 'stopped' | 'sending' | 'uncertain' | 'done'
 
 export type BatchSummary = Batch & { readonly state: BatchState; readonly counts: StatusCounts }
 
-/** Whether any row of it has left: until then nothing of it is being sent, whatever its state. */
-export function hasLeft({ draft, queued, cancelled, expired, ...left }: StatusCounts): boolean {
-  return Object.values(left).some((count) => count > 0)
+/** During the grace, and without a worker, nothing leaves: it is queued, and not being sent. */
+export function shownState({
+  state,
+  counts: { draft, queued, cancelled, expired, ...left },
+}: Pick<BatchSummary, 'state' | 'counts'>): BatchState | 'queued' {
+  const hasLeft = Object.values(left).some((count) => count > 0)
+  return state === 'sending' && !hasLeft ? 'queued' : state
 }
 
 /** How long the rest of a batch takes. */

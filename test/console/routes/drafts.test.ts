@@ -5,10 +5,16 @@ import { openMirror } from '../../../src/app/facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import { createAuditLog } from '../../../src/warehouse/audit-log.ts'
-import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
+import {
+  commit,
+  conversation,
+  idOf,
+  message,
+  timeAt,
+  visitor,
+} from '../../warehouse/row-fixtures.ts'
 import { formBody, ownForm, people, person, startConsole, useConsole } from './console-server.ts'
 
-const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 const ada = 'ada00000-0000-4000-8000-000000000001'
 const handled = { handled_at: timeAt(9) }
 

@@ -14,13 +14,13 @@ import {
   commit,
   commitRows,
   conversation,
+  idOf,
   message,
   timeAt,
   visitor,
 } from '../../warehouse/row-fixtures.ts'
 import { formBody, ownForm, person, startConsole, useConsole } from './console-server.ts'
 
-const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 const [ada, anonymous, unmirrored] = [idOf(1), idOf(2), idOf(3)]
 const conversationOf = (visitorId: string) => visitorId.replace(/^0/, '1')
 

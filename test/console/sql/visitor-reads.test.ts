@@ -22,6 +22,7 @@ import {
   activity,
   call,
   conversation,
+  idOf,
   message,
   timeAt,
   visitor,
@@ -29,7 +30,6 @@ import {
 import { openFilledMirror } from './filled-mirror.ts'
 
 const now = Date.parse(timeAt(100_000))
-const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 const [first, second, fourth] = [idOf(1), idOf(2), idOf(4)]
 const asks = (id: string, at: number, n = 1) =>
   message(id, n, { sender_type: 'visitor', created_at: timeAt(at) })
