@@ -120,15 +120,13 @@ export function eraseWholeProject(
     })
     const onLost = () => lost.abort(new Error('another process has taken over the lock'))
     use(startLockHeartbeat(lock, onLost))
-    if (!isConfigured) {
-      const budgets = use(await openRequestBudgets(config.queueUrl, null, log))
-      await forgetSends(config.databaseUrl, budgets.numbers, context)
-    }
+    const budgets = isConfigured ? null : use(await openRequestBudgets(config.queueUrl, null, log))
     const erased = await eraseProject(context, { ...options, isConfigured, signal }).catch(
       (error: unknown) => {
         throw options.signal.aborted && error === options.signal.reason ? interrupted() : error
       },
     )
+    if (budgets !== null) await forgetSends(config.databaseUrl, budgets.numbers, context)
     const location = parseDatabaseUrl(config.databaseUrl)
     const search = await searchRemains(warehouse, location, erased, describeOthers)
     await finishProjectErasure(context)

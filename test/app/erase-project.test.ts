@@ -17,10 +17,15 @@ import { currentOwner } from '../../src/outbox/sql/claimable.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { runInProcess } from '../cli/run-in-process.ts'
 import { runDeskmirror } from '../cli/run-process.ts'
-import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
+import {
+  configOf,
+  findDifferences,
+  projectConfigOf,
+  syncOnce,
+} from '../mirror/sync/sync-sandbox.ts'
 import { createOutboxFixture } from '../outbox/outbox-fixture.ts'
 import { startPrivateRedis } from '../support/redis-server.ts'
-import { createTestOnOne } from '../support/sampled.ts'
+import { createTestOnOne, sampled } from '../support/sampled.ts'
 import { fillWarehouse, log } from './move-fixture.ts'
 
 const testOnOne = createTestOnOne('postgres')
@@ -156,6 +161,12 @@ for (const kind of kinds)
     expect(dry.open).toMatchObject({ queued: expect.any(Number) })
     expect(await readAll(fixture, projectId)).toEqual(before)
     await warehouse.query(`delete from sync_locks where project_id = '${projectId}'`)
+    const claim = `update writebacks set owner = '${currentOwner()}', lease_until = 1e15
+      where project_id = '${projectId}' and status = 'queued'`
+    await warehouse.query(claim)
+    await expect(erase()).rejects.toThrow(/a process is sending/)
+    expect(await sendsOf()).toHaveLength(1)
+    await warehouse.query(claim.replace(/set owner.*1e15/, 'set owner = null, lease_until = null'))
     const progress: number[] = []
     const report = await erase({ onProgress: ({ left }) => progress.push(left) })
     expect(report).toMatchObject({ isConfigured: false, isRepeated: false, left: {} })
@@ -220,6 +231,8 @@ for (const kind of kinds)
     await expect(erase({ signal: stop.signal, onProgress: () => stop.abort() })).rejects.toThrow(
       /erased in part/,
     )
+    const otherCase = { named: sandbox.projectId.toUpperCase() }
+    await expect(erase(otherCase)).rejects.toThrow(/nothing is stored of/)
     expect(await erase()).toMatchObject({ isRepeated: true, left: {} })
   })
 
@@ -288,6 +301,44 @@ for (const kind of kinds)
         2,
         expect.stringContaining('--visitor or --project'),
       ])
+    },
+    60_000,
+  )
+
+for (const kind of kinds)
+  testOnOne(
+    kind,
+    `wherever it is stopped, a sync in between misses nothing — ${kind}`,
+    async () => {
+      const size = { conversations: 4, visitors: 3, calls: 1, activityPerVisitor: 4, days: 1 }
+      const fixture = await createOutboxFixture({ database: kind, mirrored: false, size })
+      const { sandbox, instance, warehouse } = fixture
+      const sync = () => syncOnce(instance.url!, sandbox, { streams: streamNames })
+      const countDerived = async () => {
+        const { rows } = await eraser(fixture, 'embedded')({ dryRun: true })
+        return Object.entries(rows).filter(([table]) => /^(fct|dim|zone|search)_/.test(table))
+      }
+      await sync()
+      const derived = await countDerived()
+      const { rows } = await eraser(fixture, 'embedded')({ dryRun: true, projects: 'configured' })
+      const points = sampled(Object.keys(rows), (table) =>
+        ['visitors', 'fct_conversation'].includes(table),
+      )
+      expect(points.length).toBeGreaterThan(1)
+      for (const point of points) {
+        const stop = new AbortController()
+        const onProgress = ({ table }: { table: string }) => table === point && stop.abort()
+        const options = { projects: 'configured', signal: stop.signal, onProgress } as const
+        const erasing = eraser(fixture, 'embedded')(options)
+        await expect(erasing, point).rejects.toThrow(/erased in part/)
+        // Of many rows, a step erases a part.
+        if (point === 'visitors')
+          await warehouse.query("delete from visitor_activity where entry_hash > '4'")
+        expect(await sync(), point).toMatchObject({ outcome: 'complete' })
+        expect(await findDifferences(warehouse, sandbox), point).toEqual([])
+        expect(await countDerived(), point).toEqual(derived)
+      }
+      expect(await eraser(fixture, 'embedded')()).toMatchObject({ isRepeated: true, left: {} })
     },
     60_000,
   )

@@ -31,11 +31,12 @@ import { suspendTriggers } from './move-rows.ts'
  * `kept`: who holds the streams now, and where the project has moved. `kept while configured`: a
  * project that is read anew must neither send again what it sent before a backup that is restored
  * some day, nor mirror people again who were erased. `guarded`: its triggers refuse to lose rows,
- * or count each one. `first`: how far lists were read. What is pending, or missing, of a row stays
- * as long as the row: one that a killed erasure has left is not new to the next sync. `last`: it
- * holds the stop of sending.
+ * or count each one. `first`: how far lists were read, since when changes were watched, and from what
+ * facts were derived. What is pending, or missing, of a row stays as long as the row: one that a
+ * killed erasure has left is not new to the next sync. `late`: by it, that sync knows which facts
+ * and words there are. `last`: it holds the stop of sending.
  */
-type ErasureRole = 'kept' | 'kept while configured' | 'guarded' | 'first' | 'last'
+type ErasureRole = 'kept' | 'kept while configured' | 'guarded' | 'first' | 'late' | 'last'
 
 /** Of the tables that are not erased like all others. */
 const roles: Readonly<Partial<Record<keyof typeof tables, ErasureRole>>> = {
@@ -49,6 +50,9 @@ const roles: Readonly<Partial<Record<keyof typeof tables, ErasureRole>>> = {
   sync_cursors: 'first',
   sync_streams: 'first',
   sync_seen_rows: 'first',
+  sync_runs: 'first',
+  facts_state: 'first',
+  fct_conversation: 'late',
   sync_projects: 'last',
 }
 const roleOf = (table: string) => roles[table as keyof typeof tables]
@@ -86,7 +90,8 @@ function tablesOf({ isConfigured }: Pick<ProjectErasure, 'isConfigured'>): reado
 
 /** An address in what visitors wrote is theirs as well, so they are the first to be known. */
 function orderOf(table: string): number {
-  if (roleOf(table) === 'last') return 3
+  if (roleOf(table) === 'last') return 4
+  if (roleOf(table) === 'late') return 3
   if (roleOf(table) === 'first') return 0
   return ofVisitors.includes(table) ? 1 : 2
 }
@@ -117,7 +122,7 @@ export async function countOpenWritebacks({ db, project }: ProjectDb): Promise<E
 /** Null: it was never erased. */
 export async function readProjectErasure({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
   const { rows } = await sql<{ searched_at: string | null }>`select searched_at from erased_ids
-    where project_id = '' and id = ${project.toLowerCase()}`.execute(db)
+    where project_id = '' and id = ${project}`.execute(db)
   const [mark] = rows
   return mark === undefined ? null : { isFinished: mark.searched_at !== null }
 }
@@ -170,14 +175,17 @@ async function begin(
 ): Promise<void> {
   // What has moved away is not sent here.
   if (!isMoved) await stopSending(context, by)
+  const changed = isMoved ? ['erased_ids', 'console_events', 'sync_children'] : []
   await inDurableTransaction(context, (trx) =>
-    withoutTriggers(trx, isMoved ? ['erased_ids', 'console_events'] : [], async () => {
-      const { project } = trx
-      await sql`insert into erased_ids (project_id, id) values ('', ${project.toLowerCase()})
-        on conflict (project_id, id) do update set searched_at = null`.execute(trx.db)
+    withoutTriggers(trx, changed, async () => {
+      const { db, project } = trx
+      await sql`insert into erased_ids (project_id, id) values ('', ${project})
+        on conflict (project_id, id) do update set searched_at = null`.execute(db)
+      // A sync after a kill reads lists whole, as rows that it had read are gone.
+      await sql`update sync_children set cursor = null where project_id = ${project}`.execute(db)
       const what = { action: 'project_erased', subject: project, count: total }
       const who = { project: '', person: by, role: 'approver', detail: 'by the command line' }
-      await appendEvent(trx.db, { ...who, ...what }, trx.clock())
+      await appendEvent(db, { ...who, ...what }, trx.clock())
     }),
   )
 }
@@ -204,7 +212,7 @@ export async function finishProjectErasure(context: ProjectDb): Promise<void> {
   await inTransaction(context, (trx) =>
     withoutTriggers(trx, isMoved ? ['erased_ids'] : [], async () => {
       await sql`update erased_ids set searched_at = ${toTimestamp(clock())}
-        where project_id = '' and id = ${project.toLowerCase()}`.execute(trx.db)
+        where project_id = '' and id = ${project}`.execute(trx.db)
     }),
   )
 }

@@ -262,7 +262,7 @@ export async function listUnfinishedErasures({
     select distinct visitor_id as visitor from erased_ids
     where project_id = ${project} and visitor_id is not null and searched_at is null
     union all select '' from erased_ids
-    where project_id = '' and id = ${project.toLowerCase()} and searched_at is null
+    where project_id = '' and id = ${project} and searched_at is null
     order by visitor`.execute(db)
   return rows.map(({ visitor }) => visitor)
 }
