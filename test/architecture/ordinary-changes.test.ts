@@ -33,12 +33,13 @@ const changes: readonly Change[] = [
       [
         'schema/stream-specs.ts',
         '  calls: {\n',
-        `tickets: ${spec('list')} table: 'tickets', singular: 'ticket', hasUuids: true, newerBy: null },\n`,
+        `tickets: ${spec('list')} table: 'tickets', singular: 'ticket', hasUuids: true, newerBy: null, movingFields: [] },\n`,
       ],
       [
         'schema/mirror-tables.ts',
         '  conversations: {\n',
-        `tickets: { ${table("{ id: 'tickets' }")}, at: ['time?', ''] } },\n`,
+        `tickets: { ${table("{ id: 'tickets' }")}, at: ['time?', ''],
+           unchanged_since: ['time?', ''] } },\n`,
       ],
     ],
     named: ['src/mirror/core/streams.ts'],
@@ -113,6 +114,7 @@ const changes: readonly Change[] = [
         "priority: { property: 'priority', kind: 'word', schema: timeSchema, value: '', help: '' },\n",
       ],
       ['schema/outbox-tables.ts', "  expires_at: ['time?'", "priority: ['text?', ''], "],
+      ['src/console/screen.ts', "  'samples',\n] as const", "'priority',"],
     ],
     named: [],
   },
