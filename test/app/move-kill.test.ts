@@ -35,7 +35,9 @@ async function startMoves() {
     }
   }
   return {
-    ...{ sandbox, program, cwd },
+    sandbox,
+    program,
+    cwd,
     direction: () => (from.startsWith('sqlite:') ? 'from sqlite' : 'from postgres'),
     runInProcess: async (env: Readonly<Record<string, string>>) => {
       await forgetRequests(from)

@@ -55,12 +55,10 @@ export async function mirrorOnePerson(database: 'sqlite' | 'postgres', options: 
     person: person!,
     verify: () =>
       verifyProject(configOf(instance.url!, project), project, {
-        ...{
-          streams: streamNames,
-          limit: 9,
-          signal: new AbortController().signal,
-          onProgress: () => {},
-        },
+        streams: streamNames,
+        limit: 9,
+        signal: new AbortController().signal,
+        onProgress: () => {},
         log: pino({ level: 'silent' }),
       }),
     words: messages.map(({ content }) => String(content)),

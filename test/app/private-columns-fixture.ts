@@ -57,7 +57,10 @@ export async function createPrivateFixture(
   const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
   const projectWith = (columns: readonly ColumnRule[], over: Partial<ProjectConfig> = {}) =>
     projectConfigOf(sandbox, {
-      ...{ columns, hashKey, verifyAfterMs: 200, history: listStreamNames },
+      columns,
+      hashKey,
+      verifyAfterMs: 200,
+      history: listStreamNames,
       ...over,
     })
   const common = { signal: new AbortController().signal, log, onProgress: () => {} }
@@ -69,14 +72,18 @@ export async function createPrivateFixture(
     const project = projectWith(columns, { hashKey: key })
     return syncProject(configOf(instance.url, project), project, {
       ...common,
-      ...{ mode: 'incremental', streams: streamNames, wait: false, onBudget: () => {} },
+      mode: 'incremental',
+      streams: streamNames,
+      wait: false,
+      onBudget: () => {},
       ...options,
     })
   }
   const verify = (columns: readonly ColumnRule[]) =>
     verifyProject(configOf(instance.url, projectWith(columns)), projectWith(columns), {
       ...common,
-      ...{ streams: streamNames, limit: 9 },
+      streams: streamNames,
+      limit: 9,
     })
   const readAll = async () => {
     const texts = [lines.join('\n')]
@@ -111,7 +118,11 @@ export async function createPrivateFixture(
   }
   return {
     ...fixture,
-    ...{ sync, verify, secrets, projectWith, lines },
+    sync,
+    verify,
+    secrets,
+    projectWith,
+    lines,
     verifyPrivate: (columns: readonly ColumnRule[]) =>
       verifyPrivate(configOf(instance.url, projectWith(columns)), projectWith(columns), common),
     /** Those that are stored anywhere. */

@@ -319,14 +319,19 @@ test('migrate says what it applied, or that there was nothing to apply', async (
 })
 
 const auditResult = (compared: number, differing: number): AuditResult => ({
-  ...{
-    id: 'a',
-    stream: 'conversations',
-    startedAt: '2026-06-01T00:20:00Z',
-    finishedAt: '2026-06-01T01:00:00Z',
-  },
-  ...{ population: 1_203_442, drawn: compared, compared, differing, corrected: differing },
-  ...{ gone: 1, unreadable: 0, requests: 1, tookMs: 1 },
+  id: 'a',
+  stream: 'conversations',
+  startedAt: '2026-06-01T00:20:00Z',
+  finishedAt: '2026-06-01T01:00:00Z',
+  population: 1_203_442,
+  drawn: compared,
+  compared,
+  differing,
+  corrected: differing,
+  gone: 1,
+  unreadable: 0,
+  requests: 1,
+  tookMs: 1,
 })
 
 describe('status', () => {

@@ -4,12 +4,12 @@ import { command as migrateCommand } from '../../src/cli/migrate.ts'
 import { createUserError, runCommand } from './run-command.ts'
 
 const report = {
-  ...{ from: '0011_failures', to: '0012_analytics', applied: ['0012_analytics'] },
-  ...{
-    role: 'analyst',
-    granted: ['fct_wait', 'report_day'],
-    otherReadable: [] as readonly string[],
-  },
+  from: '0011_failures',
+  to: '0012_analytics',
+  applied: ['0012_analytics'],
+  role: 'analyst',
+  granted: ['fct_wait', 'report_day'],
+  otherReadable: [] as readonly string[],
 }
 
 test('says what the role can read now', async () => {

@@ -46,7 +46,11 @@ for (const args of [['--json'], ['--format', 'json'], ['--json', '--format', 'js
     expect(exit).toBe(0)
     expect(projects.map(({ project }: { project: string }) => project)).toEqual(['shop', 'school'])
     expect(projects[0].volume.conversationsStarted).toEqual({
-      ...{ value: 8, before: 8, change: 0, changePercent: 0, comparison: 'unchanged' },
+      value: 8,
+      before: 8,
+      change: 0,
+      changePercent: 0,
+      comparison: 'unchanged',
     })
     expect(projects[0]).toMatchObject({
       period: { from: '2026-11-09' },

@@ -29,7 +29,8 @@ describe('verify --against', () => {
       rows: all.reduce((sum, { rows }) => sum + rows, 0),
     })
     return {
-      ...{ project: 'shop', countedAt: '2026-06-02T00:00:00Z' },
+      project: 'shop',
+      countedAt: '2026-06-02T00:00:00Z',
       before: { file: 'c.json', countedAt: '2026-06-01T00:00:00Z', digest: 'abc' },
       streams: compareDigests([of(then)], [of(days)]),
     }
@@ -79,23 +80,19 @@ describe('verify --against', () => {
 
 describe('audit', () => {
   const audit = (over: Partial<AuditResult> = {}): AuditResult => ({
-    ...{
-      id: 'a',
-      stream: 'conversations',
-      startedAt: '2026-06-01T00:00:00Z',
-      finishedAt: '2026-06-01T00:10:00Z',
-    },
-    ...{
-      population: 90_000,
-      drawn: 500,
-      compared: 499,
-      differing: 0,
-      corrected: 0,
-      gone: 1,
-      unreadable: 0,
-      requests: 1000,
-      tookMs: 61_000,
-    },
+    id: 'a',
+    stream: 'conversations',
+    startedAt: '2026-06-01T00:00:00Z',
+    finishedAt: '2026-06-01T00:10:00Z',
+    population: 90_000,
+    drawn: 500,
+    compared: 499,
+    differing: 0,
+    corrected: 0,
+    gone: 1,
+    unreadable: 0,
+    requests: 1000,
+    tookMs: 61_000,
     ...over,
   })
   const print = (result: AuditResult, over: Partial<AuditReport> = {}) =>
@@ -104,14 +101,12 @@ describe('audit', () => {
       shop,
       {
         auditProject: async () => ({
-          ...{
-            project: 'shop',
-            audits: [result],
-            differences: [],
-            outcome: 'complete',
-            requests: 1000,
-            notices: [],
-          },
+          project: 'shop',
+          audits: [result],
+          differences: [],
+          outcome: 'complete',
+          requests: 1000,
+          notices: [],
           estimates: estimateDifferences([result], now),
           ...over,
         }),

@@ -103,14 +103,13 @@ describe.concurrent('a file that a person made', () => {
       await createOutbox(d.warehouse.projectDb(d.service.projectId)).listBatches(9),
     ).toMatchObject([
       {
-        ...{
-          id: imported.document.batch,
-          title: 'Apology',
-          note: 'As agreed',
-          source: 'my replies.csv',
-          rows: 5,
-        },
-        ...{ createdBy: 'Zoë', counts: { draft: 5 } },
+        id: imported.document.batch,
+        title: 'Apology',
+        note: 'As agreed',
+        source: 'my replies.csv',
+        rows: 5,
+        createdBy: 'Zoë',
+        counts: { draft: 5 },
       },
     ])
   })

@@ -34,7 +34,9 @@ async function fill(warehouse: Warehouse) {
         target,
         payload: { content: `${batchId} ${n}\u200b`, sender_name: 'Ann' },
       } as const),
-      ...{ ref: null, expect: null, expiresAt: null },
+      ref: null,
+      expect: null,
+      expiresAt: null,
     }))
     await createOutbox(projectDb('main')).enqueue([requests], {
       status: 'draft',

@@ -21,7 +21,9 @@ async function fill(warehouse: Warehouse) {
         target,
         payload: { content: `About ${batchId}`, sender_name: 'Ann' },
       } as const),
-      ...{ ref: null, expect: null, expiresAt: null },
+      ref: null,
+      expect: null,
+      expiresAt: null,
     }))
     const options = { status: 'draft', batchId, createdBy: 'olga', expiresAt: null } as const
     await createOutbox(warehouse.projectDb('main')).enqueue([requests], options)

@@ -32,15 +32,17 @@ const textOf = ({ html }: Html) =>
     .trim()
 
 const row = (over: Partial<StreamRow> = {}): StreamRow => ({
-  ...{
-    stream: 'calls',
-    syncedAt: ago(240),
-    skipped: null,
-    failed: null,
-    failedSince: null,
-    isRunning: false,
-  },
-  ...{ maxAgeMs: 660_000, schedule: 'every 5 min', rows: 1, newest: null, due: 0 },
+  stream: 'calls',
+  syncedAt: ago(240),
+  skipped: null,
+  failed: null,
+  failedSince: null,
+  isRunning: false,
+  maxAgeMs: 660_000,
+  schedule: 'every 5 min',
+  rows: 1,
+  newest: null,
+  due: 0,
   ...over,
 })
 
@@ -92,21 +94,19 @@ test('a lake says which moment it shows, or why it cannot be written', () => {
 
 describe('the overview says', () => {
   const data = (over: Partial<OverviewData> = {}): OverviewData => ({
-    ...{
-      streams: [row()],
-      workers: [{ holder: 'process 1 on host', queue: 'embedded', since: ago(9), heardAt: ago(1) }],
-      gaps: 0,
-      open: 0,
-      audits: [],
-      paused: null,
-      held: null,
-      moved: null,
-      sending: { isStopped: false, isCircuitOpen: false, stop: null, why: null },
-      lost: null,
-      failures: [],
-      writebacks: {},
-      blockedLanes: 0,
-    },
+    streams: [row()],
+    workers: [{ holder: 'process 1 on host', queue: 'embedded', since: ago(9), heardAt: ago(1) }],
+    gaps: 0,
+    open: 0,
+    audits: [],
+    paused: null,
+    held: null,
+    moved: null,
+    sending: { isStopped: false, isCircuitOpen: false, stop: null, why: null },
+    lost: null,
+    failures: [],
+    writebacks: {},
+    blockedLanes: 0,
     waiting: { count: 0, since: null, isDerived: true },
     budget: { limit: 600, from: now - 3_600_000, to: now, stepMs: 60_000, bars: [], pauses: [] },
     runs: [],
@@ -128,23 +128,19 @@ describe('the overview says', () => {
 
   test('what the audits show', () => {
     const result = (differing: number): AuditResult => ({
-      ...{
-        id: 'a',
-        stream: 'conversations',
-        startedAt: ago(3600),
-        finishedAt: ago(60),
-        population: 90_000,
-      },
-      ...{
-        drawn: 10_000,
-        compared: 10_000,
-        differing,
-        corrected: 0,
-        gone: 0,
-        unreadable: 0,
-        requests: 1,
-        tookMs: 1,
-      },
+      id: 'a',
+      stream: 'conversations',
+      startedAt: ago(3600),
+      finishedAt: ago(60),
+      population: 90_000,
+      drawn: 10_000,
+      compared: 10_000,
+      differing,
+      corrected: 0,
+      gone: 0,
+      unreadable: 0,
+      requests: 1,
+      tookMs: 1,
     })
     expect(said({ audits: estimateDifferences([result(0)], now) })).toContain(
       'fine: Audit: with 95 % confidence fewer than 3 in 10,000 conversations differ. 10,000 were read again, none differed.',
@@ -312,14 +308,12 @@ test('invisible characters are named, line breaks and emoji stay', () => {
 test('a thread is exact, and long messages are shortened where all are too long for a page', () => {
   const threadOf = (...lengths: number[]) => {
     const messages = lengths.map((length, n) => ({
-      ...{
-        id: String(n),
-        sender: 'visitor',
-        name: null,
-        content: 'x'.repeat(length),
-        at: ago(9),
-        isDeleted: false,
-      },
+      id: String(n),
+      sender: 'visitor',
+      name: null,
+      content: 'x'.repeat(length),
+      at: ago(9),
+      isDeleted: false,
       role: 'visitor' as const,
     }))
     return textOf(thread({ messages, older: null, changes: [] }, frame))
@@ -353,13 +347,20 @@ test('times are in the time zone of the project, ages have one unit up to a day,
 test('bars stack from zero, lines have gaps, and the table has the numbers', () => {
   const chart = (kind: 'stacked bars' | 'lines') =>
     timeChart({
-      ...{ id: 'c', title: 'T', kind, from: 0, to: 120_000, stepMs: 60_000, times: [0, 60_000] },
+      id: 'c',
+      title: 'T',
+      kind,
+      from: 0,
+      to: 120_000,
+      stepMs: 60_000,
+      times: [0, 60_000],
       series: [
         { name: 'a', style: 'first', values: [10, null] },
         { name: 'b', style: 'second', values: [20, 5] },
       ],
       formatTime: (at) => `${at}`,
-      ...{ unit: 'requests', timeUnit: 'time' },
+      unit: 'requests',
+      timeUnit: 'time',
     }).html
   const heights = [
     ...chart('stacked bars').matchAll(/<rect class="(\w+)"[^>]* height="([\d.]+)%"/g),
@@ -378,20 +379,18 @@ test('bars stack from zero, lines have gaps, and the table has the numbers', () 
 test('an axis of durations has round times, and the numbers are exact', () => {
   const chart = (median: number) =>
     timeChart({
-      ...{
-        id: 'c',
-        title: 'T',
-        kind: 'lines',
-        from: 0,
-        to: 120_000,
-        stepMs: 60_000,
-        times: [0, 60_000],
-      },
-      ...{
-        series: [{ name: 'median', style: 'first', values: [median, 60] }],
-        formatTime: (at) => `${at}`,
-      },
-      ...{ unit: null, timeUnit: 'day', unfinishedFrom: 60_000 },
+      id: 'c',
+      title: 'T',
+      kind: 'lines',
+      from: 0,
+      to: 120_000,
+      stepMs: 60_000,
+      times: [0, 60_000],
+      series: [{ name: 'median', style: 'first', values: [median, 60] }],
+      formatTime: (at) => `${at}`,
+      unit: null,
+      timeUnit: 'day',
+      unfinishedFrom: 60_000,
     }).html
   const ticks = (median: number) =>
     [...chart(median).matchAll(/<text class="end" x="-8"[^>]*>([^<]*)</g)].map(([, text]) => text)
@@ -406,19 +405,19 @@ test('a duration far beyond the others does not flatten them: it is marked at th
   const days = Array.from({ length: 20 }, (_, n) => n)
   const chart = (last: number) =>
     timeChart({
-      ...{
-        id: 'c',
-        title: 'T',
-        kind: 'lines',
-        from: 0,
-        to: 20_000,
-        stepMs: 1000,
-        times: days.map((n) => n * 1000),
-      },
+      id: 'c',
+      title: 'T',
+      kind: 'lines',
+      from: 0,
+      to: 20_000,
+      stepMs: 1000,
+      times: days.map((n) => n * 1000),
       series: [
         { name: 'median', style: 'first', values: days.map((n) => (n === 19 ? last : 3600 + n)) },
       ],
-      ...{ formatTime: (at: number) => `${at}`, unit: null, timeUnit: 'day' },
+      formatTime: (at: number) => `${at}`,
+      unit: null,
+      timeUnit: 'day',
     }).html
   const far = chart(86_400)
   expect(far).toMatch(/<path class="dot first" d="[^"]*"><title>19000 · median 1 d<\/title>/)

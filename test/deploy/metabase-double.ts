@@ -31,13 +31,12 @@ export async function startMetabaseDouble(
   let polls = 0
   const nextId = () => ++lastId
   const state = {
-    ...{
-      writes: [] as string[],
-      databases: [] as Item[],
-      collections: [] as Item[],
-      cards: [] as Item[],
-    },
-    ...{ dashboards: [] as MetabaseDouble['dashboards'], fields: createFields(nextId) },
+    writes: [] as string[],
+    databases: [] as Item[],
+    collections: [] as Item[],
+    cards: [] as Item[],
+    dashboards: [] as MetabaseDouble['dashboards'],
+    fields: createFields(nextId),
   }
   const create = (list: Item[], body: Record<string, unknown>) => {
     const item = { id: nextId(), ...body }

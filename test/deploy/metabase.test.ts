@@ -19,13 +19,11 @@ async function start(options?: Parameters<typeof startMetabaseDouble>[1]) {
   const lines: string[] = []
   const setup = (warehouseUrl: string | null = postgresUrl, apiKey = key) =>
     setupMetabase({
-      ...{
-        metabaseUrl: `${metabase.url}/`,
-        apiKey,
-        warehouseUrl,
-        databaseName: 'deskmirror',
-        pollMs: 1,
-      },
+      metabaseUrl: `${metabase.url}/`,
+      apiKey,
+      warehouseUrl,
+      databaseName: 'deskmirror',
+      pollMs: 1,
       log: (line) => lines.push(line),
     })
   return { metabase, setup, lines }
@@ -153,11 +151,9 @@ test('as a command it reads the key from a file, and takes no arguments', async 
   writeFileSync(join(folder, 'key'), `${key}\n`)
   writeFileSync(join(folder, 'warehouse'), postgresUrl)
   const env = {
-    ...{
-      PATH: process.env['PATH'],
-      METABASE_URL: metabase.url,
-      METABASE_API_KEY_FILE: join(folder, 'key'),
-    },
+    PATH: process.env['PATH'],
+    METABASE_URL: metabase.url,
+    METABASE_API_KEY_FILE: join(folder, 'key'),
     WAREHOUSE_URL_FILE: join(folder, 'warehouse'),
   }
   expect(await run([], env)).toMatchObject({

@@ -16,6 +16,7 @@ import { lockFile } from '../../src/warehouse/sqlite-file.ts'
 import { runInProcess } from '../cli/run-in-process.ts'
 import { runDeskmirror } from '../cli/run-process.ts'
 import { databases } from '../support/databases.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { commit, conversation, message, recording, visitor } from '../warehouse/row-fixtures.ts'
 import { exportBytes, openWorld } from './export-world.ts'
@@ -79,6 +80,8 @@ const writtenFiles = ({ objects }: Awaited<ReturnType<typeof write>>) =>
 
 const monthAt = (month: number) => new Date(Date.UTC(2026, month, 5)).toISOString().slice(0, 10)
 const inMonth = (month: number) => ({ created_at: `${monthAt(month)}T08:00:00Z` })
+
+const testOnOne = createTestOnOne()
 
 for (const db of databases)
   describe(db.name, () => {
@@ -168,37 +171,41 @@ for (const db of databases)
       expect(existsSync(join(folder, 'messages/month=2026-03'))).toBe(false)
     })
 
-    test('a person who is erased while it is written leaves it with the next run', async () => {
-      const { warehouse, database, folder } = await openLake()
-      const project = defaultProject({
-        name: 'main',
-        projectId: 'main',
-        baseUrl: new URL('http://127.0.0.1:9'),
-        apiKey: secret('svc_live_test'),
-      })
-      const config = defaultConfig({ databaseUrl: database.url, projects: [project] })
-      const request = { folder, objects: [], isWhole: false, projectId: null, kept: [] }
-      await withSnapshot(warehouse.db, warehouse.pool, async (snapshot) => {
-        // From here on it shows this moment.
-        await snapshot.readRemovals()
-        const erased = await eraseVisitor(config, project, {
-          visitor: 'v1',
-          by: 'me',
-          dryRun: false,
+    testOnOne(
+      db.name,
+      'a person who is erased while it is written leaves it with the next run',
+      async () => {
+        const { warehouse, database, folder } = await openLake()
+        const project = defaultProject({
+          name: 'main',
+          projectId: 'main',
+          baseUrl: new URL('http://127.0.0.1:9'),
+          apiKey: secret('svc_live_test'),
         })
-        expect(erased.rows.visitors).toBe(1)
-        const { signal } = new AbortController()
-        await writeLake(request, { snapshot, now: later, signal, onProgress: () => {} })
-      })
-      const visitors = async () => (await readFolder(folder, 'visitors')).join()
-      expect(await visitors()).toContain('"v1"')
-      await write(warehouse, folder)
-      expect(await visitors()).not.toContain('"v1"')
-      const all = globSync(join(folder, '**/visitors/**/*.parquet'))
-      expect((await readFiles(all)).some(({ id }) => id === 'v1')).toBe(false)
-    })
+        const config = defaultConfig({ databaseUrl: database.url, projects: [project] })
+        const request = { folder, objects: [], isWhole: false, projectId: null, kept: [] }
+        await withSnapshot(warehouse.db, warehouse.pool, async (snapshot) => {
+          // From here on it shows this moment.
+          await snapshot.readRemovals()
+          const erased = await eraseVisitor(config, project, {
+            visitor: 'v1',
+            by: 'me',
+            dryRun: false,
+          })
+          expect(erased.rows.visitors).toBe(1)
+          const { signal } = new AbortController()
+          await writeLake(request, { snapshot, now: later, signal, onProgress: () => {} })
+        })
+        const visitors = async () => (await readFolder(folder, 'visitors')).join()
+        expect(await visitors()).toContain('"v1"')
+        await write(warehouse, folder)
+        expect(await visitors()).not.toContain('"v1"')
+        const all = globSync(join(folder, '**/visitors/**/*.parquet'))
+        expect((await readFiles(all)).some(({ id }) => id === 'v1')).toBe(false)
+      },
+    )
 
-    test('a column that is new is in every file, and said', async () => {
+    testOnOne(db.name, 'a column that is new is in every file, and said', async () => {
       const { warehouse, mirror, folder } = await openLake()
       await write(warehouse, folder)
       const next = { requestedAt: Date.now() + 1000 }
@@ -208,7 +215,7 @@ for (const db of databases)
       expect(await readFolder(folder, 'visitors')).toEqual(await tableOf(warehouse, 'visitors'))
     })
 
-    test('a row that was written a moment ago is looked at once more', async () => {
+    testOnOne(db.name, 'a row that was written a moment ago is looked at once more', async () => {
       const { warehouse, mirror, folder } = await openLake()
       const requestedAt = Date.now()
       await mirror.commit({ ...commit('messages', [message('c2', 101, inMonth(3))]), requestedAt })
@@ -219,39 +226,43 @@ for (const db of databases)
       expect(await readFolder(folder, 'messages')).toEqual(await tableOf(warehouse, 'messages'))
     })
 
-    test('who reads by an earlier manifest has a day; of what was erased or cleaned nothing remains', async () => {
-      const { warehouse, folder } = await openLake()
-      await write(warehouse, folder)
-      const before = readManifest(folder)!
-      const old = before.objects.flatMap(({ partitions }) => partitions.map(({ path }) => path))
-      const change = (text: string) =>
-        warehouse.query(`delete from messages where conversation_id = 'c2' and id = ${text}`)
-      const remaining = () => old.filter((path) => existsSync(join(folder, path))).length
-      await change('101')
-      // The files are old, and were replaced only now.
-      for (const path of old) utimesSync(join(folder, path), 1, 1)
-      await write(warehouse, folder)
-      expect(remaining()).toBe(old.length)
-      await write(warehouse, folder, {}, () => later() + 86_000_000)
-      expect(remaining()).toBe(old.length)
-      await write(warehouse, folder, {}, () => later() + 87_000_000)
-      expect(remaining()).toBe(old.length - 1)
-      await change('102')
-      await warehouse.query(`insert into erased_ids (project_id, id) values ('main', 'c9')`)
-      await write(warehouse, folder)
-      expect(remaining()).toBe(old.length - 2)
+    testOnOne(
+      db.name,
+      'who reads by an earlier manifest has a day; of what was erased or cleaned nothing remains',
+      async () => {
+        const { warehouse, folder } = await openLake()
+        await write(warehouse, folder)
+        const before = readManifest(folder)!
+        const old = before.objects.flatMap(({ partitions }) => partitions.map(({ path }) => path))
+        const change = (text: string) =>
+          warehouse.query(`delete from messages where conversation_id = 'c2' and id = ${text}`)
+        const remaining = () => old.filter((path) => existsSync(join(folder, path))).length
+        await change('101')
+        // The files are old, and were replaced only now.
+        for (const path of old) utimesSync(join(folder, path), 1, 1)
+        await write(warehouse, folder)
+        expect(remaining()).toBe(old.length)
+        await write(warehouse, folder, {}, () => later() + 86_000_000)
+        expect(remaining()).toBe(old.length)
+        await write(warehouse, folder, {}, () => later() + 87_000_000)
+        expect(remaining()).toBe(old.length - 1)
+        await change('102')
+        await warehouse.query(`insert into erased_ids (project_id, id) values ('main', 'c9')`)
+        await write(warehouse, folder)
+        expect(remaining()).toBe(old.length - 2)
 
-      // Rows that are cleaned of a column that is blocked keep the time at which they were read.
-      const { path } = readManifest(folder)!
-        .objects.flatMap(({ partitions }) => partitions)
-        .find(({ current }) => current.startsWith('messages/month=2026-01/'))!
-      await warehouse.query('update message_rows set content = null where id = 1')
-      await warehouse.query(`insert into sync_cursors (project_id, stream, position)
+        // Rows that are cleaned of a column that is blocked keep the time at which they were read.
+        const { path } = readManifest(folder)!
+          .objects.flatMap(({ partitions }) => partitions)
+          .find(({ current }) => current.startsWith('messages/month=2026-01/'))!
+        await warehouse.query('update message_rows set content = null where id = 1')
+        await warehouse.query(`insert into sync_cursors (project_id, stream, position)
         values ('main', 'columns:messages', '{}')`)
-      expect(writtenFiles(await write(warehouse, folder))).toEqual({ messages: 1 })
-      expect(await readFolder(folder, 'messages')).toEqual(await tableOf(warehouse, 'messages'))
-      expect(existsSync(join(folder, path))).toBe(false)
-    })
+        expect(writtenFiles(await write(warehouse, folder))).toEqual({ messages: 1 })
+        expect(await readFolder(folder, 'messages')).toEqual(await tableOf(warehouse, 'messages'))
+        expect(existsSync(join(folder, path))).toBe(false)
+      },
+    )
   })
 
 test('a lake that is killed before any change of a file shows one moment, and is continued', async () => {

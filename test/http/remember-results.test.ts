@@ -6,7 +6,8 @@ test('concurrent calls share one read', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   let reads = 0
   const { get } = rememberResults({
-    ...{ maxAgeMs: 1000, now: () => 0 },
+    maxAgeMs: 1000,
+    now: () => 0,
     read: () => {
       reads += 1
       return promise
@@ -40,7 +41,8 @@ test('a failure is not remembered', async () => {
     () => Promise.resolve('recovered'),
   ]
   const { get } = rememberResults({
-    ...{ maxAgeMs: 1000, now: () => 0 },
+    maxAgeMs: 1000,
+    now: () => 0,
     read: (): Promise<string> => (answers.shift() ?? answers[0]!)(),
   })
   const read = () => get('', null)

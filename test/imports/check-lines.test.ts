@@ -62,16 +62,17 @@ describe('replies of a downloaded sheet in alphabetical order', () => {
 describe('mistakes', () => {
   test('valid rows are counted', async () => {
     expect(await check([note, handled, note])).toEqual({
-      ...{
-        rows: 3,
-        toBeSeen: 0,
-        validRows: 3,
-        mistakenRows: 0,
-        mistakes: [],
-        kinds: [],
-        notices: [],
-      },
-      ...{ differing: 0, differingBatch: null, ignoredColumns: [], isHeaderMistaken: false },
+      rows: 3,
+      toBeSeen: 0,
+      validRows: 3,
+      mistakenRows: 0,
+      mistakes: [],
+      kinds: [],
+      notices: [],
+      differing: 0,
+      differingBatch: null,
+      ignoredColumns: [],
+      isHeaderMistaken: false,
     })
   })
 
@@ -156,7 +157,10 @@ describe('mistakes', () => {
     expect(kinds).toEqual([
       {
         ...kind,
-        ...{ field: 'ref', why: 'an earlier row has the same ref', count: 2, refs: ['b'] },
+        field: 'ref',
+        why: 'an earlier row has the same ref',
+        count: 2,
+        refs: ['b'],
         found: [{ value: 'b in row 3', count: 2 }],
         rows: [{ from: 6, to: 7 }],
       },

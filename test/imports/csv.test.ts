@@ -43,13 +43,16 @@ describe('reading', () => {
       operation: 'message',
       target: conversation,
       payload: { content: 'On its way', sender_name: 'Ann' },
-      ...{ ref: 'r-1', expect: '9007199254740993', expiresAt: null },
+      ref: 'r-1',
+      expect: '9007199254740993',
+      expiresAt: null,
     })
     expect(handled).toEqual({
       operation: 'handled',
       target: conversation,
       payload: { handled: true },
-      ...{ ...none, expiresAt: '2026-01-31T18:00:00Z' },
+      ...none,
+      expiresAt: '2026-01-31T18:00:00Z',
     })
     expect(note).toEqual({
       operation: 'note',

@@ -90,7 +90,10 @@ describe('a workbook that LibreOffice saved', () => {
     const path = join(createTempFolder(), 'mistakes.xlsx')
     await withImportFile({ source: saved, name: saved, parse: {} }, (file) =>
       checkFile(emptyLookups, file, {
-        ...{ now: 0, allowDuplicates: false, project: 'shop', onProgress: () => {} },
+        now: 0,
+        allowDuplicates: false,
+        project: 'shop',
+        onProgress: () => {},
         mistakesTarget: { path, overwrite: false, kept: [] },
       }),
     )

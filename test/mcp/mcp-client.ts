@@ -22,13 +22,11 @@ export async function connectMcp(
 ) {
   const client = new Client({ name, version: '1.0.0' })
   const transport = new StdioClientTransport({
-    ...{
-      command: process.execPath,
-      args: [launcher, 'mcp', ...args],
-      cwd,
-      env: cleanEnvironment(env),
-      stderr: 'pipe',
-    },
+    command: process.execPath,
+    args: [launcher, 'mcp', ...args],
+    cwd,
+    env: cleanEnvironment(env),
+    stderr: 'pipe',
   })
   let log = ''
   transport.stderr?.on('data', (text: Buffer) => {

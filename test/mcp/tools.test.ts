@@ -457,12 +457,10 @@ for (const db of databases) {
       )
       expect(rows).toEqual([
         {
-          ...{
-            person: 'ann via Claude',
-            role: 'assistant',
-            action: 'assistant_asked',
-            subject: 'query',
-          },
+          person: 'ann via Claude',
+          role: 'assistant',
+          action: 'assistant_asked',
+          subject: 'query',
           detail: expect.stringMatching(/^\d+ bytes asked, \d+ answered with an error, \d+ ms$/),
         },
       ])

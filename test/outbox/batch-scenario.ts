@@ -296,7 +296,9 @@ async function expectRestored(
     ([id, state]) => JSON.stringify(after.get(id)) !== JSON.stringify(state),
   )
   const found = differing.map(async ([id, state]) => ({
-    ...{ id, wanted: state, found: after.get(id) },
+    id,
+    wanted: state,
+    found: after.get(id),
     writebacks: await readHistory(fixture, id),
   }))
   expect(await Promise.all(found)).toEqual([])

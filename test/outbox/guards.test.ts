@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
+import { createTestOnOne } from '../support/sampled.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 test('the mirror knows a target also by its id in upper case, so newer changes are noticed', async () => {
@@ -304,27 +305,33 @@ test('an expiry, rows inserted by SQL and a missing scope are respected', async 
   expect(await o.statuses()).toEqual(['expired', 'succeeded', 'queued', 'succeeded'])
 })
 
+const testOnOne = createTestOnOne()
+
 for (const database of ['sqlite', 'postgres'] as const) {
-  test(`a ref is queued once; one that failed may be queued again, corrected (${database})`, async () => {
-    const o = await createOutboxFixture({ database })
-    const unknownId = '00000000-0000-4000-8000-000000000000'
-    const line = { operation: 'note', content: 'Hello.', ref: 'crm-1' }
-    const other = {
-      operation: 'handled',
-      conversation_id: o.conversation(0),
-      handled: true,
-      ref: 'crm-2',
-    }
-    expect(await o.queue({ ...line, visitor_id: unknownId }, other)).toHaveLength(2)
-    await o.push()
-    expect(await o.statuses()).toEqual(['failed', 'succeeded'])
-    expect(await o.queue({ ...line, visitor_id: o.visitor(0) }, other)).toHaveLength(1)
-    await o.push()
-    expect(await o.all()).toMatchObject([
-      { status: 'succeeded', visitorId: o.visitor(0) },
-      { status: 'succeeded', attempts: 1 },
-    ])
-  })
+  testOnOne(
+    database,
+    `a ref is queued once; one that failed may be queued again, corrected (${database})`,
+    async () => {
+      const o = await createOutboxFixture({ database })
+      const unknownId = '00000000-0000-4000-8000-000000000000'
+      const line = { operation: 'note', content: 'Hello.', ref: 'crm-1' }
+      const other = {
+        operation: 'handled',
+        conversation_id: o.conversation(0),
+        handled: true,
+        ref: 'crm-2',
+      }
+      expect(await o.queue({ ...line, visitor_id: unknownId }, other)).toHaveLength(2)
+      await o.push()
+      expect(await o.statuses()).toEqual(['failed', 'succeeded'])
+      expect(await o.queue({ ...line, visitor_id: o.visitor(0) }, other)).toHaveLength(1)
+      await o.push()
+      expect(await o.all()).toMatchObject([
+        { status: 'succeeded', visitorId: o.visitor(0) },
+        { status: 'succeeded', attempts: 1 },
+      ])
+    },
+  )
 }
 
 test('rows without a project are reported if the warehouse holds several projects', async () => {

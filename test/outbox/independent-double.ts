@@ -118,19 +118,17 @@ export async function startIndependentDouble(
     if (path.includes('/visitors/')) return { id: ids.visitor, projectId: ids.project, ...visitor }
     const last = messages.at(-1)
     return {
-      ...{
-        id: ids.conversation,
-        projectId: ids.project,
-        visitorId: ids.visitor,
-        status: 'open',
-        origin: 'visitor_initiated',
-      },
-      ...{
-        createdAt: toRfc3339(Date.now() - 600_000),
-        lastMessageAt: toRfc3339((last?.ms ?? 0) + q.aheadMs),
-        lastMessageSenderType: last?.senderType,
-      },
-      ...{ handledAt, waitingSince: null, assignedAgentId: null },
+      id: ids.conversation,
+      projectId: ids.project,
+      visitorId: ids.visitor,
+      status: 'open',
+      origin: 'visitor_initiated',
+      createdAt: toRfc3339(Date.now() - 600_000),
+      lastMessageAt: toRfc3339((last?.ms ?? 0) + q.aheadMs),
+      lastMessageSenderType: last?.senderType,
+      handledAt,
+      waitingSince: null,
+      assignedAgentId: null,
     }
   }
   const write = (path: string, body: RequestLine) => () => {

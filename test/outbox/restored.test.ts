@@ -25,12 +25,10 @@ async function sendAndRestore(o: OutboxFixture) {
   const project = projectConfigOf(o.sandbox, { verifyAfterMs: 100 })
   const push = () =>
     pushProject(configOf(url, project), project, {
-      ...{
-        signal: new AbortController().signal,
-        onProgress: () => {},
-        onBudget: () => {},
-        despiteFailures: false,
-      },
+      signal: new AbortController().signal,
+      onProgress: () => {},
+      onBudget: () => {},
+      despiteFailures: false,
       log: pino({ level: 'silent' }),
     })
   return { url, push, warehouse, admin: createOutbox(warehouse.projectDb(o.sandbox.projectId)) }

@@ -57,12 +57,10 @@ for (const { name } of databases) {
       sandbox.mutate.visitorWrites(conversation(1), 'One more thing.')
       await syncOnce(fixture.instance.url!, sandbox)
       const rows = events.map(({ id }, n) => ({
-        ...{
-          operation: 'message',
-          conversation_id: conversation(n),
-          content: 'Hello.',
-          sender_name: 'Ann',
-        },
+        operation: 'message',
+        conversation_id: conversation(n),
+        content: 'Hello.',
+        sender_name: 'Ann',
         expect: String(id),
       }))
       const { reviews } = await reviewLines(fixture, rows)

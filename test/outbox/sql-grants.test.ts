@@ -145,21 +145,17 @@ test('an insert cannot set columns that only deskmirror may set, or impersonate 
       created_by from ${t.schema}.writebacks`),
   ).toEqual([
     {
-      ...{
-        attempts: 0,
-        fencing_token: 0,
-        owner: null,
-        lease_until: null,
-        message_id: null,
-        evidence: null,
-        seq: 1,
-        target_snapshot: null,
-      },
-      ...{
-        lane: `conversation/${conversation}`,
-        finished_at: null,
-        created_by: `ann via ${t.role}`,
-      },
+      attempts: 0,
+      fencing_token: 0,
+      owner: null,
+      lease_until: null,
+      message_id: null,
+      evidence: null,
+      seq: 1,
+      target_snapshot: null,
+      lane: `conversation/${conversation}`,
+      finished_at: null,
+      created_by: `ann via ${t.role}`,
     },
   ])
   await expect(t.run(insertOne(t, ', status', `, 'succeeded'`))).rejects.toThrow(

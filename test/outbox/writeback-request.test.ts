@@ -41,7 +41,9 @@ describe('a request', () => {
       operation,
       target: conversation_id ?? visitor_id,
       payload,
-      ...{ ref: null, expect: null, expiresAt: null },
+      ref: null,
+      expect: null,
+      expiresAt: null,
     })
   })
 

@@ -225,7 +225,10 @@ test('one container with SQLite in a volume works as the guide runs it, and agai
   for (let runs = 1; runs <= 2; runs += 1) {
     const port = await freePort()
     const container = await startContainer(image, {
-      ...{ readOnly: true, capabilities: [], noNewPrivileges: true, tmpfs: ['/tmp'] },
+      readOnly: true,
+      capabilities: [],
+      noNewPrivileges: true,
+      tmpfs: ['/tmp'],
       volumes: [`${volume}:/data`, `${keys}:/run/secrets:ro`],
       environment: {
         DESKMIRROR_HTTP: `127.0.0.1:${port}`,

@@ -47,8 +47,15 @@ export async function buildImage(folder: string): Promise<Image> {
   const files = join(folder, 'package')
   execFileSync('tar', ['xzf', await packPackage(folder), '-C', folder])
   const image: Image = {
-    ...{ folder, rootFolder: join(folder, 'root'), workingFolder: '/', user: 0, environment: {} },
-    ...{ entrypoint: [], command: [], stopSignal: 'SIGTERM', healthcheck: [] },
+    folder,
+    rootFolder: join(folder, 'root'),
+    workingFolder: '/',
+    user: 0,
+    environment: {},
+    entrypoint: [],
+    command: [],
+    stopSignal: 'SIGTERM',
+    healthcheck: [],
   }
   makeBaseImage(image.rootFolder)
   for (const [name, rest] of lastStage()) await follow(image, files, name, rest)

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const longestFiles = [
+  'end-to-end/monday',
   'console/screens',
   'end-to-end/package',
   'mirror/core/pagination/every-small-list',
@@ -16,6 +17,8 @@ const longestFiles = [
   'app/erase',
   'simulator/schedules',
   'worker/redis-cluster',
+  'jobs/redis-groups',
+  'console/live-batch',
   'app/move-kill',
   'export/lake',
   'mcp/tools',

@@ -6,12 +6,17 @@
 import { inject, test } from 'vitest'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 
+/** Whether this run has time for all cases. */
+export function runsAllCases(): boolean {
+  return inject('runsAllCases')
+}
+
 /** Those of the cases that this run has time for. */
 export function sampled<Case>(
   cases: readonly Case[],
   isInSample: (item: Case, index: number) => boolean,
 ): Case[] {
-  return cases.filter((item, index) => inject('runsAllCases') || isInSample(item, index))
+  return cases.filter((item, index) => runsAllCases() || isInSample(item, index))
 }
 
 /** A test that is one of several cases. */
@@ -21,7 +26,7 @@ export function sampledTest(
   work: () => Promise<void>,
   timeout?: number,
 ): void {
-  if (isInSample || inject('runsAllCases')) test(title, work, timeout)
+  if (isInSample || runsAllCases()) test(title, work, timeout)
 }
 
 /**
@@ -44,5 +49,5 @@ export function createTestOnOne(first: DatabaseKind = 'sqlite') {
 
 /** How often something is repeated, such as a kill at a random time. */
 export function sampledCount(inSample: number, inAll: number): number {
-  return inject('runsAllCases') ? inAll : inSample
+  return runsAllCases() ? inAll : inSample
 }

@@ -108,24 +108,28 @@ const restores: Readonly<Record<string, Restore>> = {
     says: /no primary key on conversations,/,
   },
   'a dump over existing tables': {
-    ...{ version: 'present', into: 'existing', args: [] },
+    version: 'present',
+    into: 'existing',
+    args: [],
     says: /rows twice in fct_wait,/,
   },
   'tables without rows': {
-    ...{ version: 'present', into: 'empty', args: ['--section=pre-data'] },
+    version: 'present',
+    into: 'empty',
+    args: ['--section=pre-data'],
     says: /it has .* and \d+ more, but no list of migrations,/,
   },
   'tables and rows': {
-    ...{ version: 'present', into: 'empty', args: ['--section=pre-data', '--section=data'] },
+    version: 'present',
+    into: 'empty',
+    args: ['--section=pre-data', '--section=data'],
     says: /no primary key on sync_schema, .* and \d+ more,/,
   },
   'all but a table, an index and the triggers': {
-    ...{
-      version: 'present',
-      into: 'empty',
-      args: [],
-      without: /TABLE .*erased_ids|INDEX .*writebacks_by_ref|TRIGGER/,
-    },
+    version: 'present',
+    into: 'empty',
+    args: [],
+    without: /TABLE .*erased_ids|INDEX .*writebacks_by_ref|TRIGGER/,
     says: /no table erased_ids, index writebacks_by_ref and \d+ more,/,
   },
 }

@@ -22,7 +22,7 @@ import {
 } from '../mirror/sync/sync-sandbox.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
 import { type PrivatePostgres, startPrivatePostgres } from '../support/postgres-server.ts'
-import { sampled } from '../support/sampled.ts'
+import { sampled, sampledTest } from '../support/sampled.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { startWorkerProcess } from '../worker/worker-process.ts'
 
@@ -104,7 +104,8 @@ describe('a Postgres that crashes and restarts', () => {
     expect(Number(runs?.n)).toBe(0)
   })
 
-  test('during a verify: the command waits', async () => {
+  // As a sync does.
+  sampledTest(false, 'during a verify: the command waits', async () => {
     const { sandbox, url } = await setUp()
     await syncOnce(url, sandbox)
     const project = projectConfigOf(sandbox)
@@ -298,14 +299,17 @@ describe('a connection that breaks before the response to a commit', () => {
 })
 
 const importing = {
-  ...{ createdBy: 'test', expiresAt: null, now: Date.now(), title: null, note: null },
-  ...{
-    draft: false,
-    allowDuplicates: false,
-    mistakesTarget: null,
-    onProgress: () => {},
-    ...{ onReviews: null, onReview: async () => {} },
-  },
+  createdBy: 'test',
+  expiresAt: null,
+  now: Date.now(),
+  title: null,
+  note: null,
+  draft: false,
+  allowDuplicates: false,
+  mistakesTarget: null,
+  onProgress: () => {},
+  onReviews: null,
+  onReview: async () => {},
 }
 
 async function* chunks(lines: readonly string[]): AsyncGenerator<Buffer> {

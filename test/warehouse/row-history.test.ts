@@ -69,8 +69,11 @@ for (const db of databases) {
           order by id`),
       ).toEqual(
         ['c1', 'c2'].map((id) => ({
-          ...{ id, valid_from: time(50), valid_to: time(60) },
-          ...{ origin: 'a', visitor_id: `visitor of ${id}` },
+          id,
+          valid_from: time(50),
+          valid_to: time(60),
+          origin: 'a',
+          visitor_id: `visitor of ${id}`,
         })),
       )
       expect(await all('select id, occurred_at from calls_history')).toHaveLength(1)

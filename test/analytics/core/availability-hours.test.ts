@@ -86,10 +86,8 @@ test('hours are local, and one that occurs twice is one row', () => {
 
 test('the hours add up to all that was observed', () => {
   const snapshot = fc.record({
-    ...{
-      at: fc.integer({ min: at('0:00'), max: at('23:00') }),
-      available: fc.option(fc.boolean()),
-    },
+    at: fc.integer({ min: at('0:00'), max: at('23:00') }),
+    available: fc.option(fc.boolean()),
     agentsOnline: fc.option(fc.nat(5)),
   })
   const check = (given: AvailabilitySnapshot[], hold: number) => {

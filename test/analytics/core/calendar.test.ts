@@ -18,24 +18,20 @@ const at = (text: string) => Date.parse(text) / 1000
 const utc = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000', '')
 const hours = (opens: number, closes: number) => ({ opens: opens * 60, closes: closes * 60 })
 const daily = (...stretches: ReturnType<typeof hours>[]): WeeklyHours => ({
-  ...{
-    1: stretches,
-    2: stretches,
-    3: stretches,
-    4: stretches,
-    5: stretches,
-    6: stretches,
-    7: stretches,
-  },
+  1: stretches,
+  2: stretches,
+  3: stretches,
+  4: stretches,
+  5: stretches,
+  6: stretches,
+  7: stretches,
 })
 const workdays: WeeklyHours = {
-  ...{
-    1: [hours(9, 17)],
-    2: [hours(9, 17)],
-    3: [hours(9, 17)],
-    4: [hours(9, 17)],
-    5: [hours(9, 12), hours(13, 17)],
-  },
+  1: [hours(9, 17)],
+  2: [hours(9, 17)],
+  3: [hours(9, 17)],
+  4: [hours(9, 17)],
+  5: [hours(9, 12), hours(13, 17)],
 }
 const berlin: CalendarSettings = { timeZone: 'Europe/Berlin', hours: workdays, holidays: {} }
 const zones = [

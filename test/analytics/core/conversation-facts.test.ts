@@ -71,33 +71,25 @@ test('a conversation that the AI began and two humans ended', () => {
 
 test('a conversation of which nothing is known', () => {
   expect(rowOf({ created: null })).toMatchObject({
-    ...{
-      created_at: null,
-      created_date: null,
-      created_hour: null,
-      is_complete: true,
-      is_open: true,
-      opened_by: null,
-    },
-    ...{
-      answered_by: 'nobody',
-      messages: 0,
-      waits: 0,
-      first_answer_seconds: null,
-      first_human_at: null,
-    },
-    ...{
-      human_span_seconds: null,
-      last_human_name: null,
-      longest_wait_seconds: null,
-      total_wait_seconds: null,
-    },
-    ...{
-      waiting_since: null,
-      handled_seconds: null,
-      first_handled_at: null,
-      history_complete: false,
-    },
+    created_at: null,
+    created_date: null,
+    created_hour: null,
+    is_complete: true,
+    is_open: true,
+    opened_by: null,
+    answered_by: 'nobody',
+    messages: 0,
+    waits: 0,
+    first_answer_seconds: null,
+    first_human_at: null,
+    human_span_seconds: null,
+    last_human_name: null,
+    longest_wait_seconds: null,
+    total_wait_seconds: null,
+    waiting_since: null,
+    handled_seconds: null,
+    first_handled_at: null,
+    history_complete: false,
   })
 })
 
@@ -115,15 +107,14 @@ describe('it is complete if all messages are known, each has a time, and each ut
 
 test('messages without a time count, but answer nobody', () => {
   expect(rowOf({ lines: ['9:00 visitor', '- human Anna'] })).toMatchObject({
-    ...{
-      messages: 2,
-      human_messages: 1,
-      human_names: 1,
-      answered_by: 'human',
-      human_turns: 0,
-      last_human_name: null,
-    },
-    ...{ first_answer_seconds: null, waiting_since: at('9:00') },
+    messages: 2,
+    human_messages: 1,
+    human_names: 1,
+    answered_by: 'human',
+    human_turns: 0,
+    last_human_name: null,
+    first_answer_seconds: null,
+    waiting_since: at('9:00'),
   })
 })
 
@@ -228,25 +219,27 @@ describe('whatever the conversation', () => {
   const maybeTime = fc.option(time, { freq: 5 })
   const roles: readonly AuthorRole[] = ['visitor', 'human', 'ai', 'other', 'event']
   const message = fc.record({
-    ...{
-      id: fc.nat(1000),
-      at: maybeTime,
-      role: fc.constantFrom(...roles),
-      name: fc.constantFrom('Anna', 'Ben', ''),
-    },
+    id: fc.nat(1000),
+    at: maybeTime,
+    role: fc.constantFrom(...roles),
+    name: fc.constantFrom('Anna', 'Ben', ''),
   })
   const handledChange = {
-    ...{ old: maybeTime, new: maybeTime, oldReadAt: time, seenAt: time },
-    ...{ oldLastMessageAt: maybeTime, newLastMessageAt: maybeTime },
+    old: maybeTime,
+    new: maybeTime,
+    oldReadAt: time,
+    seenAt: time,
+    oldLastMessageAt: maybeTime,
+    newLastMessageAt: maybeTime,
   }
   const history: fc.Arbitrary<ConversationHistory> = fc.record({
-    ...{
-      id: fc.constant('c1'),
-      visitorId: fc.constant('v1'),
-      origin: fc.constant(null),
-      assignedAgentId: fc.constant(null),
-    },
-    ...{ createdAt: maybeTime, handledAt: maybeTime, isMessagesComplete: fc.boolean() },
+    id: fc.constant('c1'),
+    visitorId: fc.constant('v1'),
+    origin: fc.constant(null),
+    assignedAgentId: fc.constant(null),
+    createdAt: maybeTime,
+    handledAt: maybeTime,
+    isMessagesComplete: fc.boolean(),
     messages: fc.uniqueArray(message, { selector: ({ id }) => id, maxLength: 20 }),
     handledChanges: fc.array(fc.record(handledChange), {
       maxLength: 4,

@@ -50,7 +50,8 @@ test('days that are not over, or not read to their end, are compared with nothin
     whole: { from: '2026-11-09', to: '2026-11-15' },
   })
   expect(chooseReportPeriod(week, wednesday)).toMatchObject({
-    ...{ ...week, whole: { from: '2026-11-16', to: '2026-11-17' } },
+    ...week,
+    whole: { from: '2026-11-16', to: '2026-11-17' },
     before: { from: '2026-11-09', to: '2026-11-10' },
   })
   expect(chooseReportPeriod(week, wednesday, '2026-11-17').whole).toEqual({
@@ -59,7 +60,8 @@ test('days that are not over, or not read to their end, are compared with nothin
   })
   for (const wholeUntil of ['2026-11-16', '2026-11-01', ''])
     expect(chooseReportPeriod(week, wednesday, wholeUntil)).toMatchObject({
-      ...{ whole: null, before: { from: '2026-11-09', to: '2026-11-15' } },
+      whole: null,
+      before: { from: '2026-11-09', to: '2026-11-15' },
     })
 })
 

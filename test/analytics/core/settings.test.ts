@@ -68,15 +68,13 @@ test('the configured roles win over the guesses, however they are written', () =
 
 describe('targets', () => {
   const target: Target = {
-    ...{
-      name: 'first',
-      clock: 'any',
-      which: 'first',
-      withinSeconds: 900,
-      inBusinessHours: true,
-      from: null,
-      to: null,
-    },
+    name: 'first',
+    clock: 'any',
+    which: 'first',
+    withinSeconds: 900,
+    inBusinessHours: true,
+    from: null,
+    to: null,
   }
   const spans = (...changes: Partial<Target>[]) =>
     slaRows(changes.map((change) => ({ ...target, ...change }))).map(
@@ -87,8 +85,13 @@ describe('targets', () => {
   test('become rows', () => {
     expect(slaRows([target])).toEqual([
       {
-        ...{ name: 'first', clock: 'any', which: 'first', target_seconds: 900, in_business: true },
-        ...{ from_date: '1970-01-01', to_date: null },
+        name: 'first',
+        clock: 'any',
+        which: 'first',
+        target_seconds: 900,
+        in_business: true,
+        from_date: '1970-01-01',
+        to_date: null,
       },
     ])
   })
@@ -122,7 +125,10 @@ describe('facts are derived anew', () => {
   const factsFingerprint = ({ timeZone, ...analytics }: Settings, version?: number) =>
     fingerprintsOf({ timeZone, analytics }, version).facts
   const settings: Settings = {
-    ...{ timeZone: 'Europe/Berlin', visitGapSeconds: 1800, targets: [], personalData: true },
+    timeZone: 'Europe/Berlin',
+    visitGapSeconds: 1800,
+    targets: [],
+    personalData: true,
     calls: {
       visitor: null,
       ended: null,
@@ -132,7 +138,9 @@ describe('facts are derived anew', () => {
       agent: null,
     },
     roles: { bot: 'ai', operator: 'human' },
-    ...{ hours: { 1: [{ opens: 540, closes: 1020 }] }, holidays: {}, availabilityHoldSeconds: 600 },
+    hours: { 1: [{ opens: 540, closes: 1020 }] },
+    holidays: {},
+    availabilityHoldSeconds: 600,
     fields: { activityKind: null, activityPage: null },
   }
   const fingerprint = factsFingerprint(settings)

@@ -50,18 +50,21 @@ test('a visit has a local date, a length, and the first and last page that an en
   ]
   expect(deriveVisits(entries, halfAnHour, calendar)).toEqual([
     {
-      ...{
-        visitor_id: 'v1',
-        visit_number: 1,
-        started_at: at('9:00'),
-        started_date: '2026-01-05',
-        ended_at: at('9:03'),
-      },
-      ...{ entries: 4, seconds: 180, first_page: '/prices', last_page: '/contact' },
+      visitor_id: 'v1',
+      visit_number: 1,
+      started_at: at('9:00'),
+      started_date: '2026-01-05',
+      ended_at: at('9:03'),
+      entries: 4,
+      seconds: 180,
+      first_page: '/prices',
+      last_page: '/contact',
     },
   ])
   expect(deriveVisits([entry('9:00', null)], halfAnHour, calendar)[0]).toMatchObject({
-    ...{ seconds: 0, first_page: null, last_page: null },
+    seconds: 0,
+    first_page: null,
+    last_page: null,
   })
 })
 

@@ -109,12 +109,22 @@ const changes: readonly {
     words: 'nothing now',
   },
   {
-    ...{ unit: 'seconds', value: 3, before: null, change: null, percent: null },
-    ...{ comparison: 'nothing before', words: 'nothing before' },
+    unit: 'seconds',
+    value: 3,
+    before: null,
+    change: null,
+    percent: null,
+    comparison: 'nothing before',
+    words: 'nothing before',
   },
   {
-    ...{ unit: 'share', value: null, before: null, change: null, percent: null },
-    ...{ comparison: 'nothing to compare', words: 'nothing to compare' },
+    unit: 'share',
+    value: null,
+    before: null,
+    change: null,
+    percent: null,
+    comparison: 'nothing to compare',
+    words: 'nothing to compare',
   },
 ]
 

@@ -193,7 +193,8 @@ const textsOf = (markup: string) =>
 
 const bars = (values: readonly number[]) =>
   chart({
-    ...{ kind: 'bars', ...ofDays },
+    kind: 'bars',
+    ...ofDays,
     labels: values.map((_, n) => `day ${n}`),
     series: [{ name: 'waits', values }],
   })
@@ -214,7 +215,9 @@ test('bars begin at zero, and the highest is within the chart', () => {
 
 test('a line has a gap where a value is missing', () => {
   const markup = chart({
-    ...{ kind: 'lines', ...ofDays, labels: ['a', 'b', 'c', 'd', 'e'] },
+    kind: 'lines',
+    ...ofDays,
+    labels: ['a', 'b', 'c', 'd', 'e'],
     series: [{ name: 'open', values: [1, 2, null, 3, null] }],
   })
   expect(/ d="([^"]+)"/.exec(markup)?.[1]?.match(/M/g)).toHaveLength(2)
@@ -231,7 +234,10 @@ test('of many days every n-th has its label, and each value its own where the po
 
 test('axes have their units, and a day that is not over is marked', () => {
   const markup = chart({
-    ...{ kind: 'bars', ...ofDays, labels: ['Mon', 'Tue'], unfinishedFrom: 1 },
+    kind: 'bars',
+    ...ofDays,
+    labels: ['Mon', 'Tue'],
+    unfinishedFrom: 1,
     series: [{ name: 'waits', values: [5, 1] }],
   })
   expect(textsOf(markup)).toEqual(expect.arrayContaining(['waits by day', 'so far']))

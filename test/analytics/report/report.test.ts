@@ -12,8 +12,11 @@ test('numbers stand beside those of the period before', () => {
   const before = periodData({ counts: { ...periodData().counts, started: 4 } })
   const { volume, period } = report({ before })
   expect(volume.conversationsStarted).toEqual({
-    ...{ value: 8, before: 4, change: 4 },
-    ...{ changePercent: 100, comparison: 'up' },
+    value: 8,
+    before: 4,
+    change: 4,
+    changePercent: 100,
+    comparison: 'up',
   })
   const week = { from: '2026-11-09', to: '2026-11-15' }
   expect(period).toEqual({ ...week, days: 7, isoWeek: '2026-W46', isOver: true, whole: week })

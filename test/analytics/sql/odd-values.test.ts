@@ -74,7 +74,9 @@ for (const db of databases) {
       { call_id: 'none', seconds: 0 },
     ])
     expect(await one('select calls, with_length, seconds from report_call_day')).toEqual({
-      ...{ calls: 3, with_length: 1, seconds: 0 },
+      calls: 3,
+      with_length: 1,
+      seconds: 0,
     })
   })
 

@@ -40,11 +40,9 @@ for (const db of databases) {
         await read(warehouse)
       expect({ period, today, firstDate, hasBusinessHours }).toEqual({
         period: {
-          ...{
-            from: '2025-10-27',
-            to: '2025-11-02',
-            whole: { from: '2025-10-27', to: '2025-11-02' },
-          },
+          from: '2025-10-27',
+          to: '2025-11-02',
+          whole: { from: '2025-10-27', to: '2025-11-02' },
           before: { from: '2025-10-20', to: '2025-10-26' },
         },
         today: '2025-11-05',
@@ -52,31 +50,44 @@ for (const db of databases) {
         hasBusinessHours: true,
       })
       expect(project).toEqual({
-        ...{
-          timeZone: 'Europe/Berlin',
-          mirroredSince: '2025-10-27T00:00:00Z',
-          asOf: null,
-          callsAsOf: null,
-        },
-        ...{ factsDue: 0, isRebuilding: false },
+        timeZone: 'Europe/Berlin',
+        mirroredSince: '2025-10-27T00:00:00Z',
+        asOf: null,
+        callsAsOf: null,
+        factsDue: 0,
+        isRebuilding: false,
       })
       expect(current.counts).toEqual({
-        ...{ started: 3, incomplete: 1, aiOnly: 1, humanAndAi: 0 },
-        ...{
-          waits: 3,
-          answeredByHuman: 0,
-          answeredByAi: 1,
-          closedWithoutAnswer: 0,
-          ongoingWaits: 2,
-        },
-        ...{ visitorMessages: 3, humanMessages: 1, aiMessages: 1 },
-        ...{ opened: 3, reopenings: 0, handlings: 1 },
+        started: 3,
+        incomplete: 1,
+        aiOnly: 1,
+        humanAndAi: 0,
+        waits: 3,
+        answeredByHuman: 0,
+        answeredByAi: 1,
+        closedWithoutAnswer: 0,
+        ongoingWaits: 2,
+        visitorMessages: 3,
+        humanMessages: 1,
+        aiMessages: 1,
+        opened: 3,
+        reopenings: 0,
+        handlings: 1,
       })
       expect(before.counts).toMatchObject({
-        ...{ started: 2, aiOnly: 0, humanAndAi: 1 },
-        ...{ waits: 4, answeredByHuman: 3, answeredByAi: 1, ongoingWaits: 0 },
-        ...{ visitorMessages: 4, humanMessages: 2, aiMessages: 1 },
-        ...{ opened: 2, reopenings: 0, handlings: 1 },
+        started: 2,
+        aiOnly: 0,
+        humanAndAi: 1,
+        waits: 4,
+        answeredByHuman: 3,
+        answeredByAi: 1,
+        ongoingWaits: 0,
+        visitorMessages: 4,
+        humanMessages: 2,
+        aiMessages: 1,
+        opened: 2,
+        reopenings: 0,
+        handlings: 1,
       })
       expect([current.levels, before.levels]).toEqual([
         { openAtEnd: 3, waitingAtEnd: 2 },
@@ -84,19 +95,24 @@ for (const db of databases) {
       ])
       expect(current.targets).toEqual([
         {
-          ...{ name: 'first answer', targetSeconds: 900, hours: 'all', waits: 2 },
-          ...{ met: 1, missed: 0, open: 1, without: 0, metShare: 1 },
+          name: 'first answer',
+          targetSeconds: 900,
+          hours: 'all',
+          waits: 2,
+          met: 1,
+          missed: 0,
+          open: 1,
+          without: 0,
+          metShare: 1,
         },
       ])
       expect(before.calls).toEqual({
-        ...{
-          calls: 4,
-          callers: 2,
-          withRecording: 1,
-          withLength: 1,
-          seconds: 1800,
-          medianSeconds: 1800,
-        },
+        calls: 4,
+        callers: 2,
+        withRecording: 1,
+        withLength: 1,
+        seconds: 1800,
+        medianSeconds: 1800,
       })
       expect(current.calls).toMatchObject({ calls: 0, seconds: 0, medianSeconds: null })
     },
@@ -143,8 +159,15 @@ for (const db of databases) {
         expect(row).toMatchObject({ answers: 1, medianSeconds: 300 })
       expect(targets).toEqual([
         {
-          ...{ name: 'first', targetSeconds: 900, hours: 'all', waits: 1 },
-          ...{ met: 0, missed: 0, open: 0, without: 1, metShare: null },
+          name: 'first',
+          targetSeconds: 900,
+          hours: 'all',
+          waits: 1,
+          met: 0,
+          missed: 0,
+          open: 0,
+          without: 1,
+          metShare: null,
         },
       ])
     },
@@ -268,7 +291,8 @@ for (const db of databases) {
         { weekday: 3, hour: 0, waits: 1 },
       ])
       expect(queue).toMatchObject({
-        ...{ open: 3, waiting: 2 },
+        open: 3,
+        waiting: 2,
         longest: [
           {
             conversationId: 'by both',

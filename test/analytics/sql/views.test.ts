@@ -206,14 +206,14 @@ for (const db of databases) {
         { call_id: 'malformed', ...unknown, visitor_id: '7' },
         { call_id: 'other names', ...unknown },
         {
-          ...{ call_id: 'usual', visitor_id: 'v1', ...common },
-          ...{
-            ended_at: '2025-10-26T02:00:00Z',
-            outcome: 'completed',
-            seconds: 1800,
-            direction: 'inbound',
-            agent: 'Ann',
-          },
+          call_id: 'usual',
+          visitor_id: 'v1',
+          ...common,
+          ended_at: '2025-10-26T02:00:00Z',
+          outcome: 'completed',
+          seconds: 1800,
+          direction: 'inbound',
+          agent: 'Ann',
         },
       ])
       await all(

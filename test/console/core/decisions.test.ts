@@ -91,7 +91,9 @@ describe('a batch with', () => {
       createdBy: 'ann',
     } as BatchReport['batch']
     return offeredForBatch({ batch, revertible: revertible ?? succeeded }, undoUntil ?? null, {
-      ...{ viewer: { name: 'ann', role: 'approver' }, canDecide: true, approveOwn },
+      viewer: { name: 'ann', role: 'approver' },
+      canDecide: true,
+      approveOwn,
     })
   }
   const cases: readonly (readonly [string, Facts, readonly DecisionName[]])[] = [

@@ -34,7 +34,9 @@ export const people = [
 
 const projectWith = (settings: Partial<ProjectConfig>) =>
   defaultProject({
-    ...{ name: 'main', projectId: 'main', baseUrl: new URL('https://api.example.com/v1') },
+    name: 'main',
+    projectId: 'main',
+    baseUrl: new URL('https://api.example.com/v1'),
     apiKey: secret('svc_live_none'),
     ...settings,
   })
@@ -107,7 +109,13 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
   const { log, lines } = captureLog()
   const attempts = createAttempts()
   const plugin = consolePlugin({
-    ...{ reads, access, attempts, isReadOnly, log, now, store: createAuditLog(warehouse.db) },
+    reads,
+    access,
+    attempts,
+    isReadOnly,
+    log,
+    now,
+    store: createAuditLog(warehouse.db),
     config: () => (readOnly || isReadOnly ? null : config),
     projects: async () => [project],
   })

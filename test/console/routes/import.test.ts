@@ -34,7 +34,8 @@ async function submit(text: string, action: RegExp, chosen: Record<string, strin
   for (const [select, title = '', name = ''] of selects)
     fields.set(name, chosen[title] ?? /<option value="(\w*)" selected>/.exec(select)?.[1] ?? '')
   const headers = {
-    ...{ cookie: await console.signIn('olga'), 'sec-fetch-site': 'same-origin' },
+    cookie: await console.signIn('olga'),
+    'sec-fetch-site': 'same-origin',
     'content-type': 'application/x-www-form-urlencoded',
   }
   return console.ask(form?.[1] ?? '', { method: 'POST', headers, body: fields.toString() })
@@ -308,7 +309,8 @@ describe('a file', () => {
     const head = `content-disposition: form-data; name="file"; filename*=utf-8''a%00b%1b.csv\r\ncontent-type: text/csv`
     const body = `--x\r\n${head}\r\n\r\n${csv([targets[51] ?? ''], 'Named.')}\r\n--x--\r\n`
     const headers = {
-      ...{ cookie: await console.signIn('olga'), 'sec-fetch-site': 'same-origin' },
+      cookie: await console.signIn('olga'),
+      'sec-fetch-site': 'same-origin',
       'content-type': 'multipart/form-data; boundary=x',
     }
     const { status } = await console.ask('/console/p/main/import', {
@@ -354,7 +356,8 @@ describe('a file', () => {
     })
     expect([large.status, large.text.includes('larger than 20 MB')]).toEqual([422, true])
     const headers = {
-      ...{ cookie: await console.signIn('olga'), 'sec-fetch-site': 'same-origin' },
+      cookie: await console.signIn('olga'),
+      'sec-fetch-site': 'same-origin',
       'content-type': 'multipart/form-data; boundary=B',
     }
     const body = `--B\r\nContent-Disposition: form-data; name="file"; filename="cut.csv"\r\n\r\n${csv(targets, 'Cut.')}\n`
@@ -373,7 +376,8 @@ describe('a file', () => {
     'multipart/mixed; boundary=B',
   ])('in a form that cannot be read is a mistake of the sender: %s', async (type) => {
     const headers = {
-      ...{ cookie: await console.signIn('olga'), 'sec-fetch-site': 'same-origin' },
+      cookie: await console.signIn('olga'),
+      'sec-fetch-site': 'same-origin',
       'content-type': type,
     }
     const head = 'Content-Disposition: form-data; name="file"; filename="a.csv"'

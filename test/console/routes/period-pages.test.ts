@@ -32,7 +32,8 @@ async function fill(warehouse: Warehouse, project: ProjectConfig) {
     const turns = Array.from({ length: n + 1 }, (_, turn) => [
       message(id, 2 * turn + 1, { sender_type: 'visitor', created_at: timeAt(1000 * turn) }),
       message(id, 2 * turn + 2, {
-        ...{ sender_type: 'agent', sender_display_name: agents[n] ?? '' },
+        sender_type: 'agent',
+        sender_display_name: agents[n] ?? '',
         created_at: timeAt(1000 * turn + 7),
       }),
     ])

@@ -156,7 +156,8 @@ test.each([...oddNames, ...controlNames])(
       'content-type': 'application/x-www-form-urlencoded',
     }
     const made = await console.ask('/console/p/main/decide', {
-      ...{ method: 'POST', headers: { ...headers, ...type } },
+      method: 'POST',
+      headers: { ...headers, ...type },
       body: new URLSearchParams(
         hidden.map(([, field = '', value = '']): [string, string] => [field, value]),
       ).toString(),

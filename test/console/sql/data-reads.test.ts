@@ -26,12 +26,10 @@ import { commit, conversation, message, timeAt, visitor } from '../../warehouse/
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
 
 const { timeZone, analytics } = defaultProject({
-  ...{
-    name: 'main',
-    projectId: 'main',
-    baseUrl: new URL('https://x.example'),
-    apiKey: secret('x'),
-  },
+  name: 'main',
+  projectId: 'main',
+  baseUrl: new URL('https://x.example'),
+  apiKey: secret('x'),
 })
 const now = Date.parse(timeAt(100_000))
 const minute = 60_000
@@ -47,7 +45,11 @@ for (const db of databases) {
         requests: number,
         throttled = 0,
       ) => ({
-        ...{ project: 'main', minute: start, priority, requests, throttled },
+        project: 'main',
+        minute: start,
+        priority,
+        requests,
+        throttled,
       })
       await addMinutes(warehouse.db, [count(at, 'fresh', 3), count(at, 'write', 1, 1)])
       await addMinutes(warehouse.db, [
@@ -99,14 +101,12 @@ for (const db of databases) {
       await insert('sync_gaps', { ...gap, id: 'g2', dedup_key: 's2' })
       for (const parent_id of ['p1', 'p2', 'p3'])
         await insert('sync_children', {
-          ...{
-            project_id: 'main',
-            stream: 'messages',
-            parent_id,
-            requested_version: 1,
-            read_version: 0,
-            attempts: 1,
-          },
+          project_id: 'main',
+          stream: 'messages',
+          parent_id,
+          requested_version: 1,
+          read_version: 0,
+          attempts: 1,
           error: parent_id === 'p3' ? 'timeout' : 'status 500',
         })
       await insert('sync_streams', {
@@ -193,13 +193,11 @@ for (const db of databases) {
       const january = { from: '2026-01-01', to: '2026-01-31', agent: null }
       const [day] = (await readPeriodTable(reads, 'charts', january)).days
       expect(day).toMatchObject({
-        ...{
-          date: '2026-01-01',
-          visitor_messages: 1,
-          answered_by_human: 1,
-          open_at_end: 1,
-          calls: 0,
-        },
+        date: '2026-01-01',
+        visitor_messages: 1,
+        answered_by_human: 1,
+        open_at_end: 1,
+        calls: 0,
       })
       expect(await readFields(reads)).toMatchObject([
         { stream: 'visitors', path: 'plan', column: 'plan', filled: 0.5 },

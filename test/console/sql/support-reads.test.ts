@@ -148,10 +148,12 @@ for (const db of databases) {
         isDerived: true,
       })
       expect(await readConversation(reads, 'c1', null)).toMatchObject({
-        ...{ waitingSince: timeAt(5000), sinceByService: timeAt(6000) },
+        waitingSince: timeAt(5000),
+        sinceByService: timeAt(6000),
       })
       expect(await readConversation(reads, 'answered', null)).toMatchObject({
-        ...{ waitingSince: null, sinceByService: timeAt(50) },
+        waitingSince: null,
+        sinceByService: timeAt(50),
       })
       const report = await readReportData(warehouse.db, warehouse.kind, 'main', now, (today) =>
         chooseReportPeriod({}, today),

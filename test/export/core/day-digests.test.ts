@@ -9,7 +9,9 @@ import {
 } from '../../../src/export/core/day-digests.ts'
 
 const stream = (...days: DayDigest[]): StreamDigest => ({
-  ...{ stream: 'messages', digest: '', days },
+  stream: 'messages',
+  digest: '',
+  days,
   rows: days.reduce((sum, { rows }) => sum + rows, 0),
 })
 const day = (rows: number, digest: string, date: string | null = '2026-01-31') => ({

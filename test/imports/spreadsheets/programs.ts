@@ -34,21 +34,27 @@ const shorten = (digits: string, decimals: number) =>
 const clock = (at: Date) => `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}`
 
 const german: Language = {
-  ...{ yes: 'WAHR', no: 'FALSCH', notAvailable: '#NV' },
+  yes: 'WAHR',
+  no: 'FALSCH',
+  notAvailable: '#NV',
   number: (digits) => shorten(digits, 5).replace('.', ','),
   time: (at) =>
     `${two(at.getUTCDate())}.${two(at.getUTCMonth() + 1)}.${at.getUTCFullYear()} ${clock(at)}`,
 }
 
 const french: Language = {
-  ...{ yes: 'VRAI', no: 'FAUX', notAvailable: '#N/D' },
+  yes: 'VRAI',
+  no: 'FAUX',
+  notAvailable: '#N/D',
   number: (digits) => shorten(digits, 14).replace('.', ','),
   time: (at) =>
     `${two(at.getUTCDate())}/${two(at.getUTCMonth() + 1)}/${at.getUTCFullYear()} ${clock(at)}:00`,
 }
 
 const english: Language = {
-  ...{ yes: 'TRUE', no: 'FALSE', notAvailable: '#N/A' },
+  yes: 'TRUE',
+  no: 'FALSE',
+  notAvailable: '#N/A',
   number: (digits) => shorten(digits, 4),
   time: (at) => `${at.getUTCMonth() + 1}/${at.getUTCDate()}/${at.getUTCFullYear()} ${clock(at)}:00`,
 }

@@ -169,7 +169,10 @@ describe('sent', () => {
     await o.push()
     const entries = await o.all()
     expect(countBy(reviews.map(({ outcome }) => outcome))).toEqual({
-      ...{ would_send: 57, would_change: 84, already_so: 2, not_known: 3 },
+      would_send: 57,
+      would_change: 84,
+      already_so: 2,
+      not_known: 3,
     })
     expect(countBy(entries.map(({ status }) => status))).toEqual({
       succeeded: 141,
@@ -228,15 +231,16 @@ async function importSheet(o: OutboxFixture) {
     parse,
   }
   const report = await importWritebacks(configOf(o.instance.url!, project), project, source, {
-    ...{
-      now: Date.now(),
-      createdBy: 'ann',
-      expiresAt: null,
-      draft: false,
-      title: 'Replies',
-      note: null,
-    },
-    ...{ allowDuplicates: false, mistakesTarget: null, onProgress: () => {}, notify: () => {} },
+    now: Date.now(),
+    createdBy: 'ann',
+    expiresAt: null,
+    draft: false,
+    title: 'Replies',
+    note: null,
+    allowDuplicates: false,
+    mistakesTarget: null,
+    onProgress: () => {},
+    notify: () => {},
     onReview: async () => {},
     onReviews: async (some) => {
       reviews.push(...some)

@@ -12,7 +12,10 @@ import {
 const now = Date.parse('2026-11-18T12:00:00Z')
 const gap = (level: number): Condition => ({ event: 'gap', subject: '', level, count: 1 })
 const announced = (level: number, agoMs: number): Announced => ({
-  ...{ event: 'gap', subject: '', level, announcedAt: now - agoMs },
+  event: 'gap',
+  subject: '',
+  level,
+  announcedAt: now - agoMs,
 })
 const [news, changed, ended, nothing] = ['news', 'changed', 'ended', 'nothing'] as const
 

@@ -14,23 +14,19 @@ const now = Date.parse('2026-06-30T12:00:00Z')
 
 function audit(finishedAt: string, over: Partial<AuditResult> = {}): AuditResult {
   return {
-    ...{
-      id: finishedAt,
-      stream: 'conversations',
-      startedAt: finishedAt,
-      finishedAt,
-      population: 1_203_442,
-    },
-    ...{
-      drawn: 500,
-      compared: 500,
-      differing: 0,
-      corrected: 0,
-      gone: 0,
-      unreadable: 0,
-      requests: 1000,
-      tookMs: 60_000,
-    },
+    id: finishedAt,
+    stream: 'conversations',
+    startedAt: finishedAt,
+    finishedAt,
+    population: 1_203_442,
+    drawn: 500,
+    compared: 500,
+    differing: 0,
+    corrected: 0,
+    gone: 0,
+    unreadable: 0,
+    requests: 1000,
+    tookMs: 60_000,
     ...over,
   }
 }
@@ -104,12 +100,10 @@ describe('the audits of a month', () => {
 
 describe('a difference counts', () => {
   const difference = (storedHash: string | null, key = 'c/1'): SeenDifference => ({
-    ...{
-      stream: 'messages',
-      key,
-      kind: storedHash === null ? 'missing here' : 'different',
-      fields: [],
-    },
+    stream: 'messages',
+    key,
+    kind: storedHash === null ? 'missing here' : 'different',
+    fields: [],
     storedHash,
   })
 

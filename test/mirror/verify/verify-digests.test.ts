@@ -105,13 +105,11 @@ test.for(databases)(`${title} — $name`, async (db) => {
     expect(streamOf(document, 'messages').days).toEqual(expectedMessageDays(context.sandbox))
     expect(streamOf(document, 'visitors').days).toMatchObject([{ day: null, rows: 8 }])
     expect(document).toMatchObject({
-      ...{
-        project: 'shop',
-        projectId: context.sandbox.projectId,
-        sample: null,
-        differences: [],
-        truncated: false,
-      },
+      project: 'shop',
+      projectId: context.sandbox.projectId,
+      sample: null,
+      differences: [],
+      truncated: false,
       notCompared: [{ stream: 'availability', why: 'the service shows only the present state' }],
     })
     const compared = document.streams.map(({ stream }) => stream)

@@ -67,7 +67,11 @@ test('a message is not called gone if the service did not list all of them, and 
     // A full page that says that there is more, whatever it is asked for.
     get: keepAll(async () => ({
       data: { items: listed, hasMore: true },
-      ...{ status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: 0 },
+      status: 200,
+      requestId: null,
+      serverDate: null,
+      cursorLimit: 0,
+      requestedAt: 0,
     })),
     mirror: {
       ...lists,
@@ -97,7 +101,11 @@ test('a message is not called gone if the service did not list all of them, and 
 
 const page = (items: readonly unknown[]) => ({
   data: { items, hasMore: false } as never,
-  ...{ status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: 0 },
+  status: 200,
+  requestId: null,
+  serverDate: null,
+  cursorLimit: 0,
+  requestedAt: 0,
 })
 
 test('a row that is not readable is not silently left out of the comparison', async () => {
@@ -162,7 +170,11 @@ const sample = (
       findWrongColumns: async () => ({ last: null, wrong: [] }),
     },
     store: { listIds: async (_stream, after) => (after === null ? ['c'] : []) },
-    ...{ sampleSize: 5, random: () => 0, now: () => 0, limit: 10, onProgress: () => {} },
+    sampleSize: 5,
+    random: () => 0,
+    now: () => 0,
+    limit: 10,
+    onProgress: () => {},
     signal: new AbortController().signal,
   })
 

@@ -175,8 +175,12 @@ describe('every combination of behaviours that a service may have', () => {
     ])
     const bound = fc.constantFrom('inclusive', 'exclusive', 'ignored')
     const behaviours = fc.record({
-      ...{ hasMore: fc.constantFrom('exact', 'page is full'), fraction: fc.boolean() },
-      ...{ lower: bound, upper: bound, from: end, pageSize: fc.constantFrom(7, 10, 20, 25, 49) },
+      hasMore: fc.constantFrom('exact', 'page is full'),
+      fraction: fc.boolean(),
+      lower: bound,
+      upper: bound,
+      from: end,
+      pageSize: fc.constantFrom(7, 10, 20, 25, 49),
     })
     await fc.assert(
       fc.asyncProperty(

@@ -97,16 +97,22 @@ function createChangingList(list: ListEndpoint, scenario: Scenario) {
  * time of its rows is behind the edge does not show that the list is ordered by the other.
  */
 const ignoredBound: Scenario = {
-  ...{ kind: 'unknown', n: 200, apart: 4000, written: 60, moved: 1, takes: 1, ahead: 0 },
+  kind: 'unknown',
+  n: 200,
+  apart: 4000,
+  written: 60,
+  moved: 1,
+  takes: 1,
+  ahead: 0,
   behaviour: {
-    ...{
-      lower: 'inclusive',
-      upper: 'inclusive',
-      from: 'oldest',
-      unbounded: 'newest',
-      shown: 'as taken',
-    },
-    ...{ hasMore: 'page is full', ignores: 'lower', limit: 'honoured' },
+    lower: 'inclusive',
+    upper: 'inclusive',
+    from: 'oldest',
+    unbounded: 'newest',
+    shown: 'as taken',
+    hasMore: 'page is full',
+    ignores: 'lower',
+    limit: 'honoured',
   },
 }
 
