@@ -55,7 +55,7 @@ async function listKillPoints(database: DatabaseKind): Promise<readonly string[]
 }
 
 /** While rows are cleaned, by the same SQL on both; and before the files are, which differs. */
-const sample = { sqlite: ['update visitors 2'], postgres: ['vacuum 1'] } as const
+const sample = { sqlite: ['update visitors 2'], postgres: ['vacuum full 1'] } as const
 
 for (const database of ['sqlite', 'postgres'] as const)
   test(`wherever the cleaning is killed, the next sync completes it — ${database}`, async () => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createGzip } from 'node:zlib'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { SyncReport } from '../../../src/mirror/core/reports.ts'
 import { type DatabaseInstance, databases, type TestDatabase } from '../../support/databases.ts'
 import { sampledCount, sampledTest } from '../../support/sampled.ts'
@@ -107,11 +107,14 @@ async function measureIn(
   }
 }
 
+// The sample has the first on one of the databases.
 for (const db of databases) {
-  describe(`a single answer takes less than ${maxMb} MB — ${db.name}`, () => {
-    const count = sampledCount(60_000, 130_000)
-    const longAnswer = `a conversation of ${count} messages in one answer is stored completely`
-    sampledTest(db.name === 'postgres', longAnswer, async () => {
+  const title = `a single answer takes less than ${maxMb} MB — ${db.name}`
+  const count = sampledCount(60_000, 130_000)
+  sampledTest(
+    db.name === 'postgres',
+    `${title}: a conversation of ${count} messages is stored completely`,
+    async () => {
       const result = await measureIn(
         db,
         { messages: () => rows(count, message) },
@@ -119,14 +122,14 @@ for (const db of databases) {
       )
       expect(result.peakMb).toBeLessThan(maxMb)
       expect(result).toMatchObject({ outcome: 'complete', stored: { messages: count } })
-    })
+    },
+  )
 
-    sampledTest(false, 'rows of maximum length', async () => {
-      const long = () => rows(9, (i) => visitor(i, `"text":"${'é'.repeat(2_000_000)}"`))
-      const wide = await measureIn(db, { visitors: long }, 'visitors')
-      expect(wide.peakMb).toBeLessThan(maxMb)
-      expect(wide).toMatchObject({ outcome: 'complete', stored: { visitors: 9 } })
-    })
+  sampledTest(false, `${title}: rows of maximum length`, async () => {
+    const long = () => rows(9, (i) => visitor(i, `"text":"${'é'.repeat(2_000_000)}"`))
+    const wide = await measureIn(db, { visitors: long }, 'visitors')
+    expect(wide.peakMb).toBeLessThan(maxMb)
+    expect(wide).toMatchObject({ outcome: 'complete', stored: { visitors: 9 } })
   })
 }
 
