@@ -57,35 +57,35 @@ export function createRequestBudget(
   async function serveNext(heads: readonly QueuedRequest[]): Promise<void> {
     const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
     wakeUp = wake
-    if (inFlight.spare() < 1) return waitFor(woken, fullPollMs, wake)
+    const spare = inFlight.spare()
+    if (spare < 1) return waitFor(woken, fullPollMs, wake)
     // Taken before the request: the slot cannot have been granted earlier.
     const requestedAt = now()
     void releases.flush()
     const pending = heads.map(({ request }) => request)
     const decisions = await Promise.all(
-      Array.from({ length: countAsked(queues, inFlight.spare()) }, () =>
-        store.acquire(processId, pending),
-      ),
+      Array.from({ length: countAsked(queues, spare) }, () => store.acquire(processId, pending)),
     )
     const waits = decisions.flatMap((decision) => {
       if (!('slot' in decision)) return decision.waitMs
-      grantNext(pending[decision.granted], decision.slot, () => now() - requestedAt)
+      grantNext(pending[decision.granted], decision.slot, requestedAt)
       return []
     })
     if (waits.length === decisions.length) await waitFor(woken, Math.min(...waits), wake)
   }
 
-  function grantNext(request: PendingRequest | undefined, slot: Slot, ageMs: () => Ms): void {
+  function grantNext(request: PendingRequest | undefined, slot: Slot, requestedAt: Ms): void {
     const queue = request && queues.get(queueName(request))
     // The request may have been aborted meanwhile: the next in its queue goes instead.
     const next = queue?.values().next().value
-    if (next === undefined || ageMs() > grantTtlMs) {
+    if (next === undefined || now() - requestedAt > grantTtlMs) {
       releaseUnsent(slot)
       return
     }
     queue?.delete(next)
-    const grant = { ...slot, remainingMs: () => next.request.maxDurationMs - ageMs() }
-    inFlight.add(grant)
+    const deadline = requestedAt + next.request.maxDurationMs
+    const grant = { ...slot, remainingMs: () => deadline - now() }
+    inFlight.add(grant, deadline)
     next.resolve(grant)
   }
 
@@ -140,23 +140,24 @@ const fullPollMs: Ms = 500
 
 /** Granted, without a response yet, until their deadline. */
 function createInFlight(now: () => Ms) {
-  const granted = new Set<Pick<Grant, 'remainingMs'>>()
+  const deadlines = new Map<Slot, Ms>()
   const besideOf = new WeakMap<object, number>()
   let limit = noInFlightLimit
   return {
     /** How many more may be granted. */
     spare: (): number => {
-      for (const grant of granted) if (grant.remainingMs() <= 0) granted.delete(grant)
-      limit = raiseLimit(limit, now())
-      return limit.most - granted.size
+      const at = now()
+      for (const [slot, deadline] of deadlines) if (deadline <= at) deadlines.delete(slot)
+      limit = raiseLimit(limit, at)
+      return limit.most - deadlines.size
     },
-    add: (grant: Grant): void => {
-      granted.add(grant)
-      besideOf.set(grant, granted.size)
+    add: (slot: Slot, deadline: Ms): void => {
+      deadlines.set(slot, deadline)
+      besideOf.set(slot, deadlines.size)
     },
-    remove: (slot: Slot): void => void granted.delete(slot as Grant),
+    remove: (slot: Slot): void => void deadlines.delete(slot),
     end: (slot: Slot): void => {
-      granted.delete(slot as Grant)
+      deadlines.delete(slot)
       limit = countAnswer(limit)
     },
     recordThrottle: (slot: Slot, waitMs: Ms): void => {
