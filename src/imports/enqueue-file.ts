@@ -6,12 +6,12 @@ import { basename } from 'node:path'
 import type { NewAuditEvent } from '../../schema/row.ts'
 import { needsApproval } from '../outbox/core/batches.ts'
 import type { ColumnMap, Outbox, WritebackRequest } from '../outbox/outbox.ts'
+import type { EnqueueOptions } from '../outbox/sql/enqueue.ts'
 import { inChunks } from '../values/chunks.ts'
 import { trimBoth } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
 import {
   type CheckOptions,
-  type CheckResult,
   checkLines,
   type ImportLookups,
   type LineMistake,
@@ -147,32 +147,27 @@ export async function importRequests(
   const draft = options.draft || check.mustBeSeen
   const status = needsApproval(check.validRows, { ...options, draft }) ? 'draft' : 'queued'
   const batchId = options.batchId ?? toBatchName(file)
-  const source = file.name === null ? null : basename(file.name)
-  const batch = {
-    title: options.title,
-    source,
-    note: options.note,
-    reverts: null,
-    columns: check.columns,
-  }
   const requests = inChunks(
     withProgress(readRequests(file, options.batchId === undefined), (count) =>
       onProgress('queued', count),
     ),
     rowsPerInsert,
   )
-  const recorded = audit && {
-    audit: (queued: number, alreadyQueued: number) => audit(queued, alreadyQueued, batchId),
-  }
-  const enqueueOptions = {
+  const enqueueOptions: EnqueueOptions = {
     status,
     batchId,
     createdBy,
     expiresAt,
-    batch,
+    batch: {
+      title: options.title,
+      source: file.name === null ? null : basename(file.name),
+      note: options.note,
+      reverts: null,
+      columns: check.columns,
+    },
     ...mark,
-    ...recorded,
-  } as const
+    ...(audit && { audit: (queued, alreadyQueued) => audit(queued, alreadyQueued, batchId) }),
+  }
   const result = await outbox.enqueue(requests, enqueueOptions, shortDigest(file))
   if ('importedAs' in result)
     return { outcome: 'imported before', project, batch: result.importedAs }
@@ -209,7 +204,7 @@ function toQueuedImport(
  * they mean. `mustBeSeen`: whose conversations the rows are, or what their words are, was
  * concluded, and nobody has seen it yet.
  */
-type FileCheck = CheckResult & {
+type FileCheck = Awaited<ReturnType<typeof checkLines>> & {
   readonly emptyRows: number
   readonly columns: ColumnMap
   readonly mustBeSeen: boolean

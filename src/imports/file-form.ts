@@ -6,9 +6,6 @@ import { detectUtf16, type Utf16 } from '../values/file-text.ts'
 import { UserError } from '../values/user-error.ts'
 import { knownColumn } from './csv-column-names.ts'
 
-/** `auto` decides by the first non-blank character. */
-export type ImportFormat = 'jsonl' | 'csv' | 'auto'
-
 export const csvSeparators = [',', ';', '\t', '|'] as const
 export type CsvSeparator = (typeof csvSeparators)[number]
 
@@ -27,7 +24,8 @@ export type FileForm = {
 }
 
 export type FormOptions = {
-  readonly format?: ImportFormat
+  /** `auto` decides by the first non-blank character. */
+  readonly format?: 'jsonl' | 'csv' | 'auto'
   /** Of a file that is not Unicode: a name that TextDecoder knows. */
   readonly encoding?: string
 }

@@ -5,10 +5,6 @@ import { inAnyCase, inList } from '../../warehouse/dialect.ts'
 import { decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
-type Row = { readonly id: string } & Readonly<Record<'name' | 'email' | 'at', string | null>>
-
-export type ReplyValues = ReadonlyMap<string, Omit<TemplateValues, 'sender'>>
-
 const conversationsPerRead = 5_000
 
 /** By the id of the conversation, in small letters; one that is not mirrored is missing. */
@@ -16,11 +12,11 @@ export async function readReplyValues(
   { db, kind, project }: ProjectDb,
   conversations: readonly string[],
   timeZone: string,
-): Promise<ReplyValues> {
-  const found: (readonly [string, Omit<TemplateValues, 'sender'>])[] = []
+): Promise<ReadonlyMap<string, Omit<TemplateValues, 'sender'>>> {
+  const found = new Map<string, Omit<TemplateValues, 'sender'>>()
   for (let from = 0; from < conversations.length; from += conversationsPerRead) {
     const ids = inAnyCase(conversations.slice(from, from + conversationsPerRead))
-    const { rows } = await sql<Row>`
+    const { rows } = await sql<{ id: string } & Record<'name' | 'email' | 'at', string | null>>`
       select c.id, v.name, v.email, c.created_at as at from conversations as c
       left join visitors as v on v.project_id = ${project} and v.id = c.visitor_id
         and v.deleted_at is null
@@ -28,10 +24,10 @@ export async function readReplyValues(
       `.execute(db)
     for (const { id, name, email, at } of rows) {
       const sought = { name: decoded(name), email: decoded(email), createdAt: at }
-      found.push([id.toLowerCase(), toTemplateValues(sought, timeZone)])
+      found.set(id.toLowerCase(), toTemplateValues(sought, timeZone))
     }
   }
-  return new Map(found)
+  return found
 }
 
 const decoded = (text: string | null) => (text === null ? null : decodeText(text))
