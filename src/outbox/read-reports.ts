@@ -139,16 +139,15 @@ async function estimateBatch(
   const open = countOperations(ofBatch.filter(({ status }) => statuses.includes(status)))
   const queuedEarlier = await outbox.countQueuedEarlier(id)
   const { all, batches } = evaluateCircuits(await outbox.listRecentOutcomes(), now)
-  const circuit = all ?? batches.get(id)
-  const pause = circuit === undefined ? null : { until: circuit.until, because: circuit.why }
-  const asked = pausedUntil === null ? null : { until: pausedUntil, because: pauseReason }
-  const rest = longestRest([pause, asked, await outbox.findBatchRest(id)], now)
+  const circuit = all ?? batches.get(id) ?? null
+  const asked = pausedUntil === null ? null : { until: pausedUntil, why: pauseReason }
+  const rest = longestRest([circuit, asked, await outbox.findBatchRest(id)], now)
   return {
     ...none,
     queuedEarlier,
     takesMs: estimateBatchMs(limits, open, queuedEarlier) + (rest === null ? 0 : rest.until - now),
     restsUntil: rest === null ? null : toTimestamp(rest.until),
-    restsBecause: rest?.because ?? null,
+    restsBecause: rest?.why ?? null,
   }
 }
 

@@ -190,7 +190,8 @@ export function estimateBatchMs(
   )
 }
 
-export type Rest = { readonly until: EpochMs; readonly because: string }
+/** Why nothing is sent, and when it is tried again. */
+export type Rest = { readonly until: EpochMs; readonly why: string }
 
 /** The longest of the rests that have not ended. */
 export function longestRest(rests: readonly (Rest | null)[], now: EpochMs): Rest | null {

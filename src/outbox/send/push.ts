@@ -131,17 +131,8 @@ export function toPushProgress(
     takesMs: estimateBatchMs(limits, left, 0) + restMs,
     /** RFC 3339; null if something can be sent now. */
     restsUntil: rest === null ? null : toTimestamp(rest.until),
-    restsBecause: rest?.because ?? null,
+    restsBecause: rest?.why ?? null,
   }
-}
-
-type SendQueuedOptions = {
-  readonly maxConcurrentLanes: number
-  /** Ignores the circuit breaker. */
-  readonly despiteFailures: boolean
-  readonly onProgress: (progress: SendProgress) => void
-  /** How often it looks for write-backs that became due or were queued. */
-  readonly pollMs?: Ms
 }
 
 type SendProgress = ReturnType<ReturnType<typeof createOutcomeCounter>['snapshot']> & {
@@ -157,15 +148,27 @@ const maxFailuresInARow = 8
 /** A lane that failed this often is left for the next run if the service is not out. */
 const maxFailuresOfLane = 5
 
-const defaultPollMs: Ms = 250
-
 /**
  * Never throws ApiError. `fatalFailure` stopped it early. `denied`: operations for which the key
  * lacks the scope. `failing`: lanes for which the service fails, and for no others.
  */
-export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions) {
+export async function sendQueued(
+  deps: WritebackDeps,
+  {
+    maxConcurrentLanes,
+    despiteFailures,
+    onProgress,
+    pollMs = 250,
+  }: {
+    readonly maxConcurrentLanes: number
+    /** Ignores the circuit breaker. */
+    readonly despiteFailures: boolean
+    readonly onProgress: (progress: SendProgress) => void
+    /** How often it looks for write-backs that became due or were queued. */
+    readonly pollMs?: Ms
+  },
+) {
   const { outbox, signal, now } = deps
-  const { maxConcurrentLanes, despiteFailures, onProgress, pollMs = defaultPollMs } = options
   const outcomes = createOutcomeCounter()
   const running = new Map<string, Promise<void>>()
   const scopes = createScopeRefusals()

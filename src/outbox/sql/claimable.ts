@@ -195,10 +195,8 @@ export async function findRest(
 }
 
 export function toRest(until: EpochMs, isGrace: boolean, why: string | null): Rest {
-  const because = isGrace
-    ? 'its approval can still be undone'
-    : (why ?? 'it waits for another attempt')
-  return { until, because }
+  const grace = isGrace ? 'its approval can still be undone' : null
+  return { until, why: grace ?? why ?? 'it waits for another attempt' }
 }
 
 function claimFilterSql(filter: ClaimFilter): RawBuilder<unknown> {
