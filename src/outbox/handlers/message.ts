@@ -205,14 +205,9 @@ async function findSentReply(
   // Judged by ids above.
   if (added !== null) return null
   const requeuedAt = await deps.outbox.findRequeueing(writeback)
-  const age = {
-    seenUntil: parseTime(writeback.targetSnapshot?.lastMessageAt) ?? null,
-    queuedAt: (parseTime(requeuedAt ?? writeback.createdAt) ?? 0) + clockOffset,
-    isRequeued: requeuedAt !== null,
-  }
   const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
   const unmatched = current.filter(({ id }) => !matchedIds.has(id))
-  const same = findRepetition(unmatched, payload, age)
+  const same = findRepetition(unmatched, payload, writeback, requeuedAt, clockOffset)
   return same === null
     ? null
     : { why: describeRepetition(same), evidence: { alreadyThere: same.id } }

@@ -14,6 +14,7 @@ import {
   toFieldValues,
 } from '../field-kinds.ts'
 import { isCorrection, operationTypes, type WritebackPayload } from '../operations.ts'
+import type { Writeback } from '../outbox-entry.ts'
 import { effectOf, marksHandled, type WritebackRequest } from '../writeback-request.ts'
 import type { Obstacle, ReviewRow } from './terms.ts'
 
@@ -129,12 +130,7 @@ function findSentReply(
   facts: GuardFacts,
 ): Obstacle | null {
   if (request.operation !== 'message' || queued === null) return null
-  const age = {
-    seenUntil: parseTime(queued.targetSnapshot?.lastMessageAt) ?? null,
-    queuedAt: parseTime(facts.requeuedAt ?? queued.createdAt) ?? 0,
-    isRequeued: facts.requeuedAt !== null,
-  }
-  const same = findRepetition(facts.newerMessages, request.payload, age)
+  const same = findRepetition(facts.newerMessages, request.payload, queued, facts.requeuedAt)
   return same === null ? null : { reason: 'already_sent', why: describeRepetition(same) }
 }
 
@@ -225,27 +221,24 @@ export function matchesPayload(
   )
 }
 
-/** A newer message with the words of the reply: sent now, they would reach the customer twice. */
+/**
+ * A newer message with the words of the reply: sent now, they would reach the customer twice.
+ * `requeuedAt`: when a person, who knew what was there, queued it again. `clockOffset`: of the
+ * service, in seconds.
+ */
 export function findRepetition(
   messages: readonly ShownReply[],
   payload: WritebackPayload['message'],
-  {
-    seenUntil,
-    queuedAt,
-    isRequeued,
-  }: {
-    /** Of the last message that the mirror had when the reply was queued. */
-    readonly seenUntil: EpochSeconds | null
-    readonly queuedAt: EpochSeconds
-    /** A person queued it again, and knew what was there. */
-    readonly isRequeued: boolean
-  },
+  { targetSnapshot, createdAt }: Pick<Writeback, 'targetSnapshot' | 'createdAt'>,
+  requeuedAt: string | null,
+  clockOffset = 0,
 ): ShownReply | null {
+  // The last message that the mirror had then.
+  const seen = parseTime(targetSnapshot?.lastMessageAt)
+  const queued = (parseTime(requeuedAt ?? createdAt) ?? 0) + clockOffset
   const isNewer = ({ at }: ShownReply) => {
-    if (isRequeued) return at !== null && at > (seenUntil ?? queuedAt)
-    return (
-      at === null || at >= queuedAt - wholeSecondsSlack || (seenUntil !== null && at > seenUntil)
-    )
+    if (requeuedAt !== null) return at !== null && at > (seen ?? queued)
+    return at === null || at >= queued - wholeSecondsSlack || (seen !== undefined && at > seen)
   }
   return messages.find((one) => matchesPayload(one, payload) && isNewer(one)) ?? null
 }
