@@ -13,7 +13,7 @@ import {
   type OutboxFilter,
   type SelectionDigest,
 } from '../core/decision-terms.ts'
-import { type BatchDecision, decisionOf, type OutboxDecision } from '../core/decisions.ts'
+import { decisionOf, type OutboxDecision } from '../core/decisions.ts'
 import {
   nextState,
   toStoredState,
@@ -25,8 +25,8 @@ import {
   acquireCancellationLock,
   findWindowEnd,
   followDecisions,
+  followFor,
   idsReturned,
-  recordBatchDecision,
   recordCancellation,
 } from './batch-decisions.ts'
 import { filterSql, lockSelection } from './entries.ts'
@@ -37,9 +37,6 @@ import {
   mayHaveArrivedSql,
   selectTargetSnapshot,
 } from './row.ts'
-
-/** A person waits, and the decision is in force already; the remaining rows follow later. */
-const applyForMs = 5500
 
 /** A person may type the beginning of a digest. */
 const shortestDigest = 12
@@ -156,27 +153,6 @@ function batchChanges(
     default:
       return null
   }
-}
-
-/** In force when it returns; rows follow. Null if it is so already or there is no such batch. */
-export async function decideBatch(
-  context: ProjectDb,
-  decision: BatchDecision,
-  batch: string,
-  by: string,
-  options: Pick<DecisionTerms, 'audit' | 'shown'> = {},
-) {
-  if (options.shown !== undefined) await followDecisions(context, Number.POSITIVE_INFINITY)
-  const result = await recordBatchDecision(context, decision, batch, by, options)
-  return result === null || !('inFlight' in result) ? result : followFor(context, result)
-}
-
-async function followFor<T extends object>(
-  context: ProjectDb,
-  result: T,
-): Promise<T & { following?: true }> {
-  const isApplied = await followDecisions(context, performance.now() + applyForMs)
-  return isApplied ? result : { ...result, following: true as const }
 }
 
 /**

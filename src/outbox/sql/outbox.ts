@@ -5,6 +5,7 @@ import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
 import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import { type Repeatable, retryAllMethods } from '../../warehouse/retry.ts'
 import { withSnapshotOf } from '../../warehouse/transactions.ts'
+import { decideBatch } from './batch-decisions.ts'
 import {
   countQueuedEarlier,
   countRevertible,
@@ -29,7 +30,7 @@ import {
   settle,
   settleSent,
 } from './claims.ts'
-import { decide, decideBatch, revokeSending } from './decisions.ts'
+import { decide, revokeSending } from './decisions.ts'
 import { deleteWords, erase, forgetEnded, forgetPrivate } from './delete-words.ts'
 import {
   assignProject,
@@ -57,7 +58,7 @@ import {
 } from './entries.ts'
 import { findQueuedRefs, listReplies } from './import-lookups.ts'
 import {
-  findConversation,
+  findConversations,
   findOwnEdits,
   findPreviousReplyStatus,
   findRequeueing,
@@ -129,7 +130,7 @@ const functions = {
   findPreviousReplyStatus,
   findRequeueing,
   readMirroredMessages,
-  findConversation,
+  findConversations,
   listColumnMaps,
   readSendingStop,
   countWithoutProject,

@@ -211,7 +211,7 @@ export function selectTargetSnapshot(
     then ${shown('conversation')} else ${shown('visitor')} end`
 }
 
-type Target = Pick<WritebackRequest, 'operation' | 'target'>
+export type Target = Pick<WritebackRequest, 'operation' | 'target'>
 
 /** The target's id as the mirror has it; as it was written if the mirror does not have it. */
 export async function readShownIds(
