@@ -36,33 +36,25 @@ const entryColumns = columnsOf(
   commonNames.map((name) => commonFields[name].property),
 )
 
-type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
-  readonly payload: string
-  readonly undoUntil: number | null
-}
-
 async function listEntries(
   context: ProjectDb,
   filter: OutboxFilter,
   which: RawBuilder<unknown>,
 ): Promise<readonly OutboxEntry[]> {
+  const { db, kind, project } = context
   const status = await effectiveStatus(context)
-  const { rows } = await sql<EntryRow>`
-    select ${entryColumns}, ${status} as status from writebacks
-    where project_id = ${context.project} and ${filterSql(context.kind, filter, status)}
-    and ${which}`.execute(context.db)
-  return rows.map((row) => toEntry(context.kind, row))
-}
-
-function toEntry(kind: DatabaseKind, row: EntryRow): OutboxEntry {
-  return {
+  const { rows } = await sql<
+    Omit<OutboxEntry, 'payload' | 'undoUntil'> & { payload: string; undoUntil: number | null }
+  >`select ${entryColumns}, ${status} as status from writebacks
+    where project_id = ${project} and ${filterSql(kind, filter, status)} and ${which}`.execute(db)
+  return rows.map((row) => ({
     ...row,
     payload: JSON.parse(decodeJson(kind, row.payload)),
     ...mapCommonValues(row, textOrNull),
     createdBy: textOrNull(row.createdBy),
     foundBy: textOrNull(row.foundBy),
     undoUntil: row.undoUntil === null ? null : toTimestamp(row.undoUntil),
-  }
+  }))
 }
 
 /** In queue order. */
