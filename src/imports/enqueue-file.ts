@@ -72,7 +72,11 @@ export type RejectedImport =
   /** The same bytes were imported before as `batch`. */
   | { readonly outcome: 'imported before'; readonly project: ProjectName; readonly batch: string }
 
-export type QueuedImport = {
+/** `differing`: of the rows that were skipped. */
+export type QueuedImport = Pick<
+  FileCheck,
+  'differing' | 'differingBatch' | 'notices' | 'ignoredColumns' | 'emptyRows' | 'columns'
+> & {
   readonly outcome: 'queued' | 'draft'
   readonly project: ProjectName
   /** Null if the file was empty or all refs were queued before. */
@@ -80,18 +84,6 @@ export type QueuedImport = {
   readonly queued: number
   /** How many were skipped because their refs were queued before. */
   readonly alreadyQueued: number
-  /** How many of these differ from what was queued with the same ref. */
-  readonly differing: number
-  /** The batch of what was queued; null if there are several or none. */
-  readonly differingBatch: string | null
-  /** What a person should know about rows without mistakes. */
-  readonly notices: readonly MistakeKind[]
-  /** The columns that were let through. */
-  readonly ignoredColumns: readonly string[]
-  /** Rows of a sheet without a reply and a flag: they are still to be written. */
-  readonly emptyRows: number
-  /** What a person said that a column means, now or for an earlier file; `ignored` = nothing. */
-  readonly columns: Readonly<Record<string, string>>
 }
 
 /**
@@ -199,14 +191,12 @@ function toQueuedImport(
   }
 }
 
-/**
- * `emptyRows`: of a sheet, those without a reply and a flag. `columns`: what a person said that
- * they mean. `mustBeSeen`: whose conversations the rows are, or what their words are, was
- * concluded, and nobody has seen it yet.
- */
 type FileCheck = Awaited<ReturnType<typeof checkLines>> & {
+  /** Rows of a sheet without a reply and a flag: they are still to be written. */
   readonly emptyRows: number
+  /** What a person said that a column means, now or for an earlier file; `ignored` = nothing. */
   readonly columns: ColumnMap
+  /** Whose conversations the rows are, or what their words are, was concluded and not seen yet. */
   readonly mustBeSeen: boolean
 }
 

@@ -159,15 +159,10 @@ function batchChanges(
  * Writing is switched off: what is in flight is verified, but never sent again. `by`: a setting.
  */
 export async function revokeSending(context: ProjectDb, by: string): Promise<void> {
-  const among = sql`project_id = ${context.project} and status = 'sending' and revoked_as is null`
-  const revocation = {
-    decision: 'cancelled',
-    filter: {},
-    terms: { by },
-    among,
-    isBySetting: true,
-  } as const
-  await inDurableTransaction(context, (trx) => applyToRows(trx, revocation))
+  await inDurableTransaction(context, ({ db, project }) =>
+    sql`update writebacks set revoked_as = 'cancelled', reason = ${`cancelled by ${by}`}
+      where project_id = ${project} and status = 'sending' and revoked_as is null`.execute(db),
+  )
 }
 revokeSending.mayRepeat = true as const
 
@@ -177,8 +172,6 @@ type RowDecision = {
   readonly terms: DecisionTerms
   /** A further condition, which keeps the statement to a part of the queue. */
   readonly among: RawBuilder<unknown>
-  /** No person decided. */
-  readonly isBySetting?: boolean
 }
 
 type DecidedRow = { readonly id: string; readonly batchId: string | null }
@@ -188,7 +181,7 @@ type DecidedRow = { readonly id: string; readonly batchId: string | null }
  * that holds the claim can send. A row in flight stays with the process that sent it.
  */
 async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly DecidedRow[]> {
-  const { decision, filter, terms, among, isBySetting = false } = step
+  const { decision, filter, terms, among } = step
   const moves = writebackStates.flatMap((from) => {
     const to = nextState(from, decision)
     return to === null ? [] : [{ from, to }]
@@ -221,8 +214,7 @@ async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly 
       stopped_by = case when ${hasMoved} then null else stopped_by end,
       postponed = case when ${hasMoved} then null else postponed end,
       due_at = case when ${hasMoved} then ${dueAt} else due_at end
-      ${isBySetting ? sql`` : sql`, ${decidedSql(trx, terms.by)}`}
-      ${changesOf(trx, decision, terms.by, dueAt)}
+      , ${decidedSql(trx, terms.by)} ${changesOf(trx, decision, terms.by, dueAt)}
     where ${among} and ${inStatesSql(moves.map(({ from }) => from))}
     and ${filterSql(trx.kind, filter)}
       and ${decidableSql(trx, step, notQueuedBySql(trx, others))}

@@ -251,12 +251,6 @@ const lanesOf = (ids: readonly string[]) =>
 
 const rowsPerRead = 10_000
 
-/** The first `limit` rows, and a digest of all: within a snapshot of the same moment. */
-export async function readSelection(context: ProjectDb, filter: OutboxFilter, limit: number) {
-  const named = await digestOf(context, filter)
-  return { entries: limit === 0 ? [] : await list(context, filter, limit), named }
-}
-
 export function digestOf(context: ProjectDb, filter: OutboxFilter): Promise<SelectionDigest> {
   return digestRows(context, filter, sql``, () => {})
 }

@@ -54,7 +54,6 @@ import {
   listLatestEvents,
   listNewest,
   readCandidates,
-  readSelection,
 } from './entries.ts'
 import { findQueuedRefs, listReplies } from './import-lookups.ts'
 import {
@@ -99,7 +98,6 @@ const functions = {
   countMayHaveArrived,
   listInDoubt,
   listApprovers,
-  readSelection,
   digestOf,
   revokeSending,
   findRevertOf,
