@@ -210,7 +210,7 @@ function createRowJudge({ lookups, now, allowDuplicates }: Omit<CheckOptions, 'o
     request: WritebackRequest,
     row: number,
     queued: Writeback | undefined,
-    earlier: EarlierReplies,
+    earlier: Awaited<ReturnType<typeof findEarlierReplies>>,
   ) => {
     const { ref, operation, target, payload } = request
     const first = ref === null ? row : rowOfRef(ref, row)
@@ -253,13 +253,11 @@ function createRowJudge({ lookups, now, allowDuplicates }: Omit<CheckOptions, 'o
 }
 
 /** By reply key, the mistake of a row that sends these words again. */
-type EarlierReplies = ReadonlyMap<string, readonly RequestMistake[]>
-
 async function findEarlierReplies(
   lookups: ImportLookups,
   requests: readonly WritebackRequest[],
   now: EpochMs,
-): Promise<EarlierReplies> {
+): Promise<ReadonlyMap<string, readonly RequestMistake[]>> {
   const replies = requests.filter(({ operation }) => operation === 'message')
   const conversations = [...new Set(replies.map(({ target }) => target.toLowerCase()))]
   const earlier = await lookups.listReplies(conversations, toTimestamp(now - lookBackMs))

@@ -75,6 +75,7 @@ export async function executeDecision(
   }
 }
 
+/** `batch`: its name or a unique beginning of it. */
 export type BatchDecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & {
   readonly batch: string
 }

@@ -116,7 +116,7 @@ export {
   type ShowWritebackReport,
   toBatchProgress,
 } from './read-reports.ts'
-export { type RevertRequest, revertBatch } from './revert.ts'
+export { revertBatch } from './revert.ts'
 export {
   batchSource,
   type OnReviews,

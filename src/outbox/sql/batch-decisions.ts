@@ -123,7 +123,7 @@ async function nextCancellation(
   lock: RawBuilder<unknown>,
 ): Promise<Following | null> {
   const { db, project, typed } = trx
-  type Row = {
+  const { rows } = await sql<{
     id: string
     batch: string | null
     orWithoutProject: number
@@ -131,8 +131,7 @@ async function nextCancellation(
     doneTo: number
     at: string
     by: string
-  }
-  const { rows } = await sql<Row>`
+  }>`
     select id, batch_id as batch, includes_rows_without_project as "orWithoutProject",
     up_to as "upTo",
       done_to as "doneTo", cancelled_at as at, cancelled_by as by from writeback_cancellations

@@ -95,21 +95,8 @@ async function readBatches(
     where project_id = ${project} and ${condition} order by created_at desc, id desc
     limit ${limit}`.execute(db)
   const ids = rows.map(({ id }) => id)
-  const counted = await countBatches(context, sql`batch_id ${inList(kind, ids)}`)
-  return rows.map((stored) => {
-    const { counts = {}, settledAt = null } = counted.get(stored.id) ?? {}
-    const { title, source, note, createdBy } = stored
-    const batch = { ...stored, ...decodeTexts({ title, source, note, createdBy }) }
-    const state = toBatchState(batch, counts)
-    // The column is set a little later.
-    const finishedAt = state === 'done' ? (batch.finishedAt ?? settledAt) : null
-    return { ...batch, finishedAt, counts, state }
-  })
-}
-
-async function countBatches(context: ProjectDb, condition: RawBuilder<unknown>) {
   const status = await effectiveStatus(context)
-  const { rows } = await sql<{
+  const { rows: counted } = await sql<{
     batch: string
     status: WritebackStatus
     count: number
@@ -117,18 +104,19 @@ async function countBatches(context: ProjectDb, condition: RawBuilder<unknown>) 
   }>`
     select batch_id as batch, ${status} as status, count(*) as count, max(finished_at) as settled
     from writebacks
-    where project_id = ${context.project} and ${condition} group by 1, 2`.execute(context.db)
-  const counted = new Map<
-    string,
-    { readonly counts: StatusCounts; readonly settledAt: string | null }
-  >()
-  for (const { batch, status, count, settled } of rows) {
-    const { counts = {}, settledAt = null } = counted.get(batch) ?? {}
-    const latest =
-      settledAt !== null && (settled === null || settledAt > settled) ? settledAt : settled
-    counted.set(batch, { counts: { ...counts, [status]: count }, settledAt: latest })
-  }
-  return counted
+    where project_id = ${project} and batch_id ${inList(kind, ids)} group by 1, 2`.execute(db)
+  const countsOf = Map.groupBy(counted, ({ batch }) => batch)
+  return rows.map((stored) => {
+    const own = countsOf.get(stored.id) ?? []
+    const counts: StatusCounts = Object.fromEntries(own.map(({ status, count }) => [status, count]))
+    const { title, source, note, createdBy } = stored
+    const batch = { ...stored, ...decodeTexts({ title, source, note, createdBy }) }
+    const state = toBatchState(batch, counts)
+    // The column is set a little later.
+    const settledAt = own.flatMap(({ settled }) => settled ?? []).sort()
+    const finishedAt = state === 'done' ? (batch.finishedAt ?? settledAt.at(-1) ?? null) : null
+    return { ...batch, finishedAt, counts, state }
+  })
 }
 
 export async function listBatchNames({ db, project }: ProjectDb, limit: number): Promise<string[]> {

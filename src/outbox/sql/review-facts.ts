@@ -20,7 +20,7 @@ import {
 } from '../core/field-kinds.ts'
 import { isCorrection, operationTypes } from '../core/operations.ts'
 import { type NamedEntry, type OutboxEntry, targetIdOf } from '../core/outbox-entry.ts'
-import { type GuardFacts, noOwnEdits, wholeSecondsSlack } from '../core/review/guards.ts'
+import { noOwnEdits, type ReviewFacts, wholeSecondsSlack } from '../core/review/guards.ts'
 import type { ReviewRow } from '../core/review/terms.ts'
 import { findDuplicateRefs } from './enqueue.ts'
 import { findConversations, readOwnEdits, requeuedAtSql } from './lane-history.ts'
@@ -30,7 +30,7 @@ import { decodeShown, shownSql, type Target, textOrNull } from './row.ts'
 export async function readFacts(
   context: ProjectDb,
   rows: readonly ReviewRow[],
-): Promise<readonly GuardFacts[]> {
+): Promise<readonly Omit<ReviewFacts, 'isNewSender'>[]> {
   const expecting = rows.filter((row) => !isOnConversation(row) && expectOf(row) !== null)
   const found = await findConversations(
     context,
@@ -161,7 +161,7 @@ function expectedId(row: ReviewRow): string | null {
 async function readNewerMessages(
   { db, kind, project }: ProjectDb,
   rows: readonly ReviewRow[],
-): Promise<ReadonlyMap<string, Pick<GuardFacts, 'newerMessages' | 'requeuedAt'>>> {
+): Promise<ReadonlyMap<string, Pick<ReviewFacts, 'newerMessages' | 'requeuedAt'>>> {
   const replies = rows.flatMap(({ operation, queued }) => {
     if (operation !== 'message' || queued === null) return []
     const queuedAt = (parseTime(queued.createdAt) ?? 0) - wholeSecondsSlack

@@ -27,7 +27,9 @@ export type OwnEdits = {
 }
 export const noOwnEdits: OwnEdits = { ownEdit: {}, lastOwnEdit: {} }
 
-export type GuardFacts = OwnEdits & {
+export type ReviewFacts = OwnEdits & {
+  /** No earlier reply of the warehouse, and no other row, has its sender. */
+  readonly isNewSender: boolean
   /** Without the rows before it; null if unknown. */
   readonly target: MirroredTarget | null
   /** It would not be queued, because its ref was queued before. */
@@ -44,7 +46,7 @@ export type GuardFacts = OwnEdits & {
   readonly requeuedAt: string | null
 }
 
-export function findObstacleInMirror(row: ReviewRow, facts: GuardFacts): Obstacle | null {
+export function findObstacleInMirror(row: ReviewRow, facts: ReviewFacts): Obstacle | null {
   if (!row.request.ok || facts.target === null) return null
   const { request } = row.request
   return (
@@ -58,7 +60,7 @@ export function findObstacleInMirror(row: ReviewRow, facts: GuardFacts): Obstacl
 function findNewMessage(
   row: ReviewRow,
   request: WritebackRequest,
-  facts: GuardFacts,
+  facts: ReviewFacts,
 ): Obstacle | null {
   const { expect } = request
   if (expect === null && !marksHandled(request)) return null
@@ -127,7 +129,7 @@ export function describeUnseen(id: string, at: EpochSeconds | null | undefined):
 function findSentReply(
   { queued }: ReviewRow,
   request: WritebackRequest,
-  facts: GuardFacts,
+  facts: ReviewFacts,
 ): Obstacle | null {
   if (request.operation !== 'message' || queued === null) return null
   const same = findRepetition(facts.newerMessages, request.payload, queued, facts.requeuedAt)
@@ -141,7 +143,7 @@ function timeOf({ at }: MirroredMessage): EpochSeconds {
 function findEdit(
   { queued }: ReviewRow,
   request: WritebackRequest,
-  facts: GuardFacts,
+  facts: ReviewFacts,
 ): Obstacle | null {
   if (!isCorrection(operationTypes[request.operation]) || facts.target === null) return null
   const why = findForeignEdit(effectOf(request), toFieldValues(facts.target), {
