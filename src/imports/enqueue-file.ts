@@ -6,7 +6,7 @@ import { basename } from 'node:path'
 import type { NewAuditEvent } from '../../schema/row.ts'
 import { needsApproval } from '../outbox/core/batches.ts'
 import type { ColumnMap, Outbox, WritebackRequest } from '../outbox/outbox.ts'
-import type { EnqueueOptions } from '../outbox/sql/enqueue.ts'
+
 import { inChunks } from '../values/chunks.ts'
 import { trimBoth } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
@@ -145,7 +145,7 @@ export async function importRequests(
     ),
     rowsPerInsert,
   )
-  const enqueueOptions: EnqueueOptions = {
+  const enqueueOptions: Parameters<Outbox['enqueue']>[1] = {
     status,
     batchId,
     createdBy,

@@ -7,7 +7,6 @@ export {
   type BatchOutcome,
   type BatchReport,
   type BatchState,
-  type BatchSummary,
   type ColumnMap,
   countOperations,
   estimateBatchMs,

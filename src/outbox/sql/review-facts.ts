@@ -24,7 +24,7 @@ import { noOwnEdits, type ReviewFacts, wholeSecondsSlack } from '../core/review/
 import type { ReviewRow } from '../core/review/terms.ts'
 import { findDuplicateRefs } from './enqueue.ts'
 import { findConversations, readOwnEdits, requeuedAtSql } from './lane-history.ts'
-import { decodeShown, shownSql, type Target, textOrNull } from './row.ts'
+import { decodeShown, shownSql, textOrNull, type WritebackTarget } from './row.ts'
 
 /** One for each row, in their order, from the mirror as it is now. */
 export async function readFacts(
@@ -37,7 +37,7 @@ export async function readFacts(
     expecting.map((row) => ({ visitor: targetOf(row), messageId: expectedId(row) })),
   )
   const chosen = new Map(expecting.map((row, index) => [row, found[index] ?? '']))
-  const conversationOf = (row: ReviewRow): Target => {
+  const conversationOf = (row: ReviewRow): WritebackTarget => {
     const target = isOnConversation(row) ? row.target : (chosen.get(row) ?? '')
     return { operation: 'message', target }
   }
@@ -98,14 +98,14 @@ export async function findKnownSenders(
 }
 
 /** One for each target, in their order; null if the mirror does not have it. */
-export async function readTargets(context: ProjectDb, targets: readonly Target[]) {
+export async function readTargets(context: ProjectDb, targets: readonly WritebackTarget[]) {
   return targets.map(await readMirrored(context, targets))
 }
 
 async function readMirrored(
   context: ProjectDb,
-  targets: readonly Target[],
-): Promise<(target: Target) => MirroredTarget | null> {
+  targets: readonly WritebackTarget[],
+): Promise<(target: WritebackTarget) => MirroredTarget | null> {
   const onConversations = targets.filter(isOnConversation)
   const onVisitors = targets.filter((target) => !isOnConversation(target))
   const conversations = await readConversations(context, onConversations.map(targetOf))
@@ -134,11 +134,11 @@ export async function nameEntries(
   })
 }
 
-function isOnConversation({ operation }: Target): boolean {
+function isOnConversation({ operation }: WritebackTarget): boolean {
   return operationTypes[operation].target === 'conversation'
 }
 
-function targetOf({ target }: Target): string {
+function targetOf({ target }: WritebackTarget): string {
   return target.toLowerCase()
 }
 

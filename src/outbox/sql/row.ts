@@ -211,13 +211,13 @@ export function selectTargetSnapshot(
     then ${shown('conversation')} else ${shown('visitor')} end`
 }
 
-export type Target = Pick<WritebackRequest, 'operation' | 'target'>
+export type WritebackTarget = Pick<WritebackRequest, 'operation' | 'target'>
 
 /** The target's id as the mirror has it; as it was written if the mirror does not have it. */
 export async function readShownIds(
   context: ProjectDb,
-  requests: readonly Target[],
-): Promise<(request: Target) => string> {
+  requests: readonly WritebackTarget[],
+): Promise<(request: WritebackTarget) => string> {
   const shown = new Map<string, string>()
   for (const kind of targetKinds) {
     const targets = requests.filter(({ operation }) => operationTypes[operation].target === kind)
