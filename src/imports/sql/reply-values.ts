@@ -23,11 +23,9 @@ export async function readReplyValues(
       where c.project_id = ${project} and c.id ${inList(kind, ids)} and c.deleted_at is null
       `.execute(db)
     for (const { id, name, email, at } of rows) {
-      const sought = { name: decoded(name), email: decoded(email), createdAt: at }
+      const sought = { name: decodeText(name), email: decodeText(email), createdAt: at }
       found.set(id.toLowerCase(), toTemplateValues(sought, timeZone))
     }
   }
   return found
 }
-
-const decoded = (text: string | null) => (text === null ? null : decodeText(text))

@@ -6,7 +6,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { targetKinds } from '../../../schema/operation-specs.ts'
 import { toTimestamp } from '../../values/time.ts'
 import { allOf, countRowsOf, forUpdate, inList } from '../../warehouse/dialect.ts'
-import { decodeJson } from '../../warehouse/escape.ts'
+import { decodeJson, decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import {
   commonFields,
@@ -26,7 +26,6 @@ import {
   isSentAgainSql,
   isStoppedSql,
   mayHaveArrivedSql,
-  textOrNull,
 } from './row.ts'
 
 const entryColumns = columnsOf(
@@ -50,9 +49,9 @@ async function listEntries(
   return rows.map((row) => ({
     ...row,
     payload: JSON.parse(decodeJson(kind, row.payload)),
-    ...mapCommonValues(row, textOrNull),
-    createdBy: textOrNull(row.createdBy),
-    foundBy: textOrNull(row.foundBy),
+    ...mapCommonValues(row, decodeText),
+    createdBy: decodeText(row.createdBy),
+    foundBy: decodeText(row.foundBy),
     undoUntil: row.undoUntil === null ? null : toTimestamp(row.undoUntil),
   }))
 }
@@ -132,8 +131,8 @@ export async function readCandidates(
     return {
       ...message,
       isMirrored: true,
-      name: textOrNull(message.name),
-      content: textOrNull(message.content),
+      name: decodeText(message.name),
+      content: decodeText(message.content),
     }
   })
 }

@@ -24,7 +24,7 @@ import { noOwnEdits, type ReviewFacts, wholeSecondsSlack } from '../core/review/
 import type { ReviewRow } from '../core/review/terms.ts'
 import { findDuplicateRefs } from './enqueue.ts'
 import { findConversations, readOwnEdits, requeuedAtSql } from './lane-history.ts'
-import { decodeShown, shownSql, textOrNull, type WritebackTarget } from './row.ts'
+import { decodeShown, shownSql, type WritebackTarget } from './row.ts'
 
 /** One for each row, in their order, from the mirror as it is now. */
 export async function readFacts(
@@ -200,8 +200,8 @@ async function readNewerMessages(
         newerMessages: shown.map(({ id, content, sender, at }) => ({
           id: String(id),
           at: parseTime(at) ?? null,
-          content: textOrNull(content),
-          senderName: textOrNull(sender),
+          content: decodeText(content),
+          senderName: decodeText(sender),
         })),
         requeuedAt: shown[0]?.requeuedAt ?? null,
       },
@@ -282,7 +282,7 @@ async function readConversations(
 }
 
 /** A hash has no words to show. */
-const wordsOf = (text: string | null) => (isHash(text) ? notStored : textOrNull(text))
+const wordsOf = (text: string | null) => (isHash(text) ? notStored : decodeText(text))
 
 function byId<R extends MirroredRow>(
   rows: readonly R[],
@@ -293,7 +293,7 @@ function byId<R extends MirroredRow>(
     ...decodeShown(row),
     syncedAt: row.syncedAt,
     isDeleted: row.deletedAt !== null,
-    visitorName: isHash(row.visitorName) ? null : textOrNull(row.visitorName),
+    visitorName: isHash(row.visitorName) ? null : decodeText(row.visitorName),
     notStored: notStoredFields,
     ...more(row),
   })

@@ -97,10 +97,6 @@ export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evide
   return evidenceSchema.catch({}).parse(tryParseJson(decodeJson(kind, stored ?? '{}')))
 }
 
-export function textOrNull(stored: string | null): string | null {
-  return stored === null ? null : decodeText(stored)
-}
-
 /** The fields of a target's row in the mirror that `shownSql` reads. */
 export function decodeShown(row: object): TargetState {
   return toShownFields(decodeTexts({ ...row }))
