@@ -95,14 +95,14 @@ function rejectOtherFiles(head: Uint8Array): void {
   )?.[1]
   const why = named ?? (start.slice(0, 64).includes('\0') ? 'it is not a text' : undefined)
   if (why === undefined) return
-  throw new UserError({
-    what: 'cannot import the file',
-    why,
-    next:
-      'save it as an Excel workbook (.xlsx) without a password, or as CSV (Excel: CSV UTF-8; ' +
-      'LibreOffice: Text CSV; Google Sheets: Comma-separated values), and import that file',
-    exitCode: 2,
-  })
+  const next =
+    'save it as an Excel workbook (.xlsx) without a password, or as CSV (Excel: CSV UTF-8; ' +
+    'LibreOffice: Text CSV; Google Sheets: Comma-separated values), and import that file'
+  throw fileError(why, next)
+}
+
+export function fileError(why: string, next: string, exitCode: 1 | 2 = 2): UserError {
+  return new UserError({ what: 'cannot import the file', why, next, exitCode })
 }
 
 /**

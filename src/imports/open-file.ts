@@ -18,7 +18,7 @@ import type { ProjectDb } from '../warehouse/project-db.ts'
 import { toColumnKey, visitorColumns } from './csv-column-names.ts'
 import { readRecords, readTextLines } from './csv-records.ts'
 import { readColumns } from './csv-values.ts'
-import { detectFileForm, type FileForm, type FormOptions } from './file-form.ts'
+import { detectFileForm, type FileForm, type FormOptions, fileError } from './file-form.ts'
 import { type ImportLine, type LineOptions, parseLines } from './parse-lines.ts'
 import type { SoughtVisitor, VisitorMatch } from './reply-sheet.ts'
 import { findVisitorConversations } from './sql/visitor-matches.ts'
@@ -253,13 +253,7 @@ function nullIfNothingYet(error: unknown): null {
 }
 
 function tooLargeError({ maxBytes }: typeof importLimits): UserError {
-  const why = `it is larger than ${formatBytes(maxBytes)}`
-  return new UserError({
-    what: 'cannot import the file',
-    why,
-    next: 'split it into several',
-    exitCode: 2,
-  })
+  return fileError(`it is larger than ${formatBytes(maxBytes)}`, 'split it into several')
 }
 
 async function copyToTempFile(
@@ -319,12 +313,8 @@ async function* verifyUnchanged(
 }
 
 export function changedFileError(): UserError {
-  return new UserError({
-    what: 'cannot import the file',
-    why: 'it changed while it was read',
-    next: 'import it again when no program writes to it; nothing was queued',
-    exitCode: 1,
-  })
+  const next = 'import it again when no program writes to it; nothing was queued'
+  return fileError('it changed while it was read', next, 1)
 }
 
 async function closeOnError<T>(file: FileHandle, work: () => Promise<T>): Promise<T> {

@@ -3,7 +3,7 @@ import { asJsonObject, type Json } from '../../values/json.ts'
 import { fieldNames, shownName, toFieldValues, toShownFields } from '../core/field-kinds.ts'
 import { type Operation, operationTypes } from '../core/operations.ts'
 import { asMirrored, findHash, withoutPrivate } from '../core/private-fields.ts'
-import { findForeignEdit, isSameValue } from '../core/review/guards.ts'
+import { findForeignEdit, isSameValue, noOwnEdits } from '../core/review/guards.ts'
 import { effectOf } from '../core/writeback-request.ts'
 import { findVisitorViolation } from './conversation-snapshot.ts'
 import {
@@ -38,7 +38,8 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
     const hash = findHash(body)
     if (hash !== null) return { event: 'invalid', why: hash }
     const { columns } = deps
-    const { ownEdit, lastOwnEdit } = await deps.outbox.findOwnEdits(writeback)
+    const { id } = writeback
+    const { ownEdit, lastOwnEdit } = (await deps.outbox.readOwnEdits([id])).get(id) ?? noOwnEdits
     // The mirror, which the person saw, may have only hashes: they are compared with hashes.
     const facts = {
       queuedAs: writeback.targetSnapshot && asMirrored(columns, writeback.targetSnapshot),

@@ -94,10 +94,6 @@ export async function readOwnEdits(
   return found
 }
 
-export async function findOwnEdits(context: ProjectDb, { id }: Writeback): Promise<OwnEdits> {
-  return (await readOwnEdits(context, [id])).get(id) ?? noOwnEdits
-}
-
 /** Of the same import (or the same time of creation); null if there is none. */
 export async function findPreviousReplyStatus(
   { db, project }: ProjectDb,

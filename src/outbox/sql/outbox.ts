@@ -58,12 +58,12 @@ import {
 import { findQueuedRefs, listReplies } from './import-lookups.ts'
 import {
   findConversations,
-  findOwnEdits,
   findPreviousReplyStatus,
   findRequeueing,
   hasUnmatchedDuplicate,
   listMatchedMessageIds,
   readMirroredMessages,
+  readOwnEdits,
 } from './lane-history.ts'
 import { listBatch, readAhead } from './queued-rows.ts'
 import { readLanes } from './revert-source.ts'
@@ -124,7 +124,7 @@ const functions = {
   recordBehaviours: Object.assign(recordBehaviours, { mayRepeat: true as const }),
   listMatchedMessageIds,
   hasUnmatchedDuplicate,
-  findOwnEdits,
+  readOwnEdits,
   findPreviousReplyStatus,
   findRequeueing,
   readMirroredMessages,
