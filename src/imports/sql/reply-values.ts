@@ -1,7 +1,7 @@
 /** What the mirror knows for the placeholders of replies. */
 import { sql } from 'kysely'
 import { type TemplateValues, toTemplateValues } from '../../values/reply-template.ts'
-import { inAnyCase, inList } from '../../warehouse/dialect.ts'
+import { batchesOf, inAnyCase, inList } from '../../warehouse/dialect.ts'
 import { decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
@@ -14,8 +14,8 @@ export async function readReplyValues(
   timeZone: string,
 ): Promise<ReadonlyMap<string, Omit<TemplateValues, 'sender'>>> {
   const found = new Map<string, Omit<TemplateValues, 'sender'>>()
-  for (let from = 0; from < conversations.length; from += conversationsPerRead) {
-    const ids = inAnyCase(conversations.slice(from, from + conversationsPerRead))
+  for (const some of batchesOf(conversations, conversationsPerRead)) {
+    const ids = inAnyCase(some)
     const { rows } = await sql<{ id: string } & Record<'name' | 'email' | 'at', string | null>>`
       select c.id, v.name, v.email, c.created_at as at from conversations as c
       left join visitors as v on v.project_id = ${project} and v.id = c.visitor_id

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import { type ColumnRules, isHash } from '../../values/column-rules.ts'
-import { inList } from '../../warehouse/dialect.ts'
+import { batchesOf, inList } from '../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { SoughtVisitor, VisitorMatch } from '../reply-sheet.ts'
@@ -26,8 +26,7 @@ export async function findVisitorConversations(
     email: email && (columns.storedText('visitors', 'email', email)?.toLowerCase() ?? null),
     name: name && columns.storedText('visitors', 'name', name),
   })
-  for (let from = 0; from < sought.length; from += visitorsPerRead) {
-    const some = sought.slice(from, from + visitorsPerRead)
+  for (const some of batchesOf(sought, visitorsPerRead)) {
     const byEmail = await listCandidates(
       context,
       'email',
