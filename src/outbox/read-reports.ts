@@ -3,7 +3,7 @@
  */
 
 import type { ProjectName } from '../values/project.ts'
-import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 import {
   type BatchEstimate,
   type BatchesReport,
@@ -15,6 +15,7 @@ import {
   longestRest,
   type Pace,
   pauseReason,
+  toRestReport,
 } from './core/batches.ts'
 import type { Candidate, EventLogEntry, NamedEntry } from './core/outbox-entry.ts'
 import {
@@ -124,15 +125,7 @@ async function estimateBatch(
 ): Promise<BatchEstimate> {
   const { draft = 0, queued = 0, sending = 0 } = counts
   const left = draft + queued + sending
-  const none = {
-    left,
-    queuedEarlier: 0,
-    takesMs: 0,
-    restsUntil: null,
-    restsBecause: null,
-    worker,
-    whyStopped,
-  }
+  const none = { left, queuedEarlier: 0, takesMs: 0, worker, whyStopped, ...toRestReport(null) }
   if (left === 0) return none
   const statuses: readonly WritebackStatus[] = ['draft', 'queued', 'sending']
   const ofBatch = counted ?? (await outbox.countByOperation({ batch: id, statuses }))
@@ -146,8 +139,7 @@ async function estimateBatch(
     ...none,
     queuedEarlier,
     takesMs: estimateBatchMs(limits, open, queuedEarlier) + (rest === null ? 0 : rest.until - now),
-    restsUntil: rest === null ? null : toTimestamp(rest.until),
-    restsBecause: rest?.why ?? null,
+    ...toRestReport(rest),
   }
 }
 

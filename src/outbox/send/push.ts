@@ -5,9 +5,9 @@ import { ApiError, type ApiFailure, isBudgetUnavailable } from '../../service/co
 import type { SlotLimits } from '../../service/core/budget.ts'
 import type { EarlyEnd } from '../../values/early-end.ts'
 import type { ProjectName } from '../../values/project.ts'
-import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import { countOperations, estimateBatchMs, type Rest } from '../core/batches.ts'
+import { countOperations, estimateBatchMs, type Rest, toRestReport } from '../core/batches.ts'
 import { createOutcomeCounter, type ReasonGroup } from '../core/group-reasons.ts'
 import { type Operation, operations } from '../core/operations.ts'
 import type { ClaimableWriteback } from '../core/outbox-entry.ts'
@@ -129,9 +129,7 @@ export function toPushProgress(
     left: Object.values(left).reduce((sum, count) => sum + count, 0),
     /** With the reads of preconditions and what it waits for. */
     takesMs: estimateBatchMs(limits, left, 0) + restMs,
-    /** RFC 3339; null if something can be sent now. */
-    restsUntil: rest === null ? null : toTimestamp(rest.until),
-    restsBecause: rest?.why ?? null,
+    ...toRestReport(rest),
   }
 }
 
