@@ -53,7 +53,6 @@ export {
 } from './core/operations.ts'
 export {
   type Candidate,
-  type ClaimableWriteback,
   type EventLogEntry,
   type NamedEntry,
   type OutboxEntry,
@@ -127,7 +126,6 @@ export {
   circuitNotices,
   createScopeRefusals,
   evaluateCircuits,
-  isBlocked,
   mayBeOpen,
   toClaimFilter,
   withoutProjectNotices,

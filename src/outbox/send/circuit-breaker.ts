@@ -10,7 +10,7 @@ import type { CommandHint } from '../../values/user-error.ts'
 import type { Rest } from '../core/batches.ts'
 import { toCommonReason } from '../core/group-reasons.ts'
 import { type Operation, operations, operationTypes } from '../core/operations.ts'
-import type { ClaimableWriteback, ClaimFilter, SendOutcome } from '../core/outbox-entry.ts'
+import type { ClaimFilter, SendOutcome } from '../core/outbox-entry.ts'
 
 /** So many uncertain outcomes in a row stop everything, so many refusals their import. */
 const tripThresholds = { uncertain: 5, refused: 10 } as const
@@ -50,7 +50,10 @@ export function mayBeOpen({
   return uncertain >= tripThresholds.uncertain || failed >= tripThresholds.refused
 }
 
-/** `unscoped`: operations for which the key lacks the scope. `lanes`: left for later. */
+/**
+ * What was sent is still verified. `unscoped`: operations for which the key lacks the scope.
+ * `lanes`: left for later.
+ */
 export function toClaimFilter(
   { all, batches }: CircuitState,
   unscoped: readonly Operation[],
@@ -58,17 +61,6 @@ export function toClaimFilter(
 ): ClaimFilter {
   const withoutQueuedSends = all === null ? [...batches.keys()] : 'all'
   return { withoutOperations: unscoped, withoutQueuedSends, withoutLanes: lanes }
-}
-
-/** Whether `toClaimFilter` excludes this write-back. One that was sent is still verified. */
-export function isBlocked(
-  { all, batches }: CircuitState,
-  unscoped: readonly Operation[],
-  { operation, status, batchId }: ClaimableWriteback,
-): boolean {
-  if (unscoped.includes(operation)) return true
-  const isUnsent = status === 'queued' && !operationTypes[operation].isIdempotent
-  return isUnsent && (all !== null || batches.has(batchId))
 }
 
 /** As many as may be refused for reasons of their own at the head of a queue. */

@@ -34,7 +34,12 @@ import {
 } from '../../service/core/api-failure.ts'
 import { endClaim } from '../active-claims.ts'
 import { operationTypes } from '../core/operations.ts'
-import type { ClaimableWriteback, Writeback, WritebackOutcome } from '../core/outbox-entry.ts'
+import type {
+  ClaimableWriteback,
+  ClaimFilter,
+  Writeback,
+  WritebackOutcome,
+} from '../core/outbox-entry.ts'
 import { describeExpiry, describeMistakes, hasExpired } from '../core/writeback-request.ts'
 import { createHandler } from '../handlers/all-handlers.ts'
 import {
@@ -65,8 +70,9 @@ export async function sendLane(
   deps: WritebackDeps,
   first: ClaimableWriteback,
   callbacks: {
-    /** Called before each write-back except the first. */
-    readonly canContinue: (next: ClaimableWriteback) => boolean
+    /** What of the lane may follow the first. */
+    readonly claimFilter: () => ClaimFilter
+    readonly canContinue: () => boolean
     readonly onSettled: (outcome: WritebackOutcome, writeback: Writeback) => void
   },
 ): Promise<ApiFailure | null> {
@@ -85,8 +91,9 @@ export async function sendLane(
       else deps.log.info(logged)
     }
     if (deps.signal.aborted) return null
-    const [next] = await deps.outbox.findClaimable(deps.now(), 1, { lane: head.lane })
-    head = next !== undefined && callbacks.canContinue(next) ? next : undefined
+    const filter = { ...callbacks.claimFilter(), lane: head.lane }
+    const [next] = await deps.outbox.findClaimable(deps.now(), 1, filter)
+    head = callbacks.canContinue() ? next : undefined
   }
   return null
 }

@@ -19,7 +19,6 @@ import {
   createScopeRefusals,
   evaluateCircuits,
   failingLaneNotices,
-  isBlocked,
   missingScopeNotices,
   toClaimFilter,
   withoutProjectNotices,
@@ -178,8 +177,8 @@ export async function sendQueued(
   let failuresInARow = 0
   let fatalFailure = null as ApiFailure | null
   const canContinue = () => fatalFailure === null && bugs.length === 0 && !signal.aborted
-  const deniedNow = () => [...scopes.denied().keys()]
-  const claimFilter = () => toClaimFilter(circuits, deniedNow(), [...failing.keys()])
+  const claimFilter = () =>
+    toClaimFilter(circuits, [...scopes.denied().keys()], [...failing.keys()])
   const reportProgress = () => onProgress({ ...outcomes.snapshot(), working: running.size, rest })
 
   /** One conversation that cannot be read is no outage, and holds up no other. */
@@ -196,7 +195,8 @@ export async function sendQueued(
   const workOnLane = async (head: ClaimableWriteback) => {
     try {
       const failure = await sendLane(deps, head, {
-        canContinue: (next) => canContinue() && !isBlocked(circuits, deniedNow(), next),
+        claimFilter,
+        canContinue,
         onSettled: (outcome, writeback) => {
           outcomes.add(outcome, writeback)
           if (outcome.status === 'succeeded') scopes.accept(writeback.operation)

@@ -152,7 +152,7 @@ export async function findClaimable(
   const claimable = claimableSql(now, deadOwners)
   const count = limit + claims.filter(({ owner }) => deadOwners.has(owner)).length
   const find = (condition: RawBuilder<unknown>, order: RawBuilder<unknown>) => sql`select * from (
-    select id, lane, operation, status, batch_id as "batchId", seq from writebacks
+    select id, lane, operation, status, seq from writebacks
     where project_id = ${context.project} and ${condition} and ${claimFilterSql(filter)}
     and ${claimable}
       and not (status = 'queued' and ${heldBackSql(context.project)})
