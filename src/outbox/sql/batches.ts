@@ -55,26 +55,20 @@ export async function listStoppedBatches(
   return readBatches(context, sql`stopped_at is not null`, limit)
 }
 
-/** Rows that concern a person; `newest`: when the last of them was settled. */
-export type UndecidedRows = {
-  readonly status: WritebackStatus
-  /** Empty: they belong to none. */
-  readonly batch: string
-  readonly count: number
-  readonly newest: EpochSeconds | null
-}
-
 /**
- * Drafts that nobody has stopped, what is uncertain, and what failed or met a conflict since then,
- * by batch.
+ * Rows that concern a person: drafts that nobody has stopped, what is uncertain, and what failed or
+ * met a conflict since then. By batch; empty: they belong to none. `newest`: when the last of them
+ * was settled.
  */
-export async function countUndecided(
-  context: ProjectDb,
-  since: EpochMs,
-): Promise<readonly UndecidedRows[]> {
+export async function countUndecided(context: ProjectDb, since: EpochMs) {
   const { db, kind, project } = context
   const status = await effectiveStatus(context)
-  const { rows } = await sql<UndecidedRows>`
+  const { rows } = await sql<{
+    status: WritebackStatus
+    batch: string
+    count: number
+    newest: EpochSeconds | null
+  }>`
     select ${status} as status, coalesce(batch_id, '') as batch, count(*) as count,
       max(${epochSeconds(kind, 'finished_at')}) as newest
     from writebacks
