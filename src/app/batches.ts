@@ -16,7 +16,6 @@ import type {
   Outbox,
   ProjectDecision,
   RevertReport,
-  RevertRequest,
   SelectionMismatch,
 } from '../outbox/outbox.ts'
 import {
@@ -145,7 +144,7 @@ export async function readSendingFacts(outbox: Outbox, { db, kind }: Warehouse) 
 export function revertBatchOf(
   config: Config,
   project: ProjectConfig,
-  request: RevertRequest,
+  request: Omit<BatchDecisionRequest, 'shown'>,
 ): Promise<RevertReport> {
   return withOutbox(config, project, async (outbox, warehouse) => {
     const report = await revertBatch(outbox, request)

@@ -18,7 +18,7 @@ import type { Outbox, Writeback } from '../outbox/outbox.ts'
 import { inChunks } from '../values/chunks.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { templateColumn } from './csv-column-names.ts'
-import { isField } from './csv-values.ts'
+
 import { createMistakeCounter } from './mistake-kinds.ts'
 import type { ImportLine } from './parse-lines.ts'
 import { isDownloaded } from './reply-sheet.ts'
@@ -33,8 +33,6 @@ export type CheckOptions = {
   /** Called for each row with mistakes, in file order. */
   readonly onMistaken?: (line: ImportLine, mistakes: readonly RequestMistake[]) => Promise<void>
 }
-
-export type CheckResult = Awaited<ReturnType<typeof checkLines>>
 
 export type LineMistake = {
   /** The first line of the row, as an editor counts. */
@@ -141,12 +139,8 @@ export async function checkLines(
   }
 }
 
-type CsvSource = Extract<ImportLine['source'], { format: 'csv' }>
-
-function hasTemplate({ header: { columns }, cells }: CsvSource): boolean {
-  return columns.some(
-    (column, index) => isField(column) && column.field === templateColumn && cells[index] !== '',
-  )
+function hasTemplate({ header, cells }: Extract<ImportLine['source'], { format: 'csv' }>): boolean {
+  return (cells[header.fields.indexOf(templateColumn)] ?? '') !== ''
 }
 
 function weightOf({ source }: ImportLine): number {
@@ -216,7 +210,7 @@ function createRowJudge({ lookups, now, allowDuplicates }: Omit<CheckOptions, 'o
     request: WritebackRequest,
     row: number,
     queued: Writeback | undefined,
-    earlier: EarlierReplies,
+    earlier: Awaited<ReturnType<typeof findEarlierReplies>>,
   ) => {
     const { ref, operation, target, payload } = request
     const first = ref === null ? row : rowOfRef(ref, row)
@@ -259,13 +253,11 @@ function createRowJudge({ lookups, now, allowDuplicates }: Omit<CheckOptions, 'o
 }
 
 /** By reply key, the mistake of a row that sends these words again. */
-type EarlierReplies = ReadonlyMap<string, readonly RequestMistake[]>
-
 async function findEarlierReplies(
   lookups: ImportLookups,
   requests: readonly WritebackRequest[],
   now: EpochMs,
-): Promise<EarlierReplies> {
+): Promise<ReadonlyMap<string, readonly RequestMistake[]>> {
   const replies = requests.filter(({ operation }) => operation === 'message')
   const conversations = [...new Set(replies.map(({ target }) => target.toLowerCase()))]
   const earlier = await lookups.listReplies(conversations, toTimestamp(now - lookBackMs))

@@ -14,7 +14,7 @@ import {
 import { commonNames, commonValue } from '../outbox/core/common-fields.ts'
 import { operationTypes } from '../outbox/core/operations.ts'
 import type { CommonValues, Operation } from '../outbox/outbox.ts'
-import { type OutcomeColumn, outcomeColumns, requestColumns } from './csv-column-names.ts'
+import { outcomeColumns, requestColumns } from './csv-column-names.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 
 /** The bare text `null` is included because an unquoted `null` cell means no value. */
@@ -84,7 +84,7 @@ export const csvHeader = `${byteOrderMark}${toCsvLine([...outcomeColumns, ...req
  * the same request.
  */
 export function toCsvRow(
-  outcome: { readonly [C in OutcomeColumn]?: string | number | null },
+  outcome: { readonly [C in (typeof outcomeColumns)[number]]?: string | number | null },
   request: CommonValues & { operation: Operation; target: string; payload: object },
 ): string {
   const { operation, target, payload } = request

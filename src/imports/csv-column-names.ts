@@ -31,7 +31,6 @@ export const outcomeColumns = [
   'source_row',
   'visitor_name',
 ] as const
-export type OutcomeColumn = (typeof outcomeColumns)[number]
 
 /**
  * The columns that a file of mistakes adds: the row in the imported file, and why it was refused.

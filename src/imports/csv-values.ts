@@ -22,13 +22,11 @@ import {
   toColumnKey,
   visitorColumns,
 } from './csv-column-names.ts'
-import { isSheetColumn, isSheetOfReplies } from './reply-sheet.ts'
+import { type CellValues, isSheetColumn, isSheetOfReplies } from './reply-sheet.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 
-type FieldValue = string | boolean | null
-
 export type RowFields = {
-  readonly fields: Readonly<Record<string, FieldValue>>
+  readonly fields: CellValues
   /** The cells of these fields, as a person sees them. */
   readonly cells: ReadonlyMap<string, string>
   /** Of cells that have no value of their column. Their fields have the text of the cell. */
@@ -38,8 +36,8 @@ export type RowFields = {
 /** Empty cells are left out; `null` clears a field. */
 export function toRowFields(cells: readonly string[], header: CsvHeader): RowFields {
   const filled = cells.flatMap((cell, index) => {
-    const column = header.columns[index]
-    return isField(column) && cell.trim() !== '' ? [{ field: column.field, cell }] : []
+    const field = header.fields[index]
+    return field != null && cell.trim() !== '' ? [{ field, cell }] : []
   })
   const fields = Object.fromEntries(
     filled.map(({ field, cell }) => {
@@ -57,18 +55,14 @@ export function toRowFields(cells: readonly string[], header: CsvHeader): RowFie
 /** Nothing but cleared checkboxes: a spreadsheet fills a column of them down to its last row. */
 export function isBlankRow(cells: readonly string[], header: CsvHeader): boolean {
   return cells.every((cell, index) => {
-    const column = header.columns[index]
-    return (
-      cell.trim() === '' ||
-      (isField(column) && kindOf(column.field) === 'flag' && parseFlag(cell) === false)
-    )
+    const field = header.fields[index]
+    const isFlag = field != null && kindOf(field) === 'flag'
+    return cell.trim() === '' || (isFlag && parseFlag(cell) === false)
   })
 }
 
 /** A column of checkboxes has `false` in the rows of other operations, too. */
-function withoutClearedCheckboxes(
-  fields: Readonly<Record<string, FieldValue>>,
-): RowFields['fields'] {
+function withoutClearedCheckboxes(fields: CellValues): CellValues {
   const { operation } = fields
   if (!isOperation(operation)) return fields
   const isForeign = (field: string) =>
@@ -83,7 +77,7 @@ function kindOf(field: string) {
   return field === 'operation' ? 'word' : (requestFields.get(field)?.kind ?? 'id')
 }
 
-function parseCell(field: string, cell: string): FieldValue {
+function parseCell(field: string, cell: string): CellValues[string] {
   const kind = kindOf(field)
   // A text is used exactly as it was written, with its outer spaces.
   if (kind === 'text') return fromCsvCell(cell)
@@ -134,22 +128,17 @@ function toStandardTime(text: string): string {
     .replace(/([+-]\d\d)$/, (zone, _, at) => (at > 15 ? `${zone}:00` : zone))
 }
 
-/** Columns without meaning for the import: those named here, or all that it does not know. */
-export type IgnoredColumns = readonly string[] | 'all'
-
 export type HeaderOptions = {
-  readonly ignoreColumns?: IgnoredColumns
+  /** Columns without meaning for the import: those named here, or all that it does not know. */
+  readonly ignoreColumns?: readonly string[] | 'all'
   readonly columns?: ColumnMap
 }
 
 export type CsvHeader = {
   /** The cells of the first row as they are. */
   readonly cells: readonly string[]
-  /**
-   * The field of each column. `ignored`: its cells have no meaning here; `unnamed`: it must be
-   * empty.
-   */
-  readonly columns: readonly (HeaderColumn | 'ignored' | 'unnamed')[]
+  /** Of each column. Null: its cells have no meaning here; undefined: they must be empty. */
+  readonly fields: readonly (string | null | undefined)[]
   /** The unknown columns that were let through. */
   readonly ignored: readonly string[]
   /** Its rows name no operation: see `reply-sheet.ts`. */
@@ -157,8 +146,6 @@ export type CsvHeader = {
   /** This program has written the file. */
   readonly isOwn: boolean
 }
-
-type HeaderColumn = { readonly field: string }
 
 /** Each row costs time for each column, so a hostile file must not have millions. */
 const maxColumns = 1_000
@@ -193,7 +180,7 @@ export function parseHeader(
   if (meant.every((column) => column === undefined))
     return { ok: false, mistakes: [toMistake(null, noHeader, cells.join(', '))] }
   const isRead = isSheet ? isSheetColumn : isRequestColumn
-  const columns: CsvHeader['columns'][number][] = []
+  const fields: CsvHeader['fields'][number][] = []
   const ignored: string[] = []
   const mistakes: RequestMistake[] = []
   for (const [index, cell] of cells.entries()) {
@@ -204,17 +191,16 @@ export function parseHeader(
     // Exports, sheets and files of mistakes have columns of their own, and their import needs no
     // word about them.
     const isOwn = known !== undefined && known !== 'ignored' && !isRequestColumn(known)
-    if (isRead(known) && !isListed) columns.push({ field: known })
-    else if (isListed || isOwn || known === 'ignored' || ignore === 'all') columns.push('ignored')
-    else columns.push('unnamed')
-    if (columns[index] === 'ignored' && key !== '' && !isOwn) ignored.push(toColumnTitle(cell))
-    if (columns[index] === 'unnamed' && key !== '') mistakes.push(unknownColumn(cell, index))
+    if (isRead(known) && !isListed) fields.push(known)
+    else if (isListed || isOwn || known === 'ignored' || ignore === 'all') fields.push(null)
+    else fields.push(undefined)
+    if (fields[index] === null && key !== '' && !isOwn) ignored.push(toColumnTitle(cell))
+    if (fields[index] === undefined && key !== '') mistakes.push(unknownColumn(cell, index))
   }
-  mistakes.push(...repeatedColumns(columns))
-  const hasOperation = columns.some((column) => isField(column) && column.field === 'operation')
-  if (!isSheet && !hasOperation) mistakes.push(missingOperation)
+  mistakes.push(...repeatedColumns(fields))
+  if (!isSheet && !fields.includes('operation')) mistakes.push(missingOperation)
   if (mistakes.length > 0) return { ok: false, mistakes }
-  return { ok: true, header: { cells, columns, ignored, isSheet, isOwn: isOwnHeader(cells) } }
+  return { ok: true, header: { cells, fields, ignored, isSheet, isOwn: isOwnHeader(cells) } }
 }
 
 /** Whether at least one cell is the name of a column. Otherwise the row holds something else. */
@@ -231,10 +217,6 @@ const missingOperation = toMistake(
   'column is missing; the first row must name the columns',
 )
 
-export function isField(column: unknown): column is HeaderColumn {
-  return typeof column === 'object'
-}
-
 function unknownColumn(cell: string, index: number): RequestMistake {
   const near = nearestNames(toColumnTitle(cell).replaceAll(' ', '_'), requestColumns)
   const hint = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`
@@ -246,21 +228,13 @@ function unknownColumn(cell: string, index: number): RequestMistake {
   )
 }
 
-function repeatedColumns(columns: readonly unknown[]): readonly RequestMistake[] {
-  const fields = columns.flatMap((column, index) =>
-    isField(column) ? [{ field: column.field, index }] : [],
-  )
-  return [...Map.groupBy(fields, ({ field }) => field)].flatMap(([field, places]) =>
-    places.length < 2
-      ? []
-      : [
-          toMistake(
-            field,
-            'appears twice',
-            `columns ${places.map(({ index }) => columnLetter(index)).join(' and ')}`,
-          ),
-        ],
-  )
+function repeatedColumns(fields: CsvHeader['fields']): readonly RequestMistake[] {
+  const places = Map.groupBy(fields.keys(), (index) => fields[index])
+  return [...places].flatMap(([field, [first = 0, ...others]]) => {
+    if (field == null || others.length === 0) return []
+    const letters = [first, ...others].map(columnLetter)
+    return [toMistake(field, 'appears twice', `columns ${letters.join(' and ')}`)]
+  })
 }
 
 /** On one line, and shortened: the first row of a file that is not CSV can contain anything. */

@@ -6,12 +6,12 @@ import { basename } from 'node:path'
 import type { NewAuditEvent } from '../../schema/row.ts'
 import { needsApproval } from '../outbox/core/batches.ts'
 import type { ColumnMap, Outbox, WritebackRequest } from '../outbox/outbox.ts'
+
 import { inChunks } from '../values/chunks.ts'
 import { trimBoth } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
 import {
   type CheckOptions,
-  type CheckResult,
   checkLines,
   type ImportLookups,
   type LineMistake,
@@ -72,7 +72,11 @@ export type RejectedImport =
   /** The same bytes were imported before as `batch`. */
   | { readonly outcome: 'imported before'; readonly project: ProjectName; readonly batch: string }
 
-export type QueuedImport = {
+/** `differing`: of the rows that were skipped. */
+export type QueuedImport = Pick<
+  FileCheck,
+  'differing' | 'differingBatch' | 'notices' | 'ignoredColumns' | 'emptyRows' | 'columns'
+> & {
   readonly outcome: 'queued' | 'draft'
   readonly project: ProjectName
   /** Null if the file was empty or all refs were queued before. */
@@ -80,18 +84,6 @@ export type QueuedImport = {
   readonly queued: number
   /** How many were skipped because their refs were queued before. */
   readonly alreadyQueued: number
-  /** How many of these differ from what was queued with the same ref. */
-  readonly differing: number
-  /** The batch of what was queued; null if there are several or none. */
-  readonly differingBatch: string | null
-  /** What a person should know about rows without mistakes. */
-  readonly notices: readonly MistakeKind[]
-  /** The columns that were let through. */
-  readonly ignoredColumns: readonly string[]
-  /** Rows of a sheet without a reply and a flag: they are still to be written. */
-  readonly emptyRows: number
-  /** What a person said that a column means, now or for an earlier file; `ignored` = nothing. */
-  readonly columns: Readonly<Record<string, string>>
 }
 
 /**
@@ -147,32 +139,27 @@ export async function importRequests(
   const draft = options.draft || check.mustBeSeen
   const status = needsApproval(check.validRows, { ...options, draft }) ? 'draft' : 'queued'
   const batchId = options.batchId ?? toBatchName(file)
-  const source = file.name === null ? null : basename(file.name)
-  const batch = {
-    title: options.title,
-    source,
-    note: options.note,
-    reverts: null,
-    columns: check.columns,
-  }
   const requests = inChunks(
     withProgress(readRequests(file, options.batchId === undefined), (count) =>
       onProgress('queued', count),
     ),
     rowsPerInsert,
   )
-  const recorded = audit && {
-    audit: (queued: number, alreadyQueued: number) => audit(queued, alreadyQueued, batchId),
-  }
-  const enqueueOptions = {
+  const enqueueOptions: Parameters<Outbox['enqueue']>[1] = {
     status,
     batchId,
     createdBy,
     expiresAt,
-    batch,
+    batch: {
+      title: options.title,
+      source: file.name === null ? null : basename(file.name),
+      note: options.note,
+      reverts: null,
+      columns: check.columns,
+    },
     ...mark,
-    ...recorded,
-  } as const
+    ...(audit && { audit: (queued, alreadyQueued) => audit(queued, alreadyQueued, batchId) }),
+  }
   const result = await outbox.enqueue(requests, enqueueOptions, shortDigest(file))
   if ('importedAs' in result)
     return { outcome: 'imported before', project, batch: result.importedAs }
@@ -204,14 +191,12 @@ function toQueuedImport(
   }
 }
 
-/**
- * `emptyRows`: of a sheet, those without a reply and a flag. `columns`: what a person said that
- * they mean. `mustBeSeen`: whose conversations the rows are, or what their words are, was
- * concluded, and nobody has seen it yet.
- */
-type FileCheck = CheckResult & {
+type FileCheck = Awaited<ReturnType<typeof checkLines>> & {
+  /** Rows of a sheet without a reply and a flag: they are still to be written. */
   readonly emptyRows: number
+  /** What a person said that a column means, now or for an earlier file; `ignored` = nothing. */
   readonly columns: ColumnMap
+  /** Whose conversations the rows are, or what their words are, was concluded and not seen yet. */
   readonly mustBeSeen: boolean
 }
 

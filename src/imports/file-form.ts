@@ -6,9 +6,6 @@ import { detectUtf16, type Utf16 } from '../values/file-text.ts'
 import { UserError } from '../values/user-error.ts'
 import { knownColumn } from './csv-column-names.ts'
 
-/** `auto` decides by the first non-blank character. */
-export type ImportFormat = 'jsonl' | 'csv' | 'auto'
-
 export const csvSeparators = [',', ';', '\t', '|'] as const
 export type CsvSeparator = (typeof csvSeparators)[number]
 
@@ -27,7 +24,8 @@ export type FileForm = {
 }
 
 export type FormOptions = {
-  readonly format?: ImportFormat
+  /** `auto` decides by the first non-blank character. */
+  readonly format?: 'jsonl' | 'csv' | 'auto'
   /** Of a file that is not Unicode: a name that TextDecoder knows. */
   readonly encoding?: string
 }
@@ -97,14 +95,14 @@ function rejectOtherFiles(head: Uint8Array): void {
   )?.[1]
   const why = named ?? (start.slice(0, 64).includes('\0') ? 'it is not a text' : undefined)
   if (why === undefined) return
-  throw new UserError({
-    what: 'cannot import the file',
-    why,
-    next:
-      'save it as an Excel workbook (.xlsx) without a password, or as CSV (Excel: CSV UTF-8; ' +
-      'LibreOffice: Text CSV; Google Sheets: Comma-separated values), and import that file',
-    exitCode: 2,
-  })
+  const next =
+    'save it as an Excel workbook (.xlsx) without a password, or as CSV (Excel: CSV UTF-8; ' +
+    'LibreOffice: Text CSV; Google Sheets: Comma-separated values), and import that file'
+  throw fileError(why, next)
+}
+
+export function fileError(why: string, next: string, exitCode: 1 | 2 = 2): UserError {
+  return new UserError({ what: 'cannot import the file', why, next, exitCode })
 }
 
 /**

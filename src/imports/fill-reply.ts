@@ -11,8 +11,9 @@ type WantedReply = {
   readonly sender: string | null
 }
 
-export type FilledReply = { readonly content: string } | { readonly mistake: RequestMistake }
-export type FillReply = (wanted: WantedReply) => FilledReply
+export type FillReply = (
+  wanted: WantedReply,
+) => { readonly content: string } | { readonly mistake: RequestMistake }
 
 /** The fields with the words of the text; or why there are none. */
 export function withFilledReply(fields: Fields, fill: FillReply | undefined) {
@@ -41,7 +42,7 @@ export function fillReply(
   texts: Readonly<Record<string, string>>,
   { template, sender }: WantedReply,
   values: Omit<TemplateValues, 'sender'> | null,
-): FilledReply {
+): ReturnType<FillReply> {
   const text = Object.hasOwn(texts, template) ? texts[template] : undefined
   if (text === undefined) return { mistake: unknownText(template) }
   const known = values ?? { name: null, email: null, date: null }

@@ -13,7 +13,7 @@ export {
   type QueuedImport,
   type RejectedImport,
 } from './enqueue-file.ts'
-export { type FillReply, fillReply, withFilledReply } from './fill-reply.ts'
+export { fillReply, withFilledReply } from './fill-reply.ts'
 export { formatRows, type MistakeKind } from './mistake-kinds.ts'
 export {
   fileSource,

@@ -88,22 +88,13 @@ function addRow(ranges: { from: number; to: number }[], row: number): void {
   else if (ranges.length < maxRanges) ranges.push({ from: row, to: row })
 }
 
-function toKind({
-  field,
-  why,
-  override,
-  count,
-  values,
-  withValue,
-  rows,
-  refs,
-}: OpenKind): MistakeKind {
+function toKind({ values, withValue, ...kind }: OpenKind): MistakeKind {
   const found = [...values]
     .map(([value, times]) => ({ value, count: times }))
     .sort((a, b) => b.count - a.count)
     .slice(0, maxValues)
   const shown = found.reduce((sum, { count: times }) => sum + times, 0)
-  return { field, why, override, count, found, foundOthers: withValue - shown, rows, refs }
+  return { ...kind, found, foundOthers: withValue - shown }
 }
 
 /** `2–31, 40`; ends with an ellipsis if there are more rows than these. */

@@ -6,7 +6,7 @@
 import { formatOfPath } from '../export/core/formats.ts'
 import type { OutputFile, OutputOptions, RowWriter } from '../export/export.ts'
 import { createOutputFile, rejectOutput } from '../export/output-file.ts'
-import { byteOrderMark, defuse, quoteCsvCell } from '../export/writers/csv-writer.ts'
+import { defuse } from '../export/writers/csv-writer.ts'
 import { createSpreadsheetWriter } from '../export/writers/row-writers.ts'
 import { mistakeText, type RequestMistake } from '../outbox/core/writeback-request.ts'
 import type { Json } from '../values/json.ts'
@@ -33,7 +33,8 @@ export function createMistakesFile({ path, ...options }: MistakesTarget, form: F
       writer ??= openRows(file, [...mistakeColumns, ...toHeaderCells(source)], form)
       rows += 1
       const reasons = defuse(mistakes.map(toReason).join('; '))
-      await writer.write([[String(row), reasons, ...toCells(source)]])
+      const cells = [String(row), reasons, ...toCells(source)]
+      await writer.write([cells.map((cell) => (cell === '' ? null : cell))])
     },
     /** Gives the file its name, and returns how many rows it has. Without any there is no file. */
     async publish(): Promise<number> {
@@ -93,27 +94,16 @@ function openRows(
   names: readonly string[],
   { encoding, separator, format }: FileForm,
 ): RowWriter {
-  if (formatOfPath(path) === 'xlsx') {
-    const columns = names.map((name) => ({ name, type: 'text' }) as const)
-    return createSpreadsheetWriter(
-      'mistakes',
-      columns,
-      output,
-      { format: 'xlsx', separator: ',' },
-      { isFilledIn: true },
-    )
-  }
-  const isUtf16 = encoding === 'utf-16le' || encoding === 'utf-16be'
-  const between = format === 'jsonl' || separator === '|' ? ',' : separator
-  const toLine = (cells: readonly unknown[]) =>
-    `${cells.map((cell) => quoteCsvCell(String(cell))).join(between)}\r\n`
-  let start = byteOrderMark + toLine(names)
-  return {
-    write: (rows) => {
-      const text = start + rows.map(toLine).join('')
-      start = ''
-      return output.write(Buffer.from(text, isUtf16 ? 'utf16le' : 'utf8'))
-    },
-    end: async () => {},
-  }
+  const columns = names.map((name) => ({ name, type: 'text' }) as const)
+  const written = formatOfPath(path) === 'xlsx' ? 'xlsx' : 'csv'
+  const isUtf16 = written === 'csv' && /^utf-16/.test(encoding)
+  const inUtf16 = (bytes: Uint8Array) =>
+    output.write(Buffer.from(Buffer.from(bytes).toString(), 'utf16le'))
+  return createSpreadsheetWriter(
+    'mistakes',
+    columns,
+    isUtf16 ? { write: inUtf16 } : output,
+    { format: written, separator: format === 'jsonl' || separator === '|' ? ',' : separator },
+    { escapeText: (cell) => cell, isFilledIn: true },
+  )
 }

@@ -10,35 +10,26 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chunkSize, createUnnamedFile, readFromStart } from '../export/output-file.ts'
 import { toMistake } from '../outbox/core/writeback-request.ts'
-import type { ColumnMap, Outbox, ReviewSource } from '../outbox/outbox.ts'
+import type { Outbox, ReviewSource } from '../outbox/outbox.ts'
 import type { ColumnRules } from '../values/column-rules.ts'
 import { formatBytes } from '../values/format.ts'
-import type { Ms } from '../values/time.ts'
 import { systemErrorText, UserError } from '../values/user-error.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
 import { toColumnKey, visitorColumns } from './csv-column-names.ts'
 import { readRecords, readTextLines } from './csv-records.ts'
-import { type IgnoredColumns, readColumns } from './csv-values.ts'
-import { detectFileForm, type FileForm, type FormOptions } from './file-form.ts'
+import { readColumns } from './csv-values.ts'
+import { detectFileForm, type FileForm, type FormOptions, fileError } from './file-form.ts'
 import { type ImportLine, type LineOptions, parseLines } from './parse-lines.ts'
 import type { SoughtVisitor, VisitorMatch } from './reply-sheet.ts'
 import { findVisitorConversations } from './sql/visitor-matches.ts'
 import { isWorkbook, maxWorkbookBytes, toCsv, workbookForm } from './workbook.ts'
 
-export type ParseOptions = FormOptions &
-  Pick<LineOptions, 'senderName' | 'findConversation' | 'fillReply'> & {
-    readonly ignoreColumns?: IgnoredColumns
-    readonly columns?: ColumnMap
-    /** Some of them were said of an earlier file. */
-    readonly isRemembered?: boolean
-  }
-
 export type ImportFile = {
-  readonly buffer: ImportBuffer
+  readonly buffer: Awaited<ReturnType<typeof openImportBuffer>>
   /** The file's path or name; null for standard input. */
   readonly name: string | null
-  /** How it is to be read. */
-  readonly parse: ParseOptions
+  /** How it is to be read. `isRemembered`: some of `columns` were said of an earlier file. */
+  readonly parse: FormOptions & LineOptions & { readonly isRemembered?: boolean }
 }
 
 export type ImportSource = Pick<ImportFile, 'name' | 'parse'> & {
@@ -61,7 +52,7 @@ export async function withImportFile<T>(
 
 export function readImportLines(
   file: ImportFile,
-  more: Pick<LineOptions, 'onEmptyRow' | 'findConversation' | 'fillReply'> = {},
+  more: LineOptions = {},
 ): AsyncGenerator<ImportLine> {
   return parseLines(file.buffer.read(), formOf(file), { ...file.parse, ...more })
 }
@@ -158,11 +149,8 @@ export function fileSource(file: ImportFile, expiresAt: string | null): ReviewSo
   }
 }
 
-export type ImportBuffer = Awaited<ReturnType<typeof openImportBuffer>>
-
 /** `waitMs`: for the program that writes to a pipe. */
-type ImportLimits = { readonly maxBytes: number; readonly waitMs: Ms }
-const importLimits: ImportLimits = { maxBytes: 4e9, waitMs: 30_000 }
+const importLimits = { maxBytes: 4e9, waitMs: 30_000 }
 
 /**
  * Lets an import be read more than once. A regular file is read in place; standard input, a pipe or
@@ -209,7 +197,11 @@ export async function openImportBuffer(
  * Keeps the file open, so that it cannot be replaced between reads. A pipe is copied like standard
  * input; a device, which may have no end, is refused.
  */
-async function openFile(path: string, folder: string, limits: ImportLimits): Promise<FileHandle> {
+async function openFile(
+  path: string,
+  folder: string,
+  limits: typeof importLimits,
+): Promise<FileHandle> {
   // Opening a pipe that nobody writes to would wait. Windows has no such flag.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((cause) =>
     throwUserError(`read ${path}`, cause, 'check the path and its permissions'),
@@ -234,7 +226,7 @@ async function openFile(path: string, folder: string, limits: ImportLimits): Pro
 async function* readPipe(
   file: FileHandle,
   path: string,
-  { waitMs }: ImportLimits,
+  { waitMs }: typeof importLimits,
 ): AsyncGenerator<Uint8Array> {
   const waitsUntil = performance.now() + waitMs
   let hasWriter = false
@@ -260,20 +252,14 @@ function nullIfNothingYet(error: unknown): null {
   throw error
 }
 
-function tooLargeError({ maxBytes }: ImportLimits): UserError {
-  const why = `it is larger than ${formatBytes(maxBytes)}`
-  return new UserError({
-    what: 'cannot import the file',
-    why,
-    next: 'split it into several',
-    exitCode: 2,
-  })
+function tooLargeError({ maxBytes }: typeof importLimits): UserError {
+  return fileError(`it is larger than ${formatBytes(maxBytes)}`, 'split it into several')
 }
 
 async function copyToTempFile(
   source: AsyncIterable<Uint8Array>,
   folder: string,
-  limits: ImportLimits,
+  limits: typeof importLimits,
 ): Promise<FileHandle> {
   const throwCopyError = (cause: unknown) =>
     throwUserError(
@@ -297,7 +283,7 @@ async function copyToTempFile(
 async function copyWorkbook(
   file: FileHandle,
   folder: string,
-  limits: ImportLimits,
+  limits: typeof importLimits,
 ): Promise<FileHandle | null> {
   const parts: Uint8Array[] = []
   let size = 0
@@ -327,12 +313,8 @@ async function* verifyUnchanged(
 }
 
 export function changedFileError(): UserError {
-  return new UserError({
-    what: 'cannot import the file',
-    why: 'it changed while it was read',
-    next: 'import it again when no program writes to it; nothing was queued',
-    exitCode: 1,
-  })
+  const next = 'import it again when no program writes to it; nothing was queued'
+  return fileError('it changed while it was read', next, 1)
 }
 
 async function closeOnError<T>(file: FileHandle, work: () => Promise<T>): Promise<T> {

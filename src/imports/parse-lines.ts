@@ -19,7 +19,6 @@ import {
   type CsvHeader,
   type HeaderOptions,
   isBlankRow,
-  isField,
   namesColumns,
   parseHeader,
   type RowFields,
@@ -27,7 +26,12 @@ import {
 } from './csv-values.ts'
 import type { CsvSeparator, FileForm } from './file-form.ts'
 import { type FillReply, withFilledReply } from './fill-reply.ts'
-import { isExplanation, type SheetOptions, toSheetRequests } from './reply-sheet.ts'
+import {
+  type CellValues,
+  isExplanation,
+  type SheetOptions,
+  toSheetRequests,
+} from './reply-sheet.ts'
 import { withTextMistakes } from './spreadsheet-damage.ts'
 
 export type ImportLine = {
@@ -169,7 +173,7 @@ function* toImportLines(
     ...swallowedRows(cells, header, separator),
   ]
   const mistakes = [...misplaced, ...rowFields.mistakes]
-  const parse = (fields: RowFields['fields']) =>
+  const parse = (fields: CellValues) =>
     mistake === null
       ? withTextMistakes(
           parseFilled(fields, options, (filled) => parseFields(filled, rowFields.cells)),
@@ -218,9 +222,7 @@ function parseFields(
 
 /** Cells that no column name says the meaning of. */
 function misplacedCells(cells: readonly string[], header: CsvHeader): readonly RequestMistake[] {
-  const index = cells.findIndex(
-    (cell, at) => cell.trim() !== '' && (header.columns[at] ?? 'unnamed') === 'unnamed',
-  )
+  const index = cells.findIndex((cell, at) => cell.trim() !== '' && header.fields[at] === undefined)
   if (index < 0) return []
   const why =
     'has a value in a column without a name: is a separator in a text, without quotes around it?'
@@ -257,9 +259,7 @@ function swallowedRows(
   header: CsvHeader,
   separator: CsvSeparator,
 ): readonly RequestMistake[] {
-  const idColumns = header.columns.flatMap((column, index) =>
-    isField(column) && column.field.endsWith('_id') ? [index] : [],
-  )
+  const idColumns = header.fields.flatMap((field, index) => (field?.endsWith('_id') ? [index] : []))
   const isRow = (line: string) => {
     const inner = line.split(separator)
     return inner.length > 1 && idColumns.some((index) => isTargetId(inner[index]?.trim()))

@@ -31,9 +31,8 @@ export const sheetColumns = {
     'the name that the visitor sees; empty: the one that is given when the sheet is imported',
   ...commonColumns,
 } as const
-type SheetColumn = keyof typeof sheetColumns
 
-export function isSheetColumn(name: string | undefined): name is SheetColumn {
+export function isSheetColumn(name: string | undefined): name is keyof typeof sheetColumns {
   return name !== undefined && Object.hasOwn(sheetColumns, name)
 }
 
@@ -67,10 +66,11 @@ export type SheetOptions = {
   readonly onEmptyRow?: () => void
 }
 
-type Fields = Readonly<Record<string, string | boolean | null>>
+/** Of a row, by the name of the field. */
+export type CellValues = Readonly<Record<string, string | boolean | null>>
 
 /** The rows of an import that a row of a sheet is. */
-export function toSheetRequests(fields: Fields, { findConversation }: SheetOptions) {
+export function toSheetRequests(fields: CellValues, { findConversation }: SheetOptions) {
   const { content, template, handled, sender_name, visitor_email, visitor_name, ref, ...others } =
     fields
   const hasReply = content !== undefined || template !== undefined
@@ -82,45 +82,22 @@ export function toSheetRequests(fields: Fields, { findConversation }: SheetOptio
   const found = isSought ? findConversation?.(sought) : undefined
   const match = found !== undefined && 'conversationId' in found ? found : null
   const shared = match === null ? others : { ...others, conversation_id: match.conversationId }
-  const requests = [
-    ...(!hasReply
-      ? []
-      : [
-          {
-            ...shared,
-            operation: 'message',
-            ...withValue('content', content),
-            ...withValue('template', template),
-            ...withValue('sender_name', sender_name),
-            ...withValue('ref', ref),
-          },
-        ]),
-    // Its own key, so that a flag may follow a reply of an earlier import.
-    ...(hasFlag
-      ? [
-          {
-            ...shared,
-            operation: 'handled',
-            handled,
-            ...withValue('ref', ref == null ? ref : `${ref} handled`),
-          },
-        ]
-      : []),
-  ]
+  const reply = { ...shared, operation: 'message', content, template, sender_name, ref }
+  // Its own key, so that a flag may follow a reply of an earlier import.
+  const flagRef = ref == null ? ref : `${ref} handled`
+  const flag = { ...shared, operation: 'handled', handled, ref: flagRef }
+  const requests = [...(hasReply ? [reply] : []), ...(hasFlag ? [flag] : [])].map(
+    (request) =>
+      Object.fromEntries(
+        Object.entries(request).filter(([, value]) => value !== undefined),
+      ) as CellValues & { ref?: string },
+  )
   const mistakes = found !== undefined && 'mistake' in found ? [found.mistake] : refMistakes(fields)
-  return {
-    requests: requests as (Fields & { ref?: string })[],
-    mistakes,
-    foundBy: match?.foundBy ?? null,
-  }
+  return { requests, mistakes, foundBy: match?.foundBy ?? null }
 }
 
-function toText(value: Fields[string] | undefined): string | null {
+function toText(value: CellValues[string] | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null
-}
-
-function withValue(name: string, value: Fields[string] | undefined): Fields {
-  return value === undefined ? {} : { [name]: value }
 }
 
 const refStart = 'sheet'
@@ -135,7 +112,7 @@ const movedRef =
   'it again, or sort all of them'
 
 /** The ref of a downloaded row names its conversation. */
-function refMistakes({ ref, conversation_id: id }: Fields): readonly RequestMistake[] {
+function refMistakes({ ref, conversation_id: id }: CellValues): readonly RequestMistake[] {
   const [start, of] = String(ref).split(' ')
   const isMoved =
     start === refStart && isTargetId(id) && of?.toLowerCase() !== String(id).toLowerCase()

@@ -5,9 +5,8 @@
  */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { UserError } from '../values/user-error.ts'
 import { readColumns } from './csv-values.ts'
-import type { FileForm } from './file-form.ts'
+import { type FileForm, fileError } from './file-form.ts'
 
 /** How the CSV is written. */
 export const workbookForm: FileForm = {
@@ -63,12 +62,9 @@ export async function toCsv(workbook: Uint8Array, given = limits): Promise<Uint8
   const first = await ask(workbook, null, given)
   const answer = 'heads' in first ? await ask(workbook, chooseSheet(first.heads), given) : first
   if ('csv' in answer) return answer.csv
-  const problem = 'problem' in answer ? answer.problem : 'unreadable'
+  const { why, next } = problems['problem' in answer ? answer.problem : 'unreadable']
   const cell = 'cell' in answer ? answer.cell : null
-  throw refused({
-    ...problems[problem],
-    ...(cell === null ? {} : { why: `the formula of cell ${cell} has no result yet` }),
-  })
+  throw fileError(cell === null ? why : `the formula of cell ${cell} has no result yet`, next)
 }
 
 async function ask(
@@ -109,17 +105,8 @@ function chooseSheet(heads: readonly SheetHead[]): string {
   )
   if (known.length < 2) return (known[0] ?? heads[0])?.name ?? ''
   const names = known.slice(0, 5).map(({ name }) => name)
-  throw refused({
-    why: `several of its sheets have rows to import: ${names.join(', ')}`,
-    next: 'delete or hide the others, or import each from a workbook of its own',
-  })
-}
-
-function refused(texts: { readonly why: string; readonly next: string }): UserError {
-  return new UserError({
-    what: 'cannot import the file',
-    why: texts.why,
-    next: texts.next,
-    exitCode: 2,
-  })
+  throw fileError(
+    `several of its sheets have rows to import: ${names.join(', ')}`,
+    'delete or hide the others, or import each from a workbook of its own',
+  )
 }

@@ -3,6 +3,7 @@ import { cleanKey } from '../values/invisible.ts'
 import { nearestNames } from '../values/nearest-names.ts'
 import { isSamePerson } from '../values/person-name.ts'
 import { UserError } from '../values/user-error.ts'
+import { batchesOf } from '../warehouse/dialect.ts'
 import type { BatchSummary } from './core/batches.ts'
 import type {
   BatchDecisionReport,
@@ -75,6 +76,7 @@ export async function executeDecision(
   }
 }
 
+/** `batch`: its name or a unique beginning of it. */
 export type BatchDecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & {
   readonly batch: string
 }
@@ -304,11 +306,9 @@ async function findWholeIds(
   parts: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const found = new Set<string>()
-  const size = 1000
-  for (let start = 0; parts.length > 1 && start < parts.length; start += size) {
-    const ids = parts.slice(start, start + size)
-    for (const { id } of await outbox.list({ ids }, size)) found.add(id)
-  }
+  if (parts.length === 1) return found
+  for (const ids of batchesOf(parts, 1000))
+    for (const { id } of await outbox.list({ ids }, ids.length)) found.add(id)
   return found
 }
 

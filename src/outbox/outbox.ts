@@ -7,7 +7,6 @@ export {
   type BatchOutcome,
   type BatchReport,
   type BatchState,
-  type BatchSummary,
   type ColumnMap,
   countOperations,
   estimateBatchMs,
@@ -54,7 +53,6 @@ export {
 } from './core/operations.ts'
 export {
   type Candidate,
-  type ClaimableWriteback,
   type EventLogEntry,
   type NamedEntry,
   type OutboxEntry,
@@ -116,7 +114,7 @@ export {
   type ShowWritebackReport,
   toBatchProgress,
 } from './read-reports.ts'
-export { type RevertRequest, revertBatch } from './revert.ts'
+export { revertBatch } from './revert.ts'
 export {
   batchSource,
   type OnReviews,
@@ -128,7 +126,6 @@ export {
   circuitNotices,
   createScopeRefusals,
   evaluateCircuits,
-  isBlocked,
   mayBeOpen,
   toClaimFilter,
   withoutProjectNotices,

@@ -3,7 +3,7 @@
  */
 
 import type { ProjectName } from '../values/project.ts'
-import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 import {
   type BatchEstimate,
   type BatchesReport,
@@ -15,6 +15,7 @@ import {
   longestRest,
   type Pace,
   pauseReason,
+  toRestReport,
 } from './core/batches.ts'
 import type { Candidate, EventLogEntry, NamedEntry } from './core/outbox-entry.ts'
 import {
@@ -124,31 +125,21 @@ async function estimateBatch(
 ): Promise<BatchEstimate> {
   const { draft = 0, queued = 0, sending = 0 } = counts
   const left = draft + queued + sending
-  const none = {
-    left,
-    queuedEarlier: 0,
-    takesMs: 0,
-    restsUntil: null,
-    restsBecause: null,
-    worker,
-    whyStopped,
-  }
+  const none = { left, queuedEarlier: 0, takesMs: 0, worker, whyStopped, ...toRestReport(null) }
   if (left === 0) return none
   const statuses: readonly WritebackStatus[] = ['draft', 'queued', 'sending']
   const ofBatch = counted ?? (await outbox.countByOperation({ batch: id, statuses }))
   const open = countOperations(ofBatch.filter(({ status }) => statuses.includes(status)))
   const queuedEarlier = await outbox.countQueuedEarlier(id)
   const { all, batches } = evaluateCircuits(await outbox.listRecentOutcomes(), now)
-  const circuit = all ?? batches.get(id)
-  const pause = circuit === undefined ? null : { until: circuit.until, because: circuit.why }
-  const asked = pausedUntil === null ? null : { until: pausedUntil, because: pauseReason }
-  const rest = longestRest([pause, asked, await outbox.findBatchRest(id)], now)
+  const circuit = all ?? batches.get(id) ?? null
+  const asked = pausedUntil === null ? null : { until: pausedUntil, why: pauseReason }
+  const rest = longestRest([circuit, asked, await outbox.findBatchRest(id)], now)
   return {
     ...none,
     queuedEarlier,
     takesMs: estimateBatchMs(limits, open, queuedEarlier) + (rest === null ? 0 : rest.until - now),
-    restsUntil: rest === null ? null : toTimestamp(rest.until),
-    restsBecause: rest?.because ?? null,
+    ...toRestReport(rest),
   }
 }
 

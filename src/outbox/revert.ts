@@ -3,22 +3,19 @@
 import { inChunks } from '../values/chunks.ts'
 import { UserError } from '../values/user-error.ts'
 import type { BatchSummary, NotReverted, RevertReport } from './core/batches.ts'
-import type { DecisionTerms } from './core/decision-terms.ts'
+
 import { revertLane } from './core/revert.ts'
 import type { WritebackRequest } from './core/writeback-request.ts'
-import { requireBatch } from './decide.ts'
+import { type BatchDecisionRequest, requireBatch } from './decide.ts'
 import type { Outbox } from './sql/outbox.ts'
-
-/** `batch`: its name or a unique beginning of it. `by`: who takes it back. */
-export type RevertRequest = { readonly batch: string } & Pick<DecisionTerms, 'by' | 'audit'>
 
 const rowsPerInsert = 200
 const rowsReported = 1000
 
-/** Throws UserError if it can still be sent, or was taken back before. */
+/** `by`: who takes it back. Throws UserError if it can still be sent, or was taken back before. */
 export async function revertBatch(
   outbox: Outbox,
-  { batch: name, by, audit }: RevertRequest,
+  { batch: name, by, audit }: Omit<BatchDecisionRequest, 'shown'>,
 ): Promise<Omit<RevertReport, 'project'>> {
   const batch = await requireBatch(outbox, name)
   requireSettled(batch)

@@ -4,14 +4,9 @@ import { inChunks } from '../values/chunks.ts'
 import type { EpochMs } from '../values/time.ts'
 import { operationTypes, toLaneName } from './core/operations.ts'
 import type { Writeback } from './core/outbox-entry.ts'
+import type { ReviewFacts } from './core/review/guards.ts'
 import { senderOf } from './core/review/marks.ts'
-import {
-  applyAhead,
-  emptyLane,
-  type LaneState,
-  type ReviewFacts,
-  reviewRow,
-} from './core/review/review.ts'
+import { applyAhead, emptyLane, type LaneState, reviewRow } from './core/review/review.ts'
 import { createReviewCounter } from './core/review/summary.ts'
 import type { ReviewRow, ReviewSummary, WritebackReview } from './core/review/terms.ts'
 import { approvable } from './decide.ts'
@@ -26,12 +21,15 @@ export type ReviewSource = {
 
 const rowsPerChunk = 500
 
-/** What is queued finds the lane without the drafts before it, which may be sent behind it. */
-type LaneStates = { readonly all: LaneState; readonly withoutDrafts: LaneState }
-/** `ahead`: what was queued before, in queue order, as far as it is not in the states yet. */
-type Lane = { readonly states: LaneStates; readonly ahead: readonly Writeback[] }
+type Lane = {
+  readonly all: LaneState
+  /** So it is for what is queued: the drafts before it may be sent behind it. */
+  readonly withoutDrafts: LaneState
+  /** What was queued before, in queue order, as far as it is not in the states yet. */
+  readonly ahead: readonly Writeback[]
+}
 
-const firstLane: Lane = { states: { all: emptyLane, withoutDrafts: emptyLane }, ahead: [] }
+const firstLane: Lane = { all: emptyLane, withoutDrafts: emptyLane, ahead: [] }
 
 /** A lane is kept from its first row to its last: memory is for those whose rows lie apart. */
 async function* reviewRows(
@@ -55,48 +53,48 @@ async function* reviewRows(
       const name = laneOf(row)
       const known = facts[index]
       if (known === undefined) return []
-      const lane = applyRowsBefore(lanes.get(name) ?? firstLane, row, batch)
+      const before = applyRowsBefore(lanes.get(name) ?? firstLane, row, batch)
       const own = { ...known, isNewSender: isNewSender(row) }
-      const { review, states } = reviewInLane(row, own, lane.states, now)
+      const { review, lane } = reviewInLane(row, own, before, now)
       if ((lastPlaces[slotOf(name)] ?? 0) <= row.place) lanes.delete(name)
-      else lanes.set(name, { ...lane, states })
+      else lanes.set(name, lane)
       return [review]
     })
   }
 }
 
-function applyRowsBefore(
-  { states, ahead }: Lane,
-  { queued }: ReviewRow,
-  batch: string | null,
-): Lane {
+function applyRowsBefore(lane: Lane, { queued }: ReviewRow, batch: string | null): Lane {
+  const { ahead } = lane
   const behind = queued === null ? -1 : ahead.findIndex(({ seq }) => seq > queued.seq)
   const before = behind < 0 ? ahead.length : behind
-  const applyToBoth = ({ all, withoutDrafts }: LaneStates, row: Writeback): LaneStates => {
+  const applyToBoth = ({ all, withoutDrafts, ...own }: Lane, row: Writeback): Lane => {
     const after = applyAhead(all, row, batch)
+    const isOne = all === withoutDrafts
     return {
+      ...own,
       all: after,
-      withoutDrafts: all === withoutDrafts ? after : applyAhead(withoutDrafts, row, batch),
+      withoutDrafts: isOne ? after : applyAhead(withoutDrafts, row, batch),
     }
   }
-  return { states: ahead.slice(0, before).reduce(applyToBoth, states), ahead: ahead.slice(before) }
+  return ahead.slice(0, before).reduce(applyToBoth, { ...lane, ahead: ahead.slice(before) })
 }
 
 function reviewInLane(
   row: ReviewRow,
   facts: ReviewFacts,
-  { all, withoutDrafts }: LaneStates,
+  before: Lane,
   now: EpochMs,
-): { readonly review: WritebackReview; readonly states: LaneStates } {
+): { readonly review: WritebackReview; readonly lane: Lane } {
+  const { all, withoutDrafts } = before
   const isDraft = row.queued?.status === 'draft'
   const { review, lane } = reviewRow(row, facts, isDraft ? all : withoutDrafts, now)
   if (isDraft) {
     const unsentReply = `the reply before it (row ${row.position}) waits for approval`
     const behind = row.operation === 'message' ? { ...withoutDrafts, unsentReply } : withoutDrafts
-    return { review, states: { all: lane, withoutDrafts: behind } }
+    return { review, lane: { ...before, all: lane, withoutDrafts: behind } }
   }
   const after = all === withoutDrafts ? lane : reviewRow(row, facts, all, now).lane
-  return { review, states: { all: after, withoutDrafts: lane } }
+  return { review, lane: { ...before, all: after, withoutDrafts: lane } }
 }
 
 function laneOf({ operation, target }: ReviewRow): string {

@@ -8,12 +8,10 @@ import { readOnlySetting, writebackDeps } from '../app/push.ts'
 import { keyFingerprint } from '../app/request-budgets.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { listWithWritebacks } from '../maintenance/sql/projects.ts'
-import type { ClaimableWriteback } from '../outbox/outbox.ts'
 import {
   circuitNotices,
   createScopeRefusals,
   evaluateCircuits,
-  isBlocked,
   toClaimFilter,
   withoutProjectNotices,
 } from '../outbox/send/circuit-breaker.ts'
@@ -80,8 +78,8 @@ export function createOutboxLanes(resources: WorkerResources) {
     knownScopes.set(project.projectId, { refusals, key, until: Date.now() + missingScopeTtlMs })
     return refusals
   }
-  /** What may not be sent now; null: nothing may. */
-  const readBlocks = async (project: ProjectConfig) => {
+  /** What may be sent now; null: nothing. */
+  const readFilter = async (project: ProjectConfig) => {
     const { projectId, name } = project
     if ((await sendRecordOf(project).findHold()) !== null) return null
     const outcomes = await createOutbox(warehouse.projectDb(projectId)).listRecentOutcomes()
@@ -91,14 +89,13 @@ export function createOutboxLanes(resources: WorkerResources) {
     if (why !== '' && loggedCircuits.get(projectId) !== why)
       log.warn({ event: 'writebacks.circuit_open', project: name, why })
     loggedCircuits.set(projectId, why)
-    return { circuits, unscoped: [...scopesOf(project).denied().keys()] }
+    return toClaimFilter(circuits, [...scopesOf(project).denied().keys()])
   }
   const findReadyLanes = async (project: ProjectConfig) => {
-    const blocks =
-      (await currentPause(resources, project)).pause === null ? await readBlocks(project) : null
-    if (blocks === null) return []
+    const filter =
+      (await currentPause(resources, project)).pause === null ? await readFilter(project) : null
+    if (filter === null) return []
     const now = await readClock(warehouse.db, warehouse.kind)
-    const filter = toClaimFilter(blocks.circuits, blocks.unscoped)
     const lanes = await createOutbox(warehouse.projectDb(project.projectId)).findClaimable(
       now(),
       maxReadyLanes,
@@ -124,12 +121,11 @@ export function createOutboxLanes(resources: WorkerResources) {
     const outbox = createOutbox(warehouse.projectDb(project.projectId))
     const { pause } = await currentPause(resources, project)
     if (pause !== null) return pause
-    const blocks = await readBlocks(project)
-    const isHeldBack = (next: ClaimableWriteback) =>
-      blocks === null || isBlocked(blocks.circuits, blocks.unscoped, next)
+    const filter = await readFilter(project)
+    if (filter === null) return { kind: 'done' }
     const now = await readClock(warehouse.db, warehouse.kind)
-    const [head] = blocks === null ? [] : await outbox.findClaimable(now(), 1, { lane })
-    if (head === undefined || isHeldBack(head)) return { kind: 'done' }
+    const [head] = await outbox.findClaimable(now(), 1, { ...filter, lane })
+    if (head === undefined) return { kind: 'done' }
     const endsAt = performance.now() + sliceMs
     return withOpened(async (use) => {
       const service = openWorkerService(use, resources, project, signal, 'writebacks')
@@ -138,7 +134,8 @@ export function createOutboxLanes(resources: WorkerResources) {
           await writebackDeps(warehouse, project, service, log),
         )
         const failure = await sendLane(deps, head, {
-          canContinue: (next) => performance.now() < endsAt && !isHeldBack(next),
+          claimFilter: () => filter,
+          canContinue: () => performance.now() < endsAt,
           onSettled: ({ status }, { operation }) => {
             metrics.countSettled({ project: project.name, status })
             if (status === 'succeeded') scopesOf(project).accept(operation)

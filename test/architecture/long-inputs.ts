@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { mayBeSecret, redactValue } from '../../src/config/problems.ts'
 import { parseSchedule } from '../../src/config/schedule-field.ts'
 import { toWords } from '../../src/imports/check-lines.ts'
-import { detectFileForm, type ImportFormat } from '../../src/imports/file-form.ts'
+import { detectFileForm, type FileForm } from '../../src/imports/file-form.ts'
 import { parseLines } from '../../src/imports/parse-lines.ts'
 import { conversations, visitorActivity } from '../../src/mirror/core/streams.ts'
 import { columnName } from '../../src/mirror/sql/discovered-columns/discovered-column.ts'
@@ -50,7 +50,7 @@ const snapshotMessage = (content: string) => ({
   side: 'team' as const,
 })
 
-function parseFile(format: ImportFormat, lines: readonly string[]): Promise<unknown> {
+function parseFile(format: FileForm['format'], lines: readonly string[]): Promise<unknown> {
   const bytes = Buffer.from(lines.join('\n'))
   // A file with NUL characters is refused before it is read.
   const form = detectFileForm(Buffer.from((lines[0]?.slice(0, 10) ?? '').replaceAll('\0', ' ')), {

@@ -151,7 +151,7 @@ describe('the progress', () => {
   })
 
   test('shows until when it rests and why, and a pause of the service', () => {
-    const rest = { until: now + 90_000, because: 'no response came' }
+    const rest = { until: now + 90_000, why: 'no response came' }
     const progress = toPushProgress(
       limits,
       { note: 58 },

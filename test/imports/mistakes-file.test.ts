@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { importedFile } from '../../src/export/kept-files.ts'
 import { checkFile } from '../../src/imports/enqueue-file.ts'
-import { openImportBuffer, type ParseOptions } from '../../src/imports/open-file.ts'
+import { type ImportFile, openImportBuffer } from '../../src/imports/open-file.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import {
   conversation,
@@ -21,7 +21,7 @@ import {
 /** Checks a file, and returns the lines of the file of mistakes. */
 async function mistakesOf(
   text: string | Uint8Array,
-  parse: ParseOptions = {},
+  parse: ImportFile['parse'] = {},
   name = 'mistakes.csv',
 ) {
   const folder = createTempFolder()

@@ -9,12 +9,12 @@ import { appendFile, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type ImportBuffer, openImportBuffer } from '../../src/imports/open-file.ts'
+import { type ImportFile, openImportBuffer } from '../../src/imports/open-file.ts'
 import { UserError } from '../../src/values/user-error.ts'
 import { chunks } from './request-fixtures.ts'
 
 let folder: string
-const openBuffers: ImportBuffer[] = []
+const openBuffers: ImportFile['buffer'][] = []
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'import-buffer-'))
 })

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { maxLengths } from '../../schema/operation-specs.ts'
 import type { ImportLookups } from '../../src/imports/check-lines.ts'
-import { detectFileForm, type ImportFormat } from '../../src/imports/file-form.ts'
-import type { ParseOptions } from '../../src/imports/open-file.ts'
+import { detectFileForm, type FileForm } from '../../src/imports/file-form.ts'
+import type { ImportFile } from '../../src/imports/open-file.ts'
 import { type ImportLine, parseLines } from '../../src/imports/parse-lines.ts'
 import { textDamage } from '../../src/imports/spreadsheet-damage.ts'
 import type { WritebackRequest } from '../../src/outbox/core/writeback-request.ts'
@@ -21,7 +21,7 @@ export async function* chunks(
 
 export async function parseAllLines(
   file: string | Uint8Array,
-  options: ImportFormat | ParseOptions = 'auto',
+  options: FileForm['format'] | 'auto' | ImportFile['parse'] = 'auto',
 ): Promise<ImportLine[]> {
   const parse = typeof options === 'string' ? { format: options } : options
   return Array.fromAsync(parseLines(chunks(file), detectFileForm(Buffer.from(file), parse), parse))

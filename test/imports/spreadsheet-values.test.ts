@@ -3,11 +3,11 @@
  * before a customer reads it.
  */
 import { describe, expect, test } from 'vitest'
-import type { ParseOptions } from '../../src/imports/open-file.ts'
+import type { ImportFile } from '../../src/imports/open-file.ts'
 import { mistakeText } from '../../src/outbox/core/writeback-request.ts'
 import { conversation, parseAllLines, visitor } from './request-fixtures.ts'
 
-async function parse(file: string, options: ParseOptions = {}) {
+async function parse(file: string, options: ImportFile['parse'] = {}) {
   return (await parseAllLines(file, options)).map(({ row, result }) =>
     result.ok
       ? { row, ...result.request.payload, ref: result.request.ref, target: result.request.target }

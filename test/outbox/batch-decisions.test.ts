@@ -193,7 +193,7 @@ for (const database of databases) {
         expect(await outbox.hasPending()).toBe(true)
         expect(await outbox.findClaimable(Date.now() + 61_000, 9)).toHaveLength(2)
         expect(await admin.findBatchRest('flags')).toMatchObject({
-          because: 'its approval can still be undone',
+          why: 'its approval can still be undone',
         })
         const undone = await decideRows(
           admin,

@@ -38,13 +38,13 @@ const known = {
 }
 
 test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: null }, object]>([
-  ['the same messages', [message('1'), message('2')], {}, { kind: 'absent' }],
-  ['the same messages in another order', [message('2'), message('1')], {}, { kind: 'absent' }],
+  ['the same messages', [message('1'), message('2')], {}, { event: 'absent' }],
+  ['the same messages in another order', [message('2'), message('1')], {}, { event: 'absent' }],
   [
     'a new message that matches',
     [message('1'), message('2'), matching('3')],
     {},
-    { kind: 'found', messageId: '3' },
+    { event: 'found', messageId: '3' },
   ],
   [
     'a match beside another new message',
@@ -56,45 +56,45 @@ test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: 
     'a match with other white space',
     [message('1'), message('2'), message('3', ' It is\r\non its way.', 'Ann ')],
     {},
-    { kind: 'found' },
+    { event: 'found' },
   ],
-  ['only an old message that matches', [message('1'), matching('2')], {}, { kind: 'absent' }],
+  ['only an old message that matches', [message('1'), matching('2')], {}, { event: 'absent' }],
   [
     'a message matched to another write-back',
     [message('1'), message('2'), matching('3')],
     { matchedIds: new Set(['3']) },
-    { kind: 'absent' },
+    { event: 'absent' },
   ],
   [
     'the text under another name',
     [message('1'), message('2'), message('3', payload.content, 'Bo')],
     {},
-    { kind: 'unverifiable' },
+    { event: 'unverifiable' },
   ],
   [
     'another new message',
     [message('1'), message('2'), message('3')],
     {},
-    { kind: 'unverifiable', why: /message 3 is new/ },
+    { event: 'unverifiable', why: /message 3 is new/ },
   ],
   [
     'a changed text',
     [message('1'), message('2')],
     { isChanged: true },
-    { kind: 'unverifiable', why: /has changed/ },
+    { event: 'unverifiable', why: /has changed/ },
   ],
-  ['a message fewer', [message('1')], {}, { kind: 'unverifiable', why: /message 2/ }],
+  ['a message fewer', [message('1')], {}, { event: 'unverifiable', why: /message 2/ }],
   [
     'an incomplete list',
     [message('1'), message('2')],
     { isComplete: false },
-    { kind: 'unverifiable' },
+    { event: 'unverifiable' },
   ],
   [
     'a match in an incomplete list',
     [message('2'), matching('3')],
     { isComplete: false },
-    { kind: 'found' },
+    { event: 'found' },
   ],
   [
     'a match, with unknown messages before',
@@ -106,31 +106,31 @@ test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: 
     'nothing, as before',
     [],
     { before: new Set<string>(), lastMessageAt: null },
-    { kind: 'absent' },
+    { event: 'absent' },
   ],
   [
     'no message as late as the last one',
     [message('1'), message('2')],
     { lastMessageAt: 3 },
-    { kind: 'unverifiable', why: /last message is of 1970-01-01T00:00:03Z/ },
+    { event: 'unverifiable', why: /last message is of 1970-01-01T00:00:03Z/ },
   ],
   [
     'a later message, but not the last one, which a clock ahead explains',
     [message('1'), message('2'), message('9')],
     { before: new Set(['1', '2', '9']), lastMessageAt: 3 },
-    { kind: 'unverifiable', why: /does not list it/ },
+    { event: 'unverifiable', why: /does not list it/ },
   ],
   [
     'a message later than the last one',
     [message('1'), message('2')],
     { lastMessageAt: 1 },
-    { kind: 'absent' },
+    { event: 'absent' },
   ],
   [
     'the same messages, and no time of the last one',
     [message('1'), message('2')],
     { lastMessageAt: null },
-    { kind: 'unverifiable', why: /does not say when/ },
+    { event: 'unverifiable', why: /does not say when/ },
   ],
 ])('the conversation shows %s', ([, shown, more, verification]) => {
   const expected = Object.entries(verification).map(([key, value]) => [

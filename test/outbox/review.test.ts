@@ -7,10 +7,10 @@ import type { MirroredTarget } from '../../src/outbox/core/field-kinds.ts'
 import type { Writeback } from '../../src/outbox/core/outbox-entry.ts'
 import {
   findObstacleInMirror,
-  type GuardFacts,
   noOwnEdits,
+  type ReviewFacts,
 } from '../../src/outbox/core/review/guards.ts'
-import { emptyLane, type ReviewFacts, reviewRow } from '../../src/outbox/core/review/review.ts'
+import { emptyLane, reviewRow } from '../../src/outbox/core/review/review.ts'
 import { createReviewCounter } from '../../src/outbox/core/review/summary.ts'
 import type { ReviewRow, WritebackReview } from '../../src/outbox/core/review/terms.ts'
 import { parseRequest } from '../../src/outbox/core/writeback-request.ts'
@@ -57,6 +57,7 @@ const unchanged = {
   expectedMessage: null,
   newerMessages: [],
   requeuedAt: null,
+  isNewSender: false,
   ...noOwnEdits,
 }
 
@@ -90,7 +91,6 @@ function review(
         target,
         // Nobody has written since the person looked.
         conversation: target && { ...target, lastVisitorMessage: null },
-        isNewSender: false,
         ...facts,
       },
       lane,
@@ -224,7 +224,7 @@ describe('in the order of the file', () => {
 describe('what the check before sending would find', () => {
   const guards = (
     line: Line,
-    facts: Partial<GuardFacts> = {},
+    facts: Partial<ReviewFacts> = {},
     queued: Partial<Writeback> | null = null,
   ) => {
     const target = line.visitor_id === undefined ? open : ada
@@ -236,7 +236,7 @@ describe('what the check before sending would find', () => {
   const seenAt = (lastMessageAt: string | null) => ({ targetSnapshot: { lastMessageAt } })
   const wroteAt10 = 'visitor_wrote: a visitor wrote at 2026-05-31T10:00:00Z'
 
-  test.each<[string, Line, Partial<GuardFacts>, Partial<Writeback> | null, string | null]>([
+  test.each<[string, Line, Partial<ReviewFacts>, Partial<Writeback> | null, string | null]>([
     ['a flag that is not queued yet: the mirror is what the person sees', handle, {}, null, null],
     [
       'unless the mirror has a later message than its conversation shows',
@@ -342,7 +342,7 @@ describe('what the check before sending would find', () => {
 
   const queuedWith = (name: string | null) => ({ targetSnapshot: { name, email: null } })
   const changed = 'edited_since: someone changed the name since it was queued'
-  test.each<[string, Line, Partial<GuardFacts>, Partial<Writeback> | null, string | null]>([
+  test.each<[string, Line, Partial<ReviewFacts>, Partial<Writeback> | null, string | null]>([
     ['a correction that is not queued yet', correct({ name: 'Grace' }), {}, null, null],
     ['the name is as it was', correct({ name: 'Grace' }), {}, queuedWith('Ada'), null],
     ['someone changed it', correct({ name: 'Grace' }), {}, queuedWith('Adda'), changed],

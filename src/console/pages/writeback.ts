@@ -104,8 +104,8 @@ export async function readWritebackData({
   id,
 }: Pick<ScreenRequest, 'warehouse' | 'project' | 'id'>) {
   const found = await withOutboxSnapshot(warehouse.projectDb(project.projectId), async (outbox) => {
-    const { entries, named } = await outbox.readSelection({ ids: [id] }, 1)
-    if (entries.length === 0) return null
+    const named = await outbox.digestOf({ ids: [id] })
+    if (named.count === 0) return null
     const mayHaveArrived = (await outbox.countMayHaveArrived({ ids: [id] })) > 0
     return { named, mayHaveArrived, report: await readWriteback(outbox, id) }
   })

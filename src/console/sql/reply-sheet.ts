@@ -80,12 +80,12 @@ async function readRows(
       left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
       left join fct_conversation as f on f.project_id = ${project}
       and f.conversation_id = c.id`.execute(db)
-  const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
+
   return rows.map((row) => ({
     ...row,
-    name: text(row.name),
-    email: text(row.email),
-    lastWords: text(row.lastWords),
+    name: decodeText(row.name),
+    email: decodeText(row.email),
+    lastWords: decodeText(row.lastWords),
     lastMessageId: row.lastMessageId === null ? null : String(row.lastMessageId),
   }))
 }

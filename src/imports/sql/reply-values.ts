@@ -1,13 +1,9 @@
 /** What the mirror knows for the placeholders of replies. */
 import { sql } from 'kysely'
 import { type TemplateValues, toTemplateValues } from '../../values/reply-template.ts'
-import { inAnyCase, inList } from '../../warehouse/dialect.ts'
+import { batchesOf, inAnyCase, inList } from '../../warehouse/dialect.ts'
 import { decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-
-type Row = { readonly id: string } & Readonly<Record<'name' | 'email' | 'at', string | null>>
-
-export type ReplyValues = ReadonlyMap<string, Omit<TemplateValues, 'sender'>>
 
 const conversationsPerRead = 5_000
 
@@ -16,22 +12,20 @@ export async function readReplyValues(
   { db, kind, project }: ProjectDb,
   conversations: readonly string[],
   timeZone: string,
-): Promise<ReplyValues> {
-  const found: (readonly [string, Omit<TemplateValues, 'sender'>])[] = []
-  for (let from = 0; from < conversations.length; from += conversationsPerRead) {
-    const ids = inAnyCase(conversations.slice(from, from + conversationsPerRead))
-    const { rows } = await sql<Row>`
+): Promise<ReadonlyMap<string, Omit<TemplateValues, 'sender'>>> {
+  const found = new Map<string, Omit<TemplateValues, 'sender'>>()
+  for (const some of batchesOf(conversations, conversationsPerRead)) {
+    const ids = inAnyCase(some)
+    const { rows } = await sql<{ id: string } & Record<'name' | 'email' | 'at', string | null>>`
       select c.id, v.name, v.email, c.created_at as at from conversations as c
       left join visitors as v on v.project_id = ${project} and v.id = c.visitor_id
         and v.deleted_at is null
       where c.project_id = ${project} and c.id ${inList(kind, ids)} and c.deleted_at is null
       `.execute(db)
     for (const { id, name, email, at } of rows) {
-      const sought = { name: decoded(name), email: decoded(email), createdAt: at }
-      found.push([id.toLowerCase(), toTemplateValues(sought, timeZone)])
+      const sought = { name: decodeText(name), email: decodeText(email), createdAt: at }
+      found.set(id.toLowerCase(), toTemplateValues(sought, timeZone))
     }
   }
-  return new Map(found)
+  return found
 }
-
-const decoded = (text: string | null) => (text === null ? null : decodeText(text))

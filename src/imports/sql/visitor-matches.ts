@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import { type ColumnRules, isHash } from '../../values/column-rules.ts'
-import { inList } from '../../warehouse/dialect.ts'
+import { batchesOf, inList } from '../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { SoughtVisitor, VisitorMatch } from '../reply-sheet.ts'
@@ -26,8 +26,7 @@ export async function findVisitorConversations(
     email: email && (columns.storedText('visitors', 'email', email)?.toLowerCase() ?? null),
     name: name && columns.storedText('visitors', 'name', name),
   })
-  for (let from = 0; from < sought.length; from += visitorsPerRead) {
-    const some = sought.slice(from, from + visitorsPerRead)
+  for (const some of batchesOf(sought, visitorsPerRead)) {
     const byEmail = await listCandidates(
       context,
       'email',
@@ -62,16 +61,14 @@ async function listCandidates(context: ProjectDb, by: 'email' | 'name', values: 
     and c.visitor_id = v.id and c.deleted_at is null
     where v.project_id = ${project} and ${key} ${inList(kind, wanted)} and v.deleted_at is null
     order by c.last_message_at desc, c.id`.execute(db)
-  return Map.groupBy(rows.map(decode), (row) =>
+  const decoded = rows.map((row) => ({
+    ...row,
+    email: decodeText(row.email),
+    name: decodeText(row.name),
+  }))
+  return Map.groupBy(decoded, (row) =>
     by === 'email' ? (row.email ?? '').toLowerCase() : (row.name ?? ''),
   )
-}
-
-function decode(row: Candidate): Candidate {
-  const [email, name] = [row.email, row.name].map((text) =>
-    text === null ? null : decodeText(text),
-  )
-  return { ...row, email: email ?? null, name: name ?? null }
 }
 
 /** What is stored of it is a hash, so it is not stored here either. */

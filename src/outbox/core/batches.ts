@@ -1,7 +1,7 @@
 /** Write-backs that were queued together, and what people see of them and decide as a whole. */
 import { estimateSendsMs, estimateWritesMs, type SlotLimits } from '../../service/core/budget.ts'
 import type { ProjectName } from '../../values/project.ts'
-import type { EpochMs, Ms } from '../../values/time.ts'
+import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { SelectionDigest } from './decision-terms.ts'
 import type { ReasonGroup } from './group-reasons.ts'
 import { type Operation, operationTypes } from './operations.ts'
@@ -52,12 +52,8 @@ export function shownState({
 }
 
 /** How long the rest of a batch takes. */
-export type BatchEstimate = SendEstimate & {
-  readonly left: number
-  /** Nothing of it leaves before this time (RFC 3339); null if it need not wait. */
-  readonly restsUntil: string | null
-  readonly restsBecause: string | null
-}
+export type BatchEstimate = SendEstimate &
+  ReturnType<typeof toRestReport> & { readonly left: number }
 
 export type BatchesReport = {
   readonly project: ProjectName
@@ -130,14 +126,11 @@ export type Pace = {
 }
 
 /** How long sending will take. */
-export type SendEstimate = {
+export type SendEstimate = Pick<Pace, 'worker' | 'whyStopped'> & {
   /** Write-backs queued earlier that are not settled yet. */
   readonly queuedEarlier: number
   /** For all up to these, at the write rate less its reserve, after a pause. */
   readonly takesMs: Ms
-  readonly worker: boolean
-  /** Who stopped all sending, in a sentence; null: nobody. */
-  readonly whyStopped: string | null
 }
 
 /** `queuedEarlier`: write-backs queued earlier. `rows`: those queued after them. */
@@ -190,7 +183,16 @@ export function estimateBatchMs(
   )
 }
 
-export type Rest = { readonly until: EpochMs; readonly because: string }
+/** Why nothing is sent, and when it is tried again. */
+export type Rest = { readonly until: EpochMs; readonly why: string }
+
+export function toRestReport(rest: Rest | null) {
+  return {
+    /** Nothing leaves before this time (RFC 3339); null if something can. */
+    restsUntil: rest === null ? null : toTimestamp(rest.until),
+    restsBecause: rest?.why ?? null,
+  }
+}
 
 /** The longest of the rests that have not ended. */
 export function longestRest(rests: readonly (Rest | null)[], now: EpochMs): Rest | null {

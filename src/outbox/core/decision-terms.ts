@@ -8,13 +8,6 @@ import type { Operation } from './operations.ts'
 import type { EventOfRow, OutboxEntry } from './outbox-entry.ts'
 import type { OutboxEvent, StatusCounts, WritebackStatus } from './state.ts'
 
-/** `undoUntil`: RFC 3339; null = no approval can be undone. */
-type BatchFacts = {
-  readonly revertible: number
-  readonly counts: StatusCounts
-  readonly isStopped: boolean
-  readonly undoUntil: string | null
-}
 /** Of all sending of the project. */
 export type SendingFacts = { readonly isStopped: boolean; readonly isCircuitOpen: boolean }
 
@@ -33,8 +26,16 @@ export type DecisionRecord = {
   }
   /** Selected rows that keep this status are worth an exit code. */
   readonly unexpectedlyLeft?: WritebackStatus
-  /** As it is now; without a rule, it is not offered. */
-  readonly isOfferedForBatch?: (facts: BatchFacts) => boolean
+  /**
+   * As it is now; without a rule, it is not offered. `undoUntil`: RFC 3339; null = no approval can
+   * be undone.
+   */
+  readonly isOfferedForBatch?: (facts: {
+    readonly revertible: number
+    readonly counts: StatusCounts
+    readonly isStopped: boolean
+    readonly undoUntil: string | null
+  }) => boolean
   readonly isOfferedForSending?: (facts: SendingFacts) => boolean
   /** Beside its status. */
   readonly isOfferedForWriteback?: (facts: Pick<OutboxEntry, 'stoppedBy' | 'undoUntil'>) => boolean

@@ -111,8 +111,8 @@ export type Writeback = Pick<
   readonly evidence: Evidence
 }
 
-/** Enough to choose what is claimed next. */
-export type ClaimableWriteback = Pick<Writeback, 'id' | 'lane' | 'operation' | 'batchId' | 'status'>
+/** What is claimed next. */
+export type ClaimableWriteback = Pick<Writeback, 'id' | 'lane' | 'operation'>
 
 /** SQL may write the column: what of it is of a wrong type says nothing, and the rest stays. */
 const known = <S extends z.ZodType>(schema: S) => schema.optional().catch(undefined)

@@ -152,10 +152,9 @@ function revertOthers(sent: readonly Writeback[], { mirrored }: LaneToRevert): L
   const left: NotReverted[] = []
   for (const field of fieldNames) {
     const rows = field === 'handled' ? [] : sent.filter(sets(field))
-    const first = rows.at(0)
     const last = rows.at(-1)
-    if (first === undefined || last === undefined) continue
-    const verdict = revertField(field, rows, { first, last, mirrored })
+    if (last === undefined) continue
+    const verdict = revertField(field, rows, last, mirrored)
     const setBy = [...payloads.keys()].find(({ operation }) => operation === last.operation) ?? last
     if ('restore' in verdict)
       payloads.set(setBy, { ...payloads.get(setBy), [field]: verdict.restore })
@@ -167,17 +166,14 @@ function revertOthers(sent: readonly Writeback[], { mirrored }: LaneToRevert): L
   return { requests, notReverted: left }
 }
 
-type FieldEnds = {
-  readonly first: Writeback
-  readonly last: Writeback
-  readonly mirrored: MirroredTarget | null
-}
-
+/** `last`: of the rows that set the field. */
 function revertField(
   field: FieldName,
   rows: readonly Writeback[],
-  { first, last, mirrored }: FieldEnds,
+  last: Writeback,
+  mirrored: MirroredTarget | null,
 ): { readonly restore: FieldValue } | Pick<NotReverted, 'outcome' | 'why'> {
+  const [first = last] = rows
   const before = toFieldValues(stateBefore(first))[field]
   const set = effectIn(last)[field]
   if (before === undefined)

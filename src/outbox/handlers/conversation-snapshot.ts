@@ -175,7 +175,8 @@ export async function findVisitorViolation(
   const { deps, writeback } = task
   if (expect === null) return null
   const messageId = parseTime(expect) === undefined ? expect : null
-  const conversationId = await deps.outbox.findConversation(writeback.target, messageId)
+  const sought = [{ visitor: writeback.target, messageId }]
+  const [conversationId = null] = await deps.outbox.findConversations(sought)
   if (conversationId === null) return noConversation
   const conversation = await deps.get(
     conversations.rowPath(deps.projectId, conversationId),

@@ -1,7 +1,13 @@
 /** Marks a conversation handled, or reopens it. */
 import { describeUnsentReply } from '../core/review/review.ts'
 import { findViolation } from './conversation-snapshot.ts'
-import { type CreateHandler, findShown, readTarget, readTrace } from './operation-handler.ts'
+import {
+  absent,
+  type CreateHandler,
+  findShown,
+  readTarget,
+  readTrace,
+} from './operation-handler.ts'
 
 export const createHandledHandler: CreateHandler<'handled'> = ({
   payload: { handled: wanted },
@@ -15,27 +21,18 @@ export const createHandledHandler: CreateHandler<'handled'> = ({
     // "Reply, then close": without the reply, the customer would be left without an answer.
     const reply = wanted ? await deps.outbox.findPreviousReplyStatus(writeback) : null
     if (reply !== null && reply !== 'succeeded')
-      return { canSend: false, event: 'conflicted', why: describeUnsentReply(reply) }
+      return { event: 'conflicted', why: describeUnsentReply(reply) }
     const conversation = await readTarget(task)
     const { handledAt, lastMessageAt } = readTrace(conversation)
     if (wanted || expect !== null) {
       const why = await findViolation(task, expect, conversation)
-      if (why !== null) return { canSend: false, event: 'conflicted', why }
+      if (why !== null) return { event: 'conflicted', why }
     }
     // It was sent before, and someone marked the conversation handled since: the newer change wins.
     const was = writeback.evidence.before?.handledAt
-    if (!wanted && was !== undefined && handledAt !== null && handledAt !== was) {
-      return {
-        canSend: false,
-        event: 'conflicted',
-        why: `someone marked it handled at ${handledAt}`,
-      }
-    }
-    return {
-      canSend: true,
-      body: { handled: wanted },
-      before: { handledAt, lastMessageAt },
-    }
+    if (!wanted && was !== undefined && handledAt !== null && handledAt !== was)
+      return { event: 'conflicted', why: `someone marked it handled at ${handledAt}` }
+    return { body: { handled: wanted }, before: { handledAt, lastMessageAt } }
   },
   verify: async (task) => {
     const { before, statedResult } = task.writeback.evidence
@@ -43,8 +40,8 @@ export const createHandledHandler: CreateHandler<'handled'> = ({
     const wasHandled = (before?.handledAt ?? null) !== null
     // If it was so before, the state proves nothing unless the service responded.
     const provesNothing = wasHandled === wanted && statedResult === undefined
-    if (isNowHandled !== wanted || provesNothing) return { kind: 'absent' }
-    return { kind: 'found', how: `the conversation is ${isNowHandled ? 'handled' : 'open'}` }
+    if (isNowHandled !== wanted || provesNothing) return absent
+    return { event: 'found', why: `the conversation is ${isNowHandled ? 'handled' : 'open'}` }
   },
   findContradiction: (task, shown) => {
     const data = findShown(task, shown)

@@ -8,23 +8,7 @@ import type { WritebackPayload } from '../core/operations.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
 import { matchesPayload } from '../core/review/guards.ts'
 import type { SnapshotMessage } from './conversation-snapshot.ts'
-import type { readTrace, Verification } from './operation-handler.ts'
-
-type ReplyContext = {
-  /** All message ids before the send; null if not all could be read. */
-  readonly before: ReadonlySet<string> | null
-  /** The text of one has changed, as a service may append a reply to a message. */
-  readonly isChanged: boolean
-  /** Ids that are matched to other write-backs. */
-  readonly matchedIds: ReadonlySet<string>
-  readonly payload: WritebackPayload['message']
-  /** Whether all current messages could be read. */
-  readonly isComplete: boolean
-  /** The time of the last message according to the conversation; null if unknown. */
-  readonly lastMessageAt: EpochSeconds | null
-  /** What else shows that a message arrived that the list hides; null: nothing. */
-  readonly hiddenArrival: string | null
-}
+import { absent, type readTrace, type Verification } from './operation-handler.ts'
 
 /** A person looks at each. */
 export const maxCandidates = 20
@@ -40,16 +24,26 @@ export function matchReply(
     isComplete,
     lastMessageAt,
     hiddenArrival,
-  }: ReplyContext,
+  }: {
+    /** All message ids before the send; null if not all could be read. */
+    readonly before: ReadonlySet<string> | null
+    /** The text of one has changed, as a service may append a reply to a message. */
+    readonly isChanged: boolean
+    /** Ids that are matched to other write-backs. */
+    readonly matchedIds: ReadonlySet<string>
+    readonly payload: WritebackPayload['message']
+    /** Whether all current messages could be read. */
+    readonly isComplete: boolean
+    /** The time of the last message according to the conversation; null if unknown. */
+    readonly lastMessageAt: EpochSeconds | null
+    /** What else shows that a message arrived that the list hides; null: nothing. */
+    readonly hiddenArrival: string | null
+  },
 ): Verification {
-  const unverifiable = (why: string, candidates: readonly SnapshotMessage[] = []): Verification =>
-    candidates.length === 0
-      ? { kind: 'unverifiable', why }
-      : {
-          kind: 'unverifiable',
-          why,
-          candidates: candidates.slice(0, maxCandidates).map(({ id }) => id),
-        }
+  const unverifiable = (why: string, candidates: readonly SnapshotMessage[] = []): Verification => {
+    const ids = candidates.slice(0, maxCandidates).map(({ id }) => id)
+    return { event: 'unverifiable', why, ...(ids.length > 0 && { evidence: { candidates: ids } }) }
+  }
   if (before === null) {
     const similar = messages.filter(
       (message) => !matchedIds.has(message.id) && matchesPayload(message, payload),
@@ -61,8 +55,8 @@ export function matchReply(
   const same = added.find((message) => matchesPayload(message, payload))
   if (same !== undefined)
     return {
-      kind: 'found',
-      how: `it is in the conversation (message ${same.id})`,
+      event: 'found',
+      why: `it is in the conversation (message ${same.id})`,
       messageId: same.id,
     }
   const [other] = added
@@ -84,7 +78,7 @@ export function matchReply(
     return unverifiable(
       `the last message is of ${rfc3339(lastMessageAt)}, and the service does not list it`,
     )
-  return hiddenArrival === null ? { kind: 'absent' } : unverifiable(hiddenArrival)
+  return hiddenArrival === null ? absent : unverifiable(hiddenArrival)
 }
 
 /** Messages that were not there before and are not matched to another write-back. */

@@ -44,65 +44,55 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     const { deps, writeback } = task
     const body = { content: payload.content, senderName: payload.sender_name }
     // Verified just now. A second read could count a late reply as one from before the send.
-    if (isInDoubt(writeback))
-      return { canSend: true, body, before: writeback.evidence.before ?? {} }
+    if (isInDoubt(writeback)) return { body, before: writeback.evidence.before ?? {} }
     const seen = expect === null ? null : await readTarget(task)
     const why = seen === null ? null : await findViolation(task, expect, seen)
-    if (why !== null) return { canSend: false, event: 'conflicted', why }
+    if (why !== null) return { event: 'conflicted', why }
     const snapshot = await readSnapshot(deps, writeback.target)
     const found =
       (await findEarlierSend(task, payload, snapshot)) ??
       (await findSentReply(task, payload, snapshot))
-    if (found !== null) return { canSend: false, event: 'conflicted', ...found }
+    if (found !== null) return { event: 'conflicted', ...found }
     // After the messages: what arrives in between is then new to the list, too.
     const trace = readTrace(seen ?? (await readTarget(task)))
     const doubt = await findArrival(task, snapshot, trace)
-    if (doubt !== null) return { canSend: false, event: 'unverifiable', why: doubt }
+    if (doubt !== null) return { event: 'unverifiable', why: doubt }
     const { messages: current, isComplete } = snapshot
     const known = isComplete
       ? { ids: current.map(({ id }) => id), digest: digestMessages(current) }
       : {}
-    return { canSend: true, body, before: { ...trace, ...known } }
+    return { body, before: { ...trace, ...known } }
   },
   verify: async (task) => {
     const { deps, writeback } = task
     // Before the messages: one that arrives in between is then in the list.
     const trace = readTrace(await readTarget(task))
-    const lastMessageAt = parseTime(trace.lastMessageAt) ?? null
     const {
       messages: current,
       isComplete,
       ...read
     } = await readSnapshot(deps, writeback.target, { isProven: true })
     const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
-    const before = messageIdsBefore(writeback)
-    const isChanged = hasContentChanged(current, writeback)
-    const hiddenArrival = findHiddenArrival(writeback, current, trace)
-    const context = {
-      before,
-      isChanged,
+    const verification = matchReply(current, {
+      before: messageIdsBefore(writeback),
+      isChanged: hasContentChanged(current, writeback),
       matchedIds,
       payload,
       isComplete,
-      lastMessageAt,
-      hiddenArrival,
-    }
-    const verification = matchReply(current, context)
+      lastMessageAt: parseTime(trace.lastMessageAt) ?? null,
+      hiddenArrival: findHiddenArrival(writeback, current, trace),
+    })
+    const isFound = verification.event === 'found'
+    const isAmbiguous = isFound && (await deps.outbox.hasUnmatchedDuplicate(writeback, payload))
     // A person decides by what is there, so the mirror shows it before the row says so.
-    const showMessages = () => storeMessages(task, read)
-    if (verification.kind === 'unverifiable') await showMessages()
-    if (
-      verification.kind !== 'found' ||
-      !(await deps.outbox.hasUnmatchedDuplicate(writeback, payload))
-    )
-      return verification
-    await showMessages()
+    if (isAmbiguous || verification.event === 'unverifiable') await storeMessages(task, read)
+    if (!isAmbiguous) return verification
     const { messageId } = verification
     const why = `message ${messageId} may be an identical reply that was queued earlier`
     return {
-      kind: 'unverifiable',
+      event: 'unverifiable',
       why,
-      ...(messageId !== undefined && { candidates: [messageId] }),
+      ...(messageId !== undefined && { evidence: { candidates: [messageId] } }),
     }
   },
   findMessageId: async (task, response) =>
@@ -205,14 +195,9 @@ async function findSentReply(
   // Judged by ids above.
   if (added !== null) return null
   const requeuedAt = await deps.outbox.findRequeueing(writeback)
-  const age = {
-    seenUntil: parseTime(writeback.targetSnapshot?.lastMessageAt) ?? null,
-    queuedAt: (parseTime(requeuedAt ?? writeback.createdAt) ?? 0) + clockOffset,
-    isRequeued: requeuedAt !== null,
-  }
   const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
   const unmatched = current.filter(({ id }) => !matchedIds.has(id))
-  const same = findRepetition(unmatched, payload, age)
+  const same = findRepetition(unmatched, payload, writeback, requeuedAt, clockOffset)
   return same === null
     ? null
     : { why: describeRepetition(same), evidence: { alreadyThere: same.id } }

@@ -21,11 +21,11 @@ export const createNoteHandler: CreateHandler<'note'> = ({ payload, expect }) =>
   verifyDelayFactor: 0,
   checkPrecondition: async (task) => {
     const why = await findVisitorViolation(task, expect)
-    if (why !== null) return { canSend: false, event: 'conflicted', why }
-    return { canSend: true, body: { [await chooseFieldName(task)]: payload.content }, before: {} }
+    if (why !== null) return { event: 'conflicted', why }
+    return { body: { [await chooseFieldName(task)]: payload.content }, before: {} }
   },
   verify: async () => ({
-    kind: 'unverifiable',
+    event: 'unverifiable',
     why: 'no response came, and the API cannot read notes',
   }),
   interpretRefusal,

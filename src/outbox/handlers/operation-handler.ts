@@ -18,29 +18,22 @@ import type { Evidence, Transition, Writeback } from '../core/outbox-entry.ts'
 import type { WritebackRequest } from '../core/writeback-request.ts'
 import type { Outbox } from '../sql/outbox.ts'
 
-export type PreconditionResult =
-  | {
-      readonly canSend: true
-      readonly body: Json
-      readonly before: NonNullable<Evidence['before']>
-    }
-  | {
-      readonly canSend: false
-      /** `invalid`: no target, or it cannot be sent. `unverifiable`: it may have been done. */
-      readonly event: 'conflicted' | 'invalid' | 'unverifiable'
-      readonly why: string
-      readonly evidence?: Evidence
-    }
+/** `before`: the target as the service shows it now. */
+export type ReadyToSend = {
+  readonly body: Json
+  readonly before: NonNullable<Evidence['before']>
+}
 
-export type ReadyToSend = Extract<PreconditionResult, { canSend: true }>
+/** Why it is not sent. `invalid`: no target, or it cannot be. `unverifiable`: it may be done. */
+export type Obstruction = Transition & {
+  readonly event: 'conflicted' | 'invalid' | 'unverifiable'
+}
 
-/** Whether a send without a response arrived. */
-export type Verification =
-  | { readonly kind: 'found'; readonly how: string; readonly messageId?: string }
-  /** It did not arrive, and sending it again would not duplicate it. */
-  | { readonly kind: 'absent' }
-  /** `candidates`: ids of messages that may be it in another form. */
-  | { readonly kind: 'unverifiable'; readonly why: string; readonly candidates?: readonly string[] }
+/** Whether a send without a response arrived. `found`: `why` says how. */
+export type Verification = Transition & { readonly event: 'found' | 'absent' | 'unverifiable' }
+
+/** It did not arrive, and sending it again would not duplicate it. */
+export const absent = { event: 'absent', why: 'it was not found' } as const
 
 /** A claimed write-back, and what is needed to work on it. */
 export type Task = { readonly deps: WritebackDeps; readonly writeback: Writeback }
@@ -55,7 +48,7 @@ export type OperationHandler = {
   /** Below that of its target. */
   readonly path: `/${string}` | ''
   /** Throws ApiError. */
-  readonly checkPrecondition: (task: Task) => Promise<PreconditionResult>
+  readonly checkPrecondition: (task: Task) => Promise<ReadyToSend | Obstruction>
   /** Throws ApiError. */
   readonly verify: (task: Task) => Promise<Verification>
   /** Delay before verification as a fraction of `verifyAfterMs`; 0 if it cannot be verified. */

@@ -3,10 +3,16 @@ import { asJsonObject, type Json } from '../../values/json.ts'
 import { fieldNames, shownName, toFieldValues, toShownFields } from '../core/field-kinds.ts'
 import { type Operation, operationTypes } from '../core/operations.ts'
 import { asMirrored, findHash, withoutPrivate } from '../core/private-fields.ts'
-import { findForeignEdit, isSameValue } from '../core/review/guards.ts'
+import { findForeignEdit, isSameValue, noOwnEdits } from '../core/review/guards.ts'
 import { effectOf } from '../core/writeback-request.ts'
 import { findVisitorViolation } from './conversation-snapshot.ts'
-import { type CreateHandler, findShown, readTarget, type Task } from './operation-handler.ts'
+import {
+  absent,
+  type CreateHandler,
+  findShown,
+  readTarget,
+  type Task,
+} from './operation-handler.ts'
 
 export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
   method: 'PATCH',
@@ -15,7 +21,7 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
   checkPrecondition: async (task) => {
     const { deps, writeback } = task
     const why = await findVisitorViolation(task, request.expect)
-    if (why !== null) return { canSend: false, event: 'conflicted', why }
+    if (why !== null) return { event: 'conflicted', why }
     const shown = await readShown(task)
     const live = toFieldValues(shown)
     const wanted = effectOf(request)
@@ -25,14 +31,15 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
       const value = after[field]
       if (value === undefined) {
         const why = `the service does not show the visitor's ${field}, so it cannot be left unchanged`
-        return { canSend: false, event: 'invalid', why }
+        return { event: 'invalid', why }
       }
       body[shownName(field)] = value
     }
     const hash = findHash(body)
-    if (hash !== null) return { canSend: false, event: 'invalid', why: hash }
+    if (hash !== null) return { event: 'invalid', why: hash }
     const { columns } = deps
-    const { ownEdit, lastOwnEdit } = await deps.outbox.findOwnEdits(writeback)
+    const { id } = writeback
+    const { ownEdit, lastOwnEdit } = (await deps.outbox.readOwnEdits([id])).get(id) ?? noOwnEdits
     // The mirror, which the person saw, may have only hashes: they are compared with hashes.
     const facts = {
       queuedAs: writeback.targetSnapshot && asMirrored(columns, writeback.targetSnapshot),
@@ -41,8 +48,8 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
       lastOwnEdit: asMirrored(columns, lastOwnEdit),
     }
     const edit = findForeignEdit(asMirrored(columns, wanted), asMirrored(columns, live), facts)
-    if (edit !== null) return { canSend: false, event: 'conflicted', why: edit }
-    return { canSend: true, body, before: withoutPrivate(columns, shown) }
+    if (edit !== null) return { event: 'conflicted', why: edit }
+    return { body, before: withoutPrivate(columns, shown) }
   },
   verify: async (task) => {
     const { before, statedResult } = task.writeback.evidence
@@ -53,8 +60,11 @@ export const createVisitorHandler: CreateHandler<Operation> = (request) => ({
     const isDone = wantedFields.every((field) => isSameValue(live[field], wanted[field]))
     const wasSame = wantedFields.every((field) => isSameValue(was[field], wanted[field]))
     // If it was so before, the state proves nothing unless the service responded.
-    if (!isDone || (wasSame && statedResult === undefined)) return { kind: 'absent' }
-    return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
+    if (!isDone || (wasSame && statedResult === undefined)) return absent
+    return {
+      event: 'found',
+      why: `the visitor's ${wantedFields.join(' and ')} matches the request`,
+    }
   },
   findContradiction: (task, shown) => {
     const live = toFieldValues(toShownFields(findShown(task, shown)))

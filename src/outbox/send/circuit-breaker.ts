@@ -7,9 +7,10 @@ import { type ApiFailure, describeFailure } from '../../service/core/api-failure
 import { isMissingScope } from '../../service/core/whose-refusal.ts'
 import { type EpochMs, type Ms, parseTime } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
+import type { Rest } from '../core/batches.ts'
 import { toCommonReason } from '../core/group-reasons.ts'
-import { type Operation, operationsWhere, operationTypes } from '../core/operations.ts'
-import type { ClaimableWriteback, ClaimFilter, SendOutcome } from '../core/outbox-entry.ts'
+import { type Operation, operations, operationTypes } from '../core/operations.ts'
+import type { ClaimFilter, SendOutcome } from '../core/outbox-entry.ts'
 
 /** So many uncertain outcomes in a row stop everything, so many refusals their import. */
 const tripThresholds = { uncertain: 5, refused: 10 } as const
@@ -17,14 +18,11 @@ const tripThresholds = { uncertain: 5, refused: 10 } as const
 /** After this time, sending is tried again. */
 const coolDownMs: Ms = 15 * 60_000
 
-/** Why, and when it is tried again. */
-type OpenCircuit = { readonly why: string; readonly until: EpochMs }
-
 type CircuitState = {
   /** Null if at most some imports are stopped. */
-  readonly all: OpenCircuit | null
+  readonly all: Rest | null
   /** By import; the key null means write-backs without an import. */
-  readonly batches: ReadonlyMap<string | null, OpenCircuit>
+  readonly batches: ReadonlyMap<string | null, Rest>
 }
 
 export const closedCircuits: CircuitState = { all: null, batches: new Map() }
@@ -52,7 +50,10 @@ export function mayBeOpen({
   return uncertain >= tripThresholds.uncertain || failed >= tripThresholds.refused
 }
 
-/** `unscoped`: operations for which the key lacks the scope. `lanes`: left for later. */
+/**
+ * What was sent is still verified. `unscoped`: operations for which the key lacks the scope.
+ * `lanes`: left for later.
+ */
 export function toClaimFilter(
   { all, batches }: CircuitState,
   unscoped: readonly Operation[],
@@ -60,24 +61,6 @@ export function toClaimFilter(
 ): ClaimFilter {
   const withoutQueuedSends = all === null ? [...batches.keys()] : 'all'
   return { withoutOperations: unscoped, withoutQueuedSends, withoutLanes: lanes }
-}
-
-/** Whether `toClaimFilter` excludes this write-back. One that was sent is still verified. */
-export function isBlocked(
-  { all, batches }: CircuitState,
-  unscoped: readonly Operation[],
-  { operation, status, batchId }: ClaimableWriteback,
-): boolean {
-  if (unscoped.includes(operation)) return true
-  const isUnsent = status === 'queued' && !operationTypes[operation].isIdempotent
-  return isUnsent && (all !== null || batches.has(batchId))
-}
-
-/** Empty if it concerns no scope. Operations on one kind of target need the same scopes. */
-function operationsWithoutScope(operation: Operation, failure: ApiFailure): readonly Operation[] {
-  return isMissingScope(failure)
-    ? operationsWhere(({ target }) => target === operationTypes[operation].target)
-    : []
 }
 
 /** As many as may be refused for reasons of their own at the head of a queue. */
@@ -89,34 +72,30 @@ const maxTargets = 8
  * targets. Tests: test/outbox/refused-targets.test.ts.
  */
 export function createScopeRefusals() {
-  const byKind = new Map<
-    string,
-    {
-      readonly operations: readonly Operation[]
-      readonly failure: ApiFailure
-      readonly lanes: Set<string>
-    }
-  >()
+  const byKind = new Map<string, { readonly failure: ApiFailure; readonly lanes: Set<string> }>()
   const kindOf = (operation: Operation) => operationTypes[operation].target
   return {
     /** False: the failure is not about a scope. */
     add(lane: string, operation: Operation, failure: ApiFailure): boolean {
-      const operations = operationsWithoutScope(operation, failure)
-      if (operations.length === 0) return false
+      if (!isMissingScope(failure)) return false
       const lanes = byKind.get(kindOf(operation))?.lanes ?? new Set()
-      byKind.set(kindOf(operation), { operations, failure, lanes: lanes.add(lane) })
+      byKind.set(kindOf(operation), { failure, lanes: lanes.add(lane) })
       return true
     },
     /** None was accepted since, so it may be the key. */
     hasRefused: (lane: string): boolean =>
       [...byKind.values()].some(({ lanes }) => lanes.has(lane)),
     accept: (operation: Operation): void => void byKind.delete(kindOf(operation)),
-    /** The operations to hold back. `targets`: after so many refusals. */
+    /**
+     * The operations to hold back: those on one kind of target need the same scopes. `targets`:
+     * after so many refusals.
+     */
     denied(targets = maxTargets): ReadonlyMap<Operation, ApiFailure> {
-      const refused = [...byKind.values()].filter(({ lanes }) => lanes.size >= targets)
-      const entries = refused.flatMap(({ operations, failure }) =>
-        operations.map((operation) => [operation, failure] as const),
-      )
+      const entries = operations.flatMap((operation) => {
+        const { lanes, failure } = byKind.get(kindOf(operation)) ?? {}
+        const isDenied = failure !== undefined && lanes !== undefined && lanes.size >= targets
+        return isDenied ? [[operation, failure] as const] : []
+      })
       return new Map(entries)
     },
   }
@@ -127,7 +106,7 @@ function findStreak(
   status: SendOutcome['status'],
   length: number,
   now: EpochMs,
-): OpenCircuit | null {
+): Rest | null {
   const last = outcomes.slice(0, length)
   const newest = last[0]
   if (

@@ -34,12 +34,17 @@ import {
 } from '../../service/core/api-failure.ts'
 import { endClaim } from '../active-claims.ts'
 import { operationTypes } from '../core/operations.ts'
-import type { ClaimableWriteback, Writeback, WritebackOutcome } from '../core/outbox-entry.ts'
+import type {
+  ClaimableWriteback,
+  ClaimFilter,
+  Writeback,
+  WritebackOutcome,
+} from '../core/outbox-entry.ts'
 import { describeExpiry, describeMistakes, hasExpired } from '../core/writeback-request.ts'
 import { createHandler } from '../handlers/all-handlers.ts'
 import {
   isInDoubt,
-  type PreconditionResult,
+  type Obstruction,
   type Verification,
   type WritebackDeps,
 } from '../handlers/operation-handler.ts'
@@ -65,8 +70,9 @@ export async function sendLane(
   deps: WritebackDeps,
   first: ClaimableWriteback,
   callbacks: {
-    /** Called before each write-back except the first. */
-    readonly canContinue: (next: ClaimableWriteback) => boolean
+    /** What of the lane may follow the first. */
+    readonly claimFilter: () => ClaimFilter
+    readonly canContinue: () => boolean
     readonly onSettled: (outcome: WritebackOutcome, writeback: Writeback) => void
   },
 ): Promise<ApiFailure | null> {
@@ -85,8 +91,9 @@ export async function sendLane(
       else deps.log.info(logged)
     }
     if (deps.signal.aborted) return null
-    const [next] = await deps.outbox.findClaimable(deps.now(), 1, { lane: head.lane })
-    head = next !== undefined && callbacks.canContinue(next) ? next : undefined
+    const filter = { ...callbacks.claimFilter(), lane: head.lane }
+    const [next] = await deps.outbox.findClaimable(deps.now(), 1, filter)
+    head = callbacks.canContinue() ? next : undefined
   }
   return null
 }
@@ -125,30 +132,25 @@ async function checkAndSend(task: SendTask): Promise<SendTaskResult> {
     const verified = !isIdempotent && isInDoubt(writeback) ? await verify(task, () => null) : null
     if (verified !== null) return verified
     const precondition = await handler.checkPrecondition(task).catch(toMissingTarget)
-    if (!precondition.canSend) return settleUnsent(task, precondition)
+    if ('event' in precondition) return settleUnsent(task, precondition)
     const result = await sendRequest(task, precondition)
     if (result !== 'stale') return result
   }
 }
 
 /** Refreshes the mirror after a conflict, so that it shows the reason. */
-async function settleUnsent(
-  task: SendTask,
-  precondition: Exclude<PreconditionResult, { canSend: true }>,
-): Promise<SendTaskResult> {
-  const isKnownUndone = !mayHaveBeenDone(task.writeback)
-  const why = isKnownUndone
-    ? precondition.why
-    : `${precondition.why}; it was sent before, and may have been done then`
-  const status = await task.deps.outbox.settle(task.writeback, { ...precondition, why })
+async function settleUnsent(task: SendTask, obstruction: Obstruction): Promise<SendTaskResult> {
+  const wasSent = '; it was sent before, and may have been done then'
+  const why = `${obstruction.why}${mayHaveBeenDone(task.writeback) ? wasSent : ''}`
+  const status = await task.deps.outbox.settle(task.writeback, { ...obstruction, why })
   if (status === 'conflict') await refreshMirror(task, null)
   return toTaskResult(status, why)
 }
 
 /** The target does not exist, or the service refuses to return it. */
-function toMissingTarget(error: unknown): PreconditionResult {
+function toMissingTarget(error: unknown): Obstruction {
   if (!(error instanceof ApiError) || !isRowRefused(error.failure)) throw error
-  return { canSend: false, event: 'invalid', why: describeFailure(error.failure) }
+  return { event: 'invalid', why: describeFailure(error.failure) }
 }
 
 /**
@@ -186,32 +188,19 @@ async function verify<T>(
   const verification = await task.handler.verify(task).catch((error: unknown): Verification => {
     // The target no longer exists, so nothing can be verified.
     if (!(error instanceof ApiError) || !isRowRefused(error.failure)) throw error
-    return { kind: 'unverifiable', why: describeFailure(error.failure) }
+    return { event: 'unverifiable', why: describeFailure(error.failure) }
   })
-  if (verification.kind === 'absent') return await whenAbsent()
-  if (verification.kind === 'unverifiable') {
-    const { why, candidates } = verification
-    return settleTask(task, {
-      event: 'unverifiable',
-      why,
-      ...(candidates && { evidence: { candidates } }),
-    })
-  }
-  const { how, messageId } = verification
+  if (verification.event === 'absent') return await whenAbsent()
+  if (verification.event === 'unverifiable') return settleTask(task, verification)
+  const { why: found } = verification
   const { status: answered } = task.writeback.evidence
   const response =
     answered === undefined ? 'no response came' : `the response proved nothing (${answered})`
-  const transition = {
-    event: 'found',
-    why: `${response}, but ${how}`,
-    evidence: { found: how },
-  } as const
-  const status = await task.deps.outbox.settle(task.writeback, {
-    ...transition,
-    ...(messageId && { messageId }),
-  })
+  const why = `${response}, but ${found}`
+  const transition = { ...verification, why, evidence: { found } }
+  const status = await task.deps.outbox.settle(task.writeback, transition)
   if (status !== null) await refreshMirror(task, null)
-  return toTaskResult(status, transition.why)
+  return toTaskResult(status, why)
 }
 
 async function settleAbsent(task: SendTask): Promise<SendTaskResult> {

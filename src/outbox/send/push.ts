@@ -5,9 +5,9 @@ import { ApiError, type ApiFailure, isBudgetUnavailable } from '../../service/co
 import type { SlotLimits } from '../../service/core/budget.ts'
 import type { EarlyEnd } from '../../values/early-end.ts'
 import type { ProjectName } from '../../values/project.ts'
-import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import { countOperations, estimateBatchMs, type Rest } from '../core/batches.ts'
+import { countOperations, estimateBatchMs, type Rest, toRestReport } from '../core/batches.ts'
 import { createOutcomeCounter, type ReasonGroup } from '../core/group-reasons.ts'
 import { type Operation, operations } from '../core/operations.ts'
 import type { ClaimableWriteback } from '../core/outbox-entry.ts'
@@ -19,7 +19,6 @@ import {
   createScopeRefusals,
   evaluateCircuits,
   failingLaneNotices,
-  isBlocked,
   missingScopeNotices,
   toClaimFilter,
   withoutProjectNotices,
@@ -129,19 +128,8 @@ export function toPushProgress(
     left: Object.values(left).reduce((sum, count) => sum + count, 0),
     /** With the reads of preconditions and what it waits for. */
     takesMs: estimateBatchMs(limits, left, 0) + restMs,
-    /** RFC 3339; null if something can be sent now. */
-    restsUntil: rest === null ? null : toTimestamp(rest.until),
-    restsBecause: rest?.because ?? null,
+    ...toRestReport(rest),
   }
-}
-
-type SendQueuedOptions = {
-  readonly maxConcurrentLanes: number
-  /** Ignores the circuit breaker. */
-  readonly despiteFailures: boolean
-  readonly onProgress: (progress: SendProgress) => void
-  /** How often it looks for write-backs that became due or were queued. */
-  readonly pollMs?: Ms
 }
 
 type SendProgress = ReturnType<ReturnType<typeof createOutcomeCounter>['snapshot']> & {
@@ -157,15 +145,27 @@ const maxFailuresInARow = 8
 /** A lane that failed this often is left for the next run if the service is not out. */
 const maxFailuresOfLane = 5
 
-const defaultPollMs: Ms = 250
-
 /**
  * Never throws ApiError. `fatalFailure` stopped it early. `denied`: operations for which the key
  * lacks the scope. `failing`: lanes for which the service fails, and for no others.
  */
-export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions) {
+export async function sendQueued(
+  deps: WritebackDeps,
+  {
+    maxConcurrentLanes,
+    despiteFailures,
+    onProgress,
+    pollMs = 250,
+  }: {
+    readonly maxConcurrentLanes: number
+    /** Ignores the circuit breaker. */
+    readonly despiteFailures: boolean
+    readonly onProgress: (progress: SendProgress) => void
+    /** How often it looks for write-backs that became due or were queued. */
+    readonly pollMs?: Ms
+  },
+) {
   const { outbox, signal, now } = deps
-  const { maxConcurrentLanes, despiteFailures, onProgress, pollMs = defaultPollMs } = options
   const outcomes = createOutcomeCounter()
   const running = new Map<string, Promise<void>>()
   const scopes = createScopeRefusals()
@@ -177,8 +177,8 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
   let failuresInARow = 0
   let fatalFailure = null as ApiFailure | null
   const canContinue = () => fatalFailure === null && bugs.length === 0 && !signal.aborted
-  const deniedNow = () => [...scopes.denied().keys()]
-  const claimFilter = () => toClaimFilter(circuits, deniedNow(), [...failing.keys()])
+  const claimFilter = () =>
+    toClaimFilter(circuits, [...scopes.denied().keys()], [...failing.keys()])
   const reportProgress = () => onProgress({ ...outcomes.snapshot(), working: running.size, rest })
 
   /** One conversation that cannot be read is no outage, and holds up no other. */
@@ -195,7 +195,8 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
   const workOnLane = async (head: ClaimableWriteback) => {
     try {
       const failure = await sendLane(deps, head, {
-        canContinue: (next) => canContinue() && !isBlocked(circuits, deniedNow(), next),
+        claimFilter,
+        canContinue,
         onSettled: (outcome, writeback) => {
           outcomes.add(outcome, writeback)
           if (outcome.status === 'succeeded') scopes.accept(writeback.operation)

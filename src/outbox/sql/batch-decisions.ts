@@ -123,7 +123,7 @@ async function nextCancellation(
   lock: RawBuilder<unknown>,
 ): Promise<Following | null> {
   const { db, project, typed } = trx
-  type Row = {
+  const { rows } = await sql<{
     id: string
     batch: string | null
     orWithoutProject: number
@@ -131,8 +131,7 @@ async function nextCancellation(
     doneTo: number
     at: string
     by: string
-  }
-  const { rows } = await sql<Row>`
+  }>`
     select id, batch_id as batch, includes_rows_without_project as "orWithoutProject",
     up_to as "upTo",
       done_to as "doneTo", cancelled_at as at, cancelled_by as by from writeback_cancellations
@@ -210,38 +209,40 @@ export async function findWindowEnd(
   return rows[0]?.end ?? null
 }
 
-/** In force when it returns; null if the batch is so already, or nothing of it could be stopped. */
-export function recordBatchDecision(
+/**
+ * In force when it returns; rows follow. Null if the batch is so already, or nothing of it could be
+ * stopped; there may be no such batch.
+ */
+export async function decideBatch(
   context: ProjectDb,
   decision: BatchDecision,
   batch: string,
   by: string,
-  { audit, shown }: Pick<DecisionTerms, 'audit' | 'shown'>,
-): Promise<
-  { readonly moved: number; readonly inFlight: number } | { readonly moved: SelectionDigest } | null
-> {
-  return inDurableTransaction(context, async (trx) => {
+  { audit, shown }: Pick<DecisionTerms, 'audit' | 'shown'> = {},
+) {
+  if (shown !== undefined) await followDecisions(context, Number.POSITIVE_INFINITY)
+  const record = async (
+    trx: ProjectDb,
+  ): Promise<{ moved: number; inFlight: number } | { moved: SelectionDigest } | null> => {
     const { db, project, typed } = trx
     // As for a cancellation.
     await acquireCancellationLock(trx, 'exclusive')
-    const { ids: _, ...named } =
-      shown === undefined
-        ? { ids: [], digest: '', count: 0 }
-        : await lockSelection(trx, shown.filter)
-    if (shown !== undefined && named.digest !== shown.digest) return { moved: named }
+    if (shown !== undefined) {
+      const { ids: _, ...now } = await lockSelection(trx, shown.filter)
+      if (now.digest !== shown.digest) return { moved: now }
+    }
     const { rows } = await sql<{ queued: number; stopped: number; sending: number }>`
       select count(case when status = 'queued' then 1 end) as queued,
         count(case when ${isStoppedSql} then 1 end) as stopped,
         count(case when status = 'sending' then 1 end) as sending
       from writebacks where project_id = ${project} and batch_id = ${batch}`.execute(db)
     const { queued = 0, stopped = 0, sending = 0 } = rows[0] ?? {}
-    if (decision === 'stopped' && queued + sending === 0) return null
-    const person = typed('text', by)
-    const now = toTimeValue(trx)
-    const none = sql`null`
     const isStop = decision === 'stopped'
+    if (isStop && queued + sending === 0) return null
+    const person = typed('text', by)
+    const none = sql`null`
     const { numAffectedRows } = await sql`
-      update writeback_batches set stopped_at = ${isStop ? now : none},
+      update writeback_batches set stopped_at = ${isStop ? toTimeValue(trx) : none},
       stopped_by = ${isStop ? person : none},
         done_to = 0, done_by = ${person}
       where project_id = ${project} and id = ${batch}
@@ -250,7 +251,20 @@ export function recordBatchDecision(
     const moved = isStop ? queued : queued + stopped
     if (audit !== undefined) await appendEvent(db, audit(moved), trx.clock())
     return { moved, inFlight: sending }
-  })
+  }
+  const result = await inDurableTransaction(context, record)
+  return result === null || !('inFlight' in result) ? result : followFor(context, result)
+}
+
+/** A person waits, and the decision is in force already; the remaining rows follow later. */
+const applyForMs = 5500
+
+export async function followFor<T extends object>(
+  context: ProjectDb,
+  result: T,
+): Promise<T & { following?: true }> {
+  const isApplied = await followDecisions(context, performance.now() + applyForMs)
+  return isApplied ? result : { ...result, following: true as const }
 }
 
 /** Who stopped the batch; null if it is not stopped. Call it under the lock of cancellations. */

@@ -55,26 +55,20 @@ export async function listStoppedBatches(
   return readBatches(context, sql`stopped_at is not null`, limit)
 }
 
-/** Rows that concern a person; `newest`: when the last of them was settled. */
-export type UndecidedRows = {
-  readonly status: WritebackStatus
-  /** Empty: they belong to none. */
-  readonly batch: string
-  readonly count: number
-  readonly newest: EpochSeconds | null
-}
-
 /**
- * Drafts that nobody has stopped, what is uncertain, and what failed or met a conflict since then,
- * by batch.
+ * Rows that concern a person: drafts that nobody has stopped, what is uncertain, and what failed or
+ * met a conflict since then. By batch; empty: they belong to none. `newest`: when the last of them
+ * was settled.
  */
-export async function countUndecided(
-  context: ProjectDb,
-  since: EpochMs,
-): Promise<readonly UndecidedRows[]> {
+export async function countUndecided(context: ProjectDb, since: EpochMs) {
   const { db, kind, project } = context
   const status = await effectiveStatus(context)
-  const { rows } = await sql<UndecidedRows>`
+  const { rows } = await sql<{
+    status: WritebackStatus
+    batch: string
+    count: number
+    newest: EpochSeconds | null
+  }>`
     select ${status} as status, coalesce(batch_id, '') as batch, count(*) as count,
       max(${epochSeconds(kind, 'finished_at')}) as newest
     from writebacks
@@ -95,21 +89,8 @@ async function readBatches(
     where project_id = ${project} and ${condition} order by created_at desc, id desc
     limit ${limit}`.execute(db)
   const ids = rows.map(({ id }) => id)
-  const counted = await countBatches(context, sql`batch_id ${inList(kind, ids)}`)
-  return rows.map((stored) => {
-    const { counts = {}, settledAt = null } = counted.get(stored.id) ?? {}
-    const { title, source, note, createdBy } = stored
-    const batch = { ...stored, ...decodeTexts({ title, source, note, createdBy }) }
-    const state = toBatchState(batch, counts)
-    // The column is set a little later.
-    const finishedAt = state === 'done' ? (batch.finishedAt ?? settledAt) : null
-    return { ...batch, finishedAt, counts, state }
-  })
-}
-
-async function countBatches(context: ProjectDb, condition: RawBuilder<unknown>) {
   const status = await effectiveStatus(context)
-  const { rows } = await sql<{
+  const { rows: counted } = await sql<{
     batch: string
     status: WritebackStatus
     count: number
@@ -117,18 +98,19 @@ async function countBatches(context: ProjectDb, condition: RawBuilder<unknown>) 
   }>`
     select batch_id as batch, ${status} as status, count(*) as count, max(finished_at) as settled
     from writebacks
-    where project_id = ${context.project} and ${condition} group by 1, 2`.execute(context.db)
-  const counted = new Map<
-    string,
-    { readonly counts: StatusCounts; readonly settledAt: string | null }
-  >()
-  for (const { batch, status, count, settled } of rows) {
-    const { counts = {}, settledAt = null } = counted.get(batch) ?? {}
-    const latest =
-      settledAt !== null && (settled === null || settledAt > settled) ? settledAt : settled
-    counted.set(batch, { counts: { ...counts, [status]: count }, settledAt: latest })
-  }
-  return counted
+    where project_id = ${project} and batch_id ${inList(kind, ids)} group by 1, 2`.execute(db)
+  const countsOf = Map.groupBy(counted, ({ batch }) => batch)
+  return rows.map((stored) => {
+    const own = countsOf.get(stored.id) ?? []
+    const counts: StatusCounts = Object.fromEntries(own.map(({ status, count }) => [status, count]))
+    const { title, source, note, createdBy } = stored
+    const batch = { ...stored, ...decodeTexts({ title, source, note, createdBy }) }
+    const state = toBatchState(batch, counts)
+    // The column is set a little later.
+    const settledAt = own.flatMap(({ settled }) => settled ?? []).sort()
+    const finishedAt = state === 'done' ? (batch.finishedAt ?? settledAt.at(-1) ?? null) : null
+    return { ...batch, finishedAt, counts, state }
+  })
 }
 
 export async function listBatchNames({ db, project }: ProjectDb, limit: number): Promise<string[]> {

@@ -62,9 +62,12 @@ export function currentOwner(): string {
 type Claim = { readonly id: string; readonly owner: string; readonly token: number }
 
 /** A few for each process. */
-async function readClaims({ db, project }: ProjectDb): Promise<readonly Claim[]> {
+async function readClaims(
+  { db, project }: ProjectDb,
+  condition: RawBuilder<unknown> = sql`true`,
+): Promise<readonly Claim[]> {
   const { rows } = await sql<Claim>`select id, owner, fencing_token as token from writebacks
-    where project_id = ${project} and owner is not null`.execute(db)
+    where project_id = ${project} and owner is not null and ${condition}`.execute(db)
   return rows
 }
 
@@ -117,12 +120,10 @@ export async function findDeadOwners(context: ProjectDb): Promise<ReadonlySet<st
 
 /** A write-back that a process which may be alive has claimed; null: there is none. */
 export async function findLiveClaim(context: ProjectDb, now: EpochMs): Promise<Claim | null> {
-  const { db, project, kind } = context
-  const { rows } = await sql<Claim>`select id, owner, fencing_token as token from writebacks
-    where project_id = ${project} and owner is not null and lease_until > ${now}
-    and status in ('queued','sending')`.execute(db)
-  const dead = deadOwnersOf(rows, kind)
-  return rows.find(({ owner }) => !dead.has(owner)) ?? null
+  const isLeased = sql`lease_until > ${now} and status in ('queued','sending')`
+  const claims = await readClaims(context, isLeased)
+  const dead = deadOwnersOf(claims, context.kind)
+  return claims.find(({ owner }) => !dead.has(owner)) ?? null
 }
 
 function deadOwnersOf(claims: readonly Claim[], kind: DatabaseKind): ReadonlySet<string> {
@@ -151,7 +152,7 @@ export async function findClaimable(
   const claimable = claimableSql(now, deadOwners)
   const count = limit + claims.filter(({ owner }) => deadOwners.has(owner)).length
   const find = (condition: RawBuilder<unknown>, order: RawBuilder<unknown>) => sql`select * from (
-    select id, lane, operation, status, batch_id as "batchId", seq from writebacks
+    select id, lane, operation, status, seq from writebacks
     where project_id = ${context.project} and ${condition} and ${claimFilterSql(filter)}
     and ${claimable}
       and not (status = 'queued' and ${heldBackSql(context.project)})
@@ -195,10 +196,8 @@ export async function findRest(
 }
 
 export function toRest(until: EpochMs, isGrace: boolean, why: string | null): Rest {
-  const because = isGrace
-    ? 'its approval can still be undone'
-    : (why ?? 'it waits for another attempt')
-  return { until, because }
+  const grace = isGrace ? 'its approval can still be undone' : null
+  return { until, why: grace ?? why ?? 'it waits for another attempt' }
 }
 
 function claimFilterSql(filter: ClaimFilter): RawBuilder<unknown> {

@@ -51,9 +51,6 @@ import { countSend } from './sending.ts'
 /** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
 const leaseMs: Ms = 120_000
 
-/** The row may have been changed by SQL while it was in flight. */
-const acceptsSendResult = sql`status in ('sending','uncertain','queued','cancelled','expired')`
-
 /** Serialises decisions in a lane, so that concurrent ones see each other. */
 async function lockLane(
   { db, kind, project }: ProjectDb,
@@ -180,7 +177,7 @@ const eventsThatQueue: readonly OutboxEvent[] = ['not_sent', 'absent']
  * because the first answer was lost.
  */
 export function settleSent(context: ProjectDb, writeback: Writeback, transition: Transition) {
-  const ownership = sql`attempts = ${writeback.attempts + 1} and ${acceptsSendResult}`
+  const ownership = sql`attempts = ${writeback.attempts + 1}`
   const isOwn = ({ sentWith }: Evidence) =>
     sentWith === undefined || sentWith === writeback.fencingToken
   return settleIf(context, writeback, transition, ownership, isOwn)

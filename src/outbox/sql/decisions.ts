@@ -13,7 +13,7 @@ import {
   type OutboxFilter,
   type SelectionDigest,
 } from '../core/decision-terms.ts'
-import { type BatchDecision, decisionOf, type OutboxDecision } from '../core/decisions.ts'
+import { decisionOf, type OutboxDecision } from '../core/decisions.ts'
 import {
   nextState,
   toStoredState,
@@ -25,8 +25,8 @@ import {
   acquireCancellationLock,
   findWindowEnd,
   followDecisions,
+  followFor,
   idsReturned,
-  recordBatchDecision,
   recordCancellation,
 } from './batch-decisions.ts'
 import { filterSql, lockSelection } from './entries.ts'
@@ -37,9 +37,6 @@ import {
   mayHaveArrivedSql,
   selectTargetSnapshot,
 } from './row.ts'
-
-/** A person waits, and the decision is in force already; the remaining rows follow later. */
-const applyForMs = 5500
 
 /** A person may type the beginning of a digest. */
 const shortestDigest = 12
@@ -158,40 +155,14 @@ function batchChanges(
   }
 }
 
-/** In force when it returns; rows follow. Null if it is so already or there is no such batch. */
-export async function decideBatch(
-  context: ProjectDb,
-  decision: BatchDecision,
-  batch: string,
-  by: string,
-  options: Pick<DecisionTerms, 'audit' | 'shown'> = {},
-) {
-  if (options.shown !== undefined) await followDecisions(context, Number.POSITIVE_INFINITY)
-  const result = await recordBatchDecision(context, decision, batch, by, options)
-  return result === null || !('inFlight' in result) ? result : followFor(context, result)
-}
-
-async function followFor<T extends object>(
-  context: ProjectDb,
-  result: T,
-): Promise<T & { following?: true }> {
-  const isApplied = await followDecisions(context, performance.now() + applyForMs)
-  return isApplied ? result : { ...result, following: true as const }
-}
-
 /**
  * Writing is switched off: what is in flight is verified, but never sent again. `by`: a setting.
  */
 export async function revokeSending(context: ProjectDb, by: string): Promise<void> {
-  const among = sql`project_id = ${context.project} and status = 'sending' and revoked_as is null`
-  const revocation = {
-    decision: 'cancelled',
-    filter: {},
-    terms: { by },
-    among,
-    isBySetting: true,
-  } as const
-  await inDurableTransaction(context, (trx) => applyToRows(trx, revocation))
+  await inDurableTransaction(context, ({ db, project }) =>
+    sql`update writebacks set revoked_as = 'cancelled', reason = ${`cancelled by ${by}`}
+      where project_id = ${project} and status = 'sending' and revoked_as is null`.execute(db),
+  )
 }
 revokeSending.mayRepeat = true as const
 
@@ -201,8 +172,6 @@ type RowDecision = {
   readonly terms: DecisionTerms
   /** A further condition, which keeps the statement to a part of the queue. */
   readonly among: RawBuilder<unknown>
-  /** No person decided. */
-  readonly isBySetting?: boolean
 }
 
 type DecidedRow = { readonly id: string; readonly batchId: string | null }
@@ -212,7 +181,7 @@ type DecidedRow = { readonly id: string; readonly batchId: string | null }
  * that holds the claim can send. A row in flight stays with the process that sent it.
  */
 async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly DecidedRow[]> {
-  const { decision, filter, terms, among, isBySetting = false } = step
+  const { decision, filter, terms, among } = step
   const moves = writebackStates.flatMap((from) => {
     const to = nextState(from, decision)
     return to === null ? [] : [{ from, to }]
@@ -245,8 +214,7 @@ async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly 
       stopped_by = case when ${hasMoved} then null else stopped_by end,
       postponed = case when ${hasMoved} then null else postponed end,
       due_at = case when ${hasMoved} then ${dueAt} else due_at end
-      ${isBySetting ? sql`` : sql`, ${decidedSql(trx, terms.by)}`}
-      ${changesOf(trx, decision, terms.by, dueAt)}
+      , ${decidedSql(trx, terms.by)} ${changesOf(trx, decision, terms.by, dueAt)}
     where ${among} and ${inStatesSql(moves.map(({ from }) => from))}
     and ${filterSql(trx.kind, filter)}
       and ${decidableSql(trx, step, notQueuedBySql(trx, others))}

@@ -55,7 +55,9 @@ export async function enqueue(
       // A caller that queues a few needs their ids; those of a large import are not shown.
       if (ids.length < 100) ids.push(...inserted)
     }
-    if (queued === 0) await deleteEmptyBatch(trx, options)
+    if (queued === 0)
+      await sql`delete from writeback_batches where project_id = ${trx.project}
+        and id = ${options.batchId} and rows = 0`.execute(trx.db)
     const alreadyQueued = received - queued
     if (options.audit !== undefined)
       await appendEvent(trx.db, options.audit(queued, alreadyQueued), trx.clock())
@@ -189,15 +191,6 @@ export async function listColumnMaps({ db, project }: ProjectDb): Promise<readon
     where project_id = ${project} and column_map is not null order by created_at desc
     limit 100`.execute(db)
   return rows.map(({ map }) => JSON.parse(decodeText(map)))
-}
-
-async function deleteEmptyBatch(
-  { db, project }: ProjectDb,
-  { batchId }: EnqueueOptions,
-): Promise<void> {
-  if (batchId === null) return
-  await sql`delete from writeback_batches where project_id = ${project} and id = ${batchId}
-    and rows = 0`.execute(db)
 }
 
 /**

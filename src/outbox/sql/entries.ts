@@ -6,7 +6,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { targetKinds } from '../../../schema/operation-specs.ts'
 import { toTimestamp } from '../../values/time.ts'
 import { allOf, countRowsOf, forUpdate, inList } from '../../warehouse/dialect.ts'
-import { decodeJson } from '../../warehouse/escape.ts'
+import { decodeJson, decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import {
   commonFields,
@@ -26,7 +26,6 @@ import {
   isSentAgainSql,
   isStoppedSql,
   mayHaveArrivedSql,
-  textOrNull,
 } from './row.ts'
 
 const entryColumns = columnsOf(
@@ -36,33 +35,25 @@ const entryColumns = columnsOf(
   commonNames.map((name) => commonFields[name].property),
 )
 
-type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
-  readonly payload: string
-  readonly undoUntil: number | null
-}
-
 async function listEntries(
   context: ProjectDb,
   filter: OutboxFilter,
   which: RawBuilder<unknown>,
 ): Promise<readonly OutboxEntry[]> {
+  const { db, kind, project } = context
   const status = await effectiveStatus(context)
-  const { rows } = await sql<EntryRow>`
-    select ${entryColumns}, ${status} as status from writebacks
-    where project_id = ${context.project} and ${filterSql(context.kind, filter, status)}
-    and ${which}`.execute(context.db)
-  return rows.map((row) => toEntry(context.kind, row))
-}
-
-function toEntry(kind: DatabaseKind, row: EntryRow): OutboxEntry {
-  return {
+  const { rows } = await sql<
+    Omit<OutboxEntry, 'payload' | 'undoUntil'> & { payload: string; undoUntil: number | null }
+  >`select ${entryColumns}, ${status} as status from writebacks
+    where project_id = ${project} and ${filterSql(kind, filter, status)} and ${which}`.execute(db)
+  return rows.map((row) => ({
     ...row,
     payload: JSON.parse(decodeJson(kind, row.payload)),
-    ...mapCommonValues(row, textOrNull),
-    createdBy: textOrNull(row.createdBy),
-    foundBy: textOrNull(row.foundBy),
+    ...mapCommonValues(row, decodeText),
+    createdBy: decodeText(row.createdBy),
+    foundBy: decodeText(row.foundBy),
     undoUntil: row.undoUntil === null ? null : toTimestamp(row.undoUntil),
-  }
+  }))
 }
 
 /** In queue order. */
@@ -140,8 +131,8 @@ export async function readCandidates(
     return {
       ...message,
       isMirrored: true,
-      name: textOrNull(message.name),
-      content: textOrNull(message.content),
+      name: decodeText(message.name),
+      content: decodeText(message.content),
     }
   })
 }
@@ -258,12 +249,6 @@ const lanesOf = (ids: readonly string[]) =>
   ids.flatMap((id) => targetKinds.map((kind) => toLaneName(kind, id)))
 
 const rowsPerRead = 10_000
-
-/** The first `limit` rows, and a digest of all: within a snapshot of the same moment. */
-export async function readSelection(context: ProjectDb, filter: OutboxFilter, limit: number) {
-  const named = await digestOf(context, filter)
-  return { entries: limit === 0 ? [] : await list(context, filter, limit), named }
-}
 
 export function digestOf(context: ProjectDb, filter: OutboxFilter): Promise<SelectionDigest> {
   return digestRows(context, filter, sql``, () => {})

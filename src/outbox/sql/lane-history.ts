@@ -1,6 +1,6 @@
 /** What happened earlier in a lane, by the `seq` of the event log, as machines' clocks differ. */
 import { type RawBuilder, sql } from 'kysely'
-import { inList } from '../../warehouse/dialect.ts'
+import { inList, rowsParameter } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { isCorrection, type Operation, type WritebackPayload } from '../core/operations.ts'
@@ -33,7 +33,7 @@ export function lastEventSeq(
 }
 
 /** A person queued it again after it had ended. */
-export const reopeningSql = sql`event.from_status in ('failed','conflict','cancelled','expired')`
+const reopeningSql = sql`event.from_status in ('failed','conflict','cancelled','expired')`
 
 /** The mirror's view of the target was stored: it was queued, or queued again. */
 const queuedSql = sql`(event.from_status is null or ${reopeningSql})`
@@ -94,10 +94,6 @@ export async function readOwnEdits(
   return found
 }
 
-export async function findOwnEdits(context: ProjectDb, { id }: Writeback): Promise<OwnEdits> {
-  return (await readOwnEdits(context, [id])).get(id) ?? noOwnEdits
-}
-
 /** Of the same import (or the same time of creation); null if there is none. */
 export async function findPreviousReplyStatus(
   { db, project }: ProjectDb,
@@ -122,13 +118,15 @@ export async function findRequeueing(
   { db, project }: ProjectDb,
   { id }: Writeback,
 ): Promise<string | null> {
-  const { rows } = await sql<{
-    at: string | null
-  }>`select max(event.at) as at from writeback_events event
-    where event.project_id = ${project} and event.writeback_id = ${id} and ${reopeningSql}`.execute(
-    db,
-  )
+  const { rows } = await sql<{ at: string | null }>`select ${requeuedAtSql('writebacks')} as at
+    from writebacks where project_id = ${project} and id = ${id}`.execute(db)
   return rows[0]?.at ?? null
+}
+
+export function requeuedAtSql(table: 'writebacks' | 'own'): RawBuilder<unknown> {
+  return sql`(select max(event.at) from writeback_events event
+    where event.project_id = ${sql.ref(`${table}.project_id`)}
+      and event.writeback_id = ${sql.ref(`${table}.id`)} and ${reopeningSql})`
 }
 
 /** The mirrored messages of a conversation, and the latest of their times (RFC 3339). */
@@ -144,22 +142,23 @@ export async function readMirroredMessages({ db, project }: ProjectDb, conversat
   }
 }
 
-/** With that message, else the latest one; null if the mirror has none. */
-export async function findConversation(
-  { db, project, typed }: ProjectDb,
-  visitor: string,
-  messageId: string | null,
-): Promise<string | null> {
-  const holds =
-    messageId === null
-      ? // Postgres rejects a bare constant in `order by`.
-        sql`1 = 0`
-      : sql`exists (select 1 from messages where messages.project_id = ${project}
-    and conversation_id = conversations.id and messages.id =
-    ${typed('integer', BigInt(messageId))})`
-  const { rows } = await sql<{ id: string }>`
-    select id from conversations where project_id = ${project} and visitor_id = ${visitor}
-    and deleted_at is null
-    order by ${holds} desc, last_message_at desc limit 1`.execute(db)
-  return rows[0]?.id ?? null
+/**
+ * For each visitor the conversation with that message, else the latest one, in their order; null if
+ * the mirror has none.
+ */
+export async function findConversations(
+  { db, kind, project }: ProjectDb,
+  sought: readonly { readonly visitor: string; readonly messageId: string | null }[],
+): Promise<readonly (string | null)[]> {
+  if (sought.length === 0) return []
+  const rows = sought.map(({ visitor, messageId }, place) => ({ place, visitor, messageId }))
+  const found = await sql<{ id: string | null }>`
+    select (select id from conversations where project_id = ${project} and deleted_at is null
+        and visitor_id in (sought.visitor, lower(sought.visitor), upper(sought.visitor))
+      order by case when exists (select 1 from messages where messages.project_id = ${project}
+          and conversation_id = conversations.id and messages.id = sought."messageId")
+        then 0 else 1 end, last_message_at desc limit 1) as id
+    from ${rowsParameter(kind, { place: 'integer', visitor: 'text', messageId: 'integer' }, rows)}
+      as sought order by sought.place`.execute(db)
+  return found.rows.map(({ id }) => id)
 }

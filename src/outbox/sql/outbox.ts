@@ -5,6 +5,7 @@ import { isWarehouseUnavailable } from '../../warehouse/explain-error.ts'
 import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import { type Repeatable, retryAllMethods } from '../../warehouse/retry.ts'
 import { withSnapshotOf } from '../../warehouse/transactions.ts'
+import { decideBatch } from './batch-decisions.ts'
 import {
   countQueuedEarlier,
   countRevertible,
@@ -29,7 +30,7 @@ import {
   settle,
   settleSent,
 } from './claims.ts'
-import { decide, decideBatch, revokeSending } from './decisions.ts'
+import { decide, revokeSending } from './decisions.ts'
 import { deleteWords, erase, forgetEnded, forgetPrivate } from './delete-words.ts'
 import {
   assignProject,
@@ -53,17 +54,16 @@ import {
   listLatestEvents,
   listNewest,
   readCandidates,
-  readSelection,
 } from './entries.ts'
 import { findQueuedRefs, listReplies } from './import-lookups.ts'
 import {
-  findConversation,
-  findOwnEdits,
+  findConversations,
   findPreviousReplyStatus,
   findRequeueing,
   hasUnmatchedDuplicate,
   listMatchedMessageIds,
   readMirroredMessages,
+  readOwnEdits,
 } from './lane-history.ts'
 import { listBatch, readAhead } from './queued-rows.ts'
 import { readLanes } from './revert-source.ts'
@@ -98,7 +98,6 @@ const functions = {
   countMayHaveArrived,
   listInDoubt,
   listApprovers,
-  readSelection,
   digestOf,
   revokeSending,
   findRevertOf,
@@ -125,11 +124,11 @@ const functions = {
   recordBehaviours: Object.assign(recordBehaviours, { mayRepeat: true as const }),
   listMatchedMessageIds,
   hasUnmatchedDuplicate,
-  findOwnEdits,
+  readOwnEdits,
   findPreviousReplyStatus,
   findRequeueing,
   readMirroredMessages,
-  findConversation,
+  findConversations,
   listColumnMaps,
   readSendingStop,
   countWithoutProject,

@@ -20,59 +20,48 @@ import {
 } from '../core/field-kinds.ts'
 import { isCorrection, operationTypes } from '../core/operations.ts'
 import { type NamedEntry, type OutboxEntry, targetIdOf } from '../core/outbox-entry.ts'
-import {
-  type GuardFacts,
-  noOwnEdits,
-  type ShownReply,
-  wholeSecondsSlack,
-} from '../core/review/guards.ts'
+import { noOwnEdits, type ReviewFacts, wholeSecondsSlack } from '../core/review/guards.ts'
 import type { ReviewRow } from '../core/review/terms.ts'
 import { findDuplicateRefs } from './enqueue.ts'
-import { readOwnEdits, reopeningSql } from './lane-history.ts'
-import { decodeShown, shownSql, textOrNull } from './row.ts'
+import { findConversations, readOwnEdits, requeuedAtSql } from './lane-history.ts'
+import { decodeShown, shownSql, type WritebackTarget } from './row.ts'
 
 /** One for each row, in their order, from the mirror as it is now. */
 export async function readFacts(
   context: ProjectDb,
   rows: readonly ReviewRow[],
-): Promise<readonly GuardFacts[]> {
-  const onConversations = rows.filter(isOnConversation)
-  const onVisitors = rows.filter((row) => !isOnConversation(row))
-  const visitors = await readVisitors(context, onVisitors.map(targetOf))
-  const expecting = onVisitors.filter((row) => expectOf(row) !== null)
-  const candidates = await listConversationsOf(context, expecting.map(targetOf))
-  const known = [...onConversations.map(targetOf), ...candidates.map(({ id }) => id)]
-  const expectedIds = new Set(rows.flatMap((row) => expectedId(row) ?? []))
-  const expected = await readExpectedMessages(context, known, [...expectedIds])
-  const chosen = new Map(
-    expecting.map((row) => [row, chooseConversation(row, candidates, expected)]),
+): Promise<readonly Omit<ReviewFacts, 'isNewSender'>[]> {
+  const expecting = rows.filter((row) => !isOnConversation(row) && expectOf(row) !== null)
+  const found = await findConversations(
+    context,
+    expecting.map((row) => ({ visitor: targetOf(row), messageId: expectedId(row) })),
   )
-  const conversationIds = [
-    ...onConversations.map(targetOf),
-    ...[...chosen.values()].filter((id) => id !== null),
-  ]
-  const conversations = await readConversations(context, conversationIds)
+  const chosen = new Map(expecting.map((row, index) => [row, found[index] ?? '']))
+  const conversationOf = (row: ReviewRow): WritebackTarget => {
+    const target = isOnConversation(row) ? row.target : (chosen.get(row) ?? '')
+    return { operation: 'message', target }
+  }
+  const mirrored = await readMirrored(context, [...rows, ...expecting.map(conversationOf)])
+  const conversationIds = rows.map((row) => targetOf(conversationOf(row)))
+  const expectedIds = new Set(rows.flatMap((row) => expectedId(row) ?? []))
+  const expected = await readExpectedMessages(context, conversationIds, [...expectedIds])
   const corrections = rows.flatMap(({ queued, operation }) =>
     queued !== null && isCorrection(operationTypes[operation]) ? [queued.id] : [],
   )
   const ownEdits = await readOwnEdits(context, corrections)
-  const newer = await readNewerMessages(context, onConversations)
+  const newer = await readNewerMessages(context, rows)
   const newRefs = rows.flatMap((row) => newRef(row) ?? [])
   const refs = await findDuplicateRefs(context, newRefs)
   const mirrorAsOf = await readMirrorAges(context)
-  return rows.map((row) => {
-    const id = isOnConversation(row) ? targetOf(row) : (chosen.get(row) ?? null)
-    const conversation = id === null ? null : (conversations.get(id) ?? null)
-    return {
-      target: isOnConversation(row) ? conversation : (visitors.get(targetOf(row)) ?? null),
-      isRefQueued: refs.has(newRef(row) ?? ''),
-      mirrorAsOf: mirrorAsOf[operationTypes[row.operation].target],
-      conversation,
-      expectedMessage: expected.get(`${id}/${expectedId(row)}`) ?? null,
-      ...(newer.get(row.queued?.id ?? '') ?? { newerMessages: [], requeuedAt: null }),
-      ...(ownEdits.get(row.queued?.id ?? '') ?? noOwnEdits),
-    }
-  })
+  return rows.map((row, index) => ({
+    target: mirrored(row),
+    isRefQueued: refs.has(newRef(row) ?? ''),
+    mirrorAsOf: mirrorAsOf[operationTypes[row.operation].target],
+    conversation: mirrored(conversationOf(row)),
+    expectedMessage: expected.get(`${conversationIds[index]}/${expectedId(row)}`) ?? null,
+    ...(newer.get(row.queued?.id ?? '') ?? { newerMessages: [], requeuedAt: null }),
+    ...(ownEdits.get(row.queued?.id ?? '') ?? noOwnEdits),
+  }))
 }
 
 /** When the streams with a target and its words were last read to their end; null = never. */
@@ -108,20 +97,21 @@ export async function findKnownSenders(
   return new Set(rows.map(({ name }) => decodeText(name)))
 }
 
-type Target = Pick<ReviewRow, 'operation' | 'target'>
-
 /** One for each target, in their order; null if the mirror does not have it. */
-export async function readTargets(
+export async function readTargets(context: ProjectDb, targets: readonly WritebackTarget[]) {
+  return targets.map(await readMirrored(context, targets))
+}
+
+async function readMirrored(
   context: ProjectDb,
-  targets: readonly Target[],
-): Promise<readonly (MirroredTarget | null)[]> {
+  targets: readonly WritebackTarget[],
+): Promise<(target: WritebackTarget) => MirroredTarget | null> {
   const onConversations = targets.filter(isOnConversation)
-  const onVisitors = targets.filter((row) => !isOnConversation(row))
+  const onVisitors = targets.filter((target) => !isOnConversation(target))
   const conversations = await readConversations(context, onConversations.map(targetOf))
   const visitors = await readVisitors(context, onVisitors.map(targetOf))
-  return targets.map(
-    (target) => (isOnConversation(target) ? conversations : visitors).get(targetOf(target)) ?? null,
-  )
+  return (target) =>
+    (isOnConversation(target) ? conversations : visitors).get(targetOf(target)) ?? null
 }
 
 /** Adds names and words from the mirror. */
@@ -144,11 +134,11 @@ export async function nameEntries(
   })
 }
 
-function isOnConversation({ operation }: Target): boolean {
+function isOnConversation({ operation }: WritebackTarget): boolean {
   return operationTypes[operation].target === 'conversation'
 }
 
-function targetOf({ target }: Target): string {
+function targetOf({ target }: WritebackTarget): string {
   return target.toLowerCase()
 }
 
@@ -167,22 +157,11 @@ function expectedId(row: ReviewRow): string | null {
   return parseTime(expect) === undefined ? expect : null
 }
 
-/** The visitor's conversation with the expected message, else the latest one. */
-function chooseConversation(
-  row: ReviewRow,
-  candidates: readonly { readonly visitor: string; readonly id: string }[],
-  expected: ReadonlyMap<string, unknown>,
-): string | null {
-  const own = candidates.filter(({ visitor }) => visitor === targetOf(row))
-  const holding = own.find(({ id }) => expected.has(`${id}/${expectedId(row)}`))
-  return (holding ?? own[0])?.id ?? null
-}
-
 /** By the id of the queued reply. */
 async function readNewerMessages(
   { db, kind, project }: ProjectDb,
   rows: readonly ReviewRow[],
-): Promise<ReadonlyMap<string, Pick<GuardFacts, 'newerMessages' | 'requeuedAt'>>> {
+): Promise<ReadonlyMap<string, Pick<ReviewFacts, 'newerMessages' | 'requeuedAt'>>> {
   const replies = rows.flatMap(({ operation, queued }) => {
     if (operation !== 'message' || queued === null) return []
     const queuedAt = (parseTime(queued.createdAt) ?? 0) - wholeSecondsSlack
@@ -193,11 +172,17 @@ async function readNewerMessages(
   })
   if (replies.length === 0) return new Map()
   const since = kind === 'sqlite' ? sql`reply.since` : sql`cast(reply.since as timestamptz)`
-  const { rows: found } = await sql<NewerMessage>`
+  const { rows: found } = await sql<{
+    replyId: string
+    id: unknown
+    content: string | null
+    sender: string | null
+    at: string | null
+    requeuedAt: string | null
+  }>`
     select own.id as "replyId", messages.id, messages.content,
     messages.sender_display_name as sender, messages.created_at as at,
-      (select max(event.at) from writeback_events event where event.project_id = own.project_id
-        and event.writeback_id = own.id and ${reopeningSql}) as "requeuedAt"
+      ${requeuedAtSql('own')} as "requeuedAt"
     from ${rowsParameter(kind, { id: 'text', since: 'text' }, replies)} reply
     join writebacks own on own.project_id = ${project} and own.id = reply.id
     join messages on messages.project_id = own.project_id
@@ -211,27 +196,17 @@ async function readNewerMessages(
   return new Map(
     [...Map.groupBy(found, ({ replyId }) => replyId)].map(([id, shown]) => [
       id,
-      { newerMessages: shown.map(toShownReply), requeuedAt: shown[0]?.requeuedAt ?? null },
+      {
+        newerMessages: shown.map(({ id, content, sender, at }) => ({
+          id: String(id),
+          at: parseTime(at) ?? null,
+          content: decodeText(content),
+          senderName: decodeText(sender),
+        })),
+        requeuedAt: shown[0]?.requeuedAt ?? null,
+      },
     ]),
   )
-}
-
-type NewerMessage = {
-  replyId: string
-  id: unknown
-  content: string | null
-  sender: string | null
-  at: string | null
-  requeuedAt: string | null
-}
-
-function toShownReply({ id, content, sender, at }: NewerMessage): ShownReply {
-  return {
-    id: String(id),
-    at: parseTime(at) ?? null,
-    content: textOrNull(content),
-    senderName: textOrNull(sender),
-  }
 }
 
 /** Enough of a text to recognise it by. */
@@ -307,7 +282,7 @@ async function readConversations(
 }
 
 /** A hash has no words to show. */
-const wordsOf = (text: string | null) => (isHash(text) ? notStored : textOrNull(text))
+const wordsOf = (text: string | null) => (isHash(text) ? notStored : decodeText(text))
 
 function byId<R extends MirroredRow>(
   rows: readonly R[],
@@ -318,7 +293,7 @@ function byId<R extends MirroredRow>(
     ...decodeShown(row),
     syncedAt: row.syncedAt,
     isDeleted: row.deletedAt !== null,
-    visitorName: isHash(row.visitorName) ? null : textOrNull(row.visitorName),
+    visitorName: isHash(row.visitorName) ? null : decodeText(row.visitorName),
     notStored: notStoredFields,
     ...more(row),
   })
@@ -341,17 +316,6 @@ async function readVisitors(
   const rules = new Map([...(state?.applied.columns ?? []), ...(state?.cleaning?.to.columns ?? [])])
   const blocked = fieldNames.filter((field) => rules.get(shownName(field)) === 'block')
   return byId(rows, () => ({ lastVisitorMessage: null }), blocked)
-}
-
-/** Of each visitor the latest first, with ids in lower case. */
-async function listConversationsOf({ db, kind, project }: ProjectDb, visitors: readonly string[]) {
-  if (visitors.length === 0) return []
-  const { rows } = await sql<{ visitor: string; id: string }>`
-    select visitor_id as visitor, id from conversations
-    where project_id = ${project} and deleted_at is null
-    and visitor_id ${inList(kind, inAnyCase(visitors))}
-    order by last_message_at desc`.execute(db)
-  return rows.map(({ visitor, id }) => ({ visitor: visitor.toLowerCase(), id: id.toLowerCase() }))
 }
 
 /** System events too; by conversation in lower case and id: `…/12`. */

@@ -97,10 +97,6 @@ export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evide
   return evidenceSchema.catch({}).parse(tryParseJson(decodeJson(kind, stored ?? '{}')))
 }
 
-export function textOrNull(stored: string | null): string | null {
-  return stored === null ? null : decodeText(stored)
-}
-
 /** The fields of a target's row in the mirror that `shownSql` reads. */
 export function decodeShown(row: object): TargetState {
   return toShownFields(decodeTexts({ ...row }))
@@ -211,13 +207,13 @@ export function selectTargetSnapshot(
     then ${shown('conversation')} else ${shown('visitor')} end`
 }
 
-type Target = Pick<WritebackRequest, 'operation' | 'target'>
+export type WritebackTarget = Pick<WritebackRequest, 'operation' | 'target'>
 
 /** The target's id as the mirror has it; as it was written if the mirror does not have it. */
 export async function readShownIds(
   context: ProjectDb,
-  requests: readonly Target[],
-): Promise<(request: Target) => string> {
+  requests: readonly WritebackTarget[],
+): Promise<(request: WritebackTarget) => string> {
   const shown = new Map<string, string>()
   for (const kind of targetKinds) {
     const targets = requests.filter(({ operation }) => operationTypes[operation].target === kind)

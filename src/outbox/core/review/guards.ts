@@ -14,6 +14,7 @@ import {
   toFieldValues,
 } from '../field-kinds.ts'
 import { isCorrection, operationTypes, type WritebackPayload } from '../operations.ts'
+import type { Writeback } from '../outbox-entry.ts'
 import { effectOf, marksHandled, type WritebackRequest } from '../writeback-request.ts'
 import type { Obstacle, ReviewRow } from './terms.ts'
 
@@ -26,7 +27,9 @@ export type OwnEdits = {
 }
 export const noOwnEdits: OwnEdits = { ownEdit: {}, lastOwnEdit: {} }
 
-export type GuardFacts = OwnEdits & {
+export type ReviewFacts = OwnEdits & {
+  /** No earlier reply of the warehouse, and no other row, has its sender. */
+  readonly isNewSender: boolean
   /** Without the rows before it; null if unknown. */
   readonly target: MirroredTarget | null
   /** It would not be queued, because its ref was queued before. */
@@ -43,7 +46,7 @@ export type GuardFacts = OwnEdits & {
   readonly requeuedAt: string | null
 }
 
-export function findObstacleInMirror(row: ReviewRow, facts: GuardFacts): Obstacle | null {
+export function findObstacleInMirror(row: ReviewRow, facts: ReviewFacts): Obstacle | null {
   if (!row.request.ok || facts.target === null) return null
   const { request } = row.request
   return (
@@ -57,7 +60,7 @@ export function findObstacleInMirror(row: ReviewRow, facts: GuardFacts): Obstacl
 function findNewMessage(
   row: ReviewRow,
   request: WritebackRequest,
-  facts: GuardFacts,
+  facts: ReviewFacts,
 ): Obstacle | null {
   const { expect } = request
   if (expect === null && !marksHandled(request)) return null
@@ -126,15 +129,10 @@ export function describeUnseen(id: string, at: EpochSeconds | null | undefined):
 function findSentReply(
   { queued }: ReviewRow,
   request: WritebackRequest,
-  facts: GuardFacts,
+  facts: ReviewFacts,
 ): Obstacle | null {
   if (request.operation !== 'message' || queued === null) return null
-  const age = {
-    seenUntil: parseTime(queued.targetSnapshot?.lastMessageAt) ?? null,
-    queuedAt: parseTime(facts.requeuedAt ?? queued.createdAt) ?? 0,
-    isRequeued: facts.requeuedAt !== null,
-  }
-  const same = findRepetition(facts.newerMessages, request.payload, age)
+  const same = findRepetition(facts.newerMessages, request.payload, queued, facts.requeuedAt)
   return same === null ? null : { reason: 'already_sent', why: describeRepetition(same) }
 }
 
@@ -145,7 +143,7 @@ function timeOf({ at }: MirroredMessage): EpochSeconds {
 function findEdit(
   { queued }: ReviewRow,
   request: WritebackRequest,
-  facts: GuardFacts,
+  facts: ReviewFacts,
 ): Obstacle | null {
   if (!isCorrection(operationTypes[request.operation]) || facts.target === null) return null
   const why = findForeignEdit(effectOf(request), toFieldValues(facts.target), {
@@ -225,27 +223,24 @@ export function matchesPayload(
   )
 }
 
-/** A newer message with the words of the reply: sent now, they would reach the customer twice. */
+/**
+ * A newer message with the words of the reply: sent now, they would reach the customer twice.
+ * `requeuedAt`: when a person, who knew what was there, queued it again. `clockOffset`: of the
+ * service, in seconds.
+ */
 export function findRepetition(
   messages: readonly ShownReply[],
   payload: WritebackPayload['message'],
-  {
-    seenUntil,
-    queuedAt,
-    isRequeued,
-  }: {
-    /** Of the last message that the mirror had when the reply was queued. */
-    readonly seenUntil: EpochSeconds | null
-    readonly queuedAt: EpochSeconds
-    /** A person queued it again, and knew what was there. */
-    readonly isRequeued: boolean
-  },
+  { targetSnapshot, createdAt }: Pick<Writeback, 'targetSnapshot' | 'createdAt'>,
+  requeuedAt: string | null,
+  clockOffset = 0,
 ): ShownReply | null {
+  // The last message that the mirror had then.
+  const seen = parseTime(targetSnapshot?.lastMessageAt)
+  const queued = (parseTime(requeuedAt ?? createdAt) ?? 0) + clockOffset
   const isNewer = ({ at }: ShownReply) => {
-    if (isRequeued) return at !== null && at > (seenUntil ?? queuedAt)
-    return (
-      at === null || at >= queuedAt - wholeSecondsSlack || (seenUntil !== null && at > seenUntil)
-    )
+    if (requeuedAt !== null) return at !== null && at > (seen ?? queued)
+    return at === null || at >= queued - wholeSecondsSlack || (seen !== undefined && at > seen)
   }
   return messages.find((one) => matchesPayload(one, payload) && isNewer(one)) ?? null
 }

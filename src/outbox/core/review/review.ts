@@ -22,7 +22,7 @@ import {
   marksHandled,
   type WritebackRequest,
 } from '../writeback-request.ts'
-import { findObstacleInMirror, type GuardFacts } from './guards.ts'
+import { findObstacleInMirror, type ReviewFacts } from './guards.ts'
 import { findMarks, senderOf } from './marks.ts'
 import {
   type FieldChange,
@@ -32,11 +32,6 @@ import {
   reviewReasons,
   type WritebackReview,
 } from './terms.ts'
-
-export type ReviewFacts = GuardFacts & {
-  /** No earlier reply of the warehouse, and no other row, has its sender. */
-  readonly isNewSender: boolean
-}
 
 /** `lane`: the state after the rows before it. */
 export function reviewRow(
