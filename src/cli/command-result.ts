@@ -1,6 +1,5 @@
 /** The result of a command: a document for machines, lines for people, and the exit code. */
 import type { Config } from '../config/config.ts'
-import type { ConfigNeeds } from '../config/setting.ts'
 import type { Logger } from '../log.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type CommandHint, projectCommandHint, UserError } from '../values/user-error.ts'
@@ -49,18 +48,6 @@ type CallOf<C extends Projects> = {
   readonly hint: CommandHint
 }
 export type ProjectCall = CallOf<Config>
-
-/** Runs a command that is about one project. `what`: the message if it is unclear which. */
-export function runForProject(
-  context: CommandContext,
-  options: { readonly project?: ProjectName; readonly json?: true },
-  { what, needs = 'mirror' }: { readonly what: string; readonly needs?: ConfigNeeds },
-  run: (call: ProjectCall) => Promise<CommandResult>,
-): Promise<void> {
-  return runAndPrint(context, options, async () =>
-    run(selectCall(context.loadConfig(needs), options.project, what)),
-  )
-}
 
 /** What a command that makes requests has besides. `signal`: Ctrl-C. */
 type ServiceCall = ProjectCall & {

@@ -1,8 +1,9 @@
 /** `deskmirror mcp`: assistants ask and propose, on standard input and output. */
-import { Command } from 'commander'
+import { defaultConfig } from '../config/config.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, runAndPrint, selectCall } from './command-result.ts'
+import { type CommandResult, selectCall } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
 import { explainError, renderError } from './explain-error.ts'
 import {
   decidingPerson,
@@ -28,26 +29,22 @@ Examples:
 
 Exit code: 0 the assistant ended it · 1 failed, trying again may help · 2 a person must change something`
 
-export function command(context: CommandContext): Command {
-  return new Command('mcp')
-    .description('Serves the Model Context Protocol to an assistant, on standard input and output.')
-    .argument(...warehouseArgument)
-    .addOption(oneProjectOption())
-    .addOption(personOption('who answers for what is proposed'))
-    .addHelpText('after', help)
-    .action((warehouse: string | undefined, options: Options) =>
-      runAndPrint(context, {}, () => serve(context, warehouse, options)),
-    )
-}
+export const command = defineCommand<Options, string | undefined>({
+  name: 'mcp',
+  description: 'Serves the Model Context Protocol to an assistant, on standard input and output.',
+  argument: warehouseArgument,
+  options: [oneProjectOption(), personOption('who answers for what is proposed')],
+  help,
+  run: serve,
+})
 
 async function serve(
   context: CommandContext,
-  named: string | undefined,
   options: Options,
+  named: string | undefined,
 ): Promise<CommandResult> {
   const what = 'the assistant cannot be served'
   const config = named === undefined ? loadConfigured(context, 'mcp') : null
-  const { defaultConfig } = await context.load(() => import('../config/config.ts'))
   const display = context.openDisplay(false)
   const log = await context.openLog(config ?? defaultConfig({ projects: [] }), display)
   const { stopped, exit } = context.listenForSignals()

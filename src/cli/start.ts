@@ -1,11 +1,12 @@
 /** `deskmirror start`: runs the worker until it is stopped. */
-import { Command } from 'commander'
 import type { RunningWorker } from '../../jobs/worker.ts'
 import type { Config } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { pluralize } from '../values/format.ts'
 import { locationLabel, parseDatabaseUrl } from '../warehouse/location.ts'
 import type { CommandContext } from './command-context.ts'
+import type { CommandResult } from './command-result.ts'
+import { defineCommand } from './define-command.ts'
 import { explainError } from './explain-error.ts'
 
 const help = `
@@ -20,16 +21,16 @@ Examples:
 
 Exit code: 0 stopped on request · 1 failed, start it again · 2 a person must change something`
 
-export function command(context: CommandContext): Command {
-  return new Command('start')
-    .description(
-      'Runs the worker, which keeps the mirror up to date by schedule, until it is stopped.',
-    )
-    .addHelpText('after', help)
-    .action(() => runWorker(context))
-}
+export const command = defineCommand({
+  name: 'start',
+  description:
+    'Runs the worker, which keeps the mirror up to date by schedule, until it is stopped.',
+  options: [],
+  help,
+  run: runWorker,
+})
 
-async function runWorker(context: CommandContext): Promise<void> {
+async function runWorker(context: CommandContext): Promise<CommandResult> {
   const config = context.loadConfig('service')
   const display = context.openDisplay(false)
   // The log is the display of a worker.
@@ -56,7 +57,7 @@ async function runWorker(context: CommandContext): Promise<void> {
     log.fatal({ event: 'worker.failed', why: reason.message, stack: reason.stack })
   else log.info({ event: 'worker.stopping' })
   await worker.stop()
-  exit(reason instanceof Error ? 1 : 0)
+  return exit(reason instanceof Error ? 1 : 0)
 }
 
 /** An invalid configuration changes nothing. */

@@ -25,7 +25,8 @@ import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type CommandHint, UserError } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
+import type { CommandResult, ProjectCall } from '../command-result.ts'
+import { defineProjectCommand } from '../define-command.ts'
 import {
   type CommonOptions,
   decidingPerson,
@@ -58,32 +59,30 @@ export function addCommand(context: CommandContext): Command {
       'Queues one write-back. `deskmirror writeback add <operation> --help` shows its options.',
     )
     .addHelpText('after', helpText(operationsInHelp))
-  for (const operation of operationsInHelp) command.addCommand(operationCommand(context, operation))
+  for (const operation of operationsInHelp) command.addCommand(operationCommand(operation)(context))
   return command
 }
 
-function operationCommand(context: CommandContext, operation: Operation): Command {
+function operationCommand(operation: Operation) {
   const { target, summary } = operationTypes[operation]
-  const description = `${capitalize(summary)}.`
-  const command = new Command(operation).summary(summary).description(description)
-  const options = [
-    new Option(`--${target} <id>`, `the ${target} (required)`),
-    ...fieldsOf(operation).flatMap(([name, field]) => fieldOptions(name, field)),
-    ...(operation === 'message' ? [templateOption()] : []),
-    expiresOption().conflicts('expiresAt'),
-    personOption(),
-    oneProjectOption(),
-    quietOption(),
-    jsonOption(),
-  ]
-  for (const option of options) command.addOption(option)
-  return command
-    .addHelpText('after', helpText([operation]))
-    .action((options: Options & OwnOptions) =>
-      runForProject(context, options, { what: 'nothing was queued' }, (call) =>
-        runAdd(context, call, operation, options),
-      ),
-    )
+  return defineProjectCommand<Options & OwnOptions>({
+    name: operation,
+    summary,
+    description: `${capitalize(summary)}.`,
+    options: [
+      new Option(`--${target} <id>`, `the ${target} (required)`),
+      ...fieldsOf(operation).flatMap(([name, field]) => fieldOptions(name, field)),
+      ...(operation === 'message' ? [templateOption()] : []),
+      expiresOption().conflicts('expiresAt'),
+      personOption(),
+      oneProjectOption(),
+      quietOption(),
+      jsonOption(),
+    ],
+    help: helpText([operation]),
+    what: 'nothing was queued',
+    run: (context, call, options) => runAdd(context, call, operation, options),
+  })
 }
 
 const templateOption = () =>

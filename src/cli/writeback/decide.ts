@@ -2,11 +2,10 @@
  * `deskmirror writeback approve`, `undo`, `stop`, `resume`, `cancel`, `retry`, `resolve`, `revert`:
  * people's decisions.
  */
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { decisions } from '../../outbox/core/decisions.ts'
 import { reviewOutcomes } from '../../outbox/core/review/terms.ts'
-import type { CommandContext } from '../command-context.ts'
-import { runForProject } from '../command-result.ts'
+import { defineProjectCommand } from '../define-command.ts'
 import { jsonOption, oneProjectOption, parseChoices, personOption } from '../options.ts'
 import { operationOption, statusOption } from './list.ts'
 import { type DecisionCommandName, type DecisionOptions, runDecision } from './run-decision.ts'
@@ -190,17 +189,9 @@ const exitCodes = {
 3 done, but some of the selected write-backs did not change`,
 }
 
-export const decisionCommands = (Object.keys(commands) as DecisionCommandName[]).map(
-  (name) => (context: CommandContext) => decisionCommand(context, name),
-)
-
-function decisionCommand(context: CommandContext, name: DecisionCommandName): Command {
+export const decisionCommands = (Object.keys(commands) as DecisionCommandName[]).map((name) => {
   const { summary, description, options, help, examples, ...text } = commands[name]
   const isAboutBatch = name !== 'resolve' && decisions[name].about === 'batch'
-  const command = new Command(name).summary(summary).description(description)
-  if (!isAboutBatch) command.argument('[ids...]', 'their ids, or unique beginnings or ends of them')
-  for (const option of [personOption(), oneProjectOption(), jsonOption(), ...options()])
-    command.addOption(option)
   const shown = examples.map((example) => `  $ deskmirror writeback ${example}`).join('\n')
   const codes = text.exitCodes ?? (isAboutBatch ? exitCodes.ofBatch : exitCodes.ofRows)
   const paragraphs = [
@@ -209,16 +200,19 @@ function decisionCommand(context: CommandContext, name: DecisionCommandName): Co
     `\nExamples:\n${shown}`,
     `\nExit code: ${codes}`,
   ]
-  return command
-    .addHelpText('after', `\n${paragraphs.flat().join('\n').trimStart()}`)
-    .action((...given: readonly unknown[]) => {
-      const options = given[isAboutBatch ? 0 : 1] as DecisionOptions
-      const ids = isAboutBatch ? [] : (given[0] as readonly string[])
-      return runForProject(context, options, { what: 'nothing was changed' }, (call) =>
-        runDecision(context, call, name, ids, options),
-      )
-    })
-}
+  return defineProjectCommand<DecisionOptions, readonly string[] | undefined>({
+    name,
+    summary,
+    description,
+    argument: isAboutBatch
+      ? undefined
+      : ['[ids...]', 'their ids, or unique beginnings or ends of them'],
+    options: [personOption(), oneProjectOption(), jsonOption(), ...options()],
+    help: `\n${paragraphs.flat().join('\n').trimStart()}`,
+    what: 'nothing was changed',
+    run: (context, call, options, ids = []) => runDecision(context, call, name, ids, options),
+  })
+})
 
 function parseDigest(text: string): string {
   if (/^[0-9a-f]{12,64}$/i.test(text)) return text

@@ -1,6 +1,6 @@
 /** `deskmirror writeback import`: queues all rows of a file or none, or is a dry run. */
 import { basename } from 'node:path'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { isStandardInput } from '../../config/text-file.ts'
 import type { KeptFiles } from '../../export/export.ts'
 import { importedFile, keptFiles, otherOutput } from '../../export/kept-files.ts'
@@ -14,7 +14,8 @@ import { pluralize, toPrintable } from '../../values/format.ts'
 import { type Ms, toTimestamp } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
+import type { CommandResult, ProjectCall } from '../command-result.ts'
+import { defineProjectCommand } from '../define-command.ts'
 import {
   type CommonOptions,
   decidingPerson,
@@ -26,7 +27,7 @@ import {
   quietOption,
   toExpiryTime,
 } from '../options.ts'
-import { checkOptions, refuseRemoved } from '../removed-options.ts'
+import { refuseChecks } from '../removed-options.ts'
 import {
   openReviewOutputs,
   type ReviewOutputOptions,
@@ -62,22 +63,57 @@ Examples:
 Exit code: 0 queued, now or before · 1 failed, trying again may help · 2 rows with mistakes, nothing is queued ·
 3 queued, but not rows that differ from what their refs were queued for; of a dry run: some rows would not be sent`
 
-export function importCommand(context: CommandContext): Command {
-  const command = new Command('import')
-    .summary('queue all rows of a file, or none')
-    .description('Queues all rows of a file (a workbook, CSV or JSON Lines), or none.')
-    .argument('[file]', 'the file; - reads standard input')
-    .usage('[options] <file>')
-  return addImportOptions(command)
-    .addHelpText('after', examples)
-    .action((given: string | undefined, typed: ImportCommandOptions) => {
-      const { file, options } = toFileAndOptions(given, typed)
-      const what = 'nothing was queued'
-      return runForProject(context, options, { what }, (call) =>
-        runImport(context, call, file, options),
-      )
-    })
-}
+const command = defineProjectCommand<ImportCommandOptions, string | undefined>({
+  name: 'import',
+  summary: 'queue all rows of a file, or none',
+  description: 'Queues all rows of a file (a workbook, CSV or JSON Lines), or none.',
+  argument: ['[file]', 'the file; - reads standard input'],
+  options: [
+    new Option('--format <format>', 'of the file; auto detects it from the first line')
+      .choices(['auto', 'jsonl', 'csv'])
+      .default('auto'),
+    new Option(
+      '--encoding <name>',
+      'of a file that is not Unicode, for example windows-1252',
+    ).argParser(parseEncoding),
+    new Option(
+      '--ignore-columns [a,b]',
+      'leave these columns out; without names all that are not of an import',
+    ),
+    new Option(
+      '--map <header=column>',
+      'what a column means, such as Antwort=content; may be repeated',
+    ).argParser(parseMap),
+    new Option('--sender-name <name>', 'the sender of replies that name none'),
+    new Option(
+      '--mistakes <file>',
+      'write the rows that have mistakes to this workbook (.xlsx) or CSV, each with its mistakes',
+    ),
+    new Option(
+      '--allow-duplicates',
+      'queue replies that send the same words to the same conversation again',
+    ),
+    new Option('--draft', 'nothing is sent before `writeback approve`'),
+    new Option('--title <text>', 'what people call this batch').argParser(parseTitle),
+    new Option('--note <text>', 'what people should know about this batch'),
+    expiresOption(),
+    new Option('--dry-run', 'queue nothing, and show what would change, as the mirror shows it'),
+    ...reviewOutputOptions(),
+    personOption(),
+    oneProjectOption(),
+    quietOption(),
+    jsonOption(),
+  ],
+  help: examples,
+  what: 'nothing was queued',
+  run: (context, call, typed, given) => {
+    const { file, options } = toFileAndOptions(given, typed)
+    return runImport(context, call, file, options)
+  },
+})
+
+export const importCommand = (context: CommandContext): Command =>
+  refuseChecks(command(context).usage('[options] <file>'))
 
 function exampleLine(operation: Operation): string {
   const { target, fields } = operationTypes[operation]
@@ -197,48 +233,6 @@ type ImportCommandOptions = CommonOptions &
     readonly expires?: Ms
     readonly dryRun?: true
   }
-
-function addImportOptions(command: Command): Command {
-  const options = [
-    new Option('--format <format>', 'of the file; auto detects it from the first line')
-      .choices(['auto', 'jsonl', 'csv'])
-      .default('auto'),
-    new Option(
-      '--encoding <name>',
-      'of a file that is not Unicode, for example windows-1252',
-    ).argParser(parseEncoding),
-    new Option(
-      '--ignore-columns [a,b]',
-      'leave these columns out; without names all that are not of an import',
-    ),
-    new Option(
-      '--map <header=column>',
-      'what a column means, such as Antwort=content; may be repeated',
-    ).argParser(parseMap),
-    new Option('--sender-name <name>', 'the sender of replies that name none'),
-    new Option(
-      '--mistakes <file>',
-      'write the rows that have mistakes to this workbook (.xlsx) or CSV, each with its mistakes',
-    ),
-    new Option(
-      '--allow-duplicates',
-      'queue replies that send the same words to the same conversation again',
-    ),
-    new Option('--draft', 'nothing is sent before `writeback approve`'),
-    new Option('--title <text>', 'what people call this batch').argParser(parseTitle),
-    new Option('--note <text>', 'what people should know about this batch'),
-    expiresOption(),
-    new Option('--dry-run', 'queue nothing, and show what would change, as the mirror shows it'),
-    ...reviewOutputOptions(),
-    personOption(),
-    oneProjectOption(),
-    quietOption(),
-    jsonOption(),
-  ]
-  for (const option of options) command.addOption(option)
-  refuseRemoved(command, checkOptions.flags, checkOptions.instead)
-  return command
-}
 
 /**
  * In `--ignore-columns FILE`, the parser of the command line takes the file for the names of

@@ -2,7 +2,7 @@
  * `deskmirror writeback sheet`: a list of conversations to answer in a spreadsheet. Beside
  * `import`, as it is for that.
  */
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { formatOfPath } from '../../export/core/formats.ts'
 import type { CsvSeparatorChoice, SpreadsheetForm } from '../../export/export.ts'
 import { keptFiles } from '../../export/kept-files.ts'
@@ -11,7 +11,8 @@ import type { SheetCells } from '../../imports/imports.ts'
 import { pluralize } from '../../values/format.ts'
 import { type Ms, parseDuration } from '../../values/time.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
+import type { CommandResult, ProjectCall } from '../command-result.ts'
+import { defineProjectCommand } from '../define-command.ts'
 import {
   type CommonOptions,
   oneProjectOption,
@@ -44,8 +45,12 @@ Examples:
 
 Exit code: 0 written · 1 failed, trying again may help · 2 a person must change something`
 
-export function sheetCommand(context: CommandContext): Command {
-  const options = [
+export const sheetCommand = defineProjectCommand<Options>({
+  name: 'sheet',
+  summary: 'write conversations as a sheet to fill with replies',
+  description:
+    'Writes conversations as a sheet to fill with replies, which `writeback import` reads.',
+  options: [
     new Option('--older <duration>', 'only who has waited for that long')
       .argParser(parseAge)
       .default(0, 'everyone'),
@@ -60,20 +65,11 @@ export function sheetCommand(context: CommandContext): Command {
     separatorOption(),
     new Option('--force', 'overwrite the file'),
     oneProjectOption(),
-  ]
-  const command = new Command('sheet')
-    .summary('write conversations as a sheet to fill with replies')
-    .description(
-      'Writes conversations as a sheet to fill with replies, which `writeback import` reads.',
-    )
-    .addHelpText('after', help)
-    .action((typed: Options) => {
-      const scope = { what: 'no sheet was written' }
-      return runForProject(context, typed, scope, (call) => runSheet(context, call, typed))
-    })
-  for (const option of options) command.addOption(option)
-  return command
-}
+  ],
+  help,
+  what: 'no sheet was written',
+  run: runSheet,
+})
 
 async function runSheet(
   context: CommandContext,
