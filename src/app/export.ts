@@ -1,6 +1,6 @@
 /** Runs `export`: reads the warehouse, and writes files, standard output or a lake. */
 import type {
-  ExportProgress,
+  ExportDeps,
   ExportReport,
   ExportRequest,
   ExportSnapshot,
@@ -15,12 +15,7 @@ import type { Ms } from '../values/time.ts'
 import { openBoundedQuery } from '../warehouse/bounded-query.ts'
 import { type DatabaseAddress, withWarehouse } from './open.ts'
 
-type ExportOptions = {
-  /** Whether to count the rows of tables first, for an estimate. */
-  readonly countFirst: boolean
-  readonly onProgress: (progress: ExportProgress) => void
-  readonly signal: AbortSignal
-}
+type ExportOptions = Omit<ExportDeps, 'snapshot'>
 
 export async function exportFromWarehouse(
   config: DatabaseAddress,

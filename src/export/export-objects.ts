@@ -30,13 +30,8 @@ export type ExportRequest = RowRequest &
     readonly target: string | ByteOutput
   }
 
-export type SnapshotToExport = Pick<
-  ExportSnapshot,
-  'listObjects' | 'describe' | 'countRows' | 'readRows'
->
-
-type ExportDeps = {
-  readonly snapshot: SnapshotToExport
+export type ExportDeps = {
+  readonly snapshot: Pick<ExportSnapshot, 'listObjects' | 'describe' | 'countRows' | 'readRows'>
   /** Whether to count the rows of tables first, for an estimate. */
   readonly countFirst: boolean
   readonly onProgress: (progress: ExportProgress) => void

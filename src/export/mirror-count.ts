@@ -3,7 +3,7 @@
  * compare them.
  */
 import { z } from 'zod'
-import { dayColumn, type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
+import { dayColumn, type StreamName, streamSpecs } from '../../schema/stream-specs.ts'
 import { readTextFile } from '../config/text-file.ts'
 import type { ProjectId } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
@@ -14,6 +14,7 @@ import {
   digestOfMirror,
   identityColumns,
   type StreamDigest,
+  streamDigest,
 } from './core/day-digests.ts'
 import type { ExportColumn, ExportObject } from './core/selection.ts'
 import type { ExportSnapshot } from './sql/snapshot.ts'
@@ -102,14 +103,7 @@ function column({ name: table, columns }: ExportObject, name: string): ExportCol
 const mirrorSchema = z.object({
   countedAt: z.string(),
   digest: z.string(),
-  streams: z.array(
-    z.object({
-      stream: z.enum(streamNames),
-      rows: z.number(),
-      digest: z.string(),
-      days: z.array(z.object({ day: z.string().nullable(), rows: z.number(), digest: z.string() })),
-    }),
-  ),
+  streams: z.array(streamDigest),
 })
 const documentSchema = z.object({
   projects: z

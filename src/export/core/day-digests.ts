@@ -3,8 +3,9 @@
  * order they came. Pure.
  */
 import { createHash, type Hash } from 'node:crypto'
+import { z } from 'zod'
 import { mirrorTables } from '../../../schema/mirror-tables.ts'
-import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
 
 /**
@@ -12,19 +13,22 @@ import type { ProjectId } from '../../values/project.ts'
  * 2100. `digest`: SHA-256 in hexadecimal digits of one line for each row, in the order of the keys:
  * a JSON array of the parts of the key as texts, a space, and the row as canonical JSON.
  */
-export type DayDigest = {
-  readonly day: string | null
-  readonly rows: number
-  readonly digest: string
-}
+const dayDigest = z.object({
+  day: z.string().nullable(),
+  rows: z.number(),
+  digest: z.string(),
+})
 
-/** `digest`: of its days. */
-export type StreamDigest = {
-  readonly stream: StreamName
-  readonly rows: number
-  readonly digest: string
-  readonly days: readonly DayDigest[]
-}
+/** `digest`: of its days. As a document has it, which may have other members, too. */
+export const streamDigest = z.object({
+  stream: z.enum(streamNames),
+  rows: z.number(),
+  digest: z.string(),
+  days: z.array(dayDigest),
+})
+
+export type DayDigest = z.infer<typeof dayDigest>
+export type StreamDigest = z.infer<typeof streamDigest>
 
 /**
  * Parts of a key that are made from the row: they differ if the service orders its fields in

@@ -23,8 +23,7 @@ export type ExportValue = string | number | bigint | boolean | null
 export type ExportRow = readonly ExportValue[]
 
 export type ExportColumn = { readonly name: string; readonly type: ExportType }
-type ObjectKind = 'table' | 'view'
-export type ObjectName = { readonly name: string; readonly kind: ObjectKind }
+export type ObjectName = { readonly name: string; readonly kind: 'table' | 'view' }
 /** `key`: the columns of the primary key; empty for a view. */
 export type ExportObject = ObjectName & {
   readonly columns: readonly ExportColumn[]
@@ -64,7 +63,7 @@ export type ExportProgress = {
 
 export type ExportedObject = {
   readonly object: string
-  readonly kind: ObjectKind
+  readonly kind: ObjectName['kind']
   readonly rows: number
   /** Null: standard output. */
   readonly file: string | null
@@ -217,12 +216,12 @@ function normalizeTime(text: string): string | undefined {
 }
 
 /** `parse`: undefined if the text is not a value of the type. */
-type ValueType = {
-  readonly name: string
-  readonly parse: (text: string) => ExportValue | undefined
-}
-
-const valueTypes: Readonly<Record<ExportType, ValueType>> = {
+const valueTypes: Readonly<
+  Record<
+    ExportType,
+    { readonly name: string; readonly parse: (text: string) => ExportValue | undefined }
+  >
+> = {
   text: { name: 'a text', parse: (text) => text },
   integer: { name: 'an integer', parse: parseInteger },
   number: {

@@ -5,12 +5,9 @@ import type { LakeObject, LakePartition } from './manifest.ts'
 /** The rows of a month, as the warehouse has them now. */
 export type MonthState = Pick<LakePartition, 'month' | 'rows' | 'state'>
 
-export type PartitionPlan = {
-  readonly month: string | null
+export type PartitionPlan = MonthState & {
   /** By which the rows are found. */
   readonly selection: ExportSelection
-  readonly rows: number
-  readonly state: string | null
   /** What the lake has of it. */
   readonly previous: LakePartition | null
   readonly isUnchanged: boolean

@@ -13,10 +13,10 @@ import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { lockFile } from '../../warehouse/sqlite-file.ts'
-import type { ByteOutput, ExportObject, ExportProgress } from '../core/selection.ts'
+import type { ByteOutput, ExportObject } from '../core/selection.ts'
 import { findObjects, selectRows, usualTimeColumn } from '../core/selection.ts'
-import type { KeptFiles } from '../kept-files.ts'
-import { rejectKept } from '../kept-files.ts'
+import type { ExportDeps } from '../export-objects.ts'
+import { type KeptFiles, rejectKept } from '../kept-files.ts'
 import { createOutputFile, explainErrors } from '../output-file.ts'
 import type { ExportSnapshot } from '../sql/snapshot.ts'
 import { createParquetWriter } from '../writers/parquet-writer.ts'
@@ -50,26 +50,22 @@ export type LakeRequest = {
 
 export type LakeReport = {
   readonly folder: string
-  readonly objects: readonly LakeObjectReport[]
+  readonly objects: readonly {
+    readonly object: string
+    readonly rows: number
+    readonly partitions: number
+    /** Written again, or for the first time. */
+    readonly written: number
+    readonly bytes: number
+    /** Columns that the lake did not have before. */
+    readonly newColumns: readonly string[]
+  }[]
   readonly tookMs: Ms
 }
 
-export type LakeObjectReport = {
-  readonly object: string
-  readonly rows: number
-  readonly partitions: number
-  /** Written again, or for the first time. */
-  readonly written: number
-  readonly bytes: number
-  /** Columns that the lake did not have before. */
-  readonly newColumns: readonly string[]
-}
-
-type LakeDeps = {
+type LakeDeps = Pick<ExportDeps, 'onProgress' | 'signal'> & {
   readonly snapshot: ExportSnapshot
   readonly now: () => EpochMs
-  readonly onProgress: (progress: ExportProgress) => void
-  readonly signal: AbortSignal
 }
 
 /** What the service's rows are in, and the history that it does not keep. */
@@ -123,7 +119,7 @@ async function writeUnderLock(request: LakeRequest, deps: LakeDeps) {
   const wanted = [...(request.isWhole ? [] : (ofLake ?? [])), ...request.objects]
   const chosen = wanted.length > 0 ? wanted : mirroredObjects.filter((name) => names.has(name))
   const objects: LakeObject[] = []
-  const reports: LakeObjectReport[] = []
+  const reports: LakeReport['objects'][number][] = []
   for (const name of findObjects(chosen, existing)) {
     const object = await snapshot.describe(name)
     const before = earlier?.objects.find((known) => known.object === name.name) ?? null
@@ -158,7 +154,7 @@ function withoutStates(object: LakeObject): LakeObject {
 }
 
 async function writeObject(
-  { folder, projectId, kept, versions }: LakeRequest & Pick<Place, 'versions'>,
+  { folder, projectId, kept, versions }: LakeRequest & { readonly versions: string },
   deps: LakeDeps,
   object: ExportObject,
   earlier: LakeObject | null,

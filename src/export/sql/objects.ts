@@ -26,10 +26,9 @@ const storedViews = Object.keys(specs).filter((name) => specs[name]?.storedIn !=
 /** Nobody is to read them. */
 const storingTables = storedViews.flatMap((name) => specs[name]?.storedIn ?? [])
 
-/** `declared`: the database's own type, which decides how Postgres is asked for the values. */
-type SourceColumn = ExportColumn & { readonly declared: string }
 export type SourceObject = Omit<ExportObject, 'columns'> & {
-  readonly columns: readonly SourceColumn[]
+  /** `declared`: the database's own type, which decides how Postgres is asked for the values. */
+  readonly columns: readonly (ExportColumn & { readonly declared: string })[]
 }
 
 export function listObjects(
