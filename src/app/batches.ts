@@ -119,7 +119,6 @@ export function decideSending(
       what: 'nothing was changed',
       why,
       next: '`deskmirror status` shows its state',
-      exitCode: 2,
     })
   })
 }

@@ -8,12 +8,13 @@ import { keptFiles, rejectKept } from '../export/kept-files.ts'
 import { manifestName, readManifestOf } from '../export/lake/manifest.ts'
 import { explainErrors } from '../export/output-file.ts'
 import { UserError } from '../values/user-error.ts'
+import type { CheckItem } from './check.ts'
 
 export function checkLakes(config: Config, project: ProjectConfig) {
   return Promise.all(lakesOf(config, project).map((lake) => checkLake(config, lake)))
 }
 
-async function checkLake(config: Config, { folder, project }: ConfiguredLake) {
+async function checkLake(config: Config, { folder, project }: ConfiguredLake): Promise<CheckItem> {
   try {
     rejectKept(join(folder, manifestName), keptFiles(config))
     await explainErrors(folder, () =>
@@ -21,11 +22,10 @@ async function checkLake(config: Config, { folder, project }: ConfiguredLake) {
     )
     const manifest = readManifestOf(folder, project?.projectId ?? null)
     const shows = manifest === null ? 'not written yet' : `written at ${manifest.writtenAt}`
-    return { name: 'lake', state: 'ok' as const, detail: `${folder}, ${shows}`, hint: null }
+    return { name: 'lake', state: 'ok', detail: `${folder}, ${shows}` }
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    const detail = `${error.what}: ${error.why}`
-    return { name: 'lake', state: 'error' as const, detail, hint: error.next }
+    return { name: 'lake', state: 'error', detail: error.message, hint: error.next }
   }
 }
 

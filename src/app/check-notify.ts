@@ -2,19 +2,20 @@
 import type { ProjectConfig } from '../config/config.ts'
 import { openConnections } from '../service/exchange.ts'
 import { NotPostedError, postText } from '../service/post-text.ts'
+import type { CheckItem } from './check.ts'
 
 /** A test line is posted only if a person asks for it: others read that channel. */
 export async function checkNotify(
   { name: project, notify, proxy }: ProjectConfig,
   { signal, postsLine = false }: { readonly signal: AbortSignal; readonly postsLine?: boolean },
-) {
-  const item = (state: 'ok' | 'error', detail: string, hint: string | null = null) => [
-    { name: 'notify', state, detail, hint },
+): Promise<readonly CheckItem[]> {
+  const item = (state: 'ok' | 'error', detail: string, more: Partial<CheckItem> = {}) => [
+    { name: 'notify', state, detail, ...more },
   ]
-  if (notify === null)
-    return postsLine
-      ? item('error', 'no address is set', 'set DESKMIRROR_NOTIFY (`notify` in deskmirror.yaml)')
-      : []
+  if (notify === null) {
+    const hint = 'set DESKMIRROR_NOTIFY (`notify` in deskmirror.yaml)'
+    return postsLine ? item('error', 'no address is set', { hint }) : []
+  }
   if (!postsLine) return item('ok', 'an address is set; `check --notify` posts a test line to it')
   const connections = openConnections()
   try {
@@ -27,7 +28,7 @@ export async function checkNotify(
     const hint = retryable
       ? 'try again; the worker repeats what it could not post'
       : 'correct what `notify` names: make a new incoming webhook if this one is gone'
-    return item('error', error.message, hint).map((it) => ({ ...it, retryable }))
+    return item('error', error.message, { hint, retryable })
   } finally {
     await connections.close()
   }

@@ -184,7 +184,6 @@ async function nothingStored(config: Config, { db }: Warehouse, named: string): 
       known.length === 0
         ? 'check which warehouse the configuration names'
         : `name one of these, by its name or its id: ${known.join(', ')}`,
-    exitCode: 2,
   })
 }
 

@@ -81,7 +81,6 @@ function sameWarehouse(): UserError {
     what: 'nothing was moved',
     why: '--to names the warehouse itself',
     next: 'name another database',
-    exitCode: 2,
   })
 }
 

@@ -53,7 +53,6 @@ export async function pushProject(
       next:
         'to allow writing, set DESKMIRROR_READ_ONLY=0 (`read_only` in ' +
         'deskmirror.yaml) or leave it out',
-      exitCode: 2,
     })
   }
   const startedAt = Date.now()

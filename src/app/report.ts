@@ -23,12 +23,7 @@ export async function withMirroredProjects(address: DatabaseAddress): Promise<Re
   if (found.length > 0)
     return { ...address, projects: found.map(({ id }) => ({ name: id, projectId: id })) }
   const why = 'no project has been read into it yet'
-  throw new UserError({
-    what: 'the warehouse is empty',
-    why,
-    next: 'run `deskmirror sync`',
-    exitCode: 2,
-  })
+  throw new UserError({ what: 'the warehouse is empty', why, next: 'run `deskmirror sync`' })
 }
 
 /** Throws UserError if there are no facts yet, or the period is invalid. */
@@ -45,7 +40,6 @@ export function readReport(
       what: `there is nothing to report of ${name}`,
       why: 'no facts have been derived from its mirror yet',
       next: 'run `deskmirror sync`, which derives them at its end',
-      exitCode: 2,
     })
   }
   return withWarehouse(address, read, readOnly)

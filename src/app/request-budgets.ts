@@ -154,7 +154,6 @@ async function assertSameBudgetLocation(
     next:
       'set DESKMIRROR_QUEUE_URL to the value that the worker has (its queue is ' +
       `${other.queue}), or stop the worker`,
-    exitCode: 2,
   })
 }
 

@@ -90,7 +90,6 @@ export function openSendRecord(
       next:
         `${hint('writeback list --status queued')} shows what was queued then; ` +
         `${hint('writeback resume --restored')} makes it drafts, and lets others be sent`,
-      exitCode: 2,
     })
   }
   /** With a check before, and a record after, each send is marked in the warehouse. */
@@ -257,7 +256,6 @@ export function resumeRestored(
         `sending is not held for ${project.name}, and the warehouse knows of all that is known ` +
         'to have been sent',
       next: '`deskmirror status` shows its state',
-      exitCode: 2,
     })
   })
 }

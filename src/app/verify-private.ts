@@ -47,7 +47,6 @@ export function verifyPrivate(
       what: 'nothing was looked for',
       why: `no column of ${project.name} is blocked or hashed`,
       next: 'name some in `columns` of deskmirror.yaml',
-      exitCode: 2,
     })
   return withOpened(async (use) => {
     const opened = await openProject(use, config, project, { ...options, access: 'read' })

@@ -139,7 +139,7 @@ export async function compareWithDocument(
   if (missing !== undefined) {
     const why = `it does not count ${missing}`
     const next = 'leave it out of --streams, or name another file'
-    throw new UserError({ what: `cannot compare with ${file}`, why, next, exitCode: 2 })
+    throw new UserError({ what: `cannot compare with ${file}`, why, next })
   }
   const before = all.filter(({ stream }) => streams?.includes(stream) ?? true)
   const counted = await countStreams(config, project, {

@@ -61,7 +61,9 @@ export const command = defineCommand<Options>({
     const config = loadConfigOrError(context)
     if (!(config instanceof ConfigurationError))
       return renderChecks(await checkProjects(context, config, options), [])
-    const items = config.problems.map(({ where, why }) => errorItem(where, why))
+    const items = config.problems.map(
+      ({ where, why }): CheckItem => ({ name: where, state: 'error', detail: why }),
+    )
     // Where a file describes projects, the first steps have been taken.
     const isFirst = config.problems.some(
       ({ where, why }) => where.startsWith('DESKMIRROR_') && why.startsWith('is missing'),
@@ -97,38 +99,30 @@ async function checkProjects(
       onWait,
       postsLine: options.notify === true,
     })),
-    ...(project.readOnly ? [readOnlyItem] : []),
-    ...columnsItems(project),
-    ...(project.history.length > 0 ? [historyItem(project)] : []),
+    ...settingItems(project),
   ])
   return results.map((result): ProjectChecks => {
     const project = result.call.project.name
     if ('report' in result)
       return { project, items: result.report, exit: worstExitCode(result.report.map(toExitCode)) }
     const { what, why, next, exitCode } = result.error
-    return { project, items: [errorItem(what, why, next)], exit: exitCode }
+    const item: CheckItem = { name: what, state: 'error', detail: why, hint: next }
+    return { project, items: [item], exit: exitCode }
   })
 }
 
-function errorItem(name: string, detail: string, hint: string | null = null): CheckItem {
-  return { name, state: 'error', detail, hint }
-}
-
-const readOnlyItem: CheckItem = {
-  name: 'writing',
-  state: 'ok',
-  detail: 'switched off (DESKMIRROR_READ_ONLY): write-backs stay in the queue',
-  hint: null,
-}
-
-function columnsItems({ columns }: ProjectConfig): readonly CheckItem[] {
-  const detail = describeColumns(columns)
-  return detail === null ? [] : [{ name: 'columns', state: 'ok', detail, hint: null }]
-}
-
-function historyItem({ history }: ProjectConfig): CheckItem {
-  const detail = `replaced versions of ${history.join(', ')} are kept`
-  return { name: 'history', state: 'ok', detail, hint: null }
+/** What is set, and changes what a sync stores and sends. */
+function settingItems({ readOnly, columns, history }: ProjectConfig): readonly CheckItem[] {
+  const off = 'switched off (DESKMIRROR_READ_ONLY): write-backs stay in the queue'
+  const kept = `replaced versions of ${history.join(', ')} are kept`
+  const details = {
+    writing: readOnly ? off : null,
+    columns: describeColumns(columns),
+    history: history.length > 0 ? kept : null,
+  }
+  return Object.entries(details).flatMap(([name, detail]) =>
+    detail === null ? [] : [{ name, state: 'ok', detail }],
+  )
 }
 
 /** A missing scope skips streams; any other warning does not affect the result. */
@@ -148,9 +142,14 @@ export function renderChecks(
     ...(results.length > 1 && project !== null ? [project] : []),
     ...items.flatMap((item) => renderItem(item, width)),
   ])
-  const document = { projects: results.map(({ project, items }) => ({ project, items })) }
+  const projects = results.map(({ project, items }) => {
+    const documented = items.map(({ name, state, detail, hint = null, retryable }) => {
+      return { name, state, detail, hint, retryable }
+    })
+    return { project, items: documented }
+  })
   return {
-    document,
+    document: { projects },
     lines: [...lines, ...footer],
     exit: worstExitCode(results.map(({ exit }) => exit)),
   }
@@ -158,7 +157,7 @@ export function renderChecks(
 
 function renderItem({ name, state, detail, hint }: CheckItem, width: number): string[] {
   const line = `${marks[state]} ${toPrintable(name).padEnd(width)}   ${toPrintable(detail)}`
-  return hint === null || hint === ''
+  return hint === undefined || hint === ''
     ? [line]
     : [line, `  ${' '.repeat(width)}   → ${toPrintable(hint)}`]
 }

@@ -156,12 +156,7 @@ export function selectCalls<C extends Projects>(
   const matching = all.filter(({ project }) => name === undefined || project.name === name)
   if (matching.length > 0 || name === undefined) return matching
   const why = `these are known: ${namesOf(all)}`
-  throw new UserError({
-    what: `there is no project ${name}`,
-    why,
-    next: 'name one of those',
-    exitCode: 2,
-  })
+  throw new UserError({ what: `there is no project ${name}`, why, next: 'name one of those' })
 }
 
 /** The one project of a command. `what`: the message if the choice is ambiguous. */
@@ -174,7 +169,7 @@ export function selectCall<C extends Projects>(
   const [call, ...others] = calls
   if (call !== undefined && others.length === 0) return call
   const why = `this needs one project, and there are ${namesOf(calls)}`
-  throw new UserError({ what, why, next: 'name one of those with --project', exitCode: 2 })
+  throw new UserError({ what, why, next: 'name one of those with --project' })
 }
 
 function namesOf(calls: readonly { readonly project: Named }[]): string {

@@ -55,7 +55,6 @@ function parsePort(text: string): number {
     what: 'the port is not valid',
     why: `${text} is not a number between 0 and 65535`,
     next: 'write --port 8500',
-    exitCode: 2,
   })
 }
 
@@ -64,15 +63,13 @@ async function printLink(
   { link: isAsked }: Options,
 ): Promise<CommandResult> {
   const why = '--json is for a link only'
-  if (isAsked !== true)
-    throw new UserError({ what: 'cannot print JSON', why, next: 'add --link', exitCode: 2 })
+  if (isAsked !== true) throw new UserError({ what: 'cannot print JSON', why, next: 'add --link' })
   const config = context.loadConfig('database')
   if (config.http === null)
     throw new UserError({
       what: 'there is no console',
       why: 'HTTP is off',
       next: 'set DESKMIRROR_HTTP',
-      exitCode: 2,
     })
   const { createWorkerLink } = await context.load(() => import('../console/console.ts'))
   const { link, address, answers } = await createWorkerLink(config, config.http, context.now())

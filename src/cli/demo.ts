@@ -210,7 +210,6 @@ function newDatabasePath(context: CommandContext, keep: string): string {
     what: 'the demo did not start',
     why,
     next: 'name a file that does not exist',
-    exitCode: 2,
   })
 }
 

@@ -69,7 +69,6 @@ export const command = defineCommand<Options>({
       what: 'nothing was erased',
       why: 'neither a visitor nor a project is named',
       next: 'name one with --visitor or --project',
-      exitCode: 2,
     })
   },
 })

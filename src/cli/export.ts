@@ -150,7 +150,6 @@ async function runExport(
       next:
         'name some: `deskmirror export messages`, or export all that is ' +
         'mirrored with --lake FOLDER',
-      exitCode: 2,
     })
   const format = options.format ?? formatOfPath(options.output ?? '') ?? 'csv'
   const target =
@@ -194,8 +193,7 @@ const maxQueryBytes = 1_000_000
 
 /** The object is called as the file. */
 async function readQuery(context: CommandContext, path: string, objects: readonly string[]) {
-  const refuse = (why: string, next: string) =>
-    new UserError({ what: 'cannot export', why, next, exitCode: 2 })
+  const refuse = (why: string, next: string) => new UserError({ what: 'cannot export', why, next })
   if (objects.length > 0)
     throw refuse('--query says what is exported, and so does OBJECT', 'leave one of them out')
   const chunks: Uint8Array[] = []
@@ -285,7 +283,7 @@ function rejectContradictions(
   ].find(([isWrong]) => isWrong)
   if (problem === undefined) return
   const [, why, next] = problem
-  throw new UserError({ what: 'cannot export', why: String(why), next: String(next), exitCode: 2 })
+  throw new UserError({ what: 'cannot export', why: String(why), next: String(next) })
 }
 
 function parseFolder(text: string): string {

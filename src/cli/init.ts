@@ -156,9 +156,9 @@ const questions: Readonly<Record<'name' | 'baseUrl' | 'projectId' | 'key', Quest
 }
 
 const wrongOption = (why: string, next = '`deskmirror init --help` has examples') =>
-  new UserError({ what: 'cannot connect the project', why, next, exitCode: 2 })
+  new UserError({ what: 'cannot connect the project', why, next })
 const alreadyThere = (why: string, next: string) =>
-  new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
+  new UserError({ what: 'nothing was changed', why, next })
 
 /** The new texts of the files, by name. */
 function textsWith(project: NewProject, hasYaml: boolean): Readonly<Record<string, string>> {

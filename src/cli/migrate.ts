@@ -58,7 +58,7 @@ export const command = defineCommand<Options>({
     if (project === undefined) return runMigrate(context)
     const why = '--project chooses whose facts are derived anew; the schema is one for all projects'
     const next = 'add --rebuild-analytics'
-    throw new UserError({ what: 'cannot migrate one project', why, next, exitCode: 2 })
+    throw new UserError({ what: 'cannot migrate one project', why, next })
   },
 })
 

@@ -40,7 +40,7 @@ export const separatorOption = () =>
 
 export function separatorError(what: string): UserError {
   const why = '--separator is for CSV'
-  return new UserError({ what, why, next: 'leave it out, or write CSV', exitCode: 2 })
+  return new UserError({ what, why, next: 'leave it out, or write CSV' })
 }
 export const streamsOption = () =>
   new Option('--streams <a,b>', 'only these streams').argParser(parseChoices(streamNames))
@@ -124,7 +124,6 @@ export function namedWarehouse(named: string): DatabaseAddress {
     next:
       'name an SQLite file or postgres://user@host/database, or run `deskmirror demo --keep ' +
       'demo.db` for one to look at',
-    exitCode: 2,
   })
 }
 

@@ -14,7 +14,6 @@ export function refuseChecks(command: Command): Command {
         what: `the option ${option.long} is gone`,
         why: 'a review shows what the mirror has, and every send looks at the live record first',
         next: 'leave it out; `deskmirror sync` brings the mirror up to date',
-        exitCode: 2,
       })
     })
   }

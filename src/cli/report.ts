@@ -168,5 +168,5 @@ function chooseFormat({ format, output, ...flags }: Options): Format {
 }
 
 function unclearFormat(why: string, next: string): UserError {
-  return new UserError({ what: 'the format of the report is not clear', why, next, exitCode: 2 })
+  return new UserError({ what: 'the format of the report is not clear', why, next })
 }

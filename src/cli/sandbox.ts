@@ -109,10 +109,7 @@ async function startFromFlags(flags: SandboxFlags): Promise<Sandbox> {
     const next = taken
       ? 'choose another port, or 0 for any free one'
       : 'see deskmirror sandbox --help'
-    throw new UserError(
-      { what: 'cannot start the sandbox', why, next, exitCode: 2 },
-      { cause: error },
-    )
+    throw new UserError({ what: 'cannot start the sandbox', why, next }, { cause: error })
   }
 }
 

@@ -97,7 +97,7 @@ export const command = defineCommand<Options>({
 function noCertificate(): UserError {
   const why = 'there is no --certificate any more: --json prints what it stated'
   const next = 'run `deskmirror verify --json > FILE`'
-  return new UserError({ what: 'cannot write a certificate', why, next, exitCode: 2 })
+  return new UserError({ what: 'cannot write a certificate', why, next })
 }
 
 function compare(context: CommandContext, options: Options): Promise<CommandResult> {

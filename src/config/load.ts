@@ -173,7 +173,6 @@ function unusableWorkingFolder(folder: string): UserError {
     next:
       'give the folder to this user (in a container, its mount), or ' +
       'start deskmirror in another one',
-    exitCode: 2,
   })
 }
 

@@ -85,7 +85,6 @@ export function findProxy(rule: ProxyRule | null, url: URL): HttpProxy | null {
     what: `the proxy for ${url.host} cannot be used`,
     why: `its address ${allowed}`,
     next: 'correct HTTPS_PROXY (`proxy` in deskmirror.yaml), or name the host in NO_PROXY',
-    exitCode: 2,
   })
 }
 

@@ -65,7 +65,7 @@ export function deferSecretErrors(read: ReadSecret): ReadSecret {
     if (!('why' in secrets)) return secrets
     const why = `its setting ${secrets.why}`
     const reveal = () => {
-      throw new UserError({ what: 'a secret is needed', why, next: 'set it there', exitCode: 2 })
+      throw new UserError({ what: 'a secret is needed', why, next: 'set it there' })
     }
     return [{ ...secret(''), reveal }]
   }

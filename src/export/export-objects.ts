@@ -130,7 +130,7 @@ async function openDestination(
 }
 
 function streamError(why: string, next: string): UserError {
-  return new UserError({ what: 'cannot export to standard output', why, next, exitCode: 2 })
+  return new UserError({ what: 'cannot export to standard output', why, next })
 }
 
 /**

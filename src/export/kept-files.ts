@@ -57,7 +57,7 @@ export const otherOutput = (path: string): KeptFile => ({
 export function rejectKept(path: string, kept: KeptFiles): void {
   const why = keptBecause(path, kept)
   if (why === undefined) return
-  throw new UserError({ what: `cannot write ${path}`, why, next: 'name another file', exitCode: 2 })
+  throw new UserError({ what: `cannot write ${path}`, why, next: 'name another file' })
 }
 
 /** Undefined: it may be written. */

@@ -121,7 +121,7 @@ type StoredCount = z.infer<typeof mirrorSchema>
  */
 export function readVerifyDocument(path: string, projectId: ProjectId): StoredCount {
   const refuse = (why: string, next: string) =>
-    new UserError({ what: `cannot compare with ${path}`, why, next, exitCode: 2 })
+    new UserError({ what: `cannot compare with ${path}`, why, next })
   const document = documentSchema.safeParse(parseOrNull(readText(path)))
   if (!document.success)
     throw refuse(
@@ -165,7 +165,6 @@ function readText(path: string): string {
     what: `cannot read ${path}`,
     why,
     next: 'check the path and its permissions',
-    exitCode: 2,
   })
 }
 

@@ -25,7 +25,7 @@ export function rejectOutput(path: string, { overwrite, kept }: OutputOptions): 
   const next = found.isFile()
     ? 'choose another name, or overwrite it with --force'
     : 'choose another name'
-  throw new UserError({ what: `cannot write ${path}`, why, next, exitCode: 2 })
+  throw new UserError({ what: `cannot write ${path}`, why, next })
 }
 
 /**

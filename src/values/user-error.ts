@@ -12,7 +12,7 @@ export class UserError extends Error {
   readonly why: string
   /** How to fix it: `create the folder, or name another path in DESKMIRROR_DATABASE_URL`. */
   readonly next: string
-  /** 1: trying again may help. 2: users must change something first. */
+  /** 1: trying again may help. 2, unless it is said: users must change something first. */
   readonly exitCode: 1 | 2
 
   /** Never put a secret into these texts: they are printed as they are. */
@@ -21,7 +21,7 @@ export class UserError extends Error {
       readonly what: string
       readonly why: string
       readonly next: string
-      readonly exitCode: 1 | 2
+      readonly exitCode?: 1 | 2
     },
     options?: ErrorOptions,
   ) {
@@ -30,7 +30,7 @@ export class UserError extends Error {
     this.what = texts.what
     this.why = texts.why
     this.next = texts.next
-    this.exitCode = texts.exitCode
+    this.exitCode = texts.exitCode ?? 2
   }
 }
 

@@ -199,7 +199,6 @@ describe('check', () => {
     name: 'key',
     state,
     detail: 'was asked',
-    hint: null,
     ...more,
   })
   test.each([
@@ -213,7 +212,8 @@ describe('check', () => {
       checkProject: async () => items,
     })
     expect(result.exit).toBe(exit)
-    expect(JSON.parse(result.out)).toEqual({ projects: [{ project: 'shop', items }] })
+    const documented = items.map((each) => ({ hint: null, ...each }))
+    expect(JSON.parse(result.out)).toEqual({ projects: [{ project: 'shop', items: documented }] })
   })
 
   test('shows the hint below its line', async () => {

@@ -196,7 +196,7 @@ const exampleHint = (operation: Operation) =>
   `\`deskmirror writeback add ${operation} --help\` has examples`
 
 function notQueuedError(why: string, next: string): UserError {
-  return new UserError({ what: 'nothing was queued', why, next, exitCode: 2 })
+  return new UserError({ what: 'nothing was queued', why, next })
 }
 
 function renderNextSteps(

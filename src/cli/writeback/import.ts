@@ -194,12 +194,7 @@ async function runImport(
 
 function missingFileError(): UserError {
   const next = '`deskmirror writeback import --help` has examples'
-  return new UserError({
-    what: 'nothing was queued',
-    why: 'the file is missing',
-    next,
-    exitCode: 2,
-  })
+  return new UserError({ what: 'nothing was queued', why: 'the file is missing', next })
 }
 
 /**

@@ -129,7 +129,7 @@ function toSelection(
 const unclearSelection = 'it is unclear which write-backs to select'
 
 function unchangedError(why: string, next: string): UserError {
-  return new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
+  return new UserError({ what: 'nothing was changed', why, next })
 }
 
 async function decideRows(

@@ -263,5 +263,5 @@ function selectionError(
   why: string,
   next: string,
 ): UserError {
-  return new UserError({ what: `cannot export ${name}`, why, next, exitCode: 2 })
+  return new UserError({ what: `cannot export ${name}`, why, next })
 }

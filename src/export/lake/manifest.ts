@@ -83,7 +83,6 @@ export function readManifestOf(folder: string, project: ProjectId | null): LakeM
     what: `cannot continue the lake ${folder}`,
     why: `it has the rows of ${has}`,
     next: 'name another folder, or the project that it had before',
-    exitCode: 2,
   })
 }
 
@@ -116,7 +115,7 @@ export function readLakeStatus({
 
 function refuse(path: string, why: string): UserError {
   const next = 'name another folder, or remove this one and let it be written anew'
-  return new UserError({ what: `cannot continue the lake at ${path}`, why, next, exitCode: 2 })
+  return new UserError({ what: `cannot continue the lake at ${path}`, why, next })
 }
 
 function parseOrNull(text: string): unknown {

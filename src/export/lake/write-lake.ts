@@ -256,6 +256,5 @@ function otherTimes(object: string, month: string | null): UserError {
     what: `cannot divide ${object} into months`,
     why: `times of ${month ?? 'no month'} have different forms`,
     next: 'correct them to forms like 2026-01-31T08:00:00Z, or leave the object out',
-    exitCode: 2,
   })
 }

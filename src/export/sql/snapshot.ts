@@ -117,7 +117,6 @@ function explainViewError({ name, kind }: ObjectName, error: unknown): never {
     what: `cannot export ${name}`,
     why: `the database cannot compute this view (${code})`,
     next: `correct it: \`select * from ${name}\` in the database shows the error`,
-    exitCode: 2,
   })
 }
 
@@ -204,7 +203,6 @@ function createValueDecoder(object: string, { name, type }: ExportColumn, kind: 
       what: `cannot export ${object}`,
       why: `its column ${name} is declared as ${type} and has a value of another type`,
       next: 'correct the value, or leave the column out with --columns',
-      exitCode: 2,
     })
   }
 }
