@@ -5,9 +5,8 @@ import { Option } from 'commander'
 import { defaultConfig } from '../config/config.ts'
 import { canOpenBrowser } from '../config/load.ts'
 import { UserError } from '../values/user-error.ts'
+import { type CommandResult, defineCommand } from './command.ts'
 import type { CommandContext } from './command-context.ts'
-import type { CommandResult } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
 import { loadConfigured, namedWarehouse, warehouseArgument } from './options.ts'
 
 type Options = {

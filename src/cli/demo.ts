@@ -12,9 +12,8 @@ import { filesOfDatabase, keptFiles, rejectKept } from '../export/kept-files.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { secret } from '../values/secret.ts'
 import { commandHintFor, UserError } from '../values/user-error.ts'
+import { type CommandResult, defineCommand } from './command.ts'
 import type { CommandContext } from './command-context.ts'
-import type { CommandResult } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
 import {
   applyDemoChanges,
   demoQueries,

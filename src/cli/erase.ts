@@ -5,9 +5,8 @@ import { type ConfiguredLake, lakesOf } from '../config/lakes.ts'
 import { formatCount, pluralize, toPrintable } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
+import { type CommandResult, defineCommand, selectCall } from './command.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, selectCall } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
 import {
   type CommonOptions,
   decidingPerson,

@@ -15,9 +15,8 @@ import { keptFiles } from '../export/kept-files.ts'
 import { formatBytes, formatCount, pluralize } from '../values/format.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { systemErrorText, UserError } from '../values/user-error.ts'
+import { type CommandResult, defineCommand, selectCall } from './command.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, selectCall } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
 import {
   type CommonOptions,
   namedWarehouse,

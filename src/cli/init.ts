@@ -24,9 +24,8 @@ import { parseBaseUrl } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 import { replaceFile } from '../warehouse/replace-file.ts'
 import { renderChecks, toExitCode } from './check.ts'
+import { type CommandResult, defineCommand } from './command.ts'
 import type { CommandContext } from './command-context.ts'
-import type { CommandResult } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
 import { worstExitCode } from './explain-error.ts'
 
 type Options = {

@@ -1,9 +1,8 @@
 /** `deskmirror mcp`: assistants ask and propose, on standard input and output. */
 import { defaultConfig } from '../config/config.ts'
 import type { ProjectName } from '../values/project.ts'
+import { type CommandResult, defineCommand, selectCall } from './command.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, selectCall } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
 import { explainError, renderError } from './explain-error.ts'
 import {
   decidingPerson,

@@ -9,15 +9,15 @@ import { formatCount, formatDuration, pluralize } from '../values/format.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { MigrationSummary } from '../warehouse/migrate.ts'
-import type { CommandContext } from './command-context.ts'
 import {
   type CommandResult,
+  defineCommand,
   forEachProject,
   joinResults,
   type Rendered,
   selectCalls,
-} from './command-result.ts'
-import { defineCommand } from './define-command.ts'
+} from './command.ts'
+import type { CommandContext } from './command-context.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
 import { joinParts, timeLeft } from './render/progress.ts'
 

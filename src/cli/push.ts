@@ -8,8 +8,7 @@ import { formatCount, formatDuration, pluralize, toPrintable } from '../values/f
 import { showInvisible } from '../values/invisible.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import type { CommandHint } from '../values/user-error.ts'
-import { type Rendered, runOverService } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
+import { defineCommand, type Rendered, runOverService } from './command.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
 import { createProgressLine } from './render/display.ts'
 import { renderBlockedLanes, renderReasons, renderRestTime } from './render/outbox.ts'
@@ -46,23 +45,14 @@ export const command = defineCommand<Options>({
     runOverService(
       context,
       options,
-      async ({ config, project, display, log, signal }) => {
+      async ({ config, project }, handlers, display) => {
         const since = context.now()
-        const handlers = createProgressLine<PushProgress>(
-          display,
-          nothingSent,
-          (progress, budget) =>
-            renderProgress(progress, { tookMs: context.now() - since, now: context.now() }, budget),
+        const line = createProgressLine<PushProgress>(display, nothingSent, (progress, budget) =>
+          renderProgress(progress, { tookMs: context.now() - since, now: context.now() }, budget),
         )
         const { pushProject } = await context.load(() => import('../app/push.ts'))
         const { despiteFailures = false } = options
-        return pushProject(config, project, {
-          ...handlers,
-          notify: display.notify,
-          signal,
-          log,
-          despiteFailures,
-        })
+        return pushProject(config, project, { despiteFailures, ...handlers, ...line })
       },
       (report, { hint }) => renderPush(report, hint),
       'the sends in flight to finish',

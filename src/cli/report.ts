@@ -11,15 +11,15 @@ import { keptFiles } from '../export/kept-files.ts'
 import { rejectOutput } from '../export/output-file.ts'
 import type { LocalDate } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
-import type { CommandContext } from './command-context.ts'
 import {
   type CommandResult,
+  defineCommand,
   forEachProject,
   joinResults,
   type ProjectResult,
   selectCalls,
-} from './command-result.ts'
-import { defineCommand } from './define-command.ts'
+} from './command.ts'
+import type { CommandContext } from './command-context.ts'
 import {
   type CommonOptions,
   jsonOption,

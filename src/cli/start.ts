@@ -4,9 +4,8 @@ import type { Config } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { pluralize } from '../values/format.ts'
 import { locationLabel, parseDatabaseUrl } from '../warehouse/location.ts'
+import { type CommandResult, defineCommand } from './command.ts'
 import type { CommandContext } from './command-context.ts'
-import type { CommandResult } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
 import { explainError } from './explain-error.ts'
 
 const help = `

@@ -3,8 +3,7 @@ import { Option } from 'commander'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { StreamReport, SyncMode, SyncOutcome, SyncReport } from '../mirror/mirror.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
-import { type Rendered, runOverService } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
+import { defineCommand, type Rendered, runOverService } from './command.ts'
 import type { ExitCode } from './explain-error.ts'
 import {
   type CommonOptions,
@@ -62,16 +61,12 @@ export const command = defineCommand<Options>({
     runOverService(
       context,
       options,
-      async ({ config, project, display, log, signal }) => {
+      async ({ config, project }, handlers, display) => {
         const { mode, streams = project.streams, wait = false, changeTimeZone = false } = options
         const { syncProject } = await context.load(() => import('../app/sync.ts'))
-        const handlers = {
-          ...createSyncLine(display, context.now),
-          notify: display.notify,
-          signal,
-          log,
-        }
-        return syncProject(config, project, { mode, streams, wait, changeTimeZone, ...handlers })
+        const progress = createSyncLine(display, context.now)
+        const chosen = { mode, streams, wait, changeTimeZone }
+        return syncProject(config, project, { ...chosen, ...handlers, ...progress })
       },
       renderSync,
     ),

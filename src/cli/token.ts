@@ -2,8 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { stringifyJson } from '../values/json.ts'
 import { rfc3339, type Seconds } from '../values/time.ts'
-import { selectCall } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
+import { defineCommand, selectCall } from './command.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseWholeNumber } from './options.ts'
 
 type Options = CommonOptions & {

@@ -8,14 +8,14 @@ import type { DayChange } from '../export/export.ts'
 import type { VerifyReport } from '../mirror/mirror.ts'
 import { formatCount, pluralize, toPrintable } from '../values/format.ts'
 import { UserError } from '../values/user-error.ts'
-import type { CommandContext } from './command-context.ts'
 import {
   type CommandResult,
+  defineCommand,
   type Rendered,
   runOverMirror,
   runOverService,
-} from './command-result.ts'
-import { defineCommand } from './define-command.ts'
+} from './command.ts'
+import type { CommandContext } from './command-context.ts'
 import {
   type CommonOptions,
   jsonOption,
@@ -106,14 +106,14 @@ function compare(context: CommandContext, options: Options): Promise<CommandResu
   return runOverService(
     context,
     options,
-    async ({ config, project, display, log, signal }) => {
+    async ({ config, project }, handlers, display) => {
       const { streams = project.streams } = options
       const verify = options.json
         ? (await context.load(() => import('../app/verify.ts'))).verifyWithDigests
         : (await context.load(() => import('../app/verify.ts'))).verifyProject
       const { onProgress } = createSyncLine(display, now)
-      const handlers = { signal, onProgress, notify: display.notify, log, now }
-      return verify(config, project, { streams, limit, sampleSize, ...handlers })
+      const chosen = { streams, limit, sampleSize, now }
+      return verify(config, project, { ...chosen, ...handlers, onProgress })
     },
     renderVerify,
   )
@@ -123,9 +123,8 @@ function comparePrivate(context: CommandContext, options: Options): Promise<Comm
   return runOverService(
     context,
     options,
-    async ({ config, project, display, log, signal }) => {
+    async ({ config, project }, handlers) => {
       const { verifyPrivate } = await context.load(() => import('../app/verify-private.ts'))
-      const handlers = { signal, notify: display.notify, log }
       return verifyPrivate(config, project, { sampleSize: options.sample, ...handlers })
     },
     renderPrivate,

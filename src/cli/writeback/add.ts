@@ -24,9 +24,8 @@ import { capitalize } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type CommandHint, UserError } from '../../values/user-error.ts'
+import { type CommandResult, defineProjectCommand, type ProjectCall } from '../command.ts'
 import type { CommandContext } from '../command-context.ts'
-import type { CommandResult, ProjectCall } from '../command-result.ts'
-import { defineProjectCommand } from '../define-command.ts'
 import {
   type CommonOptions,
   decidingPerson,

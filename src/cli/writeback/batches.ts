@@ -4,9 +4,8 @@ import { keptFiles } from '../../export/kept-files.ts'
 import type { BatchReport } from '../../outbox/outbox.ts'
 import { formatCount } from '../../values/format.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import { type CommandResult, defineProjectCommand, type ProjectCall } from '../command.ts'
 import type { CommandContext } from '../command-context.ts'
-import type { CommandResult, ProjectCall } from '../command-result.ts'
-import { defineProjectCommand } from '../define-command.ts'
 import {
   type CommonOptions,
   jsonOption,

@@ -5,7 +5,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { decisions } from '../../outbox/core/decisions.ts'
 import { reviewOutcomes } from '../../outbox/core/review/terms.ts'
-import { defineProjectCommand } from '../define-command.ts'
+import { defineProjectCommand } from '../command.ts'
 import { jsonOption, oneProjectOption, parseChoices, personOption } from '../options.ts'
 import { operationOption, statusOption } from './list.ts'
 import { type DecisionCommandName, type DecisionOptions, runDecision } from './run-decision.ts'

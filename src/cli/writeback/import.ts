@@ -13,9 +13,8 @@ import type { ColumnMap, Operation, ReviewSummary } from '../../outbox/outbox.ts
 import { pluralize, toPrintable } from '../../values/format.ts'
 import { type Ms, toTimestamp } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
+import { type CommandResult, defineProjectCommand, type ProjectCall } from '../command.ts'
 import type { CommandContext } from '../command-context.ts'
-import type { CommandResult, ProjectCall } from '../command-result.ts'
-import { defineProjectCommand } from '../define-command.ts'
 import {
   type CommonOptions,
   decidingPerson,

@@ -21,9 +21,8 @@ import { showInvisible } from '../../values/invisible.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
+import { type CommandResult, defineProjectCommand, type ProjectCall } from '../command.ts'
 import type { CommandContext } from '../command-context.ts'
-import type { CommandResult, ProjectCall } from '../command-result.ts'
-import { defineProjectCommand } from '../define-command.ts'
 import {
   type CommonOptions,
   jsonOption,

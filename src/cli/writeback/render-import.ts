@@ -9,7 +9,7 @@ import { mistakeText } from '../../outbox/core/writeback-request.ts'
 import type { ImportOverride, SendEstimate } from '../../outbox/outbox.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../../values/format.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import type { CommandResult } from '../command-result.ts'
+import type { CommandResult } from '../command.ts'
 
 export function renderImport(
   report: ImportReport,

@@ -10,9 +10,8 @@ import { createOutputFile } from '../../export/output-file.ts'
 import type { SheetCells } from '../../imports/imports.ts'
 import { pluralize } from '../../values/format.ts'
 import { type Ms, parseDuration } from '../../values/time.ts'
+import { type CommandResult, defineProjectCommand, type ProjectCall } from '../command.ts'
 import type { CommandContext } from '../command-context.ts'
-import type { CommandResult, ProjectCall } from '../command-result.ts'
-import { defineProjectCommand } from '../define-command.ts'
 import {
   type CommonOptions,
   oneProjectOption,

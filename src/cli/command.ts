@@ -1,6 +1,10 @@
-/** The result of a command: a document for machines, lines for people, and the exit code. */
+/**
+ * A command: how it is declared, for which projects it runs, and its result, which is a document for
+ * machines, lines for people, and the exit code.
+ */
+import { Command, type Option } from 'commander'
+import type { CommandOptions } from '../app/service.ts'
 import type { Config } from '../config/config.ts'
-import type { Logger } from '../log.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type CommandHint, projectCommandHint, UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
@@ -22,24 +26,96 @@ export type CommandResult = {
   readonly errors?: readonly ErrorExplanation[]
 }
 
-/** Runs a command, prints its result, and sets the exit code. Catches everything that it throws. */
-export async function runAndPrint(
-  context: CommandContext,
-  { json }: { readonly json?: boolean },
-  run: () => Promise<CommandResult>,
-): Promise<void> {
-  const result = await run().catch(toFailedResult)
-  context.setExitCode(result.exit)
-  const lines = (result.errors ?? []).flatMap((error) =>
-    renderError(error, context.wantsStackTraces()),
-  )
-  if (lines.length > 0) context.writeErr(`${lines.join('\n')}\n`)
-  if (json === true) context.writeOut(`${JSON.stringify(result.document, null, 2)}\n`)
-  else if (result.lines.length > 0) context.writeOut(`${result.lines.join('\n')}\n`)
+type CommandSpec<Options, Argument> = {
+  readonly name: string
+  /** Of a subcommand, in the list of its parent. */
+  readonly summary?: string
+  readonly description: string
+  /** A positional argument, and what it means. */
+  readonly argument?: readonly [name: string, about: string] | undefined
+  /** In the order of the help. */
+  readonly options: readonly Option[]
+  /** What follows the options: details, examples, exit codes. */
+  readonly help: string
+  /** By default with `--json`. */
+  readonly printsJson?: (options: Options) => boolean
+  readonly run: (
+    context: CommandContext,
+    options: Options,
+    argument: Argument,
+  ) => Promise<CommandResult>
 }
 
-type Named = { readonly name: ProjectName }
-type Projects = { readonly projects: readonly Named[] }
+/**
+ * Its result is printed, and sets the exit code; everything that it throws is caught. `Argument`:
+ * the value of the positional one.
+ */
+export function defineCommand<Options extends object, Argument = never>({
+  name,
+  summary = '',
+  description,
+  argument,
+  options,
+  help,
+  run,
+  printsJson = (chosen) => 'json' in chosen,
+}: CommandSpec<Options, Argument>): (context: CommandContext) => Command {
+  return (context) => {
+    const command = new Command(name)
+      .summary(summary)
+      .description(description)
+      .addHelpText('after', help)
+    if (argument !== undefined) command.argument(...argument)
+    for (const option of options) command.addOption(option)
+    return command.action(async (...given: readonly unknown[]) => {
+      const [chosen, value] = (argument === undefined ? given : [given[1], given[0]]) as [
+        Options,
+        Argument,
+      ]
+      const result = await run(context, chosen, value).catch(toFailedResult)
+      printResult(context, result, printsJson(chosen))
+    })
+  }
+}
+
+function printResult(
+  context: CommandContext,
+  { document, lines, exit, errors = [] }: CommandResult,
+  asJson: boolean,
+): void {
+  context.setExitCode(exit)
+  const printed = errors.flatMap((error) => renderError(error, context.wantsStackTraces()))
+  if (printed.length > 0) context.writeErr(`${printed.join('\n')}\n`)
+  if (asJson) context.writeOut(`${JSON.stringify(document, null, 2)}\n`)
+  else if (lines.length > 0) context.writeOut(`${lines.join('\n')}\n`)
+}
+
+type ProjectCommandSpec<Options, Argument> = Omit<CommandSpec<Options, Argument>, 'run'> & {
+  /** The message if it is unclear which project is meant. */
+  readonly what: string
+  readonly run: (
+    context: CommandContext,
+    call: ProjectCall,
+    options: Options,
+    argument: Argument,
+  ) => Promise<CommandResult>
+}
+
+/** A command that is about one project. */
+export function defineProjectCommand<
+  Options extends { readonly project?: ProjectName },
+  Argument = never,
+>({ what, run, ...spec }: ProjectCommandSpec<Options, Argument>) {
+  return defineCommand<Options, Argument>({
+    ...spec,
+    run: async (context, options, argument) => {
+      const call = selectCall(context.loadConfig('mirror'), options.project, what)
+      return run(context, call, options, argument)
+    },
+  })
+}
+
+type Projects = { readonly projects: readonly { readonly name: ProjectName }[] }
 
 /** `hint`: writes a command as it has to be typed for this project. */
 type CallOf<C extends Projects> = {
@@ -49,25 +125,18 @@ type CallOf<C extends Projects> = {
 }
 export type ProjectCall = CallOf<Config>
 
-/** What a command that makes requests has besides. `signal`: Ctrl-C. */
-type ServiceCall = ProjectCall & {
-  readonly display: Display
-  readonly log: Logger
-  readonly signal: AbortSignal
-}
-
 /** A report as lines for people, and its exit code. */
 export type Rendered = Pick<CommandResult, 'lines' | 'exit'>
 type Render<T, Call = ProjectCall> = (report: T, call: Call) => Rendered
 
 /**
- * Runs a command that makes requests for each project that `--project` selects. `inHand`: what
- * Ctrl-C waits for.
+ * Runs a command that makes requests for each project that `--project` selects. `signal`: Ctrl-C;
+ * `inHand`: what it waits for.
  */
 export async function runOverService<T>(
   context: CommandContext,
   { project, quiet }: CommonOptions,
-  run: (call: ServiceCall) => Promise<T>,
+  run: (call: ProjectCall, handlers: CommandOptions, display: Display) => Promise<T>,
   render: Render<T>,
   inHand?: string,
 ): Promise<CommandResult> {
@@ -76,8 +145,8 @@ export async function runOverService<T>(
   const display = context.openDisplay(quiet === true)
   const log = await context.openLog(config, display)
   const signal = context.openInterruptSignal(display, inHand)
-  const runOne = (call: ProjectCall) =>
-    run({ ...call, display, log, signal }).finally(display.clear)
+  const handlers = { signal, log, notify: display.notify }
+  const runOne = (call: ProjectCall) => run(call, handlers, display).finally(display.clear)
   return joinResults(await forEachProject(calls, signal, runOne), render)
 }
 
@@ -118,7 +187,7 @@ export async function forEachProject<T, Call>(
 }
 
 /** Joins the results of the projects; `render` gives one project's lines and exit code. */
-export function joinResults<T, Call extends { readonly project: Named }>(
+export function joinResults<T, Call extends { readonly project: { readonly name: ProjectName } }>(
   results: readonly ProjectResult<T, Call>[],
   render: Render<T, Call>,
 ): CommandResult {
@@ -172,7 +241,7 @@ export function selectCall<C extends Projects>(
   throw new UserError({ what, why, next: 'name one of those with --project' })
 }
 
-function namesOf(calls: readonly { readonly project: Named }[]): string {
+function namesOf<C extends Projects>(calls: readonly CallOf<C>[]): string {
   return calls.map(({ project }) => project.name).join(', ')
 }
 
