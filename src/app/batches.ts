@@ -105,16 +105,14 @@ export function decideSending(
 }> {
   return withOutbox(config, project, async (outbox, warehouse) => {
     const { isStopped, isCircuitOpen } = await readSendingFacts(outbox, warehouse)
-    const isSo = { stop_all: isStopped, resume_all: !isStopped, close_circuit: !isCircuitOpen }[
-      decision
-    ]
-    const isMade = !isSo && (await outbox.decideSending(decision, terms))
-    if (isMade) return { project: project.name, decision, ...(await clockNotices(warehouse)) }
-    const why = {
-      stop_all: `the sending of ${project.name} is stopped already`,
-      resume_all: `the sending of ${project.name} is not stopped`,
-      close_circuit: `no circuit breaker of ${project.name} is open`,
+    const { name } = project
+    const { isSo, why } = {
+      stop_all: { isSo: isStopped, why: `the sending of ${name} is stopped already` },
+      resume_all: { isSo: !isStopped, why: `the sending of ${name} is not stopped` },
+      close_circuit: { isSo: !isCircuitOpen, why: `no circuit breaker of ${name} is open` },
     }[decision]
+    const isMade = !isSo && (await outbox.decideSending(decision, terms))
+    if (isMade) return { project: name, decision, ...(await clockNotices(warehouse)) }
     throw new UserError({
       what: 'nothing was changed',
       why,
@@ -152,12 +150,6 @@ export function revertBatchOf(
   })
 }
 
-type WatchOptions = {
-  readonly everyMs: Ms
-  readonly signal: AbortSignal
-  readonly onProgress: (progress: BatchProgress, report: BatchReport) => void
-}
-
 /**
  * Until nothing more happens to the batch without a person, or `signal`. Returns the last reading.
  * Throws UserError if there is no such batch.
@@ -166,7 +158,15 @@ export function watchBatch(
   config: Config,
   project: ProjectConfig,
   name: string,
-  { everyMs, signal, onProgress }: WatchOptions,
+  {
+    everyMs,
+    signal,
+    onProgress,
+  }: {
+    readonly everyMs: Ms
+    readonly signal: AbortSignal
+    readonly onProgress: (progress: BatchProgress, report: BatchReport) => void
+  },
 ): Promise<BatchReport> {
   return withOutbox(config, project, async (outbox, warehouse) => {
     let first: Parameters<typeof toBatchProgress>[0] | null = null

@@ -17,7 +17,6 @@ import { allProjects, startLockHeartbeat } from './stream-locks.ts'
 
 const workerRole = 'worker'
 
-type Release = () => Promise<void>
 type Options = {
   readonly log: Logger
   readonly onLost: (error: Error) => void
@@ -34,7 +33,7 @@ export async function lockAsOnlyWorker(
   databaseUrl: string,
   warehouse: Warehouse,
   options: Options,
-): Promise<Release> {
+): Promise<() => Promise<void>> {
   const location = parseDatabaseUrl(databaseUrl)
   const refuse = (holder: string) => alreadyRuns(location, holder, options.what)
   if (location.kind === 'postgres') return acquireRow(warehouse, options, refuse)

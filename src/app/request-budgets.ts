@@ -27,7 +27,7 @@ import { createRequestBudget, type RequestBudget } from '../service/rate-limit/r
 import { createBudgetRecords } from '../service/sql/budget-records.ts'
 import { addMinutes, type MinuteRequests, recordPause } from '../service/sql/request-counts.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
-import { type EpochMs, type Ms, minuteMs } from '../values/time.ts'
+import { type Ms, minuteMs } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Use } from '../values/with-opened.ts'
 import type { Db } from '../warehouse/connection-pool.ts'
@@ -195,15 +195,12 @@ export async function logWhenBudgetOpens(
 
 /**
  * Counts the requests of this process by the minute, and notes pauses, for the chart of the budget.
+ * What cannot be written is dropped: no work depends on it.
  */
-
-type Count = { requests: number; throttled: number }
-
-/** What cannot be written is dropped: no work depends on it. */
-function createBudgetRecorder(db: Db, now: () => EpochMs = Date.now) {
-  const counts = new Map<string, MinuteRequests & Count>()
-  const countOf = (project: ProjectId, priority: Priority): Count => {
-    const minute = Math.floor(now() / minuteMs) * minuteMs
+function createBudgetRecorder(db: Db) {
+  const counts = new Map<string, MinuteRequests & { requests: number; throttled: number }>()
+  const countOf = (project: ProjectId, priority: Priority) => {
+    const minute = Math.floor(Date.now() / minuteMs) * minuteMs
     const key = `${project}\n${minute}\n${priority}`
     const known = counts.get(key) ?? { project, minute, priority, requests: 0, throttled: 0 }
     counts.set(key, known)
@@ -240,7 +237,7 @@ function createBudgetRecorder(db: Db, now: () => EpochMs = Date.now) {
         },
         recordThrottle: async (slot, waitMs) => {
           countOf(projectId, priorities.get(slot) ?? 'fresh').throttled += 1
-          addPause(projectId, { kind: 'throttled', from: now(), to: now() + waitMs })
+          addPause(projectId, { kind: 'throttled', from: Date.now(), to: Date.now() + waitMs })
           await budget.recordThrottle(slot, waitMs)
         },
       }

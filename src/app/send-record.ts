@@ -50,7 +50,7 @@ export function openSendRecord(
     const { key } = before
     const unreadable = file?.findProblem() ?? null
     if (unreadable !== null) return before.held?.why === unreadable ? unreadable : hold(unreadable)
-    const missing = file !== null && isBeside ? await findMissing(file, before) : null
+    const missing = file !== null && isBeside ? await findMissing(file, key, before.sends) : null
     // Read before the warehouse, which other processes count in first.
     const outside = await readOutside(key)
     const ofAddress = before.isNew ? await readOutside(addressKey) : 0
@@ -68,8 +68,9 @@ export function openSendRecord(
   }
   /** The file is created before the first send, so that later it is known to be missing. */
   const findMissing = async (
-    numbers: NumbersFile,
-    { key, sends: counted }: Sends,
+    numbers: ReturnType<typeof numbersInFile>,
+    key: string,
+    counted: number,
   ): Promise<string | null> => {
     if (numbers.exists()) return null
     if (counted > 0)
@@ -182,9 +183,6 @@ const repetitionsOfRestored = 2
 
 /** The names of former warehouses are dropped some day. */
 const maxNumbers = 1000
-
-type Sends = Awaited<ReturnType<ReturnType<typeof createSends>['read']>>
-type NumbersFile = ReturnType<typeof numbersInFile>
 
 /**
  * Numbers that only grow, until they are forgotten. An unknown one is 0. `beside`: a file or folder

@@ -11,6 +11,7 @@ import { createValueCollector } from '../maintenance/core/erased-values.ts'
 import type { RemainsReport } from '../maintenance/maintenance.ts'
 import { searchWarehouse } from '../maintenance/search-remains.ts'
 import { type DescribePlace, placeOf } from '../maintenance/sql/search-tables.ts'
+import type { Mirror } from '../mirror/mirror.ts'
 import { readPrivateValues } from '../mirror/verify/read-private-values.ts'
 import type { ColumnRules } from '../values/column-rules.ts'
 import type { ProjectName } from '../values/project.ts'
@@ -30,8 +31,6 @@ export type PrivateReport = {
   readonly requests: number
 }
 
-type PrivateOptions = CommandOptions & { readonly sampleSize?: number | undefined }
-
 /** Of a list so many rows, and the children of so many parents. */
 const defaultSample = 50
 
@@ -39,7 +38,10 @@ const defaultSample = 50
 export function verifyPrivate(
   config: Config,
   project: ProjectConfig,
-  { sampleSize = defaultSample, ...options }: PrivateOptions,
+  {
+    sampleSize = defaultSample,
+    ...options
+  }: CommandOptions & { readonly sampleSize?: number | undefined },
 ): Promise<PrivateReport> {
   const rules = toColumnRules(project)
   if (rules.rules.length === 0)
@@ -76,10 +78,11 @@ export function verifyPrivate(
   })
 }
 
-type States = Awaited<ReturnType<ReturnType<typeof openMirror>['readColumnStates']>>
-
 /** No value may be there, whoever's row it is. */
-function describePrivatePlace(rules: ColumnRules, states: States): DescribePlace {
+function describePrivatePlace(
+  rules: ColumnRules,
+  states: Awaited<ReturnType<Mirror['readColumnStates']>>,
+): DescribePlace {
   const isApplied = (stream: StreamName) => {
     const state = states.get(stream)
     const wanted = JSON.stringify(rules.describe(stream))

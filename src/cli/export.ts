@@ -9,6 +9,7 @@ import type {
   ExportFormat,
   ExportProgress,
   ExportReport,
+  ExportRequest,
   LakeReport,
 } from '../export/export.ts'
 import { keptFiles } from '../export/kept-files.ts'
@@ -28,7 +29,6 @@ import type { Display } from './render/display.ts'
 import { joinParts, timeLeft } from './render/progress.ts'
 import { alignColumns } from './render/table.ts'
 
-type Condition = { readonly column: string; readonly value: string | null }
 type Options = CommonOptions & {
   readonly format?: ExportFormat
   readonly output?: string
@@ -38,7 +38,7 @@ type Options = CommonOptions & {
   readonly since?: string
   readonly until?: string
   readonly timeColumn?: string
-  readonly where?: readonly Condition[]
+  readonly where?: ExportRequest['where']
   readonly columns?: readonly string[]
   readonly lake?: string
   readonly query?: string
@@ -299,7 +299,7 @@ function parseNames(text: string): readonly string[] {
     .filter((name) => name !== '')
 }
 
-function parseCondition(text: string, earlier: readonly Condition[] = []): readonly Condition[] {
+function parseCondition(text: string, earlier: ExportRequest['where'] = []) {
   const at = text.indexOf('=')
   if (at < 1) throw new InvalidArgumentError('Write COLUMN=VALUE.')
   const value = text.slice(at + 1)

@@ -236,9 +236,7 @@ export type Question = {
   readonly problemOf: (answer: string) => string | null
 }
 
-type Prompt = { readonly ask: (question: Question) => Promise<string>; readonly close: () => void }
-
-function openPrompt(): Prompt {
+function openPrompt() {
   let isMuted = false
   const output = new Writable({
     write: (part, _, done) => {
@@ -249,10 +247,10 @@ function openPrompt(): Prompt {
   const terminal = createInterface({ input: process.stdin, output, terminal: true })
   return {
     close: () => terminal.close(),
-    ask: async ({ text, isSecret = false, problemOf }) => {
+    ask: async ({ text, isSecret, problemOf }: Question): Promise<string> => {
       for (;;) {
         const answered = terminal.question(`${text}: `)
-        isMuted = isSecret
+        isMuted = isSecret === true
         const answer = (await answered).trim()
         isMuted = false
         if (isSecret) process.stderr.write('\n')

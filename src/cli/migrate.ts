@@ -99,7 +99,7 @@ async function runRebuild(context: CommandContext, options: Options): Promise<Co
   const results = await forEachProject(calls, signal, ({ config, project }) => {
     const startedAt = context.now()
     const onProgress = (done: number, left: number) =>
-      display.onLine(renderProgress({ done, left, tookMs: context.now() - startedAt }))
+      display.onLine(renderProgress(done, left, context.now() - startedAt))
     return rebuildFacts(config, project, { signal, onProgress, notify: display.notify }).finally(
       display.clear,
     )
@@ -107,10 +107,8 @@ async function runRebuild(context: CommandContext, options: Options): Promise<Co
   return joinResults(results, renderRebuild)
 }
 
-type Progress = { readonly done: number; readonly left: number; readonly tookMs: Ms }
-
 /** `12,000 conversations derived   40,500 left   about 14 s left` */
-export function renderProgress({ done, left, tookMs }: Progress): string {
+export function renderProgress(done: number, left: number, tookMs: Ms): string {
   const derived = `${pluralize(done, 'conversation')} derived`
   return joinParts(derived, `${formatCount(left)} left`, timeLeft(done, left, tookMs))
 }

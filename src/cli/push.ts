@@ -13,6 +13,7 @@ import { type CommonOptions, jsonOption, projectOption, quietOption } from './op
 import { createProgressLine } from './render/display.ts'
 import { renderBlockedLanes, renderReasons, renderRestTime } from './render/outbox.ts'
 import { formatBudget, formatTimeLeft, joinParts, pauseOf } from './render/progress.ts'
+import { linesOf } from './render/table.ts'
 
 type Options = CommonOptions & { readonly despiteFailures?: true }
 
@@ -116,15 +117,15 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
     outcome,
   ]
   const exported = hint(`writeback list --status ${unsuccessful.join(',')} --csv`)
-  const lines = [
+  const lines = linesOf(
     summary.join('   '),
-    ...renderReasons(report.reasons, hint),
-    ...(unsuccessful.length === 0 ? [] : [`to export what was not done: ${exported}`]),
-    ...(remaining.length === 0 ? [] : [`left: ${formatCounts(queue, remaining)}`]),
-    ...renderDrafts(report, hint),
-    ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
-    ...renderBlockedLanes(report.blockedLanes, hint),
-  ]
+    renderReasons(report.reasons, hint),
+    unsuccessful.length > 0 && `to export what was not done: ${exported}`,
+    remaining.length > 0 && `left: ${formatCounts(queue, remaining)}`,
+    renderDrafts(report, hint),
+    report.notices.map((notice) => `note: ${toPrintable(notice)}`),
+    renderBlockedLanes(report.blockedLanes, hint),
+  )
   const isInOrder =
     unsuccessful.length === 0 && report.blockedLanes === 0 && report.contradicted === 0
   const needsCheck = outcome === 'blocked' || !isInOrder
@@ -134,12 +135,10 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
 /** A stopped batch cannot be approved. */
 function renderDrafts({ queue, stopped }: PushReport, hint: CommandHint): readonly string[] {
   const waiting = (queue.draft ?? 0) - stopped.reduce((sum, { drafts }) => sum + drafts, 0)
-  return [
-    ...stopped.map(
+  return linesOf(
+    stopped.map(
       ({ batch }) => `${batch} is stopped: ${hint(`writeback resume --batch ${batch}`)} goes on`,
     ),
-    ...(waiting > 0
-      ? [`drafts wait for approval: ${hint('writeback approve --all')}, or --batch NAME`]
-      : []),
-  ]
+    waiting > 0 && `drafts wait for approval: ${hint('writeback approve --all')}, or --batch NAME`,
+  )
 }

@@ -7,6 +7,7 @@ import { locationLabel, parseDatabaseUrl } from '../warehouse/location.ts'
 import { type CommandResult, defineCommand } from './command.ts'
 import type { CommandContext } from './command-context.ts'
 import { explainError } from './explain-error.ts'
+import { linesOf } from './render/table.ts'
 
 const help = `
 Reads every project by its schedules (docs/reference/settings.md), and answers over HTTP: /healthz, /readyz, /metrics,
@@ -99,20 +100,17 @@ const maxListed = 10
 function renderStarted(
   { projects, ...config }: Config,
   { queue, address, consoleLink }: RunningWorker,
-): string[] {
+): readonly string[] {
   const names = projects.slice(0, maxListed).map(({ name }) => name)
   const more = projects.length > maxListed ? ', …' : ''
-  return [
+  return linesOf(
     `deskmirror is running: ${pluralize(projects.length, 'project')} (${names.join(', ')}${more})`,
     `  warehouse  ${describeLocations(config).warehouse}`,
     `  queue      ${queue}`,
     `  http       ${address ?? 'off'}`,
-    ...(address === null ? [] : [`  console    ${consoleLink ?? `${address}/console`}`]),
-    ...(consoleLink === null
-      ? []
-      : [
-          '             the link works once, for 15 minutes: ' +
-            '`deskmirror console --link` prints another',
-        ]),
-  ]
+    address !== null && `  console    ${consoleLink ?? `${address}/console`}`,
+    consoleLink !== null &&
+      '             the link works once, for 15 minutes: ' +
+        '`deskmirror console --link` prints another',
+  )
 }

@@ -15,7 +15,7 @@ import { defineCommand, runOverMirror } from './command.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 import { renderBlockedLanes, renderWithoutProject } from './render/outbox.ts'
 import { auditRows, renderGaps, renderStreamReasons } from './render/streams.ts'
-import { alignColumns } from './render/table.ts'
+import { alignColumns, linesOf } from './render/table.ts'
 
 type Options = CommonOptions & { readonly verbose?: true }
 
@@ -294,12 +294,12 @@ function writebackRows(
   isOnlyProject: boolean,
 ): string[][] {
   const queue = Object.entries(writebacks).map(([state, rows]) => `${formatCount(rows)} ${state}`)
-  const lines = [
-    ...(queue.length === 0 ? [] : [queue.join(', ')]),
-    ...(readOnly ? ['nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)'] : []),
-    ...renderWithoutProject(withoutProject, isOnlyProject),
-    ...renderBlockedLanes(blockedLanes, hint),
-  ]
+  const lines = linesOf(
+    queue.length > 0 && queue.join(', '),
+    readOnly && 'nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)',
+    renderWithoutProject(withoutProject, isOnlyProject),
+    renderBlockedLanes(blockedLanes, hint),
+  )
   return lines.map((line, n) => [n === 0 ? 'write-backs' : '', line])
 }
 

@@ -28,7 +28,7 @@ import {
 import { createSyncLine } from './render/display.ts'
 import { isClean, remainsLines } from './render/remains.ts'
 import { differenceRow, renderStreamReasons } from './render/streams.ts'
-import { alignColumns } from './render/table.ts'
+import { alignColumns, linesOf } from './render/table.ts'
 
 type Options = CommonOptions & {
   readonly streams?: readonly StreamName[]
@@ -184,17 +184,17 @@ function renderVerify(report: VerifyReport): Rendered {
     why === undefined ? [] : [toPrintable(`not all of ${stream} could be read: ${why}`)],
   )
   return {
-    lines: [
-      ...alignColumns([
+    lines: linesOf(
+      alignColumns([
         ...report.streams.map((it) => [it.stream, ...counts(it.compared, it.differing)]),
         total,
       ]),
-      ...alignColumns(report.differences.map(differenceRow)),
-      ...(report.truncated ? ['… and more; --limit raises the number'] : []),
-      ...skipped,
-      ...incomplete,
-      ...nextSteps(report),
-    ],
+      alignColumns(report.differences.map(differenceRow)),
+      report.truncated && '… and more; --limit raises the number',
+      skipped,
+      incomplete,
+      nextSteps(report),
+    ),
     exit: sum('differing') + skipped.length + incomplete.length === 0 ? 0 : 3,
   }
 }
@@ -214,10 +214,10 @@ function nextSteps({ project, streams }: VerifyReport): readonly string[] {
     'a rollup differs if something of its day changed after it was read, which is expected; ' +
     'a worker reads rollups again at night, and `deskmirror sync --mode full --streams ' +
     `analytics${ofProject}\` does so now`
-  return [
-    ...(differing.some((stream) => stream !== 'analytics') ? [`→ ${rows}`] : []),
-    ...(differing.includes('analytics') ? [`→ ${rollups}`] : []),
-  ]
+  return linesOf(
+    differing.some((stream) => stream !== 'analytics') && `→ ${rows}`,
+    differing.includes('analytics') && `→ ${rollups}`,
+  )
 }
 
 /** `limit`: how many days are listed. */
@@ -232,15 +232,14 @@ function renderComparison(
     ...[then, now, counts.same, counts.more, counts.fewer, counts.changed].map(formatCount),
   ])
   return {
-    lines: [
+    lines: linesOf(
       toPrintable(`${project}: counted at ${before.countedAt}, and again at ${countedAt}`),
-      ...alignColumns([header, ...rows]),
-      ...alignColumns(changed.slice(0, limit).map(dayRow)),
-      ...(changed.length > limit
-        ? [`… and ${formatCount(changed.length - limit)} more; --limit raises the number`]
-        : []),
-      ...conclusion(changed),
-    ],
+      alignColumns([header, ...rows]),
+      alignColumns(changed.slice(0, limit).map(dayRow)),
+      changed.length > limit &&
+        `… and ${formatCount(changed.length - limit)} more; --limit raises the number`,
+      conclusion(changed),
+    ),
     exit: hasChanges(streams) ? 3 : 0,
   }
 }
@@ -251,16 +250,12 @@ function dayRow({ stream, day, state, before, now }: DayChange): string[] {
   return [stream, day ?? 'no day', state, rows]
 }
 
-function conclusion(changed: readonly DayChange[]): string[] {
+function conclusion(changed: readonly DayChange[]): readonly string[] {
   if (changed.length === 0) return ['nothing has changed: the rows of every day are the same']
   const isCounted = changed.some(({ state }) => state === 'more' || state === 'fewer')
-  return [
+  return linesOf(
     `${pluralize(changed.length, 'day')} ${changed.length === 1 ? 'is' : 'are'} not the same`,
-    ...(isCounted
-      ? [
-          'more, fewer: whether the other rows of such a day are the ' +
-            'same is not known from a digest',
-        ]
-      : []),
-  ]
+    isCounted &&
+      'more, fewer: whether the other rows of such a day are the same is not known from a digest',
+  )
 }

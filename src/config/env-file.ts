@@ -15,12 +15,6 @@ export type EnvAssignment = {
   readonly to: number
 }
 
-export type EnvFile = {
-  readonly assignments: readonly EnvAssignment[]
-  /** Never the text of a line, which may be a secret. */
-  readonly problems: readonly ConfigProblem[]
-}
-
 /** The quotes of values, which may have several lines between them. */
 const quotes = ['"', "'", '`']
 
@@ -38,9 +32,9 @@ const betweenWords = /[\s;]/
 
 /**
  * Comments and blanks are as in Node.js; characters that nobody sees do not count around names and
- * values.
+ * values. `problems`: never the text of a line, which may be a secret.
  */
-export function parseEnvFile(text: string): EnvFile {
+export function parseEnvFile(text: string) {
   const assignments: EnvAssignment[] = []
   const problems: ConfigProblem[] = []
   let line = 1

@@ -11,14 +11,13 @@ export const secretReference = z.union([
   z.strictObject({ env: z.string().min(1) }),
   z.strictObject({ file: z.string().min(1) }),
 ])
-type SecretReference = z.infer<typeof secretReference>
 
 /**
  * Reads what a reference points to: one secret, or all that a variable holds; or says why that
  * failed.
  */
 export type ReadSecret = (
-  reference: SecretReference,
+  reference: z.infer<typeof secretReference>,
   many?: 'several',
 ) => Secrets | UnreadableSecret
 type Secrets = readonly [Secret, ...Secret[]]

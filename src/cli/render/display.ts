@@ -21,8 +21,6 @@ export type Display = {
   readonly clear: () => void
 }
 
-type OutputStream = NodeJS.WriteStream & { readonly fd: 2 }
-
 const lineEveryMs: Readonly<Record<Display['kind'], Ms>> = {
   terminal: 100,
   plain: 5000,
@@ -35,7 +33,11 @@ const erase = '\r\u001b[K'
  */
 const withoutWrapping = (line: string) => `\u001b[?7l${line}\u001b[?7h`
 
-export function openDisplay(out: OutputStream, quiet: boolean, clock: () => EpochMs): Display {
+export function openDisplay(
+  out: NodeJS.WriteStream & { readonly fd: 2 },
+  quiet: boolean,
+  clock: () => EpochMs,
+): Display {
   const kind = quiet ? 'quiet' : out.isTTY ? 'terminal' : 'plain'
   let shown = ''
   let shownAt = kind === 'terminal' ? -Infinity : clock()

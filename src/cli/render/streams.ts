@@ -4,18 +4,14 @@
  */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { describeEvidence } from '../../mirror/core/audit.ts'
-import type { AuditEstimate, Difference, GapReport } from '../../mirror/mirror.ts'
+import type { AuditEstimate, Difference, GapReport, StreamReport } from '../../mirror/mirror.ts'
 import { formatAge, pluralize, toPrintable } from '../../values/format.ts'
 import type { EpochMs } from '../../values/time.ts'
 
-type StreamEnd = {
-  readonly stream: StreamName
-  readonly skipped: string | null
-  readonly failed: string | null
-}
-
 /** One line per reason, with the streams that share it. */
-export function renderStreamReasons(streams: readonly StreamEnd[]): string[] {
+export function renderStreamReasons(
+  streams: readonly Pick<StreamReport, 'stream' | 'skipped' | 'failed'>[],
+): string[] {
   const skipped = groupByReason(streams.map(({ stream, skipped }) => [stream, skipped]))
   const failed = groupByReason(streams.map(({ stream, failed }) => [stream, failed]))
   return [

@@ -26,6 +26,13 @@ export function alignColumns(rows: readonly (readonly string[])[], indent = ''):
   })
 }
 
+/** Lines of which some are there only sometimes: what is false or undefined is left out. */
+export function linesOf(
+  ...parts: readonly (string | readonly string[] | false | undefined)[]
+): readonly string[] {
+  return parts.filter((part) => part !== false && part !== undefined).flat()
+}
+
 const numeric = /^[\d,.]+( (rows?|requests?|changed|ms|s) ?)?$/
 
 /** A table with a header and a rule under it; long cells are cut at `widest` characters. */

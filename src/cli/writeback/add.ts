@@ -90,8 +90,9 @@ const templateOption = () =>
     'instead of --content: a text of `replies` in the configuration',
   ).conflicts('content')
 
-type PayloadField = (typeof operationTypes)[Operation]['fields'][string]
-type AddField = Omit<PayloadField, 'kind'> & { readonly kind: string }
+type AddField = Omit<(typeof operationTypes)[Operation]['fields'][string], 'kind'> & {
+  readonly kind: string
+}
 
 function fieldsOf(operation: Operation) {
   return Object.entries<AddField>({ ...operationTypes[operation].fields, ...commonFields })

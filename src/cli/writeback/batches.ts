@@ -21,6 +21,7 @@ import {
   reviewOutputOptions,
 } from '../render/review.ts'
 import type { ReviewPageText } from '../render/review-files.ts'
+import { linesOf } from '../render/table.ts'
 import { renderBatch, renderBatches, renderBatchProgress } from './render-batch.ts'
 
 type Options = CommonOptions & { readonly limit: number; readonly before?: string }
@@ -130,12 +131,12 @@ function toPageText({ project, batch }: BatchReport, now: EpochMs): ReviewPageTe
   const by = createdBy === null ? '' : ` by ${createdBy}`
   return {
     title: title ?? id,
-    notes: [
+    notes: linesOf(
       `Batch ${id} of ${project}: ${formatCount(rows)} rows, queued at ` +
         `${createdAt}${by}${source === null ? '' : ` from ${source}`}.`,
-      ...(note === null ? [] : [`Note: ${note}`]),
+      note !== null && `Note: ${note}`,
       `What has not left, as of ${toTimestamp(now)}.`,
-    ],
+    ),
   }
 }
 

@@ -31,7 +31,7 @@ import {
   parseWholeNumber,
 } from '../options.ts'
 import { renderEntries, renderWithoutProject } from '../render/outbox.ts'
-import { alignColumns } from '../render/table.ts'
+import { alignColumns, linesOf } from '../render/table.ts'
 
 type ListOptions = CommonOptions & {
   readonly status?: readonly WritebackStatus[]
@@ -118,18 +118,16 @@ async function runList(
 function renderList(
   { writebacks, counts, withoutProject }: ListWritebacksReport,
   now: EpochMs,
-): string[] {
+): readonly string[] {
   const all = Object.values(counts).reduce((sum, rows) => sum + rows, 0)
   if (all === 0) return ['no write-backs', ...renderWithoutProject(withoutProject)]
   const beyond = all - writebacks.length
-  return [
-    ...renderEntries(writebacks, now),
-    ...(beyond > 0
-      ? [`… and ${formatCount(beyond)} more; --limit lists more of them, --csv all`]
-      : []),
+  return linesOf(
+    renderEntries(writebacks, now),
+    beyond > 0 && `… and ${formatCount(beyond)} more; --limit lists more of them, --csv all`,
     formatCounts(counts),
-    ...renderWithoutProject(withoutProject),
-  ]
+    renderWithoutProject(withoutProject),
+  )
 }
 
 /** Invalid rows are exported unchanged, so that they can be corrected. */
