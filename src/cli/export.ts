@@ -1,7 +1,7 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import { lakeFolderAllowed, parseLakeFolder } from '../config/lake-setting.ts'
 import { exportFormats, formatOfPath, isTextFormat } from '../export/core/formats.ts'
 import type {
@@ -21,6 +21,7 @@ import type { CommandContext } from './command-context.ts'
 import {
   type CommonOptions,
   namedWarehouse,
+  parsedBy,
   quietOption,
   separatorError,
   separatorOption,
@@ -84,7 +85,7 @@ export const command = defineCommand<Options, readonly string[]>({
       'a file, or a folder; - is standard output, the default for a single object',
     ),
     new Option('--lake <folder>', 'Parquet by object and month; only what changed is written again')
-      .argParser(parseFolder)
+      .argParser(parsedBy(`It is empty, or an address: ${lakeFolderAllowed}.`, parseLakeFolder))
       .conflicts([
         'format',
         'output',
@@ -119,7 +120,7 @@ export const command = defineCommand<Options, readonly string[]>({
     new Option(
       '--where <column=value>',
       'only rows with this value (null: with none); may be repeated',
-    ).argParser(parseCondition),
+    ).argParser(parsedBy('Write COLUMN=VALUE.', parseCondition)),
     new Option('--columns <a,b>', 'only these columns, in this order').argParser(parseNames),
     new Option(
       '--excel',
@@ -285,13 +286,6 @@ function rejectContradictions(
   throw new UserError({ what: 'cannot export', why: String(why), next: String(next) })
 }
 
-function parseFolder(text: string): string {
-  const folder = parseLakeFolder(text)
-  if (folder === undefined)
-    throw new InvalidArgumentError(`It is empty, or an address: ${lakeFolderAllowed}.`)
-  return folder
-}
-
 function parseNames(text: string): readonly string[] {
   return text
     .split(',')
@@ -301,7 +295,7 @@ function parseNames(text: string): readonly string[] {
 
 function parseCondition(text: string, earlier: ExportRequest['where'] = []) {
   const at = text.indexOf('=')
-  if (at < 1) throw new InvalidArgumentError('Write COLUMN=VALUE.')
+  if (at < 1) return undefined
   const value = text.slice(at + 1)
   return [...earlier, { column: text.slice(0, at), value: value === 'null' ? null : value }]
 }

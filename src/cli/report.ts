@@ -1,6 +1,6 @@
 /** `deskmirror report`: the week on one page. Reads only the warehouse. */
 import { extname } from 'node:path'
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import type { Report } from '../analytics/analytics.ts'
 import { parseDate } from '../analytics/core/report-period.ts'
 import { reportPage } from '../analytics/report/report-page.ts'
@@ -25,6 +25,7 @@ import {
   jsonOption,
   loadConfigured,
   namedWarehouse,
+  parsedBy,
   projectOption,
   warehouseArgument,
 } from './options.ts'
@@ -57,14 +58,16 @@ Examples:
 
 Exit code: 0 whatever the numbers are · 1 or 2 if they cannot be read, or the file cannot be written`
 
+const parseDay = parsedBy('Write a date like 2026-11-16.', parseDate)
+
 export const command = defineCommand<Options, string | undefined>({
   name: 'report',
   description:
     'Shows a period on one page, what changed against the period before, and what is not certain.',
   argument: warehouseArgument,
   options: [
-    new Option('--from <date>', 'the first day, for example 2026-11-09').argParser(parseDateOption),
-    new Option('--to <date>', 'the last day').argParser(parseDateOption),
+    new Option('--from <date>', 'the first day, for example 2026-11-09').argParser(parseDay),
+    new Option('--to <date>', 'the last day').argParser(parseDay),
     projectOption(),
     new Option(
       '--format <format>',
@@ -81,12 +84,6 @@ export const command = defineCommand<Options, string | undefined>({
     json === true || (format === 'json' && output === undefined),
   run: runReport,
 })
-
-function parseDateOption(text: string): LocalDate {
-  const date = parseDate(text)
-  if (date === undefined) throw new InvalidArgumentError('Write a date like 2026-11-16.')
-  return date
-}
 
 async function runReport(
   context: CommandContext,

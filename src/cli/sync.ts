@@ -83,10 +83,13 @@ export function renderSync(report: SyncReport): Rendered {
       ...report.streams.map((stream) =>
         streamRow(stream.stream, stream, streamState(stream, report)),
       ),
-      totalRow(report),
+      streamRow(report.project, report, report.outcome),
     ]),
     ...renderStreamReasons(
-      report.outcome === 'interrupted' ? report.streams.map(withoutFailure) : report.streams,
+      report.streams.map((stream) =>
+        // An interrupted stream has not failed.
+        report.outcome === 'interrupted' ? { ...stream, failed: null } : stream,
+      ),
     ),
     // What a notice says in full is not said twice.
     ...renderGaps(report.gaps.filter(({ reason }) => !report.notices.includes(reason))),
@@ -95,24 +98,18 @@ export function renderSync(report: SyncReport): Rendered {
   return { lines, exit: exitCodes[report.outcome] }
 }
 
-type StreamCounts = Pick<StreamReport, 'requests' | 'rows' | 'changed' | 'tookMs'>
-
-function streamRow(name: string, counts: StreamCounts, end: string): string[] {
-  const numbers = [
-    pluralize(counts.requests, 'request'),
-    pluralize(counts.rows, 'row'),
-    `${formatCount(counts.changed)} changed`,
-  ]
-  return [name, ...numbers, formatDuration(counts.tookMs), end]
-}
-
-function totalRow(report: SyncReport): string[] {
-  return streamRow(report.project, report, report.outcome)
-}
-
-/** An interrupted stream has not failed. */
-function withoutFailure(stream: StreamReport): StreamReport {
-  return { ...stream, failed: null }
+function streamRow(
+  name: string,
+  {
+    requests,
+    rows,
+    changed,
+    tookMs,
+  }: Pick<StreamReport, 'requests' | 'rows' | 'changed' | 'tookMs'>,
+  end: string,
+): string[] {
+  const counts = [pluralize(requests, 'request'), pluralize(rows, 'row')]
+  return [name, ...counts, `${formatCount(changed)} changed`, formatDuration(tookMs), end]
 }
 
 function streamState(stream: StreamReport, { outcome }: SyncReport): string {

@@ -86,19 +86,18 @@ export const command = defineCommand<Options>({
   ],
   help,
   run: async (context, options) => {
-    if (options.certificate !== undefined) throw noCertificate()
+    if (options.certificate !== undefined)
+      throw new UserError({
+        what: 'cannot write a certificate',
+        why: 'there is no --certificate any more: --json prints what it stated',
+        next: 'run `deskmirror verify --json > FILE`',
+      })
     if (options.private) return comparePrivate(context, options)
     return options.against === undefined
       ? compare(context, options)
       : compareAgainst(context, options.against, options)
   },
 })
-
-function noCertificate(): UserError {
-  const why = 'there is no --certificate any more: --json prints what it stated'
-  const next = 'run `deskmirror verify --json > FILE`'
-  return new UserError({ what: 'cannot write a certificate', why, next })
-}
 
 function compare(context: CommandContext, options: Options): Promise<CommandResult> {
   const { limit, sample: sampleSize } = options
@@ -108,9 +107,8 @@ function compare(context: CommandContext, options: Options): Promise<CommandResu
     options,
     async ({ config, project }, handlers, display) => {
       const { streams = project.streams } = options
-      const verify = options.json
-        ? (await context.load(() => import('../app/verify.ts'))).verifyWithDigests
-        : (await context.load(() => import('../app/verify.ts'))).verifyProject
+      const app = await context.load(() => import('../app/verify.ts'))
+      const verify = options.json ? app.verifyWithDigests : app.verifyProject
       const { onProgress } = createSyncLine(display, now)
       const chosen = { streams, limit, sampleSize, now }
       return verify(config, project, { ...chosen, ...handlers, onProgress })

@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import type { AddWritebackReport } from '../../app/outbox.ts'
 import type { ProjectConfig } from '../../config/config.ts'
 import { replyNameOf } from '../../config/reply-settings.ts'
@@ -33,6 +33,7 @@ import {
   jsonOption,
   oneProjectOption,
   type PersonOption,
+  parsedBy,
   personOption,
   quietOption,
   toExpiryTime,
@@ -101,7 +102,7 @@ function fieldsOf(operation: Operation) {
 /** Its option, and the one that clears it. */
 function fieldOptions(name: string, field: AddField): readonly Option[] {
   const option = new Option(`${optionName(name)} <${field.value}>`, field.help)
-  if (field.kind === 'flag') option.argParser(parseFlagOption)
+  if (field.kind === 'flag') option.argParser(parsedBy('Write true or false.', parseFlag))
   if (field.default !== undefined) option.default(field.default)
   if (field.clearHelp === undefined) return [option]
   return [
@@ -117,12 +118,6 @@ function optionName(field: string): string {
 
 function clearOptionName(field: string): string {
   return optionName(field).replace('--', '--clear-')
-}
-
-function parseFlagOption(text: string): boolean {
-  const value = parseFlag(text)
-  if (value === undefined) throw new InvalidArgumentError('Write true or false.')
-  return value
 }
 
 async function runAdd(

@@ -56,7 +56,9 @@ const listCommand = defineProjectCommand<Options>({
 })
 
 export const batchesCommand = (context: CommandContext): Command =>
-  listCommand(context).enablePositionalOptions().addCommand(showBatchCommand(context))
+  listCommand(context)
+    .enablePositionalOptions()
+    .addCommand(refuseChecks(showCommand(context)))
 
 /**
  * `deskmirror writeback batches show`: one batch, and what its rows that have not left would do.
@@ -94,8 +96,6 @@ const showCommand = defineProjectCommand<ShowOptions, string>({
       ? watch(context, call, options, name)
       : show(context, call, options, name),
 })
-
-const showBatchCommand = (context: CommandContext): Command => refuseChecks(showCommand(context))
 
 async function show(
   context: CommandContext,

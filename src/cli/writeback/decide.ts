@@ -2,11 +2,11 @@
  * `deskmirror writeback approve`, `undo`, `stop`, `resume`, `cancel`, `retry`, `resolve`, `revert`:
  * people's decisions.
  */
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import { decisions } from '../../outbox/core/decisions.ts'
 import { reviewOutcomes } from '../../outbox/core/review/terms.ts'
 import { defineProjectCommand } from '../command.ts'
-import { jsonOption, oneProjectOption, parseChoices, personOption } from '../options.ts'
+import { jsonOption, oneProjectOption, parseChoices, parsedBy, personOption } from '../options.ts'
 import { operationOption, statusOption } from './list.ts'
 import { type DecisionCommandName, type DecisionOptions, runDecision } from './run-decision.ts'
 
@@ -43,7 +43,11 @@ const commands: Readonly<Record<DecisionCommandName, CommandText>> = {
       new Option(
         '--digest <digest>',
         'approve only if the drafts are still those that `batches show` showed',
-      ).argParser(parseDigest),
+      ).argParser(
+        parsedBy('Write at least 12 digits of the digest.', (text) =>
+          /^[0-9a-f]{12,64}$/i.test(text) ? text : undefined,
+        ),
+      ),
     ],
     help:
       'Nothing leaves within approve_grace (30 s): until then, `deskmirror writeback undo` ' +
@@ -213,8 +217,3 @@ export const decisionCommands = (Object.keys(commands) as DecisionCommandName[])
     run: (context, call, options, ids = []) => runDecision(context, call, name, ids, options),
   })
 })
-
-function parseDigest(text: string): string {
-  if (/^[0-9a-f]{12,64}$/i.test(text)) return text
-  throw new InvalidArgumentError('Write at least 12 digits of the digest.')
-}

@@ -1,6 +1,6 @@
 /** `deskmirror writeback import`: queues all rows of a file or none, or is a dry run. */
 import { basename } from 'node:path'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { isStandardInput } from '../../config/text-file.ts'
 import type { KeptFiles } from '../../export/export.ts'
 import { importedFile, keptFiles, otherOutput } from '../../export/kept-files.ts'
@@ -22,6 +22,7 @@ import {
   jsonOption,
   oneProjectOption,
   type PersonOption,
+  parsedBy,
   personOption,
   quietOption,
   toExpiryTime,
@@ -74,7 +75,9 @@ const command = defineProjectCommand<ImportCommandOptions, string | undefined>({
     new Option(
       '--encoding <name>',
       'of a file that is not Unicode, for example windows-1252',
-    ).argParser(parseEncoding),
+    ).argParser(
+      parsedBy('Write a name like windows-1252, iso-8859-2 or macintosh.', encodingNamed),
+    ),
     new Option(
       '--ignore-columns [a,b]',
       'leave these columns out; without names all that are not of an import',
@@ -82,7 +85,12 @@ const command = defineProjectCommand<ImportCommandOptions, string | undefined>({
     new Option(
       '--map <header=column>',
       'what a column means, such as Antwort=content; may be repeated',
-    ).argParser(parseMap),
+    ).argParser(
+      parsedBy(
+        `Write HEADER=COLUMN, with one of ${Object.keys(columnMeanings).join(', ')}.`,
+        parseMap,
+      ),
+    ),
     new Option('--sender-name <name>', 'the sender of replies that name none'),
     new Option(
       '--mistakes <file>',
@@ -93,7 +101,11 @@ const command = defineProjectCommand<ImportCommandOptions, string | undefined>({
       'queue replies that send the same words to the same conversation again',
     ),
     new Option('--draft', 'nothing is sent before `writeback approve`'),
-    new Option('--title <text>', 'what people call this batch').argParser(parseTitle),
+    new Option('--title <text>', 'what people call this batch').argParser(
+      parsedBy('Write one line of at most 200 characters.', (text) =>
+        text.trim() !== '' && text.length <= 200 && !/\p{Cc}/u.test(text) ? text.trim() : undefined,
+      ),
+    ),
     new Option('--note <text>', 'what people should know about this batch'),
     expiresOption(),
     new Option('--dry-run', 'queue nothing, and show what would change, as the mirror shows it'),
@@ -131,7 +143,10 @@ async function runImport(
   file: string | undefined,
   options: ImportCommandOptions,
 ): Promise<CommandResult> {
-  if (file === undefined) throw missingFileError()
+  if (file === undefined) {
+    const next = '`deskmirror writeback import --help` has examples'
+    throw new UserError({ what: 'nothing was queued', why: 'the file is missing', next })
+  }
   const now = context.now()
   const { importWritebacks, dryRunImport } = await context.load(() => import('../../app/import.ts'))
   const display = context.openDisplay(options.quiet === true)
@@ -189,11 +204,6 @@ async function runImport(
     await outputs.close()
     display.clear()
   }
-}
-
-function missingFileError(): UserError {
-  const next = '`deskmirror writeback import --help` has examples'
-  return new UserError({ what: 'nothing was queued', why: 'the file is missing', next })
 }
 
 /**
@@ -272,29 +282,21 @@ function toImportSource(
     : { source: file, name: file, parse }
 }
 
-function parseMap(text: string, earlier: ColumnMap = {}): ColumnMap {
+function parseMap(text: string, earlier: ColumnMap = {}): ColumnMap | undefined {
   const at = text.lastIndexOf('=')
   const header = toColumnKey(text.slice(0, at))
   const column = text
     .slice(at + 1)
     .trim()
     .toLowerCase()
-  if (at > 0 && header !== '' && isMeaning(column)) return { ...earlier, [header]: column }
-  throw new InvalidArgumentError(
-    `Write HEADER=COLUMN, with one of ${Object.keys(columnMeanings).join(', ')}.`,
-  )
+  return at > 0 && header !== '' && isMeaning(column) ? { ...earlier, [header]: column } : undefined
 }
 
 /** The name that TextDecoder knows. */
-function parseEncoding(name: string): string {
+function encodingNamed(name: string): string | undefined {
   try {
     return new TextDecoder(name).encoding
   } catch {
-    throw new InvalidArgumentError('Write a name like windows-1252, iso-8859-2 or macintosh.')
+    return undefined
   }
-}
-
-function parseTitle(text: string): string {
-  if (text.trim() !== '' && text.length <= 200 && !/\p{Cc}/u.test(text)) return text.trim()
-  throw new InvalidArgumentError('Write one line of at most 200 characters.')
 }

@@ -2,7 +2,7 @@
  * `deskmirror writeback sheet`: a list of conversations to answer in a spreadsheet. Beside
  * `import`, as it is for that.
  */
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import { formatOfPath } from '../../export/core/formats.ts'
 import type { CsvSeparatorChoice, SpreadsheetForm } from '../../export/export.ts'
 import { keptFiles } from '../../export/kept-files.ts'
@@ -14,7 +14,9 @@ import { type CommandResult, defineProjectCommand, type ProjectCall } from '../c
 import type { CommandContext } from '../command-context.ts'
 import {
   type CommonOptions,
+  durationAllowed,
   oneProjectOption,
+  parsedBy,
   separatorError,
   separatorOption,
 } from '../options.ts'
@@ -51,7 +53,7 @@ export const sheetCommand = defineProjectCommand<Options>({
     'Writes conversations as a sheet to fill with replies, which `writeback import` reads.',
   options: [
     new Option('--older <duration>', 'only who has waited for that long')
-      .argParser(parseAge)
+      .argParser(parsedBy(durationAllowed, parseDuration))
       .default(0, 'everyone'),
     new Option('--unassigned', 'only who waits without an agent'),
     new Option('--search <words>', 'what the search of the console finds, instead of who waits'),
@@ -125,9 +127,3 @@ async function runSheet(
 }
 
 type SheetParts = AsyncIterable<readonly SheetCells[]> | readonly (readonly SheetCells[])[]
-
-function parseAge(text: string): Ms {
-  const ms = parseDuration(text)
-  if (ms !== undefined) return ms
-  throw new InvalidArgumentError('Write a duration like 30m, 24h or 7d.')
-}

@@ -66,8 +66,12 @@ function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection) {
     /** Tables and views that may be read, by name. */
     listObjects: () => listObjects(run, kind),
     describe,
-    countRows: async (selection: ExportSelection) =>
-      (await run(countQuery(kind, selection)))[0]?.rows ?? 0,
+    countRows: async (selection: ExportSelection) => {
+      const rows = await run(
+        sql<{ rows: number }>`select count(*) as rows ${fromWhere(kind, selection)}`,
+      )
+      return rows[0]?.rows ?? 0
+    },
     /** How many rows each month has, and what they tell of their change. */
     readMonths: async (
       selection: ExportSelection,
@@ -120,7 +124,7 @@ function explainViewError({ name, kind }: ObjectName, error: unknown): never {
   })
 }
 
-/** The queries of a selection: its rows in key order, and their number. */
+/** The rows of a selection, in key order. */
 function rowsQuery(
   kind: DatabaseKind,
   selection: ExportSelection,
@@ -129,10 +133,6 @@ function rowsQuery(
   const columns = selection.columns.map(({ name }) => selectedColumn(kind, source, name))
   return sql`select ${sql.join(columns)} ${fromWhere(kind, selection)}
     order by ${sql.join(orderBy(kind, source))}`
-}
-
-function countQuery(kind: DatabaseKind, selection: ExportSelection): RawBuilder<{ rows: number }> {
-  return sql<{ rows: number }>`select count(*) as rows ${fromWhere(kind, selection)}`
 }
 
 /** The types of Postgres whose values arrive as the export needs them. */

@@ -48,7 +48,10 @@ export function createSqliteExport(path: string, label: string) {
     /** A view becomes a table. */
     addTable: (selection: ExportSelection): RowWriter => {
       database.exec(createTableStatement(selection))
-      const insert = database.prepare(insertStatement(selection))
+      const values = selection.columns.map(() => '?').join(', ')
+      const insert = database.prepare(
+        `insert into ${quoteName(selection.object.name)} values (${values})`,
+      )
       return {
         write: async (rows) =>
           explained(() => {
@@ -79,10 +82,6 @@ function createTableStatement({ object, columns }: ExportSelection): string {
     `create table ${quoteName(object.name)} (${[...definitions, ...key].join(', ')})` +
     (hasKey ? ' without rowid' : '')
   )
-}
-
-function insertStatement({ object, columns }: ExportSelection): string {
-  return `insert into ${quoteName(object.name)} values (${columns.map(() => '?').join(', ')})`
 }
 
 function toSqlValue(value: ExportValue): string | number | bigint | null {
