@@ -29,7 +29,12 @@ import { readStatus } from './status.ts'
 export async function checkProject(
   config: Config,
   project: ProjectConfig,
-  options: Pick<ServiceOptions, 'signal' | 'log'> & CheckHandlers,
+  options: Pick<ServiceOptions, 'signal' | 'log'> & {
+    /** The first request is sent when the budget is open again. */
+    readonly onWait?: (budget: BudgetView) => void
+    /** Whether a test line is posted to the address of `notify`. */
+    readonly postsLine?: boolean
+  },
 ): Promise<readonly CheckItem[]> {
   const queue = await checkQueue(config.queueUrl)
   const stored = async () => [
@@ -51,13 +56,6 @@ export async function checkProject(
     const service = await checkService(client.get, project.projectId, proxy)
     return [...service, ...queue, ...(await stored()), ...notified]
   })
-}
-
-type CheckHandlers = {
-  /** The first request is sent when the budget is open again. */
-  readonly onWait?: (budget: BudgetView) => void
-  /** Whether a test line is posted to the address of `notify`. */
-  readonly postsLine?: boolean
 }
 
 /** A user who may read the file can read the customers' messages. */

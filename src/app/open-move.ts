@@ -107,14 +107,12 @@ async function refuseSameSchema(source: Warehouse, target: Warehouse): Promise<v
     throw sameWarehouse()
 }
 
-type LockOptions = { readonly log: Logger; readonly onLost: (error: Error) => void }
-
 /** With a queue in Redis, several workers may use it. */
 async function lockWorkers(
   use: Use,
   url: string,
   warehouse: Warehouse,
-  options: LockOptions,
+  options: Omit<Parameters<typeof lockAsOnlyWorker>[2], 'what'>,
 ): Promise<void> {
   const label = locationLabel(parseDatabaseUrl(url))
   const what = 'move it while another process runs'

@@ -45,7 +45,7 @@ export type AddWritebackReport = SendEstimate & {
   readonly marks: readonly string[]
 }
 
-/** Queues one write-back. `createdBy`: the person's name. */
+/** `createdBy`: the person's name. */
 export function addWriteback(
   config: Config,
   project: ProjectConfig,

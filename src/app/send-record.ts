@@ -12,7 +12,7 @@ import type { Outbox } from '../outbox/outbox.ts'
 import { createSends, readSends } from '../outbox/sql/sending.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import { serverDisplayName } from '../values/server-address.ts'
-import { errorText, projectCommandHint, UserError } from '../values/user-error.ts'
+import { errorCode, errorText, projectCommandHint, UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
 import type { Db } from '../warehouse/connection-pool.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
@@ -74,10 +74,7 @@ export function openSendRecord(
   ): Promise<string | null> => {
     if (numbers.exists()) return null
     if (counted > 0)
-      return (
-        `${numbers.path} is missing, which knows what was sent, ` +
-        `${asRestored} or moved elsewhere`
-      )
+      return `${numbers.path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
     await numbers.raise([key], 0)
     return null
   }
@@ -193,7 +190,7 @@ function numbersInFile(path: string, beside: string) {
     try {
       return JSON.parse(readFileSync(path, 'utf8'))
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
+      if (errorCode(error) === 'ENOENT') return {}
       throw error
     }
   }

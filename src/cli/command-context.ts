@@ -24,7 +24,6 @@ export function createCommandContext() {
   process.stdout.on('error', exitOnStdoutError)
   process.stderr.on('error', exitOnStderrError)
   return {
-    /** Writes the result to standard output. */
     writeOut: (text: string): void =>
       void process.stdout.write(isTerminal() ? toPrintableLines(text) : text),
     /** Standard output for results of any size. `write` resolves when more may be written. */
@@ -32,13 +31,10 @@ export function createCommandContext() {
       isTerminal: isTerminal(),
       write: isTerminal() ? createTerminalWriter(writeToStdout) : writeToStdout,
     }),
-    /** Writes errors to standard error. */
     writeErr: (text: string): void => void process.stderr.write(text),
-    /** Sets the exit code; the process ends when its work is done. */
     setExitCode: (code: ExitCode): void => {
       process.exitCode = code
     },
-    /** Opens the display on standard error: progress and notices. */
     openDisplay: (quiet: boolean): Display => openDisplay(process.stderr, quiet, Date.now),
     /** With `notifyMoved`, as whoever opens a warehouse gets the configuration. */
     loadConfig: (
@@ -71,7 +67,6 @@ export function createCommandContext() {
      */
     load: <UseCases>(load: () => Promise<UseCases>): Promise<UseCases> => load(),
     openStdin: (): AsyncIterable<Uint8Array> => process.stdin,
-    /** The name of the user who runs the command. */
     currentUser,
     /** From this call on, the worker handles signals. */
     listenForSignals,
@@ -227,7 +222,6 @@ function listenForSignals() {
   let reload = () => {}
   process.on('SIGHUP', () => reload())
   return {
-    /** Resolves when the process should stop. */
     stopped,
     /** SIGHUP. */
     onReload: (next: () => void) => {

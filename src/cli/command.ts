@@ -31,7 +31,6 @@ type CommandSpec<Options, Argument> = {
   /** Of a subcommand, in the list of its parent. */
   readonly summary?: string
   readonly description: string
-  /** A positional argument, and what it means. */
   readonly argument?: readonly [name: string, about: string] | undefined
   /** In the order of the help. */
   readonly options: readonly Option[]
@@ -90,8 +89,15 @@ function printResult(
   else if (lines.length > 0) context.writeOut(`${lines.join('\n')}\n`)
 }
 
-type ProjectCommandSpec<Options, Argument> = Omit<CommandSpec<Options, Argument>, 'run'> & {
-  /** The message if it is unclear which project is meant. */
+/** A command that is about one project. `what`: the message if it is unclear which is meant. */
+export function defineProjectCommand<
+  Options extends { readonly project?: ProjectName },
+  Argument = never,
+>({
+  what,
+  run,
+  ...spec
+}: Omit<CommandSpec<Options, Argument>, 'run'> & {
   readonly what: string
   readonly run: (
     context: CommandContext,
@@ -99,13 +105,7 @@ type ProjectCommandSpec<Options, Argument> = Omit<CommandSpec<Options, Argument>
     options: Options,
     argument: Argument,
   ) => Promise<CommandResult>
-}
-
-/** A command that is about one project. */
-export function defineProjectCommand<
-  Options extends { readonly project?: ProjectName },
-  Argument = never,
->({ what, run, ...spec }: ProjectCommandSpec<Options, Argument>) {
+}) {
   return defineCommand<Options, Argument>({
     ...spec,
     run: async (context, options, argument) => {
@@ -125,7 +125,6 @@ type CallOf<C extends Projects> = {
 }
 export type ProjectCall = CallOf<Config>
 
-/** A report as lines for people, and its exit code. */
 export type Rendered = Pick<CommandResult, 'lines' | 'exit'>
 type Render<T, Call = ProjectCall> = (report: T, call: Call) => Rendered
 

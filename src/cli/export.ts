@@ -312,7 +312,6 @@ function renderExport({ objects }: ExportReport): readonly string[] {
   )
 }
 
-/** The progress of an export as one line: rows, how fast, and how long it still takes. */
 function createExportProgress(
   display: Pick<Display, 'onLine'>,
   now: () => EpochMs,

@@ -93,6 +93,7 @@ const nextSteps = [
   '  deskmirror sync       copies everything into deskmirror.db',
   '  deskmirror console    shows it in a browser',
   '  deskmirror start      keeps it current',
+  'Optional: approval, private columns, history, notifications, hours (docs/reference/settings.md).',
 ]
 
 async function collect(

@@ -14,7 +14,6 @@ import { type EpochMs, type Ms, parseDuration, rfc3339 } from '../values/time.ts
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** The options that most commands have. */
 export type CommonOptions = {
   readonly project?: ProjectName
   readonly quiet?: true
@@ -33,7 +32,6 @@ export const parsedBy =
 export const jsonOption = () => new Option('--json', 'print one JSON document instead of text')
 export const projectOption = () =>
   new Option('--project <name>', 'only this project of deskmirror.yaml')
-/** For commands that handle one project. */
 export const oneProjectOption = () =>
   new Option('--project <name>', 'which project; needed where deskmirror.yaml has several')
 export const quietOption = () =>
@@ -73,7 +71,6 @@ export const parseSampleSize = parsedBy(
   (text) => parseWholeNumber(text) || undefined,
 )
 
-/** How long a write-back may be sent. */
 export const expiresOption = () =>
   new Option('--expires <duration>', 'do not send it after this time, for example 24h').argParser(
     parsedBy(durationAllowed, (text) => parseDuration(text) || undefined),
@@ -86,7 +83,6 @@ export function toExpiryTime(now: EpochMs, lifetimeMs: Ms | undefined): string |
   return lifetimeMs === undefined ? null : rfc3339(Math.floor((now + lifetimeMs) / 1000))
 }
 
-/** Who decides: the option `--as` of the commands by which people decide. */
 export type PersonOption = { readonly as?: string }
 
 export const personOption = (does = 'who decides') =>

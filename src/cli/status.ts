@@ -194,10 +194,7 @@ const silentMs = 3 * 60_000
 
 function silenceNote(heardAt: string, now: EpochMs): string {
   if (now - Date.parse(heardAt) < silentMs) return ''
-  return (
-    '; it has not written to the warehouse for ' +
-    `${durationSince(heardAt, now)}: its log says why`
-  )
+  return `; it has not written to the warehouse for ${durationSince(heardAt, now)}: its log says why`
 }
 
 function pauseText({ until, why }: NonNullable<StatusReport['paused']>, now: EpochMs): string {
@@ -213,9 +210,7 @@ function clockText(offset: number | null): string | null {
 
 function budgetText(budget: StatusReport['budget'], now: EpochMs): string {
   const { usedInWindow, limit, windowMs, forecastMs, pausedUntil } = budget
-  const used =
-    `${formatCount(usedInWindow)} of ${formatCount(limit)} in the last ` +
-    `${formatDuration(windowMs)}`
+  const used = `${formatCount(usedInWindow)} of ${formatCount(limit)} in the last ${formatDuration(windowMs)}`
   const pauseMs = pausedUntil === null ? 0 : Math.max(0, Date.parse(pausedUntil) - now)
   const work = forecastMs === 0 ? '' : `; what is pending takes about ${formatDuration(forecastMs)}`
   if (pauseMs === 0) return used + work

@@ -76,7 +76,6 @@ export function isPlainPath(text: string): boolean {
   return /^(\/|\.\.?\/|~\/|[A-Za-z]:[\\/])|\.ya?ml$/.test(text) && !mayBeSecret(text)
 }
 
-/** Whether the text contains an API key of the service. */
 export const containsApiKey = (text: string): boolean => /svc_[a-z]+_/i.test(text)
 
 const maxPrintedLength = 80

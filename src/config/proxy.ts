@@ -70,7 +70,6 @@ export function proxyOfVariables(variables: Variables): ProxyRule {
   return { address: text === undefined ? null : secret(text.trim()), exceptions }
 }
 
-/** The variable that has the address. */
 export function addressVariable(variables: Variables): string | undefined {
   const names = ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY']
   return names.find((name) => variables[name] !== undefined)

@@ -83,9 +83,7 @@ export function parseSecrets(
   if (first === undefined || first === '') return { why: `points to ${source}, which is empty` }
   if (![first, ...others].every((value) => /^[\x21-\x7e]+$/.test(value)))
     return {
-      why:
-        `points to ${source}, which contains a space, a line break or a ` +
-        'character that no key has',
+      why: `points to ${source}, which contains a space, a line break or a character that no key has`,
     }
   return [secret(first), ...others.map(secret)]
 }

@@ -2,7 +2,7 @@
 import { accessSync, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { decodeFileText } from '../values/file-text.ts'
-import { systemErrorText } from '../values/user-error.ts'
+import { errorCode, systemErrorText } from '../values/user-error.ts'
 
 /** Much more than any configuration has: a device would fill the memory. */
 const configurationBytes = 16 * 2 ** 20
@@ -40,7 +40,7 @@ export function canEnter(folder: string): boolean {
     accessSync(folder, constants.X_OK)
     return true
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code !== 'EACCES'
+    return !['', 'EACCES'].includes(errorCode(error))
   }
 }
 
@@ -77,8 +77,7 @@ function readSome(file: number, part: Buffer): number {
     try {
       return readSync(file, part)
     } catch (error) {
-      const isEmpty = error instanceof Error && 'code' in error && error.code === 'EAGAIN'
-      if (!isEmpty || file !== 0) throw error
+      if (errorCode(error) !== 'EAGAIN' || file !== 0) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
     }
   }

@@ -121,9 +121,14 @@ const endless: SystemErrorText = {
   exitCode: 2,
 }
 
+/** Of the system or a driver, such as `ENOENT`; an empty text if the error has none. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
 /** Undefined if it is not a system error, or not one of these. */
 export function systemErrorText(error: unknown): SystemErrorText | undefined {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = errorCode(error)
   if (code === 'EAGAIN' && error instanceof Error && 'syscall' in error && error.syscall === 'read')
     return endless
   return systemErrors.find(([pattern]) => pattern.test(code))?.[1]

@@ -20,7 +20,6 @@ const size = {
 } as const
 
 export async function startDemoService(now: number): Promise<Sandbox> {
-  // Loaded here so that other commands start faster.
   const { startSandbox } = await import('../../sandbox/sandbox.ts')
   return startSandbox({
     id: 'demo',
@@ -32,7 +31,6 @@ export async function startDemoService(now: number): Promise<Sandbox> {
   })
 }
 
-/** Makes the changes, and describes them. */
 export function applyDemoChanges({ mutate, truth }: Sandbox): readonly string[] {
   const visitors = [...truth('visitors')].flatMap(({ id }) => id ?? [])
   const [open, handled] = conversationIds(truth('conversations'))
@@ -52,7 +50,6 @@ export function applyDemoChanges({ mutate, truth }: Sandbox): readonly string[] 
   ]
 }
 
-/** The ids of the open conversations, and of the handled ones. */
 function conversationIds(
   rows: ReturnType<Sandbox['truth']>,
 ): readonly [readonly string[], readonly string[]] {

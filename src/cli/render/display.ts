@@ -15,9 +15,7 @@ export type Display = {
   readonly onLine: (line: string) => void
   /** Writes permanent lines above it. */
   readonly writeAbove: (text: string) => void
-  /** Prints a notice of one line. */
   readonly notify: (line: string) => void
-  /** Removes the line. */
   readonly clear: () => void
 }
 

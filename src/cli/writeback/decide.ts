@@ -10,16 +10,6 @@ import { jsonOption, oneProjectOption, parseChoices, parsedBy, personOption } fr
 import { operationOption, statusOption } from './list.ts'
 import { type DecisionCommandName, type DecisionOptions, runDecision } from './run-decision.ts'
 
-type CommandText = {
-  readonly summary: string
-  readonly description: string
-  /** Beside those of every decision. */
-  readonly options: () => readonly Option[]
-  readonly help?: string
-  readonly examples: readonly string[]
-  readonly exitCodes?: string
-}
-
 const outcomeOption = () =>
   new Option(
     '--outcome <a,b>',
@@ -29,7 +19,20 @@ const outcomeOption = () =>
 const wholeBatchOption = () =>
   new Option('--batch <name>', 'the name of the batch, or a unique beginning of it')
 
-const commands: Readonly<Record<DecisionCommandName, CommandText>> = {
+/** `options`: beside those of every decision. */
+const commands: Readonly<
+  Record<
+    DecisionCommandName,
+    {
+      readonly summary: string
+      readonly description: string
+      readonly options: () => readonly Option[]
+      readonly help?: string
+      readonly examples: readonly string[]
+      readonly exitCodes?: string
+    }
+  >
+> = {
   approve: {
     summary: 'queue drafts for sending',
     description:

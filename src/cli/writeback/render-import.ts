@@ -125,12 +125,12 @@ export function renderDryRun(
   return { document: report, lines: lines.map(toPrintable), exit: hasObstacle ? 3 : 0 }
 }
 
-type MistakesReport = Extract<RejectedImport, { readonly outcome: 'mistaken' }>
-
 /** Further kinds are only counted. */
 const maxShownKinds = 20
 
-function renderMistakes(report: MistakesReport): CommandResult {
+function renderMistakes(
+  report: Extract<RejectedImport, { readonly outcome: 'mistaken' }>,
+): CommandResult {
   const { rows, mistaken, kinds, mistakesFile } = report
   const beyond = kinds.length - maxShownKinds
   const have = mistaken === 1 ? 'has a mistake' : 'have mistakes'

@@ -90,7 +90,10 @@ async function runSheet(
     overwrite: options.force === true,
     kept: keptFiles(config),
   }
-  const write = async (names: readonly string[], parts: SheetParts) => {
+  const write = async (
+    names: readonly string[],
+    parts: AsyncIterable<readonly SheetCells[]> | readonly (readonly SheetCells[])[],
+  ) => {
     const file = target.path === undefined ? null : await createOutputFile(target.path, target)
     const output = file?.output ?? context.openStdout()
     const writer = createSheetWriter(names, output, form)
@@ -125,5 +128,3 @@ async function runSheet(
     { access: 'read', readOnly: true },
   )
 }
-
-type SheetParts = AsyncIterable<readonly SheetCells[]> | readonly (readonly SheetCells[])[]

@@ -7,7 +7,7 @@ import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
 import type { ConfiguredLake } from '../../config/lakes.ts'
 import type { ProjectId } from '../../values/project.ts'
-import { errorText, UserError } from '../../values/user-error.ts'
+import { errorCode, errorText, UserError } from '../../values/user-error.ts'
 import type { ExportType } from '../core/selection.ts'
 
 export const manifestName = 'manifest.json'
@@ -66,8 +66,8 @@ export function readManifest(folder: string): LakeManifest | null {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-    throw refuse(path, error instanceof Error ? error.message : String(error))
+    if (errorCode(error) === 'ENOENT') return null
+    throw refuse(path, errorText(error))
   }
   const manifest = manifestSchema.safeParse(parseOrNull(text))
   if (manifest.success) return manifest.data

@@ -29,13 +29,7 @@ import {
   versionsFolder,
   versionsOf,
 } from './manifest.ts'
-import {
-  columnsOf,
-  folderOf,
-  newColumns,
-  type PartitionPlan,
-  planPartitions,
-} from './partitions.ts'
+import { columnsOf, newColumns, type PartitionPlan, planPartitions } from './partitions.ts'
 import { publish, removeUnnamed } from './publish.ts'
 
 export type LakeRequest = {
@@ -77,7 +71,6 @@ export const mirroredObjects: readonly string[] = [
   ...Object.keys(historyTables),
 ]
 
-/** Another process writes the lake. */
 export class LakeBusyError extends UserError {}
 
 /** Throws UserError; then the lake is as it was. */
@@ -154,14 +147,14 @@ function withoutStates(object: LakeObject): LakeObject {
 }
 
 async function writeObject(
-  { folder, projectId, kept, versions }: LakeRequest & { readonly versions: string },
+  request: LakeRequest & { readonly versions: string },
   deps: LakeDeps,
   object: ExportObject,
   earlier: LakeObject | null,
 ) {
+  const { folder, projectId } = request
   const { snapshot, onProgress, now } = deps
-  const rowsOfProject = { ...allRows, projectId }
-  const selection = selectRows(object, rowsOfProject)
+  const selection = selectRows(object, { ...allRows, projectId })
   const timeColumn = usualTimeColumn(object)?.name ?? null
   const seconds = Math.floor(now() / 1000)
   const months = await snapshot.readMonths(selection, timeColumn, seconds)
@@ -171,15 +164,14 @@ async function writeObject(
   let written = 0
   const partitions: LakePartition[] = []
   for (const plan of plans) {
-    const { month, previous, isUnchanged } = plan
+    const { previous, isUnchanged } = plan
     if (previous !== null && isUnchanged && isThere(folder, previous)) {
       partitions.push(previous)
       continue
     }
     const onRows = (count: number) => onProgress({ object: object.name, rows: rows + count, total })
-    const place = folderOf(object, timeColumn, month)
-    const partition = await writePartition({ folder, kept, versions, place }, deps, plan, onRows)
-    if (partition !== previous && partition.path !== previous?.path) written += 1
+    const partition = await writePartition(request, deps, plan, onRows)
+    if (partition.path !== previous?.path) written += 1
     partitions.push(partition)
     rows += plan.rows
   }
@@ -195,18 +187,11 @@ async function writeObject(
 
 const allRows = { columns: [], since: null, until: null, timeColumn: null, where: [] }
 
-type Place = {
-  readonly folder: string
-  readonly kept: KeptFiles
-  readonly versions: string
-  readonly place: string
-}
-
 /** The file that there was, if the new one would be the same. */
 async function writePartition(
-  { folder, kept, versions, place }: Place,
+  { folder, kept, versions }: LakeRequest & { readonly versions: string },
   { snapshot, signal }: LakeDeps,
-  { month, selection, rows: expected, state, previous }: PartitionPlan,
+  { month, place, selection, rows: expected, state, previous }: PartitionPlan,
   onRows: (rows: number) => void,
 ): Promise<LakePartition> {
   const path = `${versions}/${place}/${randomUUID()}.parquet`

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { toCanonicalJson } from '../../values/json.ts'
 import { type EpochSeconds, isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
-import { UserError } from '../../values/user-error.ts'
+import { errorCode, UserError } from '../../values/user-error.ts'
 import {
   beginSnapshot,
   type ConnectionPool,
@@ -115,8 +115,8 @@ function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection) {
  * quote values.
  */
 function explainViewError({ name, kind }: ObjectName, error: unknown): never {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : null
-  if (kind !== 'view' || code === null || error instanceof UserError) throw error
+  const code = errorCode(error)
+  if (kind !== 'view' || code === '' || error instanceof UserError) throw error
   throw new UserError({
     what: `cannot export ${name}`,
     why: `the database cannot compute this view (${code})`,
