@@ -7,7 +7,7 @@ import { formatAge, formatCount, formatDuration } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import { alignColumns } from './table.ts'
+import { alignColumns, cutAt } from './table.ts'
 
 /** No line if every row has a project. `isOnlyProject`: the next push assigns them to it. */
 export function renderWithoutProject(rows: number, isOnlyProject = false): string[] {
@@ -83,9 +83,4 @@ export function nameOfEntry(entry: NamedEntry): string {
   return entry.visitorName ?? targetIdOf(entry)
 }
 
-export function truncate(text: string, widest: number): string {
-  const characters = [...showInvisible(text)]
-  return characters.length > widest
-    ? `${characters.slice(0, widest - 1).join('')}…`
-    : characters.join('')
-}
+export const truncate = (text: string, widest: number): string => cutAt(widest, showInvisible(text))

@@ -139,6 +139,8 @@ export type RowRequest = {
   readonly where: readonly { readonly column: string; readonly value: string | null }[]
 }
 
+export const allRows = { columns: [], since: null, until: null, timeColumn: null, where: [] }
+
 /** Throws UserError if the object lacks a column, or a value does not fit its column. */
 export function selectRows(object: ExportObject, request: RowRequest): ExportSelection {
   const { columns, projectId, where } = request

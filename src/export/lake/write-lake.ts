@@ -14,7 +14,7 @@ import { type EpochMs, type Ms, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { lockFile } from '../../warehouse/sqlite-file.ts'
 import type { ByteOutput, ExportObject } from '../core/selection.ts'
-import { findObjects, selectRows, usualTimeColumn } from '../core/selection.ts'
+import { allRows, findObjects, selectRows, usualTimeColumn } from '../core/selection.ts'
 import type { ExportDeps } from '../export-objects.ts'
 import { type KeptFiles, rejectKept } from '../kept-files.ts'
 import { createOutputFile, explainErrors } from '../output-file.ts'
@@ -184,8 +184,6 @@ async function writeObject(
   }
   return { lakeObject, written }
 }
-
-const allRows = { columns: [], since: null, until: null, timeColumn: null, where: [] }
 
 /** The file that there was, if the new one would be the same. */
 async function writePartition(
