@@ -139,26 +139,20 @@ async function runExport(
   options: Options,
   objects: readonly string[],
 ): Promise<CommandResult> {
-  if (options.lake !== undefined)
-    return runLakeExport(context, { ...options, lake: options.lake }, objects)
+  if (options.lake !== undefined) return runLakeExport(context, options, options.lake, objects)
   const query =
     options.query === undefined ? null : await readQuery(context, options.query, objects)
   if (objects.length === 0 && query === null)
-    throw new UserError({
-      what: 'cannot export',
-      why: 'no table or view is named',
-      next:
-        'name some: `deskmirror export messages`, or export all that is ' +
-        'mirrored with --lake FOLDER',
-    })
+    throw refuse(
+      'no table or view is named',
+      'name some: `deskmirror export messages`, or export all that is mirrored with --lake FOLDER',
+    )
   const format = options.format ?? formatOfPath(options.output ?? '') ?? 'csv'
   const target =
     options.output === undefined || options.output === '-' ? context.openStdout() : options.output
   if (format !== 'csv' && options.separator !== undefined) throw separatorError('cannot export')
   rejectContradictions(format, options, typeof target === 'string' ? null : target)
-  const { address, projectId, kept } = selectRead(context, options)
-  const display = context.openDisplay(options.quiet === true)
-  const signal = context.openEndingSignal()
+  const { address, projectId, kept, display, handlers } = openRead(context, options)
   const { exportFromWarehouse, exportQuery } = await context.load(() => import('../app/export.ts'))
   const request = {
     objects,
@@ -175,8 +169,7 @@ async function runExport(
     where: options.where ?? [],
     columns: options.columns ?? [],
   }
-  const onProgress = createExportProgress(display, context.now)
-  const exportOptions = { countFirst: display.kind === 'terminal', onProgress, signal }
+  const exportOptions = { countFirst: display.kind === 'terminal', ...handlers }
   const report = await (query === null
     ? exportFromWarehouse(address, request, exportOptions)
     : exportQuery(address, query, request, exportOptions)
@@ -188,12 +181,13 @@ async function runExport(
   }
 }
 
+const refuse = (why: string, next: string) => new UserError({ what: 'cannot export', why, next })
+
 /** Of a statement; larger ones are no statements of people. */
 const maxQueryBytes = 1_000_000
 
 /** The object is called as the file. */
 async function readQuery(context: CommandContext, path: string, objects: readonly string[]) {
-  const refuse = (why: string, next: string) => new UserError({ what: 'cannot export', why, next })
   if (objects.length > 0)
     throw refuse('--query says what is exported, and so does OBJECT', 'leave one of them out')
   const chunks: Uint8Array[] = []
@@ -212,6 +206,15 @@ async function readQuery(context: CommandContext, path: string, objects: readonl
   const name = path === '-' ? 'query' : basename(path).replace(/\.sql$/i, '')
   const kept = { path: path === '-' ? '/dev/stdin' : path, why: 'it is the statement' }
   return { name, kept, statement: Buffer.concat(chunks).toString('utf8') }
+}
+
+/** What is read, and what shows the progress and ends it. */
+function openRead(context: CommandContext, options: Options) {
+  const read = selectRead(context, options)
+  const display = context.openDisplay(options.quiet === true)
+  const signal = context.openEndingSignal()
+  const onProgress = createExportProgress(display, context.now)
+  return { ...read, display, handlers: { onProgress, signal } }
 }
 
 /** Without --project the projects are not needed, only the database. */
@@ -235,16 +238,14 @@ function selectRead(context: CommandContext, { project, file, query }: Options) 
 
 async function runLakeExport(
   context: CommandContext,
-  options: Options & { readonly lake: string },
+  options: Options,
+  folder: string,
   objects: readonly string[],
 ): Promise<CommandResult> {
-  const { address, projectId, kept } = selectRead(context, options)
-  const display = context.openDisplay(options.quiet === true)
-  const signal = context.openEndingSignal()
+  const { address, projectId, kept, display, handlers } = openRead(context, options)
   const { exportLake } = await context.load(() => import('../app/export.ts'))
-  const request = { folder: options.lake, objects, isWhole: false, projectId, kept }
-  const onProgress = createExportProgress(display, context.now)
-  const report = await exportLake(address, request, { onProgress, signal }).finally(display.clear)
+  const request = { folder, objects, isWhole: false, projectId, kept }
+  const report = await exportLake(address, request, handlers).finally(display.clear)
   return { document: report, lines: renderLake(report), exit: 0 }
 }
 
@@ -266,24 +267,13 @@ function rejectContradictions(
   { json, excel, columns, output }: Options,
   stdout: { readonly isTerminal: boolean } | null,
 ): void {
-  const problem = [
-    [
-      json === true && stdout !== null,
-      '--json would be mixed with the rows on standard output',
-      'add --output',
-    ],
-    [excel === true && format !== 'csv', '--excel is for CSV', 'leave it out'],
-    [
-      stdout?.isTerminal === true && !isTextFormat(format),
-      `${format} is not for a terminal`,
-      'add --output FILE',
-    ],
-    [columns?.length === 0, '--columns names no column', 'name some'],
-    [output === '', '--output names no file', 'name one'],
-  ].find(([isWrong]) => isWrong)
-  if (problem === undefined) return
-  const [, why, next] = problem
-  throw new UserError({ what: 'cannot export', why: String(why), next: String(next) })
+  if (json === true && stdout !== null)
+    throw refuse('--json would be mixed with the rows on standard output', 'add --output')
+  if (excel === true && format !== 'csv') throw refuse('--excel is for CSV', 'leave it out')
+  if (stdout?.isTerminal === true && !isTextFormat(format))
+    throw refuse(`${format} is not for a terminal`, 'add --output FILE')
+  if (columns?.length === 0) throw refuse('--columns names no column', 'name some')
+  if (output === '') throw refuse('--output names no file', 'name one')
 }
 
 function parseNames(text: string): readonly string[] {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { type LocalDate, parseDuration, type Weekday } from '../values/time.ts'
 import { flag, orNull, parsedField } from './fields.ts'
-import { fileSetting, type SettingValues } from './setting.ts'
+import { fileSetting, mapSetting, type SettingValues } from './setting.ts'
 
 export type AnalyticsSettings = SettingValues<typeof analyticsSettings>
 
@@ -255,8 +255,7 @@ export const analyticsSettings = {
   ),
 }
 
-/** What remains of the line `analytics` is no map. */
-export const analyticsMap = fileSetting(
+export const analyticsMap = mapSetting(
   'analytics',
-  z.undefined({ error: 'write a map, like { hours: { mon-fri: 9:00-17:00 } }' }).optional(),
-).about('')
+  'write a map, like { hours: { mon-fri: 9:00-17:00 } }',
+)

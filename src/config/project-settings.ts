@@ -2,7 +2,6 @@
  * The settings of one project. A new one needs a line here or in `analytics-settings.ts`, and
  * nothing else in this folder.
  */
-import { z } from 'zod'
 import { type ListStreamName, type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type AnalyticsSettings, analyticsMap, analyticsSettings } from './analytics-settings.ts'
@@ -23,6 +22,7 @@ import { secretField, secretsField } from './secret-fields.ts'
 import {
   addressSetting,
   fileSetting,
+  mapSetting,
   type Setting,
   type SettingValues,
   secretSetting,
@@ -48,11 +48,10 @@ const scheduleSettings = Object.fromEntries(
   ]),
 ) as Readonly<Record<ScheduleName, Setting<Schedule>>>
 
-/** What remains of the line `schedules` is no map. */
-const scheduleMap = fileSetting(
+const scheduleMap = mapSetting(
   'schedules',
-  z.undefined({ error: 'write a map, like { incremental: 5m, reconcile: nightly }' }).optional(),
-).about('')
+  'write a map, like { incremental: 5m, reconcile: nightly }',
+)
 
 export const projectSettings = {
   baseUrl: addressSetting('base_url', field.url).about(

@@ -45,6 +45,13 @@ export const addressSetting = <Value>(name: string, field: z.ZodType<Value>) =>
 export const fileSetting = <Value>(name: string, field: z.ZodType<Value>) =>
   undescribed({ name, variable: null, isSensitive: false, field: () => field })
 
+/**
+ * A map whose lines are settings of their own, such as `analytics.hours`: what remains of it is no
+ * map, and is refused.
+ */
+export const mapSetting = (name: string, allowed: string) =>
+  fileSetting(name, z.undefined({ error: allowed }).optional()).about('')
+
 /** A reference to a secret in the file, or the secret in a variable. */
 export const secretSetting = <Value>(name: string, field: Setting<Value>['field']) =>
   undescribed({ name, variable: 'secret', isSensitive: true, field })
