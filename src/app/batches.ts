@@ -1,7 +1,4 @@
-/**
- * The use cases of batches: list, show, stop, resume and take back, each with a warehouse opened
- * for it.
- */
+/** The use cases of batches: list, show, stop, resume, take back. Each opens the warehouse. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { executeBatchDecision } from '../outbox/decide.ts'
@@ -89,10 +86,7 @@ export function decideBatch(
   })
 }
 
-/**
- * Stops all sending of a project, goes on, or closes its circuit breaker. Throws UserError if it is
- * so already.
- */
+/** All sending of a project. Throws UserError if it is so already. */
 export function decideSending(
   config: Config,
   project: ProjectConfig,

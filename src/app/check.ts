@@ -128,9 +128,7 @@ const readClock = (): EpochSeconds => Math.floor(Date.now() / 1000)
 type Stream = (typeof allStreams)[number]
 type Probe = readonly [path: string, query: QueryParams]
 
-/**
- * One small request for each scope: of the first stream that can be read without the id of a row.
- */
+/** A small request for each scope: of its first stream that is read without the id of a row. */
 function scopeProbes(project: ProjectId, now: EpochSeconds): Map<Stream['scope'], Probe> {
   const probes = new Map<Stream['scope'], Probe>()
   for (const stream of allStreams) {

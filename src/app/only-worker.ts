@@ -1,7 +1,4 @@
-/**
- * The lock of a worker whose queue is in its process: another such worker on the warehouse would do
- * all of its work again.
- */
+/** The lock of a worker with the embedded queue: a second one would do all of its work again. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../log.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'

@@ -1,7 +1,4 @@
-/**
- * Opens the warehouse that a URL names, migrates its schema, and closes it when the work of a
- * command has ended.
- */
+/** Opens the warehouse of a URL, migrates its schema, and closes it when the work has ended. */
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { type Run, runOn } from '../../schema/create-missing.ts'
 import type { Config } from '../config/config.ts'
@@ -79,10 +76,7 @@ export async function createWarehouse(
   }
 }
 
-/**
- * Brings the schema to this version. A reader changes nothing, and throws UserError if the schema
- * is an earlier one.
- */
+/** A reader changes nothing, and throws UserError if the schema is an earlier one. */
 async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOptions) {
   if (access === 'read') {
     return { migration: null, ...(await requireCurrentSchema(db, kind)) }

@@ -262,9 +262,7 @@ export async function clockNotices(
   return notice === null ? {} : { notices: [notice] }
 }
 
-/**
- * Until when an approval can be undone, by the clock of the database; null: it cannot any more.
- */
+/** Until when an approval can be undone, by the clock of the database; null: no longer. */
 export async function findOpenGrace(
   { db, kind }: Warehouse,
   queued: Pick<OutboxEntry, 'undoUntil'> | undefined,

@@ -14,10 +14,7 @@ export type ReportConfig = DatabaseAddress & { readonly projects: readonly Repor
 
 const readOnly = { access: 'read', readOnly: true } as const
 
-/**
- * A warehouse without its configuration: its projects are named by their ids. Throws UserError if
- * there is none.
- */
+/** Without a configuration, projects are named by their ids. Throws UserError if there is none. */
 export async function withMirroredProjects(address: DatabaseAddress): Promise<ReportConfig> {
   const found = await withWarehouse(address, ({ db }) => listMirroredProjects(db), readOnly)
   if (found.length > 0)
@@ -45,9 +42,7 @@ export function readReport(
   return withWarehouse(address, read, readOnly)
 }
 
-/**
- * Writes the file as a whole, or not at all. Throws UserError if it may not or cannot be written.
- */
+/** The file is written whole or not at all. Throws UserError if it may not or cannot be. */
 export async function writeReportFile(
   path: string,
   text: string,

@@ -1,7 +1,4 @@
-/**
- * The request budgets of this process, one for each key, shared through Redis or the warehouse, as
- * the queue has it.
- */
+/** The request budgets of this process, one for each key, shared through Redis or the warehouse. */
 
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -174,10 +171,7 @@ export function keyFingerprint({
  */
 const pollEveryMs: Ms = 5000
 
-/**
- * Logs when a closed budget is open again, unless `isStopped` first. Does not keep the process
- * alive.
- */
+/** Unless `isStopped` first. Does not keep the process alive. */
 export async function logWhenBudgetOpens(
   project: ProjectName,
   budget: RequestBudget,

@@ -167,10 +167,7 @@ const isEmpty =
   'sent write-backs of this project'
 const asReplaced = 'as after its database was dropped, or another file or schema took its place'
 
-/**
- * The same for all warehouses that are there one after the other, and for all schemas of a
- * database.
- */
+/** The same for warehouses that are there one after the other, and for schemas of a database. */
 function addressOf(location: DatabaseLocation): string {
   return location.kind === 'sqlite' ? resolve(location.path) : serverDisplayName(location.url)
 }

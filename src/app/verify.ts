@@ -24,10 +24,7 @@ type VerifyOptions = CommandOptions & {
   readonly streams: readonly StreamName[]
   /** How many differences are listed. */
   readonly limit: number
-  /**
-   * Compare only so many conversations and visitors, drawn at random, with their children;
-   * undefined = everything.
-   */
+  /** So many conversations and visitors, with their children; undefined = everything. */
   readonly sampleSize?: number | undefined
   readonly onProgress: (progress: SyncProgress) => void
 }
@@ -67,9 +64,7 @@ type CountOptions = Pick<VerifyOptions, 'streams' | 'signal'> & {
 export type VerifyDocument = VerifyReport & {
   /** Its id in the service. */
   readonly projectId: ProjectId
-  /**
-   * So many conversations and visitors were drawn at random, with their children; null = every row.
-   */
+  /** So many conversations and visitors were drawn, with their children; null = every row. */
   readonly sample: number | null
   /** When the service was read. */
   readonly from: string

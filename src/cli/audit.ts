@@ -1,7 +1,4 @@
-/**
- * `deskmirror audit`: reads a random sample of the mirror again, corrects what differs, and says
- * what follows.
- */
+/** `deskmirror audit`: reads a random sample again, corrects what differs, says what follows. */
 import { Option } from 'commander'
 import type { AuditReport, AuditResult } from '../mirror/mirror.ts'
 import { formatCount, formatDuration, pluralize } from '../values/format.ts'

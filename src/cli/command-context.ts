@@ -47,24 +47,15 @@ export function createCommandContext() {
     proxyOfEnvironment: () => proxyOfEnvironment(),
     openLog: openCommandLog,
     wantsStackTraces: () => wantsStackTraces(),
-    /**
-     * From this call on, Ctrl-C aborts the signal instead of ending the process. `inHand`: what is
-     * finished first.
-     */
+    /** From now on, Ctrl-C aborts the signal instead. `inHand`: what is finished first. */
     openInterruptSignal: ({ notify }: Display, inHand = 'the current page'): AbortSignal =>
       abortOnSignals(endingSignals, () =>
         notify(`stopping after ${inHand}; press Ctrl-C again to stop at once`),
       ),
-    /**
-     * The same for a command that leaves nothing undone: when its work has ended, the process ends
-     * by the signal.
-     */
+    /** Where nothing is left undone: when the work has ended, the process ends by the signal. */
     openEndingSignal: (): AbortSignal =>
       abortOnSignals(endingSignals, (name) => process.on('exit', () => endBySignal(name))),
-    /**
-     * Loads the use cases of a command only when they are needed, so that help and usage errors
-     * respond at once.
-     */
+    /** Loads use cases when they are needed, so that help and usage errors respond at once. */
     load: <UseCases>(load: () => Promise<UseCases>): Promise<UseCases> => load(),
     openStdin: (): AsyncIterable<Uint8Array> => process.stdin,
     currentUser,
@@ -133,10 +124,7 @@ function currentUser(): string {
   }
 }
 
-/**
- * Opens a command's log, at the configured level, or else one that suits the display. Prints
- * configuration warnings.
- */
+/** At the configured level, or else one that suits the display. Prints configuration warnings. */
 async function openCommandLog(config: Config, display: Display): Promise<Logger> {
   // A terminal's display shows what `info` would log; with `--quiet` only errors are logged.
   const byDisplay = { terminal: 'warn', plain: 'info', quiet: 'error' } as const
@@ -169,10 +157,7 @@ function exitOnStderrError(error: NodeJS.ErrnoException): void {
   process.exit(error.code === 'EPIPE' ? (process.exitCode ?? 0) : 1)
 }
 
-/**
- * npm forwards a terminal's Ctrl-C to a program that has already received it: two close together
- * count as one.
- */
+/** npm forwards a Ctrl-C that the program has received already: two close together are one. */
 const duplicateMs = 400
 
 export function classifyInterrupt(
@@ -204,10 +189,7 @@ function abortOnSignals(
 
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/**
- * The system ends the process: an ordinary exit waits for a thread in the middle of a question to
- * SQLite.
- */
+/** By the system, as an ordinary exit waits for a thread that SQLite keeps busy. */
 function endBySignal(name: NodeJS.Signals): void {
   process.removeAllListeners(name).kill(process.pid, name)
 }

@@ -1,7 +1,4 @@
-/**
- * `deskmirror demo`: a sandbox, a mirror of it, write-backs to it, and queries. Needs no
- * configuration.
- */
+/** `deskmirror demo`: a sandbox, a mirror of it, write-backs and queries, unconfigured. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -193,10 +190,7 @@ function renderRows(rows: readonly Row[]): string[] {
   )
 }
 
-/**
- * Nor may there be what is beside a database of this name: SQLite would take it for a part of the
- * new one.
- */
+/** Nor may there be files beside it: SQLite would take them for a part of the new database. */
 function newDatabasePath(context: CommandContext, keep: string): string {
   const path = resolve(keep)
   const files = filesOfDatabase(path)

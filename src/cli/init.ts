@@ -1,7 +1,4 @@
-/**
- * `deskmirror init`: the first five minutes. Asks for what a project needs, tests it, and writes it
- * down.
- */
+/** `deskmirror init`: asks for what a project needs, tests it, and writes it down. */
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
@@ -215,10 +212,7 @@ function readText(path: string): string | null {
   return text
 }
 
-/**
- * Throws UserError if the files of the configuration are the warehouse, or the file of the key, by
- * a link.
- */
+/** Throws UserError if a file to write is the warehouse, or that of the key, by a link. */
 function rejectWriting(
   context: CommandContext,
   { apiKeyFile: path }: Options,

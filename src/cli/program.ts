@@ -70,10 +70,7 @@ Exit code: 0 done · 1 failed, trying again may help · 2 a person must change s
 
 export const commandNames = Object.keys(commands) as readonly CommandName[]
 
-/**
- * Of the commands that are not named only the summary is there: loading all of them takes longer
- * than most of them.
- */
+/** Of other commands only the summary is there: loading all takes longer than most of them. */
 export async function createProgram(
   context: CommandContext,
   names: readonly CommandName[],

@@ -2,10 +2,7 @@
 import { type Command, Option } from 'commander'
 import { UserError } from '../values/user-error.ts'
 
-/**
- * What `writeback import` and `writeback batches show` had to ask the service before the approval.
- * The help does not list it.
- */
+/** What asked the service before an approval. The help does not list it. */
 export function refuseChecks(command: Command): Command {
   for (const flags of ['--check', '--limit <n>']) {
     const option = new Option(flags).hideHelp()

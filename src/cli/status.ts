@@ -186,10 +186,7 @@ function lastRun({ lastRun: run, running }: StatusReport, now: EpochMs): string 
   )
 }
 
-/**
- * A worker writes a heartbeat every half minute. One that runs but writes none cannot reach the
- * warehouse.
- */
+/** A worker that writes no heartbeat, as it does each half minute, cannot reach the warehouse. */
 const silentMs = 3 * 60_000
 
 function silenceNote(heardAt: string, now: EpochMs): string {

@@ -197,10 +197,7 @@ function renderVerify(report: VerifyReport): Rendered {
   }
 }
 
-/**
- * Rollups of past days change in the service without a trace, and incremental syncs read only the
- * last ones again.
- */
+/** Rollups of past days change without a trace, and incremental syncs read only the last ones. */
 function nextSteps({ project, streams }: VerifyReport): readonly string[] {
   const ofProject = project === 'default' ? '' : ` --project ${project}`
   const differing = streams.filter((stream) => stream.differing > 0).map(({ stream }) => stream)

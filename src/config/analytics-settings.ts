@@ -85,9 +85,7 @@ const target = z
       name: z.string({ error: 'name the target' }).trim().min(1, 'name the target'),
       /** Ends with the next answer by anyone, or with the next human one. */
       clock: z.enum(['any', 'human'], { error: 'write any or human' }).default('any'),
-      /**
-       * The first wait of each conversation, also if it is handled without an answer; or every one.
-       */
+      /** The first wait of a conversation, even if handled without an answer; or every one. */
       which: z.enum(['first', 'every'], { error: 'write first or every' }).default('first'),
       within: seconds,
       hours: z.enum(['all', 'business'], { error: 'write all or business' }).default('all'),
@@ -155,9 +153,7 @@ const dayNames: readonly string[] = [
 ]
 const weekdays: readonly Weekday[] = [1, 2, 3, 4, 5, 6, 7]
 
-/**
- * The days of `mon`, `mon-fri` or `sat, sun`; undefined for anything else. `fri-mon` is four days.
- */
+/** The days of `mon`, `mon-fri` or `sat, sun`; else undefined. `fri-mon` is four days. */
 export function parseDays(text: string): readonly Weekday[] | undefined {
   const parts = text.split(',').map(parseDayRange)
   return parts.every((part) => part !== undefined) ? [...new Set(parts.flat())] : undefined
@@ -179,10 +175,7 @@ function parseDayRange(text: string): readonly Weekday[] | undefined {
 const indexOfDay = (name: string): number =>
   dayNames.findIndex((day) => name === day || name === day.slice(0, 3))
 
-/**
- * The stretches of `9:00-12:30`, `9-12:30, 13-18` or `closed`, in order; undefined for anything
- * else.
- */
+/** The stretches of `9:00-12:30`, `9-12:30, 13-18` or `closed`, in order; else undefined. */
 export function parseOpeningHours(text: string): readonly OpeningHours[] | undefined {
   if (text.trim() === 'closed') return []
   const stretches = text.split(',').map(parseStretch)

@@ -149,10 +149,7 @@ export const streams = z
 const versioned = `write a list of some of ${listStreamNames.join(', ')}`
 export const history = z.array(z.enum(listStreamNames, { error: versioned }), { error: versioned })
 
-/**
- * An IP address, with or without the bits of its network. All addresses there are is no range of
- * proxies.
- */
+/** An IP address, or a network, but not all addresses there are. */
 function isAddressRange(text: string): boolean {
   const [address = '', bits, ...others] = text.split('/')
   const version = isIP(address)
@@ -202,9 +199,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/**
- * The first second of a calendar day (UTC), or the given time. Dates that do not exist are refused.
- */
+/** The first second of a day in UTC, or the given time. Dates that do not exist are refused. */
 function parseStartDate(text: string): EpochSeconds | undefined {
   const at = parseTime(text.length === 10 ? `${text}T00:00:00Z` : text)
   return at !== undefined && z.iso.date().safeParse(text.slice(0, 10)).success ? at : undefined

@@ -81,19 +81,13 @@ export function wantsStackTraces(environment: Variables = process.env): boolean 
   return ['debug', 'trace'].includes(environment.DESKMIRROR_LOG_LEVEL ?? '')
 }
 
-/**
- * Whether there is a desktop that a browser could open on; without one, Linux would open it within
- * the terminal.
- */
+/** Without a desktop, Linux would open a browser within the terminal. */
 export function canOpenBrowser(environment: Variables = process.env): boolean {
   if (process.platform !== 'linux') return true
   return environment.DISPLAY !== undefined || environment.WAYLAND_DISPLAY !== undefined
 }
 
-/**
- * Sentences about variables with our prefix that nothing reads, which are most likely typing
- * errors.
- */
+/** Variables with our prefix that nothing reads are most likely typing errors. */
 export function unknownVariables(variables: Variables, referenced: ReadonlySet<string>): string[] {
   const settings = [...Object.values(globalSettings), ...allProjectSettings].filter(
     ({ variable }) => variable !== null,
@@ -126,10 +120,7 @@ export function proxyOfEnvironment(folder = process.cwd(), environment: Variable
   return proxyOfVariables(readVariables(folder, environment))
 }
 
-/**
- * A name in other letters, or with dashes, is none of ours, and whoever wrote it does not know
- * that.
- */
+/** A name in other letters, or with dashes, is none of ours, which its author does not know. */
 const looksOurs = (name: string): boolean =>
   name.toUpperCase().replace(/[.-]/g, '_').startsWith(variablePrefix)
 

@@ -1,7 +1,4 @@
-/**
- * People: their names, who may do what in the console, and the setting that says who may sign in to
- * it.
- */
+/** People: their names, who may do what in the console, and the setting that names them. */
 import { z } from 'zod'
 import { isSamePerson } from '../values/person-name.ts'
 import type { Secret } from '../values/secret.ts'
@@ -108,10 +105,7 @@ export const consoleSetting: Setting<{ readonly people: readonly ConsolePerson[]
   field: consoleField,
 }
 
-/**
- * Letters of other scripts beside those of Latin that look the same, as Unicode's list of
- * confusable characters has them.
- */
+/** Letters that look like Latin ones, from Unicode's list of confusable characters. */
 const pairs =
   'аa бb вb гr дa еe зe иu іi їi јj кk ӏl мm нh оo пn рp сc тt уy фo хx чy шw ьb эe ԁd һh ' +
   'ѕs ԛq ԝw яr αa βb γy εe ηn ιi κk μu νv οo ρp σo τt υu χx ωw ԍg ոn օo սu հh ıi ɑa ɡg øo ' +
@@ -128,10 +122,7 @@ export function looksLike(name: string, person: string): boolean {
   return shown === other || shown === '' || /[^\x20-\x7e]/.test(shown)
 }
 
-/**
- * What is left of a name when marks, what has no width, spaces and signs are gone, and what looks
- * alike is the same.
- */
+/** A name without marks, spaces and signs, in which what looks alike is the same. */
 function skeleton(name: string): string {
   const letters = name
     .normalize('NFKD')

@@ -38,9 +38,7 @@ const about: Readonly<Record<ScheduleName, string>> = {
   audit: 'When a random sample is read again and compared.',
 }
 
-/**
- * Each schedule is a setting of its own, so that a project can change one and inherit the others.
- */
+/** Each is a setting of its own, so that a project can change one and inherit the others. */
 const scheduleSettings = Object.fromEntries(
   scheduleNames.map((name) => [
     name,
@@ -177,10 +175,7 @@ export const settingMaps: readonly string[] = [scheduleMap.name, analyticsMap.na
 export type ProjectSettings = SettingValues<typeof projectSettings> & {
   /** Its name in the YAML file, or `default`. */
   readonly name: ProjectName
-  /**
-   * Cron patterns use the project's time zone. A schedule of a stream that is not mirrored does
-   * nothing.
-   */
+  /** Cron patterns use the project's time zone. That of a stream not mirrored does nothing. */
   readonly schedules: Schedules
   readonly analytics: AnalyticsSettings
 }

@@ -1,7 +1,4 @@
-/**
- * The backends of the queue: how their addresses begin, and what a worker does differently with
- * each.
- */
+/** The backends of the queue: how their addresses begin, and what a worker does with each. */
 import { isRedisGroup, parseRedisAddress, redisGroupSchemes } from '../values/redis-address.ts'
 import { addressField } from './fields.ts'
 

@@ -1,6 +1,4 @@
-/**
- * Secrets as settings: the file holds a reference, and the secret is read from the place it names.
- */
+/** Secrets as settings: the file holds a reference, and the secret is read from its place. */
 import { z } from 'zod'
 import { type Secret, secret } from '../values/secret.ts'
 import { passwordsInUrl } from '../values/server-address.ts'
@@ -12,10 +10,7 @@ export const secretReference = z.union([
   z.strictObject({ file: z.string().min(1) }),
 ])
 
-/**
- * Reads what a reference points to: one secret, or all that a variable holds; or says why that
- * failed.
- */
+/** What a reference points to: one secret, or all that a variable holds; or why not. */
 export type ReadSecret = (
   reference: z.infer<typeof secretReference>,
   many?: 'several',
@@ -23,10 +18,7 @@ export type ReadSecret = (
 type Secrets = readonly [Secret, ...Secret[]]
 export type UnreadableSecret = { readonly why: string }
 
-/**
- * Resolves a reference; refuses a literal without repeating it. `missing`: what to say if there is
- * none.
- */
+/** Refuses a literal without repeating it. `missing`: what to say if there is none. */
 export function secretField(readSecret: ReadSecret, missing = missingKey) {
   return z.unknown().transform((value, context): Secret => {
     if (value === undefined) return addIssue({ why: missing }, context)
@@ -35,10 +27,7 @@ export function secretField(readSecret: ReadSecret, missing = missingKey) {
   })
 }
 
-/**
- * One reference or a list of them: while a secret is replaced, both the old and the new one are
- * valid.
- */
+/** One reference, or several: while a secret is replaced, the old and the new one are valid. */
 export function secretsField(readSecret: ReadSecret) {
   return z.unknown().transform((value, context): readonly Secret[] => {
     const found = [value].flat().map((reference) => resolveSecret(reference, readSecret, 'several'))
@@ -88,10 +77,7 @@ export function parseSecrets(
   return [secret(first), ...others.map(secret)]
 }
 
-/**
- * Splits at commas and white space. A secret may contain a comma, so the whole text counts as one,
- * too.
- */
+/** At commas and white space. As a secret may contain a comma, the whole text is one, too. */
 function splitSecrets(text: string): string[] {
   const parts = text.split(/[\s,]+/).filter((part) => part !== '')
   const whole = text.trim()

@@ -14,10 +14,7 @@ export type Setting<Value = unknown> = {
   readonly about: string
   /** What its variable holds: its value, or a secret. Null: it has no variable. */
   readonly variable: 'value' | 'secret' | null
-  /**
-   * It is a secret, or an address that may hold one: it is never printed, and redacted from all
-   * output.
-   */
+  /** A secret, or an address that may hold one: never printed, and redacted from all output. */
   readonly isSensitive: boolean
   readonly field: (read: ReadSecret) => z.ZodType<Value>
 }
@@ -136,10 +133,7 @@ export function locationOf({ yaml }: ConfigSources, path: SettingPath): string {
 /** Returns the location of a setting by its name, or of a line within its value. */
 export type LocateSetting = (name: string, within?: SettingPath) => string
 
-/**
- * Checks all settings together, by their names in the file, and refuses any other name. Null: it
- * has added problems.
- */
+/** By their names in the file; any other is refused. Null: it has added problems. */
 export function checkSettings(
   settings: readonly Setting[],
   values: RawSettings,

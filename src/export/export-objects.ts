@@ -97,10 +97,7 @@ const standardOutput: WrittenFile = { file: null, bytes: null }
 type Destination = {
   /** To be written one after the other. */
   readonly tables: readonly TableWriter[]
-  /**
-   * All objects are written: their files get their names. Returns a file for each object, in their
-   * order.
-   */
+  /** All is written: the files get their names. Returns a file for each object, in order. */
   readonly publish: () => Promise<readonly WrittenFile[]>
   /** Leaves nothing behind. */
   readonly discard: () => Promise<void>
@@ -133,10 +130,7 @@ function streamError(why: string, next: string): UserError {
   return new UserError({ what: 'cannot export to standard output', why, next })
 }
 
-/**
- * Files get their names only when all of them are complete, so that they show one state of the
- * warehouse.
- */
+/** Files get their names only when all are complete, so that they show one state. */
 async function openFiles(
   selections: readonly ExportSelection[],
   format: FileFormat,

@@ -40,9 +40,7 @@ export function filesOfDatabase(path: string): readonly string[] {
   return [database ?? [], ...beside].flat()
 }
 
-/**
- * The file that a command imports. `path` null: standard input, which a shell may take from a file.
- */
+/** `path` null: standard input, which a shell may take from a file. */
 export function importedFile(path: string | null): KeptFile {
   return { path: path ?? '/dev/stdin', why: 'it is the file that is imported, which would be lost' }
 }

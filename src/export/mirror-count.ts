@@ -1,7 +1,4 @@
-/**
- * Counts the rows of a mirror, with a digest for each day, and reads what an earlier count says, to
- * compare them.
- */
+/** Counts the rows of a mirror, with a digest for each day, and reads an earlier count. */
 import { z } from 'zod'
 import { hasDeletedAt } from '../../schema/mirror-tables.ts'
 import { dayColumn, type StreamName, streamSpecs } from '../../schema/stream-specs.ts'
@@ -108,10 +105,7 @@ const documentSchema = z.object({
 
 type StoredCount = z.infer<typeof mirrorSchema>
 
-/**
- * Throws UserError: it cannot be read, is no such document, has no counts of the project, or does
- * not fit its digests.
- */
+/** Throws UserError: unreadable, no such document, without this project, or changed. */
 export function readVerifyDocument(path: string, projectId: ProjectId): StoredCount {
   const refuse = (why: string, next: string) =>
     new UserError({ what: `cannot compare with ${path}`, why, next })

@@ -1,15 +1,9 @@
-/**
- * What the demo shows: a small sandbox, the changes between the two syncs, write-backs, and queries
- * in plain SQL, to copy.
- */
+/** What the demo shows: a small sandbox, changes, write-backs, and queries in SQL to copy. */
 
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { rfc3339 } from '../../values/time.ts'
 
-/**
- * Small enough for the usual rate limit to allow the first sync in some seconds, and from before
- * the last two whole weeks.
- */
+/** Small enough for a first sync in some seconds, and longer than the last two whole weeks. */
 const size = {
   conversations: 80,
   visitors: 40,
@@ -129,10 +123,7 @@ from discovered_fields order by stream, path limit 8`,
   },
 ]
 
-/**
- * Replies to those who wait longest, then the flag: in this order, because both target the same
- * conversation.
- */
+/** Replies to those who wait longest, then the flag, as both target the same conversation. */
 export const enqueueStatements: readonly string[] = [
   `insert into writebacks (operation, conversation_id, payload)
 select 'message', conversation_id, '{"content": "Thank you for waiting: it is solved.", "sender_name": "Robin"}'

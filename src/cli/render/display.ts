@@ -1,7 +1,4 @@
-/**
- * Progress on standard error, in one line: rewritten in place on a terminal, an occasional line
- * elsewhere, none when quiet.
- */
+/** Progress on standard error: a line that is rewritten on a terminal, one at times elsewhere. */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { SyncProgress } from '../../mirror/mirror.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
@@ -26,9 +23,7 @@ const lineEveryMs: Readonly<Record<Display['kind'], Ms>> = {
 }
 
 const erase = '\r\u001b[K'
-/**
- * A line that is longer than it seems, as some letters are wide, ends at the edge of the terminal.
- */
+/** Some letters are wide: a line that is longer than it seems ends at the terminal's edge. */
 const withoutWrapping = (line: string) => `\u001b[?7l${line}\u001b[?7h`
 
 export function openDisplay(

@@ -1,7 +1,4 @@
-/**
- * What several commands say about streams: why they were skipped or failed, gaps, differences, and
- * what audits show.
- */
+/** What several commands say of streams: why they were skipped or failed, gaps, differences. */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { describeEvidence } from '../../mirror/core/audit.ts'
 import type { AuditEstimate, Difference, GapReport, StreamReport } from '../../mirror/mirror.ts'
@@ -20,10 +17,7 @@ export function renderStreamReasons(
   ].map(toPrintable)
 }
 
-/**
- * Reasons that differ only in the path and the request id count as the same; the first one is
- * shown, with its id.
- */
+/** Reasons that differ only in path and request id are the same; the first one is shown. */
 function groupByReason(reasons: readonly (readonly [StreamName, string | null])[]) {
   const stated = reasons.flatMap(([name, why]) =>
     why === null ? [] : [{ name, why: why.replace(/^[A-Z]+ \/\S*: /, '') }],

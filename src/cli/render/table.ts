@@ -1,10 +1,7 @@
 /** Aligns columns: text to the left, numbers to the right. */
 import { toPrintable } from '../../values/format.ts'
 
-/**
- * Lines of a table without a frame. The first line does not decide the alignment: it may be a
- * header.
- */
+/** A table without a frame. The first line, often a header, does not decide the alignment. */
 export function alignColumns(rows: readonly (readonly string[])[], indent = ''): string[] {
   // Pads `1 row` like `2 rows`, so that the numbers are aligned.
   const cells = rows.map((row) =>

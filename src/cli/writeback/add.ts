@@ -1,7 +1,4 @@
-/**
- * `deskmirror writeback add`: queues one write-back; a sub-command for each operation, with its own
- * options.
- */
+/** `deskmirror writeback add`: queues one write-back; each operation is a subcommand. */
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'

@@ -60,9 +60,7 @@ export const batchesCommand = (context: CommandContext): Command =>
     .enablePositionalOptions()
     .addCommand(refuseChecks(showCommand(context)))
 
-/**
- * `deskmirror writeback batches show`: one batch, and what its rows that have not left would do.
- */
+/** `writeback batches show`: one batch, and what its rows that have not left would do. */
 type ShowOptions = CommonOptions & ReviewOutputOptions & { readonly watch?: true }
 
 const showExamples = `

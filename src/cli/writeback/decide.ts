@@ -1,7 +1,4 @@
-/**
- * `deskmirror writeback approve`, `undo`, `stop`, `resume`, `cancel`, `retry`, `resolve`, `revert`:
- * people's decisions.
- */
+/** `deskmirror writeback approve`, `cancel`, `retry` and so on: people's decisions. */
 import { Option } from 'commander'
 import { decisions } from '../../outbox/core/decisions.ts'
 import { reviewOutcomes } from '../../outbox/core/review/terms.ts'

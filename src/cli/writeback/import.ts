@@ -206,9 +206,7 @@ async function runImport(
   }
 }
 
-/**
- * SQLite has one writer at a time and waits at most half a minute; this many rows can take longer.
- */
+/** SQLite has one writer at a time, and waits half a minute; so many rows can take longer. */
 const manyRows = 200_000
 
 function lockWarning(rows: number): string {
@@ -238,10 +236,7 @@ type ImportCommandOptions = CommonOptions &
     readonly dryRun?: true
   }
 
-/**
- * In `--ignore-columns FILE`, the parser of the command line takes the file for the names of
- * columns.
- */
+/** In `--ignore-columns FILE`, the parser takes the file for the names of columns. */
 function toFileAndOptions(file: string | undefined, options: ImportCommandOptions) {
   const { ignoreColumns } = options
   if (file !== undefined) return { file, options }

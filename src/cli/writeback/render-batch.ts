@@ -1,6 +1,4 @@
-/**
- * Renders batches: the list, and one with its outcome, reasons, what is left, and what comes next.
- */
+/** Renders batches: the list, and one with its outcome, reasons, what is left, what is next. */
 
 import { shownState } from '../../outbox/core/batches.ts'
 import { formatCounts } from '../../outbox/core/state.ts'

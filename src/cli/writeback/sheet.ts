@@ -1,7 +1,4 @@
-/**
- * `deskmirror writeback sheet`: a list of conversations to answer in a spreadsheet. Beside
- * `import`, as it is for that.
- */
+/** `deskmirror writeback sheet`: a list of conversations to answer in a spreadsheet. */
 import { Option } from 'commander'
 import { formatOfPath } from '../../export/core/formats.ts'
 import type { CsvSeparatorChoice, SpreadsheetForm } from '../../export/export.ts'

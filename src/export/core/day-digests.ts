@@ -30,10 +30,7 @@ export const streamDigest = z.object({
 export type DayDigest = z.infer<typeof dayDigest>
 export type StreamDigest = z.infer<typeof streamDigest>
 
-/**
- * Parts of a key that are made from the row: they differ if the service orders its fields in
- * another way.
- */
+/** Parts of a key that are made from the row, and differ if the service reorders its fields. */
 const madeColumns = ['entry_hash', 'ordinal']
 
 /** The parts of the key that are not in the row itself. */
@@ -50,10 +47,7 @@ export function dayOf(time: string | null): string | null {
   return time !== null && /^20\d\d-/.test(time) ? time.slice(0, 10) : null
 }
 
-/**
- * Collects the rows of one stream, in the order of their keys. Its memory grows with the days, not
- * with the rows.
- */
+/** Of one stream, in the order of its keys. The memory grows with the days, not with the rows. */
 export function createDayDigests() {
   const days = new Map<string | null, { readonly hash: Hash; rows: number }>()
   return {

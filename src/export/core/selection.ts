@@ -81,10 +81,7 @@ export type ExportReport = {
 /** The state of deskmirror itself, which is exported only by its exact name. */
 const internalName = /^(sync_|_)/
 
-/**
- * In the order of the names, each object once. In a name, `*` stands for any characters. Throws
- * UserError.
- */
+/** In the order of the names, each once. `*` stands for any characters. Throws UserError. */
 export function findObjects(
   names: readonly string[],
   existing: readonly ObjectName[],

@@ -1,7 +1,4 @@
-/**
- * The tables and views of the database, with their columns. Taken from the database, so that new
- * ones need no code.
- */
+/** Tables and views with their columns, as the database has them, so that new ones need no code. */
 import { type RawBuilder, sql } from 'kysely'
 import {
   columnTypeOf,
@@ -155,10 +152,7 @@ function keyOf(name: string, columns: readonly CatalogColumn[]): readonly string
     .map(({ name }) => name)
 }
 
-/**
- * The type of a column as the schema describes it. SQLite's declarations do not tell times and JSON
- * from text.
- */
+/** As the schema describes it: SQLite's declarations do not tell times and JSON from text. */
 type SchemaTypes = (object: string, column: string) => ExportType | undefined
 
 async function readSchemaTypes(run: SnapshotReader): Promise<SchemaTypes> {

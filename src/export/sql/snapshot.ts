@@ -149,10 +149,7 @@ function selectedColumn(
   return isNative ? sql.id(name) : sql`cast(${sql.id(name)} as text) as ${sql.id(name)}`
 }
 
-/**
- * By the key, whose index then serves; without one by all columns, compared alike in both
- * databases.
- */
+/** By the key, whose index serves; else by all columns, compared alike in both databases. */
 function orderBy(
   kind: DatabaseKind,
   { key, columns }: SourceObject,

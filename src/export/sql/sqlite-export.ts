@@ -9,10 +9,7 @@ import { lookUpExplanation, sqliteExplanations } from '../../warehouse/error-tab
 import { optimizeAllTables } from '../../warehouse/sqlite.ts'
 import type { ExportSelection, ExportType, ExportValue, RowWriter } from '../core/selection.ts'
 
-/**
- * SQLite gives such columns the declared types; times and dates are text in them as in the
- * warehouse.
- */
+/** The declared types; times and dates are text in them, as in the warehouse. */
 const declaredTypes: Readonly<Record<ExportType, string>> = {
   text: 'text',
   integer: 'integer',
