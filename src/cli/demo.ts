@@ -47,21 +47,19 @@ export const command = defineCommand<Options>({
     jsonOption(),
   ],
   help,
-  run: runDemo,
+  run: async (context, options) => {
+    const folder = mkdtempSync(join(tmpdir(), 'deskmirror-demo-'))
+    const path =
+      options.keep === undefined ? join(folder, 'demo.db') : newDatabasePath(context, options.keep)
+    const service = await startDemoService(context.now())
+    try {
+      return await runDemoSteps(context, options, service, path)
+    } finally {
+      await service.stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
 })
-
-async function runDemo(context: CommandContext, options: Options): Promise<CommandResult> {
-  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-demo-'))
-  const path =
-    options.keep === undefined ? join(folder, 'demo.db') : newDatabasePath(context, options.keep)
-  const service = await startDemoService(context.now())
-  try {
-    return await runDemoSteps(context, options, service, path)
-  } finally {
-    await service.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
 
 /** Prints each step as it is done; the result holds the document and the next steps. */
 async function runDemoSteps(

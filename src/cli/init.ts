@@ -21,7 +21,7 @@ import { parseBaseUrl } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 import { replaceFile } from '../warehouse/replace-file.ts'
 import { renderChecks, toExitCode } from './check.ts'
-import { type CommandResult, defineCommand } from './command.ts'
+import { defineCommand } from './command.ts'
 import type { CommandContext } from './command-context.ts'
 import { worstExitCode } from './explain-error.ts'
 
@@ -53,33 +53,31 @@ export const command = defineCommand<Options>({
     new Option('--name <name>', "the project's name in deskmirror.yaml"),
   ],
   help,
-  run: runInit,
+  run: async (context, options) => {
+    const isTerminal = process.stdin.isTTY === true && process.stderr.isTTY === true
+    const hasYaml = existsSync(yamlFile)
+    if (!hasYaml && isConfigured(readIfThere(envFile))) {
+      const next = 'edit .env, or describe several projects in deskmirror.yaml (docs/guide.md)'
+      throw alreadyThere('.env describes a project already', next)
+    }
+    const project = await collect(options, isTerminal, hasYaml)
+    rejectWriting(context, options, hasYaml)
+    const files = textsWith(project, hasYaml)
+    const items = await testProject(context, project)
+    const checks = renderChecks(
+      [{ project: null, items, exit: worstExitCode(items.map(toExitCode)) }],
+      [],
+    )
+    if (checks.exit === 1 || checks.exit === 2) {
+      const why = 'Nothing was written: correct what is wrong, and run `deskmirror init` again.'
+      return { ...checks, lines: [...checks.lines, '', why] }
+    }
+    rejectWriting(context, options, hasYaml)
+    for (const [name, text] of Object.entries(files)) replaceFile(name, text)
+    const written = `Written to ${Object.keys(files).join(' and ')}, which only you may read.`
+    return { ...checks, lines: [...checks.lines, '', written, ...nextSteps], exit: 0 }
+  },
 })
-
-async function runInit(context: CommandContext, options: Options): Promise<CommandResult> {
-  const isTerminal = process.stdin.isTTY === true && process.stderr.isTTY === true
-  const hasYaml = existsSync(yamlFile)
-  if (!hasYaml && isConfigured(readIfThere(envFile))) {
-    const next = 'edit .env, or describe several projects in deskmirror.yaml (docs/guide.md)'
-    throw alreadyThere('.env describes a project already', next)
-  }
-  const project = await collect(options, isTerminal, hasYaml)
-  rejectWriting(context, options, hasYaml)
-  const files = textsWith(project, hasYaml)
-  const items = await testProject(context, project)
-  const checks = renderChecks(
-    [{ project: null, items, exit: worstExitCode(items.map(toExitCode)) }],
-    [],
-  )
-  if (checks.exit === 1 || checks.exit === 2) {
-    const why = 'Nothing was written: correct what is wrong, and run `deskmirror init` again.'
-    return { ...checks, lines: [...checks.lines, '', why] }
-  }
-  rejectWriting(context, options, hasYaml)
-  for (const [name, text] of Object.entries(files)) replaceFile(name, text)
-  const written = `Written to ${Object.keys(files).join(' and ')}, which only you may read.`
-  return { ...checks, lines: [...checks.lines, '', written, ...nextSteps], exit: 0 }
-}
 
 const envFile = '.env'
 const yamlFile = 'deskmirror.yaml'

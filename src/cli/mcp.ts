@@ -1,8 +1,7 @@
 /** `deskmirror mcp`: assistants ask and propose, on standard input and output. */
 import { defaultConfig } from '../config/config.ts'
 import type { ProjectName } from '../values/project.ts'
-import { type CommandResult, defineCommand, selectCall } from './command.ts'
-import type { CommandContext } from './command-context.ts'
+import { defineCommand, selectCall } from './command.ts'
 import { explainError, renderError } from './explain-error.ts'
 import {
   decidingPerson,
@@ -34,33 +33,27 @@ export const command = defineCommand<Options, string | undefined>({
   argument: warehouseArgument,
   options: [oneProjectOption(), personOption('who answers for what is proposed')],
   help,
-  run: serve,
+  run: async (context, options, named) => {
+    const what = 'the assistant cannot be served'
+    const config = named === undefined ? loadConfigured(context, 'mcp') : null
+    const display = context.openDisplay(false)
+    const log = await context.openLog(config ?? defaultConfig({ projects: [] }), display)
+    const { stopped, exit } = context.listenForSignals()
+    const { serveMcp } = await context.load(() => import('../mcp/mcp.ts'))
+    const { versions } = await context.readVersion()
+    const { ended, close } = await serveMcp({
+      ...(config ?? namedWarehouse(named ?? '')),
+      readConfig: () => context.loadConfig('mirror'),
+      configured: config && { config, project: selectCall(config, options.project, what).project },
+      chooseProject: (projects) => selectCall({ projects }, options.project, what).project,
+      person: decidingPerson(context, config, options),
+      version: versions.program,
+      log,
+      now: context.now,
+      explain: (error) => renderError(explainError(error), false).join('\n'),
+    })
+    await Promise.race([stopped, ended])
+    await close()
+    return exit(0)
+  },
 })
-
-async function serve(
-  context: CommandContext,
-  options: Options,
-  named: string | undefined,
-): Promise<CommandResult> {
-  const what = 'the assistant cannot be served'
-  const config = named === undefined ? loadConfigured(context, 'mcp') : null
-  const display = context.openDisplay(false)
-  const log = await context.openLog(config ?? defaultConfig({ projects: [] }), display)
-  const { stopped, exit } = context.listenForSignals()
-  const { serveMcp } = await context.load(() => import('../mcp/mcp.ts'))
-  const { versions } = await context.readVersion()
-  const { ended, close } = await serveMcp({
-    ...(config ?? namedWarehouse(named ?? '')),
-    readConfig: () => context.loadConfig('mirror'),
-    configured: config && { config, project: selectCall(config, options.project, what).project },
-    chooseProject: (projects) => selectCall({ projects }, options.project, what).project,
-    person: decidingPerson(context, config, options),
-    version: versions.program,
-    log,
-    now: context.now,
-    explain: (error) => renderError(explainError(error), false).join('\n'),
-  })
-  await Promise.race([stopped, ended])
-  await close()
-  return exit(0)
-}

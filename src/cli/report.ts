@@ -12,7 +12,6 @@ import { rejectOutput } from '../export/output-file.ts'
 import type { LocalDate } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import {
-  type CommandResult,
   defineCommand,
   forEachProject,
   joinResults,
@@ -82,40 +81,34 @@ export const command = defineCommand<Options, string | undefined>({
   help,
   printsJson: ({ json, format, output }) =>
     json === true || (format === 'json' && output === undefined),
-  run: runReport,
+  run: async (context, options, warehouse) => {
+    const format = chooseFormat(options)
+    const { readReport, withMirroredProjects, writeReportFile } = await context.load(
+      () => import('../app/report.ts'),
+    )
+    const config: ReportConfig =
+      warehouse === undefined
+        ? loadConfigured(context, 'report')
+        : await withMirroredProjects(namedWarehouse(warehouse))
+    const output = { overwrite: options.force === true, kept: keptBy(context, config) }
+    if (options.output !== undefined) rejectOutput(options.output, output)
+    const calls = selectCalls(config, options.project)
+    const { from, to } = options
+    const dates = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+    const results = await forEachProject(calls, null, ({ config, project }) =>
+      readReport(config, project, dates, context.now()),
+    )
+    const answer = joinResults(results, () => ({ lines: [], exit: 0 }))
+    if (!results.some((result) => 'report' in result)) return answer
+    const text =
+      format === 'json'
+        ? `${JSON.stringify(answer.document, null, 2)}\n`
+        : renderPage(format, results)
+    if (options.output === undefined) return { ...answer, lines: [text.trimEnd()] }
+    await writeReportFile(options.output, text, output)
+    return { ...answer, lines: [`wrote ${options.output}`] }
+  },
 })
-
-async function runReport(
-  context: CommandContext,
-  options: Options,
-  warehouse: string | undefined,
-): Promise<CommandResult> {
-  const format = chooseFormat(options)
-  const { readReport, withMirroredProjects, writeReportFile } = await context.load(
-    () => import('../app/report.ts'),
-  )
-  const config: ReportConfig =
-    warehouse === undefined
-      ? loadConfigured(context, 'report')
-      : await withMirroredProjects(namedWarehouse(warehouse))
-  const output = { overwrite: options.force === true, kept: keptBy(context, config) }
-  if (options.output !== undefined) rejectOutput(options.output, output)
-  const calls = selectCalls(config, options.project)
-  const { from, to } = options
-  const dates = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
-  const results = await forEachProject(calls, null, ({ config, project }) =>
-    readReport(config, project, dates, context.now()),
-  )
-  const answer = joinResults(results, () => ({ lines: [], exit: 0 }))
-  if (!results.some((result) => 'report' in result)) return answer
-  const text =
-    format === 'json'
-      ? `${JSON.stringify(answer.document, null, 2)}\n`
-      : renderPage(format, results)
-  if (options.output === undefined) return { ...answer, lines: [text.trimEnd()] }
-  await writeReportFile(options.output, text, output)
-  return { ...answer, lines: [`wrote ${options.output}`] }
-}
 
 /** The warehouse that was named, and the configured one. */
 function keptBy(context: CommandContext, { databaseUrl }: ReportConfig): KeptFiles {

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { pluralize } from '../values/format.ts'
 import { locationLabel, parseDatabaseUrl } from '../warehouse/location.ts'
-import { type CommandResult, defineCommand } from './command.ts'
+import { defineCommand } from './command.ts'
 import type { CommandContext } from './command-context.ts'
 import { explainError } from './explain-error.ts'
 import { linesOf } from './render/table.ts'
@@ -27,38 +27,36 @@ export const command = defineCommand({
     'Runs the worker, which keeps the mirror up to date by schedule, until it is stopped.',
   options: [],
   help,
-  run: runWorker,
+  run: async (context) => {
+    const config = context.loadConfig('service')
+    const display = context.openDisplay(false)
+    // The log is the display of a worker.
+    const log = await context.openLog({ ...config, logLevelChosen: true, warnings: [] }, display)
+    logWarnings(config, log)
+    log.info({ event: 'worker.starting', ...describeLocations(config) })
+    const { stopped, onReload, onUncaughtError, exit } = context.listenForSignals()
+    const failed = Promise.withResolvers<Error>()
+    onUncaughtError((error) =>
+      failed.resolve(error instanceof Error ? error : new Error(String(error))),
+    )
+    const { startWorker } = await context.load(() => import('../../jobs/worker.ts'))
+    const worker = await Promise.race([
+      startWorker(config, { log, onFatal: failed.resolve }),
+      stopped,
+    ])
+    // It may have been waiting for a server; no work has started yet.
+    if (worker === 'stop') return exit(0)
+    onReload(() => reload(context, worker, log))
+    context.writeOut(`${renderStarted(config, worker).join('\n')}\n`)
+
+    const reason = await Promise.race([stopped, failed.promise])
+    if (reason instanceof Error)
+      log.fatal({ event: 'worker.failed', why: reason.message, stack: reason.stack })
+    else log.info({ event: 'worker.stopping' })
+    await worker.stop()
+    return exit(reason instanceof Error ? 1 : 0)
+  },
 })
-
-async function runWorker(context: CommandContext): Promise<CommandResult> {
-  const config = context.loadConfig('service')
-  const display = context.openDisplay(false)
-  // The log is the display of a worker.
-  const log = await context.openLog({ ...config, logLevelChosen: true, warnings: [] }, display)
-  logWarnings(config, log)
-  log.info({ event: 'worker.starting', ...describeLocations(config) })
-  const { stopped, onReload, onUncaughtError, exit } = context.listenForSignals()
-  const failed = Promise.withResolvers<Error>()
-  onUncaughtError((error) =>
-    failed.resolve(error instanceof Error ? error : new Error(String(error))),
-  )
-  const { startWorker } = await context.load(() => import('../../jobs/worker.ts'))
-  const worker = await Promise.race([
-    startWorker(config, { log, onFatal: failed.resolve }),
-    stopped,
-  ])
-  // It may have been waiting for a server; no work has started yet.
-  if (worker === 'stop') return exit(0)
-  onReload(() => reload(context, worker, log))
-  context.writeOut(`${renderStarted(config, worker).join('\n')}\n`)
-
-  const reason = await Promise.race([stopped, failed.promise])
-  if (reason instanceof Error)
-    log.fatal({ event: 'worker.failed', why: reason.message, stack: reason.stack })
-  else log.info({ event: 'worker.stopping' })
-  await worker.stop()
-  return exit(reason instanceof Error ? 1 : 0)
-}
 
 /** An invalid configuration changes nothing. */
 function reload(context: CommandContext, worker: RunningWorker, log: Logger): void {

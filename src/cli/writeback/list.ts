@@ -21,8 +21,7 @@ import { showInvisible } from '../../values/invisible.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import { type CommandResult, defineProjectCommand, type ProjectCall } from '../command.ts'
-import type { CommandContext } from '../command-context.ts'
+import { defineProjectCommand } from '../command.ts'
 import {
   type CommonOptions,
   jsonOption,
@@ -91,29 +90,27 @@ export const listCommand = defineProjectCommand<ListOptions>({
   ],
   help: listHelp,
   what: 'nothing was listed',
-  run: runList,
+  run: async (
+    context,
+    { config, project },
+    { status, operation, batch, target, limit, csv, newest },
+  ) => {
+    const filter = { statuses: status, operations: operation, batch, target }
+    const outbox = await context.load(() => import('../../app/outbox.ts'))
+    if (csv === true) {
+      context.writeOut(csvHeader)
+      await outbox.forEachWriteback(config, project, filter, (entries) =>
+        context.writeOut(entries.map((entry) => entryToCsv(entry, project.projectId)).join('')),
+      )
+      return { document: null, lines: [], exit: 0 }
+    }
+    const report = await outbox.listWritebacks(config, project, filter, {
+      limit,
+      newest: newest === true,
+    })
+    return { document: report, lines: renderList(report, context.now()), exit: 0 }
+  },
 })
-
-async function runList(
-  context: CommandContext,
-  { config, project }: ProjectCall,
-  { status, operation, batch, target, limit, csv, newest }: ListOptions,
-): Promise<CommandResult> {
-  const filter = { statuses: status, operations: operation, batch, target }
-  const outbox = await context.load(() => import('../../app/outbox.ts'))
-  if (csv === true) {
-    context.writeOut(csvHeader)
-    await outbox.forEachWriteback(config, project, filter, (entries) =>
-      context.writeOut(entries.map((entry) => entryToCsv(entry, project.projectId)).join('')),
-    )
-    return { document: null, lines: [], exit: 0 }
-  }
-  const report = await outbox.listWritebacks(config, project, filter, {
-    limit,
-    newest: newest === true,
-  })
-  return { document: report, lines: renderList(report, context.now()), exit: 0 }
-}
 
 function renderList(
   { writebacks, counts, withoutProject }: ListWritebacksReport,
