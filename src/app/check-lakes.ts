@@ -8,13 +8,12 @@ import { keptFiles, rejectKept } from '../export/kept-files.ts'
 import { manifestName, readManifestOf } from '../export/lake/manifest.ts'
 import { explainErrors } from '../export/output-file.ts'
 import { UserError } from '../values/user-error.ts'
-import type { CheckItem } from './check.ts'
 
 export function checkLakes(config: Config, project: ProjectConfig) {
   return Promise.all(lakesOf(config, project).map((lake) => checkLake(config, lake)))
 }
 
-async function checkLake(config: Config, { folder, project }: ConfiguredLake): Promise<CheckItem> {
+async function checkLake(config: Config, { folder, project }: ConfiguredLake) {
   try {
     rejectKept(join(folder, manifestName), keptFiles(config))
     await explainErrors(folder, () =>
@@ -22,10 +21,10 @@ async function checkLake(config: Config, { folder, project }: ConfiguredLake): P
     )
     const manifest = readManifestOf(folder, project?.projectId ?? null)
     const shows = manifest === null ? 'not written yet' : `written at ${manifest.writtenAt}`
-    return { name: 'lake', state: 'ok', detail: `${folder}, ${shows}` }
+    return { name: 'lake', state: 'ok' as const, detail: `${folder}, ${shows}` }
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    return { name: 'lake', state: 'error', detail: error.message, hint: error.next }
+    return { name: 'lake', state: 'error' as const, detail: error.message, hint: error.next }
   }
 }
 

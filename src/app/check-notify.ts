@@ -2,16 +2,17 @@
 import type { ProjectConfig } from '../config/config.ts'
 import { openConnections } from '../service/exchange.ts'
 import { NotPostedError, postText } from '../service/post-text.ts'
-import type { CheckItem } from './check.ts'
 
 /** A test line is posted only if a person asks for it: others read that channel. */
 export async function checkNotify(
   { name: project, notify, proxy }: ProjectConfig,
   { signal, postsLine = false }: { readonly signal: AbortSignal; readonly postsLine?: boolean },
-): Promise<readonly CheckItem[]> {
-  const item = (state: 'ok' | 'error', detail: string, more: Partial<CheckItem> = {}) => [
-    { name: 'notify', state, detail, ...more },
-  ]
+) {
+  const item = (
+    state: 'ok' | 'error',
+    detail: string,
+    advice: { readonly hint?: string; readonly retryable?: boolean } = {},
+  ) => [{ name: 'notify', state, detail, ...advice }]
   if (notify === null) {
     const hint = 'set DESKMIRROR_NOTIFY (`notify` in deskmirror.yaml)'
     return postsLine ? item('error', 'no address is set', { hint }) : []

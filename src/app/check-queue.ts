@@ -3,24 +3,24 @@ import { backendKindOf } from '../config/queue-backends.ts'
 import { whatToStart } from '../service/redis-problems.ts'
 import { serverDisplayName } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
-import type { CheckItem } from './check.ts'
 
 /**
  * No item: the queue is in the process. Redis is asked by itself, as no budget is read there before
  * the first sync. Throws UserError if a person must change something.
  */
-export async function checkQueue(url: string): Promise<readonly CheckItem[]> {
+export async function checkQueue(url: string) {
   if (backendKindOf(url) !== 'redis') return []
   const { openRedisRecords } = await import('../service/rate-limit/redis-record.ts')
   const records = openRedisRecords(url)
   try {
     await records.record('check').read()
     const detail = `Redis answers at ${serverDisplayName(url)}`
-    return [{ name: 'queue', state: 'ok', detail }]
+    return [{ name: 'queue', state: 'ok' as const, detail }]
   } catch (error) {
     if (error instanceof UserError) throw error
     const detail = `${serverDisplayName(url)} cannot be used: ${Object(error).message}`
-    return [{ name: 'queue', state: 'error', detail, hint: whatToStart(url), retryable: true }]
+    const hint = whatToStart(url)
+    return [{ name: 'queue', state: 'error' as const, detail, hint, retryable: true }]
   } finally {
     records.close()
   }
