@@ -1,6 +1,7 @@
 /** The use cases of batches: list, show, stop, resume, take back. Each opens the warehouse. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { decisions } from '../outbox/core/decisions.ts'
 import { executeBatchDecision } from '../outbox/decide.ts'
 import type {
   BatchDecision,
@@ -98,20 +99,18 @@ export function decideSending(
   readonly notices?: readonly string[]
 }> {
   return withOutbox(config, project, async (outbox, warehouse) => {
-    const { isStopped, isCircuitOpen } = await readSendingFacts(outbox, warehouse)
     const { name } = project
-    const { isSo, why } = {
-      stop_all: { isSo: isStopped, why: `the sending of ${name} is stopped already` },
-      resume_all: { isSo: !isStopped, why: `the sending of ${name} is not stopped` },
-      close_circuit: { isSo: !isCircuitOpen, why: `no circuit breaker of ${name} is open` },
+    const facts = await readSendingFacts(outbox, warehouse)
+    const isOffered = decisions[decision].isOfferedForSending?.(facts) === true
+    if (isOffered && (await outbox.decideSending(decision, terms)))
+      return { project: name, decision, ...(await clockNotices(warehouse)) }
+    const why = {
+      stop_all: `the sending of ${name} is stopped already`,
+      resume_all: `the sending of ${name} is not stopped`,
+      close_circuit: `no circuit breaker of ${name} is open`,
     }[decision]
-    const isMade = !isSo && (await outbox.decideSending(decision, terms))
-    if (isMade) return { project: name, decision, ...(await clockNotices(warehouse)) }
-    throw new UserError({
-      what: 'nothing was changed',
-      why,
-      next: '`deskmirror status` shows its state',
-    })
+    const next = '`deskmirror status` shows its state'
+    throw new UserError({ what: 'nothing was changed', why, next })
   })
 }
 

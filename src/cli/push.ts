@@ -11,7 +11,7 @@ import type { CommandHint } from '../values/user-error.ts'
 import { defineCommand, type Rendered, runOverService } from './command.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
 import { createProgressLine } from './render/display.ts'
-import { renderBlockedLanes, renderReasons, renderRestTime } from './render/outbox.ts'
+import { exportStep, renderBlockedLanes, renderReasons, renderRestTime } from './render/outbox.ts'
 import { formatBudget, formatTimeLeft, joinParts, pauseOf } from './render/progress.ts'
 import { linesOf } from './render/table.ts'
 
@@ -92,14 +92,6 @@ export function renderProgress(
   )
 }
 
-/** Statuses that a person should check. */
-const unsuccessfulStatuses: readonly WritebackStatus[] = [
-  'failed',
-  'conflict',
-  'uncertain',
-  'expired',
-]
-
 /** Statuses that can still be sent, automatically or after approval. */
 const remainingStatuses: readonly WritebackStatus[] = ['queued', 'sending', 'draft']
 
@@ -107,7 +99,7 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
   const { settled, queue, outcome } = report
   const total = Object.values(settled).reduce((sum, count) => sum + count, 0)
   const statusCounts = formatCounts(settled)
-  const unsuccessful = unsuccessfulStatuses.filter((status) => (settled[status] ?? 0) > 0)
+  const exported = exportStep(settled, hint)
   const remaining = remainingStatuses.filter((status) => (queue[status] ?? 0) > 0)
   const summary = [
     report.project,
@@ -116,18 +108,16 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
     formatDuration(report.tookMs),
     outcome,
   ]
-  const exported = hint(`writeback list --status ${unsuccessful.join(',')} --csv`)
   const lines = linesOf(
     summary.join('   '),
     renderReasons(report.reasons, hint),
-    unsuccessful.length > 0 && `to export what was not done: ${exported}`,
+    exported,
     remaining.length > 0 && `left: ${formatCounts(queue, remaining)}`,
     renderDrafts(report, hint),
     report.notices.map((notice) => `note: ${toPrintable(notice)}`),
     renderBlockedLanes(report.blockedLanes, hint),
   )
-  const isInOrder =
-    unsuccessful.length === 0 && report.blockedLanes === 0 && report.contradicted === 0
+  const isInOrder = exported === false && report.blockedLanes === 0 && report.contradicted === 0
   const needsCheck = outcome === 'blocked' || !isInOrder
   return { lines, exit: outcome === 'interrupted' ? 1 : needsCheck ? 3 : 0 }
 }

@@ -2,7 +2,8 @@
 
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
 import { describeRequest, shortId } from '../../outbox/core/review/labels.ts'
-import type { BatchReport, NamedEntry } from '../../outbox/outbox.ts'
+import { presentStatuses } from '../../outbox/core/state.ts'
+import type { BatchReport, NamedEntry, StatusCounts, WritebackStatus } from '../../outbox/outbox.ts'
 import { formatAge, formatCount, formatDuration } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
@@ -43,6 +44,17 @@ export function renderReasons(
     `for example: ${hint(`writeback show ${shortId(example)}`)}`,
   ])
   return alignColumns(rows, indent)
+}
+
+/** Statuses that a person should check. */
+const unsuccessful: readonly WritebackStatus[] = ['failed', 'conflict', 'uncertain', 'expired']
+
+/** The next step if some are unsuccessful; else false. `option`: what restricts it further. */
+export function exportStep(counts: StatusCounts, hint: CommandHint, option = ''): string | false {
+  const statuses = presentStatuses(counts).filter((status) => unsuccessful.includes(status))
+  if (statuses.length === 0) return false
+  const command = `writeback list ${option}--status ${statuses.join(',')} --csv`
+  return `to export what was not done: ${hint(command)}`
 }
 
 /** `until`: RFC 3339. */

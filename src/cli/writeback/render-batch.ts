@@ -20,7 +20,13 @@ import {
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import { renderEntries, renderMore, renderReasons, renderRestTime } from '../render/outbox.ts'
+import {
+  exportStep,
+  renderEntries,
+  renderMore,
+  renderReasons,
+  renderRestTime,
+} from '../render/outbox.ts'
 import { joinParts } from '../render/progress.ts'
 import { alignColumns, linesOf } from '../render/table.ts'
 
@@ -93,22 +99,18 @@ function renderNextSteps(
   { batch: { id, state, counts }, approval, revertible }: BatchReport,
   hint: CommandHint,
 ): readonly string[] {
-  const notDone = (['failed', 'conflict', 'uncertain', 'expired'] as const).filter(
-    (status) => (counts[status] ?? 0) > 0,
-  )
   const isStopped = state === 'stopped'
   const digest = approval?.digest.slice(0, 16)
   const toRevert =
     `to take back the ${pluralize(revertible, 'change')} that have arrived: ` +
     `${hint(`writeback revert --batch ${id}`)}`
-  const exported = `writeback list --batch ${id} --status ${notDone.join(',')} --csv`
   return linesOf(
     digest !== undefined &&
       `to approve exactly this: ${hint(`writeback approve --batch ${id} --digest ${digest}`)}`,
     isStopped && `to go on: ${hint(`writeback resume --batch ${id}`)}`,
     isStopped && revertible > 0 && `${toRevert}; what arrives later can be taken back then`,
     state === 'sending' && `to stop it: ${hint(`writeback stop --batch ${id}`)}`,
-    notDone.length > 0 && `to export what was not done: ${hint(exported)}`,
+    exportStep(counts, hint, `--batch ${id} `),
   )
 }
 
