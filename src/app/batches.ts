@@ -68,8 +68,7 @@ async function readBatch(
 }
 
 /**
- * Stops a batch or goes on with it. Throws UserError if it is so already. If what was `shown` has
- * changed, nothing is decided. `by`: the person's name.
+ * Throws UserError if the batch is so already. If what was `shown` has changed, nothing is decided.
  */
 export function decideBatch(
   config: Config,
@@ -128,10 +127,7 @@ export async function readSendingFacts(outbox: Outbox, { db, kind }: Warehouse) 
   }
 }
 
-/**
- * Queues the inverse of a batch as a draft batch. Throws UserError if it is still being sent, or
- * was taken back before.
- */
+/** As drafts. Throws UserError if the batch is still being sent, or was taken back before. */
 export function revertBatchOf(
   config: Config,
   project: ProjectConfig,
@@ -144,8 +140,7 @@ export function revertBatchOf(
 }
 
 /**
- * Until nothing more happens to the batch without a person, or `signal`. Returns the last reading.
- * Throws UserError if there is no such batch.
+ * Until nothing more happens to it without a person. Throws UserError if there is no such batch.
  */
 export function watchBatch(
   config: Config,

@@ -40,10 +40,7 @@ export async function exportLake(
 /** For whoever waits for a file, longer than for an assistant. */
 const queryLimitMs: Ms = 60_000
 
-/**
- * The answer to one statement as an object of that name. It reads only, and its answer is whole or
- * refused. Throws UserError.
- */
+/** The answer to a statement that reads, whole or refused, as an object. Throws UserError. */
 export async function exportQuery(
   { databaseUrl, databaseSetting = 'DESKMIRROR_DATABASE_URL' }: DatabaseAddress,
   { name, statement }: { readonly name: string; readonly statement: string },

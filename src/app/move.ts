@@ -73,10 +73,7 @@ export async function moveWarehouse(config: Config, options: MoveOptions): Promi
   }
 }
 
-/**
- * Ends a move whose source is lost between its mark and that of the target. Throws UserError if not
- * all had arrived.
- */
+/** Of which the source was lost between the two marks. Throws UserError if not all had arrived. */
 export function acceptMoved({
   project,
   to,

@@ -26,8 +26,7 @@ type Options = {
 }
 
 /**
- * `signal`: also aborted if another process takes over a lock. Throws UserError if one of the
- * warehouses is in use, or cannot take part.
+ * `signal`: also aborted if a lock is taken over. Throws UserError if a warehouse cannot take part.
  */
 export async function openMove(use: Use, config: Config, { to, only, signal, log }: Options) {
   const locations = {

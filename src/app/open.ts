@@ -91,8 +91,8 @@ async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOp
 }
 
 /**
- * Where the warehouse is, the setting that says so, for errors, and the projects that are to be in
- * it; without them, those that it has.
+ * Where the warehouse is, which setting says so, and the projects to be in it, else those that it
+ * has.
  */
 export type DatabaseAddress = Pick<Config, 'databaseUrl' | 'databaseSetting'> & {
   readonly projects?: readonly { readonly projectId: ProjectId }[]

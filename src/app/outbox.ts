@@ -160,8 +160,8 @@ export type DecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & {
 }
 
 /**
- * Approves, takes an approval back, cancels, sends again or resolves. If what was `shown` has moved
- * since, nothing is changed, and the report says what differs. `by`: the person's name.
+ * If what was `shown` has moved since, nothing is changed, and the report says what differs. `by`:
+ * the person's name.
  */
 export function decideWritebacks(
   config: Config,

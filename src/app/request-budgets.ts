@@ -39,8 +39,8 @@ const recordsOutside = {
 export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
 
 /**
- * `warehouse` null: there is none yet, so no process to share with. Throws UserError if the URL of
- * Redis is not valid, or if a worker keeps its budgets elsewhere.
+ * `warehouse` null: there is none yet, so nobody to share with. Throws UserError if the URL of
+ * Redis is not valid, or a worker keeps its budgets elsewhere.
  */
 export async function openRequestBudgets(
   queueUrl: string,
@@ -165,10 +165,7 @@ export function keyFingerprint({
     .slice(0, 24)
 }
 
-/**
- * How often a closed budget is polled at least: another process may close it again, or its store
- * may be away.
- */
+/** Of a closed budget: another process may close it again, or its store may be away. */
 const pollEveryMs: Ms = 5000
 
 /** Unless `isStopped` first. Does not keep the process alive. */
@@ -188,8 +185,8 @@ export async function logWhenBudgetOpens(
 }
 
 /**
- * Counts the requests of this process by the minute, and notes pauses, for the chart of the budget.
- * What cannot be written is dropped: no work depends on it.
+ * Counts requests by the minute, and notes pauses, for the chart of the budget. What cannot be
+ * written is dropped: no work depends on it.
  */
 function createBudgetRecorder(db: Db) {
   const counts = new Map<string, MinuteRequests & { requests: number; throttled: number }>()

@@ -126,8 +126,8 @@ export function openSendRecord(
 }
 
 /**
- * After a move, whose count the source's row has, too: the target goes on from there, and a backup
- * of the source that is restored later is noticed.
+ * After a move the target goes on from the source's count, and a backup of the source that is
+ * restored later is noticed.
  */
 export async function recordMove(
   databaseUrls: readonly string[],
@@ -178,10 +178,7 @@ const repetitionsOfRestored = 2
 /** The names of former warehouses are dropped some day. */
 const maxNumbers = 1000
 
-/**
- * Numbers that only grow, until they are forgotten. An unknown one is 0. `beside`: a file or folder
- * whose owner it gets.
- */
+/** Numbers that only grow. An unknown one is 0. `beside`: a file or folder whose owner it gets. */
 function numbersInFile(path: string, beside: string) {
   const readAll = (): Record<string, number> => {
     try {

@@ -131,8 +131,7 @@ export function startBudgetReports(service: Service, onBudget: (budget: BudgetVi
 }
 
 /**
- * The error of a run that a fatal failure ended. `hasServiceResponded`: the service responded
- * before, so its address is right.
+ * Of a run that ended. `hasServiceResponded`: the service answered before: its address is right.
  */
 export function fatalRunError(
   project: ProjectConfig,

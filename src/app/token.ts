@@ -21,9 +21,8 @@ import { openService, type ServiceOptions } from './service.ts'
 type TokenFailure = Exclude<ApiFailure, { kind: 'aborted' }>
 
 /**
- * Mints a token for the widget in a browser. Tries the next likely address only if the one before
- * has no such endpoint, so that no token was minted there. Throws UserError, and ApiError only when
- * aborted.
+ * Tries the next likely address only if the one before has no such endpoint, so that no token was
+ * minted there. Throws UserError, and ApiError only when aborted.
  */
 export function mintWidgetToken(
   config: Config,

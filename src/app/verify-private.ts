@@ -1,6 +1,6 @@
 /**
  * Runs `verify --private`: takes values of private columns from the service, and looks for them in
- * all that the warehouse keeps, as an erasure does. Changes nothing.
+ * all that the warehouse keeps. Changes nothing.
  */
 import { analyticsTables } from '../../schema/analytics-tables.ts'
 import { type StreamName, streamNames } from '../../schema/stream-specs.ts'

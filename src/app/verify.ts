@@ -1,6 +1,5 @@
 /**
- * Runs `verify`, which changes nothing; `--json` also counts the rows of each day, and `--against`
- * counts them again.
+ * Runs `verify`, which changes nothing; `--json` counts rows by day, and `--against` counts again.
  */
 import { type StreamName, streamSpecs } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
@@ -57,10 +56,7 @@ type CountOptions = Pick<VerifyOptions, 'streams' | 'signal'> & {
   readonly now: () => EpochMs
 }
 
-/**
- * `verify --json`, one project: what was compared with the service, what could not be, and what the
- * mirror has.
- */
+/** `verify --json`, one project: what was compared, what could not be, and what the mirror has. */
 export type VerifyDocument = VerifyReport & {
   /** Its id in the service. */
   readonly projectId: ProjectId
@@ -114,8 +110,8 @@ export type DigestComparison = {
 }
 
 /**
- * Reads only the warehouse. `streams` undefined: those of the file. Throws UserError if the file
- * has no counts of this project and these streams.
+ * Reads only the warehouse. `streams` undefined: those of the file. Throws UserError if it has
+ * none.
  */
 export async function compareWithDocument(
   config: Config,

@@ -95,10 +95,7 @@ async function readVersion() {
 
 const isTerminal = (): boolean => process.stdout.isTTY === true
 
-/**
- * Rows of the service may contain what moves a terminal's cursor, or worse. Files and pipes get
- * them as they are.
- */
+/** Rows may contain what moves a terminal's cursor, or worse. Files and pipes get it as it is. */
 export function createTerminalWriter(write: (bytes: Uint8Array) => Promise<void>) {
   // A letter may be in two chunks.
   const decoder = new TextDecoder()
@@ -149,10 +146,7 @@ function exitOnStdoutError(error: NodeJS.ErrnoException): void {
   exitOnStderrError(error)
 }
 
-/**
- * `deskmirror status | head`: the reader has closed the pipe, which is no error. Any other write
- * error ends the process.
- */
+/** `deskmirror status | head` closes the pipe, which is no error. Another one ends the process. */
 function exitOnStderrError(error: NodeJS.ErrnoException): void {
   process.exit(error.code === 'EPIPE' ? (process.exitCode ?? 0) : 1)
 }

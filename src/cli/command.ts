@@ -1,6 +1,6 @@
 /**
- * A command: how it is declared, for which projects it runs, and its result, which is a document for
- * machines, lines for people, and the exit code.
+ * How a command is declared, for which projects it runs, and its result: a document for machines,
+ * lines for people, the exit code.
  */
 import { Command, type Option } from 'commander'
 import type { CommandOptions } from '../app/service.ts'
@@ -45,10 +45,7 @@ type CommandSpec<Options, Argument> = {
   ) => Promise<CommandResult>
 }
 
-/**
- * Its result is printed, and sets the exit code; everything that it throws is caught. `Argument`:
- * the value of the positional one.
- */
+/** Prints the result, and catches everything. `Argument`: the value of the positional one. */
 export function defineCommand<Options extends object, Argument = never>({
   name,
   summary = '',
@@ -128,10 +125,7 @@ export type ProjectCall = CallOf<Config>
 export type Rendered = Pick<CommandResult, 'lines' | 'exit'>
 type Render<T, Call = ProjectCall> = (report: T, call: Call) => Rendered
 
-/**
- * Runs a command that makes requests for each project that `--project` selects. `signal`: Ctrl-C;
- * `inHand`: what it waits for.
- */
+/** For each selected project, with requests. `signal`: Ctrl-C; `inHand`: what it waits for. */
 export async function runOverService<T>(
   context: CommandContext,
   { project, quiet }: CommonOptions,

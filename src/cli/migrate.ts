@@ -1,6 +1,5 @@
 /**
- * `deskmirror migrate`: brings the warehouse to this version's schema, derives the facts for
- * analysts anew, and lets a role read them.
+ * `deskmirror migrate`: the schema of this version, facts derived anew, and a role that reads them.
  */
 import { Option } from 'commander'
 import type { GrantReport } from '../analytics/analytics.ts'

@@ -17,8 +17,8 @@ export type ProjectConfig = ProjectSettings & Pick<GlobalConfig, 'readOnly'>
 export type Config = GlobalConfig & {
   readonly projects: readonly ProjectConfig[]
   /**
-   * What it is read from, whether it exists or not: `.env`, `deskmirror.yaml`, the files of secrets,
-   * and those that drivers read by themselves.
+   * What it is read from, even if missing: `.env`, `deskmirror.yaml`, files of secrets, and those
+   * that drivers read.
    */
   readonly files: readonly string[]
   /** Likely mistakes that stop nothing: variables that nothing reads. */

@@ -1,6 +1,6 @@
 /**
- * The file `.env`: its assignments, and the lines that are none. A line that is left out in silence
- * turns a setting off that a person has turned on, so each line is read or named. Pure.
+ * The file `.env`: its assignments, and the lines that are none. A line left out in silence would
+ * turn off what a person turned on, so each is read or named. Pure.
  */
 import { parseEnv } from 'node:util'
 import { trimInvisible } from '../values/invisible.ts'

@@ -161,9 +161,8 @@ function isAddressRange(text: string): boolean {
 }
 
 /**
- * An address with one of the schemes, or a value that `isOwn` accepts. Its value is never repeated:
- * see `problems.ts`. `explain`: what is said of an address that is refused, instead of what is
- * allowed.
+ * An address with one of the schemes, or what `isOwn` accepts; never repeated: see `problems.ts`.
+ * `explain`: what is said of a refused one, instead of what is allowed.
  */
 export function addressField(
   allowed: string,

@@ -1,7 +1,4 @@
-/**
- * Loads the configuration from variables, `.env` and `deskmirror.yaml`. The only reader of
- * `process.env`.
- */
+/** Loads variables, `.env` and `deskmirror.yaml`. The only reader of `process.env`. */
 import { basename, dirname, join, resolve } from 'node:path'
 import { UserError } from '../values/user-error.ts'
 import type { Config } from './config.ts'
@@ -20,8 +17,8 @@ export const envFile = '.env'
 const defaultFile = 'deskmirror.yaml'
 
 /**
- * Throws ConfigurationError, which names every problem. Paths of secrets in the YAML file are
- * relative to the file's folder, all others to the working folder.
+ * Throws ConfigurationError. Paths of secrets in the YAML file are relative to its folder, all
+ * others to the working folder.
  */
 export function loadConfig(
   needs: ConfigNeeds,
@@ -48,8 +45,7 @@ export function loadConfig(
 }
 
 /**
- * What must not be written over, also if the configuration is not valid: its files, and the
- * warehouse that it names.
+ * What must not be written over, even if it is not valid: its files, and the warehouse it names.
  */
 export function describeConfiguration(
   folder = process.cwd(),
@@ -179,8 +175,7 @@ function secretFromVariable(
 }
 
 /**
- * A file holds one secret. `isNamed`: the setting is clearly a path; otherwise it may be the secret
- * itself, and is not repeated.
+ * `isNamed`: the setting is clearly a path; otherwise it may be the secret, and is not repeated.
  */
 function secretFromFile(path: string, isNamed: boolean): ReturnType<ReadSecret> {
   const text = readTextFile(path)

@@ -23,8 +23,8 @@ export type Viewer = {
 const maxLength = 100
 
 /**
- * The name under which a person's decisions are stored. Spaces that look alike are one. Undefined
- * if it is empty, longer than 100 characters, or contains characters that cannot be seen.
+ * As decisions are stored. Spaces that look alike are one. Undefined if it is empty, longer than
+ * 100 characters, or contains what cannot be seen.
  */
 export function parsePersonName(text: string): string | undefined {
   const name = text
@@ -113,8 +113,8 @@ const pairs =
 const latinOf = new Map(pairs.split(' ').map(([letter = '', latin = '']) => [letter, latin]))
 
 /**
- * A name with letters that no person's name has and this list does not know may look like anything,
- * so beside people it is refused as well.
+ * Letters that this list does not know may look like anything, so beside people such a name is
+ * refused as well.
  */
 export function looksLike(name: string, person: string): boolean {
   const shown = skeleton(name)

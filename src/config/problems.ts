@@ -1,6 +1,6 @@
 /**
- * Problems in the configuration: all of them at once, each with its location. A secret can be
- * anywhere by mistake, so nothing that may be one is repeated.
+ * Problems in the configuration: all at once, each with its location. A secret can be anywhere by
+ * mistake, so nothing that may be one is repeated.
  */
 import { UserError } from '../values/user-error.ts'
 

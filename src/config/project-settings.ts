@@ -1,7 +1,4 @@
-/**
- * The settings of one project. A new one needs a line here or in `analytics-settings.ts`, and
- * nothing else in this folder.
- */
+/** The settings of one project. A new one needs only a line here or in `analytics-settings.ts`. */
 import { type ListStreamName, type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type AnalyticsSettings, analyticsMap, analyticsSettings } from './analytics-settings.ts'
@@ -166,10 +163,7 @@ export const allProjectSettings: readonly Setting[] = [
   ...Object.values(analyticsSettings),
 ]
 
-/**
- * Maps whose lines are settings of their own: `hours` in `analytics` is the setting
- * `analytics.hours`.
- */
+/** Maps whose lines are settings: `hours` in `analytics` is the setting `analytics.hours`. */
 export const settingMaps: readonly string[] = [scheduleMap.name, analyticsMap.name]
 
 export type ProjectSettings = SettingValues<typeof projectSettings> & {

@@ -1,6 +1,6 @@
 /**
- * Which proxy leads to the service: that of the variables, as curl reads them, or that of the
- * setting `proxy`. This machine is never reached through one. Pure.
+ * Which proxy leads to the service: that of `proxy`, or of the variables, as curl reads them. This
+ * machine is never reached through one. Pure.
  */
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 /**
- * What a setting is: its name, its variable and its check; and the sources that settings come from.
- * The types of the configuration are derived from tables of settings.
+ * A setting: its name, its variable and its check; and where settings come from. The types of the
+ * configuration are derived from tables of them.
  */
 import { z } from 'zod'
 import { type ConfigProblem, describeProblem, maxProblems, redactName } from './problems.ts'
@@ -43,8 +43,7 @@ export const fileSetting = <Value>(name: string, field: z.ZodType<Value>) =>
   undescribed({ name, variable: null, isSensitive: false, field: () => field })
 
 /**
- * A map whose lines are settings of their own, such as `analytics.hours`: what remains of it is no
- * map, and is refused.
+ * A map whose lines are settings, such as `analytics.hours`: what remains is no map, and refused.
  */
 export const mapSetting = (name: string, allowed: string) =>
   fileSetting(name, z.undefined({ error: allowed }).optional()).about('')

@@ -12,8 +12,8 @@ export const isStandardInput = (path: string): boolean =>
   ['/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'].includes(resolve(path))
 
 /**
- * Null if there is no such file; an error that says why it cannot be read, which names the folder
- * if that is why. A pipe would be waited for without end, so it must be standard input.
+ * Null if there is no such file; an error says why it cannot be read. A pipe would be waited for
+ * without end, so it must be standard input.
  */
 export function readTextFile(path: string, maxBytes = configurationBytes): string | null | Error {
   try {

@@ -40,8 +40,8 @@ const keyVariable = (name: string): string =>
   `${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_API_KEY`
 
 /**
- * The key is never in the file: `.env` has it under `keyVariable`. Null: there is a project of that
- * id, or of a name with the same variable.
+ * `.env` has the key, under `keyVariable`. Null: there is a project of that id, or of a name with
+ * the same variable.
  */
 export function addToYaml(
   text: string,

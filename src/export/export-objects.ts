@@ -1,7 +1,4 @@
-/**
- * Exports objects of the warehouse, all from one state of it: to standard output, a file for each,
- * or one SQLite file.
- */
+/** Exports objects from one state of the warehouse: to standard output, files, or a SQLite file. */
 import { join } from 'node:path'
 import { UserError } from '../values/user-error.ts'
 import type { ExportFormat } from './core/formats.ts'

@@ -10,10 +10,7 @@ import { UserError } from '../values/user-error.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { databaseNamedBy, filesOfWarehouse, resolveLinks } from '../warehouse/warehouse-files.ts'
 
-/**
- * `why`: the reason for a person, such as `it is the warehouse`. `besideWhy`: that for what would
- * be beside a link to it.
- */
+/** `why`: such as `it is the warehouse`. `besideWhy`: of what would be beside a link to it. */
 export type KeptFile = { readonly path: string; readonly why: string; readonly besideWhy?: string }
 export type KeptFiles = readonly KeptFile[]
 
@@ -68,10 +65,7 @@ function keptBecause(path: string, kept: KeptFiles): string | undefined {
     ?.besideWhy
 }
 
-/**
- * By its number in its file system, which all links to it share; if one of them does not exist, by
- * its name in its folder.
- */
+/** By its number, which all links to it share; if one does not exist, by its name in its folder. */
 function isSameFile(a: string, b: string): boolean {
   const first = fileAt(a)
   const second = fileAt(b)

@@ -57,8 +57,8 @@ function conversationIds(
 }
 
 /**
- * The demo's queries of the mirror: plain SQL, to copy. Written for SQLite, and for fields that the
- * sandbox shows beyond the documented ones (`type`, `title`, `direction`, `duration_seconds`).
+ * For SQLite, and for fields that only the sandbox shows (`type`, `title`, `direction`,
+ * `duration_seconds`).
  */
 type DemoQuery = { readonly title: string; readonly sql: string }
 

@@ -1,6 +1,5 @@
 /**
- * `deskmirror writeback list`: the write-backs and their outcomes; `writeback show`: all stored
- * data of one of them.
+ * `writeback list`: write-backs and their outcomes; `writeback show`: all that is stored of one.
  */
 import { Option } from 'commander'
 import type { ListWritebacksReport } from '../../app/outbox.ts'

@@ -1,7 +1,4 @@
-/**
- * Digests of rows by day: equal for equal rows, whichever database stores them and in whatever
- * order they came. Pure.
- */
+/** Digests of rows by day: equal for equal rows, in whichever database and order. Pure. */
 import { createHash, type Hash } from 'node:crypto'
 import { z } from 'zod'
 import { mirrorTables } from '../../../schema/mirror-tables.ts'
@@ -39,10 +36,7 @@ export function identityColumns(stream: StreamName): readonly string[] {
   return mirrorTables[streamSpecs[stream].table].key.filter((name) => !made.includes(name))
 }
 
-/**
- * The UTC day of a time in RFC 3339. Null outside of these hundred years, so that wrong clocks do
- * not make endless days.
- */
+/** In UTC. Null outside of these hundred years, so that wrong clocks do not make endless days. */
 export function dayOf(time: string | null): string | null {
   return time !== null && /^20\d\d-/.test(time) ? time.slice(0, 10) : null
 }
@@ -105,8 +99,8 @@ function sha256(text: string): string {
 }
 
 /**
- * `changed`: as many rows, and not the same ones. `more` and `fewer` say nothing about the other
- * rows of the day: a digest shows only that something is different.
+ * `changed`: as many rows, and not the same ones. `more` and `fewer` say nothing about the others:
+ * a digest shows only that something is different.
  */
 type DayState = 'same' | 'more' | 'fewer' | 'changed'
 

@@ -1,6 +1,5 @@
 /**
- * What an export reads and reports: objects of the warehouse, found by name or pattern, and which
- * columns and rows of them. Pure.
+ * What an export reads and reports: objects, by name or pattern, and their columns and rows. Pure.
  */
 
 import type { columnTypes } from '../../../schema/column-types.ts'

@@ -1,7 +1,4 @@
-/**
- * What a lake holds: a document that is written last, so that a reader that follows it sees one moment
- * of the warehouse.
- */
+/** What a lake holds: a document that is written last, so that who follows it sees one moment. */
 import { readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'

@@ -96,10 +96,7 @@ function sqliteColumns(name: string): RawBuilder<CatalogColumn> {
     where hidden <> 1 order by cid`
 }
 
-/**
- * Of a column of a view, the type of the column of a table that it shows; of an expression, that of
- * its values.
- */
+/** Of a view's column, the type of the table's column; of an expression, that of its values. */
 async function sqliteTypes(
   run: SnapshotReader,
   { columnOrigins }: LocalReads,

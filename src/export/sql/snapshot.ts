@@ -110,10 +110,7 @@ function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection) {
   }
 }
 
-/**
- * A view may be wrong, or fail for some rows: that is for its author. The driver's message may
- * quote values.
- */
+/** A view may be wrong, which is for its author. The driver's message may quote values. */
 function explainViewError({ name, kind }: ObjectName, error: unknown): never {
   const code = errorCode(error)
   if (kind !== 'view' || code === '' || error instanceof UserError) throw error
@@ -187,9 +184,8 @@ function toSql(
 }
 
 /**
- * Converts what a database returns to the values of an export, which are the same for both. Throws
- * UserError for a value that its column's type cannot express, which only foreign tables of SQLite
- * have.
+ * To values that are the same for both databases. Throws UserError for one that its column's type
+ * cannot express, which only foreign tables of SQLite have.
  */
 function createValueDecoder(object: string, { name, type }: ExportColumn, kind: DatabaseKind) {
   return (value: unknown): ExportValue => {

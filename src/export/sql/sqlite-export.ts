@@ -20,10 +20,7 @@ const declaredTypes: Readonly<Record<ExportType, string>> = {
   json: 'text',
 }
 
-/**
- * `path`: an empty or missing file; `label`: its name for people. A full disk and the like are
- * UserErrors.
- */
+/** `path`: an empty or missing file; `label`: its name. A full disk and the like are UserErrors. */
 export function createSqliteExport(path: string, label: string) {
   const explained = (work: () => void) => {
     try {

@@ -23,8 +23,7 @@ export const restoreWithin = (text: string): string =>
 const operators = '=+-@＝＋－＠'
 
 /**
- * Calls `change` with the apostrophes and the operator of each. A regular expression would take
- * quadratic time on long runs.
+ * `change`: of the apostrophes and the operator. A regular expression would take quadratic time.
  */
 function changeInnerFormulas(text: string, change: (found: string) => string): string {
   const parts: string[] = []
