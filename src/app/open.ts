@@ -28,8 +28,8 @@ export type Warehouse = {
   readonly query: Run
   /** For work that may be repeated while the warehouse is away. */
   readonly retry: WarehouseRetry
-  /** What opening did to the schema; null for a reader. */
-  readonly migration: MigrationSummary | null
+  /** What opening did to the schema; a reader does nothing. */
+  readonly migration: MigrationSummary
   /** What had moved, or was arriving, when it was opened: nothing of that is changed. */
   readonly moves: Awaited<ReturnType<typeof readMoves>>
   readonly close: () => Promise<void>
@@ -79,7 +79,8 @@ export async function createWarehouse(
 /** A reader changes nothing, and throws UserError if the schema is an earlier one. */
 async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOptions) {
   if (access === 'read') {
-    return { migration: null, ...(await requireCurrentSchema(db, kind)) }
+    const migration: MigrationSummary = { from: null, to: '', applied: [] }
+    return { migration, ...(await requireCurrentSchema(db, kind)) }
   }
   // Only then: a reader needs none of them.
   const { explainDependentView, updateAnalyticsViews } = await import('../analytics/sql/views.ts')
