@@ -21,7 +21,7 @@ async function checkLake(config: Config, { folder, project }: ConfiguredLake) {
     )
     const manifest = readManifestOf(folder, project?.projectId ?? null)
     const shows = manifest === null ? 'not written yet' : `written at ${manifest.writtenAt}`
-    return { name: 'lake', state: 'ok' as const, detail: `${folder}, ${shows}` }
+    return { name: 'lake', state: 'ok' as const, detail: `${folder}, ${shows}`, hint: null }
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     return { name: 'lake', state: 'error' as const, detail: error.message, hint: error.next }

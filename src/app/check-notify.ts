@@ -8,15 +8,13 @@ export async function checkNotify(
   { name: project, notify, proxy }: ProjectConfig,
   { signal, postsLine = false }: { readonly signal: AbortSignal; readonly postsLine?: boolean },
 ) {
-  const item = (
-    state: 'ok' | 'error',
-    detail: string,
-    advice: { readonly hint?: string; readonly retryable?: boolean } = {},
-  ) => [{ name: 'notify', state, detail, ...advice }]
-  if (notify === null) {
-    const hint = 'set DESKMIRROR_NOTIFY (`notify` in deskmirror.yaml)'
-    return postsLine ? item('error', 'no address is set', { hint }) : []
-  }
+  const item = (state: 'ok' | 'error', detail: string, hint: string | null = null) => [
+    { name: 'notify', state, detail, hint },
+  ]
+  if (notify === null)
+    return postsLine
+      ? item('error', 'no address is set', 'set DESKMIRROR_NOTIFY (`notify` in deskmirror.yaml)')
+      : []
   if (!postsLine) return item('ok', 'an address is set; `check --notify` posts a test line to it')
   const connections = openConnections()
   try {
@@ -29,7 +27,7 @@ export async function checkNotify(
     const hint = retryable
       ? 'try again; the worker repeats what it could not post'
       : 'correct what `notify` names: make a new incoming webhook if this one is gone'
-    return item('error', error.message, { hint, retryable })
+    return item('error', error.message, hint).map((it) => ({ ...it, retryable }))
   } finally {
     await connections.close()
   }

@@ -15,7 +15,7 @@ export async function checkQueue(url: string) {
   try {
     await records.record('check').read()
     const detail = `Redis answers at ${serverDisplayName(url)}`
-    return [{ name: 'queue', state: 'ok' as const, detail }]
+    return [{ name: 'queue', state: 'ok' as const, detail, hint: null }]
   } catch (error) {
     if (error instanceof UserError) throw error
     const detail = `${serverDisplayName(url)} cannot be used: ${Object(error).message}`

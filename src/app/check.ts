@@ -75,12 +75,12 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
     const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
     const learned = report.behaviours.length
     const detail = `rows mirrored: ${rows}; behaviours of the service learned: ${learned}`
-    return { name: 'warehouse', state: 'ok', detail }
+    return { name: 'warehouse', state: 'ok', detail, hint: null }
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     const empty = 'empty; the first `deskmirror sync` fills it'
     if (error instanceof EmptyWarehouseError)
-      return { name: 'warehouse', state: 'ok', detail: empty }
+      return { name: 'warehouse', state: 'ok', detail: empty, hint: null }
     const { message: detail, next: hint, exitCode } = error
     return { name: 'warehouse', state: 'error', detail, hint, retryable: exitCode === 1 }
   }
@@ -109,7 +109,7 @@ async function checkService(
       if (item.name !== scope) return [...items, ...projectIdItems(project)]
     } else {
       if (items.length === 0) items.push(...connectionItems(result, proxy))
-      items.push({ name: scope, state: 'ok', detail: `reads ${streamsOf(scope)}` })
+      items.push({ name: scope, state: 'ok', detail: `reads ${streamsOf(scope)}`, hint: null })
     }
   }
   return items
@@ -170,7 +170,7 @@ function connectionItems(
   const through = proxy === null ? '' : ` through the proxy ${proxy.name}`
   const id = requestId === null ? '' : ` (request ${requestId})`
   const answers = `the service answers${through}${id}`
-  const reached: CheckItem = { name: 'connection', state: 'ok', detail: answers }
+  const reached: CheckItem = { name: 'connection', state: 'ok', detail: answers, hint: null }
   if (serverDate === null || Math.abs(serverDate - now) <= clockToleranceSeconds) return [reached]
   const detail = `this machine's clock says ${rfc3339(now)}, the service's ${rfc3339(serverDate)}`
   const hint = "set this machine's clock by NTP"
@@ -224,6 +224,6 @@ export type CheckItem = {
   readonly name: string
   readonly state: 'ok' | 'warning' | 'error'
   readonly detail: string
-  readonly hint?: string
+  readonly hint: string | null
   readonly retryable?: boolean
 }

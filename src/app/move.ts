@@ -28,6 +28,8 @@ export type MoveReport = {
   readonly tookMs: Ms
 }
 
+export type AcceptedMove = Pick<MoveReport, 'to' | 'whole' | 'projects'>
+
 export type MoveOptions = Pick<CommandOptions, 'signal' | 'log'> & {
   readonly to: string
   /** Null: the whole warehouse. */
@@ -78,9 +80,7 @@ export function acceptMoved({
   project,
   to,
   log,
-}: Omit<MoveOptions, 'signal' | 'onProgress'>): Promise<
-  Pick<MoveReport, 'to' | 'whole' | 'projects'>
-> {
+}: Omit<MoveOptions, 'signal' | 'onProgress'>): Promise<AcceptedMove> {
   return withOpened(async (use) => {
     const { side, label } = await openTarget(use, { to, log })
     const accepted = await acceptMove(side, project?.projectId ?? null)

@@ -56,11 +56,16 @@ type CountOptions = Pick<VerifyOptions, 'streams' | 'signal'> & {
   readonly now: () => EpochMs
 }
 
-/** `verify --json`, one project: what was compared, what could not be, and what the mirror has. */
+/**
+ * `verify --json`, one project: what was compared with the service, what could not be, and what the
+ * mirror has.
+ */
 export type VerifyDocument = VerifyReport & {
   /** Its id in the service. */
   readonly projectId: ProjectId
-  /** So many conversations and visitors were drawn, with their children; null = every row. */
+  /**
+   * So many conversations and visitors were drawn at random, with their children; null = every row.
+   */
   readonly sample: number | null
   /** When the service was read. */
   readonly from: string

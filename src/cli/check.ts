@@ -61,7 +61,7 @@ export const command = defineCommand<Options>({
     if (!(config instanceof ConfigurationError))
       return renderChecks(await checkProjects(context, config, options), [])
     const items = config.problems.map(
-      ({ where, why }): CheckItem => ({ name: where, state: 'error', detail: why }),
+      ({ where, why }): CheckItem => ({ name: where, state: 'error', detail: why, hint: null }),
     )
     // Where a file describes projects, the first steps have been taken.
     const isFirst = config.problems.some(
@@ -120,7 +120,7 @@ function settingItems({ readOnly, columns, history }: ProjectConfig): readonly C
     history: history.length > 0 ? kept : null,
   }
   return Object.entries(details).flatMap(([name, detail]) =>
-    detail === null ? [] : [{ name, state: 'ok', detail }],
+    detail === null ? [] : [{ name, state: 'ok', detail, hint: null }],
   )
 }
 
@@ -141,14 +141,8 @@ export function renderChecks(
     ...(results.length > 1 && project !== null ? [project] : []),
     ...items.flatMap((item) => renderItem(item, width)),
   ])
-  const projects = results.map(({ project, items }) => {
-    const documented = items.map(({ name, state, detail, hint = null, retryable }) => {
-      return { name, state, detail, hint, retryable }
-    })
-    return { project, items: documented }
-  })
   return {
-    document: { projects },
+    document: { projects: results.map(({ project, items }) => ({ project, items })) },
     lines: [...lines, ...footer],
     exit: worstExitCode(results.map(({ exit }) => exit)),
   }
@@ -156,7 +150,7 @@ export function renderChecks(
 
 function renderItem({ name, state, detail, hint }: CheckItem, width: number): string[] {
   const line = `${marks[state]} ${toPrintable(name).padEnd(width)}   ${toPrintable(detail)}`
-  return hint === undefined || hint === ''
+  return hint === null || hint === ''
     ? [line]
     : [line, `  ${' '.repeat(width)}   → ${toPrintable(hint)}`]
 }

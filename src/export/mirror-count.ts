@@ -1,7 +1,7 @@
 /** Counts the rows of a mirror, with a digest for each day, and reads an earlier count. */
 import { z } from 'zod'
 import { hasDeletedAt } from '../../schema/mirror-tables.ts'
-import { dayColumn, type StreamName, streamSpecs } from '../../schema/stream-specs.ts'
+import { dayColumn, type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
 import { readTextFile } from '../config/text-file.ts'
 import type { ProjectId } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
@@ -12,7 +12,6 @@ import {
   digestOfMirror,
   identityColumns,
   type StreamDigest,
-  streamDigest,
 } from './core/day-digests.ts'
 import { allRows, type ExportSelection, type RowRequest, selectRows } from './core/selection.ts'
 import type { ExportSnapshot } from './sql/snapshot.ts'
@@ -93,7 +92,14 @@ async function countStream(
 const mirrorSchema = z.object({
   countedAt: z.string(),
   digest: z.string(),
-  streams: z.array(streamDigest),
+  streams: z.array(
+    z.object({
+      stream: z.enum(streamNames),
+      rows: z.number(),
+      digest: z.string(),
+      days: z.array(z.object({ day: z.string().nullable(), rows: z.number(), digest: z.string() })),
+    }),
+  ),
 })
 const documentSchema = z.object({
   projects: z

@@ -199,6 +199,7 @@ describe('check', () => {
     name: 'key',
     state,
     detail: 'was asked',
+    hint: null,
     ...more,
   })
   test.each([
@@ -212,8 +213,7 @@ describe('check', () => {
       checkProject: async () => items,
     })
     expect(result.exit).toBe(exit)
-    const documented = items.map((each) => ({ hint: null, ...each }))
-    expect(JSON.parse(result.out)).toEqual({ projects: [{ project: 'shop', items: documented }] })
+    expect(JSON.parse(result.out)).toEqual({ projects: [{ project: 'shop', items }] })
   })
 
   test('shows the hint below its line', async () => {

@@ -1,8 +1,7 @@
 /** Digests of rows by day: equal for equal rows, in whichever database and order. Pure. */
 import { createHash, type Hash } from 'node:crypto'
-import { z } from 'zod'
 import { mirrorTables } from '../../../schema/mirror-tables.ts'
-import { type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
+import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../values/project.ts'
 
 /**
@@ -10,22 +9,19 @@ import type { ProjectId } from '../../values/project.ts'
  * 2100. `digest`: SHA-256 in hexadecimal digits of one line for each row, in the order of the keys:
  * a JSON array of the parts of the key as texts, a space, and the row as canonical JSON.
  */
-const dayDigest = z.object({
-  day: z.string().nullable(),
-  rows: z.number(),
-  digest: z.string(),
-})
+export type DayDigest = {
+  readonly day: string | null
+  readonly rows: number
+  readonly digest: string
+}
 
-/** `digest`: of its days. As a document has it, which may have other members, too. */
-export const streamDigest = z.object({
-  stream: z.enum(streamNames),
-  rows: z.number(),
-  digest: z.string(),
-  days: z.array(dayDigest),
-})
-
-export type DayDigest = z.infer<typeof dayDigest>
-export type StreamDigest = z.infer<typeof streamDigest>
+/** `digest`: of its days. */
+export type StreamDigest = {
+  readonly stream: StreamName
+  readonly rows: number
+  readonly digest: string
+  readonly days: readonly DayDigest[]
+}
 
 /** Parts of a key that are made from the row, and differ if the service reorders its fields. */
 const madeColumns = ['entry_hash', 'ordinal']
@@ -99,8 +95,8 @@ function sha256(text: string): string {
 }
 
 /**
- * `changed`: as many rows, and not the same ones. `more` and `fewer` say nothing about the others:
- * a digest shows only that something is different.
+ * `changed`: as many rows, and not the same ones. `more` and `fewer` say nothing about the other
+ * rows of the day: a digest shows only that something is different.
  */
 type DayState = 'same' | 'more' | 'fewer' | 'changed'
 

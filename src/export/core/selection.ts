@@ -62,7 +62,7 @@ export type ExportProgress = {
 
 export type ExportedObject = {
   readonly object: string
-  readonly kind: ObjectName['kind']
+  readonly kind: 'table' | 'view'
   readonly rows: number
   /** Null: standard output. */
   readonly file: string | null
