@@ -1,6 +1,6 @@
 /**
- * Brings what is stored into line with the setting `columns`, before the streams of a run are read:
- * rows are cleaned, or requested again. It holds their locks, and goes on where it was interrupted.
+ * Brings what is stored into line with `columns` before the streams of a run are read, under their
+ * locks: rows are cleaned, or requested again. It goes on where it was interrupted.
  */
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { ProjectConfig } from '../config/config.ts'

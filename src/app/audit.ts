@@ -1,7 +1,4 @@
-/**
- * Runs an audit: reads a random sample of the mirror again, corrects what differs, and says what
- * follows.
- */
+/** Runs an audit: reads a random sample again, corrects what differs, and says what follows. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { auditedStreams } from '../mirror/core/audit.ts'
 import type {

@@ -1,9 +1,7 @@
-/**
- * The use cases of batches: list, show, stop, resume and take back, each with a warehouse opened
- * for it.
- */
+/** The use cases of batches: list, show, stop, resume, take back. Each opens the warehouse. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { decisions } from '../outbox/core/decisions.ts'
 import { executeBatchDecision } from '../outbox/decide.ts'
 import type {
   BatchDecision,
@@ -69,8 +67,7 @@ async function readBatch(
 }
 
 /**
- * Stops a batch or goes on with it. Throws UserError if it is so already. If what was `shown` has
- * changed, nothing is decided. `by`: the person's name.
+ * Throws UserError if the batch is so already. If what was `shown` has changed, nothing is decided.
  */
 export function decideBatch(
   config: Config,
@@ -88,10 +85,7 @@ export function decideBatch(
   })
 }
 
-/**
- * Stops all sending of a project, goes on, or closes its circuit breaker. Throws UserError if it is
- * so already.
- */
+/** All sending of a project. Throws UserError if it is so already. */
 export function decideSending(
   config: Config,
   project: ProjectConfig,
@@ -103,23 +97,18 @@ export function decideSending(
   readonly notices?: readonly string[]
 }> {
   return withOutbox(config, project, async (outbox, warehouse) => {
-    const { isStopped, isCircuitOpen } = await readSendingFacts(outbox, warehouse)
-    const isSo = { stop_all: isStopped, resume_all: !isStopped, close_circuit: !isCircuitOpen }[
-      decision
-    ]
-    const isMade = !isSo && (await outbox.decideSending(decision, terms))
-    if (isMade) return { project: project.name, decision, ...(await clockNotices(warehouse)) }
+    const { name } = project
+    const facts = await readSendingFacts(outbox, warehouse)
+    const isOffered = decisions[decision].isOfferedForSending?.(facts) === true
+    if (isOffered && (await outbox.decideSending(decision, terms)))
+      return { project: name, decision, ...(await clockNotices(warehouse)) }
     const why = {
-      stop_all: `the sending of ${project.name} is stopped already`,
-      resume_all: `the sending of ${project.name} is not stopped`,
-      close_circuit: `no circuit breaker of ${project.name} is open`,
+      stop_all: `the sending of ${name} is stopped already`,
+      resume_all: `the sending of ${name} is not stopped`,
+      close_circuit: `no circuit breaker of ${name} is open`,
     }[decision]
-    throw new UserError({
-      what: 'nothing was changed',
-      why,
-      next: '`deskmirror status` shows its state',
-      exitCode: 2,
-    })
+    const next = '`deskmirror status` shows its state'
+    throw new UserError({ what: 'nothing was changed', why, next })
   })
 }
 
@@ -137,10 +126,7 @@ export async function readSendingFacts(outbox: Outbox, { db, kind }: Warehouse) 
   }
 }
 
-/**
- * Queues the inverse of a batch as a draft batch. Throws UserError if it is still being sent, or
- * was taken back before.
- */
+/** As drafts. Throws UserError if the batch is still being sent, or was taken back before. */
 export function revertBatchOf(
   config: Config,
   project: ProjectConfig,
@@ -152,21 +138,22 @@ export function revertBatchOf(
   })
 }
 
-type WatchOptions = {
-  readonly everyMs: Ms
-  readonly signal: AbortSignal
-  readonly onProgress: (progress: BatchProgress, report: BatchReport) => void
-}
-
 /**
- * Until nothing more happens to the batch without a person, or `signal`. Returns the last reading.
- * Throws UserError if there is no such batch.
+ * Until nothing more happens to it without a person. Throws UserError if there is no such batch.
  */
 export function watchBatch(
   config: Config,
   project: ProjectConfig,
   name: string,
-  { everyMs, signal, onProgress }: WatchOptions,
+  {
+    everyMs,
+    signal,
+    onProgress,
+  }: {
+    readonly everyMs: Ms
+    readonly signal: AbortSignal
+    readonly onProgress: (progress: BatchProgress, report: BatchReport) => void
+  },
 ): Promise<BatchReport> {
   return withOutbox(config, project, async (outbox, warehouse) => {
     let first: Parameters<typeof toBatchProgress>[0] | null = null

@@ -24,8 +24,7 @@ async function checkLake(config: Config, { folder, project }: ConfiguredLake) {
     return { name: 'lake', state: 'ok' as const, detail: `${folder}, ${shows}`, hint: null }
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    const detail = `${error.what}: ${error.why}`
-    return { name: 'lake', state: 'error' as const, detail, hint: error.next }
+    return { name: 'lake', state: 'error' as const, detail: error.message, hint: error.next }
   }
 }
 

@@ -5,8 +5,8 @@ import { serverDisplayName } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 
 /**
- * No item: the queue is in the process. Redis is asked by itself, as no budget is read there before
- * the first sync. Throws UserError if a person must change something.
+ * None if the queue is in the process. No budget is read in Redis before the first sync, so it is
+ * asked by itself. Throws UserError if a person must change something.
  */
 export async function checkQueue(url: string) {
   if (backendKindOf(url) !== 'redis') return []
@@ -19,9 +19,8 @@ export async function checkQueue(url: string) {
   } catch (error) {
     if (error instanceof UserError) throw error
     const detail = `${serverDisplayName(url)} cannot be used: ${Object(error).message}`
-    return [
-      { name: 'queue', state: 'error' as const, detail, hint: whatToStart(url), retryable: true },
-    ]
+    const hint = whatToStart(url)
+    return [{ name: 'queue', state: 'error' as const, detail, hint, retryable: true }]
   } finally {
     records.close()
   }

@@ -29,7 +29,12 @@ import { readStatus } from './status.ts'
 export async function checkProject(
   config: Config,
   project: ProjectConfig,
-  options: Pick<ServiceOptions, 'signal' | 'log'> & CheckHandlers,
+  options: Pick<ServiceOptions, 'signal' | 'log'> & {
+    /** The first request is sent when the budget is open again. */
+    readonly onWait?: (budget: BudgetView) => void
+    /** Whether a test line is posted to the address of `notify`. */
+    readonly postsLine?: boolean
+  },
 ): Promise<readonly CheckItem[]> {
   const queue = await checkQueue(config.queueUrl)
   const stored = async () => [
@@ -53,13 +58,6 @@ export async function checkProject(
   })
 }
 
-type CheckHandlers = {
-  /** The first request is sent when the budget is open again. */
-  readonly onWait?: (budget: BudgetView) => void
-  /** Whether a test line is posted to the address of `notify`. */
-  readonly postsLine?: boolean
-}
-
 /** A user who may read the file can read the customers' messages. */
 function checkFiles(config: Config): CheckItem[] {
   const exposed = findExposedFiles(config.databaseUrl)
@@ -80,27 +78,18 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
     return { name: 'warehouse', state: 'ok', detail, hint: null }
   } catch (error) {
     if (!(error instanceof UserError)) throw error
+    const empty = 'empty; the first `deskmirror sync` fills it'
     if (error instanceof EmptyWarehouseError)
-      return {
-        name: 'warehouse',
-        state: 'ok',
-        detail: 'empty; the first `deskmirror sync` fills it',
-        hint: null,
-      }
-    const detail = `${error.what}: ${error.why}`
-    const retryable = error.exitCode === 1
-    return { name: 'warehouse', state: 'error', detail, hint: error.next, retryable }
+      return { name: 'warehouse', state: 'ok', detail: empty, hint: null }
+    const { message: detail, next: hint, exitCode } = error
+    return { name: 'warehouse', state: 'error', detail, hint, retryable: exitCode === 1 }
   }
 }
 
-/**
- * Checks what a sync needs from the service: the connection, the key, each scope and the clock.
- * Changes nothing.
- */
 const newKeyAdvice =
   'create a key under Settings > API keys in the app (only the account owner can)'
 
-/** Never throws ApiError. */
+/** What a sync needs of it: the connection, the key, each scope and the clock. */
 async function checkService(
   get: ApiGet,
   project: ProjectId,
@@ -137,14 +126,11 @@ function projectIdItems(project: ProjectId): CheckItem[] {
 const readClock = (): EpochSeconds => Math.floor(Date.now() / 1000)
 
 type Stream = (typeof allStreams)[number]
-type ApiScope = Stream['scope']
 type Probe = readonly [path: string, query: QueryParams]
 
-/**
- * One small request for each scope: of the first stream that can be read without the id of a row.
- */
-function scopeProbes(project: ProjectId, now: EpochSeconds): Map<ApiScope, Probe> {
-  const probes = new Map<ApiScope, Probe>()
+/** A small request for each scope: of its first stream that is read without the id of a row. */
+function scopeProbes(project: ProjectId, now: EpochSeconds): Map<Stream['scope'], Probe> {
+  const probes = new Map<Stream['scope'], Probe>()
   for (const stream of allStreams) {
     const probe = probeOf(stream, project, { from: rfc3339(now - daySeconds), to: rfc3339(now) })
     if (probe !== null && !probes.has(stream.scope)) probes.set(stream.scope, probe)
@@ -183,21 +169,15 @@ function connectionItems(
   const now = readClock()
   const through = proxy === null ? '' : ` through the proxy ${proxy.name}`
   const id = requestId === null ? '' : ` (request ${requestId})`
-  const reached: CheckItem = {
-    name: 'connection',
-    state: 'ok',
-    detail: `the service answers${through}${id}`,
-    hint: null,
-  }
+  const answers = `the service answers${through}${id}`
+  const reached: CheckItem = { name: 'connection', state: 'ok', detail: answers, hint: null }
   if (serverDate === null || Math.abs(serverDate - now) <= clockToleranceSeconds) return [reached]
   const detail = `this machine's clock says ${rfc3339(now)}, the service's ${rfc3339(serverDate)}`
-  return [
-    reached,
-    { name: 'clock', state: 'warning', detail, hint: "set this machine's clock by NTP" },
-  ]
+  const hint = "set this machine's clock by NTP"
+  return [reached, { name: 'clock', state: 'warning', detail, hint }]
 }
 
-function failureItem(scope: ApiScope, { failure }: ApiError): CheckItem {
+function failureItem(scope: Stream['scope'], { failure }: ApiError): CheckItem {
   const detail = describeFailure(failure)
   const { next } = budgetUnavailable
   if (isBudgetUnavailable(failure))
@@ -231,7 +211,7 @@ function failureItem(scope: ApiScope, { failure }: ApiError): CheckItem {
   return { name: 'key', state: 'error', detail, hint }
 }
 
-function streamsOf(scope: ApiScope): string {
+function streamsOf(scope: Stream['scope']): string {
   const streams = allStreams.filter((stream) => stream.scope === scope)
   return streams.map((stream) => stream.name).join(', ')
 }

@@ -37,10 +37,7 @@ export type EraseReport = {
   readonly search: RemainsReport | null
 }
 
-/**
- * Throws UserError if nothing is stored of the visitor and nothing was erased, or a write-back to
- * them is in flight.
- */
+/** Throws UserError: nothing is stored or was erased, or a write-back to them is in flight. */
 export function eraseVisitor(
   config: Config,
   { name, projectId, analytics }: ProjectConfig,
@@ -84,8 +81,8 @@ export type EraseProjectOptions = Omit<ProjectErasure, 'isConfigured'> & {
 }
 
 /**
- * Throws UserError if nothing is stored of the project and it was not erased before, if one of its
- * write-backs is being sent or its streams are being read, or if it is interrupted.
+ * Throws UserError: nothing is stored and it was not erased before, its write-backs are being sent
+ * or its streams read, or it is interrupted.
  */
 export function eraseWholeProject(
   config: Config,
@@ -184,7 +181,6 @@ async function nothingStored(config: Config, { db }: Warehouse, named: string): 
       known.length === 0
         ? 'check which warehouse the configuration names'
         : `name one of these, by its name or its id: ${known.join(', ')}`,
-    exitCode: 2,
   })
 }
 

@@ -1,6 +1,6 @@
 /** Runs `export`: reads the warehouse, and writes files, standard output or a lake. */
 import type {
-  ExportProgress,
+  ExportDeps,
   ExportReport,
   ExportRequest,
   ExportSnapshot,
@@ -15,12 +15,7 @@ import type { Ms } from '../values/time.ts'
 import { openBoundedQuery } from '../warehouse/bounded-query.ts'
 import { type DatabaseAddress, withWarehouse } from './open.ts'
 
-type ExportOptions = {
-  /** Whether to count the rows of tables first, for an estimate. */
-  readonly countFirst: boolean
-  readonly onProgress: (progress: ExportProgress) => void
-  readonly signal: AbortSignal
-}
+type ExportOptions = Omit<ExportDeps, 'snapshot'>
 
 export async function exportFromWarehouse(
   config: DatabaseAddress,
@@ -45,10 +40,7 @@ export async function exportLake(
 /** For whoever waits for a file, longer than for an assistant. */
 const queryLimitMs: Ms = 60_000
 
-/**
- * The answer to one statement as an object of that name. It reads only, and its answer is whole or
- * refused. Throws UserError.
- */
+/** The answer to a statement that reads, whole or refused, as an object. Throws UserError. */
 export async function exportQuery(
   { databaseUrl, databaseSetting = 'DESKMIRROR_DATABASE_URL' }: DatabaseAddress,
   { name, statement }: { readonly name: string; readonly statement: string },

@@ -1,6 +1,5 @@
 /**
- * Keeps what analysts see up to date with the mirror: its columns, and facts during a long sync run
- * and at the end of all work.
+ * Keeps what analysts see up to date: columns, and facts during a long sync run and after all work.
  */
 import type { FactsOptions } from '../analytics/analytics.ts'
 import { createProjectFacts } from '../analytics/sql/project-facts.ts'

@@ -111,9 +111,7 @@ type DryRunOptions = Omit<CheckFileOptions, 'project' | 'onProgress'> &
     readonly draft: boolean
   }
 
-/**
- * Shows what an import would change, as the mirror shows it. Queues nothing, and makes no request.
- */
+/** What an import would change, as the mirror shows it. Queues nothing, makes no request. */
 export function dryRunImport(
   config: Config,
   project: ProjectConfig,

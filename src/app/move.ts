@@ -1,7 +1,4 @@
-/**
- * Runs `move`: copies a warehouse, or a project of it, into another database, and makes that one
- * the active one.
- */
+/** Runs `move`: copies a warehouse, or a project of it, and makes the copy the active one. */
 import { createProjectFacts } from '../analytics/sql/project-facts.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { CopiedTable, MoveProgress } from '../maintenance/maintenance.ts'
@@ -78,10 +75,7 @@ export async function moveWarehouse(config: Config, options: MoveOptions): Promi
   }
 }
 
-/**
- * Ends a move whose source is lost between its mark and that of the target. Throws UserError if not
- * all had arrived.
- */
+/** Of which the source was lost between the two marks. Throws UserError if not all had arrived. */
 export function acceptMoved({
   project,
   to,
@@ -96,10 +90,7 @@ export function acceptMoved({
   })
 }
 
-/**
- * The index of words cannot be copied: a rebuild of the facts fills it. What is left is done by the
- * next sync.
- */
+/** The index of words cannot be copied: a rebuild of the facts, or the next sync, fills it. */
 async function indexWords(
   config: Config,
   moved: readonly ProjectId[],

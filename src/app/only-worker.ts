@@ -1,7 +1,4 @@
-/**
- * The lock of a worker whose queue is in its process: another such worker on the warehouse would do
- * all of its work again.
- */
+/** The lock of a worker with the embedded queue: a second one would do all of its work again. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../log.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
@@ -17,7 +14,6 @@ import { allProjects, startLockHeartbeat } from './stream-locks.ts'
 
 const workerRole = 'worker'
 
-type Release = () => Promise<void>
 type Options = {
   readonly log: Logger
   readonly onLost: (error: Error) => void
@@ -34,7 +30,7 @@ export async function lockAsOnlyWorker(
   databaseUrl: string,
   warehouse: Warehouse,
   options: Options,
-): Promise<Release> {
+): Promise<() => Promise<void>> {
   const location = parseDatabaseUrl(databaseUrl)
   const refuse = (holder: string) => alreadyRuns(location, holder, options.what)
   if (location.kind === 'postgres') return acquireRow(warehouse, options, refuse)

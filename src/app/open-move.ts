@@ -26,8 +26,7 @@ type Options = {
 }
 
 /**
- * `signal`: also aborted if another process takes over a lock. Throws UserError if one of the
- * warehouses is in use, or cannot take part.
+ * `signal`: also aborted if a lock is taken over. Throws UserError if a warehouse cannot take part.
  */
 export async function openMove(use: Use, config: Config, { to, only, signal, log }: Options) {
   const locations = {
@@ -81,7 +80,6 @@ function sameWarehouse(): UserError {
     what: 'nothing was moved',
     why: '--to names the warehouse itself',
     next: 'name another database',
-    exitCode: 2,
   })
 }
 
@@ -108,14 +106,12 @@ async function refuseSameSchema(source: Warehouse, target: Warehouse): Promise<v
     throw sameWarehouse()
 }
 
-type LockOptions = { readonly log: Logger; readonly onLost: (error: Error) => void }
-
 /** With a queue in Redis, several workers may use it. */
 async function lockWorkers(
   use: Use,
   url: string,
   warehouse: Warehouse,
-  options: LockOptions,
+  options: Omit<Parameters<typeof lockAsOnlyWorker>[2], 'what'>,
 ): Promise<void> {
   const label = locationLabel(parseDatabaseUrl(url))
   const what = 'move it while another process runs'

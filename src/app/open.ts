@@ -1,7 +1,4 @@
-/**
- * Opens the warehouse that a URL names, migrates its schema, and closes it when the work of a
- * command has ended.
- */
+/** Opens the warehouse of a URL, migrates its schema, and closes it when the work has ended. */
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { type Run, runOn } from '../../schema/create-missing.ts'
 import type { Config } from '../config/config.ts'
@@ -31,8 +28,8 @@ export type Warehouse = {
   readonly query: Run
   /** For work that may be repeated while the warehouse is away. */
   readonly retry: WarehouseRetry
-  /** What opening did to the schema; null for a reader. */
-  readonly migration: MigrationSummary | null
+  /** What opening did to the schema; a reader does nothing. */
+  readonly migration: MigrationSummary
   /** What had moved, or was arriving, when it was opened: nothing of that is changed. */
   readonly moves: Awaited<ReturnType<typeof readMoves>>
   readonly close: () => Promise<void>
@@ -79,13 +76,11 @@ export async function createWarehouse(
   }
 }
 
-/**
- * Brings the schema to this version. A reader changes nothing, and throws UserError if the schema
- * is an earlier one.
- */
+/** A reader changes nothing, and throws UserError if the schema is an earlier one. */
 async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOptions) {
   if (access === 'read') {
-    return { migration: null, ...(await requireCurrentSchema(db, kind)) }
+    const migration: MigrationSummary = { from: null, to: '', applied: [] }
+    return { migration, ...(await requireCurrentSchema(db, kind)) }
   }
   // Only then: a reader needs none of them.
   const { explainDependentView, updateAnalyticsViews } = await import('../analytics/sql/views.ts')
@@ -97,8 +92,8 @@ async function prepareSchema(db: Db, kind: DatabaseKind, { access }: WarehouseOp
 }
 
 /**
- * Where the warehouse is, the setting that says so, for errors, and the projects that are to be in
- * it; without them, those that it has.
+ * Where the warehouse is, which setting says so, and the projects to be in it, else those that it
+ * has.
  */
 export type DatabaseAddress = Pick<Config, 'databaseUrl' | 'databaseSetting'> & {
   readonly projects?: readonly { readonly projectId: ProjectId }[]

@@ -45,7 +45,7 @@ export type AddWritebackReport = SendEstimate & {
   readonly marks: readonly string[]
 }
 
-/** Queues one write-back. `createdBy`: the person's name. */
+/** `createdBy`: the person's name. */
 export function addWriteback(
   config: Config,
   project: ProjectConfig,
@@ -160,8 +160,8 @@ export type DecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & {
 }
 
 /**
- * Approves, takes an approval back, cancels, sends again or resolves. If what was `shown` has moved
- * since, nothing is changed, and the report says what differs. `by`: the person's name.
+ * If what was `shown` has moved since, nothing is changed, and the report says what differs. `by`:
+ * the person's name.
  */
 export function decideWritebacks(
   config: Config,
@@ -262,9 +262,7 @@ export async function clockNotices(
   return notice === null ? {} : { notices: [notice] }
 }
 
-/**
- * Until when an approval can be undone, by the clock of the database; null: it cannot any more.
- */
+/** Until when an approval can be undone, by the clock of the database; null: no longer. */
 export async function findOpenGrace(
   { db, kind }: Warehouse,
   queued: Pick<OutboxEntry, 'undoUntil'> | undefined,

@@ -1,7 +1,4 @@
-/**
- * The `push` use case: opens what it needs and sends one project's queued write-backs until none
- * can be sent.
- */
+/** Runs `push`: sends the queued write-backs of one project until none can be sent. */
 import pRetry from 'p-retry'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
@@ -33,9 +30,7 @@ type PushOptions = CommandOptions & {
   readonly despiteFailures: boolean
 }
 
-/**
- * Throws UserError if the key is denied, the service does not answer, or writing is switched off.
- */
+/** Throws UserError: the key is denied, the service does not answer, writing is switched off. */
 export async function pushProject(
   config: Config,
   project: ProjectConfig,
@@ -53,7 +48,6 @@ export async function pushProject(
       next:
         'to allow writing, set DESKMIRROR_READ_ONLY=0 (`read_only` in ' +
         'deskmirror.yaml) or leave it out',
-      exitCode: 2,
     })
   }
   const startedAt = Date.now()

@@ -1,7 +1,4 @@
-/**
- * Reads the messages of a conversation, or a visitor, from the service while a person looks at
- * them, and stores them.
- */
+/** Reads and stores the messages of a conversation, or a visitor, while a person looks at them. */
 import type { MirrorRow } from '../../schema/row.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'

@@ -14,21 +14,13 @@ export type ReportConfig = DatabaseAddress & { readonly projects: readonly Repor
 
 const readOnly = { access: 'read', readOnly: true } as const
 
-/**
- * A warehouse without its configuration: its projects are named by their ids. Throws UserError if
- * there is none.
- */
+/** Without a configuration, projects are named by their ids. Throws UserError if there is none. */
 export async function withMirroredProjects(address: DatabaseAddress): Promise<ReportConfig> {
   const found = await withWarehouse(address, ({ db }) => listMirroredProjects(db), readOnly)
   if (found.length > 0)
     return { ...address, projects: found.map(({ id }) => ({ name: id, projectId: id })) }
   const why = 'no project has been read into it yet'
-  throw new UserError({
-    what: 'the warehouse is empty',
-    why,
-    next: 'run `deskmirror sync`',
-    exitCode: 2,
-  })
+  throw new UserError({ what: 'the warehouse is empty', why, next: 'run `deskmirror sync`' })
 }
 
 /** Throws UserError if there are no facts yet, or the period is invalid. */
@@ -45,15 +37,12 @@ export function readReport(
       what: `there is nothing to report of ${name}`,
       why: 'no facts have been derived from its mirror yet',
       next: 'run `deskmirror sync`, which derives them at its end',
-      exitCode: 2,
     })
   }
   return withWarehouse(address, read, readOnly)
 }
 
-/**
- * Writes the file as a whole, or not at all. Throws UserError if it may not or cannot be written.
- */
+/** The file is written whole or not at all. Throws UserError if it may not or cannot be. */
 export async function writeReportFile(
   path: string,
   text: string,

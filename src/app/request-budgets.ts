@@ -1,7 +1,4 @@
-/**
- * The request budgets of this process, one for each key, shared through Redis or the warehouse, as
- * the queue has it.
- */
+/** The request budgets of this process, one for each key, shared through Redis or the warehouse. */
 
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,7 +24,7 @@ import { createRequestBudget, type RequestBudget } from '../service/rate-limit/r
 import { createBudgetRecords } from '../service/sql/budget-records.ts'
 import { addMinutes, type MinuteRequests, recordPause } from '../service/sql/request-counts.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
-import { type EpochMs, type Ms, minuteMs } from '../values/time.ts'
+import { type Ms, minuteMs } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Use } from '../values/with-opened.ts'
 import type { Db } from '../warehouse/connection-pool.ts'
@@ -42,8 +39,8 @@ const recordsOutside = {
 export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
 
 /**
- * `warehouse` null: there is none yet, so no process to share with. Throws UserError if the URL of
- * Redis is not valid, or if a worker keeps its budgets elsewhere.
+ * `warehouse` null: there is none yet, so nobody to share with. Throws UserError if the URL of
+ * Redis is not valid, or a worker keeps its budgets elsewhere.
  */
 export async function openRequestBudgets(
   queueUrl: string,
@@ -154,7 +151,6 @@ async function assertSameBudgetLocation(
     next:
       'set DESKMIRROR_QUEUE_URL to the value that the worker has (its queue is ' +
       `${other.queue}), or stop the worker`,
-    exitCode: 2,
   })
 }
 
@@ -169,16 +165,10 @@ export function keyFingerprint({
     .slice(0, 24)
 }
 
-/**
- * How often a closed budget is polled at least: another process may close it again, or its store
- * may be away.
- */
+/** Of a closed budget: another process may close it again, or its store may be away. */
 const pollEveryMs: Ms = 5000
 
-/**
- * Logs when a closed budget is open again, unless `isStopped` first. Does not keep the process
- * alive.
- */
+/** Unless `isStopped` first. Does not keep the process alive. */
 export async function logWhenBudgetOpens(
   project: ProjectName,
   budget: RequestBudget,
@@ -195,16 +185,13 @@ export async function logWhenBudgetOpens(
 }
 
 /**
- * Counts the requests of this process by the minute, and notes pauses, for the chart of the budget.
+ * Counts requests by the minute, and notes pauses, for the chart of the budget. What cannot be
+ * written is dropped: no work depends on it.
  */
-
-type Count = { requests: number; throttled: number }
-
-/** What cannot be written is dropped: no work depends on it. */
-function createBudgetRecorder(db: Db, now: () => EpochMs = Date.now) {
-  const counts = new Map<string, MinuteRequests & Count>()
-  const countOf = (project: ProjectId, priority: Priority): Count => {
-    const minute = Math.floor(now() / minuteMs) * minuteMs
+function createBudgetRecorder(db: Db) {
+  const counts = new Map<string, MinuteRequests & { requests: number; throttled: number }>()
+  const countOf = (project: ProjectId, priority: Priority) => {
+    const minute = Math.floor(Date.now() / minuteMs) * minuteMs
     const key = `${project}\n${minute}\n${priority}`
     const known = counts.get(key) ?? { project, minute, priority, requests: 0, throttled: 0 }
     counts.set(key, known)
@@ -241,7 +228,7 @@ function createBudgetRecorder(db: Db, now: () => EpochMs = Date.now) {
         },
         recordThrottle: async (slot, waitMs) => {
           countOf(projectId, priorities.get(slot) ?? 'fresh').throttled += 1
-          addPause(projectId, { kind: 'throttled', from: now(), to: now() + waitMs })
+          addPause(projectId, { kind: 'throttled', from: Date.now(), to: Date.now() + waitMs })
           await budget.recordThrottle(slot, waitMs)
         },
       }

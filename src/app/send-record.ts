@@ -12,7 +12,7 @@ import type { Outbox } from '../outbox/outbox.ts'
 import { createSends, readSends } from '../outbox/sql/sending.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import { serverDisplayName } from '../values/server-address.ts'
-import { errorText, projectCommandHint, UserError } from '../values/user-error.ts'
+import { errorCode, errorText, projectCommandHint, UserError } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
 import type { Db } from '../warehouse/connection-pool.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
@@ -50,7 +50,7 @@ export function openSendRecord(
     const { key } = before
     const unreadable = file?.findProblem() ?? null
     if (unreadable !== null) return before.held?.why === unreadable ? unreadable : hold(unreadable)
-    const missing = file !== null && isBeside ? await findMissing(file, before) : null
+    const missing = file !== null && isBeside ? await findMissing(file, key, before.sends) : null
     // Read before the warehouse, which other processes count in first.
     const outside = await readOutside(key)
     const ofAddress = before.isNew ? await readOutside(addressKey) : 0
@@ -68,15 +68,13 @@ export function openSendRecord(
   }
   /** The file is created before the first send, so that later it is known to be missing. */
   const findMissing = async (
-    numbers: NumbersFile,
-    { key, sends: counted }: Sends,
+    numbers: ReturnType<typeof numbersInFile>,
+    key: string,
+    counted: number,
   ): Promise<string | null> => {
     if (numbers.exists()) return null
     if (counted > 0)
-      return (
-        `${numbers.path} is missing, which knows what was sent, ` +
-        `${asRestored} or moved elsewhere`
-      )
+      return `${numbers.path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
     await numbers.raise([key], 0)
     return null
   }
@@ -90,7 +88,6 @@ export function openSendRecord(
       next:
         `${hint('writeback list --status queued')} shows what was queued then; ` +
         `${hint('writeback resume --restored')} makes it drafts, and lets others be sent`,
-      exitCode: 2,
     })
   }
   /** With a check before, and a record after, each send is marked in the warehouse. */
@@ -129,8 +126,8 @@ export function openSendRecord(
 }
 
 /**
- * After a move, whose count the source's row has, too: the target goes on from there, and a backup
- * of the source that is restored later is noticed.
+ * After a move the target goes on from the source's count, and a backup of the source that is
+ * restored later is noticed.
  */
 export async function recordMove(
   databaseUrls: readonly string[],
@@ -170,10 +167,7 @@ const isEmpty =
   'sent write-backs of this project'
 const asReplaced = 'as after its database was dropped, or another file or schema took its place'
 
-/**
- * The same for all warehouses that are there one after the other, and for all schemas of a
- * database.
- */
+/** The same for warehouses that are there one after the other, and for schemas of a database. */
 function addressOf(location: DatabaseLocation): string {
   return location.kind === 'sqlite' ? resolve(location.path) : serverDisplayName(location.url)
 }
@@ -184,19 +178,13 @@ const repetitionsOfRestored = 2
 /** The names of former warehouses are dropped some day. */
 const maxNumbers = 1000
 
-type Sends = Awaited<ReturnType<ReturnType<typeof createSends>['read']>>
-type NumbersFile = ReturnType<typeof numbersInFile>
-
-/**
- * Numbers that only grow, until they are forgotten. An unknown one is 0. `beside`: a file or folder
- * whose owner it gets.
- */
+/** Numbers that only grow. An unknown one is 0. `beside`: a file or folder whose owner it gets. */
 function numbersInFile(path: string, beside: string) {
   const readAll = (): Record<string, number> => {
     try {
       return JSON.parse(readFileSync(path, 'utf8'))
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
+      if (errorCode(error) === 'ENOENT') return {}
       throw error
     }
   }
@@ -257,7 +245,6 @@ export function resumeRestored(
         `sending is not held for ${project.name}, and the warehouse knows of all that is known ` +
         'to have been sent',
       next: '`deskmirror status` shows its state',
-      exitCode: 2,
     })
   })
 }

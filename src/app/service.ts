@@ -1,6 +1,4 @@
-/**
- * The service for one project: a client with the project's key, on the key's shared request budget.
- */
+/** The service for one project: a client with its key, on the shared request budget of the key. */
 import { randomUUID } from 'node:crypto'
 import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
@@ -39,10 +37,7 @@ export type ServiceOptions = {
   readonly onOutcome?: (priority: Priority, outcome: 'ok' | ApiFailure['kind']) => void
 }
 
-/**
- * How long a read may continue after the stop signal, so that its page is stored and not read
- * again.
- */
+/** How long a read may go on after the stop signal, so that its page is not read again. */
 const readGraceMs = 5000
 
 export function openService(
@@ -136,8 +131,7 @@ export function startBudgetReports(service: Service, onBudget: (budget: BudgetVi
 }
 
 /**
- * The error of a run that a fatal failure ended. `hasServiceResponded`: the service responded
- * before, so its address is right.
+ * Of a run that ended. `hasServiceResponded`: the service answered before: its address is right.
  */
 export function fatalRunError(
   project: ProjectConfig,

@@ -16,22 +16,20 @@ export const allProjects = '*'
 
 export type AcquiredLock = Extract<LockResult, { held: true }>
 
-type LockOptions = {
-  readonly streams: readonly StreamName[]
-  readonly wait: boolean
-  readonly signal: AbortSignal
-  readonly log: Logger
-}
-
 /**
- * Locks the streams of a one-shot sync: all at once; or, if `wait` is set, one by one as other
- * processes release them, because a worker always reads some stream, one time slice each. Throws
- * UserError if another process holds a stream and `wait` is not set, or the signal ends the wait.
+ * All at once; or, if `wait` is set, one by one as others release them, because a worker always
+ * reads some stream, a time slice each. Throws UserError if another process holds a stream, or the
+ * signal ends the wait.
  */
 export async function acquireLocks(
   warehouse: Warehouse,
   project: ProjectConfig,
-  options: LockOptions,
+  options: {
+    readonly streams: readonly StreamName[]
+    readonly wait: boolean
+    readonly signal: AbortSignal
+    readonly log: Logger
+  },
 ): Promise<AcquiredLock> {
   const all = await acquireStreamLocks(
     warehouse.projectDb(project.projectId),

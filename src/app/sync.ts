@@ -1,7 +1,4 @@
-/**
- * Runs `sync`: over streams of one project, under their locks, on its budget. A worker runs one for
- * each time slice.
- */
+/** Runs `sync` over streams of one project, under their locks. A worker runs it by time slices. */
 import type { StreamName } from '../../schema/stream-specs.ts'
 import { updateCallFields } from '../analytics/sql/reference-tables.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
@@ -38,10 +35,7 @@ export type SyncOptions = CommandOptions & {
   readonly onBudget: (budget: BudgetView) => void
 }
 
-/**
- * Throws UserError: locked, denied, a warehouse that cannot be used, a time zone that changed
- * unconfirmed.
- */
+/** Throws UserError: locked, denied, an unusable warehouse, a time zone changed unconfirmed. */
 export async function syncProject(
   config: Config,
   project: ProjectConfig,
@@ -103,10 +97,7 @@ export type SyncRunOptions = ServiceOptions & {
   readonly onBudget?: (budget: BudgetView) => void
 }
 
-/**
- * Releases the lock at the end. `isLockLost`: another process took the lock meanwhile, and the run
- * was stopped.
- */
+/** Releases the lock. `isLockLost`: another process took it over, which stopped the run. */
 export async function runSyncUnderLock(
   lock: AcquiredLock,
   warehouse: Warehouse,

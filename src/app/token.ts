@@ -1,7 +1,4 @@
-/**
- * Requests a widget token for one project, at the widget's address and on the budget of the
- * project's key.
- */
+/** Requests a widget token for one project, at the widget's address, on the key's budget. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import {
   ApiError,
@@ -24,9 +21,8 @@ import { openService, type ServiceOptions } from './service.ts'
 type TokenFailure = Exclude<ApiFailure, { kind: 'aborted' }>
 
 /**
- * Mints a token for the widget in a browser. Tries the next likely address only if the one before
- * has no such endpoint, so that no token was minted there. Throws UserError, and ApiError only when
- * aborted.
+ * Tries the next likely address only if the one before has no such endpoint, so that no token was
+ * minted there. Throws UserError, and ApiError only when aborted.
  */
 export function mintWidgetToken(
   config: Config,
@@ -113,10 +109,7 @@ function tokenError(
   }
 }
 
-/**
- * What a denied key means here: the widget may need another key than the rest of the API, which is
- * not documented.
- */
+/** Whether the widget needs another key than the rest of the API is not documented. */
 const keyHints = {
   unknown:
     '`deskmirror check` shows whether the key itself is right; if it is, this address is ' +

@@ -1,6 +1,6 @@
 /**
  * Runs `verify --private`: takes values of private columns from the service, and looks for them in
- * all that the warehouse keeps, as an erasure does. Changes nothing.
+ * all that the warehouse keeps. Changes nothing.
  */
 import { analyticsTables } from '../../schema/analytics-tables.ts'
 import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
@@ -11,6 +11,7 @@ import { createValueCollector } from '../maintenance/core/erased-values.ts'
 import type { RemainsReport } from '../maintenance/maintenance.ts'
 import { searchWarehouse } from '../maintenance/search-remains.ts'
 import { type DescribePlace, placeOf } from '../maintenance/sql/search-tables.ts'
+import type { Mirror } from '../mirror/mirror.ts'
 import { readPrivateValues } from '../mirror/verify/read-private-values.ts'
 import type { ColumnRules } from '../values/column-rules.ts'
 import type { ProjectName } from '../values/project.ts'
@@ -30,8 +31,6 @@ export type PrivateReport = {
   readonly requests: number
 }
 
-type PrivateOptions = CommandOptions & { readonly sampleSize?: number | undefined }
-
 /** Of a list so many rows, and the children of so many parents. */
 const defaultSample = 50
 
@@ -39,7 +38,10 @@ const defaultSample = 50
 export function verifyPrivate(
   config: Config,
   project: ProjectConfig,
-  { sampleSize = defaultSample, ...options }: PrivateOptions,
+  {
+    sampleSize = defaultSample,
+    ...options
+  }: CommandOptions & { readonly sampleSize?: number | undefined },
 ): Promise<PrivateReport> {
   const rules = toColumnRules(project)
   if (rules.rules.length === 0)
@@ -47,7 +49,6 @@ export function verifyPrivate(
       what: 'nothing was looked for',
       why: `no column of ${project.name} is blocked or hashed`,
       next: 'name some in `columns` of deskmirror.yaml',
-      exitCode: 2,
     })
   return withOpened(async (use) => {
     const opened = await openProject(use, config, project, { ...options, access: 'read' })
@@ -77,10 +78,11 @@ export function verifyPrivate(
   })
 }
 
-type States = Awaited<ReturnType<ReturnType<typeof openMirror>['readColumnStates']>>
-
 /** No value may be there, whoever's row it is. */
-function describePrivatePlace(rules: ColumnRules, states: States): DescribePlace {
+function describePrivatePlace(
+  rules: ColumnRules,
+  states: Awaited<ReturnType<Mirror['readColumnStates']>>,
+): DescribePlace {
   const isApplied = (stream: StreamName) => {
     const state = states.get(stream)
     const wanted = JSON.stringify(rules.describe(stream))

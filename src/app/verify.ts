@@ -1,6 +1,5 @@
 /**
- * Runs `verify`, which changes nothing; `--json` also counts the rows of each day, and `--against`
- * counts them again.
+ * Runs `verify`, which changes nothing; `--json` counts rows by day, and `--against` counts again.
  */
 import { type StreamName, streamSpecs } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
@@ -24,10 +23,7 @@ type VerifyOptions = CommandOptions & {
   readonly streams: readonly StreamName[]
   /** How many differences are listed. */
   readonly limit: number
-  /**
-   * Compare only so many conversations and visitors, drawn at random, with their children;
-   * undefined = everything.
-   */
+  /** So many conversations and visitors, with their children; undefined = everything. */
   readonly sampleSize?: number | undefined
   readonly onProgress: (progress: SyncProgress) => void
 }
@@ -119,8 +115,8 @@ export type DigestComparison = {
 }
 
 /**
- * Reads only the warehouse. `streams` undefined: those of the file. Throws UserError if the file
- * has no counts of this project and these streams.
+ * Reads only the warehouse. `streams` undefined: those of the file. Throws UserError if it has
+ * none.
  */
 export async function compareWithDocument(
   config: Config,
@@ -139,7 +135,7 @@ export async function compareWithDocument(
   if (missing !== undefined) {
     const why = `it does not count ${missing}`
     const next = 'leave it out of --streams, or name another file'
-    throw new UserError({ what: `cannot compare with ${file}`, why, next, exitCode: 2 })
+    throw new UserError({ what: `cannot compare with ${file}`, why, next })
   }
   const before = all.filter(({ stream }) => streams?.includes(stream) ?? true)
   const counted = await countStreams(config, project, {

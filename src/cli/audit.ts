@@ -1,13 +1,9 @@
-/**
- * `deskmirror audit`: reads a random sample of the mirror again, corrects what differs, and says
- * what follows.
- */
+/** `deskmirror audit`: reads a random sample again, corrects what differs, says what follows. */
 import { Option } from 'commander'
 import type { AuditReport, AuditResult } from '../mirror/mirror.ts'
 import { formatCount, formatDuration, pluralize } from '../values/format.ts'
 import type { EpochMs } from '../values/time.ts'
-import { type Rendered, runOverService } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
+import { defineCommand, type Rendered, runOverService } from './command.ts'
 import {
   type CommonOptions,
   jsonOption,
@@ -52,11 +48,11 @@ export const command = defineCommand<Options>({
     runOverService(
       context,
       options,
-      async ({ config, project, display, log, signal }) => {
+      async ({ config, project }, handlers, display) => {
         const { auditProject } = await context.load(() => import('../app/audit.ts'))
         const { onProgress } = createSyncLine(display, context.now)
-        const handlers = { signal, onProgress, notify: display.notify, log }
-        return auditProject(config, project, { sampleSize: options.sample, ...handlers })
+        const { sample: sampleSize } = options
+        return auditProject(config, project, { sampleSize, onProgress, ...handlers })
       },
       (report) => renderAudit(report, context.now()),
     ),

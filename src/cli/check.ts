@@ -8,9 +8,8 @@ import { allStreams } from '../mirror/core/streams.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import { toPrintable } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
+import { type CommandResult, defineCommand, forEachProject, selectCalls } from './command.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, forEachProject, selectCalls } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
 import { type ExitCode, worstExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 import { formatBudget } from './render/progress.ts'
@@ -61,7 +60,9 @@ export const command = defineCommand<Options>({
     const config = loadConfigOrError(context)
     if (!(config instanceof ConfigurationError))
       return renderChecks(await checkProjects(context, config, options), [])
-    const items = config.problems.map(({ where, why }) => errorItem(where, why))
+    const items = config.problems.map(
+      ({ where, why }): CheckItem => ({ name: where, state: 'error', detail: why, hint: null }),
+    )
     // Where a file describes projects, the first steps have been taken.
     const isFirst = config.problems.some(
       ({ where, why }) => where.startsWith('DESKMIRROR_') && why.startsWith('is missing'),
@@ -97,38 +98,30 @@ async function checkProjects(
       onWait,
       postsLine: options.notify === true,
     })),
-    ...(project.readOnly ? [readOnlyItem] : []),
-    ...columnsItems(project),
-    ...(project.history.length > 0 ? [historyItem(project)] : []),
+    ...settingItems(project),
   ])
   return results.map((result): ProjectChecks => {
     const project = result.call.project.name
     if ('report' in result)
       return { project, items: result.report, exit: worstExitCode(result.report.map(toExitCode)) }
     const { what, why, next, exitCode } = result.error
-    return { project, items: [errorItem(what, why, next)], exit: exitCode }
+    const item: CheckItem = { name: what, state: 'error', detail: why, hint: next }
+    return { project, items: [item], exit: exitCode }
   })
 }
 
-function errorItem(name: string, detail: string, hint: string | null = null): CheckItem {
-  return { name, state: 'error', detail, hint }
-}
-
-const readOnlyItem: CheckItem = {
-  name: 'writing',
-  state: 'ok',
-  detail: 'switched off (DESKMIRROR_READ_ONLY): write-backs stay in the queue',
-  hint: null,
-}
-
-function columnsItems({ columns }: ProjectConfig): readonly CheckItem[] {
-  const detail = describeColumns(columns)
-  return detail === null ? [] : [{ name: 'columns', state: 'ok', detail, hint: null }]
-}
-
-function historyItem({ history }: ProjectConfig): CheckItem {
-  const detail = `replaced versions of ${history.join(', ')} are kept`
-  return { name: 'history', state: 'ok', detail, hint: null }
+/** What is set, and changes what a sync stores and sends. */
+function settingItems({ readOnly, columns, history }: ProjectConfig): readonly CheckItem[] {
+  const off = 'switched off (DESKMIRROR_READ_ONLY): write-backs stay in the queue'
+  const kept = `replaced versions of ${history.join(', ')} are kept`
+  const details = {
+    writing: readOnly ? off : null,
+    columns: describeColumns(columns),
+    history: history.length > 0 ? kept : null,
+  }
+  return Object.entries(details).flatMap(([name, detail]) =>
+    detail === null ? [] : [{ name, state: 'ok', detail, hint: null }],
+  )
 }
 
 /** A missing scope skips streams; any other warning does not affect the result. */
@@ -148,9 +141,8 @@ export function renderChecks(
     ...(results.length > 1 && project !== null ? [project] : []),
     ...items.flatMap((item) => renderItem(item, width)),
   ])
-  const document = { projects: results.map(({ project, items }) => ({ project, items })) }
   return {
-    document,
+    document: { projects: results.map(({ project, items }) => ({ project, items })) },
     lines: [...lines, ...footer],
     exit: worstExitCode(results.map(({ exit }) => exit)),
   }

@@ -24,7 +24,6 @@ export function createCommandContext() {
   process.stdout.on('error', exitOnStdoutError)
   process.stderr.on('error', exitOnStderrError)
   return {
-    /** Writes the result to standard output. */
     writeOut: (text: string): void =>
       void process.stdout.write(isTerminal() ? toPrintableLines(text) : text),
     /** Standard output for results of any size. `write` resolves when more may be written. */
@@ -32,13 +31,10 @@ export function createCommandContext() {
       isTerminal: isTerminal(),
       write: isTerminal() ? createTerminalWriter(writeToStdout) : writeToStdout,
     }),
-    /** Writes errors to standard error. */
     writeErr: (text: string): void => void process.stderr.write(text),
-    /** Sets the exit code; the process ends when its work is done. */
     setExitCode: (code: ExitCode): void => {
       process.exitCode = code
     },
-    /** Opens the display on standard error: progress and notices. */
     openDisplay: (quiet: boolean): Display => openDisplay(process.stderr, quiet, Date.now),
     /** With `notifyMoved`, as whoever opens a warehouse gets the configuration. */
     loadConfig: (
@@ -51,27 +47,17 @@ export function createCommandContext() {
     proxyOfEnvironment: () => proxyOfEnvironment(),
     openLog: openCommandLog,
     wantsStackTraces: () => wantsStackTraces(),
-    /**
-     * From this call on, Ctrl-C aborts the signal instead of ending the process. `inHand`: what is
-     * finished first.
-     */
+    /** From now on, Ctrl-C aborts the signal instead. `inHand`: what is finished first. */
     openInterruptSignal: ({ notify }: Display, inHand = 'the current page'): AbortSignal =>
       abortOnSignals(endingSignals, () =>
         notify(`stopping after ${inHand}; press Ctrl-C again to stop at once`),
       ),
-    /**
-     * The same for a command that leaves nothing undone: when its work has ended, the process ends
-     * by the signal.
-     */
+    /** Where nothing is left undone: when the work has ended, the process ends by the signal. */
     openEndingSignal: (): AbortSignal =>
       abortOnSignals(endingSignals, (name) => process.on('exit', () => endBySignal(name))),
-    /**
-     * Loads the use cases of a command only when they are needed, so that help and usage errors
-     * respond at once.
-     */
+    /** Loads use cases when they are needed, so that help and usage errors respond at once. */
     load: <UseCases>(load: () => Promise<UseCases>): Promise<UseCases> => load(),
     openStdin: (): AsyncIterable<Uint8Array> => process.stdin,
-    /** The name of the user who runs the command. */
     currentUser,
     /** From this call on, the worker handles signals. */
     listenForSignals,
@@ -109,10 +95,7 @@ async function readVersion() {
 
 const isTerminal = (): boolean => process.stdout.isTTY === true
 
-/**
- * Rows of the service may contain what moves a terminal's cursor, or worse. Files and pipes get
- * them as they are.
- */
+/** Rows may contain what moves a terminal's cursor, or worse. Files and pipes get it as it is. */
 export function createTerminalWriter(write: (bytes: Uint8Array) => Promise<void>) {
   // A letter may be in two chunks.
   const decoder = new TextDecoder()
@@ -138,10 +121,7 @@ function currentUser(): string {
   }
 }
 
-/**
- * Opens a command's log, at the configured level, or else one that suits the display. Prints
- * configuration warnings.
- */
+/** At the configured level, or else one that suits the display. Prints configuration warnings. */
 async function openCommandLog(config: Config, display: Display): Promise<Logger> {
   // A terminal's display shows what `info` would log; with `--quiet` only errors are logged.
   const byDisplay = { terminal: 'warn', plain: 'info', quiet: 'error' } as const
@@ -166,18 +146,12 @@ function exitOnStdoutError(error: NodeJS.ErrnoException): void {
   exitOnStderrError(error)
 }
 
-/**
- * `deskmirror status | head`: the reader has closed the pipe, which is no error. Any other write
- * error ends the process.
- */
+/** `deskmirror status | head` closes the pipe, which is no error. Another one ends the process. */
 function exitOnStderrError(error: NodeJS.ErrnoException): void {
   process.exit(error.code === 'EPIPE' ? (process.exitCode ?? 0) : 1)
 }
 
-/**
- * npm forwards a terminal's Ctrl-C to a program that has already received it: two close together
- * count as one.
- */
+/** npm forwards a Ctrl-C that the program has received already: two close together are one. */
 const duplicateMs = 400
 
 export function classifyInterrupt(
@@ -209,10 +183,7 @@ function abortOnSignals(
 
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/**
- * The system ends the process: an ordinary exit waits for a thread in the middle of a question to
- * SQLite.
- */
+/** By the system, as an ordinary exit waits for a thread that SQLite keeps busy. */
 function endBySignal(name: NodeJS.Signals): void {
   process.removeAllListeners(name).kill(process.pid, name)
 }
@@ -227,7 +198,6 @@ function listenForSignals() {
   let reload = () => {}
   process.on('SIGHUP', () => reload())
   return {
-    /** Resolves when the process should stop. */
     stopped,
     /** SIGHUP. */
     onReload: (next: () => void) => {

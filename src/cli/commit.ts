@@ -8,8 +8,8 @@ export const commitFile = 'dist/commit'
 const digits = 12
 
 /**
- * `folder`: of the package, or of a checkout, which may be a further work tree. Null: it is neither,
- * or git keeps its branches in another form.
+ * `folder`: of the package, or a checkout, perhaps a work tree. Null: it is neither, or git keeps
+ * its branches in another form.
  */
 export function readCommit(folder: string, isCompiled: boolean): string | null {
   const written = isCompiled ? readLine(join(folder, commitFile)) : null

@@ -1,12 +1,12 @@
 /** `deskmirror console`: looks at a warehouse in a browser; changes nothing. */
 import { spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Command, Option } from 'commander'
-import type { Config } from '../config/config.ts'
+import { Option } from 'commander'
+import { defaultConfig } from '../config/config.ts'
 import { canOpenBrowser } from '../config/load.ts'
 import { UserError } from '../values/user-error.ts'
+import { type CommandResult, defineCommand } from './command.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, runAndPrint } from './command-result.ts'
 import { loadConfigured, namedWarehouse, warehouseArgument } from './options.ts'
 
 type Options = {
@@ -28,25 +28,24 @@ Examples:
 
 Exit code: 0 ended by Ctrl-C · 1 failed, trying again may help · 2 a person must change something`
 
-export function command(context: CommandContext): Command {
-  return new Command('console')
-    .description('Serves the web console over a warehouse, read-only.')
-    .argument(...warehouseArgument)
-    .addOption(
-      new Option('--port <number>', 'the port to listen at; 0 = any free one')
-        .default(0)
-        .argParser(parsePort),
-    )
-    .option('--no-open', 'do not open a browser')
-    .option('--link', 'print a one-time link to the console of the running worker')
-    .option('--json', 'with --link: print one JSON document')
-    .addHelpText('after', help)
-    .action((warehouse: string | undefined, options: Options) => {
-      if (options.link === true || options.json === true)
-        return runAndPrint(context, options, () => printLink(context, options))
-      return serve(context, warehouse, options)
-    })
-}
+export const command = defineCommand<Options, string | undefined>({
+  name: 'console',
+  description: 'Serves the web console over a warehouse, read-only.',
+  argument: warehouseArgument,
+  options: [
+    new Option('--port <number>', 'the port to listen at; 0 = any free one')
+      .default(0)
+      .argParser(parsePort),
+    new Option('--no-open', 'do not open a browser'),
+    new Option('--link', 'print a one-time link to the console of the running worker'),
+    new Option('--json', 'with --link: print one JSON document'),
+  ],
+  help,
+  run: (context, options, warehouse) =>
+    options.link === true || options.json === true
+      ? printLink(context, options)
+      : serve(context, warehouse, options),
+})
 
 function parsePort(text: string): number {
   const port = Number(text)
@@ -55,7 +54,6 @@ function parsePort(text: string): number {
     what: 'the port is not valid',
     why: `${text} is not a number between 0 and 65535`,
     next: 'write --port 8500',
-    exitCode: 2,
   })
 }
 
@@ -64,15 +62,13 @@ async function printLink(
   { link: isAsked }: Options,
 ): Promise<CommandResult> {
   const why = '--json is for a link only'
-  if (isAsked !== true)
-    throw new UserError({ what: 'cannot print JSON', why, next: 'add --link', exitCode: 2 })
+  if (isAsked !== true) throw new UserError({ what: 'cannot print JSON', why, next: 'add --link' })
   const config = context.loadConfig('database')
   if (config.http === null)
     throw new UserError({
       what: 'there is no console',
       why: 'HTTP is off',
       next: 'set DESKMIRROR_HTTP',
-      exitCode: 2,
     })
   const { createWorkerLink } = await context.load(() => import('../console/console.ts'))
   const { link, address, answers } = await createWorkerLink(config, config.http, context.now())
@@ -89,14 +85,12 @@ async function serve(
   context: CommandContext,
   named: string | undefined,
   { port, open }: Options,
-): Promise<void> {
+): Promise<CommandResult> {
   const config = named === undefined ? loadConfigured(context, 'console') : null
   const { databaseUrl, databaseSetting } = config ?? namedWarehouse(named ?? '')
   const display = context.openDisplay(false)
-  const log = await context.openLog(
-    { ...(config ?? (await defaults(context))), warnings: [] },
-    display,
-  )
+  const logged = config ?? defaultConfig({ projects: [] })
+  const log = await context.openLog({ ...logged, warnings: [] }, display)
   const { stopped, exit } = context.listenForSignals()
   const { serveStandAlone } = await context.load(async () =>
     (await import('../console/console.ts')).loadStandAlone(),
@@ -132,12 +126,6 @@ async function serve(
 /** After Ctrl-C; pages are closed sooner. */
 const closeMs = 5000
 const slowMs = 5000
-
-/** For a warehouse that is named on the command line: nothing needs to be configured. */
-async function defaults(context: CommandContext): Promise<Config> {
-  const { defaultConfig } = await context.load(() => import('../config/config.ts'))
-  return defaultConfig({ projects: [] })
-}
 
 /** Whether it works or not: the link is printed, too. */
 function openBrowser(link: string): void {

@@ -1,7 +1,4 @@
-/**
- * `deskmirror demo`: a sandbox, a mirror of it, write-backs to it, and queries. Needs no
- * configuration.
- */
+/** `deskmirror demo`: a sandbox, a mirror of it, write-backs and queries, unconfigured. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -12,9 +9,8 @@ import { filesOfDatabase, keptFiles, rejectKept } from '../export/kept-files.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { secret } from '../values/secret.ts'
 import { commandHintFor, UserError } from '../values/user-error.ts'
+import { type CommandResult, defineCommand } from './command.ts'
 import type { CommandContext } from './command-context.ts'
-import type { CommandResult } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
 import {
   applyDemoChanges,
   demoQueries,
@@ -51,21 +47,19 @@ export const command = defineCommand<Options>({
     jsonOption(),
   ],
   help,
-  run: runDemo,
+  run: async (context, options) => {
+    const folder = mkdtempSync(join(tmpdir(), 'deskmirror-demo-'))
+    const path =
+      options.keep === undefined ? join(folder, 'demo.db') : newDatabasePath(context, options.keep)
+    const service = await startDemoService(context.now())
+    try {
+      return await runDemoSteps(context, options, service, path)
+    } finally {
+      await service.stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
 })
-
-async function runDemo(context: CommandContext, options: Options): Promise<CommandResult> {
-  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-demo-'))
-  const path =
-    options.keep === undefined ? join(folder, 'demo.db') : newDatabasePath(context, options.keep)
-  const service = await startDemoService(context.now())
-  try {
-    return await runDemoSteps(context, options, service, path)
-  } finally {
-    await service.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
 
 /** Prints each step as it is done; the result holds the document and the next steps. */
 async function runDemoSteps(
@@ -194,10 +188,7 @@ function renderRows(rows: readonly Row[]): string[] {
   )
 }
 
-/**
- * Nor may there be what is beside a database of this name: SQLite would take it for a part of the
- * new one.
- */
+/** Nor may there be files beside it: SQLite would take them for a part of the new database. */
 function newDatabasePath(context: CommandContext, keep: string): string {
   const path = resolve(keep)
   const files = filesOfDatabase(path)
@@ -210,7 +201,6 @@ function newDatabasePath(context: CommandContext, keep: string): string {
     what: 'the demo did not start',
     why,
     next: 'name a file that does not exist',
-    exitCode: 2,
   })
 }
 

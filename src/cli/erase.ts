@@ -5,9 +5,8 @@ import { type ConfiguredLake, lakesOf } from '../config/lakes.ts'
 import { formatCount, pluralize, toPrintable } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
 import { UserError } from '../values/user-error.ts'
+import { type CommandResult, defineCommand, selectCall } from './command.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, selectCall } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
 import {
   type CommonOptions,
   decidingPerson,
@@ -18,7 +17,7 @@ import {
 } from './options.ts'
 import { joinParts, timeLeft } from './render/progress.ts'
 import { isClean, remainsLines } from './render/remains.ts'
-import { alignColumns } from './render/table.ts'
+import { alignColumns, linesOf } from './render/table.ts'
 
 type Options = CommonOptions & PersonOption & { readonly visitor?: string; readonly yes?: true }
 
@@ -69,7 +68,6 @@ export const command = defineCommand<Options>({
       what: 'nothing was erased',
       why: 'neither a visitor nor a project is named',
       next: 'name one with --visitor or --project',
-      exitCode: 2,
     })
   },
 })
@@ -90,10 +88,10 @@ async function eraseVisitorRows(
   const { search } = report
   return {
     document: report,
-    lines: [
-      ...erasedLines(report, [], hint(`erase --visitor ${visitor} --yes`)),
-      ...(search === null ? [] : lakeLines(lakesOf(config, project))),
-    ],
+    lines: linesOf(
+      erasedLines(report, [], hint(`erase --visitor ${visitor} --yes`)),
+      search !== null && lakeLines(lakesOf(config, project)),
+    ),
     exit: search === null || isClean(search) ? 0 : 3,
   }
 }
@@ -133,10 +131,10 @@ async function eraseProjectRows(
   )
   return {
     document: report,
-    lines: [
-      ...erasedLines(report, projectLines(report), command),
-      ...(search === null ? [] : lakeLines(lakes)),
-    ],
+    lines: linesOf(
+      erasedLines(report, projectLines(report), command),
+      search !== null && lakeLines(lakes),
+    ),
     exit: isDone ? 0 : 3,
   }
 }
@@ -167,24 +165,19 @@ function projectLines(report: EraseProjectReport): readonly string[] {
   const { open, isConfigured, projectId, workers, left, dryRun } = report
   const byStatus = Object.entries(open).map(([status, rows]) => `${formatCount(rows)} ${status}`)
   const hasLeft = Object.keys(left).length > 0
-  return [
-    ...(byStatus.length === 0
-      ? []
-      : [`write-backs without an outcome${dryRun ? '' : ', now gone'}: ${byStatus.join(', ')}`]),
-    ...(hasLeft ? ['others stored this meanwhile:', ...countLines(left)] : []),
-    ...(isConfigured
-      ? [
-          'it is still configured, so the next sync reads it anew: remove it from the ' +
-            'configuration, restart the workers, and run ' +
-            `\`deskmirror erase --project ${projectId} --yes\``,
-        ]
-      : workers.length > 0
-        ? [
-            `${workers.join(', ')} may have been started with it, and would read it anew: ` +
-              'restart it, then run this again',
-          ]
-        : []),
-  ]
+  return linesOf(
+    byStatus.length > 0 &&
+      `write-backs without an outcome${dryRun ? '' : ', now gone'}: ${byStatus.join(', ')}`,
+    hasLeft && ['others stored this meanwhile:', ...countLines(left)],
+    isConfigured &&
+      'it is still configured, so the next sync reads it anew: remove it from the ' +
+        'configuration, restart the workers, and run ' +
+        `\`deskmirror erase --project ${projectId} --yes\``,
+    !isConfigured &&
+      workers.length > 0 &&
+      `${workers.join(', ')} may have been started with it, and would read it anew: ` +
+        'restart it, then run this again',
+  )
 }
 
 /** A lake is not of the warehouse, so that nothing is searched there. */

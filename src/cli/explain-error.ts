@@ -8,7 +8,7 @@ import {
 } from '../service/core/api-failure.ts'
 import { toPrintable } from '../values/format.ts'
 import { redactSecrets } from '../values/secret.ts'
-import { systemErrorText, UserError } from '../values/user-error.ts'
+import { errorCode, systemErrorText, UserError } from '../values/user-error.ts'
 
 /** `stack` is set for bugs only. */
 export type ErrorExplanation = {
@@ -72,7 +72,7 @@ function explainCallFailure(error: ApiError): ErrorExplanation {
 /** A refusal by the system is not a bug of deskmirror. */
 function explainSystemError(error: unknown): ErrorExplanation | undefined {
   if (!(error instanceof Error)) return undefined
-  if ('code' in error && /^E[MN]FILE$/.test(String(error.code))) return outOfFiles
+  if (/^E[MN]FILE$/.test(errorCode(error))) return outOfFiles
   const text = systemErrorText(error)
   if (text === undefined || !('syscall' in error)) return undefined
   if (error.syscall === 'uv_cwd') {
@@ -113,7 +113,6 @@ export type ExitCode = 0 | 1 | 2 | 3
 /** The most severe first: what a person must change cannot be fixed by trying again. */
 const bySeverity = [2, 1, 3, 0] as const
 
-/** The exit code over several projects. */
 export function worstExitCode(codes: readonly ExitCode[]): ExitCode {
   return bySeverity.find((code) => codes.includes(code)) ?? 0
 }

@@ -1,7 +1,7 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import { lakeFolderAllowed, parseLakeFolder } from '../config/lake-setting.ts'
 import { exportFormats, formatOfPath, isTextFormat } from '../export/core/formats.ts'
 import type {
@@ -9,18 +9,19 @@ import type {
   ExportFormat,
   ExportProgress,
   ExportReport,
+  ExportRequest,
   LakeReport,
 } from '../export/export.ts'
 import { keptFiles } from '../export/kept-files.ts'
 import { formatBytes, formatCount, pluralize } from '../values/format.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { systemErrorText, UserError } from '../values/user-error.ts'
+import { type CommandResult, defineCommand, selectCall } from './command.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, selectCall } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
 import {
   type CommonOptions,
   namedWarehouse,
+  parsedBy,
   quietOption,
   separatorError,
   separatorOption,
@@ -29,7 +30,6 @@ import type { Display } from './render/display.ts'
 import { joinParts, timeLeft } from './render/progress.ts'
 import { alignColumns } from './render/table.ts'
 
-type Condition = { readonly column: string; readonly value: string | null }
 type Options = CommonOptions & {
   readonly format?: ExportFormat
   readonly output?: string
@@ -39,7 +39,7 @@ type Options = CommonOptions & {
   readonly since?: string
   readonly until?: string
   readonly timeColumn?: string
-  readonly where?: readonly Condition[]
+  readonly where?: ExportRequest['where']
   readonly columns?: readonly string[]
   readonly lake?: string
   readonly query?: string
@@ -85,7 +85,7 @@ export const command = defineCommand<Options, readonly string[]>({
       'a file, or a folder; - is standard output, the default for a single object',
     ),
     new Option('--lake <folder>', 'Parquet by object and month; only what changed is written again')
-      .argParser(parseFolder)
+      .argParser(parsedBy(`It is empty, or an address: ${lakeFolderAllowed}.`, parseLakeFolder))
       .conflicts([
         'format',
         'output',
@@ -120,7 +120,7 @@ export const command = defineCommand<Options, readonly string[]>({
     new Option(
       '--where <column=value>',
       'only rows with this value (null: with none); may be repeated',
-    ).argParser(parseCondition),
+    ).argParser(parsedBy('Write COLUMN=VALUE.', parseCondition)),
     new Option('--columns <a,b>', 'only these columns, in this order').argParser(parseNames),
     new Option(
       '--excel',
@@ -139,27 +139,20 @@ async function runExport(
   options: Options,
   objects: readonly string[],
 ): Promise<CommandResult> {
-  if (options.lake !== undefined)
-    return runLakeExport(context, { ...options, lake: options.lake }, objects)
+  if (options.lake !== undefined) return runLakeExport(context, options, options.lake, objects)
   const query =
     options.query === undefined ? null : await readQuery(context, options.query, objects)
   if (objects.length === 0 && query === null)
-    throw new UserError({
-      what: 'cannot export',
-      why: 'no table or view is named',
-      next:
-        'name some: `deskmirror export messages`, or export all that is ' +
-        'mirrored with --lake FOLDER',
-      exitCode: 2,
-    })
+    throw refuse(
+      'no table or view is named',
+      'name some: `deskmirror export messages`, or export all that is mirrored with --lake FOLDER',
+    )
   const format = options.format ?? formatOfPath(options.output ?? '') ?? 'csv'
   const target =
     options.output === undefined || options.output === '-' ? context.openStdout() : options.output
   if (format !== 'csv' && options.separator !== undefined) throw separatorError('cannot export')
   rejectContradictions(format, options, typeof target === 'string' ? null : target)
-  const { address, projectId, kept } = selectRead(context, options)
-  const display = context.openDisplay(options.quiet === true)
-  const signal = context.openEndingSignal()
+  const { address, projectId, kept, display, handlers } = openRead(context, options)
   const { exportFromWarehouse, exportQuery } = await context.load(() => import('../app/export.ts'))
   const request = {
     objects,
@@ -176,8 +169,7 @@ async function runExport(
     where: options.where ?? [],
     columns: options.columns ?? [],
   }
-  const onProgress = createExportProgress(display, context.now)
-  const exportOptions = { countFirst: display.kind === 'terminal', onProgress, signal }
+  const exportOptions = { countFirst: display.kind === 'terminal', ...handlers }
   const report = await (query === null
     ? exportFromWarehouse(address, request, exportOptions)
     : exportQuery(address, query, request, exportOptions)
@@ -189,13 +181,13 @@ async function runExport(
   }
 }
 
+const refuse = (why: string, next: string) => new UserError({ what: 'cannot export', why, next })
+
 /** Of a statement; larger ones are no statements of people. */
 const maxQueryBytes = 1_000_000
 
 /** The object is called as the file. */
 async function readQuery(context: CommandContext, path: string, objects: readonly string[]) {
-  const refuse = (why: string, next: string) =>
-    new UserError({ what: 'cannot export', why, next, exitCode: 2 })
   if (objects.length > 0)
     throw refuse('--query says what is exported, and so does OBJECT', 'leave one of them out')
   const chunks: Uint8Array[] = []
@@ -214,6 +206,15 @@ async function readQuery(context: CommandContext, path: string, objects: readonl
   const name = path === '-' ? 'query' : basename(path).replace(/\.sql$/i, '')
   const kept = { path: path === '-' ? '/dev/stdin' : path, why: 'it is the statement' }
   return { name, kept, statement: Buffer.concat(chunks).toString('utf8') }
+}
+
+/** What is read, and what shows the progress and ends it. */
+function openRead(context: CommandContext, options: Options) {
+  const read = selectRead(context, options)
+  const display = context.openDisplay(options.quiet === true)
+  const signal = context.openEndingSignal()
+  const onProgress = createExportProgress(display, context.now)
+  return { ...read, display, handlers: { onProgress, signal } }
 }
 
 /** Without --project the projects are not needed, only the database. */
@@ -237,16 +238,14 @@ function selectRead(context: CommandContext, { project, file, query }: Options) 
 
 async function runLakeExport(
   context: CommandContext,
-  options: Options & { readonly lake: string },
+  options: Options,
+  folder: string,
   objects: readonly string[],
 ): Promise<CommandResult> {
-  const { address, projectId, kept } = selectRead(context, options)
-  const display = context.openDisplay(options.quiet === true)
-  const signal = context.openEndingSignal()
+  const { address, projectId, kept, display, handlers } = openRead(context, options)
   const { exportLake } = await context.load(() => import('../app/export.ts'))
-  const request = { folder: options.lake, objects, isWhole: false, projectId, kept }
-  const onProgress = createExportProgress(display, context.now)
-  const report = await exportLake(address, request, { onProgress, signal }).finally(display.clear)
+  const request = { folder, objects, isWhole: false, projectId, kept }
+  const report = await exportLake(address, request, handlers).finally(display.clear)
   return { document: report, lines: renderLake(report), exit: 0 }
 }
 
@@ -268,31 +267,13 @@ function rejectContradictions(
   { json, excel, columns, output }: Options,
   stdout: { readonly isTerminal: boolean } | null,
 ): void {
-  const problem = [
-    [
-      json === true && stdout !== null,
-      '--json would be mixed with the rows on standard output',
-      'add --output',
-    ],
-    [excel === true && format !== 'csv', '--excel is for CSV', 'leave it out'],
-    [
-      stdout?.isTerminal === true && !isTextFormat(format),
-      `${format} is not for a terminal`,
-      'add --output FILE',
-    ],
-    [columns?.length === 0, '--columns names no column', 'name some'],
-    [output === '', '--output names no file', 'name one'],
-  ].find(([isWrong]) => isWrong)
-  if (problem === undefined) return
-  const [, why, next] = problem
-  throw new UserError({ what: 'cannot export', why: String(why), next: String(next), exitCode: 2 })
-}
-
-function parseFolder(text: string): string {
-  const folder = parseLakeFolder(text)
-  if (folder === undefined)
-    throw new InvalidArgumentError(`It is empty, or an address: ${lakeFolderAllowed}.`)
-  return folder
+  if (json === true && stdout !== null)
+    throw refuse('--json would be mixed with the rows on standard output', 'add --output')
+  if (excel === true && format !== 'csv') throw refuse('--excel is for CSV', 'leave it out')
+  if (stdout?.isTerminal === true && !isTextFormat(format))
+    throw refuse(`${format} is not for a terminal`, 'add --output FILE')
+  if (columns?.length === 0) throw refuse('--columns names no column', 'name some')
+  if (output === '') throw refuse('--output names no file', 'name one')
 }
 
 function parseNames(text: string): readonly string[] {
@@ -302,9 +283,9 @@ function parseNames(text: string): readonly string[] {
     .filter((name) => name !== '')
 }
 
-function parseCondition(text: string, earlier: readonly Condition[] = []): readonly Condition[] {
+function parseCondition(text: string, earlier: ExportRequest['where'] = []) {
   const at = text.indexOf('=')
-  if (at < 1) throw new InvalidArgumentError('Write COLUMN=VALUE.')
+  if (at < 1) return undefined
   const value = text.slice(at + 1)
   return [...earlier, { column: text.slice(0, at), value: value === 'null' ? null : value }]
 }
@@ -321,7 +302,6 @@ function renderExport({ objects }: ExportReport): readonly string[] {
   )
 }
 
-/** The progress of an export as one line: rows, how fast, and how long it still takes. */
 function createExportProgress(
   display: Pick<Display, 'onLine'>,
   now: () => EpochMs,

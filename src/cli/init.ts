@@ -1,7 +1,4 @@
-/**
- * `deskmirror init`: the first five minutes. Asks for what a project needs, tests it, and writes it
- * down.
- */
+/** `deskmirror init`: asks for what a project needs, tests it, and writes it down. */
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
@@ -24,9 +21,8 @@ import { parseBaseUrl } from '../values/server-address.ts'
 import { UserError } from '../values/user-error.ts'
 import { replaceFile } from '../warehouse/replace-file.ts'
 import { renderChecks, toExitCode } from './check.ts'
+import { defineCommand } from './command.ts'
 import type { CommandContext } from './command-context.ts'
-import type { CommandResult } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
 import { worstExitCode } from './explain-error.ts'
 
 type Options = {
@@ -57,33 +53,31 @@ export const command = defineCommand<Options>({
     new Option('--name <name>', "the project's name in deskmirror.yaml"),
   ],
   help,
-  run: runInit,
+  run: async (context, options) => {
+    const isTerminal = process.stdin.isTTY === true && process.stderr.isTTY === true
+    const hasYaml = existsSync(yamlFile)
+    if (!hasYaml && isConfigured(readIfThere(envFile))) {
+      const next = 'edit .env, or describe several projects in deskmirror.yaml (docs/guide.md)'
+      throw alreadyThere('.env describes a project already', next)
+    }
+    const project = await collect(options, isTerminal, hasYaml)
+    rejectWriting(context, options, hasYaml)
+    const files = textsWith(project, hasYaml)
+    const items = await testProject(context, project)
+    const checks = renderChecks(
+      [{ project: null, items, exit: worstExitCode(items.map(toExitCode)) }],
+      [],
+    )
+    if (checks.exit === 1 || checks.exit === 2) {
+      const why = 'Nothing was written: correct what is wrong, and run `deskmirror init` again.'
+      return { ...checks, lines: [...checks.lines, '', why] }
+    }
+    rejectWriting(context, options, hasYaml)
+    for (const [name, text] of Object.entries(files)) replaceFile(name, text)
+    const written = `Written to ${Object.keys(files).join(' and ')}, which only you may read.`
+    return { ...checks, lines: [...checks.lines, '', written, ...nextSteps], exit: 0 }
+  },
 })
-
-async function runInit(context: CommandContext, options: Options): Promise<CommandResult> {
-  const isTerminal = process.stdin.isTTY === true && process.stderr.isTTY === true
-  const hasYaml = existsSync(yamlFile)
-  if (!hasYaml && isConfigured(readIfThere(envFile))) {
-    const next = 'edit .env, or describe several projects in deskmirror.yaml (docs/guide.md)'
-    throw alreadyThere('.env describes a project already', next)
-  }
-  const project = await collect(options, isTerminal, hasYaml)
-  rejectWriting(context, options, hasYaml)
-  const files = textsWith(project, hasYaml)
-  const items = await testProject(context, project)
-  const checks = renderChecks(
-    [{ project: null, items, exit: worstExitCode(items.map(toExitCode)) }],
-    [],
-  )
-  if (checks.exit === 1 || checks.exit === 2) {
-    const why = 'Nothing was written: correct what is wrong, and run `deskmirror init` again.'
-    return { ...checks, lines: [...checks.lines, '', why] }
-  }
-  rejectWriting(context, options, hasYaml)
-  for (const [name, text] of Object.entries(files)) replaceFile(name, text)
-  const written = `Written to ${Object.keys(files).join(' and ')}, which only you may read.`
-  return { ...checks, lines: [...checks.lines, '', written, ...nextSteps], exit: 0 }
-}
 
 const envFile = '.env'
 const yamlFile = 'deskmirror.yaml'
@@ -94,6 +88,7 @@ const nextSteps = [
   '  deskmirror sync       copies everything into deskmirror.db',
   '  deskmirror console    shows it in a browser',
   '  deskmirror start      keeps it current',
+  'Optional: approval, private columns, history, notifications, hours (docs/reference/settings.md).',
 ]
 
 async function collect(
@@ -156,9 +151,9 @@ const questions: Readonly<Record<'name' | 'baseUrl' | 'projectId' | 'key', Quest
 }
 
 const wrongOption = (why: string, next = '`deskmirror init --help` has examples') =>
-  new UserError({ what: 'cannot connect the project', why, next, exitCode: 2 })
+  new UserError({ what: 'cannot connect the project', why, next })
 const alreadyThere = (why: string, next: string) =>
-  new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
+  new UserError({ what: 'nothing was changed', why, next })
 
 /** The new texts of the files, by name. */
 function textsWith(project: NewProject, hasYaml: boolean): Readonly<Record<string, string>> {
@@ -215,10 +210,7 @@ function readText(path: string): string | null {
   return text
 }
 
-/**
- * Throws UserError if the files of the configuration are the warehouse, or the file of the key, by
- * a link.
- */
+/** Throws UserError if a file to write is the warehouse, or that of the key, by a link. */
 function rejectWriting(
   context: CommandContext,
   { apiKeyFile: path }: Options,
@@ -237,9 +229,7 @@ export type Question = {
   readonly problemOf: (answer: string) => string | null
 }
 
-type Prompt = { readonly ask: (question: Question) => Promise<string>; readonly close: () => void }
-
-function openPrompt(): Prompt {
+function openPrompt() {
   let isMuted = false
   const output = new Writable({
     write: (part, _, done) => {
@@ -250,10 +240,10 @@ function openPrompt(): Prompt {
   const terminal = createInterface({ input: process.stdin, output, terminal: true })
   return {
     close: () => terminal.close(),
-    ask: async ({ text, isSecret = false, problemOf }) => {
+    ask: async ({ text, isSecret, problemOf }: Question): Promise<string> => {
       for (;;) {
         const answered = terminal.question(`${text}: `)
-        isMuted = isSecret
+        isMuted = isSecret === true
         const answer = (await answered).trim()
         isMuted = false
         if (isSecret) process.stderr.write('\n')

@@ -1,8 +1,7 @@
 /** `deskmirror mcp`: assistants ask and propose, on standard input and output. */
-import { Command } from 'commander'
+import { defaultConfig } from '../config/config.ts'
 import type { ProjectName } from '../values/project.ts'
-import type { CommandContext } from './command-context.ts'
-import { type CommandResult, runAndPrint, selectCall } from './command-result.ts'
+import { defineCommand, selectCall } from './command.ts'
 import { explainError, renderError } from './explain-error.ts'
 import {
   decidingPerson,
@@ -28,43 +27,33 @@ Examples:
 
 Exit code: 0 the assistant ended it · 1 failed, trying again may help · 2 a person must change something`
 
-export function command(context: CommandContext): Command {
-  return new Command('mcp')
-    .description('Serves the Model Context Protocol to an assistant, on standard input and output.')
-    .argument(...warehouseArgument)
-    .addOption(oneProjectOption())
-    .addOption(personOption('who answers for what is proposed'))
-    .addHelpText('after', help)
-    .action((warehouse: string | undefined, options: Options) =>
-      runAndPrint(context, {}, () => serve(context, warehouse, options)),
-    )
-}
-
-async function serve(
-  context: CommandContext,
-  named: string | undefined,
-  options: Options,
-): Promise<CommandResult> {
-  const what = 'the assistant cannot be served'
-  const config = named === undefined ? loadConfigured(context, 'mcp') : null
-  const { defaultConfig } = await context.load(() => import('../config/config.ts'))
-  const display = context.openDisplay(false)
-  const log = await context.openLog(config ?? defaultConfig({ projects: [] }), display)
-  const { stopped, exit } = context.listenForSignals()
-  const { serveMcp } = await context.load(() => import('../mcp/mcp.ts'))
-  const { versions } = await context.readVersion()
-  const { ended, close } = await serveMcp({
-    ...(config ?? namedWarehouse(named ?? '')),
-    readConfig: () => context.loadConfig('mirror'),
-    configured: config && { config, project: selectCall(config, options.project, what).project },
-    chooseProject: (projects) => selectCall({ projects }, options.project, what).project,
-    person: decidingPerson(context, config, options),
-    version: versions.program,
-    log,
-    now: context.now,
-    explain: (error) => renderError(explainError(error), false).join('\n'),
-  })
-  await Promise.race([stopped, ended])
-  await close()
-  return exit(0)
-}
+export const command = defineCommand<Options, string | undefined>({
+  name: 'mcp',
+  description: 'Serves the Model Context Protocol to an assistant, on standard input and output.',
+  argument: warehouseArgument,
+  options: [oneProjectOption(), personOption('who answers for what is proposed')],
+  help,
+  run: async (context, options, named) => {
+    const what = 'the assistant cannot be served'
+    const config = named === undefined ? loadConfigured(context, 'mcp') : null
+    const display = context.openDisplay(false)
+    const log = await context.openLog(config ?? defaultConfig({ projects: [] }), display)
+    const { stopped, exit } = context.listenForSignals()
+    const { serveMcp } = await context.load(() => import('../mcp/mcp.ts'))
+    const { versions } = await context.readVersion()
+    const { ended, close } = await serveMcp({
+      ...(config ?? namedWarehouse(named ?? '')),
+      readConfig: () => context.loadConfig('mirror'),
+      configured: config && { config, project: selectCall(config, options.project, what).project },
+      chooseProject: (projects) => selectCall({ projects }, options.project, what).project,
+      person: decidingPerson(context, config, options),
+      version: versions.program,
+      log,
+      now: context.now,
+      explain: (error) => renderError(explainError(error), false).join('\n'),
+    })
+    await Promise.race([stopped, ended])
+    await close()
+    return exit(0)
+  },
+})

@@ -1,6 +1,5 @@
 /**
- * `deskmirror migrate`: brings the warehouse to this version's schema, derives the facts for
- * analysts anew, and lets a role read them.
+ * `deskmirror migrate`: the schema of this version, facts derived anew, and a role that reads them.
  */
 import { Option } from 'commander'
 import type { GrantReport } from '../analytics/analytics.ts'
@@ -9,15 +8,15 @@ import { formatCount, formatDuration, pluralize } from '../values/format.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { MigrationSummary } from '../warehouse/migrate.ts'
-import type { CommandContext } from './command-context.ts'
 import {
   type CommandResult,
+  defineCommand,
   forEachProject,
   joinResults,
   type Rendered,
   selectCalls,
-} from './command-result.ts'
-import { defineCommand } from './define-command.ts'
+} from './command.ts'
+import type { CommandContext } from './command-context.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
 import { joinParts, timeLeft } from './render/progress.ts'
 
@@ -58,7 +57,7 @@ export const command = defineCommand<Options>({
     if (project === undefined) return runMigrate(context)
     const why = '--project chooses whose facts are derived anew; the schema is one for all projects'
     const next = 'add --rebuild-analytics'
-    throw new UserError({ what: 'cannot migrate one project', why, next, exitCode: 2 })
+    throw new UserError({ what: 'cannot migrate one project', why, next })
   },
 })
 
@@ -99,7 +98,7 @@ async function runRebuild(context: CommandContext, options: Options): Promise<Co
   const results = await forEachProject(calls, signal, ({ config, project }) => {
     const startedAt = context.now()
     const onProgress = (done: number, left: number) =>
-      display.onLine(renderProgress({ done, left, tookMs: context.now() - startedAt }))
+      display.onLine(renderProgress(done, left, context.now() - startedAt))
     return rebuildFacts(config, project, { signal, onProgress, notify: display.notify }).finally(
       display.clear,
     )
@@ -107,10 +106,8 @@ async function runRebuild(context: CommandContext, options: Options): Promise<Co
   return joinResults(results, renderRebuild)
 }
 
-type Progress = { readonly done: number; readonly left: number; readonly tookMs: Ms }
-
 /** `12,000 conversations derived   40,500 left   about 14 s left` */
-export function renderProgress({ done, left, tookMs }: Progress): string {
+export function renderProgress(done: number, left: number, tookMs: Ms): string {
   const derived = `${pluralize(done, 'conversation')} derived`
   return joinParts(derived, `${formatCount(left)} left`, timeLeft(done, left, tookMs))
 }

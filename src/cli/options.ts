@@ -14,33 +14,38 @@ import { type EpochMs, type Ms, parseDuration, rfc3339 } from '../values/time.ts
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** The options that most commands have. */
 export type CommonOptions = {
   readonly project?: ProjectName
   readonly quiet?: true
   readonly json?: true
 }
 
+/** The parser of an option's value. `allowed`: the message if `parse` returns undefined. */
+export const parsedBy =
+  <T>(allowed: string, parse: (text: string, earlier?: T) => T | undefined) =>
+  (text: string, earlier?: T): T => {
+    const value = parse(text, earlier)
+    if (value !== undefined) return value
+    throw new InvalidArgumentError(allowed)
+  }
+
 export const jsonOption = () => new Option('--json', 'print one JSON document instead of text')
 export const projectOption = () =>
   new Option('--project <name>', 'only this project of deskmirror.yaml')
-/** For commands that handle one project. */
 export const oneProjectOption = () =>
   new Option('--project <name>', 'which project; needed where deskmirror.yaml has several')
 export const quietOption = () =>
   new Option('--quiet', 'no progress and no log, only the result and errors')
 export const separatorOption = () =>
   new Option('--separator <separator>', 'of CSV: , or ; or tab').argParser(
-    (text): CsvSeparatorChoice => {
-      const found = separatorChoices.find((choice) => choice === (text === 'tab' ? '\t' : text))
-      if (found === undefined) throw new InvalidArgumentError('Write one of , ; tab.')
-      return found
-    },
+    parsedBy<CsvSeparatorChoice>('Write one of , ; tab.', (text) =>
+      separatorChoices.find((choice) => choice === (text === 'tab' ? '\t' : text)),
+    ),
   )
 
 export function separatorError(what: string): UserError {
   const why = '--separator is for CSV'
-  return new UserError({ what, why, next: 'leave it out, or write CSV', exitCode: 2 })
+  return new UserError({ what, why, next: 'leave it out, or write CSV' })
 }
 export const streamsOption = () =>
   new Option('--streams <a,b>', 'only these streams').argParser(parseChoices(streamNames))
@@ -56,47 +61,33 @@ export function parseChoices<T extends string>(choices: readonly T[]) {
   }
 }
 
-export function parseWholeNumber(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Write a whole number.')
-}
+export const parseWholeNumber = parsedBy('Write a whole number.', (text) =>
+  /^\d{1,9}$/.test(text) ? Number(text) : undefined,
+)
 
 /** How many rows to draw at random. */
-export function parseSampleSize(text: string): number {
-  const size = parseWholeNumber(text)
-  if (size === 0) throw new InvalidArgumentError('Draw at least one.')
-  return size
-}
+export const parseSampleSize = parsedBy(
+  'Draw at least one.',
+  (text) => parseWholeNumber(text) || undefined,
+)
 
-/** How long a write-back may be sent. */
 export const expiresOption = () =>
   new Option('--expires <duration>', 'do not send it after this time, for example 24h').argParser(
-    parseExpiresOption,
+    parsedBy(durationAllowed, (text) => parseDuration(text) || undefined),
   )
 
-function parseExpiresOption(text: string): Ms {
-  const ms = parseDuration(text)
-  if (ms === undefined || ms === 0)
-    throw new InvalidArgumentError('Write a duration like 30m, 24h or 7d.')
-  return ms
-}
+export const durationAllowed = 'Write a duration like 30m, 24h or 7d.'
 
 /** RFC 3339; null if it never expires. */
 export function toExpiryTime(now: EpochMs, lifetimeMs: Ms | undefined): string | null {
   return lifetimeMs === undefined ? null : rfc3339(Math.floor((now + lifetimeMs) / 1000))
 }
 
-/** Who decides: the option `--as` of the commands by which people decide. */
 export type PersonOption = { readonly as?: string }
 
 export const personOption = (does = 'who decides') =>
   new Option('--as <name>', `${does}; without it DESKMIRROR_PERSON, else your user name`).argParser(
-    (text) => {
-      const name = parsePersonName(text)
-      if (name === undefined)
-        throw new InvalidArgumentError('Write a name of at most 100 characters.')
-      return name
-    },
+    parsedBy('Write a name of at most 100 characters.', parsePersonName),
   )
 
 /** `config` null: there is none. */
@@ -124,7 +115,6 @@ export function namedWarehouse(named: string): DatabaseAddress {
     next:
       'name an SQLite file or postgres://user@host/database, or run `deskmirror demo --keep ' +
       'demo.db` for one to look at',
-    exitCode: 2,
   })
 }
 

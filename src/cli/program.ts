@@ -2,9 +2,6 @@
 import { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
 
-/** What each file of a command exports. */
-type CommandModule = { readonly command: (context: CommandContext) => Command }
-
 /** Of each its summary, and what loads it; in the order of the help. */
 const commands = {
   init: [
@@ -44,7 +41,13 @@ const commands = {
   erase: ['delete what is stored of a visitor or a project', () => import('./erase.ts')],
   sandbox: ['run a double of the service, for experiments and tests', () => import('./sandbox.ts')],
   demo: ['see it work: nothing to configure, ends by itself', () => import('./demo.ts')],
-} satisfies Record<string, readonly [summary: string, load: () => Promise<CommandModule>]>
+} satisfies Record<
+  string,
+  readonly [
+    summary: string,
+    load: () => Promise<{ readonly command: (context: CommandContext) => Command }>,
+  ]
+>
 
 export type CommandName = keyof typeof commands
 
@@ -67,10 +70,7 @@ Exit code: 0 done · 1 failed, trying again may help · 2 a person must change s
 
 export const commandNames = Object.keys(commands) as readonly CommandName[]
 
-/**
- * Of the commands that are not named only the summary is there: loading all of them takes longer
- * than most of them.
- */
+/** Of other commands only the summary is there: loading all takes longer than most of them. */
 export async function createProgram(
   context: CommandContext,
   names: readonly CommandName[],

@@ -8,12 +8,12 @@ import { formatCount, formatDuration, pluralize, toPrintable } from '../values/f
 import { showInvisible } from '../values/invisible.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import type { CommandHint } from '../values/user-error.ts'
-import { type Rendered, runOverService } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
+import { defineCommand, type Rendered, runOverService } from './command.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
 import { createProgressLine } from './render/display.ts'
-import { renderBlockedLanes, renderReasons, renderRestTime } from './render/outbox.ts'
+import { exportStep, renderBlockedLanes, renderReasons, renderRestTime } from './render/outbox.ts'
 import { formatBudget, formatTimeLeft, joinParts, pauseOf } from './render/progress.ts'
+import { linesOf } from './render/table.ts'
 
 type Options = CommonOptions & { readonly despiteFailures?: true }
 
@@ -46,23 +46,14 @@ export const command = defineCommand<Options>({
     runOverService(
       context,
       options,
-      async ({ config, project, display, log, signal }) => {
+      async ({ config, project }, handlers, display) => {
         const since = context.now()
-        const handlers = createProgressLine<PushProgress>(
-          display,
-          nothingSent,
-          (progress, budget) =>
-            renderProgress(progress, { tookMs: context.now() - since, now: context.now() }, budget),
+        const line = createProgressLine<PushProgress>(display, nothingSent, (progress, budget) =>
+          renderProgress(progress, { tookMs: context.now() - since, now: context.now() }, budget),
         )
         const { pushProject } = await context.load(() => import('../app/push.ts'))
         const { despiteFailures = false } = options
-        return pushProject(config, project, {
-          ...handlers,
-          notify: display.notify,
-          signal,
-          log,
-          despiteFailures,
-        })
+        return pushProject(config, project, { despiteFailures, ...handlers, ...line })
       },
       (report, { hint }) => renderPush(report, hint),
       'the sends in flight to finish',
@@ -101,14 +92,6 @@ export function renderProgress(
   )
 }
 
-/** Statuses that a person should check. */
-const unsuccessfulStatuses: readonly WritebackStatus[] = [
-  'failed',
-  'conflict',
-  'uncertain',
-  'expired',
-]
-
 /** Statuses that can still be sent, automatically or after approval. */
 const remainingStatuses: readonly WritebackStatus[] = ['queued', 'sending', 'draft']
 
@@ -116,7 +99,7 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
   const { settled, queue, outcome } = report
   const total = Object.values(settled).reduce((sum, count) => sum + count, 0)
   const statusCounts = formatCounts(settled)
-  const unsuccessful = unsuccessfulStatuses.filter((status) => (settled[status] ?? 0) > 0)
+  const exported = exportStep(settled, hint)
   const remaining = remainingStatuses.filter((status) => (queue[status] ?? 0) > 0)
   const summary = [
     report.project,
@@ -125,18 +108,16 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
     formatDuration(report.tookMs),
     outcome,
   ]
-  const exported = hint(`writeback list --status ${unsuccessful.join(',')} --csv`)
-  const lines = [
+  const lines = linesOf(
     summary.join('   '),
-    ...renderReasons(report.reasons, hint),
-    ...(unsuccessful.length === 0 ? [] : [`to export what was not done: ${exported}`]),
-    ...(remaining.length === 0 ? [] : [`left: ${formatCounts(queue, remaining)}`]),
-    ...renderDrafts(report, hint),
-    ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
-    ...renderBlockedLanes(report.blockedLanes, hint),
-  ]
-  const isInOrder =
-    unsuccessful.length === 0 && report.blockedLanes === 0 && report.contradicted === 0
+    renderReasons(report.reasons, hint),
+    exported,
+    remaining.length > 0 && `left: ${formatCounts(queue, remaining)}`,
+    renderDrafts(report, hint),
+    report.notices.map((notice) => `note: ${toPrintable(notice)}`),
+    renderBlockedLanes(report.blockedLanes, hint),
+  )
+  const isInOrder = exported === false && report.blockedLanes === 0 && report.contradicted === 0
   const needsCheck = outcome === 'blocked' || !isInOrder
   return { lines, exit: outcome === 'interrupted' ? 1 : needsCheck ? 3 : 0 }
 }
@@ -144,12 +125,10 @@ export function renderPush(report: PushReport, hint: CommandHint): Rendered {
 /** A stopped batch cannot be approved. */
 function renderDrafts({ queue, stopped }: PushReport, hint: CommandHint): readonly string[] {
   const waiting = (queue.draft ?? 0) - stopped.reduce((sum, { drafts }) => sum + drafts, 0)
-  return [
-    ...stopped.map(
+  return linesOf(
+    stopped.map(
       ({ batch }) => `${batch} is stopped: ${hint(`writeback resume --batch ${batch}`)} goes on`,
     ),
-    ...(waiting > 0
-      ? [`drafts wait for approval: ${hint('writeback approve --all')}, or --batch NAME`]
-      : []),
-  ]
+    waiting > 0 && `drafts wait for approval: ${hint('writeback approve --all')}, or --batch NAME`,
+  )
 }

@@ -1,6 +1,6 @@
 /** `deskmirror report`: the week on one page. Reads only the warehouse. */
 import { extname } from 'node:path'
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import type { Report } from '../analytics/analytics.ts'
 import { parseDate } from '../analytics/core/report-period.ts'
 import { reportPage } from '../analytics/report/report-page.ts'
@@ -11,20 +11,20 @@ import { keptFiles } from '../export/kept-files.ts'
 import { rejectOutput } from '../export/output-file.ts'
 import type { LocalDate } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
-import type { CommandContext } from './command-context.ts'
 import {
-  type CommandResult,
+  defineCommand,
   forEachProject,
   joinResults,
   type ProjectResult,
   selectCalls,
-} from './command-result.ts'
-import { defineCommand } from './define-command.ts'
+} from './command.ts'
+import type { CommandContext } from './command-context.ts'
 import {
   type CommonOptions,
   jsonOption,
   loadConfigured,
   namedWarehouse,
+  parsedBy,
   projectOption,
   warehouseArgument,
 } from './options.ts'
@@ -57,14 +57,16 @@ Examples:
 
 Exit code: 0 whatever the numbers are · 1 or 2 if they cannot be read, or the file cannot be written`
 
+const parseDay = parsedBy('Write a date like 2026-11-16.', parseDate)
+
 export const command = defineCommand<Options, string | undefined>({
   name: 'report',
   description:
     'Shows a period on one page, what changed against the period before, and what is not certain.',
   argument: warehouseArgument,
   options: [
-    new Option('--from <date>', 'the first day, for example 2026-11-09').argParser(parseDateOption),
-    new Option('--to <date>', 'the last day').argParser(parseDateOption),
+    new Option('--from <date>', 'the first day, for example 2026-11-09').argParser(parseDay),
+    new Option('--to <date>', 'the last day').argParser(parseDay),
     projectOption(),
     new Option(
       '--format <format>',
@@ -79,46 +81,34 @@ export const command = defineCommand<Options, string | undefined>({
   help,
   printsJson: ({ json, format, output }) =>
     json === true || (format === 'json' && output === undefined),
-  run: runReport,
+  run: async (context, options, warehouse) => {
+    const format = chooseFormat(options)
+    const { readReport, withMirroredProjects, writeReportFile } = await context.load(
+      () => import('../app/report.ts'),
+    )
+    const config: ReportConfig =
+      warehouse === undefined
+        ? loadConfigured(context, 'report')
+        : await withMirroredProjects(namedWarehouse(warehouse))
+    const output = { overwrite: options.force === true, kept: keptBy(context, config) }
+    if (options.output !== undefined) rejectOutput(options.output, output)
+    const calls = selectCalls(config, options.project)
+    const { from, to } = options
+    const dates = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+    const results = await forEachProject(calls, null, ({ config, project }) =>
+      readReport(config, project, dates, context.now()),
+    )
+    const answer = joinResults(results, () => ({ lines: [], exit: 0 }))
+    if (!results.some((result) => 'report' in result)) return answer
+    const text =
+      format === 'json'
+        ? `${JSON.stringify(answer.document, null, 2)}\n`
+        : renderPage(format, results)
+    if (options.output === undefined) return { ...answer, lines: [text.trimEnd()] }
+    await writeReportFile(options.output, text, output)
+    return { ...answer, lines: [`wrote ${options.output}`] }
+  },
 })
-
-function parseDateOption(text: string): LocalDate {
-  const date = parseDate(text)
-  if (date === undefined) throw new InvalidArgumentError('Write a date like 2026-11-16.')
-  return date
-}
-
-async function runReport(
-  context: CommandContext,
-  options: Options,
-  warehouse: string | undefined,
-): Promise<CommandResult> {
-  const format = chooseFormat(options)
-  const { readReport, withMirroredProjects, writeReportFile } = await context.load(
-    () => import('../app/report.ts'),
-  )
-  const config: ReportConfig =
-    warehouse === undefined
-      ? loadConfigured(context, 'report')
-      : await withMirroredProjects(namedWarehouse(warehouse))
-  const output = { overwrite: options.force === true, kept: keptBy(context, config) }
-  if (options.output !== undefined) rejectOutput(options.output, output)
-  const calls = selectCalls(config, options.project)
-  const { from, to } = options
-  const dates = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
-  const results = await forEachProject(calls, null, ({ config, project }) =>
-    readReport(config, project, dates, context.now()),
-  )
-  const answer = joinResults(results, () => ({ lines: [], exit: 0 }))
-  if (!results.some((result) => 'report' in result)) return answer
-  const text =
-    format === 'json'
-      ? `${JSON.stringify(answer.document, null, 2)}\n`
-      : renderPage(format, results)
-  if (options.output === undefined) return { ...answer, lines: [text.trimEnd()] }
-  await writeReportFile(options.output, text, output)
-  return { ...answer, lines: [`wrote ${options.output}`] }
-}
 
 /** The warehouse that was named, and the configured one. */
 function keptBy(context: CommandContext, { databaseUrl }: ReportConfig): KeptFiles {
@@ -168,5 +158,5 @@ function chooseFormat({ format, output, ...flags }: Options): Format {
 }
 
 function unclearFormat(why: string, next: string): UserError {
-  return new UserError({ what: 'the format of the report is not clear', why, next, exitCode: 2 })
+  return new UserError({ what: 'the format of the report is not clear', why, next })
 }

@@ -5,7 +5,7 @@ import type { Range, Size } from '../sandbox/seed-context.ts'
 import { describeSwitch, parseSwitches, type Switches, switchNames } from '../sandbox/switches.ts'
 import { trimBoth } from '../values/format.ts'
 import { rfc3339 } from '../values/time.ts'
-import { UserError } from '../values/user-error.ts'
+import { errorCode, errorText, UserError } from '../values/user-error.ts'
 import { parseWholeNumber } from './options.ts'
 
 type SandboxFlags = Partial<Pick<Size, 'conversations' | 'visitors' | 'calls' | 'days'>> & {
@@ -90,7 +90,6 @@ async function startFromFlags(flags: SandboxFlags): Promise<Sandbox> {
   }
   const size = { ...rows, days }
   const prefix = trimBoth(flags.prefix, '/')
-  // Loaded here so that other commands start faster.
   const { startSandbox } = await import('../sandbox/sandbox.ts')
   try {
     return await startSandbox({
@@ -103,23 +102,19 @@ async function startFromFlags(flags: SandboxFlags): Promise<Sandbox> {
       ...(key === undefined ? {} : { keys: [{ key }] }),
     })
   } catch (error) {
-    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+    const taken = errorCode(error) === 'EADDRINUSE'
     if (!taken && !(error instanceof RangeError)) throw error
-    const why = taken ? `port ${port} is in use` : error.message
+    const why = taken ? `port ${port} is in use` : errorText(error)
     const next = taken
       ? 'choose another port, or 0 for any free one'
       : 'see deskmirror sandbox --help'
-    throw new UserError(
-      { what: 'cannot start the sandbox', why, next, exitCode: 2 },
-      { cause: error },
-    )
+    throw new UserError({ what: 'cannot start the sandbox', why, next }, { cause: error })
   }
 }
 
 /** A rate that is never reached: the variables cannot express "no limit". */
 const unlimited = 1_000_000_000
 
-/** The rate limits for a mirror of this sandbox. */
 function rateVariables(s: Switches) {
   const [requests, writes, window] =
     s['rate.kind'] === 'off'

@@ -1,12 +1,13 @@
 /** `deskmirror start`: runs the worker until it is stopped. */
-import { Command } from 'commander'
 import type { RunningWorker } from '../../jobs/worker.ts'
 import type { Config } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { pluralize } from '../values/format.ts'
 import { locationLabel, parseDatabaseUrl } from '../warehouse/location.ts'
+import { defineCommand } from './command.ts'
 import type { CommandContext } from './command-context.ts'
 import { explainError } from './explain-error.ts'
+import { linesOf } from './render/table.ts'
 
 const help = `
 Reads every project by its schedules (docs/reference/settings.md), and answers over HTTP: /healthz, /readyz, /metrics,
@@ -20,44 +21,42 @@ Examples:
 
 Exit code: 0 stopped on request · 1 failed, start it again · 2 a person must change something`
 
-export function command(context: CommandContext): Command {
-  return new Command('start')
-    .description(
-      'Runs the worker, which keeps the mirror up to date by schedule, until it is stopped.',
+export const command = defineCommand({
+  name: 'start',
+  description:
+    'Runs the worker, which keeps the mirror up to date by schedule, until it is stopped.',
+  options: [],
+  help,
+  run: async (context) => {
+    const config = context.loadConfig('service')
+    const display = context.openDisplay(false)
+    // The log is the display of a worker.
+    const log = await context.openLog({ ...config, logLevelChosen: true, warnings: [] }, display)
+    logWarnings(config, log)
+    log.info({ event: 'worker.starting', ...describeLocations(config) })
+    const { stopped, onReload, onUncaughtError, exit } = context.listenForSignals()
+    const failed = Promise.withResolvers<Error>()
+    onUncaughtError((error) =>
+      failed.resolve(error instanceof Error ? error : new Error(String(error))),
     )
-    .addHelpText('after', help)
-    .action(() => runWorker(context))
-}
+    const { startWorker } = await context.load(() => import('../../jobs/worker.ts'))
+    const worker = await Promise.race([
+      startWorker(config, { log, onFatal: failed.resolve }),
+      stopped,
+    ])
+    // It may have been waiting for a server; no work has started yet.
+    if (worker === 'stop') return exit(0)
+    onReload(() => reload(context, worker, log))
+    context.writeOut(`${renderStarted(config, worker).join('\n')}\n`)
 
-async function runWorker(context: CommandContext): Promise<void> {
-  const config = context.loadConfig('service')
-  const display = context.openDisplay(false)
-  // The log is the display of a worker.
-  const log = await context.openLog({ ...config, logLevelChosen: true, warnings: [] }, display)
-  logWarnings(config, log)
-  log.info({ event: 'worker.starting', ...describeLocations(config) })
-  const { stopped, onReload, onUncaughtError, exit } = context.listenForSignals()
-  const failed = Promise.withResolvers<Error>()
-  onUncaughtError((error) =>
-    failed.resolve(error instanceof Error ? error : new Error(String(error))),
-  )
-  const { startWorker } = await context.load(() => import('../../jobs/worker.ts'))
-  const worker = await Promise.race([
-    startWorker(config, { log, onFatal: failed.resolve }),
-    stopped,
-  ])
-  // It may have been waiting for a server; no work has started yet.
-  if (worker === 'stop') return exit(0)
-  onReload(() => reload(context, worker, log))
-  context.writeOut(`${renderStarted(config, worker).join('\n')}\n`)
-
-  const reason = await Promise.race([stopped, failed.promise])
-  if (reason instanceof Error)
-    log.fatal({ event: 'worker.failed', why: reason.message, stack: reason.stack })
-  else log.info({ event: 'worker.stopping' })
-  await worker.stop()
-  exit(reason instanceof Error ? 1 : 0)
-}
+    const reason = await Promise.race([stopped, failed.promise])
+    if (reason instanceof Error)
+      log.fatal({ event: 'worker.failed', why: reason.message, stack: reason.stack })
+    else log.info({ event: 'worker.stopping' })
+    await worker.stop()
+    return exit(reason instanceof Error ? 1 : 0)
+  },
+})
 
 /** An invalid configuration changes nothing. */
 function reload(context: CommandContext, worker: RunningWorker, log: Logger): void {
@@ -99,20 +98,17 @@ const maxListed = 10
 function renderStarted(
   { projects, ...config }: Config,
   { queue, address, consoleLink }: RunningWorker,
-): string[] {
+): readonly string[] {
   const names = projects.slice(0, maxListed).map(({ name }) => name)
   const more = projects.length > maxListed ? ', …' : ''
-  return [
+  return linesOf(
     `deskmirror is running: ${pluralize(projects.length, 'project')} (${names.join(', ')}${more})`,
     `  warehouse  ${describeLocations(config).warehouse}`,
     `  queue      ${queue}`,
     `  http       ${address ?? 'off'}`,
-    ...(address === null ? [] : [`  console    ${consoleLink ?? `${address}/console`}`]),
-    ...(consoleLink === null
-      ? []
-      : [
-          '             the link works once, for 15 minutes: ' +
-            '`deskmirror console --link` prints another',
-        ]),
-  ]
+    address !== null && `  console    ${consoleLink ?? `${address}/console`}`,
+    consoleLink !== null &&
+      '             the link works once, for 15 minutes: ' +
+        '`deskmirror console --link` prints another',
+  )
 }

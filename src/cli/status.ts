@@ -11,12 +11,11 @@ import { describeFailure } from '../service/core/api-failure.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
 import { clockToleranceSeconds, type EpochMs } from '../values/time.ts'
 import type { CommandHint } from '../values/user-error.ts'
-import { runOverMirror } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
+import { defineCommand, runOverMirror } from './command.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 import { renderBlockedLanes, renderWithoutProject } from './render/outbox.ts'
 import { auditRows, renderGaps, renderStreamReasons } from './render/streams.ts'
-import { alignColumns } from './render/table.ts'
+import { alignColumns, linesOf } from './render/table.ts'
 
 type Options = CommonOptions & { readonly verbose?: true }
 
@@ -187,18 +186,12 @@ function lastRun({ lastRun: run, running }: StatusReport, now: EpochMs): string 
   )
 }
 
-/**
- * A worker writes a heartbeat every half minute. One that runs but writes none cannot reach the
- * warehouse.
- */
+/** A worker that writes no heartbeat, as it does each half minute, cannot reach the warehouse. */
 const silentMs = 3 * 60_000
 
 function silenceNote(heardAt: string, now: EpochMs): string {
   if (now - Date.parse(heardAt) < silentMs) return ''
-  return (
-    '; it has not written to the warehouse for ' +
-    `${durationSince(heardAt, now)}: its log says why`
-  )
+  return `; it has not written to the warehouse for ${durationSince(heardAt, now)}: its log says why`
 }
 
 function pauseText({ until, why }: NonNullable<StatusReport['paused']>, now: EpochMs): string {
@@ -214,9 +207,7 @@ function clockText(offset: number | null): string | null {
 
 function budgetText(budget: StatusReport['budget'], now: EpochMs): string {
   const { usedInWindow, limit, windowMs, forecastMs, pausedUntil } = budget
-  const used =
-    `${formatCount(usedInWindow)} of ${formatCount(limit)} in the last ` +
-    `${formatDuration(windowMs)}`
+  const used = `${formatCount(usedInWindow)} of ${formatCount(limit)} in the last ${formatDuration(windowMs)}`
   const pauseMs = pausedUntil === null ? 0 : Math.max(0, Date.parse(pausedUntil) - now)
   const work = forecastMs === 0 ? '' : `; what is pending takes about ${formatDuration(forecastMs)}`
   if (pauseMs === 0) return used + work
@@ -295,12 +286,12 @@ function writebackRows(
   isOnlyProject: boolean,
 ): string[][] {
   const queue = Object.entries(writebacks).map(([state, rows]) => `${formatCount(rows)} ${state}`)
-  const lines = [
-    ...(queue.length === 0 ? [] : [queue.join(', ')]),
-    ...(readOnly ? ['nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)'] : []),
-    ...renderWithoutProject(withoutProject, isOnlyProject),
-    ...renderBlockedLanes(blockedLanes, hint),
-  ]
+  const lines = linesOf(
+    queue.length > 0 && queue.join(', '),
+    readOnly && 'nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)',
+    renderWithoutProject(withoutProject, isOnlyProject),
+    renderBlockedLanes(blockedLanes, hint),
+  )
   return lines.map((line, n) => [n === 0 ? 'write-backs' : '', line])
 }
 

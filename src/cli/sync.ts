@@ -3,8 +3,7 @@ import { Option } from 'commander'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { StreamReport, SyncMode, SyncOutcome, SyncReport } from '../mirror/mirror.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
-import { type Rendered, runOverService } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
+import { defineCommand, type Rendered, runOverService } from './command.ts'
 import type { ExitCode } from './explain-error.ts'
 import {
   type CommonOptions,
@@ -62,16 +61,12 @@ export const command = defineCommand<Options>({
     runOverService(
       context,
       options,
-      async ({ config, project, display, log, signal }) => {
+      async ({ config, project }, handlers, display) => {
         const { mode, streams = project.streams, wait = false, changeTimeZone = false } = options
         const { syncProject } = await context.load(() => import('../app/sync.ts'))
-        const handlers = {
-          ...createSyncLine(display, context.now),
-          notify: display.notify,
-          signal,
-          log,
-        }
-        return syncProject(config, project, { mode, streams, wait, changeTimeZone, ...handlers })
+        const progress = createSyncLine(display, context.now)
+        const chosen = { mode, streams, wait, changeTimeZone }
+        return syncProject(config, project, { ...chosen, ...handlers, ...progress })
       },
       renderSync,
     ),
@@ -88,10 +83,13 @@ export function renderSync(report: SyncReport): Rendered {
       ...report.streams.map((stream) =>
         streamRow(stream.stream, stream, streamState(stream, report)),
       ),
-      totalRow(report),
+      streamRow(report.project, report, report.outcome),
     ]),
     ...renderStreamReasons(
-      report.outcome === 'interrupted' ? report.streams.map(withoutFailure) : report.streams,
+      report.streams.map((stream) =>
+        // An interrupted stream has not failed.
+        report.outcome === 'interrupted' ? { ...stream, failed: null } : stream,
+      ),
     ),
     // What a notice says in full is not said twice.
     ...renderGaps(report.gaps.filter(({ reason }) => !report.notices.includes(reason))),
@@ -100,24 +98,18 @@ export function renderSync(report: SyncReport): Rendered {
   return { lines, exit: exitCodes[report.outcome] }
 }
 
-type StreamCounts = Pick<StreamReport, 'requests' | 'rows' | 'changed' | 'tookMs'>
-
-function streamRow(name: string, counts: StreamCounts, end: string): string[] {
-  const numbers = [
-    pluralize(counts.requests, 'request'),
-    pluralize(counts.rows, 'row'),
-    `${formatCount(counts.changed)} changed`,
-  ]
-  return [name, ...numbers, formatDuration(counts.tookMs), end]
-}
-
-function totalRow(report: SyncReport): string[] {
-  return streamRow(report.project, report, report.outcome)
-}
-
-/** An interrupted stream has not failed. */
-function withoutFailure(stream: StreamReport): StreamReport {
-  return { ...stream, failed: null }
+function streamRow(
+  name: string,
+  {
+    requests,
+    rows,
+    changed,
+    tookMs,
+  }: Pick<StreamReport, 'requests' | 'rows' | 'changed' | 'tookMs'>,
+  end: string,
+): string[] {
+  const counts = [pluralize(requests, 'request'), pluralize(rows, 'row')]
+  return [name, ...counts, `${formatCount(changed)} changed`, formatDuration(tookMs), end]
 }
 
 function streamState(stream: StreamReport, { outcome }: SyncReport): string {

@@ -1,10 +1,15 @@
 /** `deskmirror token`: mints a widget token. */
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import { stringifyJson } from '../values/json.ts'
 import { rfc3339, type Seconds } from '../values/time.ts'
-import { selectCall } from './command-result.ts'
-import { defineCommand } from './define-command.ts'
-import { type CommonOptions, jsonOption, oneProjectOption, parseWholeNumber } from './options.ts'
+import { defineCommand, selectCall } from './command.ts'
+import {
+  type CommonOptions,
+  jsonOption,
+  oneProjectOption,
+  parsedBy,
+  parseWholeNumber,
+} from './options.ts'
 
 type Options = CommonOptions & {
   readonly email?: string
@@ -35,9 +40,16 @@ export const command = defineCommand<Options>({
     new Option('--name <name>', "the visitor's name"),
     new Option('--company <company>', "the visitor's company"),
     new Option('--metadata <key=value>', 'a value of the session; may be repeated').argParser(
-      parsePair,
+      parsedBy('Write key=value.', parsePair),
     ),
-    new Option('--ttl <seconds>', 'lifetime of the token').argParser(parseLifetime).default(600),
+    new Option('--ttl <seconds>', 'lifetime of the token')
+      .argParser(
+        parsedBy(
+          'Write a number of seconds, from 1.',
+          (text) => parseWholeNumber(text) || undefined,
+        ),
+      )
+      .default(600),
     oneProjectOption(),
     jsonOption(),
   ],
@@ -76,12 +88,5 @@ export const command = defineCommand<Options>({
 /** `k=` is an empty text; the value is what follows the first `=`. */
 function parsePair(text: string, before: Options['metadata'] = []): Options['metadata'] {
   const at = text.indexOf('=')
-  if (at < 1) throw new InvalidArgumentError('Write key=value.')
-  return [...before, [text.slice(0, at), text.slice(at + 1)]]
-}
-
-function parseLifetime(text: string): Seconds {
-  const seconds = parseWholeNumber(text)
-  if (seconds === 0) throw new InvalidArgumentError('Write a number of seconds, from 1.')
-  return seconds
+  return at < 1 ? undefined : [...before, [text.slice(0, at), text.slice(at + 1)]]
 }

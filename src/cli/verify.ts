@@ -8,14 +8,14 @@ import type { DayChange } from '../export/export.ts'
 import type { VerifyReport } from '../mirror/mirror.ts'
 import { formatCount, pluralize, toPrintable } from '../values/format.ts'
 import { UserError } from '../values/user-error.ts'
-import type { CommandContext } from './command-context.ts'
 import {
   type CommandResult,
+  defineCommand,
   type Rendered,
   runOverMirror,
   runOverService,
-} from './command-result.ts'
-import { defineCommand } from './define-command.ts'
+} from './command.ts'
+import type { CommandContext } from './command-context.ts'
 import {
   type CommonOptions,
   jsonOption,
@@ -28,7 +28,7 @@ import {
 import { createSyncLine } from './render/display.ts'
 import { isClean, remainsLines } from './render/remains.ts'
 import { differenceRow, renderStreamReasons } from './render/streams.ts'
-import { alignColumns } from './render/table.ts'
+import { alignColumns, linesOf } from './render/table.ts'
 
 type Options = CommonOptions & {
   readonly streams?: readonly StreamName[]
@@ -86,7 +86,12 @@ export const command = defineCommand<Options>({
   ],
   help,
   run: async (context, options) => {
-    if (options.certificate !== undefined) throw noCertificate()
+    if (options.certificate !== undefined)
+      throw new UserError({
+        what: 'cannot write a certificate',
+        why: 'there is no --certificate any more: --json prints what it stated',
+        next: 'run `deskmirror verify --json > FILE`',
+      })
     if (options.private) return comparePrivate(context, options)
     return options.against === undefined
       ? compare(context, options)
@@ -94,26 +99,19 @@ export const command = defineCommand<Options>({
   },
 })
 
-function noCertificate(): UserError {
-  const why = 'there is no --certificate any more: --json prints what it stated'
-  const next = 'run `deskmirror verify --json > FILE`'
-  return new UserError({ what: 'cannot write a certificate', why, next, exitCode: 2 })
-}
-
 function compare(context: CommandContext, options: Options): Promise<CommandResult> {
   const { limit, sample: sampleSize } = options
   const { now } = context
   return runOverService(
     context,
     options,
-    async ({ config, project, display, log, signal }) => {
+    async ({ config, project }, handlers, display) => {
       const { streams = project.streams } = options
-      const verify = options.json
-        ? (await context.load(() => import('../app/verify.ts'))).verifyWithDigests
-        : (await context.load(() => import('../app/verify.ts'))).verifyProject
+      const app = await context.load(() => import('../app/verify.ts'))
+      const verify = options.json ? app.verifyWithDigests : app.verifyProject
       const { onProgress } = createSyncLine(display, now)
-      const handlers = { signal, onProgress, notify: display.notify, log, now }
-      return verify(config, project, { streams, limit, sampleSize, ...handlers })
+      const chosen = { streams, limit, sampleSize, now }
+      return verify(config, project, { ...chosen, ...handlers, onProgress })
     },
     renderVerify,
   )
@@ -123,9 +121,8 @@ function comparePrivate(context: CommandContext, options: Options): Promise<Comm
   return runOverService(
     context,
     options,
-    async ({ config, project, display, log, signal }) => {
+    async ({ config, project }, handlers) => {
       const { verifyPrivate } = await context.load(() => import('../app/verify-private.ts'))
-      const handlers = { signal, notify: display.notify, log }
       return verifyPrivate(config, project, { sampleSize: options.sample, ...handlers })
     },
     renderPrivate,
@@ -185,25 +182,22 @@ function renderVerify(report: VerifyReport): Rendered {
     why === undefined ? [] : [toPrintable(`not all of ${stream} could be read: ${why}`)],
   )
   return {
-    lines: [
-      ...alignColumns([
+    lines: linesOf(
+      alignColumns([
         ...report.streams.map((it) => [it.stream, ...counts(it.compared, it.differing)]),
         total,
       ]),
-      ...alignColumns(report.differences.map(differenceRow)),
-      ...(report.truncated ? ['… and more; --limit raises the number'] : []),
-      ...skipped,
-      ...incomplete,
-      ...nextSteps(report),
-    ],
+      alignColumns(report.differences.map(differenceRow)),
+      report.truncated && '… and more; --limit raises the number',
+      skipped,
+      incomplete,
+      nextSteps(report),
+    ),
     exit: sum('differing') + skipped.length + incomplete.length === 0 ? 0 : 3,
   }
 }
 
-/**
- * Rollups of past days change in the service without a trace, and incremental syncs read only the
- * last ones again.
- */
+/** Rollups of past days change without a trace, and incremental syncs read only the last ones. */
 function nextSteps({ project, streams }: VerifyReport): readonly string[] {
   const ofProject = project === 'default' ? '' : ` --project ${project}`
   const differing = streams.filter((stream) => stream.differing > 0).map(({ stream }) => stream)
@@ -215,10 +209,10 @@ function nextSteps({ project, streams }: VerifyReport): readonly string[] {
     'a rollup differs if something of its day changed after it was read, which is expected; ' +
     'a worker reads rollups again at night, and `deskmirror sync --mode full --streams ' +
     `analytics${ofProject}\` does so now`
-  return [
-    ...(differing.some((stream) => stream !== 'analytics') ? [`→ ${rows}`] : []),
-    ...(differing.includes('analytics') ? [`→ ${rollups}`] : []),
-  ]
+  return linesOf(
+    differing.some((stream) => stream !== 'analytics') && `→ ${rows}`,
+    differing.includes('analytics') && `→ ${rollups}`,
+  )
 }
 
 /** `limit`: how many days are listed. */
@@ -233,15 +227,14 @@ function renderComparison(
     ...[then, now, counts.same, counts.more, counts.fewer, counts.changed].map(formatCount),
   ])
   return {
-    lines: [
+    lines: linesOf(
       toPrintable(`${project}: counted at ${before.countedAt}, and again at ${countedAt}`),
-      ...alignColumns([header, ...rows]),
-      ...alignColumns(changed.slice(0, limit).map(dayRow)),
-      ...(changed.length > limit
-        ? [`… and ${formatCount(changed.length - limit)} more; --limit raises the number`]
-        : []),
-      ...conclusion(changed),
-    ],
+      alignColumns([header, ...rows]),
+      alignColumns(changed.slice(0, limit).map(dayRow)),
+      changed.length > limit &&
+        `… and ${formatCount(changed.length - limit)} more; --limit raises the number`,
+      conclusion(changed),
+    ),
     exit: hasChanges(streams) ? 3 : 0,
   }
 }
@@ -252,16 +245,12 @@ function dayRow({ stream, day, state, before, now }: DayChange): string[] {
   return [stream, day ?? 'no day', state, rows]
 }
 
-function conclusion(changed: readonly DayChange[]): string[] {
+function conclusion(changed: readonly DayChange[]): readonly string[] {
   if (changed.length === 0) return ['nothing has changed: the rows of every day are the same']
   const isCounted = changed.some(({ state }) => state === 'more' || state === 'fewer')
-  return [
+  return linesOf(
     `${pluralize(changed.length, 'day')} ${changed.length === 1 ? 'is' : 'are'} not the same`,
-    ...(isCounted
-      ? [
-          'more, fewer: whether the other rows of such a day are the ' +
-            'same is not known from a digest',
-        ]
-      : []),
-  ]
+    isCounted &&
+      'more, fewer: whether the other rows of such a day are the same is not known from a digest',
+  )
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { type LocalDate, parseDuration, type Weekday } from '../values/time.ts'
 import { flag, orNull, parsedField } from './fields.ts'
-import { fileSetting, type SettingValues } from './setting.ts'
+import { fileSetting, mapSetting, type SettingValues } from './setting.ts'
 
 export type AnalyticsSettings = SettingValues<typeof analyticsSettings>
 
@@ -85,9 +85,7 @@ const target = z
       name: z.string({ error: 'name the target' }).trim().min(1, 'name the target'),
       /** Ends with the next answer by anyone, or with the next human one. */
       clock: z.enum(['any', 'human'], { error: 'write any or human' }).default('any'),
-      /**
-       * The first wait of each conversation, also if it is handled without an answer; or every one.
-       */
+      /** The first wait of a conversation, even if handled without an answer; or every one. */
       which: z.enum(['first', 'every'], { error: 'write first or every' }).default('first'),
       within: seconds,
       hours: z.enum(['all', 'business'], { error: 'write all or business' }).default('all'),
@@ -155,9 +153,7 @@ const dayNames: readonly string[] = [
 ]
 const weekdays: readonly Weekday[] = [1, 2, 3, 4, 5, 6, 7]
 
-/**
- * The days of `mon`, `mon-fri` or `sat, sun`; undefined for anything else. `fri-mon` is four days.
- */
+/** The days of `mon`, `mon-fri` or `sat, sun`; else undefined. `fri-mon` is four days. */
 export function parseDays(text: string): readonly Weekday[] | undefined {
   const parts = text.split(',').map(parseDayRange)
   return parts.every((part) => part !== undefined) ? [...new Set(parts.flat())] : undefined
@@ -179,10 +175,7 @@ function parseDayRange(text: string): readonly Weekday[] | undefined {
 const indexOfDay = (name: string): number =>
   dayNames.findIndex((day) => name === day || name === day.slice(0, 3))
 
-/**
- * The stretches of `9:00-12:30`, `9-12:30, 13-18` or `closed`, in order; undefined for anything
- * else.
- */
+/** The stretches of `9:00-12:30`, `9-12:30, 13-18` or `closed`, in order; else undefined. */
 export function parseOpeningHours(text: string): readonly OpeningHours[] | undefined {
   if (text.trim() === 'closed') return []
   const stretches = text.split(',').map(parseStretch)
@@ -255,8 +248,7 @@ export const analyticsSettings = {
   ),
 }
 
-/** What remains of the line `analytics` is no map. */
-export const analyticsMap = fileSetting(
+export const analyticsMap = mapSetting(
   'analytics',
-  z.undefined({ error: 'write a map, like { hours: { mon-fri: 9:00-17:00 } }' }).optional(),
-).about('')
+  'write a map, like { hours: { mon-fri: 9:00-17:00 } }',
+)

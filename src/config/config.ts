@@ -1,7 +1,4 @@
-/**
- * The configuration as the rest of the program gets it: its types, its defaults, and what a change
- * of it needs.
- */
+/** The configuration as the program gets it: its types, its defaults, what a change needs. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Secret } from '../values/secret.ts'
 import { isLoopback, passwordsInUrl } from '../values/server-address.ts'
@@ -14,26 +11,21 @@ import { type ProjectSettings, projectSettings } from './project-settings.ts'
 import { withScheme } from './proxy.ts'
 import { defaultsOf, type Settings } from './setting.ts'
 
-/**
- * `readOnly`: the same as in `Config`; repeated here so that every caller of the service has it.
- */
+/** `readOnly`: that of `Config`, repeated so that every caller of the service has it. */
 export type ProjectConfig = ProjectSettings & Pick<GlobalConfig, 'readOnly'>
 
 export type Config = GlobalConfig & {
   readonly projects: readonly ProjectConfig[]
   /**
-   * What it is read from, whether it exists or not: `.env`, `deskmirror.yaml`, the files of secrets,
-   * and those that drivers read by themselves.
+   * What it is read from, even if missing: `.env`, `deskmirror.yaml`, files of secrets, and those
+   * that drivers read.
    */
   readonly files: readonly string[]
   /** Likely mistakes that stop nothing: variables that nothing reads. */
   readonly warnings: readonly string[]
 }
 
-/**
- * A project with the default of each setting that `own` leaves out, for the demo, tests and
- * benchmarks.
- */
+/** A project with the default of what `own` leaves out, for the demo, tests and benchmarks. */
 export function defaultProject(
   own: Pick<ProjectConfig, 'name' | 'projectId' | 'baseUrl' | 'apiKey'> & Partial<ProjectConfig>,
 ): ProjectConfig {

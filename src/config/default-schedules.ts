@@ -4,7 +4,7 @@ import type { Ms } from '../values/time.ts'
 
 /**
  * `incremental`: changed rows. `reconcile`: all rows, compared. `analytics`: the rollups.
- * `availability`: a snapshot. `audit`: a random sample of rows, read again and compared.
+ * `availability`: a snapshot. `audit`: a random sample, compared.
  */
 export const scheduleNames = [
   'incremental',
@@ -16,9 +16,8 @@ export const scheduleNames = [
 export type ScheduleName = (typeof scheduleNames)[number]
 
 /**
- * `cron`: five fields, or six with the seconds in front, read in the project's time zone.
- * `nightly`: once a night, at a minute derived from the project's id, so that many projects do not
- * start together.
+ * `cron`: five fields, or six with the seconds in front, in the project's time zone. `nightly`: at
+ * a minute derived from the project's id, so that not all start together.
  */
 export type Schedule =
   | { readonly kind: 'every'; readonly ms: Ms }

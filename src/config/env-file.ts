@@ -1,6 +1,6 @@
 /**
- * The file `.env`: its assignments, and the lines that are none. A line that is left out in silence
- * turns a setting off that a person has turned on, so each line is read or named. Pure.
+ * The file `.env`: its assignments, and the lines that are none. A line left out in silence would
+ * turn off what a person turned on, so each is read or named. Pure.
  */
 import { parseEnv } from 'node:util'
 import { trimInvisible } from '../values/invisible.ts'
@@ -13,12 +13,6 @@ export type EnvAssignment = {
   readonly value: string
   readonly from: number
   readonly to: number
-}
-
-export type EnvFile = {
-  readonly assignments: readonly EnvAssignment[]
-  /** Never the text of a line, which may be a secret. */
-  readonly problems: readonly ConfigProblem[]
 }
 
 /** The quotes of values, which may have several lines between them. */
@@ -38,9 +32,9 @@ const betweenWords = /[\s;]/
 
 /**
  * Comments and blanks are as in Node.js; characters that nobody sees do not count around names and
- * values.
+ * values. `problems`: never the text of a line, which may be a secret.
  */
-export function parseEnvFile(text: string): EnvFile {
+export function parseEnvFile(text: string) {
   const assignments: EnvAssignment[] = []
   const problems: ConfigProblem[] = []
   let line = 1

@@ -16,13 +16,24 @@ import {
 import { parsePersonName } from './people.ts'
 import { containsApiKey } from './problems.ts'
 
+/** Text that `parse` understands, or says why not. `allowed`: of what is no text. */
+function explainedField<T>(
+  allowed: string,
+  parse: (text: string) => { readonly value: T } | { readonly why: string },
+) {
+  return z.string({ error: allowed }).transform((text, context): T => {
+    const parsed = parse(text.trim())
+    if ('value' in parsed) return parsed.value
+    context.addIssue({ code: 'custom', message: parsed.why })
+    return z.NEVER
+  })
+}
+
 /** Text that `parse` understands; `allowed` is the message if it returns undefined. */
 export function parsedField<T>(allowed: string, parse: (text: string) => T | undefined) {
-  return z.string({ error: allowed }).transform((text, context): T => {
-    const value = parse(text.trim())
-    if (value !== undefined) return value
-    context.addIssue({ code: 'custom', message: allowed })
-    return z.NEVER
+  return explainedField(allowed, (text) => {
+    const value = parse(text)
+    return value === undefined ? { why: allowed } : { value }
   })
 }
 
@@ -31,14 +42,13 @@ export function orNull<T>(field: z.ZodType<T>): z.ZodType<T | null> {
   return field.optional().transform((value) => value ?? null)
 }
 
-export const url = z
-  .string({ error: 'must be the address of the service, like https://api.example.com/v1' })
-  .transform((text, context): URL => {
-    const parsed = parseBaseUrl(text.trim())
-    if (parsed.ok) return parsed.url
-    context.addIssue({ code: 'custom', message: parsed.why })
-    return z.NEVER
-  })
+export const url = explainedField(
+  'must be the address of the service, like https://api.example.com/v1',
+  (text) => {
+    const parsed = parseBaseUrl(text)
+    return parsed.ok ? { value: parsed.url } : parsed
+  },
+)
 
 const web = 'write an address like https://desk.example.com'
 /** Without a slash at its end. */
@@ -100,9 +110,17 @@ export const proxyAddresses = z
   })
   .transform((addresses) => addresses.map((address) => address.trim()))
   .refine((addresses) => addresses.every(isAddressRange), { error: proxies })
+const flags = 'write true or false'
 export const flag = z
-  .union([z.boolean(), z.number(), z.string()], { error: 'write true or false' })
-  .transform(parseFlag)
+  .union([z.boolean(), z.number(), z.string()], { error: flags })
+  .transform((value) => String(value).trim())
+  .pipe(
+    z.stringbool({
+      truthy: ['true', 'yes', 'on', '1'],
+      falsy: ['false', 'no', 'off', '0'],
+      error: flags,
+    }),
+  )
 const rows = 'write a number of rows, like 500, or off'
 const anyRows = z.literal('off').transform(() => null)
 /** Null: any number. */
@@ -131,10 +149,7 @@ export const streams = z
 const versioned = `write a list of some of ${listStreamNames.join(', ')}`
 export const history = z.array(z.enum(listStreamNames, { error: versioned }), { error: versioned })
 
-/**
- * An IP address, with or without the bits of its network. All addresses there are is no range of
- * proxies.
- */
+/** An IP address, or a network, but not all addresses there are. */
 function isAddressRange(text: string): boolean {
   const [address = '', bits, ...others] = text.split('/')
   const version = isIP(address)
@@ -145,18 +160,9 @@ function isAddressRange(text: string): boolean {
   )
 }
 
-function parseFlag(value: boolean | number | string, context: z.RefinementCtx): boolean {
-  const word = String(value).trim().toLowerCase()
-  if (['true', 'yes', 'on', '1'].includes(word)) return true
-  if (['false', 'no', 'off', '0'].includes(word)) return false
-  context.addIssue({ code: 'custom', message: 'write true or false' })
-  return z.NEVER
-}
-
 /**
- * An address with one of the schemes, or a value that `isOwn` accepts. Its value is never repeated:
- * see `problems.ts`. `explain`: what is said of an address that is refused, instead of what is
- * allowed.
+ * An address with one of the schemes, or what `isOwn` accepts; never repeated: see `problems.ts`.
+ * `explain`: what is said of a refused one, instead of what is allowed.
  */
 export function addressField(
   allowed: string,
@@ -166,15 +172,13 @@ export function addressField(
     readonly explain?: (text: string) => string | null
   },
 ) {
-  return z.string({ error: allowed }).transform((input, context): string => {
-    const text = input.trim()
-    if (accepted.isOwn(text)) return text
+  return explainedField(allowed, (text) => {
+    if (accepted.isOwn(text)) return { value: text }
     const parsedUrl = parseServerUrl(text, accepted.schemes)
-    if (parsedUrl.ok) return parsedUrl.href
+    if (parsedUrl.ok) return { value: parsedUrl.href }
     const isKnown = accepted.schemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}:`))
     const general = isKnown ? `${parsedUrl.why} (it ${allowed})` : allowed
-    context.addIssue({ code: 'custom', message: accepted.explain?.(text) ?? general })
-    return z.NEVER
+    return { why: accepted.explain?.(text) ?? general }
   })
 }
 
@@ -194,9 +198,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/**
- * The first second of a calendar day (UTC), or the given time. Dates that do not exist are refused.
- */
+/** The first second of a day in UTC, or the given time. Dates that do not exist are refused. */
 function parseStartDate(text: string): EpochSeconds | undefined {
   const at = parseTime(text.length === 10 ? `${text}T00:00:00Z` : text)
   return at !== undefined && z.iso.date().safeParse(text.slice(0, 10)).success ? at : undefined

@@ -1,7 +1,4 @@
-/**
- * Loads the configuration from variables, `.env` and `deskmirror.yaml`. The only reader of
- * `process.env`.
- */
+/** Loads variables, `.env` and `deskmirror.yaml`. The only reader of `process.env`. */
 import { basename, dirname, join, resolve } from 'node:path'
 import { UserError } from '../values/user-error.ts'
 import type { Config } from './config.ts'
@@ -20,8 +17,8 @@ export const envFile = '.env'
 const defaultFile = 'deskmirror.yaml'
 
 /**
- * Throws ConfigurationError, which names every problem. Paths of secrets in the YAML file are
- * relative to the file's folder, all others to the working folder.
+ * Throws ConfigurationError. Paths of secrets in the YAML file are relative to its folder, all
+ * others to the working folder.
  */
 export function loadConfig(
   needs: ConfigNeeds,
@@ -48,8 +45,7 @@ export function loadConfig(
 }
 
 /**
- * What must not be written over, also if the configuration is not valid: its files, and the
- * warehouse that it names.
+ * What must not be written over, even if it is not valid: its files, and the warehouse it names.
  */
 export function describeConfiguration(
   folder = process.cwd(),
@@ -81,19 +77,13 @@ export function wantsStackTraces(environment: Variables = process.env): boolean 
   return ['debug', 'trace'].includes(environment.DESKMIRROR_LOG_LEVEL ?? '')
 }
 
-/**
- * Whether there is a desktop that a browser could open on; without one, Linux would open it within
- * the terminal.
- */
+/** Without a desktop, Linux would open a browser within the terminal. */
 export function canOpenBrowser(environment: Variables = process.env): boolean {
   if (process.platform !== 'linux') return true
   return environment.DISPLAY !== undefined || environment.WAYLAND_DISPLAY !== undefined
 }
 
-/**
- * Sentences about variables with our prefix that nothing reads, which are most likely typing
- * errors.
- */
+/** Variables with our prefix that nothing reads are most likely typing errors. */
 export function unknownVariables(variables: Variables, referenced: ReadonlySet<string>): string[] {
   const settings = [...Object.values(globalSettings), ...allProjectSettings].filter(
     ({ variable }) => variable !== null,
@@ -126,10 +116,7 @@ export function proxyOfEnvironment(folder = process.cwd(), environment: Variable
   return proxyOfVariables(readVariables(folder, environment))
 }
 
-/**
- * A name in other letters, or with dashes, is none of ours, and whoever wrote it does not know
- * that.
- */
+/** A name in other letters, or with dashes, is none of ours, which its author does not know. */
 const looksOurs = (name: string): boolean =>
   name.toUpperCase().replace(/[.-]/g, '_').startsWith(variablePrefix)
 
@@ -173,7 +160,6 @@ function unusableWorkingFolder(folder: string): UserError {
     next:
       'give the folder to this user (in a container, its mount), or ' +
       'start deskmirror in another one',
-    exitCode: 2,
   })
 }
 
@@ -189,8 +175,7 @@ function secretFromVariable(
 }
 
 /**
- * A file holds one secret. `isNamed`: the setting is clearly a path; otherwise it may be the secret
- * itself, and is not repeated.
+ * `isNamed`: the setting is clearly a path; otherwise it may be the secret, and is not repeated.
  */
 function secretFromFile(path: string, isNamed: boolean): ReturnType<ReadSecret> {
   const text = readTextFile(path)

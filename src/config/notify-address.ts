@@ -1,6 +1,6 @@
 /**
- * The address that notifications are posted to. Whoever knows it can write to that channel, so it
- * is a secret, and no error repeats any of it.
+ * Where notifications are posted. Whoever knows the address can write to the channel, so it is a
+ * secret, and no error repeats any of it.
  */
 import type { Secret } from '../values/secret.ts'
 import { isLoopback } from '../values/server-address.ts'

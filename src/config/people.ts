@@ -1,7 +1,4 @@
-/**
- * People: their names, who may do what in the console, and the setting that says who may sign in to
- * it.
- */
+/** People: their names, who may do what in the console, and the setting that names them. */
 import { z } from 'zod'
 import { isSamePerson } from '../values/person-name.ts'
 import type { Secret } from '../values/secret.ts'
@@ -26,8 +23,8 @@ export type Viewer = {
 const maxLength = 100
 
 /**
- * The name under which a person's decisions are stored. Spaces that look alike are one. Undefined
- * if it is empty, longer than 100 characters, or contains characters that cannot be seen.
+ * As decisions are stored. Spaces that look alike are one. Undefined if it is empty, longer than
+ * 100 characters, or contains what cannot be seen.
  */
 export function parsePersonName(text: string): string | undefined {
   const name = text
@@ -108,10 +105,7 @@ export const consoleSetting: Setting<{ readonly people: readonly ConsolePerson[]
   field: consoleField,
 }
 
-/**
- * Letters of other scripts beside those of Latin that look the same, as Unicode's list of
- * confusable characters has them.
- */
+/** Letters that look like Latin ones, from Unicode's list of confusable characters. */
 const pairs =
   'аa бb вb гr дa еe зe иu іi їi јj кk ӏl мm нh оo пn рp сc тt уy фo хx чy шw ьb эe ԁd һh ' +
   'ѕs ԛq ԝw яr αa βb γy εe ηn ιi κk μu νv οo ρp σo τt υu χx ωw ԍg ոn օo սu հh ıi ɑa ɡg øo ' +
@@ -119,8 +113,8 @@ const pairs =
 const latinOf = new Map(pairs.split(' ').map(([letter = '', latin = '']) => [letter, latin]))
 
 /**
- * A name with letters that no person's name has and this list does not know may look like anything,
- * so beside people it is refused as well.
+ * Letters that this list does not know may look like anything, so beside people such a name is
+ * refused as well.
  */
 export function looksLike(name: string, person: string): boolean {
   const shown = skeleton(name)
@@ -128,10 +122,7 @@ export function looksLike(name: string, person: string): boolean {
   return shown === other || shown === '' || /[^\x20-\x7e]/.test(shown)
 }
 
-/**
- * What is left of a name when marks, what has no width, spaces and signs are gone, and what looks
- * alike is the same.
- */
+/** A name without marks, spaces and signs, in which what looks alike is the same. */
 function skeleton(name: string): string {
   const letters = name
     .normalize('NFKD')

@@ -1,6 +1,6 @@
 /**
- * Problems in the configuration: all of them at once, each with its location. A secret can be
- * anywhere by mistake, so nothing that may be one is repeated.
+ * Problems in the configuration: all at once, each with its location. A secret can be anywhere by
+ * mistake, so nothing that may be one is repeated.
  */
 import { UserError } from '../values/user-error.ts'
 
@@ -68,23 +68,16 @@ export function isVariableName(text: string): boolean {
   return /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(text) && !mayBeSecret(text)
 }
 
-/**
- * Whether the text is clearly a path (absolute, with a leading folder, or a YAML file) and not a
- * secret by mistake.
- */
+/** Clearly a path (absolute, with a leading folder, a YAML file), and no secret by mistake. */
 export function isPlainPath(text: string): boolean {
   return /^(\/|\.\.?\/|~\/|[A-Za-z]:[\\/])|\.ya?ml$/.test(text) && !mayBeSecret(text)
 }
 
-/** Whether the text contains an API key of the service. */
 export const containsApiKey = (text: string): boolean => /svc_[a-z]+_/i.test(text)
 
 const maxPrintedLength = 80
 
-/**
- * Whether the text may be a secret: an address, a key, or letters mixed with digits that look
- * random.
- */
+/** It may be a secret: an address, a key, or letters mixed with digits that look random. */
 export function mayBeSecret(text: string): boolean {
   if (text.length > maxPrintedLength || containsApiKey(text) || /.@|\n|:\/\//.test(text))
     return true

@@ -97,10 +97,7 @@ export type GlobalConfig = SettingValues<typeof globalSettings> & {
   readonly databaseSetting?: string | undefined
 }
 
-/**
- * `fileSettings`: the file's top-level lines that are not defaults of projects. A variable wins
- * over such a line.
- */
+/** `fileSettings`: top-level lines that are no defaults of projects. A variable wins. */
 export function readGlobalConfig(
   sources: ConfigSources,
   fileSettings: RawSettings,
@@ -140,10 +137,7 @@ export function readGlobalConfig(
   }
 }
 
-/**
- * A server address may carry a password, so in the file it may be a reference like every other
- * secret.
- */
+/** A server address may carry a password, so in the file it may be a reference. */
 function resolveReference(
   sources: ConfigSources,
   value: unknown,

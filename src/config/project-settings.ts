@@ -1,8 +1,4 @@
-/**
- * The settings of one project. A new one needs a line here or in `analytics-settings.ts`, and
- * nothing else in this folder.
- */
-import { z } from 'zod'
+/** The settings of one project. A new one needs only a line here or in `analytics-settings.ts`. */
 import { type ListStreamName, type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type AnalyticsSettings, analyticsMap, analyticsSettings } from './analytics-settings.ts'
@@ -23,6 +19,7 @@ import { secretField, secretsField } from './secret-fields.ts'
 import {
   addressSetting,
   fileSetting,
+  mapSetting,
   type Setting,
   type SettingValues,
   secretSetting,
@@ -38,9 +35,7 @@ const about: Readonly<Record<ScheduleName, string>> = {
   audit: 'When a random sample is read again and compared.',
 }
 
-/**
- * Each schedule is a setting of its own, so that a project can change one and inherit the others.
- */
+/** Each is a setting of its own, so that a project can change one and inherit the others. */
 const scheduleSettings = Object.fromEntries(
   scheduleNames.map((name) => [
     name,
@@ -48,11 +43,10 @@ const scheduleSettings = Object.fromEntries(
   ]),
 ) as Readonly<Record<ScheduleName, Setting<Schedule>>>
 
-/** What remains of the line `schedules` is no map. */
-const scheduleMap = fileSetting(
+const scheduleMap = mapSetting(
   'schedules',
-  z.undefined({ error: 'write a map, like { incremental: 5m, reconcile: nightly }' }).optional(),
-).about('')
+  'write a map, like { incremental: 5m, reconcile: nightly }',
+)
 
 export const projectSettings = {
   baseUrl: addressSetting('base_url', field.url).about(
@@ -169,19 +163,13 @@ export const allProjectSettings: readonly Setting[] = [
   ...Object.values(analyticsSettings),
 ]
 
-/**
- * Maps whose lines are settings of their own: `hours` in `analytics` is the setting
- * `analytics.hours`.
- */
+/** Maps whose lines are settings: `hours` in `analytics` is the setting `analytics.hours`. */
 export const settingMaps: readonly string[] = [scheduleMap.name, analyticsMap.name]
 
 export type ProjectSettings = SettingValues<typeof projectSettings> & {
   /** Its name in the YAML file, or `default`. */
   readonly name: ProjectName
-  /**
-   * Cron patterns use the project's time zone. A schedule of a stream that is not mirrored does
-   * nothing.
-   */
+  /** Cron patterns use the project's time zone. That of a stream not mirrored does nothing. */
   readonly schedules: Schedules
   readonly analytics: AnalyticsSettings
 }

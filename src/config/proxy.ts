@@ -1,6 +1,6 @@
 /**
- * Which proxy leads to the service: that of the variables, as curl reads them, or that of the
- * setting `proxy`. This machine is never reached through one. Pure.
+ * Which proxy leads to the service: that of `proxy`, or of the variables, as curl reads them. This
+ * machine is never reached through one. Pure.
  */
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
@@ -70,7 +70,6 @@ export function proxyOfVariables(variables: Variables): ProxyRule {
   return { address: text === undefined ? null : secret(text.trim()), exceptions }
 }
 
-/** The variable that has the address. */
 export function addressVariable(variables: Variables): string | undefined {
   const names = ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY']
   return names.find((name) => variables[name] !== undefined)
@@ -85,7 +84,6 @@ export function findProxy(rule: ProxyRule | null, url: URL): HttpProxy | null {
     what: `the proxy for ${url.host} cannot be used`,
     why: `its address ${allowed}`,
     next: 'correct HTTPS_PROXY (`proxy` in deskmirror.yaml), or name the host in NO_PROXY',
-    exitCode: 2,
   })
 }
 

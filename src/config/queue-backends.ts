@@ -1,20 +1,8 @@
-/**
- * The backends of the queue: how their addresses begin, and what a worker does differently with
- * each.
- */
+/** The backends of the queue: how their addresses begin, and what a worker does with each. */
 import { isRedisGroup, parseRedisAddress, redisGroupSchemes } from '../values/redis-address.ts'
 import { addressField } from './fields.ts'
 
 export type BudgetLocation = 'redis' | 'warehouse'
-
-type QueueBackend = {
-  /** The schemes of its addresses; none: its name is the whole address. */
-  readonly schemes: readonly string[]
-  /** Where the processes of an installation share the request budgets. */
-  readonly sharesBudgetsThrough: BudgetLocation
-  /** Otherwise the worker must be the only one on its warehouse. */
-  readonly allowsSeveralWorkers: boolean
-}
 
 export const queueBackends = {
   embedded: {
@@ -27,7 +15,17 @@ export const queueBackends = {
     sharesBudgetsThrough: 'redis',
     allowsSeveralWorkers: true,
   },
-} as const satisfies Record<string, QueueBackend>
+} as const satisfies Record<
+  string,
+  {
+    /** The schemes of its addresses; none: its name is the whole address. */
+    readonly schemes: readonly string[]
+    /** Where the processes of an installation share the request budgets. */
+    readonly sharesBudgetsThrough: BudgetLocation
+    /** Otherwise the worker must be the only one on its warehouse. */
+    readonly allowsSeveralWorkers: boolean
+  }
+>
 
 export type BackendKind = keyof typeof queueBackends
 const kinds = Object.keys(queueBackends) as BackendKind[]

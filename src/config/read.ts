@@ -86,10 +86,7 @@ function readProjects(reading: Reading, fileSettings: RawSettings): readonly Pro
   return projects
 }
 
-/**
- * Project ids are keys in the warehouse, and file systems and command lines may ignore the case of
- * names.
- */
+/** Ids are keys in the warehouse, and file systems and shells may ignore the case of names. */
 function duplicateProblems(
   sources: ConfigSources,
   projects: readonly ProjectSettings[],

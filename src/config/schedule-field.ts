@@ -15,10 +15,7 @@ export function parseSchedule(text: string): Schedule | undefined {
   return isCron(text) ? { kind: 'cron', pattern: text } : undefined
 }
 
-/**
- * Uses the library that runs the pattern; by itself it would also accept fewer fields and random
- * values (`H`).
- */
+/** The library that runs it would also accept fewer fields, and random values (`H`). */
 function isCron(pattern: string): boolean {
   const fields = pattern.split(/\s+/)
   if (fields.length < 5 || fields.length > 6 || /(^|[\s,])H/i.test(pattern)) return false

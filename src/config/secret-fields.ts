@@ -1,6 +1,4 @@
-/**
- * Secrets as settings: the file holds a reference, and the secret is read from the place it names.
- */
+/** Secrets as settings: the file holds a reference, and the secret is read from its place. */
 import { z } from 'zod'
 import { type Secret, secret } from '../values/secret.ts'
 import { passwordsInUrl } from '../values/server-address.ts'
@@ -11,23 +9,16 @@ export const secretReference = z.union([
   z.strictObject({ env: z.string().min(1) }),
   z.strictObject({ file: z.string().min(1) }),
 ])
-type SecretReference = z.infer<typeof secretReference>
 
-/**
- * Reads what a reference points to: one secret, or all that a variable holds; or says why that
- * failed.
- */
+/** What a reference points to: one secret, or all that a variable holds; or why not. */
 export type ReadSecret = (
-  reference: SecretReference,
+  reference: z.infer<typeof secretReference>,
   many?: 'several',
 ) => Secrets | UnreadableSecret
 type Secrets = readonly [Secret, ...Secret[]]
 export type UnreadableSecret = { readonly why: string }
 
-/**
- * Resolves a reference; refuses a literal without repeating it. `missing`: what to say if there is
- * none.
- */
+/** Refuses a literal without repeating it. `missing`: what to say if there is none. */
 export function secretField(readSecret: ReadSecret, missing = missingKey) {
   return z.unknown().transform((value, context): Secret => {
     if (value === undefined) return addIssue({ why: missing }, context)
@@ -36,10 +27,7 @@ export function secretField(readSecret: ReadSecret, missing = missingKey) {
   })
 }
 
-/**
- * One reference or a list of them: while a secret is replaced, both the old and the new one are
- * valid.
- */
+/** One reference, or several: while a secret is replaced, the old and the new one are valid. */
 export function secretsField(readSecret: ReadSecret) {
   return z.unknown().transform((value, context): readonly Secret[] => {
     const found = [value].flat().map((reference) => resolveSecret(reference, readSecret, 'several'))
@@ -65,7 +53,7 @@ export function deferSecretErrors(read: ReadSecret): ReadSecret {
     if (!('why' in secrets)) return secrets
     const why = `its setting ${secrets.why}`
     const reveal = () => {
-      throw new UserError({ what: 'a secret is needed', why, next: 'set it there', exitCode: 2 })
+      throw new UserError({ what: 'a secret is needed', why, next: 'set it there' })
     }
     return [{ ...secret(''), reveal }]
   }
@@ -84,17 +72,12 @@ export function parseSecrets(
   if (first === undefined || first === '') return { why: `points to ${source}, which is empty` }
   if (![first, ...others].every((value) => /^[\x21-\x7e]+$/.test(value)))
     return {
-      why:
-        `points to ${source}, which contains a space, a line break or a ` +
-        'character that no key has',
+      why: `points to ${source}, which contains a space, a line break or a character that no key has`,
     }
   return [secret(first), ...others.map(secret)]
 }
 
-/**
- * Splits at commas and white space. A secret may contain a comma, so the whole text counts as one,
- * too.
- */
+/** At commas and white space. As a secret may contain a comma, the whole text is one, too. */
 function splitSecrets(text: string): string[] {
   const parts = text.split(/[\s,]+/).filter((part) => part !== '')
   const whole = text.trim()

@@ -1,6 +1,6 @@
 /**
- * What a setting is: its name, its variable and its check; and the sources that settings come from.
- * The types of the configuration are derived from tables of settings.
+ * A setting: its name, its variable and its check; and where settings come from. The types of the
+ * configuration are derived from tables of them.
  */
 import { z } from 'zod'
 import { type ConfigProblem, describeProblem, maxProblems, redactName } from './problems.ts'
@@ -14,10 +14,7 @@ export type Setting<Value = unknown> = {
   readonly about: string
   /** What its variable holds: its value, or a secret. Null: it has no variable. */
   readonly variable: 'value' | 'secret' | null
-  /**
-   * It is a secret, or an address that may hold one: it is never printed, and redacted from all
-   * output.
-   */
+  /** A secret, or an address that may hold one: never printed, and redacted from all output. */
   readonly isSensitive: boolean
   readonly field: (read: ReadSecret) => z.ZodType<Value>
 }
@@ -44,6 +41,12 @@ export const addressSetting = <Value>(name: string, field: z.ZodType<Value>) =>
 /** A setting of the file only. */
 export const fileSetting = <Value>(name: string, field: z.ZodType<Value>) =>
   undescribed({ name, variable: null, isSensitive: false, field: () => field })
+
+/**
+ * A map whose lines are settings, such as `analytics.hours`: what remains is no map, and refused.
+ */
+export const mapSetting = (name: string, allowed: string) =>
+  fileSetting(name, z.undefined({ error: allowed }).optional()).about('')
 
 /** A reference to a secret in the file, or the secret in a variable. */
 export const secretSetting = <Value>(name: string, field: Setting<Value>['field']) =>
@@ -129,10 +132,7 @@ export function locationOf({ yaml }: ConfigSources, path: SettingPath): string {
 /** Returns the location of a setting by its name, or of a line within its value. */
 export type LocateSetting = (name: string, within?: SettingPath) => string
 
-/**
- * Checks all settings together, by their names in the file, and refuses any other name. Null: it
- * has added problems.
- */
+/** By their names in the file; any other is refused. Null: it has added problems. */
 export function checkSettings(
   settings: readonly Setting[],
   values: RawSettings,

@@ -2,7 +2,7 @@
 import { accessSync, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { decodeFileText } from '../values/file-text.ts'
-import { systemErrorText } from '../values/user-error.ts'
+import { errorCode, systemErrorText } from '../values/user-error.ts'
 
 /** Much more than any configuration has: a device would fill the memory. */
 const configurationBytes = 16 * 2 ** 20
@@ -12,8 +12,8 @@ export const isStandardInput = (path: string): boolean =>
   ['/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'].includes(resolve(path))
 
 /**
- * Null if there is no such file; an error that says why it cannot be read, which names the folder
- * if that is why. A pipe would be waited for without end, so it must be standard input.
+ * Null if there is no such file; an error says why it cannot be read. A pipe would be waited for
+ * without end, so it must be standard input.
  */
 export function readTextFile(path: string, maxBytes = configurationBytes): string | null | Error {
   try {
@@ -40,7 +40,7 @@ export function canEnter(folder: string): boolean {
     accessSync(folder, constants.X_OK)
     return true
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code !== 'EACCES'
+    return !['', 'EACCES'].includes(errorCode(error))
   }
 }
 
@@ -77,8 +77,7 @@ function readSome(file: number, part: Buffer): number {
     try {
       return readSync(file, part)
     } catch (error) {
-      const isEmpty = error instanceof Error && 'code' in error && error.code === 'EAGAIN'
-      if (!isEmpty || file !== 0) throw error
+      if (errorCode(error) !== 'EAGAIN' || file !== 0) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
     }
   }

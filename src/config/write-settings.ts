@@ -1,7 +1,4 @@
-/**
- * The texts of `.env` and `deskmirror.yaml` with one more project. Pure; what is there stays as it
- * is, comments too.
- */
+/** `.env` and `deskmirror.yaml` with one more project; what is there stays, comments too. Pure. */
 import type { ProjectId } from '../values/project.ts'
 import { type EnvAssignment, parseEnvFile } from './env-file.ts'
 import { ConfigurationError } from './problems.ts'
@@ -43,8 +40,8 @@ const keyVariable = (name: string): string =>
   `${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_API_KEY`
 
 /**
- * The key is never in the file: `.env` has it under `keyVariable`. Null: there is a project of that
- * id, or of a name with the same variable.
+ * `.env` has the key, under `keyVariable`. Null: there is a project of that id, or of a name with
+ * the same variable.
  */
 export function addToYaml(
   text: string,
@@ -64,10 +61,7 @@ export function addToYaml(
   return document.toString({ lineWidth: 120 })
 }
 
-/**
- * `.env` with the key of a project in `deskmirror.yaml`. Throws ConfigurationError if it cannot be
- * read.
- */
+/** For a project in `deskmirror.yaml`. Throws ConfigurationError if `.env` cannot be read. */
 export function addKeyToEnv(text: string, name: string, key: string): string {
   const variable = keyVariable(name)
   const earlier = requireAssignments(text).filter((assignment) => assignment.name === variable)
@@ -78,10 +72,7 @@ export function addKeyToEnv(text: string, name: string, key: string): string {
   return appendLines(kept, [`${variable}=${quoted(key)}`])
 }
 
-/**
- * In `.env` a `#` begins a comment, and a line break ends a value, unless there are quotes around
- * it.
- */
+/** In `.env` a `#` begins a comment, and a line break ends a value, unless it is quoted. */
 function quoted(value: string): string {
   if (/^[\w.:/@%+,~=-]*$/.test(value)) return value
   const quote = ["'", '`', '"'].find((it) => !value.includes(it)) ?? "'"

@@ -8,10 +8,7 @@ export const loadYaml = (): typeof import('yaml') => createRequire(import.meta.u
 
 export type YamlFile = ReturnType<typeof parseYaml>
 
-/**
- * Parses the text of the file `name`. Malformed YAML throws ConfigurationError, which repeats
- * nothing of the text.
- */
+/** Throws ConfigurationError, which repeats nothing of the text. `name`: of the file. */
 export function parseYaml(name: string, text: string) {
   const { isNode, LineCounter, parseDocument } = loadYaml()
   const counter = new LineCounter()

@@ -1,7 +1,4 @@
-/**
- * Exports objects of the warehouse, all from one state of it: to standard output, a file for each,
- * or one SQLite file.
- */
+/** Exports objects from one state of the warehouse: to standard output, files, or a SQLite file. */
 import { join } from 'node:path'
 import { UserError } from '../values/user-error.ts'
 import type { ExportFormat } from './core/formats.ts'
@@ -30,13 +27,8 @@ export type ExportRequest = RowRequest &
     readonly target: string | ByteOutput
   }
 
-export type SnapshotToExport = Pick<
-  ExportSnapshot,
-  'listObjects' | 'describe' | 'countRows' | 'readRows'
->
-
-type ExportDeps = {
-  readonly snapshot: SnapshotToExport
+export type ExportDeps = {
+  readonly snapshot: Pick<ExportSnapshot, 'listObjects' | 'describe' | 'countRows' | 'readRows'>
   /** Whether to count the rows of tables first, for an estimate. */
   readonly countFirst: boolean
   readonly onProgress: (progress: ExportProgress) => void
@@ -102,10 +94,7 @@ const standardOutput: WrittenFile = { file: null, bytes: null }
 type Destination = {
   /** To be written one after the other. */
   readonly tables: readonly TableWriter[]
-  /**
-   * All objects are written: their files get their names. Returns a file for each object, in their
-   * order.
-   */
+  /** All is written: the files get their names. Returns a file for each object, in order. */
   readonly publish: () => Promise<readonly WrittenFile[]>
   /** Leaves nothing behind. */
   readonly discard: () => Promise<void>
@@ -135,13 +124,10 @@ async function openDestination(
 }
 
 function streamError(why: string, next: string): UserError {
-  return new UserError({ what: 'cannot export to standard output', why, next, exitCode: 2 })
+  return new UserError({ what: 'cannot export to standard output', why, next })
 }
 
-/**
- * Files get their names only when all of them are complete, so that they show one state of the
- * warehouse.
- */
+/** Files get their names only when all are complete, so that they show one state. */
 async function openFiles(
   selections: readonly ExportSelection[],
   format: FileFormat,

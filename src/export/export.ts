@@ -26,7 +26,7 @@ export type {
   ExportValue,
   RowWriter,
 } from './core/selection.ts'
-export { type ExportRequest, exportObjects } from './export-objects.ts'
+export { type ExportDeps, type ExportRequest, exportObjects } from './export-objects.ts'
 export {
   filesOfDatabase,
   importedFile,

@@ -10,10 +10,7 @@ import { UserError } from '../values/user-error.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { databaseNamedBy, filesOfWarehouse, resolveLinks } from '../warehouse/warehouse-files.ts'
 
-/**
- * `why`: the reason for a person, such as `it is the warehouse`. `besideWhy`: that for what would
- * be beside a link to it.
- */
+/** `why`: such as `it is the warehouse`. `besideWhy`: of what would be beside a link to it. */
 export type KeptFile = { readonly path: string; readonly why: string; readonly besideWhy?: string }
 export type KeptFiles = readonly KeptFile[]
 
@@ -40,9 +37,7 @@ export function filesOfDatabase(path: string): readonly string[] {
   return [database ?? [], ...beside].flat()
 }
 
-/**
- * The file that a command imports. `path` null: standard input, which a shell may take from a file.
- */
+/** `path` null: standard input, which a shell may take from a file. */
 export function importedFile(path: string | null): KeptFile {
   return { path: path ?? '/dev/stdin', why: 'it is the file that is imported, which would be lost' }
 }
@@ -57,7 +52,7 @@ export const otherOutput = (path: string): KeptFile => ({
 export function rejectKept(path: string, kept: KeptFiles): void {
   const why = keptBecause(path, kept)
   if (why === undefined) return
-  throw new UserError({ what: `cannot write ${path}`, why, next: 'name another file', exitCode: 2 })
+  throw new UserError({ what: `cannot write ${path}`, why, next: 'name another file' })
 }
 
 /** Undefined: it may be written. */
@@ -70,10 +65,7 @@ function keptBecause(path: string, kept: KeptFiles): string | undefined {
     ?.besideWhy
 }
 
-/**
- * By its number in its file system, which all links to it share; if one of them does not exist, by
- * its name in its folder.
- */
+/** By its number, which all links to it share; if one does not exist, by its name in its folder. */
 function isSameFile(a: string, b: string): boolean {
   const first = fileAt(a)
   const second = fileAt(b)

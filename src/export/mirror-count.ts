@@ -1,8 +1,6 @@
-/**
- * Counts the rows of a mirror, with a digest for each day, and reads what an earlier count says, to
- * compare them.
- */
+/** Counts the rows of a mirror, with a digest for each day, and reads an earlier count. */
 import { z } from 'zod'
+import { hasDeletedAt } from '../../schema/mirror-tables.ts'
 import { dayColumn, type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
 import { readTextFile } from '../config/text-file.ts'
 import type { ProjectId } from '../values/project.ts'
@@ -15,7 +13,7 @@ import {
   identityColumns,
   type StreamDigest,
 } from './core/day-digests.ts'
-import type { ExportColumn, ExportObject } from './core/selection.ts'
+import { allRows, type ExportSelection, type RowRequest, selectRows } from './core/selection.ts'
 import type { ExportSnapshot } from './sql/snapshot.ts'
 
 /**
@@ -54,17 +52,22 @@ async function countStream(
   { projectId, onRows }: CountOptions,
   stream: StreamName,
 ): Promise<CountedStream> {
-  const object = await snapshot.describe({ name: streamSpecs[stream].table, kind: 'table' })
-  const ofProject = equals(object, 'project_id', projectId)
-  const hasDeletedAt = object.columns.some(({ name }) => name === 'deleted_at')
-  const existing = hasDeletedAt ? [ofProject, equals(object, 'deleted_at', null)] : [ofProject]
-  const identity = identityColumns(stream).map((name) => column(object, name))
-  const raw = column(object, 'raw')
+  const select = async (
+    name: string,
+    columns: readonly string[],
+    where: RowRequest['where'] = [],
+  ): Promise<ExportSelection> => {
+    const object = await snapshot.describe({ name, kind: 'table' })
+    return selectRows(object, { ...allRows, projectId, columns, where })
+  }
+  const { table } = streamSpecs[stream]
+  const existing = hasDeletedAt(table) ? [{ column: 'deleted_at', value: null }] : []
+  const identity = identityColumns(stream)
   const day = dayColumn(stream)
-  const columns = [raw, ...identity, ...(day === null ? [] : [column(object, day)])]
+  const columns = ['raw', ...identity, ...(day === null ? [] : [day])]
   const digests = createDayDigests()
   let rows = 0
-  for await (const batch of snapshot.readRows({ object, columns, conditions: existing })) {
+  for await (const batch of snapshot.readRows(await select(table, columns, existing))) {
     for (const [text, ...values] of batch) {
       const at = day === null ? null : values[identity.length]
       digests.add(
@@ -76,26 +79,13 @@ async function countStream(
     rows += batch.length
     onRows?.(stream, rows)
   }
-  const total = await snapshot.countRows({ object, columns: [raw], conditions: [ofProject] })
-  const gaps = await snapshot.describe({ name: 'sync_gaps', kind: 'table' })
-  const ofStream = [equals(gaps, 'project_id', projectId), equals(gaps, 'stream', stream)]
-  const isOpen = [...ofStream, equals(gaps, 'resolved_at', null)]
-  const openGaps = await snapshot.countRows({
-    object: gaps,
-    columns: [column(gaps, 'stream')],
-    conditions: isOpen,
-  })
+  const total = await snapshot.countRows(await select(table, ['raw']))
+  const open = [
+    { column: 'stream', value: stream },
+    { column: 'resolved_at', value: null },
+  ]
+  const openGaps = await snapshot.countRows(await select('sync_gaps', ['stream'], open))
   return { ...digests.finish(stream), deleted: total - rows, openGaps }
-}
-
-function equals(object: ExportObject, name: string, value: string | null) {
-  return { column: column(object, name), operator: '=', value } as const
-}
-
-function column({ name: table, columns }: ExportObject, name: string): ExportColumn {
-  const found = columns.find((known) => known.name === name)
-  if (found === undefined) throw new Error(`${table} has no column ${name}`)
-  return found
 }
 
 /** What the comparison needs. Other members may be anything. */
@@ -121,13 +111,10 @@ const documentSchema = z.object({
 
 type StoredCount = z.infer<typeof mirrorSchema>
 
-/**
- * Throws UserError: it cannot be read, is no such document, has no counts of the project, or does
- * not fit its digests.
- */
+/** Throws UserError: unreadable, no such document, without this project, or changed. */
 export function readVerifyDocument(path: string, projectId: ProjectId): StoredCount {
   const refuse = (why: string, next: string) =>
-    new UserError({ what: `cannot compare with ${path}`, why, next, exitCode: 2 })
+    new UserError({ what: `cannot compare with ${path}`, why, next })
   const document = documentSchema.safeParse(parseOrNull(readText(path)))
   if (!document.success)
     throw refuse(
@@ -171,7 +158,6 @@ function readText(path: string): string {
     what: `cannot read ${path}`,
     why,
     next: 'check the path and its permissions',
-    exitCode: 2,
   })
 }
 

@@ -1,7 +1,4 @@
-/**
- * Files that are written: one that appears under its name only when it is complete, and one that
- * has no name.
- */
+/** Files that are written: one that gets its name when it is complete, and one without a name. */
 import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { type FileHandle, mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises'
@@ -25,7 +22,7 @@ export function rejectOutput(path: string, { overwrite, kept }: OutputOptions): 
   const next = found.isFile()
     ? 'choose another name, or overwrite it with --force'
     : 'choose another name'
-  throw new UserError({ what: `cannot write ${path}`, why, next, exitCode: 2 })
+  throw new UserError({ what: `cannot write ${path}`, why, next })
 }
 
 /**
@@ -91,10 +88,7 @@ export async function explainErrors<T>(path: string, work: () => Promise<T>): Pr
   }
 }
 
-/**
- * The name is removed before the first byte is written, so nothing is left behind however this
- * process ends.
- */
+/** Its name is removed before the first byte, so nothing is left however the process ends. */
 export async function createUnnamedFile(folder: string): Promise<FileHandle> {
   const directory = await mkdtemp(join(folder, 'deskmirror-'))
   return open(join(directory, 'unnamed'), 'wx+', 0o600).finally(() =>

@@ -1,10 +1,10 @@
 /** The answer to a statement, as what an export reads: one object, whose rows are there already. */
 import { type BoundedAnswer, refusedStatement } from '../warehouse/bounded-answer.ts'
 import type { ExportValue } from './core/selection.ts'
-import type { SnapshotToExport } from './export-objects.ts'
+import type { ExportDeps } from './export-objects.ts'
 
 /** Throws UserError unless it is whole, and its columns have different names. */
-export function snapshotOfAnswer(name: string, answer: BoundedAnswer): SnapshotToExport {
+export function snapshotOfAnswer(name: string, answer: BoundedAnswer): ExportDeps['snapshot'] {
   const { cut, columns, rows } = answer
   const twice = columns.find((column, n) => columns.indexOf(column) !== n)
   if (cut !== null)

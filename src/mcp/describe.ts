@@ -1,7 +1,4 @@
-/**
- * `describe` and `query`: what there is to query, how fresh it is and what is missing; and one
- * statement that reads.
- */
+/** `describe` and `query`: what there is, how fresh, what is missing; one statement that reads. */
 import { z } from 'zod'
 import { plainType } from '../../schema/column-types.ts'
 import { type ColumnSpec, type TableSpec, tables } from '../../schema/tables.ts'

@@ -22,10 +22,7 @@ import { defineTool, rows } from './tool.ts'
 
 const rowHelp = operations.map((operation) => {
   const { target, fields, summary } = operationTypes[operation]
-  return (
-    `operation "${operation}" (${summary}): ` +
-    `${[`${target}_id`, ...Object.keys(fields)].join(', ')}`
-  )
+  return `operation "${operation}" (${summary}): ${[`${target}_id`, ...Object.keys(fields)].join(', ')}`
 })
 const commonHelp = Object.entries(commonFields).map(([name, { help }]) => `${name} (${help})`)
 

@@ -66,7 +66,7 @@ export async function readWriteback(
 export async function listBatches(
   outbox: Outbox,
   pace: Pace,
-  { limit, before }: { readonly limit: number; readonly before?: string },
+  { limit, before }: { readonly limit: number; readonly before?: string | undefined },
 ): Promise<Omit<BatchesReport, 'project'>> {
   const from =
     before === undefined ? undefined : await requireBatch(outbox, before, 'nothing was listed')

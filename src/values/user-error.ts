@@ -12,7 +12,7 @@ export class UserError extends Error {
   readonly why: string
   /** How to fix it: `create the folder, or name another path in DESKMIRROR_DATABASE_URL`. */
   readonly next: string
-  /** 1: trying again may help. 2: users must change something first. */
+  /** 1: trying again may help. 2, unless it is said: users must change something first. */
   readonly exitCode: 1 | 2
 
   /** Never put a secret into these texts: they are printed as they are. */
@@ -21,7 +21,7 @@ export class UserError extends Error {
       readonly what: string
       readonly why: string
       readonly next: string
-      readonly exitCode: 1 | 2
+      readonly exitCode?: 1 | 2
     },
     options?: ErrorOptions,
   ) {
@@ -30,7 +30,7 @@ export class UserError extends Error {
     this.what = texts.what
     this.why = texts.why
     this.next = texts.next
-    this.exitCode = texts.exitCode
+    this.exitCode = texts.exitCode ?? 2
   }
 }
 
@@ -121,9 +121,14 @@ const endless: SystemErrorText = {
   exitCode: 2,
 }
 
+/** Of the system or a driver, such as `ENOENT`; an empty text if the error has none. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
 /** Undefined if it is not a system error, or not one of these. */
 export function systemErrorText(error: unknown): SystemErrorText | undefined {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = errorCode(error)
   if (code === 'EAGAIN' && error instanceof Error && 'syscall' in error && error.syscall === 'read')
     return endless
   return systemErrors.find(([pattern]) => pattern.test(code))?.[1]

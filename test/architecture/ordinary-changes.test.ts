@@ -132,8 +132,14 @@ const changes: readonly Change[] = [
   },
   {
     row: 'an export format',
-    edits: [['src/export/core/formats.ts', "'sqlite'] as const", "'avro', "]],
-    named: ['src/export/core/formats.ts', 'src/export/writers/row-writers.ts'],
+    edits: [
+      [
+        'src/export/core/formats.ts',
+        '  sqlite: { endings: ',
+        "avro: { endings: ['avro'], isText: false },\n",
+      ],
+    ],
+    named: ['src/export/writers/row-writers.ts'],
   },
   {
     row: 'a queue backend',

@@ -157,6 +157,7 @@ describe('init without a terminal', () => {
     const { exit, out } = await runDeskmirror([...args(), '--api-key-file', keyFile], { cwd })
     expect([exit, out]).toEqual([0, expect.stringContaining('Written to .env')])
     expect(out).toContain('✓')
+    expect(out).toMatch(/settings\.md\)\.\n$/)
     const written = readFileSync(join(cwd, '.env'), 'utf8')
     expect(written).toContain(`DESKMIRROR_API_KEY_FILE=${keyFile}`)
     expect(written).not.toContain(service.key)

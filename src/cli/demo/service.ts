@@ -1,15 +1,9 @@
-/**
- * What the demo shows: a small sandbox, the changes between the two syncs, write-backs, and queries
- * in plain SQL, to copy.
- */
+/** What the demo shows: a small sandbox, changes, write-backs, and queries in SQL to copy. */
 
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { rfc3339 } from '../../values/time.ts'
 
-/**
- * Small enough for the usual rate limit to allow the first sync in some seconds, and from before
- * the last two whole weeks.
- */
+/** Small enough for a first sync in some seconds, and longer than the last two whole weeks. */
 const size = {
   conversations: 80,
   visitors: 40,
@@ -20,7 +14,6 @@ const size = {
 } as const
 
 export async function startDemoService(now: number): Promise<Sandbox> {
-  // Loaded here so that other commands start faster.
   const { startSandbox } = await import('../../sandbox/sandbox.ts')
   return startSandbox({
     id: 'demo',
@@ -32,7 +25,6 @@ export async function startDemoService(now: number): Promise<Sandbox> {
   })
 }
 
-/** Makes the changes, and describes them. */
 export function applyDemoChanges({ mutate, truth }: Sandbox): readonly string[] {
   const visitors = [...truth('visitors')].flatMap(({ id }) => id ?? [])
   const [open, handled] = conversationIds(truth('conversations'))
@@ -52,7 +44,6 @@ export function applyDemoChanges({ mutate, truth }: Sandbox): readonly string[] 
   ]
 }
 
-/** The ids of the open conversations, and of the handled ones. */
 function conversationIds(
   rows: ReturnType<Sandbox['truth']>,
 ): readonly [readonly string[], readonly string[]] {
@@ -66,8 +57,8 @@ function conversationIds(
 }
 
 /**
- * The demo's queries of the mirror: plain SQL, to copy. Written for SQLite, and for fields that the
- * sandbox shows beyond the documented ones (`type`, `title`, `direction`, `duration_seconds`).
+ * For SQLite, and for fields that only the sandbox shows (`type`, `title`, `direction`,
+ * `duration_seconds`).
  */
 type DemoQuery = { readonly title: string; readonly sql: string }
 
@@ -132,10 +123,7 @@ from discovered_fields order by stream, path limit 8`,
   },
 ]
 
-/**
- * Replies to those who wait longest, then the flag: in this order, because both target the same
- * conversation.
- */
+/** Replies to those who wait longest, then the flag, as both target the same conversation. */
 export const enqueueStatements: readonly string[] = [
   `insert into writebacks (operation, conversation_id, payload)
 select 'message', conversation_id, '{"content": "Thank you for waiting: it is solved.", "sender_name": "Robin"}'

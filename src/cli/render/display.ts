@@ -1,7 +1,4 @@
-/**
- * Progress on standard error, in one line: rewritten in place on a terminal, an occasional line
- * elsewhere, none when quiet.
- */
+/** Progress on standard error: a line that is rewritten on a terminal, one at times elsewhere. */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { SyncProgress } from '../../mirror/mirror.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
@@ -15,13 +12,9 @@ export type Display = {
   readonly onLine: (line: string) => void
   /** Writes permanent lines above it. */
   readonly writeAbove: (text: string) => void
-  /** Prints a notice of one line. */
   readonly notify: (line: string) => void
-  /** Removes the line. */
   readonly clear: () => void
 }
-
-type OutputStream = NodeJS.WriteStream & { readonly fd: 2 }
 
 const lineEveryMs: Readonly<Record<Display['kind'], Ms>> = {
   terminal: 100,
@@ -30,12 +23,14 @@ const lineEveryMs: Readonly<Record<Display['kind'], Ms>> = {
 }
 
 const erase = '\r\u001b[K'
-/**
- * A line that is longer than it seems, as some letters are wide, ends at the edge of the terminal.
- */
+/** Some letters are wide: a line that is longer than it seems ends at the terminal's edge. */
 const withoutWrapping = (line: string) => `\u001b[?7l${line}\u001b[?7h`
 
-export function openDisplay(out: OutputStream, quiet: boolean, clock: () => EpochMs): Display {
+export function openDisplay(
+  out: NodeJS.WriteStream & { readonly fd: 2 },
+  quiet: boolean,
+  clock: () => EpochMs,
+): Display {
   const kind = quiet ? 'quiet' : out.isTTY ? 'terminal' : 'plain'
   let shown = ''
   let shownAt = kind === 'terminal' ? -Infinity : clock()

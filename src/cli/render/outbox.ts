@@ -2,12 +2,13 @@
 
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
 import { describeRequest, shortId } from '../../outbox/core/review/labels.ts'
-import type { BatchReport, NamedEntry } from '../../outbox/outbox.ts'
+import { presentStatuses } from '../../outbox/core/state.ts'
+import type { BatchReport, NamedEntry, StatusCounts, WritebackStatus } from '../../outbox/outbox.ts'
 import { formatAge, formatCount, formatDuration } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import { alignColumns } from './table.ts'
+import { alignColumns, cutAt } from './table.ts'
 
 /** No line if every row has a project. `isOnlyProject`: the next push assigns them to it. */
 export function renderWithoutProject(rows: number, isOnlyProject = false): string[] {
@@ -43,6 +44,17 @@ export function renderReasons(
     `for example: ${hint(`writeback show ${shortId(example)}`)}`,
   ])
   return alignColumns(rows, indent)
+}
+
+/** Statuses that a person should check. */
+const unsuccessful: readonly WritebackStatus[] = ['failed', 'conflict', 'uncertain', 'expired']
+
+/** The next step if some are unsuccessful; else false. `option`: what restricts it further. */
+export function exportStep(counts: StatusCounts, hint: CommandHint, option = ''): string | false {
+  const statuses = presentStatuses(counts).filter((status) => unsuccessful.includes(status))
+  if (statuses.length === 0) return false
+  const command = `writeback list ${option}--status ${statuses.join(',')} --csv`
+  return `to export what was not done: ${hint(command)}`
 }
 
 /** `until`: RFC 3339. */
@@ -83,9 +95,4 @@ export function nameOfEntry(entry: NamedEntry): string {
   return entry.visitorName ?? targetIdOf(entry)
 }
 
-export function truncate(text: string, widest: number): string {
-  const characters = [...showInvisible(text)]
-  return characters.length > widest
-    ? `${characters.slice(0, widest - 1).join('')}…`
-    : characters.join('')
-}
+export const truncate = (text: string, widest: number): string => cutAt(widest, showInvisible(text))

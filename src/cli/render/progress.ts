@@ -1,7 +1,4 @@
-/**
- * Progress as a line: what has been done, how fast, and how long the rest takes. Pure: no clock, no
- * I/O.
- */
+/** Progress as a line: what has been done, how fast, how long the rest takes. Pure. */
 import type { SyncProgress } from '../../mirror/mirror.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
 import { burstSlots } from '../../service/core/slots.ts'
@@ -46,10 +43,7 @@ export function renderSyncProgress(
   )
 }
 
-/**
- * A list shows only while it is read how much is left, so a small remainder after a long time is no
- * forecast.
- */
+/** A list shows how much is left only while it is read: a small remainder is no forecast. */
 const isMisleading = (leftMs: Ms, tookMs: Ms) => tookMs >= 10_000 && leftMs < tookMs / 10
 
 /** Requests within the free part of the burst go at once, the others at the pace of the budget. */

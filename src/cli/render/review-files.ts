@@ -80,33 +80,33 @@ export async function openLinesOutput(
   }
 }
 
-type ReviewColumn = ExportColumn & { readonly cell: (review: WritebackReview) => ExportValue }
+const reviewColumn = (
+  name: string,
+  cell: (review: WritebackReview) => ExportValue,
+  type: ExportColumn['type'] = 'text',
+) => ({ name, type, cell })
 
 /** A review as CSV for spreadsheets: one line for each row. */
-const reviewColumns: readonly ReviewColumn[] = [
-  { name: 'row', type: 'integer', cell: ({ position }) => position },
-  { name: 'id', type: 'text', cell: ({ id }) => id },
-  { name: 'operation', type: 'text', cell: ({ operation }) => operation },
-  { name: 'target', type: 'text', cell: ({ target }) => target },
-  { name: 'visitor_name', type: 'text', cell: ({ visitorName }) => visitorName },
-  { name: 'outcome', type: 'text', cell: ({ outcome }) => outcome },
-  { name: 'reason', type: 'text', cell: ({ reason }) => reason },
-  { name: 'why', type: 'text', cell: ({ why }) => why },
-  { name: 'old', type: 'text', cell: ({ changes }) => describeSide(changes, 'old') },
-  { name: 'new', type: 'text', cell: ({ changes }) => describeSide(changes, 'new') },
-  { name: 'visitor_last_words', type: 'text', cell: ({ lastWords }) => lastWords?.text ?? null },
-  { name: 'visitor_last_words_at', type: 'time', cell: ({ lastWords }) => lastWords?.at ?? null },
-  { name: 'first_words', type: 'text', cell: ({ firstWords }) => firstWords },
-  { name: 'after_row', type: 'integer', cell: ({ after }) => after },
-  { name: 'sender_name', type: 'text', cell: ({ senderName }) => senderName },
-  {
-    name: 'look_at',
-    type: 'text',
-    cell: ({ marks }) => (marks.length === 0 ? null : marks.join('; ')),
-  },
-  { name: 'expect', type: 'text', cell: ({ expect }) => expect },
-  { name: 'expires_at', type: 'time', cell: ({ expiresAt }) => expiresAt },
-  { name: 'mirror_as_of', type: 'time', cell: ({ mirrorAsOf }) => mirrorAsOf },
+const reviewColumns = [
+  reviewColumn('row', ({ position }) => position, 'integer'),
+  reviewColumn('id', ({ id }) => id),
+  reviewColumn('operation', ({ operation }) => operation),
+  reviewColumn('target', ({ target }) => target),
+  reviewColumn('visitor_name', ({ visitorName }) => visitorName),
+  reviewColumn('outcome', ({ outcome }) => outcome),
+  reviewColumn('reason', ({ reason }) => reason),
+  reviewColumn('why', ({ why }) => why),
+  reviewColumn('old', ({ changes }) => describeSide(changes, 'old')),
+  reviewColumn('new', ({ changes }) => describeSide(changes, 'new')),
+  reviewColumn('visitor_last_words', ({ lastWords }) => lastWords?.text ?? null),
+  reviewColumn('visitor_last_words_at', ({ lastWords }) => lastWords?.at ?? null, 'time'),
+  reviewColumn('first_words', ({ firstWords }) => firstWords),
+  reviewColumn('after_row', ({ after }) => after, 'integer'),
+  reviewColumn('sender_name', ({ senderName }) => senderName),
+  reviewColumn('look_at', ({ marks }) => (marks.length === 0 ? null : marks.join('; '))),
+  reviewColumn('expect', ({ expect }) => expect),
+  reviewColumn('expires_at', ({ expiresAt }) => expiresAt, 'time'),
+  reviewColumn('mirror_as_of', ({ mirrorAsOf }) => mirrorAsOf, 'time'),
 ]
 
 export type ReviewPageText = {

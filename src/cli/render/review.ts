@@ -1,7 +1,4 @@
-/**
- * Shows a review: counts by group with samples, and beside them all rows on standard output, one
- * HTML page, CSV.
- */
+/** Shows a review: counts by group with samples, and all rows as lines, a page or CSV. */
 
 import { Option } from 'commander'
 import type { KeptFiles } from '../../export/export.ts'
@@ -165,10 +162,7 @@ export async function openReviewOutputs(
   return {
     /** Null if nothing needs the rows. */
     onReviews: outputs.length === 0 ? null : onReviews,
-    /**
-     * Finishes the files, and prints `lines`, which are the counts, and then all rows. Null prints
-     * nothing.
-     */
+    /** Finishes the files, and prints `lines`, which are the counts, and then all rows. */
     finish: async (
       summary: ReviewSummary,
       text: ReviewPageText,

@@ -1,21 +1,14 @@
-/**
- * What several commands say about streams: why they were skipped or failed, gaps, differences, and
- * what audits show.
- */
+/** What several commands say of streams: why they were skipped or failed, gaps, differences. */
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { describeEvidence } from '../../mirror/core/audit.ts'
-import type { AuditEstimate, Difference, GapReport } from '../../mirror/mirror.ts'
+import type { AuditEstimate, Difference, GapReport, StreamReport } from '../../mirror/mirror.ts'
 import { formatAge, pluralize, toPrintable } from '../../values/format.ts'
 import type { EpochMs } from '../../values/time.ts'
 
-type StreamEnd = {
-  readonly stream: StreamName
-  readonly skipped: string | null
-  readonly failed: string | null
-}
-
 /** One line per reason, with the streams that share it. */
-export function renderStreamReasons(streams: readonly StreamEnd[]): string[] {
+export function renderStreamReasons(
+  streams: readonly Pick<StreamReport, 'stream' | 'skipped' | 'failed'>[],
+): string[] {
   const skipped = groupByReason(streams.map(({ stream, skipped }) => [stream, skipped]))
   const failed = groupByReason(streams.map(({ stream, failed }) => [stream, failed]))
   return [
@@ -24,10 +17,7 @@ export function renderStreamReasons(streams: readonly StreamEnd[]): string[] {
   ].map(toPrintable)
 }
 
-/**
- * Reasons that differ only in the path and the request id count as the same; the first one is
- * shown, with its id.
- */
+/** Reasons that differ only in path and request id are the same; the first one is shown. */
 function groupByReason(reasons: readonly (readonly [StreamName, string | null])[]) {
   const stated = reasons.flatMap(([name, why]) =>
     why === null ? [] : [{ name, why: why.replace(/^[A-Z]+ \/\S*: /, '') }],

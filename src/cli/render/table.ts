@@ -1,10 +1,7 @@
 /** Aligns columns: text to the left, numbers to the right. */
 import { toPrintable } from '../../values/format.ts'
 
-/**
- * Lines of a table without a frame. The first line does not decide the alignment: it may be a
- * header.
- */
+/** A table without a frame. The first line, often a header, does not decide the alignment. */
 export function alignColumns(rows: readonly (readonly string[])[], indent = ''): string[] {
   // Pads `1 row` like `2 rows`, so that the numbers are aligned.
   const cells = rows.map((row) =>
@@ -24,6 +21,13 @@ export function alignColumns(rows: readonly (readonly string[])[], indent = ''):
     })
     return `${indent}${padded.join('   ')}`.trimEnd()
   })
+}
+
+/** Lines of which some are there only sometimes: what is false or undefined is left out. */
+export function linesOf(
+  ...parts: readonly (string | readonly string[] | false | undefined)[]
+): readonly string[] {
+  return parts.filter((part) => part !== false && part !== undefined).flat()
 }
 
 const numeric = /^[\d,.]+( (rows?|requests?|changed|ms|s) ?)?$/

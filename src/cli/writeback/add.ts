@@ -1,11 +1,8 @@
-/**
- * `deskmirror writeback add`: queues one write-back; a sub-command for each operation, with its own
- * options.
- */
+/** `deskmirror writeback add`: queues one write-back; each operation is a subcommand. */
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import type { AddWritebackReport } from '../../app/outbox.ts'
 import type { ProjectConfig } from '../../config/config.ts'
 import { replyNameOf } from '../../config/reply-settings.ts'
@@ -24,8 +21,8 @@ import { capitalize } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type CommandHint, UserError } from '../../values/user-error.ts'
+import { type CommandResult, defineProjectCommand, type ProjectCall } from '../command.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
 import {
   type CommonOptions,
   decidingPerson,
@@ -33,6 +30,7 @@ import {
   jsonOption,
   oneProjectOption,
   type PersonOption,
+  parsedBy,
   personOption,
   quietOption,
   toExpiryTime,
@@ -58,32 +56,30 @@ export function addCommand(context: CommandContext): Command {
       'Queues one write-back. `deskmirror writeback add <operation> --help` shows its options.',
     )
     .addHelpText('after', helpText(operationsInHelp))
-  for (const operation of operationsInHelp) command.addCommand(operationCommand(context, operation))
+  for (const operation of operationsInHelp) command.addCommand(operationCommand(operation)(context))
   return command
 }
 
-function operationCommand(context: CommandContext, operation: Operation): Command {
+function operationCommand(operation: Operation) {
   const { target, summary } = operationTypes[operation]
-  const description = `${capitalize(summary)}.`
-  const command = new Command(operation).summary(summary).description(description)
-  const options = [
-    new Option(`--${target} <id>`, `the ${target} (required)`),
-    ...fieldsOf(operation).flatMap(([name, field]) => fieldOptions(name, field)),
-    ...(operation === 'message' ? [templateOption()] : []),
-    expiresOption().conflicts('expiresAt'),
-    personOption(),
-    oneProjectOption(),
-    quietOption(),
-    jsonOption(),
-  ]
-  for (const option of options) command.addOption(option)
-  return command
-    .addHelpText('after', helpText([operation]))
-    .action((options: Options & OwnOptions) =>
-      runForProject(context, options, { what: 'nothing was queued' }, (call) =>
-        runAdd(context, call, operation, options),
-      ),
-    )
+  return defineProjectCommand<Options & OwnOptions>({
+    name: operation,
+    summary,
+    description: `${capitalize(summary)}.`,
+    options: [
+      new Option(`--${target} <id>`, `the ${target} (required)`),
+      ...fieldsOf(operation).flatMap(([name, field]) => fieldOptions(name, field)),
+      ...(operation === 'message' ? [templateOption()] : []),
+      expiresOption().conflicts('expiresAt'),
+      personOption(),
+      oneProjectOption(),
+      quietOption(),
+      jsonOption(),
+    ],
+    help: helpText([operation]),
+    what: 'nothing was queued',
+    run: (context, call, options) => runAdd(context, call, operation, options),
+  })
 }
 
 const templateOption = () =>
@@ -92,8 +88,9 @@ const templateOption = () =>
     'instead of --content: a text of `replies` in the configuration',
   ).conflicts('content')
 
-type PayloadField = (typeof operationTypes)[Operation]['fields'][string]
-type AddField = Omit<PayloadField, 'kind'> & { readonly kind: string }
+type AddField = Omit<(typeof operationTypes)[Operation]['fields'][string], 'kind'> & {
+  readonly kind: string
+}
 
 function fieldsOf(operation: Operation) {
   return Object.entries<AddField>({ ...operationTypes[operation].fields, ...commonFields })
@@ -102,7 +99,7 @@ function fieldsOf(operation: Operation) {
 /** Its option, and the one that clears it. */
 function fieldOptions(name: string, field: AddField): readonly Option[] {
   const option = new Option(`${optionName(name)} <${field.value}>`, field.help)
-  if (field.kind === 'flag') option.argParser(parseFlagOption)
+  if (field.kind === 'flag') option.argParser(parsedBy('Write true or false.', parseFlag))
   if (field.default !== undefined) option.default(field.default)
   if (field.clearHelp === undefined) return [option]
   return [
@@ -118,12 +115,6 @@ function optionName(field: string): string {
 
 function clearOptionName(field: string): string {
   return optionName(field).replace('--', '--clear-')
-}
-
-function parseFlagOption(text: string): boolean {
-  const value = parseFlag(text)
-  if (value === undefined) throw new InvalidArgumentError('Write true or false.')
-  return value
 }
 
 async function runAdd(
@@ -197,7 +188,7 @@ const exampleHint = (operation: Operation) =>
   `\`deskmirror writeback add ${operation} --help\` has examples`
 
 function notQueuedError(why: string, next: string): UserError {
-  return new UserError({ what: 'nothing was queued', why, next, exitCode: 2 })
+  return new UserError({ what: 'nothing was queued', why, next })
 }
 
 function renderNextSteps(

@@ -1,11 +1,11 @@
 /** `deskmirror writeback batches`: the batches, newest first, and `batches show`: one of them. */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { keptFiles } from '../../export/kept-files.ts'
 import type { BatchReport } from '../../outbox/outbox.ts'
 import { formatCount } from '../../values/format.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import { type CommandResult, defineProjectCommand, type ProjectCall } from '../command.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
 import {
   type CommonOptions,
   jsonOption,
@@ -13,8 +13,7 @@ import {
   parseWholeNumber,
   quietOption,
 } from '../options.ts'
-import { checkOptions, refuseRemoved } from '../removed-options.ts'
-import type { Display } from '../render/display.ts'
+import { refuseChecks } from '../removed-options.ts'
 import {
   openReviewOutputs,
   type ReviewOutputOptions,
@@ -22,6 +21,7 @@ import {
   reviewOutputOptions,
 } from '../render/review.ts'
 import type { ReviewPageText } from '../render/review-files.ts'
+import { linesOf } from '../render/table.ts'
 import { renderBatch, renderBatches, renderBatchProgress } from './render-batch.ts'
 
 type Options = CommonOptions & { readonly limit: number; readonly before?: string }
@@ -35,40 +35,32 @@ Examples:
 
 Exit code: 0 listed · 1 failed, trying again may help · 2 a person must change something`
 
-export function batchesCommand(context: CommandContext): Command {
-  return new Command('batches')
-    .summary('list batches, and show one')
-    .description(
-      'Lists the batches, newest first: who queued each, how far it is, and when it is done.',
-    )
-    .option('--limit <n>', 'how many to list', parseWholeNumber, 20)
-    .option('--before <name>', 'only batches that are older than this one')
-    .addOption(oneProjectOption())
-    .addOption(jsonOption())
-    .addHelpText('after', examples)
-    .enablePositionalOptions()
-    .addCommand(showBatchCommand(context))
-    .action((options: Options) =>
-      runForProject(
-        context,
-        options,
-        { what: 'nothing was listed' },
-        async ({ config, project, hint }) => {
-          const { listBatches } = await context.load(() => import('../../app/batches.ts'))
-          const { limit, before } = options
-          const report = await listBatches(config, project, {
-            limit,
-            ...(before === undefined ? {} : { before }),
-          })
-          return { document: report, lines: renderBatches(report, context.now(), hint), exit: 0 }
-        },
-      ),
-    )
-}
+const listCommand = defineProjectCommand<Options>({
+  name: 'batches',
+  summary: 'list batches, and show one',
+  description:
+    'Lists the batches, newest first: who queued each, how far it is, and when it is done.',
+  options: [
+    new Option('--limit <n>', 'how many to list').argParser(parseWholeNumber).default(20),
+    new Option('--before <name>', 'only batches that are older than this one'),
+    oneProjectOption(),
+    jsonOption(),
+  ],
+  help: examples,
+  what: 'nothing was listed',
+  run: async (context, { config, project, hint }, { limit, before }) => {
+    const { listBatches } = await context.load(() => import('../../app/batches.ts'))
+    const report = await listBatches(config, project, { limit, before })
+    return { document: report, lines: renderBatches(report, context.now(), hint), exit: 0 }
+  },
+})
 
-/**
- * `deskmirror writeback batches show`: one batch, and what its rows that have not left would do.
- */
+export const batchesCommand = (context: CommandContext): Command =>
+  listCommand(context)
+    .enablePositionalOptions()
+    .addCommand(refuseChecks(showCommand(context)))
+
+/** `writeback batches show`: one batch, and what its rows that have not left would do. */
 type ShowOptions = CommonOptions & ReviewOutputOptions & { readonly watch?: true }
 
 const showExamples = `
@@ -83,31 +75,31 @@ Examples:
 
 Exit code: 0 shown · 1 failed, trying again may help · 2 a person must change something, for example the name`
 
-function showBatchCommand(context: CommandContext): Command {
-  const command = new Command('show')
-    .summary('show one batch: outcome, reasons, and what would happen')
-    .description('Shows the outcome of a batch, and what its rows that have not left would do.')
-    .argument('<name>', 'the name of the batch, or a unique beginning of it')
-    .addOption(
-      new Option('--watch', 'show the progress until nothing is left to send').conflicts('json'),
-    )
-  for (const option of [...reviewOutputOptions(), oneProjectOption(), quietOption(), jsonOption()])
-    command.addOption(option)
-  refuseRemoved(command, checkOptions.flags, checkOptions.instead)
-  return command.addHelpText('after', showExamples).action((name: string, options: ShowOptions) => {
-    return runForProject(context, options, { what: 'nothing was shown' }, (call) => {
-      const display = context.openDisplay(options.quiet === true)
-      const work = options.watch === true ? watch : show
-      return work(context, { ...call, display }, name, options).finally(display.clear)
-    })
-  })
-}
+const showCommand = defineProjectCommand<ShowOptions, string>({
+  name: 'show',
+  summary: 'show one batch: outcome, reasons, and what would happen',
+  description: 'Shows the outcome of a batch, and what its rows that have not left would do.',
+  argument: ['<name>', 'the name of the batch, or a unique beginning of it'],
+  options: [
+    new Option('--watch', 'show the progress until nothing is left to send').conflicts('json'),
+    ...reviewOutputOptions(),
+    oneProjectOption(),
+    quietOption(),
+    jsonOption(),
+  ],
+  help: showExamples,
+  what: 'nothing was shown',
+  run: (context, call, options, name) =>
+    options.watch === true
+      ? watch(context, call, options, name)
+      : show(context, call, options, name),
+})
 
 async function show(
   context: CommandContext,
   { config, project, hint }: ProjectCall,
-  name: string,
   options: ShowOptions,
+  name: string,
 ): Promise<CommandResult> {
   const { showBatch } = await context.load(() => import('../../app/batches.ts'))
   const { reviewQueuedBatch } = await context.load(() => import('../../app/review.ts'))
@@ -137,12 +129,12 @@ function toPageText({ project, batch }: BatchReport, now: EpochMs): ReviewPageTe
   const by = createdBy === null ? '' : ` by ${createdBy}`
   return {
     title: title ?? id,
-    notes: [
+    notes: linesOf(
       `Batch ${id} of ${project}: ${formatCount(rows)} rows, queued at ` +
         `${createdAt}${by}${source === null ? '' : ` from ${source}`}.`,
-      ...(note === null ? [] : [`Note: ${note}`]),
+      note !== null && `Note: ${note}`,
       `What has not left, as of ${toTimestamp(now)}.`,
-    ],
+    ),
   }
 }
 
@@ -150,15 +142,17 @@ const watchEveryMs = 2000
 
 async function watch(
   context: CommandContext,
-  { config, project, hint, display }: ProjectCall & { readonly display: Display },
+  { config, project, hint }: ProjectCall,
+  { quiet }: ShowOptions,
   name: string,
 ): Promise<CommandResult> {
+  const display = context.openDisplay(quiet === true)
   const { watchBatch } = await context.load(() => import('../../app/batches.ts'))
   const report = await watchBatch(config, project, name, {
     everyMs: watchEveryMs,
     signal: context.openInterruptSignal(display, 'nothing'),
     onProgress: (progress, { reasons }) =>
       display.onLine(renderBatchProgress(progress, reasons, context.now())),
-  })
+  }).finally(display.clear)
   return { document: report, lines: renderBatch(report, [], context.now(), hint), exit: 0 }
 }

@@ -1,25 +1,11 @@
-/**
- * `deskmirror writeback approve`, `undo`, `stop`, `resume`, `cancel`, `retry`, `resolve`, `revert`:
- * people's decisions.
- */
-import { Command, InvalidArgumentError, Option } from 'commander'
+/** `deskmirror writeback approve`, `cancel`, `retry` and so on: people's decisions. */
+import { Option } from 'commander'
 import { decisions } from '../../outbox/core/decisions.ts'
 import { reviewOutcomes } from '../../outbox/core/review/terms.ts'
-import type { CommandContext } from '../command-context.ts'
-import { runForProject } from '../command-result.ts'
-import { jsonOption, oneProjectOption, parseChoices, personOption } from '../options.ts'
+import { defineProjectCommand } from '../command.ts'
+import { jsonOption, oneProjectOption, parseChoices, parsedBy, personOption } from '../options.ts'
 import { operationOption, statusOption } from './list.ts'
 import { type DecisionCommandName, type DecisionOptions, runDecision } from './run-decision.ts'
-
-type CommandText = {
-  readonly summary: string
-  readonly description: string
-  /** Beside those of every decision. */
-  readonly options: () => readonly Option[]
-  readonly help?: string
-  readonly examples: readonly string[]
-  readonly exitCodes?: string
-}
 
 const outcomeOption = () =>
   new Option(
@@ -30,7 +16,20 @@ const outcomeOption = () =>
 const wholeBatchOption = () =>
   new Option('--batch <name>', 'the name of the batch, or a unique beginning of it')
 
-const commands: Readonly<Record<DecisionCommandName, CommandText>> = {
+/** `options`: beside those of every decision. */
+const commands: Readonly<
+  Record<
+    DecisionCommandName,
+    {
+      readonly summary: string
+      readonly description: string
+      readonly options: () => readonly Option[]
+      readonly help?: string
+      readonly examples: readonly string[]
+      readonly exitCodes?: string
+    }
+  >
+> = {
   approve: {
     summary: 'queue drafts for sending',
     description:
@@ -44,7 +43,11 @@ const commands: Readonly<Record<DecisionCommandName, CommandText>> = {
       new Option(
         '--digest <digest>',
         'approve only if the drafts are still those that `batches show` showed',
-      ).argParser(parseDigest),
+      ).argParser(
+        parsedBy('Write at least 12 digits of the digest.', (text) =>
+          /^[0-9a-f]{12,64}$/i.test(text) ? text : undefined,
+        ),
+      ),
     ],
     help:
       'Nothing leaves within approve_grace (30 s): until then, `deskmirror writeback undo` ' +
@@ -190,17 +193,9 @@ const exitCodes = {
 3 done, but some of the selected write-backs did not change`,
 }
 
-export const decisionCommands = (Object.keys(commands) as DecisionCommandName[]).map(
-  (name) => (context: CommandContext) => decisionCommand(context, name),
-)
-
-function decisionCommand(context: CommandContext, name: DecisionCommandName): Command {
+export const decisionCommands = (Object.keys(commands) as DecisionCommandName[]).map((name) => {
   const { summary, description, options, help, examples, ...text } = commands[name]
   const isAboutBatch = name !== 'resolve' && decisions[name].about === 'batch'
-  const command = new Command(name).summary(summary).description(description)
-  if (!isAboutBatch) command.argument('[ids...]', 'their ids, or unique beginnings or ends of them')
-  for (const option of [personOption(), oneProjectOption(), jsonOption(), ...options()])
-    command.addOption(option)
   const shown = examples.map((example) => `  $ deskmirror writeback ${example}`).join('\n')
   const codes = text.exitCodes ?? (isAboutBatch ? exitCodes.ofBatch : exitCodes.ofRows)
   const paragraphs = [
@@ -209,18 +204,16 @@ function decisionCommand(context: CommandContext, name: DecisionCommandName): Co
     `\nExamples:\n${shown}`,
     `\nExit code: ${codes}`,
   ]
-  return command
-    .addHelpText('after', `\n${paragraphs.flat().join('\n').trimStart()}`)
-    .action((...given: readonly unknown[]) => {
-      const options = given[isAboutBatch ? 0 : 1] as DecisionOptions
-      const ids = isAboutBatch ? [] : (given[0] as readonly string[])
-      return runForProject(context, options, { what: 'nothing was changed' }, (call) =>
-        runDecision(context, call, name, ids, options),
-      )
-    })
-}
-
-function parseDigest(text: string): string {
-  if (/^[0-9a-f]{12,64}$/i.test(text)) return text
-  throw new InvalidArgumentError('Write at least 12 digits of the digest.')
-}
+  return defineProjectCommand<DecisionOptions, readonly string[] | undefined>({
+    name,
+    summary,
+    description,
+    argument: isAboutBatch
+      ? undefined
+      : ['[ids...]', 'their ids, or unique beginnings or ends of them'],
+    options: [personOption(), oneProjectOption(), jsonOption(), ...options()],
+    help: `\n${paragraphs.flat().join('\n').trimStart()}`,
+    what: 'nothing was changed',
+    run: (context, call, options, ids = []) => runDecision(context, call, name, ids, options),
+  })
+})

@@ -1,6 +1,6 @@
 /** `deskmirror writeback import`: queues all rows of a file or none, or is a dry run. */
 import { basename } from 'node:path'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { isStandardInput } from '../../config/text-file.ts'
 import type { KeptFiles } from '../../export/export.ts'
 import { importedFile, keptFiles, otherOutput } from '../../export/kept-files.ts'
@@ -13,8 +13,8 @@ import type { ColumnMap, Operation, ReviewSummary } from '../../outbox/outbox.ts
 import { pluralize, toPrintable } from '../../values/format.ts'
 import { type Ms, toTimestamp } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
+import { type CommandResult, defineProjectCommand, type ProjectCall } from '../command.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
 import {
   type CommonOptions,
   decidingPerson,
@@ -22,11 +22,12 @@ import {
   jsonOption,
   oneProjectOption,
   type PersonOption,
+  parsedBy,
   personOption,
   quietOption,
   toExpiryTime,
 } from '../options.ts'
-import { checkOptions, refuseRemoved } from '../removed-options.ts'
+import { refuseChecks } from '../removed-options.ts'
 import {
   openReviewOutputs,
   type ReviewOutputOptions,
@@ -62,22 +63,68 @@ Examples:
 Exit code: 0 queued, now or before · 1 failed, trying again may help · 2 rows with mistakes, nothing is queued ·
 3 queued, but not rows that differ from what their refs were queued for; of a dry run: some rows would not be sent`
 
-export function importCommand(context: CommandContext): Command {
-  const command = new Command('import')
-    .summary('queue all rows of a file, or none')
-    .description('Queues all rows of a file (a workbook, CSV or JSON Lines), or none.')
-    .argument('[file]', 'the file; - reads standard input')
-    .usage('[options] <file>')
-  return addImportOptions(command)
-    .addHelpText('after', examples)
-    .action((given: string | undefined, typed: ImportCommandOptions) => {
-      const { file, options } = toFileAndOptions(given, typed)
-      const what = 'nothing was queued'
-      return runForProject(context, options, { what }, (call) =>
-        runImport(context, call, file, options),
-      )
-    })
-}
+const command = defineProjectCommand<ImportCommandOptions, string | undefined>({
+  name: 'import',
+  summary: 'queue all rows of a file, or none',
+  description: 'Queues all rows of a file (a workbook, CSV or JSON Lines), or none.',
+  argument: ['[file]', 'the file; - reads standard input'],
+  options: [
+    new Option('--format <format>', 'of the file; auto detects it from the first line')
+      .choices(['auto', 'jsonl', 'csv'])
+      .default('auto'),
+    new Option(
+      '--encoding <name>',
+      'of a file that is not Unicode, for example windows-1252',
+    ).argParser(
+      parsedBy('Write a name like windows-1252, iso-8859-2 or macintosh.', encodingNamed),
+    ),
+    new Option(
+      '--ignore-columns [a,b]',
+      'leave these columns out; without names all that are not of an import',
+    ),
+    new Option(
+      '--map <header=column>',
+      'what a column means, such as Antwort=content; may be repeated',
+    ).argParser(
+      parsedBy(
+        `Write HEADER=COLUMN, with one of ${Object.keys(columnMeanings).join(', ')}.`,
+        parseMap,
+      ),
+    ),
+    new Option('--sender-name <name>', 'the sender of replies that name none'),
+    new Option(
+      '--mistakes <file>',
+      'write the rows that have mistakes to this workbook (.xlsx) or CSV, each with its mistakes',
+    ),
+    new Option(
+      '--allow-duplicates',
+      'queue replies that send the same words to the same conversation again',
+    ),
+    new Option('--draft', 'nothing is sent before `writeback approve`'),
+    new Option('--title <text>', 'what people call this batch').argParser(
+      parsedBy('Write one line of at most 200 characters.', (text) =>
+        text.trim() !== '' && text.length <= 200 && !/\p{Cc}/u.test(text) ? text.trim() : undefined,
+      ),
+    ),
+    new Option('--note <text>', 'what people should know about this batch'),
+    expiresOption(),
+    new Option('--dry-run', 'queue nothing, and show what would change, as the mirror shows it'),
+    ...reviewOutputOptions(),
+    personOption(),
+    oneProjectOption(),
+    quietOption(),
+    jsonOption(),
+  ],
+  help: examples,
+  what: 'nothing was queued',
+  run: (context, call, typed, given) => {
+    const { file, options } = toFileAndOptions(given, typed)
+    return runImport(context, call, file, options)
+  },
+})
+
+export const importCommand = (context: CommandContext): Command =>
+  refuseChecks(command(context).usage('[options] <file>'))
 
 function exampleLine(operation: Operation): string {
   const { target, fields } = operationTypes[operation]
@@ -96,7 +143,10 @@ async function runImport(
   file: string | undefined,
   options: ImportCommandOptions,
 ): Promise<CommandResult> {
-  if (file === undefined) throw missingFileError()
+  if (file === undefined) {
+    const next = '`deskmirror writeback import --help` has examples'
+    throw new UserError({ what: 'nothing was queued', why: 'the file is missing', next })
+  }
   const now = context.now()
   const { importWritebacks, dryRunImport } = await context.load(() => import('../../app/import.ts'))
   const display = context.openDisplay(options.quiet === true)
@@ -156,19 +206,7 @@ async function runImport(
   }
 }
 
-function missingFileError(): UserError {
-  const next = '`deskmirror writeback import --help` has examples'
-  return new UserError({
-    what: 'nothing was queued',
-    why: 'the file is missing',
-    next,
-    exitCode: 2,
-  })
-}
-
-/**
- * SQLite has one writer at a time and waits at most half a minute; this many rows can take longer.
- */
+/** SQLite has one writer at a time, and waits half a minute; so many rows can take longer. */
 const manyRows = 200_000
 
 function lockWarning(rows: number): string {
@@ -198,52 +236,7 @@ type ImportCommandOptions = CommonOptions &
     readonly dryRun?: true
   }
 
-function addImportOptions(command: Command): Command {
-  const options = [
-    new Option('--format <format>', 'of the file; auto detects it from the first line')
-      .choices(['auto', 'jsonl', 'csv'])
-      .default('auto'),
-    new Option(
-      '--encoding <name>',
-      'of a file that is not Unicode, for example windows-1252',
-    ).argParser(parseEncoding),
-    new Option(
-      '--ignore-columns [a,b]',
-      'leave these columns out; without names all that are not of an import',
-    ),
-    new Option(
-      '--map <header=column>',
-      'what a column means, such as Antwort=content; may be repeated',
-    ).argParser(parseMap),
-    new Option('--sender-name <name>', 'the sender of replies that name none'),
-    new Option(
-      '--mistakes <file>',
-      'write the rows that have mistakes to this workbook (.xlsx) or CSV, each with its mistakes',
-    ),
-    new Option(
-      '--allow-duplicates',
-      'queue replies that send the same words to the same conversation again',
-    ),
-    new Option('--draft', 'nothing is sent before `writeback approve`'),
-    new Option('--title <text>', 'what people call this batch').argParser(parseTitle),
-    new Option('--note <text>', 'what people should know about this batch'),
-    expiresOption(),
-    new Option('--dry-run', 'queue nothing, and show what would change, as the mirror shows it'),
-    ...reviewOutputOptions(),
-    personOption(),
-    oneProjectOption(),
-    quietOption(),
-    jsonOption(),
-  ]
-  for (const option of options) command.addOption(option)
-  refuseRemoved(command, checkOptions.flags, checkOptions.instead)
-  return command
-}
-
-/**
- * In `--ignore-columns FILE`, the parser of the command line takes the file for the names of
- * columns.
- */
+/** In `--ignore-columns FILE`, the parser takes the file for the names of columns. */
 function toFileAndOptions(file: string | undefined, options: ImportCommandOptions) {
   const { ignoreColumns } = options
   if (file !== undefined) return { file, options }
@@ -284,29 +277,21 @@ function toImportSource(
     : { source: file, name: file, parse }
 }
 
-function parseMap(text: string, earlier: ColumnMap = {}): ColumnMap {
+function parseMap(text: string, earlier: ColumnMap = {}): ColumnMap | undefined {
   const at = text.lastIndexOf('=')
   const header = toColumnKey(text.slice(0, at))
   const column = text
     .slice(at + 1)
     .trim()
     .toLowerCase()
-  if (at > 0 && header !== '' && isMeaning(column)) return { ...earlier, [header]: column }
-  throw new InvalidArgumentError(
-    `Write HEADER=COLUMN, with one of ${Object.keys(columnMeanings).join(', ')}.`,
-  )
+  return at > 0 && header !== '' && isMeaning(column) ? { ...earlier, [header]: column } : undefined
 }
 
 /** The name that TextDecoder knows. */
-function parseEncoding(name: string): string {
+function encodingNamed(name: string): string | undefined {
   try {
     return new TextDecoder(name).encoding
   } catch {
-    throw new InvalidArgumentError('Write a name like windows-1252, iso-8859-2 or macintosh.')
+    return undefined
   }
-}
-
-function parseTitle(text: string): string {
-  if (text.trim() !== '' && text.length <= 200 && !/\p{Cc}/u.test(text)) return text.trim()
-  throw new InvalidArgumentError('Write one line of at most 200 characters.')
 }

@@ -1,8 +1,7 @@
 /**
- * `deskmirror writeback list`: the write-backs and their outcomes; `writeback show`: all stored
- * data of one of them.
+ * `writeback list`: write-backs and their outcomes; `writeback show`: all that is stored of one.
  */
-import { Command, Option } from 'commander'
+import { Option } from 'commander'
 import type { ListWritebacksReport } from '../../app/outbox.ts'
 import { csvHeader, toCsvRow } from '../../imports/csv-cells.ts'
 import { operations } from '../../outbox/core/operations.ts'
@@ -21,8 +20,7 @@ import { showInvisible } from '../../values/invisible.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
+import { defineProjectCommand } from '../command.ts'
 import {
   type CommonOptions,
   jsonOption,
@@ -31,7 +29,7 @@ import {
   parseWholeNumber,
 } from '../options.ts'
 import { renderEntries, renderWithoutProject } from '../render/outbox.ts'
-import { alignColumns } from '../render/table.ts'
+import { alignColumns, linesOf } from '../render/table.ts'
 
 type ListOptions = CommonOptions & {
   readonly status?: readonly WritebackStatus[]
@@ -59,32 +57,6 @@ Examples:
 
 Exit code: 0 listed · 1 failed, trying again may help · 2 a person must change something`
 
-export function listCommand(context: CommandContext): Command {
-  return new Command('list')
-    .summary('list write-backs, in the order of the queue')
-    .description('Lists write-backs in queue order, and counts all that match by status.')
-    .addOption(statusOption())
-    .addOption(operationOption())
-    .option('--batch <name>', 'only those of this batch')
-    .option('--target <id>', 'only those about this conversation or visitor')
-    .option('--limit <n>', 'how many to list (all are counted)', parseWholeNumber, 100)
-    .option('--newest', 'the newest first, instead of the order of the queue (not with --csv)')
-    .addOption(
-      new Option('--csv', 'all that fit, as CSV that can be imported again').conflicts([
-        'json',
-        'newest',
-      ]),
-    )
-    .addOption(oneProjectOption())
-    .addOption(jsonOption())
-    .addHelpText('after', listHelp)
-    .action((options: ListOptions) =>
-      runForProject(context, options, { what: 'nothing was listed' }, (call) =>
-        runList(context, call, options),
-      ),
-    )
-}
-
 export const operationOption = () =>
   new Option('--operation <a,b>', `only these operations: ${operations.join(', ')}`).argParser(
     parseChoices(operations),
@@ -95,42 +67,63 @@ export const statusOption = () =>
     parseChoices(writebackStatuses),
   )
 
-async function runList(
-  context: CommandContext,
-  { config, project }: ProjectCall,
-  { status, operation, batch, target, limit, csv, newest }: ListOptions,
-): Promise<CommandResult> {
-  const filter = { statuses: status, operations: operation, batch, target }
-  const outbox = await context.load(() => import('../../app/outbox.ts'))
-  if (csv === true) {
-    context.writeOut(csvHeader)
-    await outbox.forEachWriteback(config, project, filter, (entries) =>
-      context.writeOut(entries.map((entry) => entryToCsv(entry, project.projectId)).join('')),
-    )
-    return { document: null, lines: [], exit: 0 }
-  }
-  const report = await outbox.listWritebacks(config, project, filter, {
-    limit,
-    newest: newest === true,
-  })
-  return { document: report, lines: renderList(report, context.now()), exit: 0 }
-}
+export const listCommand = defineProjectCommand<ListOptions>({
+  name: 'list',
+  summary: 'list write-backs, in the order of the queue',
+  description: 'Lists write-backs in queue order, and counts all that match by status.',
+  options: [
+    statusOption(),
+    operationOption(),
+    new Option('--batch <name>', 'only those of this batch'),
+    new Option('--target <id>', 'only those about this conversation or visitor'),
+    new Option('--limit <n>', 'how many to list (all are counted)')
+      .argParser(parseWholeNumber)
+      .default(100),
+    new Option('--newest', 'the newest first, instead of the order of the queue (not with --csv)'),
+    new Option('--csv', 'all that fit, as CSV that can be imported again').conflicts([
+      'json',
+      'newest',
+    ]),
+    oneProjectOption(),
+    jsonOption(),
+  ],
+  help: listHelp,
+  what: 'nothing was listed',
+  run: async (
+    context,
+    { config, project },
+    { status, operation, batch, target, limit, csv, newest },
+  ) => {
+    const filter = { statuses: status, operations: operation, batch, target }
+    const outbox = await context.load(() => import('../../app/outbox.ts'))
+    if (csv === true) {
+      context.writeOut(csvHeader)
+      await outbox.forEachWriteback(config, project, filter, (entries) =>
+        context.writeOut(entries.map((entry) => entryToCsv(entry, project.projectId)).join('')),
+      )
+      return { document: null, lines: [], exit: 0 }
+    }
+    const report = await outbox.listWritebacks(config, project, filter, {
+      limit,
+      newest: newest === true,
+    })
+    return { document: report, lines: renderList(report, context.now()), exit: 0 }
+  },
+})
 
 function renderList(
   { writebacks, counts, withoutProject }: ListWritebacksReport,
   now: EpochMs,
-): string[] {
+): readonly string[] {
   const all = Object.values(counts).reduce((sum, rows) => sum + rows, 0)
   if (all === 0) return ['no write-backs', ...renderWithoutProject(withoutProject)]
   const beyond = all - writebacks.length
-  return [
-    ...renderEntries(writebacks, now),
-    ...(beyond > 0
-      ? [`… and ${formatCount(beyond)} more; --limit lists more of them, --csv all`]
-      : []),
+  return linesOf(
+    renderEntries(writebacks, now),
+    beyond > 0 && `… and ${formatCount(beyond)} more; --limit lists more of them, --csv all`,
     formatCounts(counts),
-    ...renderWithoutProject(withoutProject),
-  ]
+    renderWithoutProject(withoutProject),
+  )
 }
 
 /** Invalid rows are exported unchanged, so that they can be corrected. */
@@ -164,27 +157,20 @@ Examples:
 
 Exit code: 0 shown · 1 failed, trying again may help · 2 no id or several ids match`
 
-export function showCommand(context: CommandContext): Command {
-  return new Command('show')
-    .summary('show one write-back and its history')
-    .description('Shows one write-back, its history, and what it waits for.')
-    .argument('<id>', 'its id, or a unique beginning or end of it')
-    .addOption(oneProjectOption())
-    .addOption(jsonOption())
-    .addHelpText('after', showHelp)
-    .action((id: string, options: CommonOptions) =>
-      runForProject(
-        context,
-        options,
-        { what: 'nothing was shown' },
-        async ({ config, project, hint }) => {
-          const { showWriteback } = await context.load(() => import('../../app/outbox.ts'))
-          const report = await showWriteback(config, project, id)
-          return { document: report, lines: renderWriteback(report, hint), exit: 0 }
-        },
-      ),
-    )
-}
+export const showCommand = defineProjectCommand<CommonOptions, string>({
+  name: 'show',
+  summary: 'show one write-back and its history',
+  description: 'Shows one write-back, its history, and what it waits for.',
+  argument: ['<id>', 'its id, or a unique beginning or end of it'],
+  options: [oneProjectOption(), jsonOption()],
+  help: showHelp,
+  what: 'nothing was shown',
+  run: async (context, { config, project, hint }, _, id) => {
+    const { showWriteback } = await context.load(() => import('../../app/outbox.ts'))
+    const report = await showWriteback(config, project, id)
+    return { document: report, lines: renderWriteback(report, hint), exit: 0 }
+  },
+})
 
 function renderWriteback(report: ShowWritebackReport, hint: CommandHint): string[] {
   const { writeback, events, candidates, waitsFor, holds } = report

@@ -1,6 +1,4 @@
-/**
- * Renders batches: the list, and one with its outcome, reasons, what is left, and what comes next.
- */
+/** Renders batches: the list, and one with its outcome, reasons, what is left, what is next. */
 
 import { shownState } from '../../outbox/core/batches.ts'
 import { formatCounts } from '../../outbox/core/state.ts'
@@ -22,9 +20,15 @@ import {
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import { renderEntries, renderMore, renderReasons, renderRestTime } from '../render/outbox.ts'
+import {
+  exportStep,
+  renderEntries,
+  renderMore,
+  renderReasons,
+  renderRestTime,
+} from '../render/outbox.ts'
 import { joinParts } from '../render/progress.ts'
-import { alignColumns } from '../render/table.ts'
+import { alignColumns, linesOf } from '../render/table.ts'
 
 /** `reviewLines`: what the rows that have not left would do; empty if all have. */
 export function renderBatch(
@@ -32,42 +36,38 @@ export function renderBatch(
   reviewLines: readonly string[],
   now: EpochMs,
   hint: CommandHint,
-): string[] {
+): readonly string[] {
   const { outcomes, reasons } = report
   const settled = outcomes.filter(({ status }) => status !== 'draft' && status !== 'queued')
-  return [
-    ...renderHead(report, now),
-    ...settled.flatMap((outcome) => renderOutcome(outcome, now)),
-    ...(reasons.length === 0 ? [] : ['', 'Why:', ...renderReasons(reasons, hint, '  ')]),
-    ...(reviewLines.length === 0
-      ? []
-      : ['', 'What has not left, as the mirror shows it:', ...reviewLines]),
-    ...renderRest(report, now),
-    ...renderNextSteps(report, hint).map(toPrintable),
-  ]
+  return linesOf(
+    renderHead(report, now),
+    settled.flatMap((outcome) => renderOutcome(outcome, now)),
+    reasons.length > 0 && ['', 'Why:', ...renderReasons(reasons, hint, '  ')],
+    reviewLines.length > 0 && ['', 'What has not left, as the mirror shows it:', ...reviewLines],
+    renderRest(report, now),
+    renderNextSteps(report, hint).map(toPrintable),
+  )
 }
 
 function renderHead({ batch, revertedBy }: BatchReport, now: EpochMs): string[] {
   const { id, title, source, note, reverts, createdAt, createdBy, rows, counts } = batch
   const dated = (what: string, at: string | null, by: string | null) =>
-    at === null ? null : `${what} ${formatAge(at, now)}${by === null ? '' : ` by ${by}`}`
-  const facts = [
+    at !== null && `${what} ${formatAge(at, now)}${by === null ? '' : ` by ${by}`}`
+  const facts = linesOf(
     dated('queued', createdAt, createdBy),
-    source === null ? null : `from ${source}`,
+    source !== null && `from ${source}`,
     dated('approved', batch.approvedAt, batch.approvedBy),
     dated('stopped', batch.stoppedAt, batch.stoppedBy),
     dated('done', batch.finishedAt, null),
-    reverts === null ? null : `takes back ${reverts}`,
-    revertedBy === null ? null : `taken back by ${revertedBy}`,
-  ]
-  return [
-    [id, ...(title === null ? [] : [JSON.stringify(title)])].join('   '),
-    facts.filter((fact) => fact !== null).join(', '),
-    ...(note === null ? [] : [`note: ${note}`]),
-    [pluralize(rows, 'row'), shownState(batch), stateBar(counts), formatCounts(counts)]
-      .filter((part) => part !== '')
-      .join('   '),
-  ].map(showInvisible)
+    reverts !== null && `takes back ${reverts}`,
+    revertedBy !== null && `taken back by ${revertedBy}`,
+  )
+  return linesOf(
+    joinParts(id, title === null ? '' : JSON.stringify(title)),
+    facts.join(', '),
+    note !== null && `note: ${note}`,
+    joinParts(pluralize(rows, 'row'), shownState(batch), stateBar(counts), formatCounts(counts)),
+  ).map(showInvisible)
 }
 
 function renderOutcome(
@@ -98,25 +98,20 @@ function renderRest({ batch: { state, counts }, estimate }: BatchReport, now: Ep
 function renderNextSteps(
   { batch: { id, state, counts }, approval, revertible }: BatchReport,
   hint: CommandHint,
-): string[] {
-  const notDone = (['failed', 'conflict', 'uncertain', 'expired'] as const).filter(
-    (status) => (counts[status] ?? 0) > 0,
-  )
+): readonly string[] {
   const isStopped = state === 'stopped'
   const digest = approval?.digest.slice(0, 16)
   const toRevert =
     `to take back the ${pluralize(revertible, 'change')} that have arrived: ` +
     `${hint(`writeback revert --batch ${id}`)}`
-  const exported = `writeback list --batch ${id} --status ${notDone.join(',')} --csv`
-  const steps = [
+  return linesOf(
     digest !== undefined &&
       `to approve exactly this: ${hint(`writeback approve --batch ${id} --digest ${digest}`)}`,
     isStopped && `to go on: ${hint(`writeback resume --batch ${id}`)}`,
     isStopped && revertible > 0 && `${toRevert}; what arrives later can be taken back then`,
     state === 'sending' && `to stop it: ${hint(`writeback stop --batch ${id}`)}`,
-    notDone.length > 0 && `to export what was not done: ${hint(exported)}`,
-  ]
-  return steps.filter((step) => step !== false)
+    exportStep(counts, hint, `--batch ${id} `),
+  )
 }
 
 /** `320 of 500   310 succeeded, 10 failed   117 a minute   done in about 2 min   rests until …` */
@@ -146,13 +141,13 @@ export function renderBatches(
   { batches, more }: BatchesReport,
   now: EpochMs,
   hint: CommandHint,
-): string[] {
+): readonly string[] {
   const last = batches.at(-1)
   if (last === undefined) return ['no batches']
-  return [
-    ...alignColumns(withoutTitles([head, ...batches.map((batch) => toCells(batch, now))])),
-    ...(more ? [toPrintable(`older ones: ${hint(`writeback batches --before ${last.id}`)}`)] : []),
-  ]
+  return linesOf(
+    alignColumns(withoutTitles([head, ...batches.map((batch) => toCells(batch, now))])),
+    more && toPrintable(`older ones: ${hint(`writeback batches --before ${last.id}`)}`),
+  )
 }
 
 /** Where no batch has one. */

@@ -9,7 +9,8 @@ import { mistakeText } from '../../outbox/core/writeback-request.ts'
 import type { ImportOverride, SendEstimate } from '../../outbox/outbox.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../../values/format.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import type { CommandResult } from '../command-result.ts'
+import type { CommandResult } from '../command.ts'
+import { linesOf } from '../render/table.ts'
 
 export function renderImport(
   report: ImportReport,
@@ -30,26 +31,18 @@ export function renderImport(
     emptyRows,
   } = report
   const revert = hint(`writeback revert --batch ${differingBatch ?? 'NAME'}`)
-  const around = [
-    ...(alreadyQueued === 0
-      ? []
-      : [
-          `${formatCount(alreadyQueued)} ` +
-            `${alreadyQueued === 1 ? 'ref was' : 'refs were'} queued before`,
-        ]),
-    ...notices.map(renderKind),
+  const around = linesOf(
+    alreadyQueued > 0 &&
+      `${formatCount(alreadyQueued)} ${alreadyQueued === 1 ? 'ref was' : 'refs were'} queued before`,
+    notices.map(renderKind),
     // Rows of an export that were changed by hand keep their refs, so they are skipped.
-    ...(differing === 0
-      ? []
-      : [
-          `to take back what was sent: ${revert}`,
-          'to queue these rows as new write-backs: empty their column ref',
-        ]),
-    ...renderSheet(report),
-    ...(ignoredColumns.length === 0
-      ? []
-      : [`columns not used: ${ignoredColumns.map(toPrintable).join(', ')}`]),
-  ]
+    differing > 0 && [
+      `to take back what was sent: ${revert}`,
+      'to queue these rows as new write-backs: empty their column ref',
+    ],
+    renderSheet(report),
+    ignoredColumns.length > 0 && `columns not used: ${ignoredColumns.map(toPrintable).join(', ')}`,
+  )
   const exit = differing > 0 ? 3 : 0
   if (batch === null) {
     const nothing = `queued nothing${alreadyQueued === 0 && emptyRows === 0 ? ': the file has no rows' : ''}`
@@ -71,12 +64,10 @@ function renderSheet({
   const meanings = Object.entries(columns).map(
     ([header, column]) => `${toPrintable(header)} = ${column}`,
   )
-  return [
-    ...(emptyRows === 0
-      ? []
-      : [`${pluralize(emptyRows, 'row')} without a reply or a flag skipped`]),
-    ...(meanings.length === 0 ? [] : [`columns read as ${meanings.join(', ')}`]),
-  ]
+  return linesOf(
+    emptyRows > 0 && `${pluralize(emptyRows, 'row')} without a reply or a flag skipped`,
+    meanings.length > 0 && `columns read as ${meanings.join(', ')}`,
+  )
 }
 
 function renderImportedBefore(
@@ -123,26 +114,25 @@ export function renderDryRun(
   if (report.outcome === 'mistaken') return renderMistakes(report)
   if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
   const [durationLine = ''] = renderEstimate(report, project, hint)
-  const notices = [...report.notices.map(renderKind), ...renderSheet(report)]
-  const lines = [
+  const lines = linesOf(
     durationLine,
-    ...notices,
-    ...(report.draft ? ['they would need approval'] : []),
+    report.notices.map(renderKind),
+    renderSheet(report),
+    report.draft && 'they would need approval',
     'nothing was queued',
-  ]
+  )
   const hasObstacle = report.review.counts.stands_against > 0
   return { document: report, lines: lines.map(toPrintable), exit: hasObstacle ? 3 : 0 }
 }
 
-type MistakesReport = Extract<RejectedImport, { readonly outcome: 'mistaken' }>
-
 /** Further kinds are only counted. */
 const maxShownKinds = 20
 
-function renderMistakes(report: MistakesReport): CommandResult {
+function renderMistakes(
+  report: Extract<RejectedImport, { readonly outcome: 'mistaken' }>,
+): CommandResult {
   const { rows, mistaken, kinds, mistakesFile } = report
   const beyond = kinds.length - maxShownKinds
-  const more = beyond > 0 ? [`… and ${pluralize(beyond, 'kind')} more; --json lists them`] : []
   const have = mistaken === 1 ? 'has a mistake' : 'have mistakes'
   // Where the header has mistakes, no row could be read.
   const why =
@@ -150,17 +140,20 @@ function renderMistakes(report: MistakesReport): CommandResult {
       ? 'the first row does not fit'
       : `${formatCount(mistaken)} of ${pluralize(rows, 'row')} ${have}`
   const overridden = new Set(kinds.flatMap(({ override }) => override ?? []))
-  const hints = [
+  const hints = linesOf(
     'correct the file and import it again',
-    ...[...overridden].map((override) => overrides[override]),
-    ...(mistakesFile === null ? [] : [`${mistakesFile} has these rows, each with its mistakes`]),
-    ...(mistakesFile !== null || rows === 0
-      ? []
-      : ['--mistakes FILE.csv writes these rows to a file, each with its mistakes']),
-  ]
+    [...overridden].map((override) => overrides[override]),
+    mistakesFile !== null && `${mistakesFile} has these rows, each with its mistakes`,
+    mistakesFile === null &&
+      rows > 0 &&
+      '--mistakes FILE.csv writes these rows to a file, each with its mistakes',
+  )
   const error = {
     what: `nothing was queued, as ${why}`,
-    why: [...kinds.slice(0, maxShownKinds).map(renderKind), ...more].join('\n'),
+    why: linesOf(
+      kinds.slice(0, maxShownKinds).map(renderKind),
+      beyond > 0 && `… and ${pluralize(beyond, 'kind')} more; --json lists them`,
+    ).join('\n'),
     next: hints.join('; '),
     exitCode: 2,
   } as const
@@ -177,15 +170,13 @@ function renderKind({ count, found, foundOthers, rows, refs, ...mistake }: Mista
   )
   const others = foundOthers > 0 ? [pluralize(foundOthers, 'other')] : []
   const refText = refs.map(toPrintable).join(', ')
-  const parts = [
+  return linesOf(
     mistakeText(mistake),
     `${count === 1 ? 'row' : `${pluralize(count, 'row')}:`} ${formatRows(rows, count)}`,
-    ...(values.length === 0
-      ? []
-      : [`${isRepetition ? 'before: ' : 'found '}${[...values, ...others].join(', ')}`]),
-    ...(refs.length === 0 ? [] : [`ref ${refText}${refs.length < count ? ', …' : ''}`]),
-  ]
-  return parts.join(' · ')
+    values.length > 0 &&
+      `${isRepetition ? 'before: ' : 'found '}${[...values, ...others].join(', ')}`,
+    refs.length > 0 && `ref ${refText}${refs.length < count ? ', …' : ''}`,
+  ).join(' · ')
 }
 
 const overrides: Readonly<Record<ImportOverride, string>> = {

@@ -20,11 +20,11 @@ import type {
 import { formatCount, pluralize, toPrintable } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import { type CommandHint, UserError } from '../../values/user-error.ts'
+import type { CommandResult, ProjectCall } from '../command.ts'
 import type { CommandContext } from '../command-context.ts'
-import type { CommandResult, ProjectCall } from '../command-result.ts'
 import { type CommonOptions, decidingPerson, type PersonOption } from '../options.ts'
 import { renderMore } from '../render/outbox.ts'
-import { alignColumns } from '../render/table.ts'
+import { alignColumns, linesOf } from '../render/table.ts'
 
 /** `resolve`, `stop` and `resume` say with an option which of several decisions it is. */
 export type DecisionCommandName =
@@ -129,7 +129,7 @@ function toSelection(
 const unclearSelection = 'it is unclear which write-backs to select'
 
 function unchangedError(why: string, next: string): UserError {
-  return new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
+  return new UserError({ what: 'nothing was changed', why, next })
 }
 
 async function decideRows(
@@ -212,7 +212,7 @@ async function resumeRestored({
   const became = `${pluralize(drafts, 'queued write-back')} became ${drafts === 1 ? 'a draft' : 'drafts'}`
   return {
     document: report,
-    lines: [`${project.name} sends again: ${became}`, ...(drafts > 0 ? [next] : [])],
+    lines: linesOf(`${project.name} sends again: ${became}`, drafts > 0 && next),
     exit: 0,
   }
 }
@@ -226,27 +226,21 @@ function renderDecision(
   const undo =
     `nothing leaves before ${undoUntil}; until then ` +
     `${hint('writeback undo')} takes the approval back`
-  return [
-    `${formatCount(moved)} ${decisionOf(decision).made}`,
-    ...stayed.map((rows) => renderStayed(rows, decision)),
-    ...(following
-      ? ['none of them will be sent; the worker or the next push updates the remaining rows']
-      : []),
-    ...notices,
-    ...(undoUntil === undefined ? [] : [undo]),
-    ...(moved === 0 ? [] : renderNextSteps(decision, ids, hint)),
-    ...(moved === 0 && stayed.length === 0 && decision === 'approval_undone'
-      ? renderNothingToUndo(hint)
-      : []),
-  ].map(toPrintable)
-}
-
-function renderNothingToUndo(hint: CommandHint): string[] {
-  return [
+  const nothingToUndo = [
     'nothing that you approved is still in its grace',
     `to take back what others approved: ${hint('writeback undo --all')}, or --batch NAME`,
     `after the grace: ${hint('writeback stop --batch NAME')} puts back to draft what has not left`,
   ]
+  return linesOf(
+    `${formatCount(moved)} ${decisionOf(decision).made}`,
+    stayed.map((rows) => renderStayed(rows, decision)),
+    following &&
+      'none of them will be sent; the worker or the next push updates the remaining rows',
+    notices,
+    undoUntil !== undefined && undo,
+    moved > 0 && renderNextSteps(decision, ids, hint),
+    moved === 0 && stayed.length === 0 && decision === 'approval_undone' && nothingToUndo,
+  ).map(toPrintable)
 }
 
 function renderStayed(
@@ -280,7 +274,7 @@ function renderMismatch(
   { now, counts, steps }: SelectionMismatch,
   batch: string,
   hint: CommandHint,
-): string[] {
+): readonly string[] {
   // Steps that differ only in their write-back are one line.
   const latest = [
     ...Map.groupBy(steps, ({ at, from, to, detail }) => `${at} ${from} ${to} ${detail}`).values(),
@@ -293,22 +287,20 @@ function renderMismatch(
     return [[at, which, from === null || from === to ? to : `${from} → ${to}`, detail ?? '']]
   })
   const digest = now.count === 0 ? '' : `, digest ${now.digest.slice(0, 16)}`
-  return [
+  return linesOf(
     'nothing was approved: what you were shown has changed since',
     `now: ${pluralize(now.count, 'draft')} (${formatCounts(counts)})${digest}`,
-    ...(cells.length === 0 ? [] : ['the latest steps:', ...alignColumns(cells, '  ')]),
+    cells.length > 0 && ['the latest steps:', ...alignColumns(cells, '  ')],
     `next: ${hint(`writeback batches show ${batch}`)} shows it again, with the digest to approve`,
-  ]
+  )
 }
 
 function renderBatchDecision(report: BatchDecisionReport, hint: CommandHint): string[] {
   const { batch, decision, moved, inFlight, following, notices = [] } = report
-  const around = [
-    ...(following
-      ? ['this is in force; the worker or the next push updates the remaining rows']
-      : []),
-    ...notices,
-  ]
+  const around = linesOf(
+    following && 'this is in force; the worker or the next push updates the remaining rows',
+    notices,
+  )
   if (decision === 'resumed') {
     const next = `next: ${hint('push')}, unless a worker is running`
     return [`${batch} goes on: ${formatCount(moved)} queued`, ...around, next].map(toPrintable)
@@ -317,12 +309,12 @@ function renderBatchDecision(report: BatchDecisionReport, hint: CommandHint): st
   const flying =
     `${pluralize(inFlight, 'write-back')} in flight cannot be recalled; ` +
     `${outcome} found automatically`
-  return [
+  return linesOf(
     `${batch} is stopped: ${formatCount(moved)} back to draft`,
-    ...(inFlight > 0 ? [flying] : []),
-    ...around,
+    inFlight > 0 && flying,
+    around,
     `next: ${hint(`writeback resume --batch ${batch}`)} goes on`,
-  ].map(toPrintable)
+  ).map(toPrintable)
 }
 
 const outcomeWords: Readonly<Record<NotReverted['outcome'], string>> = {

@@ -1,8 +1,5 @@
-/**
- * `deskmirror writeback sheet`: a list of conversations to answer in a spreadsheet. Beside
- * `import`, as it is for that.
- */
-import { Command, InvalidArgumentError, Option } from 'commander'
+/** `deskmirror writeback sheet`: a list of conversations to answer in a spreadsheet. */
+import { Option } from 'commander'
 import { formatOfPath } from '../../export/core/formats.ts'
 import type { CsvSeparatorChoice, SpreadsheetForm } from '../../export/export.ts'
 import { keptFiles } from '../../export/kept-files.ts'
@@ -10,11 +7,13 @@ import { createOutputFile } from '../../export/output-file.ts'
 import type { SheetCells } from '../../imports/imports.ts'
 import { pluralize } from '../../values/format.ts'
 import { type Ms, parseDuration } from '../../values/time.ts'
+import { type CommandResult, defineProjectCommand, type ProjectCall } from '../command.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
 import {
   type CommonOptions,
+  durationAllowed,
   oneProjectOption,
+  parsedBy,
   separatorError,
   separatorOption,
 } from '../options.ts'
@@ -44,10 +43,14 @@ Examples:
 
 Exit code: 0 written · 1 failed, trying again may help · 2 a person must change something`
 
-export function sheetCommand(context: CommandContext): Command {
-  const options = [
+export const sheetCommand = defineProjectCommand<Options>({
+  name: 'sheet',
+  summary: 'write conversations as a sheet to fill with replies',
+  description:
+    'Writes conversations as a sheet to fill with replies, which `writeback import` reads.',
+  options: [
     new Option('--older <duration>', 'only who has waited for that long')
-      .argParser(parseAge)
+      .argParser(parsedBy(durationAllowed, parseDuration))
       .default(0, 'everyone'),
     new Option('--unassigned', 'only who waits without an agent'),
     new Option('--search <words>', 'what the search of the console finds, instead of who waits'),
@@ -60,20 +63,11 @@ export function sheetCommand(context: CommandContext): Command {
     separatorOption(),
     new Option('--force', 'overwrite the file'),
     oneProjectOption(),
-  ]
-  const command = new Command('sheet')
-    .summary('write conversations as a sheet to fill with replies')
-    .description(
-      'Writes conversations as a sheet to fill with replies, which `writeback import` reads.',
-    )
-    .addHelpText('after', help)
-    .action((typed: Options) => {
-      const scope = { what: 'no sheet was written' }
-      return runForProject(context, typed, scope, (call) => runSheet(context, call, typed))
-    })
-  for (const option of options) command.addOption(option)
-  return command
-}
+  ],
+  help,
+  what: 'no sheet was written',
+  run: runSheet,
+})
 
 async function runSheet(
   context: CommandContext,
@@ -93,7 +87,10 @@ async function runSheet(
     overwrite: options.force === true,
     kept: keptFiles(config),
   }
-  const write = async (names: readonly string[], parts: SheetParts) => {
+  const write = async (
+    names: readonly string[],
+    parts: AsyncIterable<readonly SheetCells[]> | readonly (readonly SheetCells[])[],
+  ) => {
     const file = target.path === undefined ? null : await createOutputFile(target.path, target)
     const output = file?.output ?? context.openStdout()
     const writer = createSheetWriter(names, output, form)
@@ -127,12 +124,4 @@ async function runSheet(
       write(columns, replySheet(projectDb(project.projectId), list, project, context.now())),
     { access: 'read', readOnly: true },
   )
-}
-
-type SheetParts = AsyncIterable<readonly SheetCells[]> | readonly (readonly SheetCells[])[]
-
-function parseAge(text: string): Ms {
-  const ms = parseDuration(text)
-  if (ms !== undefined) return ms
-  throw new InvalidArgumentError('Write a duration like 30m, 24h or 7d.')
 }

@@ -1,7 +1,4 @@
-/**
- * Digests of rows by day: equal for equal rows, whichever database stores them and in whatever
- * order they came. Pure.
- */
+/** Digests of rows by day: equal for equal rows, in whichever database and order. Pure. */
 import { createHash, type Hash } from 'node:crypto'
 import { mirrorTables } from '../../../schema/mirror-tables.ts'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
@@ -26,10 +23,7 @@ export type StreamDigest = {
   readonly days: readonly DayDigest[]
 }
 
-/**
- * Parts of a key that are made from the row: they differ if the service orders its fields in
- * another way.
- */
+/** Parts of a key that are made from the row, and differ if the service reorders its fields. */
 const madeColumns = ['entry_hash', 'ordinal']
 
 /** The parts of the key that are not in the row itself. */
@@ -38,18 +32,12 @@ export function identityColumns(stream: StreamName): readonly string[] {
   return mirrorTables[streamSpecs[stream].table].key.filter((name) => !made.includes(name))
 }
 
-/**
- * The UTC day of a time in RFC 3339. Null outside of these hundred years, so that wrong clocks do
- * not make endless days.
- */
+/** In UTC. Null outside of these hundred years, so that wrong clocks do not make endless days. */
 export function dayOf(time: string | null): string | null {
   return time !== null && /^20\d\d-/.test(time) ? time.slice(0, 10) : null
 }
 
-/**
- * Collects the rows of one stream, in the order of their keys. Its memory grows with the days, not
- * with the rows.
- */
+/** Of one stream, in the order of its keys. The memory grows with the days, not with the rows. */
 export function createDayDigests() {
   const days = new Map<string | null, { readonly hash: Hash; rows: number }>()
   return {

@@ -1,5 +1,15 @@
 /** The formats of exports, their endings, and whether a terminal can show them. */
 
+const formats = {
+  csv: { endings: ['csv'], isText: true },
+  jsonl: { endings: ['jsonl', 'ndjson'], isText: true },
+  xlsx: { endings: ['xlsx'], isText: false },
+  parquet: { endings: ['parquet'], isText: false },
+  sqlite: { endings: ['db', 'sqlite', 'sqlite3'], isText: false },
+}
+export type ExportFormat = keyof typeof formats
+export const exportFormats = Object.keys(formats) as readonly ExportFormat[]
+
 /** The format that a file's name shows; undefined: none. */
 export function formatOfPath(path: string): ExportFormat | undefined {
   return exportFormats.find((format) =>
@@ -9,9 +19,6 @@ export function formatOfPath(path: string): ExportFormat | undefined {
 
 export const isTextFormat = (format: ExportFormat): boolean => formats[format].isText
 
-export const exportFormats = ['csv', 'jsonl', 'xlsx', 'parquet', 'sqlite'] as const
-export type ExportFormat = (typeof exportFormats)[number]
-
 /** How a table for a spreadsheet is written. The separator is that of CSV. */
 export type SpreadsheetForm = {
   readonly format: Extract<ExportFormat, 'xlsx' | 'csv'>
@@ -20,13 +27,3 @@ export type SpreadsheetForm = {
 /** Those that can be chosen: programs of countries with a decimal comma expect semicolons. */
 export const separatorChoices = [',', ';', '\t'] as const
 export type CsvSeparatorChoice = (typeof separatorChoices)[number]
-
-type Format = { readonly endings: readonly string[]; readonly isText: boolean }
-
-const formats: Readonly<Record<ExportFormat, Format>> = {
-  csv: { endings: ['csv'], isText: true },
-  jsonl: { endings: ['jsonl', 'ndjson'], isText: true },
-  xlsx: { endings: ['xlsx'], isText: false },
-  parquet: { endings: ['parquet'], isText: false },
-  sqlite: { endings: ['db', 'sqlite', 'sqlite3'], isText: false },
-}

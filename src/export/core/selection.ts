@@ -1,6 +1,5 @@
 /**
- * What an export reads and reports: objects of the warehouse, found by name or pattern, and which
- * columns and rows of them. Pure.
+ * What an export reads and reports: objects, by name or pattern, and their columns and rows. Pure.
  */
 
 import type { columnTypes } from '../../../schema/column-types.ts'
@@ -23,8 +22,7 @@ export type ExportValue = string | number | bigint | boolean | null
 export type ExportRow = readonly ExportValue[]
 
 export type ExportColumn = { readonly name: string; readonly type: ExportType }
-type ObjectKind = 'table' | 'view'
-export type ObjectName = { readonly name: string; readonly kind: ObjectKind }
+export type ObjectName = { readonly name: string; readonly kind: 'table' | 'view' }
 /** `key`: the columns of the primary key; empty for a view. */
 export type ExportObject = ObjectName & {
   readonly columns: readonly ExportColumn[]
@@ -64,7 +62,7 @@ export type ExportProgress = {
 
 export type ExportedObject = {
   readonly object: string
-  readonly kind: ObjectKind
+  readonly kind: 'table' | 'view'
   readonly rows: number
   /** Null: standard output. */
   readonly file: string | null
@@ -82,10 +80,7 @@ export type ExportReport = {
 /** The state of deskmirror itself, which is exported only by its exact name. */
 const internalName = /^(sync_|_)/
 
-/**
- * In the order of the names, each object once. In a name, `*` stands for any characters. Throws
- * UserError.
- */
+/** In the order of the names, each once. `*` stands for any characters. Throws UserError. */
 export function findObjects(
   names: readonly string[],
   existing: readonly ObjectName[],
@@ -139,6 +134,8 @@ export type RowRequest = {
   /** `value` null: the column has no value. */
   readonly where: readonly { readonly column: string; readonly value: string | null }[]
 }
+
+export const allRows = { columns: [], since: null, until: null, timeColumn: null, where: [] }
 
 /** Throws UserError if the object lacks a column, or a value does not fit its column. */
 export function selectRows(object: ExportObject, request: RowRequest): ExportSelection {
@@ -217,12 +214,12 @@ function normalizeTime(text: string): string | undefined {
 }
 
 /** `parse`: undefined if the text is not a value of the type. */
-type ValueType = {
-  readonly name: string
-  readonly parse: (text: string) => ExportValue | undefined
-}
-
-const valueTypes: Readonly<Record<ExportType, ValueType>> = {
+const valueTypes: Readonly<
+  Record<
+    ExportType,
+    { readonly name: string; readonly parse: (text: string) => ExportValue | undefined }
+  >
+> = {
   text: { name: 'a text', parse: (text) => text },
   integer: { name: 'an integer', parse: parseInteger },
   number: {
@@ -264,5 +261,5 @@ function selectionError(
   why: string,
   next: string,
 ): UserError {
-  return new UserError({ what: `cannot export ${name}`, why, next, exitCode: 2 })
+  return new UserError({ what: `cannot export ${name}`, why, next })
 }

@@ -1,13 +1,10 @@
-/**
- * What a lake holds: a document that is written last, so that a reader that follows it sees one moment
- * of the warehouse.
- */
+/** What a lake holds: a document that is written last, so that who follows it sees one moment. */
 import { readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
 import type { ConfiguredLake } from '../../config/lakes.ts'
 import type { ProjectId } from '../../values/project.ts'
-import { errorText, UserError } from '../../values/user-error.ts'
+import { errorCode, errorText, UserError } from '../../values/user-error.ts'
 import type { ExportType } from '../core/selection.ts'
 
 export const manifestName = 'manifest.json'
@@ -66,8 +63,8 @@ export function readManifest(folder: string): LakeManifest | null {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-    throw refuse(path, error instanceof Error ? error.message : String(error))
+    if (errorCode(error) === 'ENOENT') return null
+    throw refuse(path, errorText(error))
   }
   const manifest = manifestSchema.safeParse(parseOrNull(text))
   if (manifest.success) return manifest.data
@@ -83,7 +80,6 @@ export function readManifestOf(folder: string, project: ProjectId | null): LakeM
     what: `cannot continue the lake ${folder}`,
     why: `it has the rows of ${has}`,
     next: 'name another folder, or the project that it had before',
-    exitCode: 2,
   })
 }
 
@@ -116,7 +112,7 @@ export function readLakeStatus({
 
 function refuse(path: string, why: string): UserError {
   const next = 'name another folder, or remove this one and let it be written anew'
-  return new UserError({ what: `cannot continue the lake at ${path}`, why, next, exitCode: 2 })
+  return new UserError({ what: `cannot continue the lake at ${path}`, why, next })
 }
 
 function parseOrNull(text: string): unknown {

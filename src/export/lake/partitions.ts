@@ -5,12 +5,10 @@ import type { LakeObject, LakePartition } from './manifest.ts'
 /** The rows of a month, as the warehouse has them now. */
 export type MonthState = Pick<LakePartition, 'month' | 'rows' | 'state'>
 
-export type PartitionPlan = {
-  readonly month: string | null
+export type PartitionPlan = MonthState & {
+  readonly place: string
   /** By which the rows are found. */
   readonly selection: ExportSelection
-  readonly rows: number
-  readonly state: string | null
   /** What the lake has of it. */
   readonly previous: LakePartition | null
   readonly isUnchanged: boolean
@@ -36,6 +34,7 @@ export function planPartitions(
     const conditions = [...selection.conditions, ...conditionsOf(selection, timeColumn, month)]
     return {
       month,
+      place: folderOf(selection.object, timeColumn, month),
       selection: { ...selection, conditions },
       rows,
       state,
@@ -48,7 +47,6 @@ export function planPartitions(
 export const columnsOf = ({ columns }: ExportObject) =>
   columns.map(({ name, type }) => ({ name, type }))
 
-/** The columns that the lake did not have. */
 export function newColumns(object: ExportObject, earlier: LakeObject | null): readonly string[] {
   if (earlier === null) return []
   const known = new Set(earlier.columns.map(({ name }) => name))
@@ -84,7 +82,7 @@ const nullMonth = '__HIVE_DEFAULT_PARTITION__'
  * The folder of the file that programs read. No name leads out of the lake, is that of its own files
  * or of another object, or begins with `_` or `.`, as programs leave such folders out.
  */
-export function folderOf(
+function folderOf(
   { name }: Pick<ExportObject, 'name'>,
   timeColumn: string | null,
   month: string | null,

@@ -13,10 +13,10 @@ import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { lockFile } from '../../warehouse/sqlite-file.ts'
-import type { ByteOutput, ExportObject, ExportProgress } from '../core/selection.ts'
-import { findObjects, selectRows, usualTimeColumn } from '../core/selection.ts'
-import type { KeptFiles } from '../kept-files.ts'
-import { rejectKept } from '../kept-files.ts'
+import type { ByteOutput, ExportObject } from '../core/selection.ts'
+import { allRows, findObjects, selectRows, usualTimeColumn } from '../core/selection.ts'
+import type { ExportDeps } from '../export-objects.ts'
+import { type KeptFiles, rejectKept } from '../kept-files.ts'
 import { createOutputFile, explainErrors } from '../output-file.ts'
 import type { ExportSnapshot } from '../sql/snapshot.ts'
 import { createParquetWriter } from '../writers/parquet-writer.ts'
@@ -29,13 +29,7 @@ import {
   versionsFolder,
   versionsOf,
 } from './manifest.ts'
-import {
-  columnsOf,
-  folderOf,
-  newColumns,
-  type PartitionPlan,
-  planPartitions,
-} from './partitions.ts'
+import { columnsOf, newColumns, type PartitionPlan, planPartitions } from './partitions.ts'
 import { publish, removeUnnamed } from './publish.ts'
 
 export type LakeRequest = {
@@ -50,26 +44,22 @@ export type LakeRequest = {
 
 export type LakeReport = {
   readonly folder: string
-  readonly objects: readonly LakeObjectReport[]
+  readonly objects: readonly {
+    readonly object: string
+    readonly rows: number
+    readonly partitions: number
+    /** Written again, or for the first time. */
+    readonly written: number
+    readonly bytes: number
+    /** Columns that the lake did not have before. */
+    readonly newColumns: readonly string[]
+  }[]
   readonly tookMs: Ms
 }
 
-export type LakeObjectReport = {
-  readonly object: string
-  readonly rows: number
-  readonly partitions: number
-  /** Written again, or for the first time. */
-  readonly written: number
-  readonly bytes: number
-  /** Columns that the lake did not have before. */
-  readonly newColumns: readonly string[]
-}
-
-type LakeDeps = {
+type LakeDeps = Pick<ExportDeps, 'onProgress' | 'signal'> & {
   readonly snapshot: ExportSnapshot
   readonly now: () => EpochMs
-  readonly onProgress: (progress: ExportProgress) => void
-  readonly signal: AbortSignal
 }
 
 /** What the service's rows are in, and the history that it does not keep. */
@@ -81,7 +71,6 @@ export const mirroredObjects: readonly string[] = [
   ...Object.keys(historyTables),
 ]
 
-/** Another process writes the lake. */
 export class LakeBusyError extends UserError {}
 
 /** Throws UserError; then the lake is as it was. */
@@ -123,7 +112,7 @@ async function writeUnderLock(request: LakeRequest, deps: LakeDeps) {
   const wanted = [...(request.isWhole ? [] : (ofLake ?? [])), ...request.objects]
   const chosen = wanted.length > 0 ? wanted : mirroredObjects.filter((name) => names.has(name))
   const objects: LakeObject[] = []
-  const reports: LakeObjectReport[] = []
+  const reports: LakeReport['objects'][number][] = []
   for (const name of findObjects(chosen, existing)) {
     const object = await snapshot.describe(name)
     const before = earlier?.objects.find((known) => known.object === name.name) ?? null
@@ -158,14 +147,14 @@ function withoutStates(object: LakeObject): LakeObject {
 }
 
 async function writeObject(
-  { folder, projectId, kept, versions }: LakeRequest & Pick<Place, 'versions'>,
+  request: LakeRequest & { readonly versions: string },
   deps: LakeDeps,
   object: ExportObject,
   earlier: LakeObject | null,
 ) {
+  const { folder, projectId } = request
   const { snapshot, onProgress, now } = deps
-  const rowsOfProject = { ...allRows, projectId }
-  const selection = selectRows(object, rowsOfProject)
+  const selection = selectRows(object, { ...allRows, projectId })
   const timeColumn = usualTimeColumn(object)?.name ?? null
   const seconds = Math.floor(now() / 1000)
   const months = await snapshot.readMonths(selection, timeColumn, seconds)
@@ -175,15 +164,14 @@ async function writeObject(
   let written = 0
   const partitions: LakePartition[] = []
   for (const plan of plans) {
-    const { month, previous, isUnchanged } = plan
+    const { previous, isUnchanged } = plan
     if (previous !== null && isUnchanged && isThere(folder, previous)) {
       partitions.push(previous)
       continue
     }
     const onRows = (count: number) => onProgress({ object: object.name, rows: rows + count, total })
-    const place = folderOf(object, timeColumn, month)
-    const partition = await writePartition({ folder, kept, versions, place }, deps, plan, onRows)
-    if (partition !== previous && partition.path !== previous?.path) written += 1
+    const partition = await writePartition(request, deps, plan, onRows)
+    if (partition.path !== previous?.path) written += 1
     partitions.push(partition)
     rows += plan.rows
   }
@@ -197,20 +185,11 @@ async function writeObject(
   return { lakeObject, written }
 }
 
-const allRows = { columns: [], since: null, until: null, timeColumn: null, where: [] }
-
-type Place = {
-  readonly folder: string
-  readonly kept: KeptFiles
-  readonly versions: string
-  readonly place: string
-}
-
 /** The file that there was, if the new one would be the same. */
 async function writePartition(
-  { folder, kept, versions, place }: Place,
+  { folder, kept, versions }: LakeRequest & { readonly versions: string },
   { snapshot, signal }: LakeDeps,
-  { month, selection, rows: expected, state, previous }: PartitionPlan,
+  { month, place, selection, rows: expected, state, previous }: PartitionPlan,
   onRows: (rows: number) => void,
 ): Promise<LakePartition> {
   const path = `${versions}/${place}/${randomUUID()}.parquet`
@@ -260,6 +239,5 @@ function otherTimes(object: string, month: string | null): UserError {
     what: `cannot divide ${object} into months`,
     why: `times of ${month ?? 'no month'} have different forms`,
     next: 'correct them to forms like 2026-01-31T08:00:00Z, or leave the object out',
-    exitCode: 2,
   })
 }

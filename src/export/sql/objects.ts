@@ -1,7 +1,4 @@
-/**
- * The tables and views of the database, with their columns. Taken from the database, so that new
- * ones need no code.
- */
+/** Tables and views with their columns, as the database has them, so that new ones need no code. */
 import { type RawBuilder, sql } from 'kysely'
 import {
   columnTypeOf,
@@ -26,10 +23,9 @@ const storedViews = Object.keys(specs).filter((name) => specs[name]?.storedIn !=
 /** Nobody is to read them. */
 const storingTables = storedViews.flatMap((name) => specs[name]?.storedIn ?? [])
 
-/** `declared`: the database's own type, which decides how Postgres is asked for the values. */
-type SourceColumn = ExportColumn & { readonly declared: string }
 export type SourceObject = Omit<ExportObject, 'columns'> & {
-  readonly columns: readonly SourceColumn[]
+  /** `declared`: the database's own type, which decides how Postgres is asked for the values. */
+  readonly columns: readonly (ExportColumn & { readonly declared: string })[]
 }
 
 export function listObjects(
@@ -100,10 +96,7 @@ function sqliteColumns(name: string): RawBuilder<CatalogColumn> {
     where hidden <> 1 order by cid`
 }
 
-/**
- * Of a column of a view, the type of the column of a table that it shows; of an expression, that of
- * its values.
- */
+/** Of a view's column, the type of the table's column; of an expression, that of its values. */
 async function sqliteTypes(
   run: SnapshotReader,
   { columnOrigins }: LocalReads,
@@ -156,10 +149,7 @@ function keyOf(name: string, columns: readonly CatalogColumn[]): readonly string
     .map(({ name }) => name)
 }
 
-/**
- * The type of a column as the schema describes it. SQLite's declarations do not tell times and JSON
- * from text.
- */
+/** As the schema describes it: SQLite's declarations do not tell times and JSON from text. */
 type SchemaTypes = (object: string, column: string) => ExportType | undefined
 
 async function readSchemaTypes(run: SnapshotReader): Promise<SchemaTypes> {

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { toCanonicalJson } from '../../values/json.ts'
 import { type EpochSeconds, isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
-import { UserError } from '../../values/user-error.ts'
+import { errorCode, UserError } from '../../values/user-error.ts'
 import {
   beginSnapshot,
   type ConnectionPool,
@@ -66,8 +66,12 @@ function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection) {
     /** Tables and views that may be read, by name. */
     listObjects: () => listObjects(run, kind),
     describe,
-    countRows: async (selection: ExportSelection) =>
-      (await run(countQuery(kind, selection)))[0]?.rows ?? 0,
+    countRows: async (selection: ExportSelection) => {
+      const rows = await run(
+        sql<{ rows: number }>`select count(*) as rows ${fromWhere(kind, selection)}`,
+      )
+      return rows[0]?.rows ?? 0
+    },
     /** How many rows each month has, and what they tell of their change. */
     readMonths: async (
       selection: ExportSelection,
@@ -106,22 +110,18 @@ function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection) {
   }
 }
 
-/**
- * A view may be wrong, or fail for some rows: that is for its author. The driver's message may
- * quote values.
- */
+/** A view may be wrong, which is for its author. The driver's message may quote values. */
 function explainViewError({ name, kind }: ObjectName, error: unknown): never {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : null
-  if (kind !== 'view' || code === null || error instanceof UserError) throw error
+  const code = errorCode(error)
+  if (kind !== 'view' || code === '' || error instanceof UserError) throw error
   throw new UserError({
     what: `cannot export ${name}`,
     why: `the database cannot compute this view (${code})`,
     next: `correct it: \`select * from ${name}\` in the database shows the error`,
-    exitCode: 2,
   })
 }
 
-/** The queries of a selection: its rows in key order, and their number. */
+/** The rows of a selection, in key order. */
 function rowsQuery(
   kind: DatabaseKind,
   selection: ExportSelection,
@@ -130,10 +130,6 @@ function rowsQuery(
   const columns = selection.columns.map(({ name }) => selectedColumn(kind, source, name))
   return sql`select ${sql.join(columns)} ${fromWhere(kind, selection)}
     order by ${sql.join(orderBy(kind, source))}`
-}
-
-function countQuery(kind: DatabaseKind, selection: ExportSelection): RawBuilder<{ rows: number }> {
-  return sql<{ rows: number }>`select count(*) as rows ${fromWhere(kind, selection)}`
 }
 
 /** The types of Postgres whose values arrive as the export needs them. */
@@ -150,10 +146,7 @@ function selectedColumn(
   return isNative ? sql.id(name) : sql`cast(${sql.id(name)} as text) as ${sql.id(name)}`
 }
 
-/**
- * By the key, whose index then serves; without one by all columns, compared alike in both
- * databases.
- */
+/** By the key, whose index serves; else by all columns, compared alike in both databases. */
 function orderBy(
   kind: DatabaseKind,
   { key, columns }: SourceObject,
@@ -191,9 +184,8 @@ function toSql(
 }
 
 /**
- * Converts what a database returns to the values of an export, which are the same for both. Throws
- * UserError for a value that its column's type cannot express, which only foreign tables of SQLite
- * have.
+ * To values that are the same for both databases. Throws UserError for one that its column's type
+ * cannot express, which only foreign tables of SQLite have.
  */
 function createValueDecoder(object: string, { name, type }: ExportColumn, kind: DatabaseKind) {
   return (value: unknown): ExportValue => {
@@ -204,7 +196,6 @@ function createValueDecoder(object: string, { name, type }: ExportColumn, kind: 
       what: `cannot export ${object}`,
       why: `its column ${name} is declared as ${type} and has a value of another type`,
       next: 'correct the value, or leave the column out with --columns',
-      exitCode: 2,
     })
   }
 }

@@ -9,10 +9,7 @@ import { lookUpExplanation, sqliteExplanations } from '../../warehouse/error-tab
 import { optimizeAllTables } from '../../warehouse/sqlite.ts'
 import type { ExportSelection, ExportType, ExportValue, RowWriter } from '../core/selection.ts'
 
-/**
- * SQLite gives such columns the declared types; times and dates are text in them as in the
- * warehouse.
- */
+/** The declared types; times and dates are text in them, as in the warehouse. */
 const declaredTypes: Readonly<Record<ExportType, string>> = {
   text: 'text',
   integer: 'integer',
@@ -23,10 +20,7 @@ const declaredTypes: Readonly<Record<ExportType, string>> = {
   json: 'text',
 }
 
-/**
- * `path`: an empty or missing file; `label`: its name for people. A full disk and the like are
- * UserErrors.
- */
+/** `path`: an empty or missing file; `label`: its name. A full disk and the like are UserErrors. */
 export function createSqliteExport(path: string, label: string) {
   const explained = (work: () => void) => {
     try {
@@ -48,7 +42,10 @@ export function createSqliteExport(path: string, label: string) {
     /** A view becomes a table. */
     addTable: (selection: ExportSelection): RowWriter => {
       database.exec(createTableStatement(selection))
-      const insert = database.prepare(insertStatement(selection))
+      const values = selection.columns.map(() => '?').join(', ')
+      const insert = database.prepare(
+        `insert into ${quoteName(selection.object.name)} values (${values})`,
+      )
       return {
         write: async (rows) =>
           explained(() => {
@@ -79,10 +76,6 @@ function createTableStatement({ object, columns }: ExportSelection): string {
     `create table ${quoteName(object.name)} (${[...definitions, ...key].join(', ')})` +
     (hasKey ? ' without rowid' : '')
   )
-}
-
-function insertStatement({ object, columns }: ExportSelection): string {
-  return `insert into ${quoteName(object.name)} values (${columns.map(() => '?').join(', ')})`
 }
 
 function toSqlValue(value: ExportValue): string | number | bigint | null {

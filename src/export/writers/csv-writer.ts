@@ -1,6 +1,4 @@
-/**
- * CSV (RFC 4180), and exports as CSV: an empty cell is null, a quoted empty one is the empty text.
- */
+/** CSV (RFC 4180). In exports an empty cell is null, and a quoted one the empty text. */
 import type { CsvSeparatorChoice } from '../core/formats.ts'
 import type { ByteOutput, ExportColumn, ExportValue, RowWriter } from '../core/selection.ts'
 
@@ -25,8 +23,7 @@ export const restoreWithin = (text: string): string =>
 const operators = '=+-@＝＋－＠'
 
 /**
- * Calls `change` with the apostrophes and the operator of each. A regular expression would take
- * quadratic time on long runs.
+ * `change`: of the apostrophes and the operator. A regular expression would take quadratic time.
  */
 function changeInnerFormulas(text: string, change: (found: string) => string): string {
   const parts: string[] = []
@@ -50,19 +47,13 @@ function changeInnerFormulas(text: string, change: (found: string) => string): s
   return end === 0 ? text : [...parts, text.slice(end)].join('')
 }
 
-/**
- * A formula may follow spaces in some spreadsheets, and East Asian editions accept full-width
- * operators.
- */
+/** A formula may follow spaces, and East Asian editions accept full-width operators. */
 export const formulaStart = /^'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/
 
 /** Spreadsheets otherwise misread UTF-8 and save it damaged. */
 export const byteOrderMark = '\uFEFF'
 
-/**
- * Quotes every character that some edition may treat as a separator, and outer spaces, which some
- * editions trim.
- */
+/** Quotes what some edition may take for a separator, and outer spaces, which some trim. */
 export function quoteCsvCell(cell: string): string {
   return /[",;\t\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }

@@ -1,6 +1,4 @@
-/**
- * Rows as Parquet. A row group is written as soon as it is full, so only one of them is in memory.
- */
+/** Rows as Parquet. A row group is written as soon as it is full, so one is in memory. */
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { daySeconds } from '../../values/time.ts'
 import type {

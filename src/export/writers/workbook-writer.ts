@@ -109,7 +109,6 @@ function tooManyRows(name: string): UserError {
     what: `cannot export ${name}`,
     why: 'it has more rows than a sheet of Excel can hold: 1,048,575 below the header',
     next: 'export fewer (--since, --until, --where), or another format: csv, jsonl, parquet',
-    exitCode: 2,
   })
 }
 
@@ -120,6 +119,5 @@ function tooLongCell(name: string, column: string, row: number, length: number):
       `${column} in row ${row} has ${length} characters, and a cell of Excel holds ` +
       `${maxCellLength}`,
     next: 'name the other columns with --columns, or choose another format: csv, jsonl, parquet',
-    exitCode: 2,
   })
 }

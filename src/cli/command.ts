@@ -1,7 +1,10 @@
-/** The result of a command: a document for machines, lines for people, and the exit code. */
+/**
+ * How a command is declared, for which projects it runs, and its result: a document for machines,
+ * lines for people, the exit code.
+ */
+import { Command, type Option } from 'commander'
+import type { CommandOptions } from '../app/service.ts'
 import type { Config } from '../config/config.ts'
-import type { ConfigNeeds } from '../config/setting.ts'
-import type { Logger } from '../log.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type CommandHint, projectCommandHint, UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
@@ -23,24 +26,93 @@ export type CommandResult = {
   readonly errors?: readonly ErrorExplanation[]
 }
 
-/** Runs a command, prints its result, and sets the exit code. Catches everything that it throws. */
-export async function runAndPrint(
-  context: CommandContext,
-  { json }: { readonly json?: boolean },
-  run: () => Promise<CommandResult>,
-): Promise<void> {
-  const result = await run().catch(toFailedResult)
-  context.setExitCode(result.exit)
-  const lines = (result.errors ?? []).flatMap((error) =>
-    renderError(error, context.wantsStackTraces()),
-  )
-  if (lines.length > 0) context.writeErr(`${lines.join('\n')}\n`)
-  if (json === true) context.writeOut(`${JSON.stringify(result.document, null, 2)}\n`)
-  else if (result.lines.length > 0) context.writeOut(`${result.lines.join('\n')}\n`)
+type CommandSpec<Options, Argument> = {
+  readonly name: string
+  /** Of a subcommand, in the list of its parent. */
+  readonly summary?: string
+  readonly description: string
+  readonly argument?: readonly [name: string, about: string] | undefined
+  /** In the order of the help. */
+  readonly options: readonly Option[]
+  /** What follows the options: details, examples, exit codes. */
+  readonly help: string
+  /** By default with `--json`. */
+  readonly printsJson?: (options: Options) => boolean
+  readonly run: (
+    context: CommandContext,
+    options: Options,
+    argument: Argument,
+  ) => Promise<CommandResult>
 }
 
-type Named = { readonly name: ProjectName }
-type Projects = { readonly projects: readonly Named[] }
+/** Prints the result, and catches everything. `Argument`: the value of the positional one. */
+export function defineCommand<Options extends object, Argument = never>({
+  name,
+  summary = '',
+  description,
+  argument,
+  options,
+  help,
+  run,
+  printsJson = (chosen) => 'json' in chosen,
+}: CommandSpec<Options, Argument>): (context: CommandContext) => Command {
+  return (context) => {
+    const command = new Command(name)
+      .summary(summary)
+      .description(description)
+      .addHelpText('after', help)
+    if (argument !== undefined) command.argument(...argument)
+    for (const option of options) command.addOption(option)
+    return command.action(async (...given: readonly unknown[]) => {
+      const [chosen, value] = (argument === undefined ? given : [given[1], given[0]]) as [
+        Options,
+        Argument,
+      ]
+      const result = await run(context, chosen, value).catch(toFailedResult)
+      printResult(context, result, printsJson(chosen))
+    })
+  }
+}
+
+function printResult(
+  context: CommandContext,
+  { document, lines, exit, errors = [] }: CommandResult,
+  asJson: boolean,
+): void {
+  context.setExitCode(exit)
+  const printed = errors.flatMap((error) => renderError(error, context.wantsStackTraces()))
+  if (printed.length > 0) context.writeErr(`${printed.join('\n')}\n`)
+  if (asJson) context.writeOut(`${JSON.stringify(document, null, 2)}\n`)
+  else if (lines.length > 0) context.writeOut(`${lines.join('\n')}\n`)
+}
+
+/** A command that is about one project. `what`: the message if it is unclear which is meant. */
+export function defineProjectCommand<
+  Options extends { readonly project?: ProjectName },
+  Argument = never,
+>({
+  what,
+  run,
+  ...spec
+}: Omit<CommandSpec<Options, Argument>, 'run'> & {
+  readonly what: string
+  readonly run: (
+    context: CommandContext,
+    call: ProjectCall,
+    options: Options,
+    argument: Argument,
+  ) => Promise<CommandResult>
+}) {
+  return defineCommand<Options, Argument>({
+    ...spec,
+    run: async (context, options, argument) => {
+      const call = selectCall(context.loadConfig('mirror'), options.project, what)
+      return run(context, call, options, argument)
+    },
+  })
+}
+
+type Projects = { readonly projects: readonly { readonly name: ProjectName }[] }
 
 /** `hint`: writes a command as it has to be typed for this project. */
 type CallOf<C extends Projects> = {
@@ -50,37 +122,14 @@ type CallOf<C extends Projects> = {
 }
 export type ProjectCall = CallOf<Config>
 
-/** Runs a command that is about one project. `what`: the message if it is unclear which. */
-export function runForProject(
-  context: CommandContext,
-  options: { readonly project?: ProjectName; readonly json?: true },
-  { what, needs = 'mirror' }: { readonly what: string; readonly needs?: ConfigNeeds },
-  run: (call: ProjectCall) => Promise<CommandResult>,
-): Promise<void> {
-  return runAndPrint(context, options, async () =>
-    run(selectCall(context.loadConfig(needs), options.project, what)),
-  )
-}
-
-/** What a command that makes requests has besides. `signal`: Ctrl-C. */
-type ServiceCall = ProjectCall & {
-  readonly display: Display
-  readonly log: Logger
-  readonly signal: AbortSignal
-}
-
-/** A report as lines for people, and its exit code. */
 export type Rendered = Pick<CommandResult, 'lines' | 'exit'>
 type Render<T, Call = ProjectCall> = (report: T, call: Call) => Rendered
 
-/**
- * Runs a command that makes requests for each project that `--project` selects. `inHand`: what
- * Ctrl-C waits for.
- */
+/** For each selected project, with requests. `signal`: Ctrl-C; `inHand`: what it waits for. */
 export async function runOverService<T>(
   context: CommandContext,
   { project, quiet }: CommonOptions,
-  run: (call: ServiceCall) => Promise<T>,
+  run: (call: ProjectCall, handlers: CommandOptions, display: Display) => Promise<T>,
   render: Render<T>,
   inHand?: string,
 ): Promise<CommandResult> {
@@ -89,8 +138,8 @@ export async function runOverService<T>(
   const display = context.openDisplay(quiet === true)
   const log = await context.openLog(config, display)
   const signal = context.openInterruptSignal(display, inHand)
-  const runOne = (call: ProjectCall) =>
-    run({ ...call, display, log, signal }).finally(display.clear)
+  const handlers = { signal, log, notify: display.notify }
+  const runOne = (call: ProjectCall) => run(call, handlers, display).finally(display.clear)
   return joinResults(await forEachProject(calls, signal, runOne), render)
 }
 
@@ -131,7 +180,7 @@ export async function forEachProject<T, Call>(
 }
 
 /** Joins the results of the projects; `render` gives one project's lines and exit code. */
-export function joinResults<T, Call extends { readonly project: Named }>(
+export function joinResults<T, Call extends { readonly project: { readonly name: ProjectName } }>(
   results: readonly ProjectResult<T, Call>[],
   render: Render<T, Call>,
 ): CommandResult {
@@ -169,12 +218,7 @@ export function selectCalls<C extends Projects>(
   const matching = all.filter(({ project }) => name === undefined || project.name === name)
   if (matching.length > 0 || name === undefined) return matching
   const why = `these are known: ${namesOf(all)}`
-  throw new UserError({
-    what: `there is no project ${name}`,
-    why,
-    next: 'name one of those',
-    exitCode: 2,
-  })
+  throw new UserError({ what: `there is no project ${name}`, why, next: 'name one of those' })
 }
 
 /** The one project of a command. `what`: the message if the choice is ambiguous. */
@@ -187,10 +231,10 @@ export function selectCall<C extends Projects>(
   const [call, ...others] = calls
   if (call !== undefined && others.length === 0) return call
   const why = `this needs one project, and there are ${namesOf(calls)}`
-  throw new UserError({ what, why, next: 'name one of those with --project', exitCode: 2 })
+  throw new UserError({ what, why, next: 'name one of those with --project' })
 }
 
-function namesOf(calls: readonly { readonly project: Named }[]): string {
+function namesOf<C extends Projects>(calls: readonly CallOf<C>[]): string {
   return calls.map(({ project }) => project.name).join(', ')
 }
 
