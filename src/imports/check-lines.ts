@@ -17,7 +17,7 @@ import {
 import type { Outbox, Writeback } from '../outbox/outbox.ts'
 import { inChunks } from '../values/chunks.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
-import { templateColumn } from './csv-column-names.ts'
+import { templateColumn } from './csv-header-words.ts'
 
 import { createMistakeCounter } from './mistake-kinds.ts'
 import type { ImportLine } from './parse-lines.ts'

@@ -14,7 +14,7 @@ import {
 import { commonNames, commonValue } from '../outbox/core/common-fields.ts'
 import { operationTypes } from '../outbox/core/operations.ts'
 import type { CommonValues, Operation } from '../outbox/outbox.ts'
-import { outcomeColumns, requestColumns } from './csv-column-names.ts'
+import { outcomeColumns, requestColumns } from './csv-header-words.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 
 /** The bare text `null` is included because an unquoted `null` cell means no value. */

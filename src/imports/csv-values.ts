@@ -21,7 +21,7 @@ import {
   templateColumn,
   toColumnKey,
   visitorColumns,
-} from './csv-column-names.ts'
+} from './csv-header-words.ts'
 import { type CellValues, isSheetColumn, isSheetOfReplies } from './reply-sheet.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 

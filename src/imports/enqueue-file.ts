@@ -16,9 +16,10 @@ import {
   type ImportLookups,
   type LineMistake,
 } from './check-lines.ts'
+import { changedFileError } from './import-buffer.ts'
 import type { MistakeKind } from './mistake-kinds.ts'
 import { createMistakesFile, type MistakesTarget } from './mistakes-file.ts'
-import { changedFileError, formOf, type ImportFile, readImportLines } from './open-file.ts'
+import { formOf, type ImportFile, readImportLines } from './open-file.ts'
 
 export type CheckFileOptions = Omit<CheckOptions, 'onMistaken' | 'lookups'> & {
   /** The project's name. */

@@ -4,7 +4,7 @@
  */
 import { detectUtf16, type Utf16 } from '../values/file-text.ts'
 import { UserError } from '../values/user-error.ts'
-import { knownColumn } from './csv-column-names.ts'
+import { knownColumn } from './csv-header-words.ts'
 
 export const csvSeparators = [',', ';', '\t', '|'] as const
 export type CsvSeparator = (typeof csvSeparators)[number]

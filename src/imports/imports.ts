@@ -4,7 +4,7 @@
  * with the row and the reason.
  */
 export { csvHeader, parseFlag, toCsvRow } from './csv-cells.ts'
-export { requestColumns, templateColumn, toColumnKey } from './csv-column-names.ts'
+export { requestColumns, templateColumn, toColumnKey } from './csv-header-words.ts'
 export {
   type CheckFileOptions,
   checkFile,

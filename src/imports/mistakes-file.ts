@@ -12,7 +12,7 @@ import { mistakeText, type RequestMistake } from '../outbox/core/writeback-reque
 import type { Json } from '../values/json.ts'
 import { asJsonObject, stringifyJson, tryParseJson } from '../values/json.ts'
 import { toCsvCell, toHarmlessCell } from './csv-cells.ts'
-import { jsonLineColumn, mistakeColumns, requestColumns } from './csv-column-names.ts'
+import { jsonLineColumn, mistakeColumns, requestColumns } from './csv-header-words.ts'
 import type { FileForm } from './file-form.ts'
 import type { ImportLine } from './parse-lines.ts'
 

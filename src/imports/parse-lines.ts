@@ -13,7 +13,7 @@ import {
 } from '../outbox/core/writeback-request.ts'
 import { cleanKey } from '../values/invisible.ts'
 import { asJsonObject, tryParseJson } from '../values/json.ts'
-import { columnLetter } from './csv-column-names.ts'
+import { columnLetter } from './csv-header-words.ts'
 import { type CsvRecord, readRecords, readTextLines, type TextLine } from './csv-records.ts'
 import {
   type CsvHeader,

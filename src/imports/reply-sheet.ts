@@ -8,7 +8,7 @@ import { createSpreadsheetWriter } from '../export/writers/row-writers.ts'
 import { commonFields } from '../outbox/core/common-fields.ts'
 import { isTargetId, type RequestMistake, toMistake } from '../outbox/core/writeback-request.ts'
 import { toCsvCell, toTextCell } from './csv-cells.ts'
-import { shownColumns, visitorColumns } from './csv-column-names.ts'
+import { shownColumns, visitorColumns } from './csv-header-words.ts'
 
 const commonColumns = Object.fromEntries(
   Object.entries(commonFields).map(([name, { help }]) => [name, help]),

@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { importedFile } from '../../src/export/kept-files.ts'
 import { checkFile } from '../../src/imports/enqueue-file.ts'
-import { type ImportFile, openImportBuffer } from '../../src/imports/open-file.ts'
+import { openImportBuffer } from '../../src/imports/import-buffer.ts'
+import type { ImportFile } from '../../src/imports/open-file.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import {
   conversation,

@@ -8,7 +8,8 @@ import fc from 'fast-check'
 import { strToU8, unzipSync, zipSync } from 'fflate'
 import { describe, expect, test } from 'vitest'
 import { checkFile } from '../../src/imports/enqueue-file.ts'
-import { openImportBuffer, readImportLines, withImportFile } from '../../src/imports/open-file.ts'
+import { openImportBuffer } from '../../src/imports/import-buffer.ts'
+import { readImportLines, withImportFile } from '../../src/imports/open-file.ts'
 import {
   createSheetWriter,
   downloadedColumns,

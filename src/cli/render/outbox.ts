@@ -3,7 +3,13 @@
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
 import { describeRequest, shortId } from '../../outbox/core/review/labels.ts'
 import { presentStatuses } from '../../outbox/core/state.ts'
-import type { BatchReport, NamedEntry, StatusCounts, WritebackStatus } from '../../outbox/outbox.ts'
+import type {
+  BatchReport,
+  NamedEntry,
+  ShowWritebackReport,
+  StatusCounts,
+  WritebackStatus,
+} from '../../outbox/outbox.ts'
 import { formatAge, formatCount, formatDuration } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
@@ -96,3 +102,32 @@ export function nameOfEntry(entry: NamedEntry): string {
 }
 
 export const truncate = (text: string, widest: number): string => cutAt(widest, showInvisible(text))
+
+/** What a person can do about it, by its status. */
+export function nextStepsOfEntry(
+  writeback: ShowWritebackReport['writeback'],
+  hint: CommandHint,
+): string[] {
+  const { id } = writeback
+  switch (writeback.status) {
+    case 'draft':
+      return [`next: ${hint(`writeback approve ${id}`)}`]
+    case 'uncertain':
+      return [
+        'next: check whether it arrived, then ' +
+          `${hint(`writeback resolve ${id} --arrived`)}, or --lost`,
+      ]
+    case 'failed':
+      return [
+        `next: ${hint(`writeback retry ${id}`)} sends it again as it is`,
+        'or, to correct it: ' +
+          `${hint(`writeback list --status failed --target ${targetIdOf(writeback)} --csv`)}`,
+      ]
+    case 'conflict':
+      return [
+        `next: look at what changed since; ${hint(`writeback retry ${id}`)} sends it all the same`,
+      ]
+    default:
+      return []
+  }
+}

@@ -7,7 +7,7 @@ import type { AddWritebackReport } from '../../app/outbox.ts'
 import type { ProjectConfig } from '../../config/config.ts'
 import { replyNameOf } from '../../config/reply-settings.ts'
 import { parseFlag } from '../../imports/csv-cells.ts'
-import { templateColumn } from '../../imports/csv-column-names.ts'
+import { templateColumn } from '../../imports/csv-header-words.ts'
 import { commonFields } from '../../outbox/core/common-fields.ts'
 import { operationsInHelp, operationTypes } from '../../outbox/core/operations.ts'
 import {
@@ -134,7 +134,7 @@ async function runAdd(
   if (mistake !== null) throw notQueuedError(describeOption(mistake), exampleHint(operation))
   const request = validateRequest(operation, fields, context.now())
   const report = await addWriteback(config, project, request, { createdBy })
-  const nextSteps = options.quiet === true ? [] : renderNextSteps(report, project, request, hint)
+  const nextSteps = options.quiet === true ? [] : nextStepsOfAdded(report, project, request, hint)
   for (const line of nextSteps) context.writeErr(`${line}\n`)
   return { document: report, lines: report.id === null ? [] : [report.id], exit: 0 }
 }
@@ -191,7 +191,7 @@ function notQueuedError(why: string, next: string): UserError {
   return new UserError({ what: 'nothing was queued', why, next })
 }
 
-function renderNextSteps(
+function nextStepsOfAdded(
   { id, status, marks, ...estimate }: AddWritebackReport,
   project: ProjectConfig,
   { ref }: WritebackRequest,

@@ -28,7 +28,7 @@ import {
   parseChoices,
   parseWholeNumber,
 } from '../options.ts'
-import { renderEntries, renderWithoutProject } from '../render/outbox.ts'
+import { nextStepsOfEntry, renderEntries, renderWithoutProject } from '../render/outbox.ts'
 import { alignColumns, linesOf } from '../render/table.ts'
 
 type ListOptions = CommonOptions & {
@@ -216,7 +216,7 @@ function renderWriteback(report: ShowWritebackReport, hint: CommandHint): string
       ),
     ),
     ...alignColumns(events.map(eventCells), '  '),
-    ...renderNextSteps(writeback, hint),
+    ...nextStepsOfEntry(writeback, hint),
   ].map(toPrintable)
 }
 
@@ -240,29 +240,4 @@ function eventCells({ at, from, to, detail, person, requestId }: EventLogEntry):
   // Most details of decisions name the person already.
   const by = person === null || detail?.includes(person) ? '' : `by ${person}`
   return [at, from === null || from === to ? to : `${from} → ${to}`, detail ?? '', by, request]
-}
-
-function renderNextSteps(writeback: ShowWritebackReport['writeback'], hint: CommandHint): string[] {
-  const { id } = writeback
-  switch (writeback.status) {
-    case 'draft':
-      return [`next: ${hint(`writeback approve ${id}`)}`]
-    case 'uncertain':
-      return [
-        'next: check whether it arrived, then ' +
-          `${hint(`writeback resolve ${id} --arrived`)}, or --lost`,
-      ]
-    case 'failed':
-      return [
-        `next: ${hint(`writeback retry ${id}`)} sends it again as it is`,
-        'or, to correct it: ' +
-          `${hint(`writeback list --status failed --target ${targetIdOf(writeback)} --csv`)}`,
-      ]
-    case 'conflict':
-      return [
-        `next: look at what changed since; ${hint(`writeback retry ${id}`)} sends it all the same`,
-      ]
-    default:
-      return []
-  }
 }

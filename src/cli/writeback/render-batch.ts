@@ -45,7 +45,7 @@ export function renderBatch(
     reasons.length > 0 && ['', 'Why:', ...renderReasons(reasons, hint, '  ')],
     reviewLines.length > 0 && ['', 'What has not left, as the mirror shows it:', ...reviewLines],
     renderRest(report, now),
-    renderNextSteps(report, hint).map(toPrintable),
+    nextStepsOfBatch(report, hint).map(toPrintable),
   )
 }
 
@@ -95,7 +95,7 @@ function renderRest({ batch: { state, counts }, estimate }: BatchReport, now: Ep
   ]
 }
 
-function renderNextSteps(
+function nextStepsOfBatch(
   { batch: { id, state, counts }, approval, revertible }: BatchReport,
   hint: CommandHint,
 ): readonly string[] {

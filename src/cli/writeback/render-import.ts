@@ -2,7 +2,7 @@
 
 import type { DryRunReport, ImportReport } from '../../app/import.ts'
 import type { ProjectConfig } from '../../config/config.ts'
-import { requestColumns } from '../../imports/csv-column-names.ts'
+import { requestColumns } from '../../imports/csv-header-words.ts'
 import type { MistakeKind, QueuedImport, RejectedImport } from '../../imports/imports.ts'
 import { formatRows } from '../../imports/mistake-kinds.ts'
 import { mistakeText } from '../../outbox/core/writeback-request.ts'

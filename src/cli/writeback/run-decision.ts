@@ -238,7 +238,7 @@ function renderDecision(
       'none of them will be sent; the worker or the next push updates the remaining rows',
     notices,
     undoUntil !== undefined && undo,
-    moved > 0 && renderNextSteps(decision, ids, hint),
+    moved > 0 && nextStepsOfDecision(decision, ids, hint),
     moved === 0 && stayed.length === 0 && decision === 'approval_undone' && nothingToUndo,
   ).map(toPrintable)
 }
@@ -254,7 +254,7 @@ function renderStayed(
   return `${who} ${isOne ? 'stays' : 'stay'} ${status}: ${why}`
 }
 
-function renderNextSteps(
+function nextStepsOfDecision(
   decision: OutboxDecision,
   ids: readonly string[],
   hint: CommandHint,

@@ -9,7 +9,8 @@ import { appendFile, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type ImportFile, openImportBuffer } from '../../src/imports/open-file.ts'
+import { openImportBuffer } from '../../src/imports/import-buffer.ts'
+import type { ImportFile } from '../../src/imports/open-file.ts'
 import { UserError } from '../../src/values/user-error.ts'
 import { chunks } from './request-fixtures.ts'
 
