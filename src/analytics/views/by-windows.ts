@@ -168,11 +168,12 @@ const p90Place = '(9 * values_counted + 9) / 10'
 /**
  * Exact, without functions that a database lacks. One row for each group: its columns,
  * `values_counted`, `median_value` (the mean of the two middle ones), `p90_value` (the smallest
- * that nine tenths do not exceed) and `mean_value`.
+ * that nine tenths do not exceed) and `mean_value`. SQLite sorts only once if the place comes last,
+ * and compares faster if the project, mostly the same, comes last.
  */
 export function percentilesOf({ groups, value, from }: PercentileSource): string {
   const names = Object.keys(groups).join(', ')
-  const expressions = Object.values(groups).join(', ')
+  const expressions = Object.values(groups).reverse().join(', ')
   const columns = Object.entries(groups).map(([name, expression]) => `${expression} as ${name}`)
   return `
     select ${names}, values_counted, median_value, p90_value, mean_value
@@ -185,9 +186,9 @@ export function percentilesOf({ groups, value, from }: PercentileSource): string
         row_number() over (partition by ${names} order by place) as row_of_group
       from (
         select ${columns.join(', ')}, ${value} as counted_value,
-          row_number() over (partition by ${expressions} order by ${value}) as place,
           count(*) over (partition by ${expressions}) as values_counted,
-          avg(cast(${value} as double precision)) over (partition by ${expressions}) as mean_value
+          avg(cast(${value} as double precision)) over (partition by ${expressions}) as mean_value,
+          row_number() over (partition by ${expressions} order by ${value}) as place
         from ${from}
       ) placed
       where place in ${middlePlaces} or place = ${p90Place}
