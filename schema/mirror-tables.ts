@@ -114,6 +114,7 @@ export const mirrorTables = {
   message_rows: {
     note: 'What is stored of messages: read messages instead.',
     key: ['project_id', 'conversation_id', 'id'],
+    notInLake: 'it is read as messages',
     erasedWith: { conversation_id: 'conversations' },
     columns: {
       ...messageColumns,
@@ -192,6 +193,7 @@ export const mirrorTables = {
       'The daily rollups of the service. A past day can still change: ' +
       'read_at says when each was last read.',
     key: ['project_id', 'window_from', 'window_to'],
+    notInLake: 'its numbers are in analytics_metrics',
     erasedWith: {},
     columns: {
       ...mirroredColumns,

@@ -4,8 +4,8 @@
  */
 
 import { analyticsTables } from './analytics-tables.ts'
-import type { ColumnType, columnTypes, TableSpec } from './column-types.ts'
-import { consoleTables } from './console-tables.ts'
+import type { ColumnType, columnTypes, TableSource, TableSpec } from './column-types.ts'
+import { consoleTables, searchIndexTable } from './console-tables.ts'
 import { historyTables, mirrorTables } from './mirror-tables.ts'
 import { outboxTables } from './outbox-tables.ts'
 import { type StreamName, streamSpecs } from './stream-specs.ts'
@@ -21,6 +21,14 @@ export const tables = {
   ...auditTables,
   ...analyticsTables,
   ...consoleTables,
+}
+
+/** Null: it has no values of customers, but what people here or the service wrote about them. */
+export function sourceOf(table: string): TableSource | null {
+  if (table in mirrorTables || table in historyTables) return 'service'
+  if (table in analyticsTables || table.startsWith(searchIndexTable)) return 'derived'
+  const specs: Readonly<Record<string, TableSpec>> = tables
+  return specs[table]?.source ?? null
 }
 
 type Exported = {
