@@ -1,6 +1,6 @@
 /** The objects for analysts as sources of dbt, and as a data model of Cube on Postgres. */
 
-import type { ColumnType } from '../../../schema/column-types.ts'
+import { columnTypes } from '../../../schema/column-types.ts'
 import {
   type AnalyticsObject,
   analystObjects,
@@ -62,20 +62,16 @@ function relationTests(object: string, column: string): readonly unknown[] {
   return [{ relationships: { arguments: target, ...config } }]
 }
 
-const cubeTypes: Readonly<Record<ColumnType, string>> = {
-  key: 'string',
+/** By what a column is exported as. */
+const cubeTypes = {
   text: 'string',
   json: 'string',
-  uuid: 'string',
   boolean: 'boolean',
   integer: 'number',
-  int32: 'number',
   number: 'number',
   time: 'time',
-  utc_time: 'time',
   date: 'time',
-  local_date: 'time',
-}
+} as const
 
 /** Dimensions, measures as their columns combine, and joins. */
 export function cubeModel(): unknown {
@@ -105,7 +101,12 @@ function describeCube(object: AnalyticsObject): unknown {
 
 function describeDimension([name, column]: [string, ViewColumn]): unknown {
   const sql = column.type === 'local_date' ? noonOf(`{CUBE}.${name}`) : `{CUBE}.${name}`
-  return { name, sql, type: cubeTypes[column.type], description: describeColumn(column) }
+  return {
+    name,
+    sql,
+    type: cubeTypes[columnTypes[column.type].exported],
+    description: describeColumn(column),
+  }
 }
 
 /**
