@@ -8,12 +8,10 @@ import {
   operationSpecs,
   operationsOn,
   targetKinds,
+  writebackStatuses,
 } from './operation-specs.ts'
 
 type Clauses<T> = Readonly<Record<string, T>>
-
-const statuses =
-  "'draft','queued','sending','succeeded','failed','conflict','uncertain','cancelled','expired'"
 
 function columnClausesOf(kind: DatabaseKind): Clauses<Clauses<string>> {
   const sqlite = kind === 'sqlite'
@@ -28,7 +26,7 @@ function columnClausesOf(kind: DatabaseKind): Clauses<Clauses<string>> {
       id,
       operation: `check (operation ${inList(Object.keys(operationSpecs))})`,
       payload: `constraint payload_is_a_json_object check (${isObject})`,
-      status: `default 'queued' check (status in (${statuses}))`,
+      status: `default 'queued' check (status ${inList(writebackStatuses)})`,
       attempts: 'default 0 check (attempts >= 0)',
       created_at: now,
       seq: 'default 0',
@@ -40,7 +38,7 @@ function columnClausesOf(kind: DatabaseKind): Clauses<Clauses<string>> {
     writeback_events: {
       id,
       at: now,
-      to_status: `check (to_status in (${statuses}))`,
+      to_status: `check (to_status ${inList(writebackStatuses)})`,
       seq: sqlite ? 'default 0' : "default nextval('writeback_events_seq')",
     },
   }
