@@ -119,7 +119,9 @@ const dayQuery = mergeByKey(
       human_messages: messagesOf('human'),
       ai_messages: messagesOf('ai'),
     }),
-    ...[waits, answers, backlog],
+    waits,
+    answers,
+    backlog,
   ],
 )
 

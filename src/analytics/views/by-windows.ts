@@ -17,20 +17,23 @@ type Sql = string | ((sql: SqlDialect) => string)
 const inDialect = (part: Sql, sql: SqlDialect) => (typeof part === 'string' ? part : part(sql))
 
 /** Columns with their expressions; a column alone is one of that name. */
-type Expressions = Readonly<
-  Record<string, ViewColumn | readonly [column: ViewColumn, expression: Sql]>
+type Expressions<Expression = Sql> = Readonly<
+  Record<string, ViewColumn | readonly [column: ViewColumn, expression: Expression]>
 >
 
 const columnOf = (part: Expressions[string]): ViewColumn => ('type' in part ? part : part[0])
 
-type QueryView = Pick<AnalyticsView, 'note' | 'caveat' | 'alternatives' | 'discovers'> & {
+/** `from`: what follows the word. */
+export function queryView({
+  key,
+  columns,
+  from,
+  ...texts
+}: Omit<AnalyticsView, 'key' | 'columns' | 'select'> & {
   readonly key: Expressions
   readonly columns: Expressions
-  /** What follows `from`. */
   readonly from: Sql
-}
-
-export function queryView({ key, columns, from, ...texts }: QueryView): AnalyticsView {
+}): AnalyticsView {
   const all = { ...key, ...columns }
   return {
     ...texts,
@@ -85,24 +88,23 @@ export const p90 = (note: string) => [orNull.duration(note), 'p90_value'] as con
 export type MergedSource = {
   /** The expressions of the key, in its order. */
   readonly key: readonly string[]
-  /** The columns that this query gives; one alone is a column of that name. */
-  readonly columns: Readonly<
-    Record<string, ViewColumn | readonly [column: ViewColumn, expression: string]>
-  >
+  /** The columns that this query gives. */
+  readonly columns: Expressions<string>
   /** After `from`. With a `group by`, tables only, so that SQLite filters before it groups. */
   readonly from: string
 }
 
-type MergedView = Pick<AnalyticsView, 'note' | 'caveat'> & {
+export function mergedView({
+  key,
+  sources,
+  ...texts
+}: Pick<AnalyticsView, 'note' | 'caveat'> & {
   readonly key: Readonly<Record<string, ViewColumn>>
   readonly sources: readonly MergedSource[]
-}
-
-export function mergedView({ note, caveat, key, sources }: MergedView): AnalyticsView {
+}): AnalyticsView {
   const names = Object.keys(key)
   return {
-    note,
-    caveat,
+    ...texts,
     key: names,
     columns: { ...key, ...mergedColumns(sources) },
     select: () => mergeByKey(names, sources),
