@@ -296,9 +296,8 @@ export const hasDeletedAt = (table: keyof typeof mirrorTables): boolean =>
 
 type Tables = typeof mirrorTables
 type Lists = (typeof streamSpecs)[ListStreamName]
-type IdColumn = `${Lists['singular']}_id`
 type Ids<T extends keyof Tables> =
-  | (keyof Tables[T]['columns'] & IdColumn)
+  | (keyof Tables[T]['columns'] & `${Lists['singular']}_id`)
   | (T extends Lists['table'] ? 'id' : never)
 
 /** A table that has the id of a row of a list says so in `erasedWith`. */
@@ -306,13 +305,12 @@ const tables = mirrorTables satisfies {
   [T in keyof Tables]: { erasedWith: Record<Ids<T>, ListStreamName> }
 }
 
-/**
- * Null: the column is the id. Else JSON has it: at a path, at that of `call_fields`, or anywhere.
- */
-type IdField = { readonly path: string } | { readonly setting: string } | 'any' | null
 export type ErasedId = {
   readonly column: string
-  readonly field: IdField
+  /**
+   * Null: the column is the id. Else JSON has it: at a path, at that of `call_fields`, or anywhere.
+   */
+  readonly field: { readonly path: string } | { readonly setting: string } | 'any' | null
   readonly list: ListStreamName
 }
 
