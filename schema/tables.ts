@@ -31,18 +31,17 @@ export function sourceOf(table: string): TableSource | null {
   return specs[table]?.source ?? null
 }
 
-type Exported = {
-  text: string
-  integer: number
-  number: number
-  boolean: boolean
-  time: string
-  date: string
-  json: string
-}
 type ColumnValue<T extends string> = T extends `${infer U extends ColumnType}?`
   ? ColumnValue<U> | null
-  : Exported[(typeof columnTypes)[T & ColumnType]['exported']]
+  : {
+      text: string
+      integer: number
+      number: number
+      boolean: boolean
+      time: string
+      date: string
+      json: string
+    }[(typeof columnTypes)[T & ColumnType]['exported']]
 
 /** The tables for kysely. Integers beyond 2^53 are read as bigint although their type is number. */
 export type DatabaseSchema = {

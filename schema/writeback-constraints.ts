@@ -11,9 +11,9 @@ import {
   writebackStatuses,
 } from './operation-specs.ts'
 
-type Clauses<T> = Readonly<Record<string, T>>
-
-function columnClausesOf(kind: DatabaseKind): Clauses<Clauses<string>> {
+function columnClausesOf(
+  kind: DatabaseKind,
+): Readonly<Record<string, Readonly<Record<string, string>>>> {
   const sqlite = kind === 'sqlite'
   const id = `default (${sqlite ? 'lower(hex(randomblob(16)))' : 'gen_random_uuid()::text'})`
   const now = sqlite ? "default (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))" : 'default now()'
@@ -51,7 +51,7 @@ export const columnClauses = {
 } as const
 
 /** The database's error message names the violated constraint, so the names read as sentences. */
-export function tableClauses(kind: DatabaseKind): Clauses<readonly string[]> {
+export function tableClauses(kind: DatabaseKind): Readonly<Record<string, readonly string[]>> {
   const sqlite = kind === 'sqlite'
   const type = (field: string) =>
     sqlite ? `json_type(payload, '$.${field}')` : `jsonb_typeof(payload->'${field}')`

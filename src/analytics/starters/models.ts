@@ -7,8 +7,7 @@ import {
   relationOf,
   relationsOf,
 } from '../views/all-views.ts'
-import type { ViewColumn } from '../views/view-spec.ts'
-import { describeColumn } from '../views/view-spec.ts'
+import { describeColumn, describeObject, type ViewColumn } from '../views/view-spec.ts'
 
 /**
  * A conversation outlives its visitor, an agent is listed only if a human wrote, and a target may
@@ -36,10 +35,11 @@ export function dbtSources(): unknown {
   }
 }
 
-function describeSource({ name, note, caveat, key, columns }: AnalyticsObject): unknown {
+function describeSource(object: AnalyticsObject): unknown {
+  const { name, key, columns } = object
   return {
     name,
-    description: caveat === null ? note : `${note} ${caveat}`,
+    description: describeObject(object),
     // Keys of one column have a test of dbt's own.
     ...(key.length === 1 ? {} : { data_tests: [{ unique_key: { arguments: { columns: key } } }] }),
     columns: Object.entries(columns).map(([column, described]) => {
@@ -79,14 +79,14 @@ export function cubeModel(): unknown {
 }
 
 function describeCube(object: AnalyticsObject): unknown {
-  const { name, note, caveat, key, columns } = object
+  const { name, key, columns } = object
   const joins = joinsOf(object)
   // Cube joins correctly only where each row has one key.
   const rowKey = key.map((column) => `cast({CUBE}.${column} as text)`).join(" || '/' || ")
   return {
     name,
     sql_table: name,
-    description: caveat === null ? note : `${note} ${caveat}`,
+    description: describeObject(object),
     ...(joins.length === 0 ? {} : { joins }),
     dimensions: [
       { name: 'row_key', sql: rowKey, type: 'string', primary_key: true, public: false },

@@ -112,6 +112,10 @@ export function describeColumn({ note, role, aggregation }: ViewColumn): string 
   return `${note}; combine it as a mean weighted by ${aggregation.weightedBy.join(' + ')}`
 }
 
+/** What an object is, and what it is not. */
+export const describeObject = ({ note, caveat }: Pick<AnalyticsView, 'note' | 'caveat'>): string =>
+  caveat === null ? note : `${note} ${caveat}`
+
 export type AnalyticsTableName = keyof typeof analyticsTables
 
 /** What the columns of a table are for tools. Only those that are numbers say it. */
