@@ -1,6 +1,6 @@
 /** What `deskmirror move` copies: every table but those that say why not, with all columns. */
 import type { TableSpec } from './column-types.ts'
-import { tables } from './tables.ts'
+import { storedTables } from './tables.ts'
 
 /** Columns with a place in the queue, which is unique among all projects of a warehouse. */
 export const placeColumns: Readonly<Record<string, readonly string[]>> = {
@@ -10,8 +10,6 @@ export const placeColumns: Readonly<Record<string, readonly string[]>> = {
   writeback_cancellations: ['up_to', 'done_to'],
 }
 
-export const movedTables = Object.entries<TableSpec>(tables).filter(
-  ([, { storedIn, notMoved }]) => storedIn === undefined && notMoved === undefined,
-)
+export const movedTables = storedTables.filter(([, { notMoved }]) => notMoved === undefined)
 
 export const hasProject = ({ columns }: TableSpec): boolean => 'project_id' in columns

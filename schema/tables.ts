@@ -56,6 +56,11 @@ export type DatabaseSchema = {
   }
 }
 
+/** Every table, without those that people read as a view of another. */
+export const storedTables = Object.entries<TableSpec>(tables).filter(
+  ([, { storedIn }]) => storedIn === undefined,
+)
+
 /** The table in which a stream's rows are: people may read them by a view. */
 export function storedTable(stream: StreamName): string {
   const { table } = streamSpecs[stream]
