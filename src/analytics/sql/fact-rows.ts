@@ -56,16 +56,16 @@ export function idsOf(stored: IdColumn, derived: IdColumn): FactDerivation['list
 }
 
 /** A row as its table declares it, without `project_id`; times are seconds since 1970. */
-type AnalyticsRow<T extends AnalyticsTableName> = {
-  readonly [C in Exclude<
-    keyof DatabaseSchema[T],
-    'project_id'
-  >]: (typeof analyticsTables)[T]['columns'] extends {
-    readonly [name in C]: readonly [`utc_time${'' | '?'}`, string]
-  }
-    ? EpochSeconds | Extract<DatabaseSchema[T][C], null>
-    : DatabaseSchema[T][C]
-}
+type AnalyticsRow<T extends AnalyticsTableName> = Omit<
+  {
+    readonly [C in keyof DatabaseSchema[T]]: typeof analyticsTables extends {
+      readonly [name in T]: { columns: { [name in C]: readonly [`utc_time${'' | '?'}`, string] } }
+    }
+      ? EpochSeconds | Extract<DatabaseSchema[T][C], null>
+      : DatabaseSchema[T][C]
+  },
+  'project_id'
+>
 
 export async function insertRows<T extends AnalyticsTableName>(
   { db, kind, project }: ProjectDb,
