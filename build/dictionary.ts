@@ -190,10 +190,8 @@ function renderTable([name, { note, key, columns }]: [string, TableSpec]): strin
   return objectTable({ name, note, key }, '| column | SQLite | Postgres | |', rows)
 }
 
-type TableOrView = Pick<AnalyticsObject, 'name' | 'note' | 'key'>
-
 function objectTable(
-  { name, note, key }: TableOrView,
+  { name, note, key }: Pick<AnalyticsObject, 'name' | 'note' | 'key'>,
   head: string,
   rows: readonly (readonly string[])[],
 ): string {
@@ -235,10 +233,6 @@ function renderObject({ name, note, caveat, key, columns }: AnalyticsObject): st
   return objectTable({ name, note: `${note}${beware}`, key }, '| column | type | use | |', rows)
 }
 
-type Rules = {
-  groups: { rules: { alert: string; annotations: { summary: string; description: string } }[] }[]
-}
-
 async function renderMetrics(): Promise<string> {
   const { registry } = createMetrics({ readHealth: async () => [], log: pino({ level: 'silent' }) })
   const metrics = (await registry.getMetricsAsJSON()).map(({ name, type, help }) => {
@@ -247,7 +241,11 @@ async function renderMetrics(): Promise<string> {
     }
     return [`\`${name}\``, String(type), labelNames.map((label) => `\`${label}\``).join(' '), help]
   })
-  const { groups }: Rules = parse(readFileSync(new URL('deploy/alerts.yml', root), 'utf8'))
+  const {
+    groups,
+  }: {
+    groups: { rules: { alert: string; annotations: { summary: string; description: string } }[] }[]
+  } = parse(readFileSync(new URL('deploy/alerts.yml', root), 'utf8'))
   const alerts = groups.flatMap(({ rules }) => rules)
   return `# Metrics and alerts
 

@@ -340,6 +340,7 @@ export const analyticsTables = {
       'Descriptions of all objects for analysts, which Metabase reads ' +
       'when it syncs the database.',
     key: ['keypath'],
+    notMoved: 'written when a database is migrated',
     columns: {
       keypath: ['key', 'table.property or table.column.property'],
       value: ['text', 'its value'],

@@ -63,6 +63,9 @@ export type FieldType = 'boolean' | 'integer' | 'number' | 'timestamp' | 'text' 
 
 export const columnTypeOf = (type: FieldType): ColumnType => (type === 'timestamp' ? 'time' : type)
 
+/** Of values of customers. `derived`: made from those of the service. */
+export type TableSource = 'service' | 'write-backs' | 'derived'
+
 export type TableSpec = {
   readonly note: string
   /** `project_id` first if the table has one. */
@@ -74,6 +77,12 @@ export type TableSpec = {
   readonly postgresIndex?: readonly string[]
   /** The table that stores the rows, if this is a view of it. */
   readonly storedIn?: string
+  /** Where its values come from, if it is not of a group that says so: see `sourceOf`. */
+  readonly source?: TableSource
+  /** Why `deskmirror move` does not copy it: it is of a warehouse, or made from other rows. */
+  readonly notMoved?: string
+  /** Why a lake does not have it unless it is named, although its rows are the service's. */
+  readonly notInLake?: string
   readonly columns: Readonly<Record<string, ColumnSpec>>
 }
 

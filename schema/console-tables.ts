@@ -63,6 +63,8 @@ export const consoleTables = {
       'The conversations whose words can be searched. With search_words it is an index: a ' +
       'rebuild of the facts fills both.',
     key: ['project_id', 'conversation_id'],
+    source: 'derived',
+    notMoved: 'an index, which a rebuild of the facts fills',
     columns: {
       ...projectColumns,
       conversation_id: ['key', 'the conversation'],

@@ -5,7 +5,7 @@ import { analyticsTables } from './analytics-tables.ts'
 import { columnTypes, type DatabaseKind, plainType } from './column-types.ts'
 import { indexes, uniqueIndexes } from './indexes.ts'
 import { type ChildStreamName, childStreamNames, streamSpecs } from './stream-specs.ts'
-import { type ColumnSpec, storedTable, type TableSpec, tables } from './tables.ts'
+import { type ColumnSpec, storedTable, storedTables, type TableSpec, tables } from './tables.ts'
 import { columnClauses, tableClauses } from './writeback-constraints.ts'
 
 export type Run = (statement: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
@@ -25,7 +25,6 @@ export async function schemaOf(run: Run): Promise<string> {
   return String(found.schema)
 }
 
-const specs = Object.entries<TableSpec>(tables).filter(([, { storedIn }]) => storedIn === undefined)
 /** Tables that people read as a view. */
 const hidden = new Set(Object.values<TableSpec>(tables).map(({ storedIn }) => storedIn))
 
@@ -34,7 +33,7 @@ export async function createMissing(run: Run, kind: DatabaseKind): Promise<void>
   const existing = await readTables(run, kind)
   if (kind === 'postgres') await run('create sequence if not exists writebacks_seq')
   if (kind === 'postgres') await run('create sequence if not exists writeback_events_seq')
-  for (const [name, spec] of specs) {
+  for (const [name, spec] of storedTables) {
     const found = existing.get(name)
     const statements =
       found === undefined ? createWithRows(kind, name, spec) : addColumns(kind, name, spec, found)

@@ -1,6 +1,5 @@
 /** Partial indexes make rare rows (deleted, pending, open gaps) cheap to find and to keep. */
-import type { TableSpec } from './column-types.ts'
-import { historyTable, mirrorTables } from './mirror-tables.ts'
+import { historyTable } from './mirror-tables.ts'
 import { inList, operationsWhere } from './operation-specs.ts'
 import {
   isChildStream,
@@ -10,6 +9,7 @@ import {
   streamNames,
   streamSpecs,
 } from './stream-specs.ts'
+import { storedTable } from './tables.ts'
 
 export const uniqueIndexes = [
   'gaps_open on sync_gaps (project_id, stream, dedup_key) where resolved_at is null',
@@ -85,17 +85,17 @@ export const indexes = [
 
 /** Rows of a stream are found by their start, among deleted ones, and by ids in any case. */
 function indexesOf(stream: StreamName): readonly string[] {
-  const { table, timeColumn } = streamSpecs[stream]
-  const { storedIn = table }: TableSpec = mirrorTables[table]
+  const { timeColumn } = streamSpecs[stream]
+  const stored = storedTable(stream)
   const name = shortNames[stream] ?? stream
   const found: string[] = []
   const start = isPagedStream(stream) ? streamSpecs[stream].startColumn : null
   const sort = start === timeColumn ? 'time' : 'start'
-  if (start !== null) found.push(`${name}_by_${sort} on ${storedIn} (project_id, ${start})`)
+  if (start !== null) found.push(`${name}_by_${sort} on ${stored} (project_id, ${start})`)
   const isDeleted = 'where deleted_at is not null'
-  if (isChildStream(stream)) found.push(`${name}_deleted on ${storedIn} (project_id) ${isDeleted}`)
+  if (isChildStream(stream)) found.push(`${name}_deleted on ${stored} (project_id) ${isDeleted}`)
   if (!isListStream(stream)) return found
-  found.push(`${name}_deleted on ${storedIn} (project_id, deleted_at) ${isDeleted}`)
-  found.push(`${name}_by_identity on ${storedIn} (project_id, lower(id))`)
+  found.push(`${name}_deleted on ${stored} (project_id, deleted_at) ${isDeleted}`)
+  found.push(`${name}_by_identity on ${stored} (project_id, lower(id))`)
   return [...found, `${name}_history_by_end on ${historyTable(stream)} (valid_to)`]
 }

@@ -21,13 +21,6 @@ const columns =
   'project_id raw synced_at run_id asked_at deleted_at conversation_id id sender_type kind ' +
   'content sender_display_name created_at'
 
-/** What a statement is made of. `list`: the columns of the view, quoted. */
-type Parts = {
-  readonly list: readonly string[]
-  readonly values: readonly string[]
-  readonly schema: string
-}
-
 /** `without`: a column of the table that the view is not to show. */
 export async function createMessagesView(
   run: Run,
@@ -108,7 +101,17 @@ const written: Readonly<Record<DatabaseKind, Readonly<Record<string, string>>>> 
   },
 }
 
-const statements: Readonly<Record<DatabaseKind, (parts: Parts) => readonly string[]>> = {
+/** `list`: the columns of the view, quoted. `values`: what the table gets of each. */
+const statements: Readonly<
+  Record<
+    DatabaseKind,
+    (parts: {
+      readonly list: readonly string[]
+      readonly values: readonly string[]
+      readonly schema: string
+    }) => readonly string[]
+  >
+> = {
   sqlite: ({ list, values }) => [
     'drop view if exists messages',
     `create view messages as select ${select(list, 'sqlite')} from message_rows`,

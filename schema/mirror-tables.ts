@@ -114,6 +114,7 @@ export const mirrorTables = {
   message_rows: {
     note: 'What is stored of messages: read messages instead.',
     key: ['project_id', 'conversation_id', 'id'],
+    notInLake: 'it is read as messages',
     erasedWith: { conversation_id: 'conversations' },
     columns: {
       ...messageColumns,
@@ -192,6 +193,7 @@ export const mirrorTables = {
       'The daily rollups of the service. A past day can still change: ' +
       'read_at says when each was last read.',
     key: ['project_id', 'window_from', 'window_to'],
+    notInLake: 'its numbers are in analytics_metrics',
     erasedWith: {},
     columns: {
       ...mirroredColumns,
@@ -294,9 +296,8 @@ export const hasDeletedAt = (table: keyof typeof mirrorTables): boolean =>
 
 type Tables = typeof mirrorTables
 type Lists = (typeof streamSpecs)[ListStreamName]
-type IdColumn = `${Lists['singular']}_id`
 type Ids<T extends keyof Tables> =
-  | (keyof Tables[T]['columns'] & IdColumn)
+  | (keyof Tables[T]['columns'] & `${Lists['singular']}_id`)
   | (T extends Lists['table'] ? 'id' : never)
 
 /** A table that has the id of a row of a list says so in `erasedWith`. */
@@ -304,13 +305,12 @@ const tables = mirrorTables satisfies {
   [T in keyof Tables]: { erasedWith: Record<Ids<T>, ListStreamName> }
 }
 
-/**
- * Null: the column is the id. Else JSON has it: at a path, at that of `call_fields`, or anywhere.
- */
-type IdField = { readonly path: string } | { readonly setting: string } | 'any' | null
 export type ErasedId = {
   readonly column: string
-  readonly field: IdField
+  /**
+   * Null: the column is the id. Else JSON has it: at a path, at that of `call_fields`, or anywhere.
+   */
+  readonly field: { readonly path: string } | { readonly setting: string } | 'any' | null
   readonly list: ListStreamName
 }
 

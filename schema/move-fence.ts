@@ -42,15 +42,18 @@ export async function updateFence(run: Run, kind: DatabaseKind): Promise<void> {
   if (!needed && kind === 'postgres') await run(`drop function if exists ${schema}.moves_fence()`)
 }
 
-type Trigger = {
-  readonly table: string
-  readonly spec: TableSpec
-  readonly event: (typeof events)[number]
-  readonly name: string
-  readonly schema: string
-}
-
-const create: Readonly<Record<DatabaseKind, (trigger: Trigger) => string>> = {
+const create: Readonly<
+  Record<
+    DatabaseKind,
+    (trigger: {
+      readonly table: string
+      readonly spec: TableSpec
+      readonly event: (typeof events)[number]
+      readonly name: string
+      readonly schema: string
+    }) => string
+  >
+> = {
   sqlite: ({ table, spec, event, name }) => {
     const row = event === 'delete' ? 'old' : 'new'
     const project = hasProject(spec) ? `${row}.project_id` : `''`

@@ -1,19 +1,6 @@
-/** What `deskmirror move` copies: every table that is not named here, with all of its columns. */
+/** What `deskmirror move` copies: every table but those that say why not, with all columns. */
 import type { TableSpec } from './column-types.ts'
-import { tables } from './tables.ts'
-
-/** Of a warehouse and not of its rows, or made from other rows; see `move-state.ts`. */
-export const notMoved = {
-  sync_installation: 'taken over by a statement, if the whole warehouse moves',
-  sync_sends: 'taken over by a statement, which counts the move as a send',
-  sync_keys: 'taken over by a statement, as the other database has another clock',
-  sync_budgets: 'closed for a window instead, as the other database has another clock',
-  sync_moves: 'each warehouse says what it is itself',
-  sync_locks: 'of processes, which have ended',
-  sync_workers: 'of processes, which have ended',
-  search_conversations: 'an index, which a rebuild of the facts fills',
-  _metabase_metadata: 'written when a database is migrated',
-} as const satisfies Readonly<Record<string, string>>
+import { storedTables } from './tables.ts'
 
 /** Columns with a place in the queue, which is unique among all projects of a warehouse. */
 export const placeColumns: Readonly<Record<string, readonly string[]>> = {
@@ -23,10 +10,6 @@ export const placeColumns: Readonly<Record<string, readonly string[]>> = {
   writeback_cancellations: ['up_to', 'done_to'],
 }
 
-const specs = Object.entries<TableSpec>(tables)
-
-export const movedTables: readonly (readonly [name: string, spec: TableSpec])[] = specs.filter(
-  ([name, { storedIn }]) => storedIn === undefined && !(name in notMoved),
-)
+export const movedTables = storedTables.filter(([, { notMoved }]) => notMoved === undefined)
 
 export const hasProject = ({ columns }: TableSpec): boolean => 'project_id' in columns

@@ -1,5 +1,22 @@
-/** The operations of write-backs, as the database checks them. */
+/** The operations and statuses of write-backs, as the database checks them. */
 import type { DatabaseKind } from './column-types.ts'
+
+export const writebackStatuses = [
+  /** Waits for approval. */
+  'draft',
+  'queued',
+  /** May have been sent; the outcome is not known yet. */
+  'sending',
+  'succeeded',
+  /** Refused by the service; final. */
+  'failed',
+  /** The record changed since the person looked; not sent again. An earlier send may be done. */
+  'conflict',
+  /** May or may not have arrived; blocks its lane until a person decides. */
+  'uncertain',
+  'cancelled',
+  'expired',
+] as const
 
 export const targetKinds = ['conversation', 'visitor'] as const
 export type TargetKind = (typeof targetKinds)[number]

@@ -20,6 +20,7 @@ export const outboxTables = {
       'The queue of changes to send to the service. Inserting a row with operation, target ' +
       'and payload queues a write-back.',
     key: ['project_id', 'id'],
+    source: 'write-backs',
     columns: {
       project_id: [
         'key',
@@ -109,6 +110,7 @@ export const outboxTables = {
       'How often each project has sent write-backs. The number is also kept outside of the ' +
       'database, so that a restored backup is noticed.',
     key: ['project_id'],
+    notMoved: 'taken over by a statement, which counts the move as a send',
     columns: {
       project_id: ['key', 'the project; empty = the row that projects take their token from'],
       token: ['text', 'names the number outside of the database; a new one after each restore'],
@@ -184,6 +186,7 @@ export const outboxTables = {
   writeback_events: {
     note: 'Every status change of every write-back, recorded by the database itself; append-only.',
     key: ['project_id', 'id'],
+    source: 'write-backs',
     columns: {
       ...projectColumns,
       id: ['key', 'has a default'],

@@ -108,6 +108,7 @@ export const syncTables = {
   sync_locks: {
     note: 'Which process is syncing a stream of a project.',
     key: ['project_id', 'stream'],
+    notMoved: 'of processes, which have ended',
     columns: {
       ...projectColumns,
       stream: ['key', 'the stream'],
@@ -217,6 +218,7 @@ export const syncTables = {
       'The request budget of each key, shared by all processes that use ' +
       'this warehouse without Redis.',
     key: ['name'],
+    notMoved: 'closed for a window instead, as the other database has another clock',
     columns: {
       name: ['key', 'fingerprint of the key'],
       version: ['text', 'changes with every write'],
@@ -226,6 +228,7 @@ export const syncTables = {
   sync_keys: {
     note: 'When each key was last used, wherever its request budget is stored.',
     key: ['name'],
+    notMoved: 'taken over by a statement, as the other database has another clock',
     columns: {
       name: ['key', 'fingerprint of the key'],
       used_at: ['integer', 'milliseconds since 1970, by the clock of the database'],
@@ -236,6 +239,7 @@ export const syncTables = {
       'One row: what keeps the jobs of this installation apart from ' +
       'those of others in the same queue.',
     key: ['id'],
+    notMoved: 'taken over by a statement, if the whole warehouse moves',
     columns: { id: ['key', 'UUID'] },
   },
   sync_moves: {
@@ -243,6 +247,7 @@ export const syncTables = {
       'Projects that `deskmirror move` has moved from or to this warehouse. While the state ' +
       'is arriving or moved, the database refuses to change their rows here.',
     key: ['project_id'],
+    notMoved: 'each warehouse says what it is itself',
     columns: {
       project_id: ['key', 'the project; empty = the warehouse with all of its projects'],
       move_id: ['text', 'UUID, the same in both warehouses'],
@@ -264,6 +269,7 @@ export const syncTables = {
   sync_workers: {
     note: 'Workers that are running, or were until recently.',
     key: ['id'],
+    notMoved: 'of processes, which have ended',
     columns: {
       id: ['key', 'UUID'],
       ...processColumns,

@@ -4,8 +4,8 @@
  */
 
 import { analyticsTables } from './analytics-tables.ts'
-import type { ColumnType, columnTypes, TableSpec } from './column-types.ts'
-import { consoleTables } from './console-tables.ts'
+import type { ColumnType, columnTypes, TableSource, TableSpec } from './column-types.ts'
+import { consoleTables, searchIndexTable } from './console-tables.ts'
 import { historyTables, mirrorTables } from './mirror-tables.ts'
 import { outboxTables } from './outbox-tables.ts'
 import { type StreamName, streamSpecs } from './stream-specs.ts'
@@ -23,18 +23,25 @@ export const tables = {
   ...consoleTables,
 }
 
-type Exported = {
-  text: string
-  integer: number
-  number: number
-  boolean: boolean
-  time: string
-  date: string
-  json: string
+/** Null: it has no values of customers, but what people here or the service wrote about them. */
+export function sourceOf(table: string): TableSource | null {
+  if (table in mirrorTables || table in historyTables) return 'service'
+  if (table in analyticsTables || table.startsWith(searchIndexTable)) return 'derived'
+  const specs: Readonly<Record<string, TableSpec>> = tables
+  return specs[table]?.source ?? null
 }
+
 type ColumnValue<T extends string> = T extends `${infer U extends ColumnType}?`
   ? ColumnValue<U> | null
-  : Exported[(typeof columnTypes)[T & ColumnType]['exported']]
+  : {
+      text: string
+      integer: number
+      number: number
+      boolean: boolean
+      time: string
+      date: string
+      json: string
+    }[(typeof columnTypes)[T & ColumnType]['exported']]
 
 /** The tables for kysely. Integers beyond 2^53 are read as bigint although their type is number. */
 export type DatabaseSchema = {
@@ -48,6 +55,11 @@ export type DatabaseSchema = {
       : never
   }
 }
+
+/** Every table, without those that people read as a view of another. */
+export const storedTables = Object.entries<TableSpec>(tables).filter(
+  ([, { storedIn }]) => storedIn === undefined,
+)
 
 /** The table in which a stream's rows are: people may read them by a view. */
 export function storedTable(stream: StreamName): string {

@@ -6,7 +6,7 @@ import { namesErased, storedSettings } from './row-owners.ts'
 import {
   eachRow,
   eachStatement,
-  type PostgresTriggers,
+  type PostgresTrigger,
   refuse,
   writebackTriggersInPostgres,
 } from './writeback-triggers-postgres.ts'
@@ -22,9 +22,7 @@ export async function replaceTriggers(run: Run, kind: DatabaseKind): Promise<voi
 /** Those that `replaceTriggers` makes. */
 export function triggerNames(kind: DatabaseKind): readonly string[] {
   if (kind === 'sqlite') return Object.keys(triggersInSqlite())
-  return [writebackTriggersInPostgres(''), otherTriggers('')].flatMap(({ triggers }) =>
-    Object.keys(triggers),
-  )
+  return Object.keys(triggersInPostgres(''))
 }
 
 async function replaceInSqlite(run: Run): Promise<void> {
@@ -60,9 +58,9 @@ function triggersInSqlite(): SqliteTriggers {
 
 async function replaceInPostgres(run: Run): Promise<void> {
   const schema = await schemaOf(run)
-  const ofWritebacks = writebackTriggersInPostgres(schema)
-  const others = otherTriggers(schema)
-  for (const [name, body] of Object.entries({ ...ofWritebacks.functions, ...others.functions })) {
+  const triggers = Object.entries(triggersInPostgres(schema))
+  const functions = new Map(triggers.map(([name, { calls = name, does }]) => [calls, does]))
+  for (const [name, body] of functions) {
     const text = body.startsWith('declare') ? body : `begin ${body} end`
     // Inserting requires no other right, whatever the search path of the inserter is.
     await run(`create or replace function ${schema}.${name}() returns trigger language plpgsql
@@ -71,10 +69,7 @@ async function replaceInPostgres(run: Run): Promise<void> {
     // A user who may execute one could make it a trigger of their table, and write as its owner.
     await run(`revoke all on function ${schema}.${name}() from public`)
   }
-  for (const [name, { event, on, each, calls }] of Object.entries({
-    ...ofWritebacks.triggers,
-    ...others.triggers,
-  })) {
+  for (const [name, { event, on, each, calls }] of triggers) {
     await run(`drop trigger if exists ${name} on ${on}`)
     await run(
       `create trigger ${name} ${event} on ${on} ${each} execute function
@@ -87,36 +82,32 @@ async function replaceInPostgres(run: Run): Promise<void> {
     await run(`alter table ${schema}.${table} disable trigger ${table}_erased`)
 }
 
-function otherTriggers(schema: string): PostgresTriggers {
+function triggersInPostgres(schema: string): Readonly<Record<string, PostgresTrigger>> {
   const source = storedSettings('new', `${schema}.call_fields`)
   const isErased = (table: string) => namesErased('postgres', table, source, `${schema}.erased_ids`)
   const events = `${schema}.console_events`
+  const kept = refuse(auditLogKept)
+  const isYoung = "old.at > now() - interval '90 days'"
   return {
-    functions: {
-      console_events_kept: refuse(auditLogKept),
-      ...Object.fromEntries(
-        Object.keys(erasedTables).map((table) => [
-          `${table}_erased`,
+    ...writebackTriggersInPostgres(schema),
+    console_events_kept: eachRow('before update', events, kept),
+    console_events_never_emptied: {
+      ...eachStatement('before truncate', events, kept),
+      calls: 'console_events_kept',
+    },
+    console_events_never_deleted: {
+      ...eachRow('before delete', events, kept, isYoung),
+      calls: 'console_events_kept',
+    },
+    ...Object.fromEntries(
+      Object.keys(erasedTables).map((table) => [
+        `${table}_erased`,
+        eachRow(
+          'before insert',
+          `${schema}.${table}`,
           `if ${isErased(table)} then return null; end if; return new;`,
-        ]),
-      ),
-    },
-    triggers: {
-      console_events_kept: eachRow('before update', events),
-      console_events_never_emptied: {
-        ...eachStatement('before truncate', events),
-        calls: 'console_events_kept',
-      },
-      console_events_never_deleted: {
-        ...eachRow('before delete', events, "old.at > now() - interval '90 days'"),
-        calls: 'console_events_kept',
-      },
-      ...Object.fromEntries(
-        Object.keys(erasedTables).map((table) => [
-          `${table}_erased`,
-          eachRow('before insert', `${schema}.${table}`),
-        ]),
-      ),
-    },
+        ),
+      ]),
+    ),
   }
 }

@@ -8,14 +8,12 @@ import {
   operationSpecs,
   operationsOn,
   targetKinds,
+  writebackStatuses,
 } from './operation-specs.ts'
 
-type Clauses<T> = Readonly<Record<string, T>>
-
-const statuses =
-  "'draft','queued','sending','succeeded','failed','conflict','uncertain','cancelled','expired'"
-
-function columnClausesOf(kind: DatabaseKind): Clauses<Clauses<string>> {
+function columnClausesOf(
+  kind: DatabaseKind,
+): Readonly<Record<string, Readonly<Record<string, string>>>> {
   const sqlite = kind === 'sqlite'
   const id = `default (${sqlite ? 'lower(hex(randomblob(16)))' : 'gen_random_uuid()::text'})`
   const now = sqlite ? "default (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))" : 'default now()'
@@ -28,7 +26,7 @@ function columnClausesOf(kind: DatabaseKind): Clauses<Clauses<string>> {
       id,
       operation: `check (operation ${inList(Object.keys(operationSpecs))})`,
       payload: `constraint payload_is_a_json_object check (${isObject})`,
-      status: `default 'queued' check (status in (${statuses}))`,
+      status: `default 'queued' check (status ${inList(writebackStatuses)})`,
       attempts: 'default 0 check (attempts >= 0)',
       created_at: now,
       seq: 'default 0',
@@ -40,7 +38,7 @@ function columnClausesOf(kind: DatabaseKind): Clauses<Clauses<string>> {
     writeback_events: {
       id,
       at: now,
-      to_status: `check (to_status in (${statuses}))`,
+      to_status: `check (to_status ${inList(writebackStatuses)})`,
       seq: sqlite ? 'default 0' : "default nextval('writeback_events_seq')",
     },
   }
@@ -53,7 +51,7 @@ export const columnClauses = {
 } as const
 
 /** The database's error message names the violated constraint, so the names read as sentences. */
-export function tableClauses(kind: DatabaseKind): Clauses<readonly string[]> {
+export function tableClauses(kind: DatabaseKind): Readonly<Record<string, readonly string[]>> {
   const sqlite = kind === 'sqlite'
   const type = (field: string) =>
     sqlite ? `json_type(payload, '$.${field}')` : `jsonb_typeof(payload->'${field}')`

@@ -2,34 +2,34 @@
 import { snapshotSql, type TargetKind } from './operation-specs.ts'
 import * as rules from './trigger-conditions.ts'
 
-/** `calls`: a function; without it, the one of the trigger's name. */
-type Trigger = {
+/** `does`: the body of its function in PL/pgSQL. `calls`: that function, if it has another name. */
+export type PostgresTrigger = {
   readonly event: string
   readonly on: string
   readonly each: string
+  readonly does: string
   readonly calls?: string
 }
 
-/** `functions`: their bodies in PL/pgSQL, by name. */
-export type PostgresTriggers = {
-  readonly functions: Readonly<Record<string, string>>
-  readonly triggers: Readonly<Record<string, Trigger>>
+export function eachRow(event: string, on: string, does: string, condition = ''): PostgresTrigger {
+  const each = condition === '' ? 'for each row' : `for each row when (${condition})`
+  return { event, on, each, does }
 }
 
-export function eachRow(event: string, on: string, condition = ''): Trigger {
-  return { event, on, each: condition === '' ? 'for each row' : `for each row when (${condition})` }
-}
-
-export const eachStatement = (event: string, on: string): Trigger => ({
+export const eachStatement = (event: string, on: string, does: string): PostgresTrigger => ({
   event,
   on,
   each: 'for each statement',
+  does,
 })
 
 export const refuse = (why: string): string =>
   `raise exception '${why}' using errcode = 'check_violation';`
 
-export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
+/** By name. */
+export function writebackTriggersInPostgres(
+  schema: string,
+): Readonly<Record<string, PostgresTrigger>> {
   const writebacks = `${schema}.writebacks`
   const events = `${schema}.writeback_events`
   const batches = `${schema}.writeback_batches`
@@ -44,105 +44,115 @@ export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
   const all = `select project_id, batch_id, pg_catalog.count(*), pg_catalog.min(created_at),
     pg_catalog.min(created_by)
     from added where batch_id is not null group by 1, 2 order by 1, 2`
-  const of = (event: string, condition = '') => eachRow(event, writebacks, condition)
-  const added = {
-    ...eachStatement('after insert', writebacks),
+  const of = (event: string, does: string, condition = '') =>
+    eachRow(event, writebacks, does, condition)
+  const added = (does: string) => ({
+    ...eachStatement('after insert', writebacks, does),
     each: 'referencing new table as added for each statement',
-  }
+  })
   return {
-    functions: {
-      writebacks_begin: begin(schema),
-      writebacks_reserved: `${rules.decisions.map((column) => `new.${column} := null;`).join(' ')} return new;`,
-      writebacks_named: `new.target_snapshot := ${snapshotIn(schema)}; return new;`,
-      writebacks_begun: `insert into ${events} (project_id, writeback_id, from_status, to_status,
+    writebacks_begin: of('before insert', begin(schema)),
+    writebacks_reserved: of(
+      'before insert',
+      `${rules.decisions.map((column) => `new.${column} := null;`).join(' ')} return new;`,
+    ),
+    writebacks_begun:
+      added(`insert into ${events} (project_id, writeback_id, from_status, to_status,
         detail)
-        select project_id, id, null, status, reason from added order by seq; return null;`,
-      writebacks_logged: `insert into ${events}
+        select project_id, id, null, status, reason from added order by seq; return null;`),
+    writebacks_batched: added(`${joinBatch(all)} return null;`),
+    writebacks_named: of(
+      'before update of project_id',
+      `new.target_snapshot := ${snapshotIn(schema)}; return new;`,
+      "old.project_id = '' and new.target_snapshot is null",
+    ),
+    writebacks_arrived: of(
+      'before update of status',
+      refuse(rules.refusals.arrived),
+      "old.status = 'succeeded' and new.status <> 'succeeded'",
+    ),
+    // A new token: a process that has read the row before must not send the changed one.
+    writebacks_changed: of(
+      `before update of ${rules.request.join(', ')}`,
+      `new.lane := ${rules.laneOf('pg_catalog.lower')}; new.fencing_token := ` +
+        'old.fencing_token + 1; return new;',
+      rules.differ('postgres', rules.request),
+    ),
+    writebacks_logged: of(
+      'after update of status, reason',
+      `insert into ${events}
           (project_id, writeback_id, from_status, to_status, detail, request_id, person)
         values (new.project_id, new.id, old.status, new.status, new.reason, new.request_id,
         ${rules.person('postgres')});
         return null;`,
-      writebacks_arrived: refuse(rules.refusals.arrived),
-      // A new token: a process that has read the row before must not send the changed one.
-      writebacks_changed:
-        `new.lane := ${rules.laneOf('pg_catalog.lower')}; new.fencing_token := ` +
-        'old.fencing_token + 1; return new;',
-      writebacks_revoked: `if new.reason is not distinct from old.reason then
+      rules.differ('postgres', ['status', 'reason']),
+    ),
+    writebacks_revoked: of(
+      'before update of status',
+      `if new.reason is not distinct from old.reason then
           new.reason := pg_catalog.concat(new.status, ' while it was on its way'); end if;
         new.revoked_as := new.status; new.status := old.status; new.finished_at := null; new.error
         := null;
         new.owner := old.owner; new.lease_until := old.lease_until; new.due_at := old.due_at; return
         new;`,
-      writebacks_batched: `${joinBatch(all)} return null;`,
-      writebacks_rebatched: `if old.batch_id is not null then ${leaveBatch} end if;
+      rules.isRevoked,
+    ),
+    writebacks_rebatched: of(
+      'after update of batch_id',
+      `if old.batch_id is not null then ${leaveBatch} end if;
         if new.batch_id is not null then ${joinBatch(one)} end if; return null;`,
-      writebacks_unbatched: `${leaveBatch} return null;`,
-      writebacks_stay_erased: refuse(rules.refusals.erased),
-      writebacks_left: refuse(rules.refusals.left),
-      writebacks_open_kept: refuse(rules.refusals.open),
-      // The trigger that writes the log sees only what the statement of the user names.
-      writebacks_disapproved: `new.approved_by := null; new.undo_until := null; new.fencing_token :=
+      rules.differ('postgres', ['batch_id']),
+    ),
+    writebacks_unbatched: of(
+      'after delete',
+      `${leaveBatch} return null;`,
+      'old.batch_id is not null',
+    ),
+    writebacks_stay_erased: of(
+      'before update of status',
+      refuse(rules.refusals.erased),
+      `old.erased_at is not null and ${rules.differ('postgres', ['status'])}`,
+    ),
+    writebacks_left: of(
+      `before update of ${rules.request.join(', ')}`,
+      refuse(rules.refusals.left),
+      rules.hasLeft('postgres'),
+    ),
+    writebacks_open_kept: of(
+      'before update of erased_at',
+      refuse(rules.refusals.open),
+      rules.losesWordsTooEarly,
+    ),
+    // The trigger that writes the log sees only what the statement of the user names.
+    writebacks_disapproved: of(
+      `before update of ${[...rules.request, ...rules.conditions].join(', ')}`,
+      `new.approved_by := null; new.undo_until := null; new.fencing_token :=
         new.fencing_token + 1;
         if new.status = 'queued' then
           new.status := 'draft'; new.due_at := null; new.reason := '${rules.disapproval}';
           insert into ${events} (project_id, writeback_id, from_status, to_status, detail)
             values (new.project_id, new.id, old.status, new.status, new.reason);
         end if; return new;`,
-      writeback_events_kept: refuse(rules.refusals.log),
-      writeback_events_expired: `if exists (select 1 from ${writebacks}
+      rules.isDisapproved('postgres'),
+    ),
+    events_kept: {
+      ...eachRow('before update', events, refuse(rules.refusals.log), "old.project_id <> ''"),
+      calls: 'writeback_events_kept',
+    },
+    events_never_deleted: {
+      ...eachRow(
+        'before delete',
+        events,
+        `if exists (select 1 from ${writebacks}
         where project_id = old.project_id
         and id = old.writeback_id and erased_at is not null) then return old;
         end if; ${refuse(rules.refusals.log)}`,
+      ),
+      calls: 'writeback_events_expired',
     },
-    triggers: {
-      writebacks_begin: of('before insert'),
-      writebacks_reserved: of('before insert'),
-      writebacks_begun: added,
-      writebacks_batched: added,
-      writebacks_named: of(
-        'before update of project_id',
-        "old.project_id = '' and new.target_snapshot is null",
-      ),
-      writebacks_arrived: of(
-        'before update of status',
-        "old.status = 'succeeded' and new.status <> 'succeeded'",
-      ),
-      writebacks_changed: of(
-        `before update of ${rules.request.join(', ')}`,
-        rules.differ('postgres', rules.request),
-      ),
-      writebacks_logged: of(
-        'after update of status, reason',
-        rules.differ('postgres', ['status', 'reason']),
-      ),
-      writebacks_revoked: of('before update of status', rules.isRevoked),
-      writebacks_rebatched: of('after update of batch_id', rules.differ('postgres', ['batch_id'])),
-      writebacks_unbatched: of('after delete', 'old.batch_id is not null'),
-      writebacks_stay_erased: of(
-        'before update of status',
-        `old.erased_at is not null and ${rules.differ('postgres', ['status'])}`,
-      ),
-      writebacks_left: of(
-        `before update of ${rules.request.join(', ')}`,
-        rules.hasLeft('postgres'),
-      ),
-      writebacks_open_kept: of('before update of erased_at', rules.losesWordsTooEarly),
-      writebacks_disapproved: of(
-        `before update of ${[...rules.request, ...rules.conditions].join(', ')}`,
-        rules.isDisapproved('postgres'),
-      ),
-      events_kept: {
-        ...eachRow('before update', events, "old.project_id <> ''"),
-        calls: 'writeback_events_kept',
-      },
-      events_never_deleted: {
-        ...eachRow('before delete', events),
-        calls: 'writeback_events_expired',
-      },
-      events_never_emptied: {
-        ...eachStatement('before truncate', events),
-        calls: 'writeback_events_kept',
-      },
+    events_never_emptied: {
+      ...eachStatement('before truncate', events, refuse(rules.refusals.log)),
+      calls: 'writeback_events_kept',
     },
   }
 }

@@ -19,11 +19,11 @@ export type Migration = { readonly before?: Step; readonly after?: Step }
 /** By name, which begins with a number. */
 export type Migrations = Readonly<Record<string, Migration>>
 
-type Operations = typeof operationSpecs
-type OfOperations = Readonly<Record<Operations[keyof Operations]['since'], Migration>>
+type OperationSpecs = typeof operationSpecs
 
 /** Those without a step only made what this version describes. */
-export const migrations: Migrations & OfOperations = {
+export const migrations: Migrations &
+  Readonly<Record<OperationSpecs[keyof OperationSpecs]['since'], Migration>> = {
   '0001_tables': {},
   '0002_moves': {},
   '0003_assignments': {},

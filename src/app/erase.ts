@@ -1,5 +1,5 @@
 /** Opens what the erasure of a visitor, or of a whole project, needs. */
-import { tables } from '../../schema/tables.ts'
+import { sourceOf, tables } from '../../schema/tables.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import type { DescribePlace, ErasedRows, RemainsReport } from '../maintenance/maintenance.ts'
@@ -146,7 +146,7 @@ export function eraseWholeProject(
 
 /** What the warehouse has is of other projects: rows with this one's id have been counted. */
 const describeOthers: DescribePlace = (table, column) => {
-  const isOwn = table.name in tables || table.name.startsWith('search_')
+  const isOwn = table.name in tables || sourceOf(table.name) !== null
   return isOwn ? { ...placeOf(table, column), ofOthers: 'all' } : placeOf(table, column)
 }
 

@@ -2,9 +2,8 @@
  * Runs `verify --private`: takes values of private columns from the service, and looks for them in
  * all that the warehouse keeps. Changes nothing.
  */
-import { analyticsTables } from '../../schema/analytics-tables.ts'
 import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
-import { storedTable } from '../../schema/tables.ts'
+import { sourceOf, storedTable } from '../../schema/tables.ts'
 import { toColumnRules } from '../config/column-settings.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { createValueCollector } from '../maintenance/core/erased-values.ts'
@@ -99,13 +98,14 @@ function describePrivatePlace(
     }
     if (mirrored !== undefined)
       return { place, why: 'another field has it, which `columns` does not name', command: null }
-    if (table.name in analyticsTables || table.name.startsWith('search_'))
+    const source = sourceOf(table.name)
+    if (source === 'derived')
       return {
         place,
         why: 'it was derived from rows that had it',
         command: 'deskmirror migrate --rebuild-analytics',
       }
-    if (table.name === 'writebacks' || table.name === 'writeback_events')
+    if (source === 'write-backs')
       return { place, why: 'a write-back has it, which people here queued', command: null }
     const { ofOthers: _, isKept: __, ...described } = placeOf(table, column)
     return described

@@ -85,7 +85,6 @@ export {
   presentStatuses,
   type StatusCounts,
   type WritebackStatus,
-  writebackStatuses,
 } from './core/state.ts'
 export {
   expiryMistakes,

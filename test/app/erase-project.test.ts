@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import type { DatabaseKind, TableSpec } from '../../schema/column-types.ts'
+import type { DatabaseKind } from '../../schema/column-types.ts'
 import { streamNames } from '../../schema/stream-specs.ts'
-import { tables } from '../../schema/tables.ts'
+import { storedTables } from '../../schema/tables.ts'
 import { type EraseProjectOptions, eraseWholeProject } from '../../src/app/erase.ts'
 import type { LakeManifest } from '../../src/export/lake/manifest.ts'
 import { writeLake } from '../../src/export/lake/write-lake.ts'
@@ -32,9 +32,7 @@ const testOnOne = createTestOnOne('postgres')
 const kinds = ['sqlite', 'postgres'] as const
 
 /** Those with a project, whoever added them. */
-const ofProjects = Object.entries<TableSpec>(tables).filter(
-  ([, { storedIn, columns }]) => storedIn === undefined && 'project_id' in columns,
-)
+const ofProjects = storedTables.filter(([, { columns }]) => 'project_id' in columns)
 
 type Fixture = Awaited<ReturnType<typeof createOutboxFixture>>
 

@@ -6,7 +6,7 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { searchIndexTable } from '../../schema/console-tables.ts'
 import { migrationNames } from '../../schema/migrations/migrations.ts'
 import { isPagedStream, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
-import { type TableSpec, tables } from '../../schema/tables.ts'
+import { storedTables, tables } from '../../schema/tables.ts'
 import { openWarehouse } from '../../src/app/open.ts'
 import { streamTables } from '../../src/mirror/sql/stream-tables.ts'
 import { UserError } from '../../src/values/user-error.ts'
@@ -63,10 +63,7 @@ for (const db of databases) {
               left join pg_index i on i.indrelid = c.oid and i.indisprimary
               where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace`)
       const columns = (name: string) => found.filter((row) => row.t === name)
-      const specs = Object.entries<TableSpec>(tables).filter(
-        ([, { storedIn }]) => storedIn === undefined,
-      )
-      for (const [name, table] of specs) {
+      for (const [name, table] of storedTables) {
         expect(
           columns(name)
             .map((row) => row.c)
@@ -82,7 +79,9 @@ for (const db of databases) {
       const names = found
         .map((row) => String(row.t))
         .filter((name) => !name.startsWith(searchIndexTable))
-      expect(new Set(names)).toEqual(new Set([...specs.map(([name]) => name), 'sync_schema']))
+      expect(new Set(names)).toEqual(
+        new Set([...storedTables.map(([name]) => name), 'sync_schema']),
+      )
     })
 
     test('the times of rows that are read in pages have indexes', async () => {

@@ -7,14 +7,14 @@ import type { EpochSeconds } from '../../values/time.ts'
 import { type Calendar, localTime } from './calendar.ts'
 import type { ConversationHistory } from './handlings.ts'
 
-type Assigned = Pick<
-  ConversationHistory,
-  'id' | 'createdAt' | 'assignedAgentId' | 'assignmentChanges'
->
-
 /** `watchedFrom`: since when changes of the conversation were watched. */
 export function deriveAssignments(
-  { id, createdAt, assignedAgentId, assignmentChanges }: Assigned,
+  {
+    id,
+    createdAt,
+    assignedAgentId,
+    assignmentChanges,
+  }: Pick<ConversationHistory, 'id' | 'createdAt' | 'assignedAgentId' | 'assignmentChanges'>,
   watchedFrom: EpochSeconds,
   calendar: Calendar,
 ) {

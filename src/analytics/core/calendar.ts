@@ -212,32 +212,20 @@ const fromTheBeginning: LocalDate = '1970-01-01'
 
 /** A target without an end holds until another one of its name begins. */
 export function slaRows(targets: readonly Target[]) {
-  return targets.map(
-    ({
+  const beginOf = ({ from }: Target) => from ?? fromTheBeginning
+  return targets.map((target) => {
+    const { name, clock, which, to } = target
+    const from_date = beginOf(target)
+    const later = targets.filter((other) => other.name === name).map(beginOf)
+    const ends = [to, ...later.filter((date) => date > from_date)].filter((date) => date !== null)
+    return {
       name,
       clock,
       which,
-      withinSeconds: target_seconds,
-      inBusinessHours: in_business,
-      from,
-      to,
-    }) => {
-      const from_date = from ?? fromTheBeginning
-      const starts = targets
-        .filter((other) => other.name === name)
-        .map((other) => other.from ?? fromTheBeginning)
-      const ends = [to, ...starts.filter((date) => date > from_date)].filter(
-        (date) => date !== null,
-      )
-      return {
-        name,
-        clock,
-        which,
-        target_seconds,
-        in_business,
-        from_date,
-        to_date: ends.toSorted()[0] ?? null,
-      }
-    },
-  )
+      target_seconds: target.withinSeconds,
+      in_business: target.inBusinessHours,
+      from_date,
+      to_date: ends.toSorted()[0] ?? null,
+    }
+  })
 }

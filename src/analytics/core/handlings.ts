@@ -32,12 +32,6 @@ export type HandledChange = {
   readonly newLastMessageAt: EpochSeconds | null
 }
 
-/** A change of the assigned agent that two readings showed; null = nobody. */
-type AssignmentChange = Pick<HandledChange, 'oldReadAt' | 'seenAt'> & {
-  readonly old: string | null
-  readonly new: string | null
-}
-
 /** Only what exists: deleted messages and conversations are left out. */
 export type ConversationHistory = {
   readonly id: string
@@ -51,7 +45,9 @@ export type ConversationHistory = {
   readonly messages: readonly HistoryMessage[]
   /** In the order in which they were seen. */
   readonly handledChanges: readonly HandledChange[]
-  readonly assignmentChanges: readonly AssignmentChange[]
+  /** Of the assigned agent, that two readings showed; null = nobody. */
+  readonly assignmentChanges: readonly (Pick<HandledChange, 'oldReadAt' | 'seenAt'> &
+    Readonly<Record<'old' | 'new', string | null>>)[]
 }
 
 /** `by`: how exactly `at` is known; `service`: the service's own time of the handling. */

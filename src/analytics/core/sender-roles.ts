@@ -1,9 +1,6 @@
 /** Who the senders of messages are: their types are not documented, so names are interpreted. */
 import type { AnalyticsSettings, SenderRole } from '../../config/analytics-settings.ts'
 
-/** The role of an utterance by its sender type. */
-export type RoleOfSender = (senderType: string | null) => SenderRole
-
 const aiWords = new Set(
   'ai aiagent aiassistant assistant automation bot chatbot copilot llm robot virtualagent voicebot'.split(
     ' ',
@@ -19,8 +16,13 @@ const roleWords: ReadonlyMap<string, SenderRole> = new Map([
   ...humanWords.split(/\s+/).map((word): [string, SenderRole] => [word, 'human']),
 ])
 
-/** Case and separators make no difference, neither to the guesses nor to `overrides`. */
-export function createRoleOfSender(overrides: AnalyticsSettings['roles']): RoleOfSender {
+/**
+ * Gives the role of an utterance by its sender type. Case and separators make no difference, neither
+ * to the guesses nor to `overrides`.
+ */
+export function createRoleOfSender(
+  overrides: AnalyticsSettings['roles'],
+): (senderType: string | null) => SenderRole {
   const configured = new Map(
     Object.entries(overrides).map(([senderType, role]) => [compact(senderType), role]),
   )

@@ -136,8 +136,12 @@ function agentsSection({ agents }: Report): Section {
     columns: columns(
       [titles.agent_name],
       [
-        ...[titles.messages, 'Change', titles.conversations, titles.answers],
-        ...[titles.answer_median_seconds, titles.answer_p90_seconds],
+        titles.messages,
+        'Change',
+        titles.conversations,
+        titles.answers,
+        titles.answer_median_seconds,
+        titles.answer_p90_seconds,
       ],
     ),
     rows: agents
@@ -176,7 +180,9 @@ function targetsSection({ targets }: Report): Section {
     columns: columns([sla, hoursTitle], [...Object.values(counted), share, 'Before', 'Change']),
     rows: targets.map(
       ({ name, hours, targetSeconds, waits, met, missed, open, without, metShare }) => [
-        ...[name, hours, formatValue(targetSeconds, 'seconds')],
+        name,
+        hours,
+        formatValue(targetSeconds, 'seconds'),
         ...[waits, met, missed, open, without].map(({ value }) => formatCount(value ?? 0)),
         ...changeCells(metShare, 'share'),
       ],

@@ -44,12 +44,10 @@ function waitsByDay(days: readonly Day[]): Block {
         ['Conversations started', 'Waits', 'Median until a human answered'],
       ),
       rows: days.map(({ date, weekday, started, waits, humanAnswerMedianSeconds, isWhole }) => [
-        ...[
-          dayText(date, isWhole),
-          weekdays[weekday - 1] ?? '',
-          formatCount(started),
-          formatCount(waits),
-        ],
+        dayText(date, isWhole),
+        weekdays[weekday - 1] ?? '',
+        formatCount(started),
+        formatCount(waits),
         formatValue(humanAnswerMedianSeconds, 'seconds'),
       ]),
     },
@@ -134,7 +132,10 @@ export function backlogSection({
         waitingSeconds,
         serviceWaitingSince,
       }) => [
-        ...[visitorName ?? '–', conversationId, agent ?? '–', timeText(waitingSince, timeZone)],
+        visitorName ?? '–',
+        conversationId,
+        agent ?? '–',
+        timeText(waitingSince, timeZone),
         serviceWaitingSince === waitingSince
           ? 'the same'
           : timeText(serviceWaitingSince, timeZone, 'not waiting'),

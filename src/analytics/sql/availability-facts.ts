@@ -71,8 +71,10 @@ const maxAgents = 1_000_000
 /** In the order of time, and the first one after the span. */
 async function readSnapshots({ db, kind, project, typed }: FactSource, span: TimeSpan) {
   const [from, to] = [span.from, span.to].map((at) => typed('time', rfc3339(at)))
-  type Row = Record<'at' | 'count', number> & Record<'until' | 'agents', number | null>
-  const { rows } = await sql<Row & { available: boolean | number | null }>`
+  const { rows } = await sql<
+    Record<'at' | 'count', number> &
+      Record<'until' | 'agents', number | null> & { available: boolean | number | null }
+  >`
     select ${epochSeconds(kind, 'read_at')} as at, available, agents_online as agents,
       ${epochSeconds(kind, 'same_until')} as until, coalesce(same_count, 1) as count
       from availability_snapshots

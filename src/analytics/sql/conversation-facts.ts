@@ -4,7 +4,7 @@ import { type EpochSeconds, parseTime } from '../../values/time.ts'
 import { epochSeconds, inList } from '../../warehouse/dialect.ts'
 import { deriveConversationFacts } from '../core/conversation-facts.ts'
 import type { ConversationHistory, HistoryMessage } from '../core/handlings.ts'
-import type { RoleOfSender } from '../core/sender-roles.ts'
+import type { createRoleOfSender } from '../core/sender-roles.ts'
 import { deleteRows, type FactDerivation, type FactSource, idsOf, insertRows } from './fact-rows.ts'
 import { createSenderTypes } from './reference-tables.ts'
 import { insertSearchEntries, removeSearchEntries } from './search-index.ts'
@@ -96,7 +96,7 @@ type Texts<Name extends string> = Record<Name, string | null> & { readonly conve
 async function readHistories(
   { db, kind, project, hasSearch }: FactSource,
   ids: readonly string[],
-  roleOf: RoleOfSender,
+  roleOf: ReturnType<typeof createRoleOfSender>,
 ): Promise<StoredHistory[] | 'too many messages'> {
   const read = async <Row>(query: RawBuilder<Row>) => (await query.execute(db)).rows
   // To count the messages beforehand would take as long as to read them.

@@ -2,8 +2,8 @@
 
 import { CompiledQuery, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import type { TableSpec } from '../../../schema/column-types.ts'
-import { plainType } from '../../../schema/column-types.ts'
+import { plainType, type TableSpec } from '../../../schema/column-types.ts'
+import type { DatabaseSchema } from '../../../schema/tables.ts'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
 import {
@@ -55,25 +55,17 @@ export function idsOf(stored: IdColumn, derived: IdColumn): FactDerivation['list
   }
 }
 
-type ColumnsOf<T extends AnalyticsTableName> = (typeof analyticsTables)[T]['columns']
-type ValueOf<Declared> = Declared extends `${infer Type}?`
-  ? ValueOf<Type> | null
-  : Declared extends 'boolean'
-    ? boolean
-    : Declared extends 'integer' | 'int32' | 'utc_time'
-      ? number
-      : string
-
 /** A row as its table declares it, without `project_id`; times are seconds since 1970. */
-type AnalyticsRow<T extends AnalyticsTableName> = {
-  readonly [C in Exclude<keyof ColumnsOf<T>, 'project_id'>]: ColumnsOf<T>[C] extends readonly [
-    infer Declared,
-    string,
-    string?,
-  ]
-    ? ValueOf<Declared>
-    : never
-}
+type AnalyticsRow<T extends AnalyticsTableName> = Omit<
+  {
+    readonly [C in keyof DatabaseSchema[T]]: typeof analyticsTables extends {
+      readonly [name in T]: { columns: { [name in C]: readonly [`utc_time${'' | '?'}`, string] } }
+    }
+      ? EpochSeconds | Extract<DatabaseSchema[T][C], null>
+      : DatabaseSchema[T][C]
+  },
+  'project_id'
+>
 
 export async function insertRows<T extends AnalyticsTableName>(
   { db, kind, project }: ProjectDb,

@@ -83,22 +83,13 @@ export function fingerprintsOf(
   { timeZone, analytics, search = true }: FactsSettings,
   version = factsVersion,
 ) {
-  const { roles, hours, holidays, visitGapSeconds, availabilityHoldSeconds, fields } = analytics
-  const { targets, calls, personalData } = analytics
-  const read = { ...fields, activityPage: pageFieldOf(analytics) }
-  const dependencies = {
-    version,
-    roles,
-    hours,
-    holidays,
-    visitGapSeconds,
-    availabilityHoldSeconds,
-    fields: read,
-    timeZone,
-  }
+  const { targets, calls, personalData, ...dependencies } = analytics
+  const fields = { ...analytics.fields, activityPage: pageFieldOf(analytics) }
   const offsets = [...createTimeZone(timeZone).offsetSpans(...watchedYears)]
   // The order of the keys in a file makes no difference.
-  const hash = hashOf(toCanonicalJson(JSON.stringify({ ...dependencies, offsets })))
+  const hash = hashOf(
+    toCanonicalJson(JSON.stringify({ ...dependencies, fields, version, timeZone, offsets })),
+  )
   const facts = `${hash}${search ? '' : ' without search'}`
   return { facts, all: `${facts} ${hashOf(JSON.stringify([targets, calls, personalData]))}` }
 }

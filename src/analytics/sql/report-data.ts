@@ -14,22 +14,8 @@ import { describeDifference, readOpenQueue, serviceDifference } from './waiting.
 
 export type ReportData = NonNullable<Awaited<ReturnType<typeof readReportData>>>
 
-/**
- * Times are RFC 3339 text; `asOf`, `callsAsOf`: null if the rows are not mirrored, or not read to
- * the end yet.
- */
-type ReportProject = Readonly<
-  Record<'timeZone' | 'mirroredSince', string> &
-    Record<'asOf' | 'callsAsOf', string | null> & { factsDue: number; isRebuilding: boolean }
->
-
 /** `weekday`: 1 = Monday … 7. */
 export type HourRow = { readonly weekday: number; readonly hour: number; readonly waits: number }
-
-type StreamRow = Readonly<
-  { stream: string } & Record<'syncedAt' | 'skipped' | 'failed', string | null> &
-    Record<'openGaps' | 'neverRead', number>
->
 
 /** Null: no facts of the project have been derived yet. All numbers are of one moment. */
 export function readReportData(
@@ -41,7 +27,14 @@ export function readReportData(
 ) {
   return inSnapshot(db, kind, async (read) => {
     const ofProject = sql`project_id = ${project}`
-    const [state] = await read(sql<ReportProject>`
+    // Times are RFC 3339 text. `asOf`, `callsAsOf`: null if the rows are not mirrored, or not read to
+    // the end yet.
+    const [state] = await read(sql<
+      Readonly<
+        Record<'timeZone' | 'mirroredSince', string> &
+          Record<'asOf' | 'callsAsOf', string | null> & { factsDue: number; isRebuilding: boolean }
+      >
+    >`
       select ${columns('timeZone', 'mirroredSince', 'asOf', 'callsAsOf', 'factsDue', 'isRebuilding')} from dim_project
       where ${ofProject} and time_zone is not null`)
     if (state === undefined) return null
@@ -89,7 +82,12 @@ export function readReportData(
       >`
         select what, meaning, rows_all as "all", rows_wrong as wrong from report_quality
         where ${ofProject} and rows_wrong > 0 order by what`),
-      streams: await read(sql<StreamRow>`
+      streams: await read(sql<
+        Readonly<
+          { stream: string } & Record<'syncedAt' | 'skipped' | 'failed', string | null> &
+            Record<'openGaps' | 'neverRead', number>
+        >
+      >`
         select ${columns('stream', 'syncedAt', 'skipped', 'failed', 'openGaps', 'neverRead')}
         from report_freshness
         where ${ofProject} order by stream`),

@@ -21,24 +21,22 @@ export type ReportNumbers = Awaited<ReturnType<typeof readPeriods>>['current']
 
 /** Those of days add up to those of a period. */
 const countNames = [
-  ...([
-    'started',
-    'incomplete',
-    'aiOnly',
-    'humanAndAi',
-    'waits',
-    'answeredByHuman',
-    'answeredByAi',
-  ] as const),
-  ...([
-    'closedWithoutAnswer',
-    'ongoingWaits',
-    'visitorMessages',
-    'humanMessages',
-    'aiMessages',
-  ] as const),
-  ...(['opened', 'reopenings', 'handlings'] as const),
-]
+  'started',
+  'incomplete',
+  'aiOnly',
+  'humanAndAi',
+  'waits',
+  'answeredByHuman',
+  'answeredByAi',
+  'closedWithoutAnswer',
+  'ongoingWaits',
+  'visitorMessages',
+  'humanMessages',
+  'aiMessages',
+  'opened',
+  'reopenings',
+  'handlings',
+] as const
 type Counts = Readonly<Record<(typeof countNames)[number], number>>
 
 export type DayLevels = Readonly<
@@ -121,7 +119,9 @@ const dayQuery = mergeByKey(
       human_messages: messagesOf('human'),
       ai_messages: messagesOf('ai'),
     }),
-    ...[waits, answers, backlog],
+    waits,
+    answers,
+    backlog,
   ],
 )
 
@@ -140,9 +140,8 @@ function readAgents(read: SnapshotReader, within: Within) {
   return read(sql<
     { readonly name: string; readonly messages: number; readonly conversations: number } & Durations
   >`
-    select agent_name as name, messages, conversations, answers, answer_median_seconds
-    as "medianSeconds",
-      answer_p90_seconds as "p90Seconds"
+    select agent_name as name, messages, conversations, answers,
+      answer_median_seconds as "medianSeconds", answer_p90_seconds as "p90Seconds"
     from (${sql.raw(periodTables.agents.rows(within))}) agents where messages > 0
     order by messages desc, agent_name`)
 }

@@ -51,10 +51,11 @@ export async function removeSearchEntries(
   await sql`delete ${entries}`.execute(db)
 }
 
-type Entry = { readonly id: string; readonly number: number; readonly words: readonly string[] }
-
 /** In Postgres each statement is a round trip. */
-async function insertAll({ db, kind, project }: Context, entries: readonly Entry[]): Promise<void> {
+async function insertAll(
+  { db, kind, project }: Context,
+  entries: readonly { readonly id: string; readonly number: number; readonly words: string[] }[],
+): Promise<void> {
   const rows = entries.map(({ words, ...entry }) => ({ ...entry, words: JSON.stringify(words) }))
   const listed = rowsParameter(kind, { id: 'text', number: 'integer', words: 'text' }, rows)
   const insert = sql`

@@ -20,7 +20,7 @@ import {
 import { writeComments } from '../../warehouse/migrate.ts'
 import { analyticsObjects, analyticsViews, metabaseMetadata } from '../views/all-views.ts'
 import { sqlDialects } from '../views/sql-dialect.ts'
-import { type AnalyticsView, describeColumn } from '../views/view-spec.ts'
+import { type AnalyticsView, describeColumn, describeObject } from '../views/view-spec.ts'
 
 const registryName = 'sync_views'
 const views = Object.entries<AnalyticsView>(analyticsViews)
@@ -185,13 +185,17 @@ async function createRegistry(trx: Db, fingerprint: string): Promise<void> {
 async function writeViewComments(trx: Db): Promise<void> {
   const objects = analyticsObjects
     .filter(({ type }) => type === 'view')
-    .map(({ name, note, caveat, columns }) => {
-      const notes = Object.entries(columns).map(([column, described]) => [
+    .map((object) => {
+      const columns = Object.entries(object.columns).map(([column, described]) => [
         column,
         describeColumn(described),
       ])
-      const text = caveat === null ? note : `${note} ${caveat}`
-      return { type: 'view' as const, name, note: text, columns: Object.fromEntries(notes) }
+      return {
+        type: 'view' as const,
+        name: object.name,
+        note: describeObject(object),
+        columns: Object.fromEntries(columns),
+      }
     })
   const registry = {
     type: 'view' as const,

@@ -4,22 +4,12 @@ import { percentilesOf } from '../views/by-windows.ts'
 import type { SqlDialect } from '../views/sql-dialect.ts'
 import { completeWaits } from '../views/waits.ts'
 
-/**
- * `day`: a date of the project, on the x-axis. `category`: another label there. `series`: names the
- * line of a row. `mean`: a number with a fraction.
- */
-export type ChartColumnKind =
-  | 'day'
-  | 'category'
-  | 'series'
-  | 'text'
-  | 'count'
-  | 'mean'
-  | 'seconds'
-  | 'share'
-
 export type ChartColumn = {
-  readonly kind: ChartColumnKind
+  /**
+   * `day`: a date of the project, on the x-axis. `category`: another label there. `series`: names
+   * the line of a row. `mean`: a number with a fraction.
+   */
+  readonly kind: 'day' | 'category' | 'series' | 'text' | 'count' | 'mean' | 'seconds' | 'share'
   readonly title: string
   readonly isNullable?: true
 }
@@ -73,7 +63,7 @@ const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'].map(
 )
 
 const columnOf =
-  (kind: ChartColumnKind) =>
+  (kind: ChartColumn['kind']) =>
   (title: string, nullable: Pick<ChartColumn, 'isNullable'> = {}): ChartColumn => ({
     kind,
     title,

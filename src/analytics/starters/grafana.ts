@@ -2,7 +2,7 @@
 
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { sqlDialects } from '../views/sql-dialect.ts'
-import { type ChartColumnKind, type ChartFilters, charts, type StarterChart } from './charts.ts'
+import { type ChartColumn, type ChartFilters, charts, type StarterChart } from './charts.ts'
 
 /** As text: `$__timeFilter` compares times, and dates are those of the project. */
 const filters: ChartFilters = {
@@ -16,7 +16,7 @@ const dataSources = {
   sqlite: { type: 'frser-sqlite-datasource', uid: 'deskmirror-sqlite' },
 } as const
 
-const units: Readonly<Partial<Record<ChartColumnKind, string>>> = {
+const units: Readonly<Partial<Record<ChartColumn['kind'], string>>> = {
   seconds: 's',
   share: 'percentunit',
   mean: 'none',

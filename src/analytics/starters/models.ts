@@ -1,14 +1,13 @@
 /** The objects for analysts as sources of dbt, and as a data model of Cube on Postgres. */
 
-import type { ColumnType } from '../../../schema/column-types.ts'
+import { columnTypes } from '../../../schema/column-types.ts'
 import {
   type AnalyticsObject,
   analystObjects,
   relationOf,
   relationsOf,
 } from '../views/all-views.ts'
-import type { ViewColumn } from '../views/view-spec.ts'
-import { describeColumn } from '../views/view-spec.ts'
+import { describeColumn, describeObject, type ViewColumn } from '../views/view-spec.ts'
 
 /**
  * A conversation outlives its visitor, an agent is listed only if a human wrote, and a target may
@@ -36,10 +35,11 @@ export function dbtSources(): unknown {
   }
 }
 
-function describeSource({ name, note, caveat, key, columns }: AnalyticsObject): unknown {
+function describeSource(object: AnalyticsObject): unknown {
+  const { name, key, columns } = object
   return {
     name,
-    description: caveat === null ? note : `${note} ${caveat}`,
+    description: describeObject(object),
     // Keys of one column have a test of dbt's own.
     ...(key.length === 1 ? {} : { data_tests: [{ unique_key: { arguments: { columns: key } } }] }),
     columns: Object.entries(columns).map(([column, described]) => {
@@ -62,20 +62,16 @@ function relationTests(object: string, column: string): readonly unknown[] {
   return [{ relationships: { arguments: target, ...config } }]
 }
 
-const cubeTypes: Readonly<Record<ColumnType, string>> = {
-  key: 'string',
+/** By what a column is exported as. */
+const cubeTypes = {
   text: 'string',
   json: 'string',
-  uuid: 'string',
   boolean: 'boolean',
   integer: 'number',
-  int32: 'number',
   number: 'number',
   time: 'time',
-  utc_time: 'time',
   date: 'time',
-  local_date: 'time',
-}
+} as const
 
 /** Dimensions, measures as their columns combine, and joins. */
 export function cubeModel(): unknown {
@@ -83,14 +79,14 @@ export function cubeModel(): unknown {
 }
 
 function describeCube(object: AnalyticsObject): unknown {
-  const { name, note, caveat, key, columns } = object
+  const { name, key, columns } = object
   const joins = joinsOf(object)
   // Cube joins correctly only where each row has one key.
   const rowKey = key.map((column) => `cast({CUBE}.${column} as text)`).join(" || '/' || ")
   return {
     name,
     sql_table: name,
-    description: caveat === null ? note : `${note} ${caveat}`,
+    description: describeObject(object),
     ...(joins.length === 0 ? {} : { joins }),
     dimensions: [
       { name: 'row_key', sql: rowKey, type: 'string', primary_key: true, public: false },
@@ -105,7 +101,12 @@ function describeCube(object: AnalyticsObject): unknown {
 
 function describeDimension([name, column]: [string, ViewColumn]): unknown {
   const sql = column.type === 'local_date' ? noonOf(`{CUBE}.${name}`) : `{CUBE}.${name}`
-  return { name, sql, type: cubeTypes[column.type], description: describeColumn(column) }
+  return {
+    name,
+    sql,
+    type: cubeTypes[columnTypes[column.type].exported],
+    description: describeColumn(column),
+  }
 }
 
 /**

@@ -39,29 +39,30 @@ const agentColumns = {
   },
 } as const
 
-type OfAgents<T> = Readonly<Record<'written' | 'answered', T>>
-type AgentKeys = OfAgents<Readonly<Record<string, string>>>
-/** What follows the tables. */
-type AgentRows = OfAgents<{ readonly join?: string; readonly and?: string }>
+type AgentRows = {
+  readonly keys: Readonly<Record<string, string>>
+  readonly join?: string
+  /** More conditions. */
+  readonly and?: string
+}
 
 /** What agents wrote, and what they answered. */
-export function agentSources(keys: AgentKeys, rows: AgentRows): MergedSource[] {
-  const written = ['w.project_id', ...Object.values(keys.written)]
-  const { join = '', and = '' } = rows.written
+export function agentSources(written: AgentRows, answered: AgentRows): MergedSource[] {
+  const key = ['w.project_id', ...Object.values(written.keys)]
   return [
     {
-      key: written,
+      key,
       columns: agentColumns.written,
-      from: `fct_contribution w ${join}
-        where w.role = 'human' ${and}
-        group by ${written.join(', ')}`,
+      from: `fct_contribution w ${written.join ?? ''}
+        where w.role = 'human' ${written.and ?? ''}
+        group by ${key.join(', ')}`,
     },
     percentileSource({
-      groups: { project_id: 'w.project_id', ...keys.answered },
+      groups: { project_id: 'w.project_id', ...answered.keys },
       value: 'w.human_seconds',
       columns: agentColumns.answered,
-      from: `${completeWaits} ${rows.answered.join ?? ''}
-        where w.human_seconds is not null ${rows.answered.and ?? ''}`,
+      from: `${completeWaits} ${answered.join ?? ''}
+        where w.human_seconds is not null ${answered.and ?? ''}`,
     }),
   ]
 }
@@ -86,11 +87,8 @@ function agentsBy(period: 'day' | 'month', column: 'date' | 'month'): AnalyticsV
       agent_name: kind.key('the name on the messages; empty = they show none'),
     },
     sources: agentSources(
-      {
-        written: { [column]: written, name: 'w.name' },
-        answered: { [column]: answered, name: 'w.human_name' },
-      },
-      { written: { join: join('w.date') }, answered: { join: join('w.human_answered_date') } },
+      { keys: { [column]: written, name: 'w.name' }, join: join('w.date') },
+      { keys: { [column]: answered, name: 'w.human_name' }, join: join('w.human_answered_date') },
     ),
   })
 }

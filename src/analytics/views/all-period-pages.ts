@@ -18,17 +18,17 @@ const createdWithin = (within: Within) => {
   return `fct_conversation c where ${where(within, 'c.', 'created_date', null)}${wrote}`
 }
 
-const agentRows = (
-  within: Within,
-  keys: { written: Record<string, string>; answered: Record<string, string> },
-) =>
-  mergeByKey(
-    ['project_id', ...Object.keys(keys.answered)],
-    agentSources(keys, {
-      written: { and: `and ${where(within, 'w.', 'date', 'name')}` },
-      answered: { and: `and ${where(within, 'w.', 'human_answered_date', 'human_name')}` },
-    }),
+const agentRows = (within: Within, isByName: boolean) => {
+  const keys = (name: string) => (isByName ? { agent_name: name } : {})
+  const rows = (date: string, name: string) => ({
+    keys: keys(`w.${name}`),
+    and: `and ${where(within, 'w.', date, name)}`,
+  })
+  return mergeByKey(
+    ['project_id', ...Object.keys(keys(''))],
+    agentSources(rows('date', 'name'), rows('human_answered_date', 'human_name')),
   )
+}
 
 const callRows = (within: Within, keys: Record<string, string>) => {
   const sources = callSources(keys, `and ${where(within, '', 'started_date', 'agent')}`)
@@ -58,7 +58,6 @@ export const periodTables = {
       waits: 'Waits',
       answered_by_human: 'Answered by\u00a0a\u00a0human',
       answered_by_ai: 'By the\u00a0AI',
-
       human_answer_median_seconds: 'Median until a human',
       human_answer_p90_seconds: '90 % within',
       handlings: 'Handled',
@@ -77,7 +76,6 @@ export const periodTables = {
         series: {
           answered_by_human: 'answered by a human',
           answered_by_ai: 'answered by the AI',
-
           closed_without_answer: 'closed without an answer',
           ongoing_waits: 'not answered yet',
         },
@@ -120,7 +118,6 @@ export const periodTables = {
       answered_by_ai: "what = 'ai'",
       closed_without_answer: "what = 'handled'",
       ongoing_waits: "what = 'nobody'",
-
       handlings: "what = 'handling'",
       open_at_end: "what = 'open'",
       waiting_at_end: "what = 'waiting'",
@@ -145,12 +142,8 @@ export const periodTables = {
     },
     key: ['agent_name'],
     sort: '-messages',
-    rows: (within) =>
-      agentRows(within, {
-        written: { agent_name: 'w.name' },
-        answered: { agent_name: 'w.human_name' },
-      }),
-    total: (within) => agentRows(within, { written: {}, answered: {} }),
+    rows: (within) => agentRows(within, true),
+    total: (within) => agentRows(within, false),
     facts: (within) => `select w.conversation_id, w.date
       from fct_contribution w where w.role = 'human' and ${where(within, 'w.', 'date', 'name')}`,
     counted: { messages: null, conversations: null },
@@ -311,7 +304,6 @@ export const periodTables = {
       calls: 'Calls',
       callers: 'Callers',
       with_recording: 'With a recording',
-
       with_length: 'Of known length',
       seconds: 'Total length',
       median_seconds: 'Median length',

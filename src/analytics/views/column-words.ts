@@ -1,5 +1,5 @@
 /** How objects for analysts are read, in words: for the dictionary and for assistants. */
-import type { ColumnType } from '../../../schema/column-types.ts'
+import { type ColumnType, columnTypes } from '../../../schema/column-types.ts'
 import { relationOf } from './all-views.ts'
 import type { ViewColumn } from './view-spec.ts'
 
@@ -13,24 +13,11 @@ export const readingRules: readonly string[] = [
   must not be added up. *as it is*: a median, a share or a state, which must not be added up or averaged. *s*: seconds. *share*: a fraction of 1. *leads to*: the key of another object, beside \`project_id\`.`,
 ]
 
-/** The types in plain words, as `readingRules` explain them. */
-const typeWords: Readonly<Record<ColumnType, string>> = {
-  key: 'text',
-  text: 'text',
-  uuid: 'text',
-  json: 'JSON',
-  boolean: 'boolean',
-  integer: 'integer',
-  int32: 'integer',
-  number: 'number',
-  time: 'time',
-  utc_time: 'time',
-  date: 'date',
-  local_date: 'date',
+/** In plain words, as `readingRules` explain them. */
+export function typeWordOf(type: ColumnType, isNullable: boolean): string {
+  const { exported } = columnTypes[type]
+  return `${exported === 'json' ? 'JSON' : exported}${isNullable ? '?' : ''}`
 }
-
-export const typeWordOf = (type: ColumnType, isNullable: boolean) =>
-  `${typeWords[type]}${isNullable ? '?' : ''}`
 
 export function useOf(
   object: string,

@@ -127,8 +127,8 @@ export const conversationViews = {
         'last_utterance_by',
         'last_utterance_at',
         'first_human_at',
+        'human_messages',
       ),
-      ...columnsFrom('c', 'fct_conversation', 'human_messages'),
       service_waiting_since: [
         orNull.time('waiting_since as the service says it, without documenting when it changes'),
         'm.waiting_since',

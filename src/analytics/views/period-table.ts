@@ -1,4 +1,5 @@
 /** How a table of the pages about a period is declared. */
+import { quoteText } from '../../warehouse/dialect.ts'
 import type { DateRange } from '../core/report-period.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import type { AnalyticsView } from './view-spec.ts'
@@ -7,8 +8,7 @@ import type { AnalyticsView } from './view-spec.ts'
 type SqlLiteral = string & { readonly isQuoted: true }
 
 /** Postgres stores no NUL, so nothing has such a name. */
-export const quote = (text: string) =>
-  `'${text.replaceAll("'", "''").replaceAll('\0', '')}'` as SqlLiteral
+export const quote = (text: string) => quoteText(text.replaceAll('\0', '')) as SqlLiteral
 
 /** `agent`: the name on the messages; null = all. */
 export type Within = Readonly<Record<keyof DateRange | 'project', SqlLiteral>> & {

@@ -6,10 +6,8 @@ import {
   plainType,
   type TableSpec,
 } from '../../../schema/column-types.ts'
+import type { ListStreamName } from '../../../schema/stream-specs.ts'
 import type { SqlDialect } from './sql-dialect.ts'
-
-/** A key identifies rows, a time orders them, a dimension groups, a measure is counted. */
-type ColumnRole = 'key' | 'time' | 'dimension' | 'measure'
 
 /** How several rows combine. `weightedBy`: a mean, weighted by the sum of these columns. */
 export type Aggregation =
@@ -22,7 +20,8 @@ export type ViewColumn = {
   /** Of a measure; null = a plain number. `share`: a fraction of 1. */
   readonly unit: 'seconds' | 'share' | null
   readonly note: string
-  readonly role: ColumnRole
+  /** A key identifies rows, a time orders them, a dimension groups, a measure is counted. */
+  readonly role: 'key' | 'time' | 'dimension' | 'measure'
   /** Of a measure; else `none`. */
   readonly aggregation: Aggregation
 }
@@ -37,7 +36,7 @@ export type AnalyticsView = {
   /** Columns to be filtered to one value: rows that differ in them count the same things. */
   readonly alternatives?: readonly string[]
   /** The mirrored table of its rows: its discovered columns follow, as texts. */
-  readonly discovers?: 'conversations' | 'visitors' | 'calls'
+  readonly discovers?: ListStreamName
   /**
    * Its rows are versions: the query ends with a column `raw`, from which these columns are taken
    * and which the view does not show.
@@ -52,20 +51,14 @@ export type AnalyticsView = {
   readonly select: (sql: SqlDialect) => string
 }
 
-const kindOf = (type: ColumnType, role: Exclude<ColumnRole, 'measure'>) =>
-  makeKind(type, role, 'none', null)
-
-const measureOf = (type: ColumnType, aggregation: Aggregation, unit: ViewColumn['unit'] = null) =>
-  makeKind(type, 'measure', aggregation, unit)
-
-function makeKind(
-  type: ColumnType,
-  role: ColumnRole,
-  aggregation: Aggregation,
-  unit: ViewColumn['unit'],
-) {
-  return (note: string): ViewColumn => ({ type, isNullable: false, unit, note, role, aggregation })
-}
+const kindOf =
+  (
+    type: ColumnType,
+    role: ViewColumn['role'],
+    aggregation: Aggregation = 'none',
+    unit: ViewColumn['unit'] = null,
+  ) =>
+  (note: string): ViewColumn => ({ type, isNullable: false, unit, note, role, aggregation })
 
 /** The kinds of columns, so that a view reads as a list of names and notes. */
 export const kind = {
@@ -79,20 +72,20 @@ export const kind = {
   /** A small number to group by: an hour, a weekday. */
   number: kindOf('int32', 'dimension'),
   /** Can be added up over days. */
-  count: measureOf('integer', 'sum'),
+  count: kindOf('integer', 'measure', 'sum'),
   /** A number of different things, some of which other rows count as well. */
-  distinct: measureOf('integer', 'distinct'),
+  distinct: kindOf('integer', 'measure', 'distinct'),
   /** A state at one time: the days of a month must not be added up. */
-  level: measureOf('integer', 'none'),
+  level: kindOf('integer', 'measure', 'none'),
   /** A mean or a rate. */
-  mean: measureOf('number', 'none'),
-  share: measureOf('number', 'none', 'share'),
+  mean: kindOf('number', 'measure', 'none'),
+  share: kindOf('number', 'measure', 'none', 'share'),
   /** Whole seconds that can be added up. */
-  seconds: measureOf('integer', 'sum', 'seconds'),
+  seconds: kindOf('integer', 'measure', 'sum', 'seconds'),
   /** Whole seconds that must not be added up. */
-  duration: measureOf('integer', 'none', 'seconds'),
+  duration: kindOf('integer', 'measure', 'none', 'seconds'),
   /** Seconds with a fraction, as of a median. */
-  meanSeconds: measureOf('number', 'none', 'seconds'),
+  meanSeconds: kindOf('number', 'measure', 'none', 'seconds'),
 }
 
 /** The same kinds of columns, which may be null. */
@@ -119,6 +112,10 @@ export function describeColumn({ note, role, aggregation }: ViewColumn): string 
   return `${note}; combine it as a mean weighted by ${aggregation.weightedBy.join(' + ')}`
 }
 
+/** What an object is, and what it is not. */
+export const describeObject = ({ note, caveat }: Pick<AnalyticsView, 'note' | 'caveat'>): string =>
+  caveat === null ? note : `${note} ${caveat}`
+
 export type AnalyticsTableName = keyof typeof analyticsTables
 
 /** What the columns of a table are for tools. Only those that are numbers say it. */
@@ -138,7 +135,7 @@ export function tableColumns(name: AnalyticsTableName): Readonly<Record<string, 
   return Object.fromEntries(described)
 }
 
-function roleOf(type: ColumnType, use: NumberUse): ColumnRole {
+function roleOf(type: ColumnType, use: NumberUse): ViewColumn['role'] {
   if (type === 'utc_time' || type === 'local_date') return 'time'
   if (type === 'key') return 'key'
   return use === 'dimension' ? 'dimension' : 'measure'

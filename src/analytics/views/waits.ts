@@ -82,16 +82,21 @@ export const waitViews = {
         { ...kind.count('messages of the visitor in the run'), type: 'int32' },
         'w.messages',
       ],
-      ...columnsFrom('w', 'fct_wait', 'ended_by', 'ended_at', 'ended_by_name', 'answer_seconds'),
       ...columnsFrom(
         'w',
         'fct_wait',
+        'ended_by',
+        'ended_at',
+        'ended_by_name',
+        'answer_seconds',
         'answer_business_seconds',
         'human_answered_at',
         'human_name',
         'human_seconds',
+        'human_business_seconds',
+        'ai_answers',
+        'after_ai_seconds',
       ),
-      ...columnsFrom('w', 'fct_wait', 'human_business_seconds', 'ai_answers', 'after_ai_seconds'),
     },
     from: `fct_wait w
     join fct_conversation c on c.project_id = w.project_id and c.conversation_id = w.conversation_id

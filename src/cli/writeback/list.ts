@@ -2,11 +2,12 @@
  * `writeback list`: write-backs and their outcomes; `writeback show`: all that is stored of one.
  */
 import { Option } from 'commander'
+import { writebackStatuses } from '../../../schema/operation-specs.ts'
 import type { ListWritebacksReport } from '../../app/outbox.ts'
 import { csvHeader, toCsvRow } from '../../imports/csv-cells.ts'
 import { operations } from '../../outbox/core/operations.ts'
 import { targetIdOf } from '../../outbox/core/outbox-entry.ts'
-import { formatCounts, writebackStatuses } from '../../outbox/core/state.ts'
+import { formatCounts } from '../../outbox/core/state.ts'
 import type {
   Candidate,
   EventLogEntry,

@@ -61,10 +61,9 @@ export async function showPeriodTable(
     const sorted = sortRows(rows, order, table.key).map((row) =>
       names.map((column) => row[column] ?? null),
     )
-    const columns = names.map((column) => {
-      const isDate = table.view.columns[column]?.type === 'date'
-      return { name: column, type: isDate ? 'date' : 'text' } as const
-    })
+    const columns = names.map(
+      (column) => ({ name: column, type: column === 'date' ? 'date' : 'text' }) as const,
+    )
     return tableFile(`${name}-${period.from}-${period.to}`, columns, [sorted], asked)
   }
   const [data, agents] = await Promise.all([

@@ -2,12 +2,13 @@
  * Write-backs: the batches, newest first, or all rows with one status; and rows that have not left,
  * of which some can be picked.
  */
+import { writebackStatuses } from '../../../schema/operation-specs.ts'
 import { readSendingFacts } from '../../app/batches.ts'
 import { hasRole } from '../../config/people.ts'
 import type { Cell } from '../../document/table.ts'
 import { operationTypes, reviewActions } from '../../outbox/core/operations.ts'
 import { describeRequest, outcomeLabels } from '../../outbox/core/review/labels.ts'
-import { formatCounts, writebackStatuses } from '../../outbox/core/state.ts'
+import { formatCounts } from '../../outbox/core/state.ts'
 import type {
   DecisionName,
   NamedEntry,

@@ -7,8 +7,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { historyTables } from '../../../schema/mirror-tables.ts'
-import { streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
+import { sourceOf, type TableSpec, tables } from '../../../schema/tables.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
@@ -63,13 +62,9 @@ type LakeDeps = Pick<ExportDeps, 'onProgress' | 'signal'> & {
 }
 
 /** What the service's rows are in, and the history that it does not keep. */
-export const mirroredObjects: readonly string[] = [
-  ...streamNames.map((stream) =>
-    stream === 'analytics' ? 'analytics_metrics' : streamSpecs[stream].table,
-  ),
-  'conversation_changes',
-  ...Object.keys(historyTables),
-]
+export const mirroredObjects: readonly string[] = Object.entries<TableSpec>(tables)
+  .filter(([name, { notInLake }]) => sourceOf(name) === 'service' && notInLake === undefined)
+  .map(([name]) => name)
 
 export class LakeBusyError extends UserError {}
 

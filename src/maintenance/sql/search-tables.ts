@@ -3,10 +3,7 @@
  * for all values together. And in definitions and, in Postgres, statistics.
  */
 import { type RawBuilder, sql } from 'kysely'
-import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import { searchIndexTable } from '../../../schema/console-tables.ts'
-import { historyTables, mirrorTables } from '../../../schema/mirror-tables.ts'
-import { tables as ownTables } from '../../../schema/tables.ts'
+import { tables as ownTables, sourceOf } from '../../../schema/tables.ts'
 import {
   beginSnapshot,
   type ConnectionPool,
@@ -167,18 +164,12 @@ function textOf(cell: unknown): string {
   return typeof cell === 'object' && cell !== null ? JSON.stringify(cell) : ''
 }
 
-const rowsOfOthers: readonly string[] = [
-  ...Object.keys({ ...mirrorTables, ...historyTables }),
-  ...Object.keys(analyticsTables),
-  ...['writebacks', 'writeback_events', 'search_conversations'],
-]
-
 export function placeOf({ name, kind }: Pick<Table, 'name' | 'kind'>, column: string): Place {
   const place = `${name}.${column}`
   if (name === 'erased_ids') return { place, isKept: true, why: '', command: null }
   if (/^calls(_history)?$/.test(name))
     return { place, ofOthers: true, why: namesNobody, command: null }
-  if (rowsOfOthers.includes(name) || name.startsWith(searchIndexTable))
+  if (sourceOf(name) !== null)
     return { place, ofOthers: true, why: 'rows of other people have it', command: null }
   if (kind === 'materialized view')
     return {

@@ -1,22 +1,7 @@
 /** The state machine of a write-back: statuses, events and transitions. Pure. */
+import { writebackStatuses } from '../../../schema/operation-specs.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 
-export const writebackStatuses = [
-  /** Waits for approval. */
-  'draft',
-  'queued',
-  /** May have been sent; the outcome is not known yet. */
-  'sending',
-  'succeeded',
-  /** Refused by the service; final. */
-  'failed',
-  /** The record changed since the person looked; not sent again. An earlier send may be done. */
-  'conflict',
-  /** May or may not have arrived; blocks its lane until a person decides. */
-  'uncertain',
-  'cancelled',
-  'expired',
-] as const
 export type WritebackStatus = (typeof writebackStatuses)[number]
 
 /** Decided in flight: it is not sent again, and gets this status if it did not arrive. */

@@ -111,12 +111,14 @@ const answers: Readonly<Record<string, (world: World, today: string) => readonly
         p90_hours: Number(p90_seconds) / 3600,
       })),
   'How many conversations does each agent have in a month': ({ rows }, today) =>
-    deriveModel(rows, today).report_agent_month.toSorted(
-      (a, b) =>
-        latestFirst('month')(a, b) ||
-        Number(b['conversations']) - Number(a['conversations']) ||
-        (String(a['agent_name']) < String(b['agent_name']) ? -1 : 1),
-    ),
+    deriveModel(rows, today)
+      .report_agent_month.filter((row) => String(row['month']) >= '2025-01-01')
+      .toSorted(
+        (a, b) =>
+          latestFirst('month')(a, b) ||
+          Number(b['conversations']) - Number(a['conversations']) ||
+          (String(a['agent_name']) < String(b['agent_name']) ? -1 : 1),
+      ),
   'Who had how much to do': ({ rows }, today) => {
     const noon = '2025-09-29T12:00:00Z'
     const isNow = (from: unknown, to: unknown) =>

@@ -1,5 +1,6 @@
 /** Who may decide what, and what a batch or a write-back allows: tables of all cases. */
 import { describe, expect, test } from 'vitest'
+import { writebackStatuses } from '../../../schema/operation-specs.ts'
 import type { Role } from '../../../src/config/people.ts'
 import {
   missingRole,
@@ -14,7 +15,6 @@ import {
   nextState,
   type StatusCounts,
   type WritebackStatus,
-  writebackStatuses,
 } from '../../../src/outbox/core/state.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)

@@ -1,7 +1,8 @@
 /** Whether a visitor was answered twice: what the page says of each state a reply can be in. */
 import { expect, test } from 'vitest'
+import { writebackStatuses } from '../../../schema/operation-specs.ts'
 import { type SummarizedReply, summarizeReplies } from '../../../src/console/core/reply-summary.ts'
-import { type WritebackStatus, writebackStatuses } from '../../../src/outbox/core/state.ts'
+import type { WritebackStatus } from '../../../src/outbox/core/state.ts'
 
 let replies = 0
 const reply = (status: WritebackStatus, over: Partial<SummarizedReply> = {}): SummarizedReply => ({

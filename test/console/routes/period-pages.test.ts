@@ -86,6 +86,14 @@ test('… and as a workbook, where numbers are numbers and texts are no formulas
   ])
 })
 
+test('… and days are dates', async () => {
+  const address = `/console/p/main/ai?${january}&format=xlsx`
+  const cookie = await console.signIn('ann')
+  const response = await fetch(`${console.address}${address}`, { headers: { cookie } })
+  const [, [day] = []] = await readWorkbook(new Uint8Array(await response.arrayBuffer()))
+  expect(day).toEqual(new Date('2026-01-01T00:00:00Z'))
+})
+
 test('the conversations behind a number download, all of them and without what the person may not read', async () => {
   const address = `conversations?of=agents&${january}&agent=Ann`
   const link = linksOf((await get(address)).text).find((to) => to.includes('format=csv')) ?? ''
