@@ -126,7 +126,11 @@ export type Pace = {
 }
 
 /** How long sending will take. */
-export type SendEstimate = Pick<Pace, 'worker' | 'whyStopped'> & {
+export type SendEstimate = {
+  /** A worker is running, which sends them. */
+  readonly worker: boolean
+  /** Who stopped all sending, in a sentence; null: nobody. */
+  readonly whyStopped: string | null
   /** Write-backs queued earlier that are not settled yet. */
   readonly queuedEarlier: number
   /** For all up to these, at the write rate less its reserve, after a pause. */
