@@ -71,22 +71,25 @@ function endOfWait({ handledAt }: Turn, next: Turn | undefined) {
 }
 
 /**
- * Once open, it stays so until the wait ends. A wait that ends within its first second had a
- * message, which comes before a handling of that second.
+ * Once open, it stays so until the wait ends. Times are whole seconds: a visitor who wrote at
+ * 10:00:07 and was marked handled at 10:00:07 waited first, as a message comes before a handling of
+ * its second.
  */
 function openFromOf(
   states: Conversation['states'],
   startedAt: EpochSeconds,
   endedAt: EpochSeconds | null,
 ) {
-  const isShort = endedAt === startedAt
-  const isAtStart = (to: EpochSeconds) => (isShort ? to >= startedAt : to > startedAt)
+  const endsInFirstSecond = endedAt === startedAt
+  const isAtStart = (to: EpochSeconds) => (endsInFirstSecond ? to >= startedAt : to > startedAt)
   const open = states.find(
     ({ state, to_at }) => state === 'open' && (to_at === null || isAtStart(to_at)),
   )
   if (open === undefined) return null
   const from = Math.max(open.from_at, startedAt)
-  return endedAt === null || from < endedAt || (isShort && from === startedAt) ? from : null
+  return endedAt === null || from < endedAt || (endsInFirstSecond && from === startedAt)
+    ? from
+    : null
 }
 
 /** `waitedSince`: since when the visitor waited for the human after the AI had last spoken. */
@@ -96,7 +99,10 @@ type HumanAnswer = {
   readonly waitedSince: EpochSeconds
 }
 
-/** By the visitor's first turn since the human turn or the handling before. */
+/**
+ * The answers by the turn from which the visitor waited for each: their first turn after the last
+ * human turn or handling.
+ */
 function humanAnswersOf(turns: readonly Turn[]): ReadonlyMap<Turn, HumanAnswer> {
   const answers = new Map<Turn, HumanAnswer>()
   let waiting: Turn | null = null
@@ -200,8 +206,7 @@ export function turnsOf(
   )) {
     const { at, role, name } = message
     // A message comes before the reopening that was seen in its second.
-    while (left[0] !== undefined && left[0].at < at)
-      for (const one of left.splice(0, 1)) reopen(one)
+    for (; left[0] !== undefined && left[0].at < at; left.shift()) reopen(left[0])
     const last = turns.at(-1)
     const handledAt = handlingFrom(handlings, at)
     if (last?.role === role && !(role === 'visitor' && isHandledBefore(last, at))) {

@@ -81,7 +81,7 @@ export async function claim(
 }
 claim.mayRepeat = true as const
 
-/** `wasActive`: this process works on it already, unless its lease has expired. */
+/** `wasActive`: another task of this process claimed it; it is free only if that lease expired. */
 async function claimOnce(
   context: ProjectDb,
   id: string,
@@ -172,9 +172,9 @@ async function isExpired(
 const eventsThatQueue: readonly OutboxEvent[] = ['not_sent', 'absent']
 
 /**
- * The outcome of the send that `markSending` recorded; null if it was superseded. Another send may
- * have the same number: one that was certainly not sent gives it back, and this may be stored again
- * because the first answer was lost.
+ * The outcome of the send that `markSending` recorded; null if it was superseded. A send that
+ * certainly did not leave is not counted in `attempts`, so a later one can have the same number: the
+ * fencing token tells them apart.
  */
 export function settleSent(context: ProjectDb, writeback: Writeback, transition: Transition) {
   const ownership = sql`attempts = ${writeback.attempts + 1}`
