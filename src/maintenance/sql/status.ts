@@ -119,7 +119,9 @@ export async function listGaps(db: Db, project: ProjectId): Promise<readonly Gap
 
 /** What was announced and still holds, the latest first. */
 export async function listNotified(context: ProjectDb): Promise<StatusReport['notifications']> {
-  const announced = (await listAnnounced(context)).filter(({ level }) => level > 0)
+  const announced = (await listAnnounced(context)).filter(
+    ({ level, announcedAt }) => level > 0 && announcedAt > 0,
+  )
   const latest = Map.groupBy(announced, ({ event }) => event)
   return [...latest].map(([event, [first]]) => {
     return { event, announcedAt: toTimestamp(first?.announcedAt ?? 0) }
