@@ -134,15 +134,7 @@ async function openPool(
   }
   try {
     await inspect(pool)
-    const acquire = async () => toDbConnection(await pool.connect())
-    // Every user of the pool has a connection of its own.
-    const openSeparate = (): ConnectionPool => ({
-      kind: 'postgres',
-      acquire,
-      openSeparate,
-      close: async () => {},
-    })
-    return { kind: 'postgres', acquire, openSeparate, close }
+    return { kind: 'postgres', acquire: async () => toDbConnection(await pool.connect()), close }
   } catch (error) {
     await close()
     throw error

@@ -84,16 +84,14 @@ export function openSqliteThread(path: string, signal?: AbortSignal): Connection
     },
     columnOrigins: async (text) => (await ask('origins', text, [])) as ColumnOrigin[],
   }
-  const pool: ConnectionPool = {
+  return {
     kind: 'sqlite',
     // A snapshot keeps the connection, and other statements wait for its end.
     acquire: serializeAccess(run, local),
-    openSeparate: () => ({ ...pool, close: async () => {} }),
     close: async () => {
       const ended = thread?.terminate()
       if (!signal?.aborted) await ended
       thread?.unref()
     },
   }
-  return pool
 }

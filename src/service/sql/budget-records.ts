@@ -1,9 +1,9 @@
 /** Request budgets in the warehouse, a row each, for processes that share no Redis. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { type ConnectionPool, type Db, openKysely } from '../../warehouse/connection-pool.ts'
 import { databaseNowMs } from '../../warehouse/dialect.ts'
 import { bootId } from '../../warehouse/process-identity.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
 import {
   type BudgetRecord,
   type KeyUse,
@@ -11,29 +11,15 @@ import {
   type RecordReading,
 } from '../core/budget-record.ts'
 
-/** On connections of their own, so that rolling back a page never rolls back a budget. */
-export function createBudgetRecords(pool: ConnectionPool) {
-  let separateDb: Db | undefined
-  const openDb = () => {
-    separateDb ??= openKysely(pool.openSeparate())
-    return separateDb
-  }
-  return {
-    record: (name: string) => createBudgetRecord(openDb, pool.kind, name),
-    keyUse: (name: string) => createKeyUse(openDb, pool.kind, name),
-    close: async () => separateDb?.destroy(),
-  }
-}
-
 type RecordRow = {
   readonly version: string | null
   readonly state: string | null
   readonly now: number
 }
 
-function createBudgetRecord(
-  openDb: () => Db,
-  kind: ConnectionPool['kind'],
+/** `db`: not a transaction, as a budget is never rolled back. */
+export function createBudgetRecord(
+  { db, kind }: Pick<ProjectDb, 'db' | 'kind'>,
   name: string,
 ): BudgetRecord {
   const now = databaseNowMs(kind)
@@ -46,7 +32,7 @@ function createBudgetRecord(
   async function read(): Promise<RecordReading> {
     const { rows } = await sql<RecordRow>`
       select version, state, ${now} as now
-      from (select 1 as one) as here left join sync_budgets on name = ${name}`.execute(openDb())
+      from (select 1 as one) as here left join sync_budgets on name = ${name}`.execute(db)
     const [row] = rows
     if (row === undefined) throw new Error('the query returned no row')
     const { version, state, now: at } = row
@@ -71,7 +57,7 @@ function createBudgetRecord(
       : sql<Pick<RecordRow, 'now'>>`
           update sync_budgets set version = ${version}, state = ${text}
           where name = ${name} and version = ${seen.version} and ${inTime} returning ${now} as now`
-    ).execute(openDb())
+    ).execute(db)
     const [written] = rows
     if (written !== undefined)
       return { swapped: true, reading: { now: written.now, version, text, restarted: false } }
@@ -83,17 +69,17 @@ function createBudgetRecord(
 }
 
 /** By the clock of the database. It outlives a budget that is kept elsewhere. */
-function createKeyUse(openDb: () => Db, kind: ConnectionPool['kind'], name: string): KeyUse {
+export function createKeyUse({ db, kind }: Pick<ProjectDb, 'db' | 'kind'>, name: string): KeyUse {
   const now = sql`cast(${databaseNowMs(kind)} as bigint)`
   return {
     isUnusedFor: async (withinMs) => {
       const { rows } = await sql`select 1 from sync_keys where name = ${name}
-          and used_at > ${now} - ${withinMs}`.execute(openDb())
+          and used_at > ${now} - ${withinMs}`.execute(db)
       return rows.length === 0
     },
     recordUse: async () => {
       await sql`insert into sync_keys (name, used_at) values (${name}, ${now})
-        on conflict (name) do update set used_at = excluded.used_at`.execute(openDb())
+        on conflict (name) do update set used_at = excluded.used_at`.execute(db)
     },
   }
 }
