@@ -13,7 +13,7 @@ import type { Logger } from '../log.ts'
 import type { Secret } from '../values/secret.ts'
 import { isLoopback } from '../values/server-address.ts'
 import type { Ms } from '../values/time.ts'
-import { errorText, UserError } from '../values/user-error.ts'
+import { errorCode, errorText, UserError } from '../values/user-error.ts'
 import {
   type Attempts,
   createAttempts,
@@ -217,8 +217,7 @@ async function listen(app: FastifyInstance, { host, port }: HttpServerOptions): 
     await app.listen({ host, port })
   } catch (error) {
     await app.close()
-    const why =
-      error instanceof Error && 'code' in error ? listenErrorText[String(error.code)] : undefined
+    const why = listenErrorText[errorCode(error)]
     if (why === undefined) throw error
     const next = 'set DESKMIRROR_HTTP (`http` in deskmirror.yaml) to another host:port, or to off'
     throw new UserError(

@@ -4,6 +4,7 @@
 import { type Duplex, Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import zlib from 'node:zlib'
+import { errorCode } from '../values/user-error.ts'
 import {
   createRowSplitter,
   defaultResponseLimits,
@@ -93,8 +94,7 @@ function decompressSmall(
   try {
     return steps.reduce((bytes, { whole }) => whole(bytes, { maxOutputLength }), body)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
-      return null
+    if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return null
     throw error
   }
 }

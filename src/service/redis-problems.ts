@@ -1,5 +1,6 @@
 /** What to do about a Redis that does not serve, by its kind and by what it answers. Pure. */
 import { parseRedisAddress } from '../values/redis-address.ts'
+import type { Explanation } from '../values/user-error.ts'
 
 export const writeClusterAddress =
   'write redis+cluster://HOST:PORT in DESKMIRROR_QUEUE_URL, with its user and password'
@@ -19,7 +20,7 @@ export function whatToStart(url: string): string {
   }
 }
 
-type AddressProblem = { readonly next: string; readonly exitCode: 1 | 2 }
+type AddressProblem = Omit<Explanation, 'why'>
 
 /** What a cluster, or sentinels, answer where the address is another kind of Redis than it says. */
 const addressProblems: readonly (readonly [RegExp, AddressProblem])[] = [

@@ -1,34 +1,16 @@
 /** What each error of a database means for people, by its code. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import {
+  type Explanation,
+  type ExplanationTable,
+  fixFirst,
+  lookUpExplanation,
+  tryAgain,
+} from '../values/user-error.ts'
 import type { DatabaseLocation } from './location.ts'
 
-/** What happened, and what a person should do. */
-export type DatabaseExplanation = {
-  readonly why: string
-  readonly next: string
-  readonly exitCode: 1 | 2
-}
-
-/** Explanations by code, or by the driver's message if it has no code; the first match counts. */
-type ExplanationTable = readonly (readonly [RegExp, DatabaseExplanation])[]
-
-/** Trying again may help. */
-const tryAgain = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
-  code,
-  { why, next, exitCode: 1 },
-]
-
-/** A person must change something first. */
-const fixFirst = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
-  code,
-  { why, next, exitCode: 2 },
-]
-
-export function findExplanation(
-  location: DatabaseLocation,
-  code: string,
-): DatabaseExplanation | undefined {
+export function findExplanation(location: DatabaseLocation, code: string): Explanation | undefined {
   const { setting } = location
   if (location.kind === 'postgres')
     return lookUpExplanation(postgresExplanations(setting, sourcesOf(location)), code)
@@ -38,19 +20,8 @@ export function findExplanation(
   )
 }
 
-export function lookUpExplanation(
-  table: ExplanationTable,
-  code: string,
-): DatabaseExplanation | undefined {
-  return table.find(([pattern]) => pattern.test(code))?.[1]
-}
-
 /** The path itself, which says more than SQLite's code. `setting`: where it is from. */
-function explainSqlitePath(
-  path: string,
-  code: string,
-  setting: string,
-): DatabaseExplanation | undefined {
+function explainSqlitePath(path: string, code: string, setting: string): Explanation | undefined {
   const folder = dirname(resolve(path))
   if (!existsSync(folder))
     return {
@@ -83,7 +54,7 @@ function explainSqlitePath(
   return undefined
 }
 
-function isAllowed(path: string, mode: number): boolean {
+export function isAllowed(path: string, mode: number): boolean {
   try {
     accessSync(path, mode)
     return true

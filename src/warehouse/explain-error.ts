@@ -2,9 +2,8 @@
  * What people read if the database fails, without the driver's message: it may have secrets.
  */
 import { fenceMessage } from '../../schema/move-fence.ts'
-import { UserError } from '../values/user-error.ts'
+import { type Explanation, errorCode, UserError } from '../values/user-error.ts'
 import {
-  type DatabaseExplanation,
   findExplanation,
   postgresExternalErrors,
   postgresTransientErrors,
@@ -22,12 +21,7 @@ export class WarehouseError extends UserError {
   readonly kind: 'unavailable' | 'unusable'
   /** The database's error code, if it has one. */
   readonly code: string
-  constructor(
-    what: string,
-    explanation: DatabaseExplanation,
-    kind: WarehouseError['kind'],
-    code: string,
-  ) {
+  constructor(what: string, explanation: Explanation, kind: WarehouseError['kind'], code: string) {
     super({ what, ...explanation })
     this.name = 'WarehouseError'
     this.kind = kind
@@ -41,7 +35,7 @@ export function isWarehouseUnavailable(error: unknown): error is WarehouseError 
 
 /** For an error that the driver threw on opening. */
 export function explainOpenError(location: DatabaseLocation, error: unknown): UserError {
-  const code = errorCode(error)
+  const code = codeOrMessage(error)
   const what = `cannot open the warehouse ${locationLabel(location)}`
   const why = `the database answered with an error${/^\w{1,40}$/.test(code) ? ` (${code})` : ''}`
   const unexpected = {
@@ -75,7 +69,7 @@ export function explainRuntimeError(
 }
 
 /** It was opened before that. */
-const fenced: DatabaseExplanation = {
+const fenced: Explanation = {
   why: fenceMessage,
   next: '`deskmirror status` says which, and where it is',
   exitCode: 2,
@@ -83,22 +77,19 @@ const fenced: DatabaseExplanation = {
 
 /** SQLite has no code of its own for a missing table. */
 function runtimeErrorCode(error: unknown): string {
-  const code = errorCode(error)
+  const code = codeOrMessage(error)
   const isMissing =
     code === 'SQLITE_ERROR' && error instanceof Error && /^no such table/.test(error.message)
   return isMissing ? 'no such table' : code
 }
 
 /** The driver's code, or else its message. */
-function errorCode(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return errorCode(error.errors[0])
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
-    // A missing certificate file has the same code as a missing socket of the server.
-    return 'syscall' in error && error.syscall === 'open' ? `FILE_${error.code}` : error.code
-  }
-  return error instanceof Error
-    ? /timeout/i.test(error.message)
-      ? 'ETIMEDOUT'
-      : error.message
-    : String(error)
+function codeOrMessage(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return codeOrMessage(error.errors[0])
+  if (!(error instanceof Error)) return String(error)
+  const code = errorCode(error)
+  // A missing certificate file has the same code as a missing socket of the server.
+  if (code !== '') return 'syscall' in error && error.syscall === 'open' ? `FILE_${code}` : code
+  return /timeout/i.test(error.message) ? 'ETIMEDOUT' : error.message
 }

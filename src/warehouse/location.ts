@@ -8,6 +8,8 @@ export type DatabaseLocation = { readonly setting: string } & (
   | { readonly kind: 'postgres'; readonly url: string }
 )
 
+export type SqliteLocation = Extract<DatabaseLocation, { readonly kind: 'sqlite' }>
+
 export function parseDatabaseUrl(
   url: string,
   setting = 'DESKMIRROR_DATABASE_URL',

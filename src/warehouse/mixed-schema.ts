@@ -8,7 +8,7 @@ import { indexes, uniqueIndexes } from '../../schema/indexes.ts'
 import { fenceTrigger } from '../../schema/move-fence.ts'
 import { type TableSpec, tables } from '../../schema/tables.ts'
 import { triggerNames } from '../../schema/triggers.ts'
-import { UserError } from '../values/user-error.ts'
+import { type ErrorTexts, UserError } from '../values/user-error.ts'
 
 const specs = Object.entries<TableSpec>(tables)
 
@@ -48,7 +48,7 @@ export async function inspectSchema(
   })
 }
 
-const mixed = (texts: ConstructorParameters<typeof UserError>[0]) => ({
+const mixed = (texts: ErrorTexts) => ({
   mixed: new UserError(texts),
   isFenced: false,
 })
