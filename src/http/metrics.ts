@@ -45,14 +45,21 @@ export function createMetrics({
   const showUp = createGauges(registry, gaugeHelp.health)
   const showHealth = createHealthGauges(registry)
   const showWorker = createWorkerGauges(registry)
-  const showStorage = createStorageGauges(registry)
+  const showStorage = createGauges(registry, gaugeHelp.storage, 'database')
   let measuresProcess = false
   const health = rememberResults({ maxAgeMs: rememberedMs, now, read: readHealth })
   let wasUp = true
   const refresh = async () => {
     const storage =
       readStorage && (await withTimeout(readTimeoutMs, readStorage()).catch(() => undefined))
-    showStorage(storage)
+    showStorage(
+      [storage ?? []]
+        .flat()
+        .map(({ database, bytes, freeBytes }) => [
+          { database },
+          { warehouse_bytes: bytes, disk_free_bytes: freeBytes },
+        ]),
+    )
     showWorker(
       failingJobs(),
       await withTimeout(readTimeoutMs, checkReadiness()).catch(() => []),
@@ -90,54 +97,61 @@ export function createMetrics({
 
 type SyncRun = { stream: StreamName; mode: SyncMode | 'audit'; outcome: SyncOutcome; tookMs: Ms }
 
-const counterHelp = {
-  requests:
+/** The help of each counter, then its labels. */
+const counters = {
+  requests: [
     'Requests by priority (write, fresh, backfill, reconcile) and outcome (ok, throttled, ' +
-    'transient: network or 5xx, refused: 400 or 404, denied: 401 or 403, aborted)',
-  throttled: 'Requests that the service answered by 429: something else uses the key',
-  rows_read: 'Rows that the service sent',
-  rows_changed: 'Rows that were new or different',
-  writebacks_settled: 'Write-backs by outcome: succeeded, failed, conflict, uncertain, expired',
-  audited_rows: 'Rows that audits read again and compared',
-  audit_differences: 'Rows that an audit found to differ',
-  jobs: 'Jobs by result',
+      'transient: network or 5xx, refused: 400 or 404, denied: 401 or 403, aborted)',
+    'project',
+    'priority',
+    'outcome',
+  ],
+  throttled: ['Requests that the service answered by 429: something else uses the key', 'project'],
+  rows_read: ['Rows that the service sent', 'project', 'stream'],
+  rows_changed: ['Rows that were new or different', 'project', 'stream'],
+  writebacks_settled: [
+    'Write-backs by outcome: succeeded, failed, conflict, uncertain, expired',
+    'project',
+    'status',
+  ],
+  audited_rows: ['Rows that audits read again and compared', 'project', 'stream'],
+  audit_differences: ['Rows that an audit found to differ', 'project', 'stream'],
+  jobs: ['Jobs by result', 'queue', 'result'],
   webhooks: [
-    'Webhook deliveries by outcome: accepted, unavailable (the queue does not answer),',
-    'rejected (not signed with a secret of the project)',
-  ].join(' '),
-  job_failures:
+    'Webhook deliveries by outcome: accepted, unavailable (the queue does not answer), ' +
+      'rejected (not signed with a secret of the project)',
+    'project',
+    'outcome',
+  ],
+  job_failures: [
     'Jobs that failed: sync, writebacks, schedule, lake, housekeeping, maintenance, outbox_poll, ' +
-    'notify',
-  notifications: 'Posts to the address of `notify` by outcome: sent, failed (after its retries)',
-  queue_errors: "Errors of the queue's server",
-}
+      'notify',
+    'job',
+    'project',
+    'stream',
+  ],
+  notifications: [
+    'Posts to the address of `notify` by outcome: sent, failed (after its retries)',
+    'project',
+    'outcome',
+  ],
+  queue_errors: ["Errors of the queue's server"],
+} as const satisfies Record<string, readonly [help: string, ...labels: string[]]>
 
 function createCounters(registry: Registry) {
-  const counter = (name: keyof typeof counterHelp, ...labelNames: string[]) =>
-    new Counter({
-      name: `deskmirror_${name}_total`,
-      help: counterHelp[name],
-      labelNames,
-      registers: [registry],
-    })
-  const requests = counter('requests', 'project', 'priority', 'outcome')
-  const throttled = counter('throttled', 'project')
-  const read = counter('rows_read', 'project', 'stream')
-  const changed = counter('rows_changed', 'project', 'stream')
-  const settled = counter('writebacks_settled', 'project', 'status')
-  const audited = counter('audited_rows', 'project', 'stream')
-  const auditDifferences = counter('audit_differences', 'project', 'stream')
-  const jobs = counter('jobs', 'queue', 'result')
-  const deliveries = counter('webhooks', 'project', 'outcome')
-  const jobFailures = counter('job_failures', 'job', 'project', 'stream')
-  const notifications = counter('notifications', 'project', 'outcome')
-  const queueErrors = counter('queue_errors')
+  const registers = [registry]
+  const total = Object.fromEntries(
+    Object.entries(counters).map(([name, [help, ...labelNames]]) => [
+      name,
+      new Counter({ name: `deskmirror_${name}_total`, help, labelNames, registers }),
+    ]),
+  ) as Record<keyof typeof counters, Counter>
   const syncRuns = new Histogram({
     name: 'deskmirror_sync_duration_seconds',
     help: 'Duration of sync jobs by mode (incremental, reconcile, audit) and outcome',
     labelNames: ['stream', 'mode', 'outcome'],
     buckets: [0.1, 0.5, 2, 10, 30, 60, 300, 900, 3600, 4 * 3600],
-    registers: [registry],
+    registers,
   })
   return {
     /** A request got a response, or was given up. */
@@ -146,37 +160,37 @@ function createCounters(registry: Registry) {
       priority: Priority
       outcome: 'ok' | ApiFailure['kind']
     }): void => {
-      requests.inc(request)
-      if (request.outcome === 'throttled') throttled.inc({ project: request.project })
+      total.requests.inc(request)
+      if (request.outcome === 'throttled') total.throttled.inc({ project: request.project })
     },
     countStream: (project: ProjectName, { stream, ...report }: StreamReport): void => {
-      read.inc({ project, stream }, report.rows)
-      changed.inc({ project, stream }, report.changed)
+      total.rows_read.inc({ project, stream }, report.rows)
+      total.rows_changed.inc({ project, stream }, report.changed)
     },
     countAudit: (project: ProjectName, { stream, compared, differing }: AuditResult): void => {
-      audited.inc({ project, stream }, compared)
-      auditDifferences.inc({ project, stream }, differing)
+      total.audited_rows.inc({ project, stream }, compared)
+      total.audit_differences.inc({ project, stream }, differing)
     },
     countSettled: (writeback: { project: ProjectName; status: WritebackStatus }): void =>
-      settled.inc(writeback),
-    countJobFailure: (identity: JobIdentity): void => jobFailures.inc(jobLabels(identity)),
+      total.writebacks_settled.inc(writeback),
+    countJobFailure: (identity: JobIdentity): void => total.job_failures.inc(jobLabels(identity)),
     /**
      * `increase()` ignores a counter's first value: without a 0 the first 429, or difference, would
      * not show.
      */
     startAtZero: (project: ProjectName): void => {
-      throttled.inc({ project }, 0)
-      for (const stream of auditedStreams) auditDifferences.inc({ project, stream }, 0)
+      total.throttled.inc({ project }, 0)
+      for (const stream of auditedStreams) total.audit_differences.inc({ project, stream }, 0)
     },
     observeSyncRun: ({ tookMs, ...labels }: SyncRun): void =>
       syncRuns.observe(labels, tookMs / 1000),
     /** `project` null: unknown. */
     countDelivery: (project: ProjectName | null, outcome: string): void =>
-      deliveries.inc({ project: project ?? '', outcome }),
-    countJob: (job: { queue: string; result: string }): void => jobs.inc(job),
+      total.webhooks.inc({ project: project ?? '', outcome }),
+    countJob: (job: { queue: string; result: string }): void => total.jobs.inc(job),
     countNotification: (post: { project: ProjectName; outcome: 'sent' | 'failed' }): void =>
-      notifications.inc(post),
-    countQueueError: (): void => queueErrors.inc(),
+      total.notifications.inc(post),
+    countQueueError: (): void => total.queue_errors.inc(),
   }
 }
 
@@ -198,13 +212,9 @@ function createGauges<Name extends string>(
   ...labelNames: string[]
 ) {
   const gauges = (Object.keys(help) as Name[]).map((key) => {
-    const options = {
-      name: `deskmirror_${key}`,
-      help: help[key],
-      labelNames,
-      registers: [registry],
-    }
-    return { key, gauge: new Gauge(options) }
+    const registers = [registry]
+    const name = `deskmirror_${key}`
+    return { key, gauge: new Gauge({ name, help: help[key], labelNames, registers }) }
   })
   return (samples: Samples<Name>): void => {
     for (const { gauge } of gauges) gauge.reset()
@@ -275,10 +285,34 @@ function createHealthGauges(registry: Registry) {
   return (all: readonly ProjectHealth[]): void => {
     showStreams(
       all.flatMap(({ project, streams }) =>
-        streams.map((it) => [{ project, stream: it.stream }, streamValues(it)]),
+        streams.map((it) => [
+          { project, stream: it.stream },
+          {
+            lag_seconds: toSeconds(it.lagMs),
+            interval_seconds: toSeconds(it.intervalMs),
+            pending_children: it.pendingChildren,
+            stream_failed: Number(it.isFailed),
+            stream_skipped: Number(it.isSkipped),
+          },
+        ]),
       ),
     )
-    showProjects(all.map((health) => [{ project: health.project }, projectValues(health)]))
+    showProjects(
+      all.map(({ project, budget, ...health }) => [
+        { project },
+        {
+          open_gaps: health.gaps,
+          project_paused: Number(health.isPaused),
+          sending_stopped: Number(health.isCircuitOpen),
+          sending_held: Number(health.isHeld),
+          budget_limit: budget?.limit ?? null,
+          budget_slots: budget?.slots ?? null,
+          budget_slots_in_use: budget?.inUse ?? null,
+          budget_paused_seconds: toSeconds(budget && (budget.pausedForMs ?? 0)),
+          budget_closed_seconds: toSeconds(budget && (budget.closedForMs ?? 0)),
+        },
+      ]),
+    )
     showWritebacks(
       all.flatMap(({ project, writebacks }) =>
         Object.entries({ ...noWritebacks, ...writebacks }).map(([state, rows]) => [
@@ -290,48 +324,7 @@ function createHealthGauges(registry: Registry) {
   }
 }
 
-function streamValues({
-  lagMs,
-  intervalMs,
-  pendingChildren,
-  isFailed,
-  isSkipped,
-}: ProjectHealth['streams'][number]) {
-  return {
-    lag_seconds: lagMs === null ? null : lagMs / 1000,
-    interval_seconds: intervalMs === null ? null : intervalMs / 1000,
-    pending_children: pendingChildren,
-    stream_failed: Number(isFailed),
-    stream_skipped: Number(isSkipped),
-  }
-}
-
-function projectValues({ gaps, isPaused, isHeld, isCircuitOpen, budget }: ProjectHealth) {
-  return {
-    open_gaps: gaps,
-    project_paused: Number(isPaused),
-    sending_stopped: Number(isCircuitOpen),
-    sending_held: Number(isHeld),
-    budget_limit: budget?.limit ?? null,
-    budget_slots: budget?.slots ?? null,
-    budget_slots_in_use: budget?.inUse ?? null,
-    budget_paused_seconds: budget === null ? null : (budget.pausedForMs ?? 0) / 1000,
-    budget_closed_seconds: budget === null ? null : (budget.closedForMs ?? 0) / 1000,
-  }
-}
-
-function createStorageGauges(registry: Registry) {
-  const show = createGauges(registry, gaugeHelp.storage, 'database')
-  return (storage: Storage | undefined): void => {
-    const known = storage === undefined ? [] : [storage]
-    show(
-      known.map(({ database, bytes, freeBytes }) => [
-        { database },
-        { warehouse_bytes: bytes, disk_free_bytes: freeBytes },
-      ]),
-    )
-  }
-}
+const toSeconds = (ms: Ms | null): number | null => (ms === null ? null : ms / 1000)
 
 /** Of its failing jobs, and the readiness of its dependencies. */
 function createWorkerGauges(registry: Registry) {

@@ -8,7 +8,7 @@ import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { type ApiOutcome, classifyExchange } from './classify.ts'
 import { defaultTimeoutMs, grantTtlMs } from './core/acquire-slot.ts'
-import { ApiError, type ApiFailure, describeFailure, readablePart } from './core/api-failure.ts'
+import { ApiError, type ApiFailure, describeFailure, failureOfKind } from './core/api-failure.ts'
 import type { ApiGet, ApiRequest, ApiResponse, Priority, QueryParams } from './core/api-request.ts'
 import { type Connections, type HttpRequest, openConnections, sendHttpRequest } from './exchange.ts'
 import type { Grant, RequestBudget, SlotRequest } from './rate-limit/request-budget.ts'
@@ -105,8 +105,9 @@ export function createClient(options: ClientOptions): Client {
         canBeSmaller,
       })
     } catch (error) {
-      const readable = readablePart(error)
-      if (readable === null) throw error
+      // All but single rows of an answer that is the same each time.
+      const readable = failureOfKind(error, 'transient')?.readable
+      if (readable === undefined) throw error
       return readable
     }
   }
@@ -184,13 +185,7 @@ function createSend(
     )
     if (beforeSend !== undefined && !(await runBeforeSend(budget, slot, beforeSend))) {
       const why = `${method} ${path} was not sent: it was superseded before sending`
-      throw new ApiError({
-        kind: 'transient',
-        why,
-        mayHaveBeenSent: false,
-        status: null,
-        requestId: null,
-      })
+      throw new ApiError(unsent(why))
     }
     const requestedAt = now()
     let hasResponse = false
@@ -246,6 +241,12 @@ function createSend(
   }
 }
 
+/** No byte of the request can have left. */
+const unsent = (why: string) => {
+  const failure = { kind: 'transient', why, mayHaveBeenSent: false, status: null } as const
+  return { ...failure, requestId: null }
+}
+
 /** Nothing is sent without the budget's store. What only a person can fix is thrown unchanged. */
 async function acquireGrant(
   budget: RequestBudget,
@@ -259,14 +260,7 @@ async function acquireGrant(
       throw error
     const reason = error instanceof Error ? error.message : 'unknown error'
     const why = redact(`the request budget cannot be reached: ${reason}`)
-    const failure = {
-      kind: 'transient',
-      why,
-      mayHaveBeenSent: false,
-      status: null,
-      requestId: null,
-    } as const
-    throw new ApiError({ ...failure, isBudgetFailure: true })
+    throw new ApiError({ ...unsent(why), isBudgetFailure: true })
   }
 }
 

@@ -1,13 +1,12 @@
 /** What to do about a Redis that does not serve, by its kind and by what it answers. Pure. */
-import { parseRedisAddress } from '../values/redis-address.ts'
+import { redisAddressOf } from '../values/redis-address.ts'
 import type { Explanation } from '../values/user-error.ts'
 
 export const writeClusterAddress =
   'write redis+cluster://HOST:PORT in DESKMIRROR_QUEUE_URL, with its user and password'
 
 export function whatToStart(url: string): string {
-  const parsed = parseRedisAddress(url)
-  switch (parsed.ok ? parsed.address.kind : 'server') {
+  switch (redisAddressOf(url).kind) {
     case 'server':
       return 'start the server, or set DESKMIRROR_QUEUE_URL to where it is'
     case 'cluster':

@@ -10,16 +10,6 @@ import { quoteName } from './dialect.ts'
 import { chooseSchema, type FoundSchemas, schemaColumns } from './postgres-schema.ts'
 import { checkServerIdentity } from './server-identity.ts'
 
-/** Of types whose values need a parser. Source: `select oid, typname from pg_type`. */
-const typeOids = {
-  int8: 20,
-  jsonb: 3802,
-  json: 114,
-  date: 1082,
-  timestamptz: 1184,
-  numeric: 1700,
-} as const
-
 /** `2026-08-21 10:02:11.5+00`, as Postgres writes it, to `2026-08-21T10:02:11Z`. */
 export function parsePostgresTime(text: string): string {
   if (text[4] === '-' && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
@@ -52,13 +42,14 @@ function parsePostgresInteger(text: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(text)
 }
 
+const { INT8, NUMERIC, JSONB, JSON: JSON_TEXT, DATE, TIMESTAMPTZ } = pg.types.builtins
 const valueParsers: Readonly<Record<number, (text: string) => unknown>> = {
-  [typeOids.int8]: parsePostgresInteger,
-  [typeOids.numeric]: Number,
-  [typeOids.jsonb]: (text) => text,
-  [typeOids.json]: (text) => text,
-  [typeOids.date]: (text) => text,
-  [typeOids.timestamptz]: parsePostgresTime,
+  [INT8]: parsePostgresInteger,
+  [NUMERIC]: Number,
+  [JSONB]: String,
+  [JSON_TEXT]: String,
+  [DATE]: String,
+  [TIMESTAMPTZ]: parsePostgresTime,
 }
 
 export const valueTypes = {
