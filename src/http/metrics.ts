@@ -95,8 +95,6 @@ export function createMetrics({
   }
 }
 
-type SyncRun = { stream: StreamName; mode: SyncMode | 'audit'; outcome: SyncOutcome; tookMs: Ms }
-
 /** The help of each counter, then its labels. */
 const counters = {
   requests: [
@@ -182,8 +180,15 @@ function createCounters(registry: Registry) {
       total.throttled.inc({ project }, 0)
       for (const stream of auditedStreams) total.audit_differences.inc({ project, stream }, 0)
     },
-    observeSyncRun: ({ tookMs, ...labels }: SyncRun): void =>
-      syncRuns.observe(labels, tookMs / 1000),
+    observeSyncRun: ({
+      tookMs,
+      ...labels
+    }: {
+      stream: StreamName
+      mode: SyncMode | 'audit'
+      outcome: SyncOutcome
+      tookMs: Ms
+    }): void => syncRuns.observe(labels, tookMs / 1000),
     /** `project` null: unknown. */
     countDelivery: (project: ProjectName | null, outcome: string): void =>
       total.webhooks.inc({ project: project ?? '', outcome }),
@@ -197,10 +202,6 @@ function createCounters(registry: Registry) {
 function jobLabels({ job, project, stream }: JobIdentity) {
   return { job, project: project?.name ?? '', stream: stream ?? '' }
 }
-
-type Samples<Name extends string> = Iterable<
-  readonly [labels: Readonly<Record<string, string>>, values: Readonly<Record<Name, number | null>>]
->
 
 /**
  * Gauges with the same labels, with the help of each. They show the last samples, and nothing
@@ -216,7 +217,14 @@ function createGauges<Name extends string>(
     const name = `deskmirror_${key}`
     return { key, gauge: new Gauge({ name, help: help[key], labelNames, registers }) }
   })
-  return (samples: Samples<Name>): void => {
+  return (
+    samples: Iterable<
+      readonly [
+        labels: Readonly<Record<string, string>>,
+        values: Readonly<Record<Name, number | null>>,
+      ]
+    >,
+  ): void => {
     for (const { gauge } of gauges) gauge.reset()
     for (const [of, values] of samples)
       for (const { key, gauge } of gauges) if (values[key] !== null) gauge.set(of, values[key])

@@ -1,5 +1,7 @@
 /** A request takes a slot, makes one HTTP exchange, and becomes a response or an ApiError. */
 import { findProxy, type ProxyRule } from '../config/proxy.ts'
+import type { Logger } from '../log.ts'
+import { withQuery } from '../values/address.ts'
 import { trimEnd } from '../values/format.ts'
 import { stringifyJson } from '../values/json.ts'
 import { hideTexts } from '../values/secret.ts'
@@ -9,7 +11,7 @@ import { UserError } from '../values/user-error.ts'
 import { type ApiOutcome, classifyExchange } from './classify.ts'
 import { defaultTimeoutMs, grantTtlMs } from './core/acquire-slot.ts'
 import { ApiError, type ApiFailure, describeFailure, failureOfKind } from './core/api-failure.ts'
-import type { ApiGet, ApiRequest, ApiResponse, Priority, QueryParams } from './core/api-request.ts'
+import type { ApiGet, ApiRequest, ApiResponse, Priority } from './core/api-request.ts'
 import { type Connections, type HttpRequest, openConnections, sendHttpRequest } from './exchange.ts'
 import type { Grant, RequestBudget, SlotRequest } from './rate-limit/request-budget.ts'
 import { createRefusals } from './refusals.ts'
@@ -30,8 +32,7 @@ export type ClientOptions = {
   readonly signal: AbortSignal
   /** Aborts reads that are under way; without it, `signal` does. */
   readonly inFlightSignal?: AbortSignal
-  /** pino, or anything that takes its events. */
-  readonly log?: ClientLog
+  readonly log?: Pick<Logger, 'debug' | 'warn'>
   readonly onOutcome?: (priority: Priority, outcome: 'ok' | ApiFailure['kind']) => void
   /** Shared with other clients, and closed by their owner; without them it opens its own. */
   readonly connections?: Connections
@@ -52,9 +53,6 @@ export type ClientOptions = {
 
 /** How long `beforeSend` may take: it records the send, and a busy database may delay that. */
 const maxBeforeSendMs: Ms = 10_000
-
-export type LogEvent = (event: Readonly<Record<string, unknown>>) => void
-export type ClientLog = { readonly debug: LogEvent; readonly warn: LogEvent }
 
 export type Client = {
   /** A read: retried, redirects refused. Throws ApiError. */
@@ -81,7 +79,7 @@ export function createClient(options: ClientOptions): Client {
     timeoutMs = defaultTimeoutMs,
   } = options
   const connections = options.connections ?? openConnections(Math.min(timeoutMs, 10_000))
-  const counts: RequestCounts = {
+  const counts = {
     sent: 0,
     hasServiceResponded: false,
     isNewAddress: options.isNewAddress ?? false,
@@ -112,8 +110,7 @@ export function createClient(options: ClientOptions): Client {
     }
   }
   const { projectId, now = Date.now } = options
-  const refusals =
-    projectId === undefined ? null : createRefusals({ projectId, get: readUnjudged, now })
+  const refusals = projectId === undefined ? null : createRefusals(projectId, readUnjudged, now)
   /** All that uses the client relies on the kind of a failure: whose refusal it is. */
   const judged = async (
     request: ApiRequest,
@@ -143,12 +140,10 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-type RequestCounts = { sent: number; hasServiceResponded: boolean; isNewAddress: boolean }
-
 function createSend(
   options: ClientOptions,
   connections: Connections,
-  counts: RequestCounts,
+  counts: { sent: number; hasServiceResponded: boolean; isNewAddress: boolean },
 ): Client['send'] {
   const {
     baseUrl,
@@ -279,7 +274,7 @@ async function runBeforeSend(
   }
 }
 
-function logRetry(log: ClientLog | undefined, failure: ApiFailure, waitMs: Ms): void {
+function logRetry(log: ClientOptions['log'], failure: ApiFailure, waitMs: Ms): void {
   const why = describeFailure(failure)
   if (failure.kind === 'throttled')
     log?.warn({ event: 'request.throttled', why, wait_ms: Math.round(failure.waitMs) })
@@ -311,17 +306,10 @@ function toHttpRequest(
   headers: Readonly<Record<string, string>>,
   request: ApiRequest,
 ): HttpRequest {
-  const path = prefix + request.path + toQueryString(request.query ?? {})
+  const path = withQuery(prefix + request.path, request.query ?? {})
   if (request.body === undefined) return { method: request.method, path, headers, body: null }
   const jsonHeaders = { ...headers, 'content-type': 'application/json' }
   return { method: request.method, path, headers: jsonHeaders, body: stringifyJson(request.body) }
-}
-
-function toQueryString(query: QueryParams): string {
-  const search = new URLSearchParams()
-  for (const [key, value] of Object.entries(query))
-    if (value !== undefined) search.append(key, String(value))
-  return search.size === 0 ? '' : `?${search}`
 }
 
 function outcomeFields(outcome: ApiOutcome): Readonly<Record<string, unknown>> {

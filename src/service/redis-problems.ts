@@ -19,10 +19,8 @@ export function whatToStart(url: string): string {
   }
 }
 
-type AddressProblem = Omit<Explanation, 'why'>
-
 /** What a cluster, or sentinels, answer where the address is another kind of Redis than it says. */
-const addressProblems: readonly (readonly [RegExp, AddressProblem])[] = [
+const addressProblems: readonly (readonly [RegExp, Omit<Explanation, 'why'>])[] = [
   [/^(MOVED|CROSSSLOT) /, { next: writeClusterAddress, exitCode: 2 }],
   [
     /cluster support disabled/,
@@ -56,6 +54,6 @@ const addressProblems: readonly (readonly [RegExp, AddressProblem])[] = [
 ]
 
 /** Null: it is about something else. `why`: the error's message. */
-export function addressProblem(why: string): AddressProblem | null {
+export function addressProblem(why: string) {
   return addressProblems.find(([pattern]) => pattern.test(why))?.[1] ?? null
 }

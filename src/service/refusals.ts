@@ -18,14 +18,8 @@ import {
 
 type Asked = { readonly at: EpochMs; readonly answer: Promise<ProjectAnswer> }
 
-type RefusalDeps = {
-  readonly projectId: string
-  /** Retries, and does not judge. */
-  readonly get: ApiGet
-  readonly now: () => EpochMs
-}
-
-export function createRefusals({ projectId, get, now }: RefusalDeps) {
+/** `get`: retries, and does not judge. */
+export function createRefusals(projectId: string, get: ApiGet, now: () => EpochMs) {
   /** When the last request was sent that showed that the key is accepted for the project. */
   let acceptedAt = Number.NEGATIVE_INFINITY
   /** The same by scope, for reads. */

@@ -90,19 +90,21 @@ function toSafeLink(address: string): string {
 /** `link`: at the start of an address. `attributes`: within a tag, between attributes. */
 type Place = 'text' | 'attribute' | 'link' | 'attributes'
 
-/** What it writes around its values, and their places. */
-type Template = { readonly texts: readonly string[]; readonly places: readonly Place[] }
+const known = new WeakMap<TemplateStringsArray, ReturnType<typeof parseTemplate>>()
 
-const known = new WeakMap<TemplateStringsArray, Template>()
-
-/** Throws if a value stands where escaping does not make it harmless. */
-function readTemplate(parts: TemplateStringsArray): Template {
-  const cached = known.get(parts)
-  if (cached !== undefined) return cached
-  const texts = parts.map((part) => part.replace(/\n +/g, ' '))
-  const template = { texts, places: findPlaces(texts) }
+function readTemplate(parts: TemplateStringsArray) {
+  const template = known.get(parts) ?? parseTemplate(parts)
   known.set(parts, template)
   return template
+}
+
+/**
+ * What it writes around its values, and their places. Throws if a value stands where escaping does
+ * not make it harmless.
+ */
+function parseTemplate(parts: TemplateStringsArray) {
+  const texts = parts.map((part) => part.replace(/\n +/g, ' '))
+  return { texts, places: findPlaces(texts) }
 }
 
 /**

@@ -202,17 +202,18 @@ function areOptionsRejected(error: unknown): boolean {
   )
 }
 
-type Expected = {
-  readonly schema: string | null
-  readonly isWriter: boolean
-  readonly projects: readonly ProjectId[]
-}
-
 /**
  * The encoding, and the settings of a connection. If the URL names no schema, later connections get
  * the one of the warehouse: the search path may lead to another one by then.
  */
-async function inspectServer(pool: pg.Pool, expected: Expected): Promise<void> {
+async function inspectServer(
+  pool: pg.Pool,
+  expected: {
+    readonly schema: string | null
+    readonly isWriter: boolean
+    readonly projects: readonly ProjectId[]
+  },
+): Promise<void> {
   const client = await pool.connect()
   /** The schema that this connection has only by the search path of its role. */
   let unpinned: string | null = null

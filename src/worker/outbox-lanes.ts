@@ -56,15 +56,16 @@ const maxReadyLanes = 2 * maxConcurrentLanes
 /** After this time, or with another key, a missing scope is tried again. */
 const missingScopeTtlMs: Ms = 15 * 60_000
 
-type KnownScopes = {
-  readonly refusals: ReturnType<typeof createScopeRefusals>
-  readonly key: string
-  readonly until: EpochMs
-}
-
 export function createOutboxLanes(resources: WorkerResources) {
   const { warehouse, log, metrics, isNewMessage, sendRecordOf } = resources
-  const knownScopes = new Map<string, KnownScopes>()
+  const knownScopes = new Map<
+    string,
+    {
+      readonly refusals: ReturnType<typeof createScopeRefusals>
+      readonly key: string
+      readonly until: EpochMs
+    }
+  >()
   const loggedCircuits = new Map<string, string>()
   const runningSlices = new Map<string, number>()
   const revoked = new Set<string>()

@@ -14,16 +14,14 @@ import {
   type WorkerResources,
 } from './resources.ts'
 
-/** The modes that a worker schedules; only people request `full`. */
-type SyncSliceMode = 'incremental' | 'reconcile'
-
 /**
  * `sliceMs`: after this time the run ends as soon as it can be continued later. `signal`: ends it
  * after the current page.
  */
 export type SliceOptions = {
   readonly stream: StreamName
-  readonly mode: SyncSliceMode
+  /** Only people request `full`. */
+  readonly mode: 'incremental' | 'reconcile'
   readonly sliceMs: Ms
   readonly signal: AbortSignal
 }
