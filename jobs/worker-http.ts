@@ -100,7 +100,6 @@ function queueBoard({ kind, loadBoard }: Backend): HttpRoutes {
 /** Shorter than the clients' timeouts; each part has its own, so that the hanging one is named. */
 const pingTimeoutMs: Ms = 3000
 
-/** The worker is ready if the warehouse and the queue respond, and it is not stopping. */
 export async function checkReadiness(
   warehouse: Pick<Warehouse, 'query'>,
   queue: Pick<Backend, 'ping'>,

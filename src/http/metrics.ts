@@ -285,7 +285,6 @@ const noWritebacks: Readonly<Partial<Record<WritebackStatus, number>>> = {
   uncertain: 0,
 }
 
-/** Of each project's mirror. */
 function createHealthGauges(registry: Registry) {
   const showStreams = createGauges(registry, gaugeHelp.streams, 'project', 'stream')
   const showProjects = createGauges(registry, gaugeHelp.projects, 'project')
@@ -334,7 +333,6 @@ function createHealthGauges(registry: Registry) {
 
 const toSeconds = (ms: Ms | null): number | null => (ms === null ? null : ms / 1000)
 
-/** Of its failing jobs, and the readiness of its dependencies. */
 function createWorkerGauges(registry: Registry) {
   const showFailing = createGauges(registry, gaugeHelp.failing, 'job', 'project', 'stream')
   const showPaused = createGauges(registry, gaugeHelp.queues, 'queue')

@@ -63,7 +63,6 @@ export type HttpServerOptions = {
     /** Projects of which no write-back is sent; the worker is ready all the same. */
     readonly listHeld?: () => Promise<readonly string[]>
   }
-  /** Null: there are none. */
   readonly metrics: { readonly contentType: string; readonly text: () => Promise<string> } | null
   readonly plugins?: readonly HttpRoutes[]
   /** For the head of a request, and for its body unless that comes on. */

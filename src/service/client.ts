@@ -300,7 +300,6 @@ function toHeaders(key: string, version: string): Readonly<Record<string, string
   return { authorization: `Bearer ${key}`, ...accepted, 'user-agent': `deskmirror/${version}` }
 }
 
-/** `prefix`: of every path. */
 function toHttpRequest(
   prefix: string,
   headers: Readonly<Record<string, string>>,

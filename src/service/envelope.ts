@@ -62,7 +62,6 @@ function isErrorValue(value: Json | undefined): boolean {
   return typeof value !== 'object' || !Array.isArray(value) || value.length > 0
 }
 
-/** The whole body as JSON, or else its text. */
 export const parseBareBody = (text: string): Json => tryParseJson(text) ?? text.trim()
 
 function toError(body: JsonObject): ErrorBody | null {

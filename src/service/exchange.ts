@@ -194,7 +194,6 @@ function unreadableResult(
 const UndiciPool: typeof Pool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js')
 
 export type Connections = {
-  /** `proxy`: null for none. */
   readonly forOrigin: (
     url: URL,
     proxy: HttpProxy | null,

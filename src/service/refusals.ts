@@ -7,12 +7,12 @@ import {
   concludeProjectAnswer,
   isMissingScope,
   judgeRefusal,
+  listRequest,
   mustAskProject,
   type ProjectAnswer,
   projectRequests,
   readProjectAnswer,
   scopeOf,
-  scopeRequest,
   showsProject,
 } from './core/whose-refusal.ts'
 
@@ -58,7 +58,7 @@ export function createRefusals(projectId: string, get: ApiGet, now: () => EpochM
       return Promise.resolve({ kind: 'accepted' })
     const last = askedOfScope.get(scope)
     if (last !== undefined && last.at >= since) return last.answer
-    const request = get(scopeRequest(projectId, scope), { limit: 1 }, priority)
+    const request = get(listRequest(projectId, scope), { limit: 1 }, priority)
     const answer = request.then(
       (): ProjectAnswer => ({ kind: 'accepted' }),
       (error): ProjectAnswer => {

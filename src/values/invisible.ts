@@ -30,7 +30,6 @@ export function codeOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }
 
-/** In characters. */
 const maxCharacters = 120
 
 /** On one line; `…` shows that more follows. */

@@ -16,7 +16,6 @@ export const redisGroupSchemes: readonly string[] = ['redis', 'rediss'].flatMap(
   kinds.flatMap((kind) => [`${scheme}+${kind}`, `${scheme}-${kind}`]),
 )
 
-/** Whether it names a cluster or sentinels. */
 export const isRedisGroup = (text: string): boolean =>
   redisGroupSchemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}:`))
 

@@ -128,7 +128,6 @@ export function systemErrorText(error: unknown): Explanation | undefined {
   return lookUpExplanation(systemErrors, code)
 }
 
-/** The message of anything that was thrown. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

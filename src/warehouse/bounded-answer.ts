@@ -26,7 +26,6 @@ const limits = {
   assistant: { rows: 500, bytes: 200_000, valueLength: 20_000 },
   file: { rows: 100_000, bytes: 32_000_000, valueLength: Number.POSITIVE_INFINITY },
 } as const
-/** Who reads the answer. */
 export type AnswerReader = keyof typeof limits
 
 export function createRowCollector(reader: AnswerReader) {

@@ -23,34 +23,26 @@ export function findExplanation(location: DatabaseLocation, code: string): Expla
 /** The path itself, which says more than SQLite's code. `setting`: where it is from. */
 function explainSqlitePath(path: string, code: string, setting: string): Explanation | undefined {
   const folder = dirname(resolve(path))
+  const explain = (why: string, next: string): Explanation => ({ why, next, exitCode: 2 })
   if (!existsSync(folder))
-    return {
-      why: `the folder ${folder} does not exist`,
-      next: `create the folder, or name another path in ${setting}`,
-      exitCode: 2,
-    }
-  if (existsSync(path) && statSync(path).isDirectory())
-    return {
-      why: 'it is a folder',
-      next: `name a file in it: sqlite:${path}/deskmirror.db`,
-      exitCode: 2,
-    }
-  if (
-    /CANTOPEN|READONLY|PERM|^E/.test(code) &&
-    existsSync(path) &&
-    !isAllowed(path, constants.R_OK)
-  )
-    return {
-      why: 'this user has no permission to read it',
-      next: `run as the user that owns the file, or name another path in ${setting}`,
-      exitCode: 2,
-    }
-  if (code === 'SQLITE_CANTOPEN' && !existsSync(path) && isAllowed(folder, constants.W_OK))
-    return {
-      why: 'the file does not exist, or cannot be created',
-      next: 'run `deskmirror sync`, or make the folder writable',
-      exitCode: 2,
-    }
+    return explain(
+      `the folder ${folder} does not exist`,
+      `create the folder, or name another path in ${setting}`,
+    )
+  const exists = existsSync(path)
+  if (exists && statSync(path).isDirectory())
+    return explain('it is a folder', `name a file in it: sqlite:${path}/deskmirror.db`)
+  const isRefused = /CANTOPEN|READONLY|PERM|^E/.test(code)
+  if (isRefused && exists && !isAllowed(path, constants.R_OK))
+    return explain(
+      'this user has no permission to read it',
+      `run as the user that owns the file, or name another path in ${setting}`,
+    )
+  if (code === 'SQLITE_CANTOPEN' && !exists && isAllowed(folder, constants.W_OK))
+    return explain(
+      'the file does not exist, or cannot be created',
+      'run `deskmirror sync`, or make the folder writable',
+    )
   return undefined
 }
 

@@ -203,7 +203,6 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
       outage ??= { since: now(), why: errorText(error), failures: 0 }
       outage.failures += 1
     },
-    /** The warehouse answered a query. */
     responded: () => {
       isAway = false
     },

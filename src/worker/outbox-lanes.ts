@@ -18,7 +18,7 @@ import {
 import { maxConcurrentLanes, sendLane } from '../outbox/send/lane.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { countWithoutProject } from '../outbox/sql/sending.ts'
-import { ApiError, describeFailure } from '../service/core/api-failure.ts'
+import { describeFailure } from '../service/core/api-failure.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { commandHintFor } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
@@ -26,8 +26,8 @@ import { readClock } from '../warehouse/dialect.ts'
 import {
   currentPause,
   type EarlySliceEnd,
+  endByFailure,
   openWorkerService,
-  pauseProject,
   type WorkerResources,
 } from './resources.ts'
 
@@ -151,9 +151,7 @@ export function createOutboxLanes(resources: WorkerResources) {
         }
         return { kind: performance.now() < endsAt ? 'done' : 'more' }
       } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
-        return { kind: 'failed', why: describeFailure(error.failure) }
+        return endByFailure(resources, project, error)
       }
     })
   }

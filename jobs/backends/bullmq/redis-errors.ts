@@ -83,7 +83,6 @@ export function createRedisErrorLog(
     outage.lastAt = Date.now()
   }
   return {
-    /** Takes every error that a queue or worker emits. */
     onError: (error: Error) => {
       // Connections that are being closed may report errors.
       if (stopped) return

@@ -50,7 +50,6 @@ export async function openRedis(
   for (const client of [adding, running]) client.on('error', () => {})
   await Promise.all([adding.connect(), running.connect()])
   return {
-    /** Its address, for people. */
     server: serverDisplayName(url),
     warnings,
     prefix,

@@ -51,7 +51,6 @@ export function expireSlots(taken: TakenSlots, until: EpochMs): TakenSlots {
   return ended === 0 ? taken : { total, batches: taken.batches.slice(ended) }
 }
 
-/** How many are still taken. */
 export const countTaken = (taken: TakenSlots, now: EpochMs): number => expireSlots(taken, now).total
 
 export function shiftSlots(taken: TakenSlots, by: Ms): TakenSlots {
@@ -87,7 +86,6 @@ export type SlotLimit = {
 
 export const emptyUsage: SlotUsage = { taken: noTakenSlots, pacedAt: 0 }
 
-/** How many slots may be taken without a pace, unless the service has refused some lately. */
 export const burstSlots = (slots: number): number => Math.max(1, Math.floor(slots / 5))
 
 /**

@@ -48,7 +48,6 @@ function createStateStore(policy: BudgetPolicy, update: UpdateState) {
   const changeState = (to: (state: BudgetState, now: EpochMs) => BudgetState): Promise<void> =>
     update((state, now) => ({ state: to(state, now), result: undefined }))
   return {
-    /** Requests one slot for the process named `processId`; see `acquireSlot`. */
     acquire: (processId: string, pending: readonly PendingRequest[]) =>
       update((before, now) => {
         const { state, decision } = acquireSlot(policy, before, now, processId, pending)
@@ -56,7 +55,6 @@ function createStateStore(policy: BudgetPolicy, update: UpdateState) {
       }),
     release: (slot: Slot, ending: SlotEnding) =>
       changeState((state, now) => releaseSlot(policy, state, now, slot, ending)),
-    /** The response to the slot's request was a 429. */
     recordThrottle: (slot: Slot, waitMs: Ms) =>
       changeState((state, now) => recordThrottle(policy, state, now, slot, waitMs)),
     view: () => update((state, now) => ({ state, result: budgetView(policy, state, now) })),
