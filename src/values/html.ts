@@ -133,15 +133,7 @@ function findPlaces(parts: readonly string[]): Place[] {
   return places
 }
 
-const addresses: ReadonlySet<string> = new Set([
-  'href',
-  'src',
-  'action',
-  'formaction',
-  'poster',
-  'cite',
-  'data',
-])
+const addresses = /^(href|src|action|formaction|poster|cite|data)$/
 
 function placeOf(state: State, part: string): Place {
   if (state.within === 'text') return 'text'
@@ -153,7 +145,7 @@ function placeOf(state: State, part: string): Place {
   const { attribute, isStart } = state
   if (/^(on|style$|srcdoc$)/.test(attribute))
     throw new Error(`no value may stand in the attribute ${attribute}`)
-  return isStart && addresses.has(attribute) ? 'link' : 'attribute'
+  return isStart && addresses.test(attribute) ? 'link' : 'attribute'
 }
 
 /** What HTML is made of, as far as a template may use it. */

@@ -11,12 +11,6 @@ import {
   type RecordReading,
 } from '../core/budget-record.ts'
 
-type RecordRow = {
-  readonly version: string | null
-  readonly state: string | null
-  readonly now: number
-}
-
 /** `db`: not a transaction, as a budget is never rolled back. */
 export function createBudgetRecord(
   { db, kind }: Pick<ProjectDb, 'db' | 'kind'>,
@@ -30,18 +24,12 @@ export function createBudgetRecord(
     kind === 'sqlite' ? sql`` : sql`and set_config('synchronous_commit', 'on', true) is not null`
 
   async function read(): Promise<RecordReading> {
-    const { rows } = await sql<RecordRow>`
-      select version, state, ${now} as now
+    const { rows } = await sql<Omit<RecordReading, 'restarted'>>`
+      select version, state as text, ${now} as now
       from (select 1 as one) as here left join sync_budgets on name = ${name}`.execute(db)
     const [row] = rows
     if (row === undefined) throw new Error('the query returned no row')
-    const { version, state, now: at } = row
-    return {
-      now: at,
-      version,
-      text: state,
-      restarted: version !== null && !version.startsWith(bootPrefix),
-    }
+    return { ...row, restarted: row.version !== null && !row.version.startsWith(bootPrefix) }
   }
 
   async function compareAndSet(seen: RecordReading, text: string) {
@@ -49,12 +37,12 @@ export function createBudgetRecord(
     const inTime = sql`${now} <= cast(${seen.now + maxSwapDelayMs}
       as double precision) ${waitForDisk}`
     const { rows } = await (seen.version === null
-      ? sql<Pick<RecordRow, 'now'>>`
+      ? sql<Pick<RecordReading, 'now'>>`
           insert into sync_budgets (name, version, state)
           select cast(${name} as text), cast(${version} as text), cast(${text} as text)
           where ${inTime}
           on conflict (name) do nothing returning ${now} as now`
-      : sql<Pick<RecordRow, 'now'>>`
+      : sql<Pick<RecordReading, 'now'>>`
           update sync_budgets set version = ${version}, state = ${text}
           where name = ${name} and version = ${seen.version} and ${inTime} returning ${now} as now`
     ).execute(db)
