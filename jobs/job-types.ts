@@ -85,11 +85,7 @@ export const laneJobs: JobType<JobData<'writebacks'>> = {
     if (data === null || project === undefined || project.readOnly)
       return { missing: 'project to write to' }
     const { context, failures, sliceMs, stopping } = deps
-    const end = await context.lanes.runSlice(project, {
-      lane: data.lane,
-      sliceMs,
-      signal: stopping,
-    })
+    const end = await context.lanes.runSlice(project, data.lane, { sliceMs, signal: stopping })
     const otherFailures = failures
       .list()
       .some(

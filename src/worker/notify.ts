@@ -26,9 +26,6 @@ import type { JobFailures } from './job-failures.ts'
 import { readWarehouseStorage } from './project-health.ts'
 import type { WorkerResources } from './resources.ts'
 
-type NotifierResources = Pick<WorkerResources, 'warehouse' | 'log' | 'connections'> & {
-  readonly metrics: Pick<Metrics, 'countNotification'>
-}
 type Listening = ProjectConfig & TextTarget
 
 /** How long an address that fails is not tried again, unless it asked for longer. */
@@ -37,7 +34,14 @@ const restMs: Ms = 5 * 60_000
 /** `tryAcquire`: false: another worker notifies. */
 export function createNotifier(
   config: Pick<Config, 'databaseUrl' | 'consoleUrl'>,
-  { warehouse, metrics, log, connections }: NotifierResources,
+  {
+    warehouse,
+    metrics,
+    log,
+    connections,
+  }: Pick<WorkerResources, 'warehouse' | 'log' | 'connections'> & {
+    readonly metrics: Pick<Metrics, 'countNotification'>
+  },
   tryAcquire: () => Promise<boolean>,
   now: () => EpochMs = Date.now,
 ) {

@@ -30,12 +30,7 @@ import {
   openWorkerService,
   type WorkerResources,
 } from './resources.ts'
-
-type LaneSliceOptions = {
-  readonly lane: string
-  readonly sliceMs: Ms
-  readonly signal: AbortSignal
-}
+import type { SliceOptions } from './sync-slice.ts'
 
 export type LaneSliceResult =
   /** Nothing in the lane can be sent now. */
@@ -116,9 +111,9 @@ export function createOutboxLanes(resources: WorkerResources) {
   }
   const runSlice = async (
     project: ProjectConfig,
-    options: LaneSliceOptions,
+    lane: string,
+    { sliceMs, signal }: Pick<SliceOptions, 'sliceMs' | 'signal'>,
   ): Promise<LaneSliceResult> => {
-    const { lane, sliceMs, signal } = options
     const outbox = createOutbox(warehouse.projectDb(project.projectId))
     const { pause } = await currentPause(resources, project)
     if (pause !== null) return pause
@@ -182,15 +177,12 @@ export function createOutboxLanes(resources: WorkerResources) {
         )
       ).flat()
     },
-    runSlice: async (
-      project: ProjectConfig,
-      options: LaneSliceOptions,
-    ): Promise<LaneSliceResult> => {
-      const { projectId } = project
+    runSlice: async (...slice: Parameters<typeof runSlice>): Promise<LaneSliceResult> => {
+      const [{ projectId }] = slice
       const count = runningSlices.get(projectId) ?? 0
       if (count >= maxConcurrentLanes) return blockedByLanes()
       runningSlices.set(projectId, count + 1)
-      return runSlice(project, options).finally(() =>
+      return runSlice(...slice).finally(() =>
         runningSlices.set(projectId, (runningSlices.get(projectId) ?? 1) - 1),
       )
     },
