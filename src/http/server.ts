@@ -106,14 +106,11 @@ export async function openHttpServer(options: HttpServerOptions) {
   const metricsTokens = [token, metricsToken].filter((known) => known !== null)
   const register = (scope: FastifyInstance, routes: HttpRoutes) => {
     const { prefix } = routes
-    scope.register(
-      'plugin' in routes
-        ? routes.plugin
-        : lazyRoutes(prefix, routes.load, configure, trustedProxies),
-      {
-        prefix,
-      },
-    )
+    const isLoaded = 'plugin' in routes
+    const plugin = isLoaded
+      ? routes.plugin
+      : lazyRoutes(prefix, routes.load, configure, trustedProxies)
+    scope.register(plugin, { prefix })
   }
   for (const routes of plugins.filter(({ auth }) => auth === 'own')) register(app, routes)
   if (plugins.some(({ prefix }) => prefix === '/console'))

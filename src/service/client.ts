@@ -48,7 +48,6 @@ export type ClientOptions = {
   readonly retries?: RetryPolicy
   readonly random?: () => number
   readonly now?: () => EpochMs
-  readonly version?: string
 }
 
 /** How long `beforeSend` may take: it records the send, and a busy database may delay that. */
@@ -153,8 +152,6 @@ function createSend(
     timeoutMs = defaultTimeoutMs,
     stallMs = 10_000,
     now = Date.now,
-  } = options
-  const {
     maxBodyBytes = 40 * 1024 * 1024,
     defaultRetryAfterMs = 60_000,
     inFlightSignal = signal,
@@ -162,7 +159,7 @@ function createSend(
   const address = parseBaseUrl(baseUrl.href)
   if (!address.ok) throw new Error(`the base URL ${address.why}`)
   const redactKey = createRedactor(key)
-  const headers = toHeaders(key, options.version ?? '0')
+  const headers = toHeaders(key)
   const prefix = trimEnd(baseUrl.pathname, '/')
   const { reads, writes } = connections.forOrigin(
     baseUrl,
@@ -208,16 +205,14 @@ function createSend(
       if (result.mayHaveBeenSent) budget.endUnanswered(slot)
       else budget.releaseUnsent(slot)
     }
-    const { isNewAddress } = counts
-    const context = {
+    const outcome = classifyExchange(result, {
       request,
       requestedAt,
       receivedAt: now(),
       defaultRetryAfterMs,
-      isNewAddress,
+      isNewAddress: counts.isNewAddress,
       redact,
-    }
-    const outcome = classifyExchange(result, context)
+    })
     const took_ms = now() - requestedAt
     options.log?.debug({
       event: 'request.completed',
@@ -227,8 +222,10 @@ function createSend(
       took_ms,
     })
     options.onOutcome?.(priority, outcome.ok ? 'ok' : outcome.failure.kind)
-    if (outcome.ok) counts.isNewAddress = false
-    if (outcome.ok) return outcome.response
+    if (outcome.ok) {
+      counts.isNewAddress = false
+      return outcome.response
+    }
     const { failure } = outcome
     if (failure.kind === 'throttled')
       await budget.recordThrottle(slot, failure.waitMs).catch(() => {})
@@ -292,12 +289,12 @@ function readOnlyError({ method, path }: ApiRequest): UserError {
   })
 }
 
-function toHeaders(key: string, version: string): Readonly<Record<string, string>> {
+function toHeaders(key: string): Readonly<Record<string, string>> {
   // The message must not show the key.
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new Error('the API key holds characters that cannot be sent in a header')
   const accepted = { accept: 'application/json', 'accept-encoding': 'gzip' }
-  return { authorization: `Bearer ${key}`, ...accepted, 'user-agent': `deskmirror/${version}` }
+  return { authorization: `Bearer ${key}`, ...accepted, 'user-agent': 'deskmirror/0' }
 }
 
 function toHttpRequest(

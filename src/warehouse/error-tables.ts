@@ -103,13 +103,6 @@ export const sqliteExplanations = (setting: string): ExplanationTable => [
   fixFirst(/TOOBIG/, 'a row is larger than SQLite can hold (1 GB)', 'please report this'),
 ]
 
-/** Errors of the disk, the file or another process, as opposed to errors of a statement. */
-export const sqliteExternalErrors =
-  /^no such table|^SQLITE_(FULL|IOERR|CORRUPT|READONLY|BUSY|LOCKED|NOTADB|CANTOPEN|PERM|AUTH|NOMEM|TOOBIG)|^FILE_/
-
-/** Errors that pass by waiting. */
-export const sqliteTransientErrors = /^SQLITE_(BUSY|LOCKED)/
-
 /** What the address leaves out, the driver takes from variables of Postgres. */
 function sourcesOf({ setting, url }: Extract<DatabaseLocation, { kind: 'postgres' }>) {
   const { searchParams, password } = new URL(url)
@@ -241,10 +234,20 @@ const postgresExplanations = (
   tryAgain(/^55P03|^40/, 'another process holds a lock that is needed', 'try again'),
 ]
 
-/** Errors of the connection, the server or its permissions, as opposed to errors of a statement. */
-export const postgresExternalErrors =
-  /^(57|08|53|58|XX|F0|28|3D000|3F000|42501|42P01|25006|25P0[34]|22P05|22021|55P03|40)|^E[A-Z_]{3,}$|^Connection |not queryable|SELF_SIGNED|UNABLE_TO|CERT_|SASL/
-
-/** Errors that pass by themselves: a restart, a failover, too many connections. */
-export const postgresTransientErrors =
-  /^(57P0|08|53300|25P0[34]|55P03|40)|^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_|ENOENT|EADDRNOTAVAIL)|^Connection |not queryable/
+/**
+ * `external`: errors of the disk, the server, the connection or its permissions, as opposed to
+ * errors of a statement. `transient`: those that pass by waiting, as a restart does.
+ */
+export const runtimeErrors = {
+  sqlite: {
+    external:
+      /^no such table|^SQLITE_(FULL|IOERR|CORRUPT|READONLY|BUSY|LOCKED|NOTADB|CANTOPEN|PERM|AUTH|NOMEM|TOOBIG)|^FILE_/,
+    transient: /^SQLITE_(BUSY|LOCKED)/,
+  },
+  postgres: {
+    external:
+      /^(57|08|53|58|XX|F0|28|3D000|3F000|42501|42P01|25006|25P0[34]|22P05|22021|55P03|40)|^E[A-Z_]{3,}$|^Connection |not queryable|SELF_SIGNED|UNABLE_TO|CERT_|SASL/,
+    transient:
+      /^(57P0|08|53300|25P0[34]|55P03|40)|^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_|ENOENT|EADDRNOTAVAIL)|^Connection |not queryable/,
+  },
+}

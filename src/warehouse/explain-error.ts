@@ -3,13 +3,7 @@
  */
 import { fenceMessage } from '../../schema/move-fence.ts'
 import { type Explanation, errorCode, UserError } from '../values/user-error.ts'
-import {
-  findExplanation,
-  postgresExternalErrors,
-  postgresTransientErrors,
-  sqliteExternalErrors,
-  sqliteTransientErrors,
-} from './error-tables.ts'
+import { findExplanation, runtimeErrors } from './error-tables.ts'
 import { type DatabaseLocation, locationLabel } from './location.ts'
 
 /**
@@ -53,17 +47,14 @@ export function explainRuntimeError(
   error: unknown,
 ): WarehouseError | undefined {
   const code = runtimeErrorCode(error)
-  const [externalErrors, transientErrors] =
-    location.kind === 'sqlite'
-      ? [sqliteExternalErrors, sqliteTransientErrors]
-      : [postgresExternalErrors, postgresTransientErrors]
+  const { external, transient } = runtimeErrors[location.kind]
   const what = `cannot use the warehouse ${locationLabel(location)}`
   if (error instanceof Error && error.message === fenceMessage)
     return new WarehouseError(what, fenced, 'unusable', code)
-  const explanation = externalErrors.test(code) ? findExplanation(location, code) : undefined
+  const explanation = external.test(code) ? findExplanation(location, code) : undefined
   if (explanation === undefined) return undefined
   // The database was available before, so waiting may help, whatever the exit code says.
-  if (transientErrors.test(code))
+  if (transient.test(code))
     return new WarehouseError(what, { ...explanation, exitCode: 1 }, 'unavailable', code)
   return new WarehouseError(what, explanation, 'unusable', code)
 }
