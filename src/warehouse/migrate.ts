@@ -79,16 +79,19 @@ async function writeTableComments(trx: Db): Promise<void> {
   await writeComments(trx, objects)
 }
 
-type CommentedObject = {
-  readonly type: 'table' | 'view'
-  readonly name: string
-  readonly note: string
-  /** The note of each column. */
-  readonly columns: Readonly<Record<string, string>>
-}
-
-/** For BI tools; SQLite has none. One statement, as hundreds take far longer. */
-export async function writeComments(db: Db, objects: readonly CommentedObject[]): Promise<void> {
+/**
+ * For BI tools; SQLite has none. One statement, as hundreds take far longer. `columns`: the note of
+ * each.
+ */
+export async function writeComments(
+  db: Db,
+  objects: readonly {
+    readonly type: 'table' | 'view'
+    readonly name: string
+    readonly note: string
+    readonly columns: Readonly<Record<string, string>>
+  }[],
+): Promise<void> {
   const comments = objects.flatMap(({ type, name, note, columns }) => [
     sql`comment on ${sql.raw(type)} ${sql.table(name)} is ${sql.lit(note)};`,
     ...Object.entries(columns).map(

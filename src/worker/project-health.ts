@@ -97,7 +97,6 @@ export async function readMirrorHealth(
     projects.map(async (project): Promise<ProjectHealth> => {
       const opened = budgets.ifOpened(project)
       const budget = opened && (await opened.view().catch(() => null))
-      const { writebacks } = states.get(project.projectId) ?? noSyncState
       const { streams, pendingChildren, ...counts } = states.get(project.projectId) ?? noSyncState
       return {
         project: project.name,
@@ -116,7 +115,11 @@ export async function readMirrorHealth(
         budget,
         isPaused: paused.has(project.projectId),
         isHeld: held.has(project.projectId),
-        isCircuitOpen: await isCircuitOpen(warehouse.projectDb(project.projectId), writebacks, now),
+        isCircuitOpen: await isCircuitOpen(
+          warehouse.projectDb(project.projectId),
+          counts.writebacks,
+          now,
+        ),
       }
     }),
   )
