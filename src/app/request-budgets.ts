@@ -13,7 +13,6 @@ import type { Logger } from '../log.ts'
 import { recordBudgetLoss } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import type { Priority } from '../service/core/api-request.ts'
-import type { BudgetPause } from '../service/core/budget.ts'
 import type { BudgetPolicy } from '../service/core/budget-policy.ts'
 import {
   type BudgetStore,
@@ -22,7 +21,12 @@ import {
 } from '../service/rate-limit/budget-store.ts'
 import { createRequestBudget, type RequestBudget } from '../service/rate-limit/request-budget.ts'
 import { createBudgetRecord, createKeyUse } from '../service/sql/budget-records.ts'
-import { addMinutes, type MinuteRequests, recordPause } from '../service/sql/request-counts.ts'
+import {
+  addMinutes,
+  type BudgetPause,
+  type MinuteRequests,
+  recordPause,
+} from '../service/sql/request-counts.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import { type Ms, minuteMs } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
