@@ -26,7 +26,6 @@ import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { analyzeAllTables } from '../warehouse/statistics.ts'
 import { readStorage, type Storage } from '../warehouse/storage.ts'
 import type { WorkerResources } from './resources.ts'
-import type { WorkerContext } from './worker-context.ts'
 
 /**
  * Mirrored child streams of the project that have pending children now. The others are marked as
@@ -136,7 +135,10 @@ export function readWarehouseStorage(
 const maxExpiryMs = 10 * 60_000
 
 /** Deletes what has been kept long enough; updates table statistics. */
-export async function runHousekeeping({ warehouse, retention }: WorkerContext) {
+export async function runHousekeeping({
+  warehouse,
+  retention,
+}: Pick<WorkerResources, 'warehouse'> & Pick<Config, 'retention'>) {
   const { db, kind } = warehouse
   const deleted = await deleteOldRecords(db, Date.now())
   const until = performance.now() + maxExpiryMs
