@@ -34,10 +34,7 @@ import type { SliceOptions } from './sync-slice.ts'
 
 export type LaneSliceResult =
   /** Nothing in the lane can be sent now. */
-  | { readonly kind: 'done' }
-  /** It is retried later. */
-  | { readonly kind: 'failed'; readonly why: string }
-  | EarlySliceEnd
+  { readonly kind: 'done' } | EarlySliceEnd
 
 const blockedByLanes = (): EarlySliceEnd => ({
   kind: 'blocked',

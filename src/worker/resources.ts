@@ -67,6 +67,8 @@ export function openWorkerService(
  * null: the next firing or poll is soon enough.
  */
 export type EarlySliceEnd =
+  /** A retry may help. */
+  | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: Exclude<EarlyEnd, 'blocked'> }
   | { readonly kind: 'blocked'; readonly why: string; readonly retryMs: Ms | null }
 
@@ -92,7 +94,7 @@ export async function endByFailure(
   resources: Pick<WorkerResources, 'warehouse' | 'log'>,
   project: ProjectConfig,
   error: unknown,
-): Promise<EarlySliceEnd | { readonly kind: 'failed'; readonly why: string }> {
+): Promise<EarlySliceEnd> {
   if (!(error instanceof ApiError)) throw error
   const { failure } = error
   if (failure.kind === 'denied') return pauseProject(resources, project, failure)

@@ -28,8 +28,6 @@ export type SliceOptions = {
 
 export type SyncSliceResult =
   | { readonly kind: 'done'; readonly outcome: SyncOutcome; readonly changed: number }
-  /** A retry may help. */
-  | { readonly kind: 'failed'; readonly why: string }
   | EarlySliceEnd
 
 /** Another process reads the stream now. */
