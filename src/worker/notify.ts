@@ -105,6 +105,7 @@ export function createNotifier(
     // Of a project that has moved away, nothing is announced here.
     const moves = await readMoves(warehouse.db)
     const listening = named.filter(({ projectId }) => findMove(moves, projectId) === undefined)
+    const byChannel = Map.groupBy(listening, ({ notify }) => notify.reveal())
     // Only of the file of SQLite; its size costs a query in Postgres.
     const { freeBytes } =
       warehouse.kind === 'sqlite'
@@ -116,8 +117,7 @@ export function createNotifier(
         const channel = project.notify.reveal()
         if ((restsUntil.get(channel) ?? 0) > now()) return
         // It concerns all projects: a channel gets it once.
-        const first = listening.find(({ notify }) => notify.reveal() === channel)
-        const disk = first === project ? freeBytes : null
+        const disk = byChannel.get(channel)?.[0] === project ? freeBytes : null
         try {
           await notifyOf(project, disk, config.consoleUrl ?? address, signal)
           await failures.recordSuccess(identity)
