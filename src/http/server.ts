@@ -216,10 +216,7 @@ async function listen(app: FastifyInstance, { host, port }: HttpServerOptions): 
     const why = listenErrorText[errorCode(error)]
     if (why === undefined) throw error
     const next = 'set DESKMIRROR_HTTP (`http` in deskmirror.yaml) to another host:port, or to off'
-    throw new UserError(
-      { what: `cannot listen at ${host}:${port}`, why, next, exitCode: 2 },
-      { cause: error },
-    )
+    throw new UserError({ what: `cannot listen at ${host}:${port}`, why, next }, { cause: error })
   }
 }
 

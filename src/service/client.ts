@@ -285,7 +285,6 @@ function readOnlyError({ method, path }: ApiRequest): UserError {
     next:
       'set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml), or ' +
       'remove it, to allow writing',
-    exitCode: 2,
   })
 }
 

@@ -78,7 +78,6 @@ export function refusedStatement(why: string, next = 'ask with one SELECT'): Use
     what: 'the statement did not run',
     why: why.slice(0, 1000),
     next,
-    exitCode: 2,
   })
 }
 

@@ -135,7 +135,6 @@ async function refuseWriter(client: pg.Client, setting: string): Promise<void> {
     next:
       "as a person: create role assistant login password '…'; deskmirror migrate --grant " +
       'assistant; and name it in DESKMIRROR_ANALYST_DATABASE_URL',
-    exitCode: 2,
   })
 }
 

@@ -23,7 +23,6 @@ export function parseDatabaseUrl(
     what: 'cannot find the warehouse',
     why: `${setting} is neither sqlite:PATH nor a valid postgres:// URL`,
     next: 'write it like sqlite:deskmirror.db or postgres://user:password@host/database',
-    exitCode: 2,
   })
 }
 

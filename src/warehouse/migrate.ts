@@ -109,7 +109,6 @@ export class EmptyWarehouseError extends UserError {
       what: 'cannot read the warehouse',
       why: 'nothing has been mirrored into it yet',
       next: 'run `deskmirror sync` first',
-      exitCode: 2,
     })
     this.name = 'EmptyWarehouseError'
   }
@@ -142,7 +141,6 @@ export async function requireCurrentSchema(
     what: 'cannot read the warehouse',
     why: `its schema is from an older version (${applied.at(-1)})`,
     next: 'run `deskmirror migrate`',
-    exitCode: 2,
   })
 }
 
@@ -164,6 +162,5 @@ function rejectNewerSchema(applied: readonly string[], all: Migrations): void {
     what: 'cannot use the warehouse',
     why: `it was written by a newer version of deskmirror (its schema has ${unknown})`,
     next: 'install that version or a later one: an older one could damage the data',
-    exitCode: 2,
   })
 }

@@ -32,7 +32,6 @@ export async function inspectSchema(
       next:
         'rename it, then run `deskmirror migrate`; or use another database, or another ' +
         'schema of it (?schema=NAME)',
-      exitCode: 2,
     })
   const found =
     findFault(kind, applied, objects) ??
@@ -44,7 +43,6 @@ export async function inspectSchema(
     next:
       'restore the dump into a new, empty database (docs/guide.md, Back ' +
       'up and restore), or use another one',
-    exitCode: 2,
   })
 }
 

@@ -81,6 +81,5 @@ function mirroredElsewhere(
       `the project ${project} is mirrored in the schema ${schema}` +
       (isInBoth ? ` and in ${chosen}` : instead),
     next: `add ?schema=${schema} to the address of the warehouse${other}`,
-    exitCode: 2,
   })
 }

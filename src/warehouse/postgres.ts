@@ -262,7 +262,6 @@ async function rejectClosedSchema(
     next:
       'let its owner run: grant usage, create on schema ' +
       `${write(closed.name)} to ${write(user)}`,
-    exitCode: 2,
   })
 }
 
@@ -272,7 +271,6 @@ function encodingError(encoding: string): UserError {
     what: 'cannot use this database as the warehouse',
     why: `its encoding is ${encoding}, which cannot hold all characters`,
     next: 'create one that can: createdb --encoding=UTF8 --template=template0 NAME',
-    exitCode: 2,
   })
 }
 
@@ -296,6 +294,5 @@ function lostSettings(setting: string, onServer: string): UserError {
       'a connection pooler (PgBouncer) in front of it does not keep the ' +
       `settings of a connection: ${setting}`,
     next: `connect to Postgres directly, or set it on the server: ${onServer}`,
-    exitCode: 2,
   })
 }

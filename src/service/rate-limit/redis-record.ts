@@ -138,7 +138,7 @@ const isDenied =
 
 function cannotShare(why: string, next: string): UserError {
   const what = 'cannot share the request budget through Redis'
-  return new UserError({ what, why, next, exitCode: 2 })
+  return new UserError({ what, why, next })
 }
 
 type RunScript = (
