@@ -20,7 +20,6 @@ export type JobDeps = {
 }
 
 export type JobRun<Data> = {
-  /** Null: data of another version, or of another program. */
   readonly data: Data | null
   /** Undefined: it names none, or one that is no longer configured. */
   readonly project: ProjectConfig | undefined

@@ -15,7 +15,7 @@ import type { LaneSliceResult, SyncSliceResult } from '../src/worker/worker.ts'
 import type { JobResult } from './backends/backend.ts'
 import type { JobDeps, JobRun, JobType } from './job-handler.ts'
 import type { JobData, SchedulerJob, SyncJob } from './queues.ts'
-import { incrementalSyncJobs, syncJobsOfSchedule, wokenSyncJobs } from './schedule-plan.ts'
+import { syncJobsOfSchedule, toSyncJobs, wokenSyncJobs } from './schedule-plan.ts'
 
 const done: JobResult = { do: 'done' }
 
@@ -85,11 +85,7 @@ export const laneJobs: JobType<JobData<'writebacks'>> = {
     if (data === null || project === undefined || project.readOnly)
       return { missing: 'project to write to' }
     const { context, failures, sliceMs, stopping } = deps
-    const end = await context.lanes.runSlice(project, {
-      lane: data.lane,
-      sliceMs,
-      signal: stopping,
-    })
+    const end = await context.lanes.runSlice(project, data.lane, { sliceMs, signal: stopping })
     const otherFailures = failures
       .list()
       .some(
@@ -158,7 +154,7 @@ async function enqueueChildren(
 ): Promise<void> {
   if (!isListStream(stream)) return
   const pending = await markSyncedAndListPending(deps.context, project)
-  await deps.enqueueSyncJobs(incrementalSyncJobs('sync', project, pending))
+  await deps.enqueueSyncJobs(toSyncJobs('sync', project, pending))
 }
 
 /** The project configurations whose rollups this process has checked. */
@@ -173,7 +169,7 @@ async function enqueueRollups(
 ) {
   if (stream === 'analytics' || (!hasNewRows && rollupsChecked.has(project))) return
   if (await areRollupsBehind(deps.context, project))
-    await deps.enqueueSyncJobs(incrementalSyncJobs('backfill', project, ['analytics']))
+    await deps.enqueueSyncJobs(toSyncJobs('backfill', project, ['analytics']))
   rollupsChecked.add(project)
 }
 

@@ -14,7 +14,7 @@ import { auditedStreams } from '../src/mirror/core/audit.ts'
 import { dayMs, type EpochMs, type Ms } from '../src/values/time.ts'
 import type { JobSchedule, Recurrence } from './backends/backend.ts'
 import { lastFiring } from './backends/in-process.ts'
-import type { PlannedSyncJob, SchedulerJob } from './queues.ts'
+import type { PlannedSyncJob, SchedulerJob, SyncJob } from './queues.ts'
 
 /** Spread over their periods, so that ten thousand projects do not start in the same second. */
 export function schedulesForProjects(
@@ -162,10 +162,7 @@ const queueOfMode = { incremental: 'sync', reconcile: 'backfill', audit: 'audits
 
 export function syncJobsOfSchedule(schedule: ScheduleName, project: Mirrored): PlannedSyncJob[] {
   const mode = schedule === 'reconcile' || schedule === 'audit' ? schedule : 'incremental'
-  return scheduledStreams(schedule, project).map((stream) => ({
-    queue: queueOfMode[mode],
-    job: { project: project.name, stream, mode },
-  }))
+  return toSyncJobs(queueOfMode[mode], project, scheduledStreams(schedule, project), mode)
 }
 
 /** For webhooks. A list that is being read may have been asked before they arrived. */
@@ -176,12 +173,13 @@ export function wokenSyncJobs(project: Mirrored): PlannedSyncJob[] {
   }))
 }
 
-export function incrementalSyncJobs(
+export function toSyncJobs(
   queue: PlannedSyncJob['queue'],
-  { name }: Pick<ProjectConfig, 'name'>,
+  { name: project }: Pick<ProjectConfig, 'name'>,
   streams: readonly StreamName[],
+  mode: SyncJob['mode'] = 'incremental',
 ): PlannedSyncJob[] {
-  return streams.map((stream) => ({ queue, job: { project: name, stream, mode: 'incremental' } }))
+  return streams.map((stream) => ({ queue, job: { project, stream, mode } }))
 }
 
 export type CompletionTimes = ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>
@@ -215,8 +213,8 @@ export function overdueSyncJobs(
     const pendingChildren = isEnabled ? (pendingByProject.get(project.projectId) ?? []) : []
     const pendingMirrored = pendingChildren.filter((stream) => project.streams.includes(stream))
     return [
-      ...incrementalSyncJobs('sync', project, overdueStreams),
-      ...incrementalSyncJobs('backfill', project, pendingMirrored),
+      ...toSyncJobs('sync', project, overdueStreams),
+      ...toSyncJobs('backfill', project, pendingMirrored),
     ]
   })
 }

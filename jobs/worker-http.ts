@@ -1,18 +1,12 @@
 /** The HTTP server of a worker: its health, metrics, webhooks, console and queues. */
 import type { Warehouse } from '../src/app/open.ts'
-import { type Config, type ProjectConfig, resolveHttpExposure } from '../src/config/config.ts'
+import { type Config, resolveHttpExposure } from '../src/config/config.ts'
 import { loadRoutes } from '../src/console/console.ts'
 import { configuredProjects } from '../src/console/project.ts'
 import { openConsoleReads } from '../src/console/reads.ts'
 import { createConsoleLink } from '../src/console/sign-in-links.ts'
 import { createAttempts } from '../src/http/auth.ts'
-import type {
-  Attempts,
-  HttpRoutes,
-  ReadinessResult,
-  RoutesPlugin,
-  WebhookReceiver,
-} from '../src/http/http.ts'
+import type { Attempts, HttpRoutes, ReadinessResult, RoutesPlugin } from '../src/http/http.ts'
 import { withTimeout } from '../src/http/remember-results.ts'
 import { openHttpServer } from '../src/http/server.ts'
 import { webhookRoutes } from '../src/http/webhooks.ts'
@@ -47,8 +41,8 @@ export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps)
     const held = await listHeld(warehouse.db)
     return projects().flatMap(({ name, projectId }) => (held.has(projectId) ? [name] : []))
   }
-  const receiver = createWebhookReceiver(projects, context, wake)
-  const plugins = [queueBoard(backend), webhookRoutes(receiver), webConsole.routes]
+  const webhooks = webhookRoutes({ projects, wake, onDelivery: metrics.countDelivery, log })
+  const plugins = [queueBoard(backend), webhooks, webConsole.routes]
   const health = { isAlive, checkReadiness, listHeld: listHeldNames }
   const { trustedProxies } = config()
   const server = await openHttpServer({
@@ -62,27 +56,6 @@ export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps)
   })
   onClose(server.close)
   return { address: server.address, consoleLink: await webConsole.createLink(server.address) }
-}
-
-function createWebhookReceiver(
-  projects: () => readonly ProjectConfig[],
-  { metrics, log }: WorkerContext,
-  wake: JobQueues['wake'],
-): WebhookReceiver {
-  const findProject = (named: string) =>
-    projects().find(({ name }) => name === named) ??
-    projects().find(({ projectId }) => projectId === named)
-  return {
-    findProject: (named) => {
-      const project = findProject(named)
-      return project === undefined
-        ? undefined
-        : { name: project.name, secrets: project.webhookSecrets }
-    },
-    wake,
-    onDelivery: metrics.countDelivery,
-    log,
-  }
 }
 
 function queueBoard({ kind, loadBoard }: Backend): HttpRoutes {
@@ -100,7 +73,6 @@ function queueBoard({ kind, loadBoard }: Backend): HttpRoutes {
 /** Shorter than the clients' timeouts; each part has its own, so that the hanging one is named. */
 const pingTimeoutMs: Ms = 3000
 
-/** The worker is ready if the warehouse and the queue respond, and it is not stopping. */
 export async function checkReadiness(
   warehouse: Pick<Warehouse, 'query'>,
   queue: Pick<Backend, 'ping'>,

@@ -30,7 +30,6 @@ export type WorkerOptions = {
   /** A job without a heartbeat for this long counts as abandoned by a dead process. */
   readonly lockMs?: Ms
   readonly prefix?: string
-  /** How long after a webhook its sync begins. */
   readonly wakeDelayMs?: Ms
 }
 

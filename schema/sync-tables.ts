@@ -163,7 +163,7 @@ export const syncTables = {
       event: ['key', 'approval, uncertain, failed, sending_stopped, key_denied, gap, disk or week'],
       subject: ['key', 'what it was about, such as a batch; else empty'],
       level: ['integer', 'rises when there is more to announce; 0 = it is over'],
-      announced_at: ['integer', 'when it was announced, in milliseconds since 1970'],
+      announced_at: ['integer', 'when it was announced, in milliseconds since 1970; 0 = never'],
     },
   },
   sync_requests: {

@@ -6,11 +6,7 @@
  */
 import type { Recurrence } from '../../jobs/backends/backend.ts'
 import type { PlannedSyncJob, SchedulerJob, SyncJob } from '../../jobs/queues.ts'
-import {
-  incrementalSyncJobs,
-  schedulesForProjects,
-  syncJobsOfSchedule,
-} from '../../jobs/schedule-plan.ts'
+import { schedulesForProjects, syncJobsOfSchedule, toSyncJobs } from '../../jobs/schedule-plan.ts'
 import {
   childStreamsOf,
   isChildStream,
@@ -303,8 +299,7 @@ export function simulate(simulation: Simulation): FleetResult {
     } else {
       recordEnd(job)
     }
-    if (isListStream(stream))
-      enqueueAll(incrementalSyncJobs('sync', project.config, pending), job.dueAt)
+    if (isListStream(stream)) enqueueAll(toSyncJobs('sync', project.config, pending), job.dueAt)
     end(job, worker)
   }
 

@@ -48,7 +48,6 @@ export type NewJob<D> = {
   readonly name: string
   readonly data: D
   readonly opts?: {
-    /** How long it waits at first. */
     readonly delay?: Ms
     /** How often it runs if it fails; by default once. */
     readonly attempts?: number

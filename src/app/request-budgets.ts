@@ -13,7 +13,6 @@ import type { Logger } from '../log.ts'
 import { recordBudgetLoss } from '../maintenance/sql/projects.ts'
 import { listLiveWorkers } from '../maintenance/sql/workers.ts'
 import type { Priority } from '../service/core/api-request.ts'
-import type { BudgetPause } from '../service/core/budget.ts'
 import type { BudgetPolicy } from '../service/core/budget-policy.ts'
 import {
   type BudgetStore,
@@ -21,8 +20,13 @@ import {
   createSharedStore,
 } from '../service/rate-limit/budget-store.ts'
 import { createRequestBudget, type RequestBudget } from '../service/rate-limit/request-budget.ts'
-import { createBudgetRecords } from '../service/sql/budget-records.ts'
-import { addMinutes, type MinuteRequests, recordPause } from '../service/sql/request-counts.ts'
+import { createBudgetRecord, createKeyUse } from '../service/sql/budget-records.ts'
+import {
+  addMinutes,
+  type BudgetPause,
+  type MinuteRequests,
+  recordPause,
+} from '../service/sql/request-counts.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import { type Ms, minuteMs } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -55,7 +59,6 @@ export async function openRequestBudgets(
   /** Names of the closed budgets that are polled until they reopen. */
   const watchedBudgets = new Set<string>()
   const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.db)
-  const records = warehouse === null ? null : createBudgetRecords(warehouse.pool)
   let isClosed = false
   const openedBudgets = new Map<
     string,
@@ -65,10 +68,9 @@ export async function openRequestBudgets(
   const open = (project: ProjectConfig, name: string): RequestBudget => {
     const { projectId } = project
     const policy = policyOf(project)
-    if (warehouse === null || records === null)
-      return createRequestBudget(createMemoryStore(policy))
-    const keyUse = records.keyUse(name)
-    const record = redis?.record(name) ?? records.record(name)
+    if (warehouse === null) return createRequestBudget(createMemoryStore(policy))
+    const keyUse = createKeyUse(warehouse, name)
+    const record = redis?.record(name) ?? createBudgetRecord(warehouse, name)
     const onClosed = (why: string) => {
       log.warn({ event: 'budget.closed', project: project.name, why })
       recordBudgetLoss(warehouse.db, projectId, why, Date.now()).catch(() => {})
@@ -113,7 +115,6 @@ export async function openRequestBudgets(
       await Promise.all([...openedBudgets.values()].map(({ budget }) => budget.flush()))
       redis?.close()
       await recorder?.close()
-      await records?.close()
     },
   }
 }

@@ -1,14 +1,13 @@
 /** The configuration as the program gets it: its types, its defaults, what a change needs. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Secret } from '../values/secret.ts'
 import { isLoopback, passwordsInUrl } from '../values/server-address.ts'
-import { UserError } from '../values/user-error.ts'
 import { analyticsSettings } from './analytics-settings.ts'
 import { defaultSchedules } from './default-schedules.ts'
 import { ConfigurationError } from './problems.ts'
 import { type GlobalConfig, globalSettings } from './program-settings.ts'
 import { type ProjectSettings, projectSettings } from './project-settings.ts'
 import { withScheme } from './proxy.ts'
+import { revealIfReadable } from './secret-fields.ts'
 import { defaultsOf, type Settings } from './setting.ts'
 
 /** `readOnly`: that of `Config`, repeated so that every caller of the service has it. */
@@ -103,16 +102,3 @@ function sensitiveValues(
     isSensitive ? values[key] : [],
   )
 }
-
-/** A secret that could not be read cannot be printed either. Addresses of the service hold none. */
-function revealIfReadable(value: unknown): readonly string[] {
-  try {
-    return isSecret(value) ? [value.reveal()] : []
-  } catch (error) {
-    if (error instanceof UserError) return []
-    throw error
-  }
-}
-
-const isSecret = (value: unknown): value is Secret =>
-  typeof value === 'object' && value !== null && 'reveal' in value

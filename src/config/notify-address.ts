@@ -4,11 +4,12 @@
  */
 import type { Secret } from '../values/secret.ts'
 import { isLoopback } from '../values/server-address.ts'
+import { revealIfReadable } from './secret-fields.ts'
 
-/** Undefined: it can be used. */
+/** Undefined: it can be used, or a command that needs no secret could not read it. */
 export function notifyProblem(notify: Secret | null): string | undefined {
-  if (notify === null) return undefined
-  const text = notify.reveal()
+  const [text] = revealIfReadable(notify)
+  if (text === undefined) return undefined
   const url = URL.canParse(text) ? new URL(text) : null
   if (url?.protocol !== 'https:' && !(url?.protocol === 'http:' && isLoopback(url.hostname)))
     return 'must be an https address, as Slack, Teams or Mattermost give for an incoming webhook'

@@ -186,9 +186,9 @@ function readProject(
     if (ofProxy !== null) problems.push({ where: variable ?? locate('proxy'), why: ofProxy })
     const ofKey = hashKeyProblem(project)
     if (ofKey !== undefined) problems.push({ where: locate('hash_key'), why: ofKey })
-    const ofNotify = notifyProblem(project.notify)
-    if (ofNotify !== undefined) problems.push({ where: locate('notify'), why: ofNotify })
   }
+  const ofNotify = notifyProblem(project.notify)
+  if (ofNotify !== undefined) problems.push({ where: locate('notify'), why: ofNotify })
   return { ...project, proxy }
 }
 

@@ -59,6 +59,19 @@ export function deferSecretErrors(read: ReadSecret): ReadSecret {
   }
 }
 
+/** Empty: no secret, or one that cannot be read here, which cannot be printed either. */
+export function revealIfReadable(value: unknown): readonly string[] {
+  try {
+    return isSecret(value) ? [value.reveal()] : []
+  } catch (error) {
+    if (error instanceof UserError) return []
+    throw error
+  }
+}
+
+const isSecret = (value: unknown): value is Secret =>
+  typeof value === 'object' && value !== null && 'reveal' in value
+
 /**
  * The secrets in a text. A key is sent in a header, so each is one line of visible characters; a
  * trailing line break belongs to the file.

@@ -73,11 +73,9 @@ export const localHostHook: RequestHook = async (request, reply) => {
     .send({ error: 'without a token this server accepts only names of this machine' })
 }
 
-/** Whether a `Host` header is a name of this machine. */
 export const isLocalHost = (host: string): boolean =>
   isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')
 
-/** Null: there is none. */
 function tokenOf(authorization = ''): string | null {
   const [scheme = '', credentials = ''] = authorization.split(' ')
   if (scheme.toLowerCase() === 'bearer') return credentials

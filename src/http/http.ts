@@ -12,4 +12,4 @@ export {
   type ReadinessResult,
   type RoutesPlugin,
 } from './server.ts'
-export { type WebhookReceiver, webhookRoutes } from './webhooks.ts'
+export { webhookRoutes } from './webhooks.ts'

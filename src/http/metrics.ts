@@ -42,17 +42,24 @@ export function createMetrics({
 }: MetricsOptions) {
   const registry = new Registry()
   const { startAtZero, ...counters } = createCounters(registry)
-  const showUp = createGauges(registry, gaugeHelp.health)
+  const showUp = createGauges(
+    registry,
+    [],
+    single(
+      'health_up',
+      '1: the health of the mirror could be read; 0: metrics from the warehouse are left out',
+    ),
+  )
   const showHealth = createHealthGauges(registry)
   const showWorker = createWorkerGauges(registry)
-  const showStorage = createStorageGauges(registry)
+  const showStorage = createGauges(registry, ['database'], storageGauges)
   let measuresProcess = false
   const health = rememberResults({ maxAgeMs: rememberedMs, now, read: readHealth })
   let wasUp = true
   const refresh = async () => {
     const storage =
       readStorage && (await withTimeout(readTimeoutMs, readStorage()).catch(() => undefined))
-    showStorage(storage)
+    showStorage(storage === undefined ? [] : [[{ database: storage.database }, storage]])
     showWorker(
       failingJobs(),
       await withTimeout(readTimeoutMs, checkReadiness()).catch(() => []),
@@ -70,7 +77,7 @@ export function createMetrics({
       if (wasUp) log.warn({ event: 'health.read_failed', why: errorText(error) })
       wasUp = false
     }
-    showUp([[{}, { health_up: Number(wasUp) }]])
+    showUp([[{}, Number(wasUp)]])
   }
   return {
     registry,
@@ -88,56 +95,61 @@ export function createMetrics({
   }
 }
 
-type SyncRun = { stream: StreamName; mode: SyncMode | 'audit'; outcome: SyncOutcome; tookMs: Ms }
-
-const counterHelp = {
-  requests:
+/** The help of each counter, then its labels. */
+const counters = {
+  requests: [
     'Requests by priority (write, fresh, backfill, reconcile) and outcome (ok, throttled, ' +
-    'transient: network or 5xx, refused: 400 or 404, denied: 401 or 403, aborted)',
-  throttled: 'Requests that the service answered by 429: something else uses the key',
-  rows_read: 'Rows that the service sent',
-  rows_changed: 'Rows that were new or different',
-  writebacks_settled: 'Write-backs by outcome: succeeded, failed, conflict, uncertain, expired',
-  audited_rows: 'Rows that audits read again and compared',
-  audit_differences: 'Rows that an audit found to differ',
-  jobs: 'Jobs by result',
+      'transient: network or 5xx, refused: 400 or 404, denied: 401 or 403, aborted)',
+    'project',
+    'priority',
+    'outcome',
+  ],
+  throttled: ['Requests that the service answered by 429: something else uses the key', 'project'],
+  rows_read: ['Rows that the service sent', 'project', 'stream'],
+  rows_changed: ['Rows that were new or different', 'project', 'stream'],
+  writebacks_settled: [
+    'Write-backs by outcome: succeeded, failed, conflict, uncertain, expired',
+    'project',
+    'status',
+  ],
+  audited_rows: ['Rows that audits read again and compared', 'project', 'stream'],
+  audit_differences: ['Rows that an audit found to differ', 'project', 'stream'],
+  jobs: ['Jobs by result', 'queue', 'result'],
   webhooks: [
-    'Webhook deliveries by outcome: accepted, unavailable (the queue does not answer),',
-    'rejected (not signed with a secret of the project)',
-  ].join(' '),
-  job_failures:
+    'Webhook deliveries by outcome: accepted, unavailable (the queue does not answer), ' +
+      'rejected (not signed with a secret of the project)',
+    'project',
+    'outcome',
+  ],
+  job_failures: [
     'Jobs that failed: sync, writebacks, schedule, lake, housekeeping, maintenance, outbox_poll, ' +
-    'notify',
-  notifications: 'Posts to the address of `notify` by outcome: sent, failed (after its retries)',
-  queue_errors: "Errors of the queue's server",
-}
+      'notify',
+    'job',
+    'project',
+    'stream',
+  ],
+  notifications: [
+    'Posts to the address of `notify` by outcome: sent, failed (after its retries)',
+    'project',
+    'outcome',
+  ],
+  queue_errors: ["Errors of the queue's server"],
+} as const satisfies Record<string, readonly [help: string, ...labels: string[]]>
 
 function createCounters(registry: Registry) {
-  const counter = (name: keyof typeof counterHelp, ...labelNames: string[]) =>
-    new Counter({
-      name: `deskmirror_${name}_total`,
-      help: counterHelp[name],
-      labelNames,
-      registers: [registry],
-    })
-  const requests = counter('requests', 'project', 'priority', 'outcome')
-  const throttled = counter('throttled', 'project')
-  const read = counter('rows_read', 'project', 'stream')
-  const changed = counter('rows_changed', 'project', 'stream')
-  const settled = counter('writebacks_settled', 'project', 'status')
-  const audited = counter('audited_rows', 'project', 'stream')
-  const auditDifferences = counter('audit_differences', 'project', 'stream')
-  const jobs = counter('jobs', 'queue', 'result')
-  const deliveries = counter('webhooks', 'project', 'outcome')
-  const jobFailures = counter('job_failures', 'job', 'project', 'stream')
-  const notifications = counter('notifications', 'project', 'outcome')
-  const queueErrors = counter('queue_errors')
+  const registers = [registry]
+  const total = Object.fromEntries(
+    Object.entries(counters).map(([name, [help, ...labelNames]]) => [
+      name,
+      new Counter({ name: `deskmirror_${name}_total`, help, labelNames, registers }),
+    ]),
+  ) as Record<keyof typeof counters, Counter>
   const syncRuns = new Histogram({
     name: 'deskmirror_sync_duration_seconds',
     help: 'Duration of sync jobs by mode (incremental, reconcile, audit) and outcome',
     labelNames: ['stream', 'mode', 'outcome'],
     buckets: [0.1, 0.5, 2, 10, 30, 60, 300, 900, 3600, 4 * 3600],
-    registers: [registry],
+    registers,
   })
   return {
     /** A request got a response, or was given up. */
@@ -146,37 +158,44 @@ function createCounters(registry: Registry) {
       priority: Priority
       outcome: 'ok' | ApiFailure['kind']
     }): void => {
-      requests.inc(request)
-      if (request.outcome === 'throttled') throttled.inc({ project: request.project })
+      total.requests.inc(request)
+      if (request.outcome === 'throttled') total.throttled.inc({ project: request.project })
     },
     countStream: (project: ProjectName, { stream, ...report }: StreamReport): void => {
-      read.inc({ project, stream }, report.rows)
-      changed.inc({ project, stream }, report.changed)
+      total.rows_read.inc({ project, stream }, report.rows)
+      total.rows_changed.inc({ project, stream }, report.changed)
     },
     countAudit: (project: ProjectName, { stream, compared, differing }: AuditResult): void => {
-      audited.inc({ project, stream }, compared)
-      auditDifferences.inc({ project, stream }, differing)
+      total.audited_rows.inc({ project, stream }, compared)
+      total.audit_differences.inc({ project, stream }, differing)
     },
     countSettled: (writeback: { project: ProjectName; status: WritebackStatus }): void =>
-      settled.inc(writeback),
-    countJobFailure: (identity: JobIdentity): void => jobFailures.inc(jobLabels(identity)),
+      total.writebacks_settled.inc(writeback),
+    countJobFailure: (identity: JobIdentity): void => total.job_failures.inc(jobLabels(identity)),
     /**
      * `increase()` ignores a counter's first value: without a 0 the first 429, or difference, would
      * not show.
      */
     startAtZero: (project: ProjectName): void => {
-      throttled.inc({ project }, 0)
-      for (const stream of auditedStreams) auditDifferences.inc({ project, stream }, 0)
+      total.throttled.inc({ project }, 0)
+      for (const stream of auditedStreams) total.audit_differences.inc({ project, stream }, 0)
     },
-    observeSyncRun: ({ tookMs, ...labels }: SyncRun): void =>
-      syncRuns.observe(labels, tookMs / 1000),
+    observeSyncRun: ({
+      tookMs,
+      ...labels
+    }: {
+      stream: StreamName
+      mode: SyncMode | 'audit'
+      outcome: SyncOutcome
+      tookMs: Ms
+    }): void => syncRuns.observe(labels, tookMs / 1000),
     /** `project` null: unknown. */
     countDelivery: (project: ProjectName | null, outcome: string): void =>
-      deliveries.inc({ project: project ?? '', outcome }),
-    countJob: (job: { queue: string; result: string }): void => jobs.inc(job),
+      total.webhooks.inc({ project: project ?? '', outcome }),
+    countJob: (job: { queue: string; result: string }): void => total.jobs.inc(job),
     countNotification: (post: { project: ProjectName; outcome: 'sent' | 'failed' }): void =>
-      notifications.inc(post),
-    countQueueError: (): void => queueErrors.inc(),
+      total.notifications.inc(post),
+    countQueueError: (): void => total.queue_errors.inc(),
   }
 }
 
@@ -184,81 +203,99 @@ function jobLabels({ job, project, stream }: JobIdentity) {
   return { job, project: project?.name ?? '', stream: stream ?? '' }
 }
 
-type Samples<Name extends string> = Iterable<
-  readonly [labels: Readonly<Record<string, string>>, values: Readonly<Record<Name, number | null>>]
+/** Gauges with the same labels: of each its help, and its value; null: no sample. */
+type GaugeGroup<Item> = Readonly<
+  Record<string, readonly [help: string, read: (item: Item) => number | null]>
 >
 
-/**
- * Gauges with the same labels, with the help of each. They show the last samples, and nothing
- * older; null: no sample.
- */
-function createGauges<Name extends string>(
-  registry: Registry,
-  help: Readonly<Record<Name, string>>,
-  ...labelNames: string[]
-) {
-  const gauges = (Object.keys(help) as Name[]).map((key) => {
-    const options = {
-      name: `deskmirror_${key}`,
-      help: help[key],
-      labelNames,
-      registers: [registry],
-    }
-    return { key, gauge: new Gauge(options) }
-  })
-  return (samples: Samples<Name>): void => {
+/** They show the last items, and nothing older. */
+function createGauges<Item>(registry: Registry, labelNames: string[], group: GaugeGroup<Item>) {
+  const registers = [registry]
+  const gauges = Object.entries(group).map(([name, [help, read]]) => ({
+    read,
+    gauge: new Gauge({ name: `deskmirror_${name}`, help, labelNames, registers }),
+  }))
+  return (items: Iterable<readonly [labels: Readonly<Record<string, string>>, Item]>): void => {
     for (const { gauge } of gauges) gauge.reset()
-    for (const [of, values] of samples)
-      for (const { key, gauge } of gauges) if (values[key] !== null) gauge.set(of, values[key])
+    for (const [labels, item] of items)
+      for (const { gauge, read } of gauges) {
+        const value = read(item)
+        if (value !== null) gauge.set(labels, value)
+      }
   }
 }
 
-/** Gauges with the same labels stand together. */
-const gaugeHelp = {
-  health: {
-    health_up:
-      '1: the health of the mirror could be read; 0: metrics from the warehouse are left out',
-  },
-  streams: {
-    lag_seconds: 'Time since the stream last completed; absent before the first completion',
-    interval_seconds:
-      'The longest time between two readings that the schedules plan; ' +
-      'absent if none reads the stream',
-    pending_children: 'Conversations, visitors and calls whose children are still to be read',
-    stream_failed: '1: the last sync run of the stream failed',
-    stream_skipped: '1: the stream is not read because the key lacks its scope',
-  },
-  projects: {
-    open_gaps: 'Rows or ranges known to be missing',
-    project_paused: '1: nothing is read because the service denies the key',
-    sending_stopped:
-      '1: replies and notes, or those of an import, wait because the ' +
-      'last ones were uncertain or refused',
-    sending_held:
-      '1: no write-back is sent because the warehouse went back in ' +
-      'time, as after a restored backup',
-    budget_limit: 'Requests in a window that the key allows',
-    budget_slots:
-      'Requests in a window that are used at most: fewer than the ' +
-      'limit, and fewer still after a 429',
-    budget_slots_in_use:
-      'Slots of the budget in use; all of them for hours is a backlog at full speed, not an error',
-    budget_paused_seconds: 'How long the key still pauses after a 429',
-    budget_closed_seconds: 'How long no request is sent because recent ones may not be counted',
-  },
-  states: { writebacks: 'Write-backs by state; uncertain ones need a person' },
-  failing: {
-    job_failing_seconds: 'Time since the job first failed; absent for jobs that do not fail',
-  },
-  queues: { queue_paused: '1: someone paused the queue, so none of its jobs runs' },
-  storage: {
-    warehouse_bytes:
-      'Size of the warehouse: the file of SQLite with its log, or the database of Postgres',
-    disk_free_bytes:
-      'Free space beside the file of SQLite; absent for Postgres, whose server does not tell',
-  },
-  parts: { ready: '1: the part (warehouse, queue) can be used; worker: it is not stopping' },
+const toSeconds = (ms: Ms | null): number | null => (ms === null ? null : ms / 1000)
+
+const streamGauges: GaugeGroup<ProjectHealth['streams'][number]> = {
+  lag_seconds: [
+    'Time since the stream last completed; absent before the first completion',
+    ({ lagMs }) => toSeconds(lagMs),
+  ],
+  interval_seconds: [
+    'The longest time between two readings that the schedules plan; absent if none reads the stream',
+    ({ intervalMs }) => toSeconds(intervalMs),
+  ],
+  pending_children: [
+    'Conversations, visitors and calls whose children are still to be read',
+    ({ pendingChildren }) => pendingChildren,
+  ],
+  stream_failed: ['1: the last sync run of the stream failed', ({ isFailed }) => Number(isFailed)],
+  stream_skipped: [
+    '1: the stream is not read because the key lacks its scope',
+    ({ isSkipped }) => Number(isSkipped),
+  ],
 }
+
+const projectGauges: GaugeGroup<ProjectHealth> = {
+  open_gaps: ['Rows or ranges known to be missing', ({ gaps }) => gaps],
+  project_paused: [
+    '1: nothing is read because the service denies the key',
+    ({ isPaused }) => Number(isPaused),
+  ],
+  sending_stopped: [
+    '1: replies and notes, or those of an import, wait because the last ones were uncertain or ' +
+      'refused',
+    ({ isCircuitOpen }) => Number(isCircuitOpen),
+  ],
+  sending_held: [
+    '1: no write-back is sent because the warehouse went back in time, as after a restored backup',
+    ({ isHeld }) => Number(isHeld),
+  ],
+  budget_limit: ['Requests in a window that the key allows', ({ budget }) => budget?.limit ?? null],
+  budget_slots: [
+    'Requests in a window that are used at most: fewer than the limit, and fewer still after a 429',
+    ({ budget }) => budget?.slots ?? null,
+  ],
+  budget_slots_in_use: [
+    'Slots of the budget in use; all of them for hours is a backlog at full speed, not an error',
+    ({ budget }) => budget?.inUse ?? null,
+  ],
+  budget_paused_seconds: [
+    'How long the key still pauses after a 429',
+    ({ budget }) => toSeconds(budget && (budget.pausedForMs ?? 0)),
+  ],
+  budget_closed_seconds: [
+    'How long no request is sent because recent ones may not be counted',
+    ({ budget }) => toSeconds(budget && (budget.closedForMs ?? 0)),
+  ],
+}
+
+const storageGauges: GaugeGroup<Storage> = {
+  warehouse_bytes: [
+    'Size of the warehouse: the file of SQLite with its log, or the database of Postgres',
+    ({ bytes }) => bytes,
+  ],
+  disk_free_bytes: [
+    'Free space beside the file of SQLite; absent for Postgres, whose server does not tell',
+    ({ freeBytes }) => freeBytes,
+  ],
+}
+
+/** A single gauge, whose items are its values. */
+const single = (name: string, help: string): GaugeGroup<number> => ({
+  [name]: [help, (value) => value],
+})
 
 /** `delta()` ignores the first value of a series: without a 0 the first failure would not show. */
 const noWritebacks: Readonly<Partial<Record<WritebackStatus, number>>> = {
@@ -267,77 +304,50 @@ const noWritebacks: Readonly<Partial<Record<WritebackStatus, number>>> = {
   uncertain: 0,
 }
 
-/** Of each project's mirror. */
 function createHealthGauges(registry: Registry) {
-  const showStreams = createGauges(registry, gaugeHelp.streams, 'project', 'stream')
-  const showProjects = createGauges(registry, gaugeHelp.projects, 'project')
-  const showWritebacks = createGauges(registry, gaugeHelp.states, 'project', 'state')
+  const showStreams = createGauges(registry, ['project', 'stream'], streamGauges)
+  const showProjects = createGauges(registry, ['project'], projectGauges)
+  const showWritebacks = createGauges(
+    registry,
+    ['project', 'state'],
+    single('writebacks', 'Write-backs by state; uncertain ones need a person'),
+  )
   return (all: readonly ProjectHealth[]): void => {
     showStreams(
       all.flatMap(({ project, streams }) =>
-        streams.map((it) => [{ project, stream: it.stream }, streamValues(it)]),
+        streams.map((it) => [{ project, stream: it.stream }, it] as const),
       ),
     )
-    showProjects(all.map((health) => [{ project: health.project }, projectValues(health)]))
+    showProjects(all.map((health) => [{ project: health.project }, health]))
     showWritebacks(
       all.flatMap(({ project, writebacks }) =>
-        Object.entries({ ...noWritebacks, ...writebacks }).map(([state, rows]) => [
-          { project, state },
-          { writebacks: rows },
-        ]),
+        Object.entries({ ...noWritebacks, ...writebacks }).map(
+          ([state, rows]) => [{ project, state }, rows] as const,
+        ),
       ),
     )
   }
 }
 
-function streamValues({
-  lagMs,
-  intervalMs,
-  pendingChildren,
-  isFailed,
-  isSkipped,
-}: ProjectHealth['streams'][number]) {
-  return {
-    lag_seconds: lagMs === null ? null : lagMs / 1000,
-    interval_seconds: intervalMs === null ? null : intervalMs / 1000,
-    pending_children: pendingChildren,
-    stream_failed: Number(isFailed),
-    stream_skipped: Number(isSkipped),
-  }
-}
-
-function projectValues({ gaps, isPaused, isHeld, isCircuitOpen, budget }: ProjectHealth) {
-  return {
-    open_gaps: gaps,
-    project_paused: Number(isPaused),
-    sending_stopped: Number(isCircuitOpen),
-    sending_held: Number(isHeld),
-    budget_limit: budget?.limit ?? null,
-    budget_slots: budget?.slots ?? null,
-    budget_slots_in_use: budget?.inUse ?? null,
-    budget_paused_seconds: budget === null ? null : (budget.pausedForMs ?? 0) / 1000,
-    budget_closed_seconds: budget === null ? null : (budget.closedForMs ?? 0) / 1000,
-  }
-}
-
-function createStorageGauges(registry: Registry) {
-  const show = createGauges(registry, gaugeHelp.storage, 'database')
-  return (storage: Storage | undefined): void => {
-    const known = storage === undefined ? [] : [storage]
-    show(
-      known.map(({ database, bytes, freeBytes }) => [
-        { database },
-        { warehouse_bytes: bytes, disk_free_bytes: freeBytes },
-      ]),
-    )
-  }
-}
-
-/** Of its failing jobs, and the readiness of its dependencies. */
 function createWorkerGauges(registry: Registry) {
-  const showFailing = createGauges(registry, gaugeHelp.failing, 'job', 'project', 'stream')
-  const showPaused = createGauges(registry, gaugeHelp.queues, 'queue')
-  const showReady = createGauges(registry, gaugeHelp.parts, 'part')
+  const showFailing = createGauges(
+    registry,
+    ['job', 'project', 'stream'],
+    single(
+      'job_failing_seconds',
+      'Time since the job first failed; absent for jobs that do not fail',
+    ),
+  )
+  const showPaused = createGauges(
+    registry,
+    ['queue'],
+    single('queue_paused', '1: someone paused the queue, so none of its jobs runs'),
+  )
+  const showReady = createGauges(
+    registry,
+    ['part'],
+    single('ready', '1: the part (warehouse, queue) can be used; worker: it is not stopping'),
+  )
   return (
     failing: readonly FailingJob[],
     ready: readonly ReadinessResult[],
@@ -345,15 +355,14 @@ function createWorkerGauges(registry: Registry) {
   ): void => {
     // The shortest first: lanes, and modes of a stream, share labels, and the longest is to remain.
     const longestLast = failing.toSorted((a, b) => b.failure.since - a.failure.since)
-    const failingFor = ({ since }: FailingJob['failure']) => Math.max(0, now - since) / 1000
     showFailing(
-      longestLast.map((it) => [
-        jobLabels(it.identity),
-        { job_failing_seconds: failingFor(it.failure) },
+      longestLast.map(({ identity, failure }) => [
+        jobLabels(identity),
+        Math.max(0, now - failure.since) / 1000,
       ]),
     )
     const paused = failing.filter(({ identity }) => identity.job === 'queue')
-    showPaused(paused.map(({ identity }) => [{ queue: identity.key }, { queue_paused: 1 }]))
-    showReady(ready.map(({ name, ok }) => [{ part: name }, { ready: Number(ok) }]))
+    showPaused(paused.map(({ identity }) => [{ queue: identity.key }, 1]))
+    showReady(ready.map(({ name, ok }) => [{ part: name }, Number(ok)]))
   }
 }

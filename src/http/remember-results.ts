@@ -8,18 +8,8 @@ import type { EpochMs, Ms } from '../values/time.ts'
 type Remembered<T> = {
   value: T | null
   at: EpochMs
-  failed: Failed | null
+  failed: { readonly error: unknown; readonly at: EpochMs } | null
   pending: Promise<T> | null
-}
-type Failed = { readonly error: unknown; readonly at: EpochMs }
-
-type RememberOptions<Input, T> = {
-  /** Of each result. */
-  readonly maxAgeMs: Ms | ((value: T) => Ms)
-  readonly now: () => EpochMs
-  readonly read: (input: Input) => Promise<T>
-  /** Keys that are remembered at once, such as the projects that people look at. */
-  readonly maxKeys?: number
 }
 
 /** So long everybody who asks gets the failure, and nothing is read again. */
@@ -30,7 +20,14 @@ export function rememberResults<Input, T>({
   now,
   read,
   maxKeys = 100,
-}: RememberOptions<Input, T>) {
+}: {
+  /** Of each result. */
+  readonly maxAgeMs: Ms | ((value: T) => Ms)
+  readonly now: () => EpochMs
+  readonly read: (input: Input) => Promise<T>
+  /** Keys that are remembered at once, such as the projects that people look at. */
+  readonly maxKeys?: number
+}) {
   const byKey = new Map<string, Remembered<T>>()
   const entryOf = (key: string): Remembered<T> => {
     const entry = byKey.get(key) ?? { value: null, at: 0, failed: null, pending: null }

@@ -13,7 +13,7 @@ import type { Logger } from '../log.ts'
 import type { Secret } from '../values/secret.ts'
 import { isLoopback } from '../values/server-address.ts'
 import type { Ms } from '../values/time.ts'
-import { errorText, UserError } from '../values/user-error.ts'
+import { errorCode, errorText, UserError } from '../values/user-error.ts'
 import {
   type Attempts,
   createAttempts,
@@ -63,7 +63,6 @@ export type HttpServerOptions = {
     /** Projects of which no write-back is sent; the worker is ready all the same. */
     readonly listHeld?: () => Promise<readonly string[]>
   }
-  /** Null: there are none. */
   readonly metrics: { readonly contentType: string; readonly text: () => Promise<string> } | null
   readonly plugins?: readonly HttpRoutes[]
   /** For the head of a request, and for its body unless that comes on. */
@@ -107,14 +106,11 @@ export async function openHttpServer(options: HttpServerOptions) {
   const metricsTokens = [token, metricsToken].filter((known) => known !== null)
   const register = (scope: FastifyInstance, routes: HttpRoutes) => {
     const { prefix } = routes
-    scope.register(
-      'plugin' in routes
-        ? routes.plugin
-        : lazyRoutes(prefix, routes.load, configure, trustedProxies),
-      {
-        prefix,
-      },
-    )
+    const isLoaded = 'plugin' in routes
+    const plugin = isLoaded
+      ? routes.plugin
+      : lazyRoutes(prefix, routes.load, configure, trustedProxies)
+    scope.register(plugin, { prefix })
   }
   for (const routes of plugins.filter(({ auth }) => auth === 'own')) register(app, routes)
   if (plugins.some(({ prefix }) => prefix === '/console'))
@@ -217,14 +213,10 @@ async function listen(app: FastifyInstance, { host, port }: HttpServerOptions): 
     await app.listen({ host, port })
   } catch (error) {
     await app.close()
-    const why =
-      error instanceof Error && 'code' in error ? listenErrorText[String(error.code)] : undefined
+    const why = listenErrorText[errorCode(error)]
     if (why === undefined) throw error
     const next = 'set DESKMIRROR_HTTP (`http` in deskmirror.yaml) to another host:port, or to off'
-    throw new UserError(
-      { what: `cannot listen at ${host}:${port}`, why, next, exitCode: 2 },
-      { cause: error },
-    )
+    throw new UserError({ what: `cannot listen at ${host}:${port}`, why, next }, { cause: error })
   }
 }
 

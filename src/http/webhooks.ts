@@ -5,6 +5,7 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { Secret } from '../values/secret.ts'
@@ -24,14 +25,9 @@ const retryAfterSeconds = 60
 /** A sender does not wait longer for the queue. */
 const wakeTimeoutMs: Ms = 5000
 
-export type WebhookReceiver = {
-  /**
-   * Finds a project by its name in the configuration, or by its id; undefined if unknown. No
-   * secrets: its receiver is off.
-   */
-  readonly findProject: (
-    named: string,
-  ) => { readonly name: string; readonly secrets: readonly Secret[] } | undefined
+type WebhookReceiver = {
+  /** Asked each time. No secrets: its receiver is off. */
+  readonly projects: () => readonly Pick<ProjectConfig, 'name' | 'projectId' | 'webhookSecrets'>[]
   /** A sync of the named project begins soon. Rejects if the queue does not take its job. */
   readonly wake: (project: ProjectName) => Promise<void>
   /** `project` null: unknown. */
@@ -48,7 +44,7 @@ export function webhookRoutes(receiver: WebhookReceiver): HttpRoutes {
       raw.headers['content-type'] = 'application/octet-stream'
     })
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
-    app.post<{ Params: { project: ProjectName } }>('/:project', async (request, reply) => {
+    app.post<{ Params: { project: string } }>('/:project', async (request, reply) => {
       const outcome = await receiveDelivery(receiver, request.params.project, request)
       // The same response for every reason: the client learns neither which projects exist nor
       // which have a secret.
@@ -66,15 +62,19 @@ export function webhookRoutes(receiver: WebhookReceiver): HttpRoutes {
 
 async function receiveDelivery(
   receiver: WebhookReceiver,
-  projectName: ProjectName,
+  /** By its name in the configuration, or by its id. */
+  named: string,
   request: FastifyRequest,
 ): Promise<DeliveryOutcome> {
   const { log, onDelivery } = receiver
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
   const signature = request.headers['x-service-signature']
-  const project = receiver.findProject(projectName)
+  const projects = receiver.projects()
+  const project =
+    projects.find(({ name }) => name === named) ??
+    projects.find(({ projectId }) => projectId === named)
   if (
-    !hasValidSignature(body, String(signature), project?.secrets ?? []) ||
+    !hasValidSignature(body, String(signature), project?.webhookSecrets ?? []) ||
     project === undefined
   ) {
     onDelivery(project?.name ?? null, 'rejected')

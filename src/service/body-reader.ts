@@ -4,6 +4,7 @@
 import { type Duplex, Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import zlib from 'node:zlib'
+import { errorCode } from '../values/user-error.ts'
 import {
   createRowSplitter,
   defaultResponseLimits,
@@ -12,14 +13,13 @@ import {
   type UnreadableReason,
 } from './row-splitter.ts'
 
-type BodyResult =
-  | { readonly ok: true; readonly splitBody: SplitBody }
-  | ({ readonly ok: false } & UnreadableReason)
-
 export type BodyReader = {
   /** Why the rest of the body need not be read; null: continue. */
   readonly write: (chunk: Buffer) => UnreadableReason | null
-  readonly end: () => Promise<BodyResult>
+  readonly end: () => Promise<
+    | { readonly ok: true; readonly splitBody: SplitBody }
+    | ({ readonly ok: false } & UnreadableReason)
+  >
 }
 
 const chunkSize = 1 << 18
@@ -51,7 +51,7 @@ export function createBodyReader(encoding: string | null, maxBytes: number): Bod
     .filter((name) => name !== '' && name !== 'identity')
   if (encodings.length === 0)
     return { write: splitter.write, end: async () => ({ ok: true, splitBody: splitter.end() }) }
-  const failed = (why: string): BodyResult => ({ ok: false, why, isRetryable: true })
+  const failed = (why: string) => ({ ok: false, why, isRetryable: true }) as const
   const chunks: Buffer[] = []
   let size = 0
   return {
@@ -93,8 +93,7 @@ function decompressSmall(
   try {
     return steps.reduce((bytes, { whole }) => whole(bytes, { maxOutputLength }), body)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
-      return null
+    if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return null
     throw error
   }
 }

@@ -184,7 +184,6 @@ function unprovenWrite(
   }
 }
 
-/** Whether the same write may succeed later. */
 function canSucceedLater(error: ErrorBody | null): boolean {
   const status = error?.status ?? 400
   return (

@@ -1,5 +1,7 @@
 /** A request takes a slot, makes one HTTP exchange, and becomes a response or an ApiError. */
 import { findProxy, type ProxyRule } from '../config/proxy.ts'
+import type { Logger } from '../log.ts'
+import { withQuery } from '../values/address.ts'
 import { trimEnd } from '../values/format.ts'
 import { stringifyJson } from '../values/json.ts'
 import { hideTexts } from '../values/secret.ts'
@@ -8,8 +10,8 @@ import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { type ApiOutcome, classifyExchange } from './classify.ts'
 import { defaultTimeoutMs, grantTtlMs } from './core/acquire-slot.ts'
-import { ApiError, type ApiFailure, describeFailure, readablePart } from './core/api-failure.ts'
-import type { ApiGet, ApiRequest, ApiResponse, Priority, QueryParams } from './core/api-request.ts'
+import { ApiError, type ApiFailure, describeFailure, failureOfKind } from './core/api-failure.ts'
+import type { ApiGet, ApiRequest, ApiResponse, Priority } from './core/api-request.ts'
 import { type Connections, type HttpRequest, openConnections, sendHttpRequest } from './exchange.ts'
 import type { Grant, RequestBudget, SlotRequest } from './rate-limit/request-budget.ts'
 import { createRefusals } from './refusals.ts'
@@ -30,8 +32,7 @@ export type ClientOptions = {
   readonly signal: AbortSignal
   /** Aborts reads that are under way; without it, `signal` does. */
   readonly inFlightSignal?: AbortSignal
-  /** pino, or anything that takes its events. */
-  readonly log?: ClientLog
+  readonly log?: Pick<Logger, 'debug' | 'warn'>
   readonly onOutcome?: (priority: Priority, outcome: 'ok' | ApiFailure['kind']) => void
   /** Shared with other clients, and closed by their owner; without them it opens its own. */
   readonly connections?: Connections
@@ -47,14 +48,10 @@ export type ClientOptions = {
   readonly retries?: RetryPolicy
   readonly random?: () => number
   readonly now?: () => EpochMs
-  readonly version?: string
 }
 
 /** How long `beforeSend` may take: it records the send, and a busy database may delay that. */
 const maxBeforeSendMs: Ms = 10_000
-
-export type LogEvent = (event: Readonly<Record<string, unknown>>) => void
-export type ClientLog = { readonly debug: LogEvent; readonly warn: LogEvent }
 
 export type Client = {
   /** A read: retried, redirects refused. Throws ApiError. */
@@ -81,7 +78,7 @@ export function createClient(options: ClientOptions): Client {
     timeoutMs = defaultTimeoutMs,
   } = options
   const connections = options.connections ?? openConnections(Math.min(timeoutMs, 10_000))
-  const counts: RequestCounts = {
+  const counts = {
     sent: 0,
     hasServiceResponded: false,
     isNewAddress: options.isNewAddress ?? false,
@@ -105,14 +102,14 @@ export function createClient(options: ClientOptions): Client {
         canBeSmaller,
       })
     } catch (error) {
-      const readable = readablePart(error)
-      if (readable === null) throw error
+      // All but single rows of an answer that is the same each time.
+      const readable = failureOfKind(error, 'transient')?.readable
+      if (readable === undefined) throw error
       return readable
     }
   }
   const { projectId, now = Date.now } = options
-  const refusals =
-    projectId === undefined ? null : createRefusals({ projectId, get: readUnjudged, now })
+  const refusals = projectId === undefined ? null : createRefusals(projectId, readUnjudged, now)
   /** All that uses the client relies on the kind of a failure: whose refusal it is. */
   const judged = async (
     request: ApiRequest,
@@ -142,12 +139,10 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-type RequestCounts = { sent: number; hasServiceResponded: boolean; isNewAddress: boolean }
-
 function createSend(
   options: ClientOptions,
   connections: Connections,
-  counts: RequestCounts,
+  counts: { sent: number; hasServiceResponded: boolean; isNewAddress: boolean },
 ): Client['send'] {
   const {
     baseUrl,
@@ -157,8 +152,6 @@ function createSend(
     timeoutMs = defaultTimeoutMs,
     stallMs = 10_000,
     now = Date.now,
-  } = options
-  const {
     maxBodyBytes = 40 * 1024 * 1024,
     defaultRetryAfterMs = 60_000,
     inFlightSignal = signal,
@@ -166,7 +159,7 @@ function createSend(
   const address = parseBaseUrl(baseUrl.href)
   if (!address.ok) throw new Error(`the base URL ${address.why}`)
   const redactKey = createRedactor(key)
-  const headers = toHeaders(key, options.version ?? '0')
+  const headers = toHeaders(key)
   const prefix = trimEnd(baseUrl.pathname, '/')
   const { reads, writes } = connections.forOrigin(
     baseUrl,
@@ -184,13 +177,7 @@ function createSend(
     )
     if (beforeSend !== undefined && !(await runBeforeSend(budget, slot, beforeSend))) {
       const why = `${method} ${path} was not sent: it was superseded before sending`
-      throw new ApiError({
-        kind: 'transient',
-        why,
-        mayHaveBeenSent: false,
-        status: null,
-        requestId: null,
-      })
+      throw new ApiError(unsent(why))
     }
     const requestedAt = now()
     let hasResponse = false
@@ -218,16 +205,14 @@ function createSend(
       if (result.mayHaveBeenSent) budget.endUnanswered(slot)
       else budget.releaseUnsent(slot)
     }
-    const { isNewAddress } = counts
-    const context = {
+    const outcome = classifyExchange(result, {
       request,
       requestedAt,
       receivedAt: now(),
       defaultRetryAfterMs,
-      isNewAddress,
+      isNewAddress: counts.isNewAddress,
       redact,
-    }
-    const outcome = classifyExchange(result, context)
+    })
     const took_ms = now() - requestedAt
     options.log?.debug({
       event: 'request.completed',
@@ -237,13 +222,21 @@ function createSend(
       took_ms,
     })
     options.onOutcome?.(priority, outcome.ok ? 'ok' : outcome.failure.kind)
-    if (outcome.ok) counts.isNewAddress = false
-    if (outcome.ok) return outcome.response
+    if (outcome.ok) {
+      counts.isNewAddress = false
+      return outcome.response
+    }
     const { failure } = outcome
     if (failure.kind === 'throttled')
       await budget.recordThrottle(slot, failure.waitMs).catch(() => {})
     throw new ApiError(failure)
   }
+}
+
+/** No byte of the request can have left. */
+const unsent = (why: string) => {
+  const failure = { kind: 'transient', why, mayHaveBeenSent: false, status: null } as const
+  return { ...failure, requestId: null }
 }
 
 /** Nothing is sent without the budget's store. What only a person can fix is thrown unchanged. */
@@ -259,14 +252,7 @@ async function acquireGrant(
       throw error
     const reason = error instanceof Error ? error.message : 'unknown error'
     const why = redact(`the request budget cannot be reached: ${reason}`)
-    const failure = {
-      kind: 'transient',
-      why,
-      mayHaveBeenSent: false,
-      status: null,
-      requestId: null,
-    } as const
-    throw new ApiError({ ...failure, isBudgetFailure: true })
+    throw new ApiError({ ...unsent(why), isBudgetFailure: true })
   }
 }
 
@@ -285,7 +271,7 @@ async function runBeforeSend(
   }
 }
 
-function logRetry(log: ClientLog | undefined, failure: ApiFailure, waitMs: Ms): void {
+function logRetry(log: ClientOptions['log'], failure: ApiFailure, waitMs: Ms): void {
   const why = describeFailure(failure)
   if (failure.kind === 'throttled')
     log?.warn({ event: 'request.throttled', why, wait_ms: Math.round(failure.waitMs) })
@@ -299,35 +285,26 @@ function readOnlyError({ method, path }: ApiRequest): UserError {
     next:
       'set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml), or ' +
       'remove it, to allow writing',
-    exitCode: 2,
   })
 }
 
-function toHeaders(key: string, version: string): Readonly<Record<string, string>> {
+function toHeaders(key: string): Readonly<Record<string, string>> {
   // The message must not show the key.
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new Error('the API key holds characters that cannot be sent in a header')
   const accepted = { accept: 'application/json', 'accept-encoding': 'gzip' }
-  return { authorization: `Bearer ${key}`, ...accepted, 'user-agent': `deskmirror/${version}` }
+  return { authorization: `Bearer ${key}`, ...accepted, 'user-agent': 'deskmirror/0' }
 }
 
-/** `prefix`: of every path. */
 function toHttpRequest(
   prefix: string,
   headers: Readonly<Record<string, string>>,
   request: ApiRequest,
 ): HttpRequest {
-  const path = prefix + request.path + toQueryString(request.query ?? {})
+  const path = withQuery(prefix + request.path, request.query ?? {})
   if (request.body === undefined) return { method: request.method, path, headers, body: null }
   const jsonHeaders = { ...headers, 'content-type': 'application/json' }
   return { method: request.method, path, headers: jsonHeaders, body: stringifyJson(request.body) }
-}
-
-function toQueryString(query: QueryParams): string {
-  const search = new URLSearchParams()
-  for (const [key, value] of Object.entries(query))
-    if (value !== undefined) search.append(key, String(value))
-  return search.size === 0 ? '' : `?${search}`
 }
 
 function outcomeFields(outcome: ApiOutcome): Readonly<Record<string, unknown>> {

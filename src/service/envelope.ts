@@ -1,6 +1,6 @@
 /** The envelope of a body, and its rows. Nothing trusts the body's shape, and nothing throws. */
 import { asJsonObject, type Json, type JsonObject, tryParseJson } from '../values/json.ts'
-import type { ItemBatch, ListItems } from './core/api-request.ts'
+import type { ListItems } from './core/api-request.ts'
 import { type DroppedRow, droppedHeadBytes, type RowBatch } from './row-splitter.ts'
 
 export type Envelope = {
@@ -62,7 +62,6 @@ function isErrorValue(value: Json | undefined): boolean {
   return typeof value !== 'object' || !Array.isArray(value) || value.length > 0
 }
 
-/** The whole body as JSON, or else its text. */
 export const parseBareBody = (text: string): Json => tryParseJson(text) ?? text.trim()
 
 function toError(body: JsonObject): ErrorBody | null {
@@ -201,7 +200,7 @@ function parseBatch({ bytes }: RowBatch): readonly Json[] | null {
   return Array.isArray(items) ? items : null
 }
 
-function buildBatch(batch: RowBatch): ItemBatch {
+function buildBatch(batch: RowBatch) {
   const items = parseBatch(batch) ?? []
   if (batch.dropped.size === 0) return { items, rejectedRows: [] }
   const rejectedRows = [...batch.dropped.values()].map(({ head, why }) => ({

@@ -109,18 +109,19 @@ export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options:
   })
 }
 
-type ExchangeEvents = {
-  readonly onSending: () => void
-  readonly finish: (result: ExchangeResult) => void
-  readonly finishAndAbort: (result: ExchangeResult) => void
-}
-
 function createHandler(
   state: ExchangeState,
   options: ExchangeOptions,
-  events: ExchangeEvents,
+  {
+    onSending,
+    finish,
+    finishAndAbort,
+  }: {
+    readonly onSending: () => void
+    readonly finish: (result: ExchangeResult) => void
+    readonly finishAndAbort: (result: ExchangeResult) => void
+  },
 ): Dispatcher.DispatchHandler {
-  const { onSending, finish, finishAndAbort } = events
   return {
     onRequestStart(controller) {
       // Aborted while it still waited for a connection: nothing is sent.
@@ -193,7 +194,6 @@ function unreadableResult(
 const UndiciPool: typeof Pool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js')
 
 export type Connections = {
-  /** `proxy`: null for none. */
   readonly forOrigin: (
     url: URL,
     proxy: HttpProxy | null,

@@ -1,9 +1,11 @@
 /** Network and TLS errors as sentences. Pure. */
 
+import { errorCode } from '../values/user-error.ts'
+
 /** The text only: undici's errors carry sockets and headers. */
 export function describeNetworkError(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown network error'
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  const code = errorCode(error) || error.name
   const [inner] = error instanceof AggregateError ? error.errors : []
   if (inner !== undefined && error.message === '') return describeNetworkError(inner)
   const { message } = error
@@ -17,7 +19,7 @@ const untrustedCertificate = /SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY|GET)|^CERT_UNT
 
 /** Its authority is not known here. */
 export const isUntrustedCertificate = (error: Error): boolean =>
-  'code' in error && untrustedCertificate.test(String(error.code))
+  untrustedCertificate.test(errorCode(error))
 
 /** Shown with the code, to search for. Source: nodejs.org/api/errors.html. */
 const networkErrorTexts: readonly (readonly [RegExp, string])[] = [

@@ -9,6 +9,7 @@ import { isIP, isIPv6, type Socket } from 'node:net'
 import type { buildConnector } from 'undici'
 import type { HttpProxy } from '../config/proxy.ts'
 import type { Ms } from '../values/time.ts'
+import { errorCode } from '../values/user-error.ts'
 import { checkServerIdentity } from '../warehouse/server-identity.ts'
 import type { ProxyProblem } from './core/api-failure.ts'
 import { describeNetworkError, isUntrustedCertificate } from './network-errors.ts'
@@ -80,18 +81,15 @@ function openTunnel(proxy: HttpProxy, host: string, port: string, timeoutMs: Ms)
 }
 
 const correctIt = 'correct HTTPS_PROXY (`proxy` in deskmirror.yaml)'
+const trustIt =
+  'set NODE_EXTRA_CA_CERTS to the file of that authority, where deskmirror is started (not in .env)'
 
 function explainUnreachable(error: Error, { name }: HttpProxy): ProxyError {
   const needsPerson = isUntrustedCertificate(error)
-  const next = `start the proxy, or ${correctIt}`
-  return new ProxyError(`the proxy ${name} cannot be used: ${describeNetworkError(error)}`, {
-    next: needsPerson ? trustIt : next,
-    needsPerson,
-  })
+  const next = needsPerson ? trustIt : `start the proxy, or ${correctIt}`
+  const why = `the proxy ${name} cannot be used: ${describeNetworkError(error)}`
+  return new ProxyError(why, { next, needsPerson })
 }
-
-const trustIt =
-  'set NODE_EXTRA_CA_CERTS to the file of that authority, where deskmirror is started (not in .env)'
 
 /** `challenges`: of a 407. */
 function explainRefusal(
@@ -100,35 +98,29 @@ function explainRefusal(
   { name, authorization }: HttpProxy,
   host: string,
 ): ProxyError {
+  const proxy = `the proxy ${name}`
+  const needsPerson = (why: string, next: string) =>
+    new ProxyError(`${proxy} ${why} (${status})`, { next, needsPerson: true })
   if (status === 407) {
     const schemes = [challenges].flat().flatMap((text) => /^\s*(\w{1,20})/.exec(text)?.[1] ?? [])
-    const acceptsBasic = schemes.length === 0 || schemes.some((scheme) => /^basic$/i.test(scheme))
+    if (schemes.length > 0 && !schemes.some((scheme) => /^basic$/i.test(scheme)))
+      return needsPerson(
+        `accepts no password, only ${schemes.join(', ')}`,
+        'run a program on this machine that signs in there (cntlm, px), and name it in HTTPS_PROXY',
+      )
     const why =
       authorization === null ? 'wants a user and a password' : 'refuses the user or the password'
-    return acceptsBasic
-      ? new ProxyError(`the proxy ${name} ${why} (407)`, {
-          next: `${correctIt}: http://USER:PASSWORD@${name}`,
-          needsPerson: true,
-        })
-      : new ProxyError(`the proxy ${name} accepts no password, only ${schemes.join(', ')} (407)`, {
-          next:
-            'run a program on this machine that signs in there (cntlm, ' +
-            'px), and name it in HTTPS_PROXY',
-          needsPerson: true,
-        })
+    return needsPerson(why, `${correctIt}: http://USER:PASSWORD@${name}`)
   }
-  const isForbidden = status >= 400 && status < 500 && ![408, 425, 429].includes(status)
-  return isForbidden
-    ? new ProxyError(`the proxy ${name} does not allow connections to ${host} (${status})`, {
-        next:
-          `ask whoever runs it to allow ${host}, or name that in ` +
-          'NO_PROXY if it is reached directly',
-        needsPerson: true,
-      })
-    : new ProxyError(`the proxy ${name} answers ${status} instead of connecting to ${host}`, {
-        next: 'check DESKMIRROR_BASE_URL, and ask whoever runs the proxy; trying again may help',
-        needsPerson: false,
-      })
+  if (status >= 400 && status < 500 && ![408, 425, 429].includes(status))
+    return needsPerson(
+      `does not allow connections to ${host}`,
+      `ask whoever runs it to allow ${host}, or name that in NO_PROXY if it is reached directly`,
+    )
+  return new ProxyError(`${proxy} answers ${status} instead of connecting to ${host}`, {
+    next: 'check DESKMIRROR_BASE_URL, and ask whoever runs the proxy; trying again may help',
+    needsPerson: false,
+  })
 }
 
 function explainBrokenTunnel(error: Error, { name }: HttpProxy, host: string): ProxyError {
@@ -136,16 +128,12 @@ function explainBrokenTunnel(error: Error, { name }: HttpProxy, host: string): P
   if (isUntrustedCertificate(error))
     return new ProxyError(
       `${through}, ${host} has a certificate of an authority that this machine does not ` +
-        `trust: the proxy may have put its own in its place (${Object(error).code})`,
+        `trust: the proxy may have put its own in its place (${errorCode(error)})`,
       { next: trustIt, needsPerson: true },
     )
-  return new ProxyError(
-    `${through}, there is no encrypted connection to ${host}: ${describeNetworkError(error)}`,
-    {
-      next:
-        'ask whoever runs the proxy whether it reads what passes through ' +
-        'it; trying again may help',
-      needsPerson: false,
-    },
-  )
+  const why = describeNetworkError(error)
+  return new ProxyError(`${through}, there is no encrypted connection to ${host}: ${why}`, {
+    next: 'ask whoever runs the proxy whether it reads what passes through it; trying again may help',
+    needsPerson: false,
+  })
 }

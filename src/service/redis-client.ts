@@ -1,6 +1,6 @@
 /** Connections to Redis: to one server, to a cluster, or to the master that sentinels name. */
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import { parseRedisAddress } from '../values/redis-address.ts'
+import { redisAddressOf } from '../values/redis-address.ts'
 import type { Ms } from '../values/time.ts'
 import { checkServerIdentity } from '../warehouse/server-identity.ts'
 
@@ -9,7 +9,6 @@ export type RedisClient = Redis | Cluster
 /** While a cluster replaces a node, which it gives up after 15 s by default. */
 const clusterRetries = { everyMs: 500 as Ms, times: 120 }
 
-/** Throws Error if the address is not one that `parseRedisAddress` accepts. */
 export function openRedisClient(
   url: string,
   options: Omit<RedisOptions, 'replyMapping'> & {
@@ -17,9 +16,7 @@ export function openRedisClient(
     readonly retryStrategy: (times: number) => number | null
   },
 ): RedisClient {
-  const parsed = parseRedisAddress(url)
-  if (!parsed.ok) throw new Error(`the address ${parsed.why}`)
-  const { address } = parsed
+  const address = redisAddressOf(url)
   const { retryStrategy, commandTimeout, lazyConnect = false, ...own } = options
   if (address.kind === 'server') {
     const tls = /^rediss:/i.test(url) ? { tls: { checkServerIdentity } } : {}

@@ -1,12 +1,12 @@
 /** What to do about a Redis that does not serve, by its kind and by what it answers. Pure. */
-import { parseRedisAddress } from '../values/redis-address.ts'
+import { redisAddressOf } from '../values/redis-address.ts'
+import type { Explanation } from '../values/user-error.ts'
 
 export const writeClusterAddress =
   'write redis+cluster://HOST:PORT in DESKMIRROR_QUEUE_URL, with its user and password'
 
 export function whatToStart(url: string): string {
-  const parsed = parseRedisAddress(url)
-  switch (parsed.ok ? parsed.address.kind : 'server') {
+  switch (redisAddressOf(url).kind) {
     case 'server':
       return 'start the server, or set DESKMIRROR_QUEUE_URL to where it is'
     case 'cluster':
@@ -19,10 +19,8 @@ export function whatToStart(url: string): string {
   }
 }
 
-type AddressProblem = { readonly next: string; readonly exitCode: 1 | 2 }
-
 /** What a cluster, or sentinels, answer where the address is another kind of Redis than it says. */
-const addressProblems: readonly (readonly [RegExp, AddressProblem])[] = [
+const addressProblems: readonly (readonly [RegExp, Omit<Explanation, 'why'>])[] = [
   [/^(MOVED|CROSSSLOT) /, { next: writeClusterAddress, exitCode: 2 }],
   [
     /cluster support disabled/,
@@ -56,6 +54,6 @@ const addressProblems: readonly (readonly [RegExp, AddressProblem])[] = [
 ]
 
 /** Null: it is about something else. `why`: the error's message. */
-export function addressProblem(why: string): AddressProblem | null {
+export function addressProblem(why: string) {
   return addressProblems.find(([pattern]) => pattern.test(why))?.[1] ?? null
 }

@@ -7,25 +7,19 @@ import {
   concludeProjectAnswer,
   isMissingScope,
   judgeRefusal,
+  listRequest,
   mustAskProject,
   type ProjectAnswer,
   projectRequests,
   readProjectAnswer,
   scopeOf,
-  scopeRequest,
   showsProject,
 } from './core/whose-refusal.ts'
 
 type Asked = { readonly at: EpochMs; readonly answer: Promise<ProjectAnswer> }
 
-type RefusalDeps = {
-  readonly projectId: string
-  /** Retries, and does not judge. */
-  readonly get: ApiGet
-  readonly now: () => EpochMs
-}
-
-export function createRefusals({ projectId, get, now }: RefusalDeps) {
+/** `get`: retries, and does not judge. */
+export function createRefusals(projectId: string, get: ApiGet, now: () => EpochMs) {
   /** When the last request was sent that showed that the key is accepted for the project. */
   let acceptedAt = Number.NEGATIVE_INFINITY
   /** The same by scope, for reads. */
@@ -64,7 +58,7 @@ export function createRefusals({ projectId, get, now }: RefusalDeps) {
       return Promise.resolve({ kind: 'accepted' })
     const last = askedOfScope.get(scope)
     if (last !== undefined && last.at >= since) return last.answer
-    const request = get(scopeRequest(projectId, scope), { limit: 1 }, priority)
+    const request = get(listRequest(projectId, scope), { limit: 1 }, priority)
     const answer = request.then(
       (): ProjectAnswer => ({ kind: 'accepted' }),
       (error): ProjectAnswer => {

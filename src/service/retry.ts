@@ -43,20 +43,21 @@ export function createRetryBudget() {
   }
 }
 
-type RetryDeps = {
-  readonly policy: RetryPolicy
-  readonly retryBudget: ReturnType<typeof createRetryBudget>
-  /** 0 to below 1. */
-  readonly random: () => number
-  readonly signal: AbortSignal
-  readonly hasServiceResponded: () => boolean
-  readonly onRetry: (failure: ApiFailure, waitMs: Ms) => void
-  /** A smaller request may be made, so an answer that is too large is not asked for again. */
-  readonly canBeSmaller?: boolean
-}
-
 /** Throws ApiError after the last attempt, at once when the signal is aborted. */
-export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps): Promise<T> {
+export async function withRetries<T>(
+  attempt: () => Promise<T>,
+  deps: {
+    readonly policy: RetryPolicy
+    readonly retryBudget: ReturnType<typeof createRetryBudget>
+    /** 0 to below 1. */
+    readonly random: () => number
+    readonly signal: AbortSignal
+    readonly hasServiceResponded: () => boolean
+    readonly onRetry: (failure: ApiFailure, waitMs: Ms) => void
+    /** A smaller request may be made, so an answer that is too large is not asked for again. */
+    readonly canBeSmaller?: boolean
+  },
+): Promise<T> {
   const { policy, retryBudget, random, signal, canBeSmaller = false } = deps
   let requestedWaitMs: Ms = 0
   let unreadableBefore: string | undefined

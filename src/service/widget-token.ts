@@ -4,6 +4,7 @@ import { type EpochSeconds, parseTime, type Seconds } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Client } from './client.ts'
 import type { ApiResponse } from './core/api-request.ts'
+import { uuidPattern } from './core/path-segment.ts'
 
 /** Below `{widget_url}`. */
 export const widgetTokenPath = '/v1/widget/token'
@@ -78,8 +79,8 @@ function findToken(data: Json): string | null {
 }
 
 function looksLikeToken(text: string): boolean {
-  const isUuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text)
-  return /^[\w.~+/=|-]{16,}$/.test(text) && !isUuid && parseTime(text) === undefined
+  const isOther = uuidPattern.test(text) || parseTime(text) !== undefined
+  return /^[\w.~+/=|-]{16,}$/.test(text) && !isOther
 }
 
 function findExpiry({ data, serverDate }: ApiResponse): EpochSeconds | null {

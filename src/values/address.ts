@@ -9,13 +9,14 @@ export function path(parts: TemplateStringsArray, ...names: readonly string[]): 
     .join('')
 }
 
-/** The path with these parameters; those that are null are left out. */
+/** The path with these parameters; those that are null or undefined are left out. */
 export function withQuery(
   address: string,
-  parameters: Readonly<Record<string, string | null>>,
+  parameters: Readonly<Record<string, string | number | boolean | null | undefined>>,
 ): string {
   const set = new URLSearchParams()
-  for (const [name, value] of Object.entries(parameters)) if (value !== null) set.set(name, value)
+  for (const [name, value] of Object.entries(parameters))
+    if (value != null) set.set(name, String(value))
   return set.size === 0 ? address : `${address}?${set}`
 }
 

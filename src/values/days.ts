@@ -69,11 +69,9 @@ function findTimeZone(name: string) {
   return { offsetSpanAt, offsetSpans }
 }
 
-type OffsetReader = (at: EpochSeconds) => Seconds
-
-function createOffsetReader(name: string): OffsetReader {
+function createOffsetReader(name: string) {
   const format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' })
-  return (at) => {
+  return (at: EpochSeconds): Seconds => {
     // `12/31/1959, GMT-00:44:30`; an offset of 0 may be `GMT` alone.
     const text = format.format(Math.min(Math.max(at, earliest), latest) * 1000)
     const parts = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/.exec(text) ?? []
@@ -83,7 +81,10 @@ function createOffsetReader(name: string): OffsetReader {
   }
 }
 
-function spansOfChunk(start: EpochSeconds, offsetAt: OffsetReader): OffsetSpan[] {
+function spansOfChunk(
+  start: EpochSeconds,
+  offsetAt: ReturnType<typeof createOffsetReader>,
+): OffsetSpan[] {
   const spans: OffsetSpan[] = []
   let from = start
   for (let at = start; at < start + chunkSeconds; at += probeSeconds) {

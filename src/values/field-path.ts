@@ -34,7 +34,6 @@ export function fieldAtPath(row: Json, path: string): ExtraField | undefined {
   return fieldAtNames(row, path) ?? fieldAtNames(row, findPath(row, path) ?? path)
 }
 
-/** The names that a path joins. */
 export const namesIn = (path: string): readonly string[] =>
   path
     .replaceAll('\\.', '\0')
@@ -98,7 +97,6 @@ export function findKey(item: Json, names: readonly string[]): string | null {
   return null
 }
 
-/** Whether the field has this name, however it is spelled. */
 function hasName(field: string, name: string): boolean {
   return field.length <= maxNameLength && normalizeName(field) === name
 }

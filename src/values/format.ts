@@ -71,16 +71,14 @@ export function pluralize(value: number, noun: string): string {
   return `${formatCount(value)} ${value === 1 ? noun : `${noun}s`}`
 }
 
+const unprintable = /[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu
+
 /** Untrusted text on one line: a control character could move a terminal's cursor, or worse. */
-export function toPrintable(text: string): string {
-  return text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ')
-}
+export const toPrintable = (text: string): string => text.replace(unprintable, ' ')
 
 /** The same, with line breaks and tabs, for what is written to a terminal as it is. */
 export function toPrintableLines(text: string): string {
-  return text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, (found) =>
-    found.replace(/[^\n\t]/g, ' '),
-  )
+  return text.replace(unprintable, (found) => found.replace(/[^\n\t]/g, ' '))
 }
 
 /** In linear time; a regular expression for it takes quadratic time on long runs. */

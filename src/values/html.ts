@@ -90,19 +90,21 @@ function toSafeLink(address: string): string {
 /** `link`: at the start of an address. `attributes`: within a tag, between attributes. */
 type Place = 'text' | 'attribute' | 'link' | 'attributes'
 
-/** What it writes around its values, and their places. */
-type Template = { readonly texts: readonly string[]; readonly places: readonly Place[] }
+const known = new WeakMap<TemplateStringsArray, ReturnType<typeof parseTemplate>>()
 
-const known = new WeakMap<TemplateStringsArray, Template>()
-
-/** Throws if a value stands where escaping does not make it harmless. */
-function readTemplate(parts: TemplateStringsArray): Template {
-  const cached = known.get(parts)
-  if (cached !== undefined) return cached
-  const texts = parts.map((part) => part.replace(/\n +/g, ' '))
-  const template = { texts, places: findPlaces(texts) }
+function readTemplate(parts: TemplateStringsArray) {
+  const template = known.get(parts) ?? parseTemplate(parts)
   known.set(parts, template)
   return template
+}
+
+/**
+ * What it writes around its values, and their places. Throws if a value stands where escaping does
+ * not make it harmless.
+ */
+function parseTemplate(parts: TemplateStringsArray) {
+  const texts = parts.map((part) => part.replace(/\n +/g, ' '))
+  return { texts, places: findPlaces(texts) }
 }
 
 /**
@@ -131,15 +133,7 @@ function findPlaces(parts: readonly string[]): Place[] {
   return places
 }
 
-const addresses: ReadonlySet<string> = new Set([
-  'href',
-  'src',
-  'action',
-  'formaction',
-  'poster',
-  'cite',
-  'data',
-])
+const addresses = /^(href|src|action|formaction|poster|cite|data)$/
 
 function placeOf(state: State, part: string): Place {
   if (state.within === 'text') return 'text'
@@ -151,7 +145,7 @@ function placeOf(state: State, part: string): Place {
   const { attribute, isStart } = state
   if (/^(on|style$|srcdoc$)/.test(attribute))
     throw new Error(`no value may stand in the attribute ${attribute}`)
-  return isStart && addresses.has(attribute) ? 'link' : 'attribute'
+  return isStart && addresses.test(attribute) ? 'link' : 'attribute'
 }
 
 /** What HTML is made of, as far as a template may use it. */

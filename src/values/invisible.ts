@@ -8,11 +8,9 @@
 const emojiOrInvisible =
   /\p{RGI_Emoji}|\p{Extended_Pictographic}[\p{Emoji_Modifier}\ufe0e\ufe0f]?(?:\u200d\p{Extended_Pictographic}[\p{Emoji_Modifier}\ufe0e\ufe0f]?)*|(?<=[\p{M}--\p{Default_Ignorable_Code_Point}])\u200d|([[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]--[\n\t]]+)/gv
 
-type TextPart = { readonly text: string; readonly isInvisible: boolean }
-
 /** All of the text, in order. */
-export function splitInvisible(text: string): readonly TextPart[] {
-  const parts: TextPart[] = []
+export function splitInvisible(text: string) {
+  const parts: { readonly text: string; readonly isInvisible: boolean }[] = []
   let end = 0
   for (const { 1: characters, index } of text.matchAll(emojiOrInvisible)) {
     if (characters === undefined) continue
@@ -30,7 +28,6 @@ export function codeOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }
 
-/** In characters. */
 const maxCharacters = 120
 
 /** On one line; `…` shows that more follows. */

@@ -5,8 +5,10 @@
 import { trimEnd } from './format.ts'
 
 /** In Node since 21 (V8's "JSON.parse source text access"), but not yet in TypeScript's library. */
-type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
-const parseWith = JSON.parse as unknown as (text: string, reviver: Reviver) => unknown
+const parseWith = JSON.parse as unknown as (
+  text: string,
+  reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+) => unknown
 export const rawJson: (text: string) => unknown = Reflect.get(JSON, 'rawJSON')
 
 /** Throws SyntaxError, as JSON.parse does. */

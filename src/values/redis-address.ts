@@ -8,7 +8,7 @@
  * `rediss…` is TLS; `-` for `+` is the same. The user is that of the servers; sentinels have one of
  * their own: `?sentinel_username=…&sentinel_password=…`.
  */
-import { encodingHint, parseServerUrl, splitAddress } from './server-address.ts'
+import { encodingHint, type ParsedAddress, parseServerUrl, splitAddress } from './server-address.ts'
 
 const kinds = ['cluster', 'sentinel'] as const
 
@@ -16,7 +16,6 @@ export const redisGroupSchemes: readonly string[] = ['redis', 'rediss'].flatMap(
   kinds.flatMap((kind) => [`${scheme}+${kind}`, `${scheme}-${kind}`]),
 )
 
-/** Whether it names a cluster or sentinels. */
 export const isRedisGroup = (text: string): boolean =>
   redisGroupSchemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}:`))
 
@@ -39,15 +38,8 @@ export type RedisAddress =
       readonly sentinelLogin: RedisLogin
     })
 
-type RedisAddressResult =
-  | { readonly ok: true; readonly address: RedisAddress }
-  | { readonly ok: false; readonly why: string }
-
-/**
- * `why` continues a sentence about the address and repeats nothing of it. The address of a single
- * server is not looked at.
- */
-export function parseRedisAddress(text: string): RedisAddressResult {
+/** The address of a single server is not looked at. */
+export function parseRedisAddress(text: string): ParsedAddress<{ readonly address: RedisAddress }> {
   if (!isRedisGroup(text)) return { ok: true, address: { kind: 'server', url: text } }
   const { scheme, user, hosts, rest } = splitAddress(text)
   const [path = '', query = ''] = rest.split('?')
@@ -95,13 +87,18 @@ const toLogin = (username: string | null, password: string | null): RedisLogin =
   ...(password && { password }),
 })
 
+/** Throws Error if the configuration would refuse the address. */
+export function redisAddressOf(url: string): RedisAddress {
+  const parsed = parseRedisAddress(url)
+  if (parsed.ok) return parsed.address
+  throw new Error(`the address ${parsed.why}`)
+}
+
 /** The user of the servers, for people. */
 export function userOfRedis(url: string): string {
-  const parsed = parseRedisAddress(url)
+  const address = redisAddressOf(url)
   const named =
-    parsed.ok && parsed.address.kind !== 'server'
-      ? parsed.address.login.username
-      : decodeURIComponent(new URL(url).username)
+    address.kind === 'server' ? decodeURIComponent(new URL(url).username) : address.login.username
   return named || 'default'
 }
 
@@ -110,6 +107,5 @@ export function userOfRedis(url: string): string {
  * decides it for all of them.
  */
 export function redisKeyPrefix(url: string, name = 'deskmirror'): string {
-  const parsed = parseRedisAddress(url)
-  return parsed.ok && parsed.address.kind === 'cluster' ? `{${name}}` : name
+  return redisAddressOf(url).kind === 'cluster' ? `{${name}}` : name
 }

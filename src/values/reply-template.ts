@@ -15,10 +15,11 @@ type Placeholder = keyof typeof placeholders
 /** Null: not known. */
 export type TemplateValues = Readonly<Record<Placeholder, string | null>>
 
-type Sought = Readonly<Record<'name' | 'email' | 'createdAt', string | null>>
-
 /** By the visitor and the conversation; a hash is not what it stands for. */
-export function toTemplateValues({ name, email, createdAt }: Sought, timeZone: string) {
+export function toTemplateValues(
+  { name, email, createdAt }: Readonly<Record<'name' | 'email' | 'createdAt', string | null>>,
+  timeZone: string,
+) {
   const begun = parseTime(createdAt)
   return {
     name: isHash(name) ? null : name,

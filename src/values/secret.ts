@@ -30,18 +30,16 @@ const hiddenText = '[not stored]'
 /** Removes texts of customers, in whatever letters. */
 export function hideTexts(text: string, hidden: readonly string[]): string {
   return hidden.reduce((shown, value) => {
-    const [all, sought] = [shown.toLowerCase(), value.toLowerCase()]
+    const all = shown.toLowerCase()
+    const sought = value.toLowerCase()
     // Few letters are longer in lower case.
     if (all.length !== shown.length) return shown.replaceAll(value, hiddenText)
-    return all
-      .split(sought)
-      .reduce(
-        ({ parts, from }, part) => ({
-          parts: [...parts, shown.slice(from, from + part.length)],
-          from: from + part.length + sought.length,
-        }),
-        { parts: [] as string[], from: 0 },
-      )
-      .parts.join(hiddenText)
+    let from = 0
+    const parts = all.split(sought).map(({ length }) => {
+      const part = shown.slice(from, from + length)
+      from += length + sought.length
+      return part
+    })
+    return parts.join(hiddenText)
   }, text)
 }

@@ -5,15 +5,16 @@
  */
 import { trimEnd } from './format.ts'
 
-type BaseUrlResult =
-  | { readonly ok: true; readonly url: URL }
+export type ParsedAddress<Parts> =
+  | (Parts & { readonly ok: true })
+  /** `why` continues a sentence about the address and repeats nothing of it. */
   | { readonly ok: false; readonly why: string }
 
 /**
  * Parses a base URL. A path prefix (`https://api.example.com/v1`) is allowed; a trailing slash is
- * removed. `why` never repeats the address, because it may contain a password.
+ * removed.
  */
-export function parseBaseUrl(text: string): BaseUrlResult {
+export function parseBaseUrl(text: string): ParsedAddress<{ readonly url: URL }> {
   if (!URL.canParse(text)) return refuseUrl('is not an absolute URL; write it as https://host/path')
   const url = new URL(text)
   // A `/` in a password ends the host, so the `@` after it is parsed as part of the path.
@@ -57,31 +58,24 @@ export function isLoopback(hostname: string): boolean {
   )
 }
 
-function refuseUrl(why: string): BaseUrlResult {
-  return { ok: false, why }
-}
-
-type ServerUrlResult =
-  | { readonly ok: true; readonly href: string }
-  | { readonly ok: false; readonly why: string }
+const refuseUrl = (why: string) => ({ ok: false, why }) as const
 
 export const encodingHint =
   'in a password write / as %2F, @ as %40, # as %23, ? as %3F and % as %25'
 
-/**
- * `why` continues a sentence about the address and repeats nothing of it. `schemes`: without the
- * colon.
- */
-export function parseServerUrl(text: string, schemes: readonly string[]): ServerUrlResult {
+/** `schemes`: without the colon. */
+export function parseServerUrl(
+  text: string,
+  schemes: readonly string[],
+): ParsedAddress<{ readonly href: string }> {
   const url = /^[a-z]+:\/\//i.test(text) && !hasControlCharacters(text) ? URL.parse(text) : null
   if (
     url === null ||
     !schemes.includes(url.protocol.slice(0, -1)) ||
     isMisparsed(url) ||
     /^[^/]*\/\/[^/?#]*:([/?#]|$)/.test(text)
-  ) {
-    return { ok: false, why: `is not a URL that can be read: ${encodingHint}` }
-  }
+  )
+    return refuseUrl(`is not a URL that can be read: ${encodingHint}`)
   return { ok: true, href: url.href }
 }
 

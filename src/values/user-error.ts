@@ -5,7 +5,8 @@
 import { capitalize } from './format.ts'
 import type { ProjectName } from './project.ts'
 
-export class UserError extends Error {
+/** Never put a secret into these texts: they are printed as they are. */
+export type ErrorTexts = {
   /** What failed: `cannot open the warehouse sqlite:/mnt/mirror.db`. */
   readonly what: string
   /** The cause: `the folder /mnt does not exist`. */
@@ -13,18 +14,16 @@ export class UserError extends Error {
   /** How to fix it: `create the folder, or name another path in DESKMIRROR_DATABASE_URL`. */
   readonly next: string
   /** 1: trying again may help. 2, unless it is said: users must change something first. */
+  readonly exitCode?: 1 | 2
+}
+
+export class UserError extends Error {
+  readonly what: ErrorTexts['what']
+  readonly why: ErrorTexts['why']
+  readonly next: ErrorTexts['next']
   readonly exitCode: 1 | 2
 
-  /** Never put a secret into these texts: they are printed as they are. */
-  constructor(
-    texts: {
-      readonly what: string
-      readonly why: string
-      readonly next: string
-      readonly exitCode?: 1 | 2
-    },
-    options?: ErrorOptions,
-  ) {
+  constructor(texts: ErrorTexts, options?: ErrorOptions) {
     super(`${texts.what}: ${texts.why}`, options)
     this.name = 'UserError'
     this.what = texts.what
@@ -65,76 +64,77 @@ export function assertNever(value: never): never {
   throw new Error(`unexpected member of a closed union: ${JSON.stringify(value)}`)
 }
 
-type SystemErrorText = {
-  readonly why: string
-  readonly next: string
-  /** 1: trying again may help. 2: a person must change something first. */
-  readonly exitCode: 1 | 2
+export type Explanation = Omit<Required<ErrorTexts>, 'what'>
+
+/** Explanations by code, or by the driver's message if it has no code; the first match counts. */
+export type ExplanationTable = readonly (readonly [RegExp, Explanation])[]
+
+/** Trying again may help. */
+export const tryAgain = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
+  code,
+  { why, next, exitCode: 1 },
+]
+
+/** A person must change something first. */
+export const fixFirst = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
+  code,
+  { why, next, exitCode: 2 },
+]
+
+export function lookUpExplanation(table: ExplanationTable, code: string): Explanation | undefined {
+  return table.find(([pattern]) => pattern.test(code))?.[1]
 }
 
 /** Errors of the operating system as sentences. Source: errno(3), nodejs.org/api/errors.html. */
-const systemErrors: readonly (readonly [RegExp, SystemErrorText])[] = [
-  [/^ENOENT$/, { why: 'there is no such file or folder', next: 'check the path', exitCode: 2 }],
+const systemErrors: ExplanationTable = [
+  fixFirst(/^ENOENT$/, 'there is no such file or folder', 'check the path'),
   // `mkdir` says EEXIST where a file has the name of the folder.
-  [
-    /^(ENOTDIR|EEXIST)$/,
-    { why: 'a part of the path is not a folder', next: 'check the path', exitCode: 2 },
-  ],
-  [/^EISDIR$/, { why: 'it is a folder', next: 'name a file in it', exitCode: 2 }],
-  [
+  fixFirst(/^(ENOTDIR|EEXIST)$/, 'a part of the path is not a folder', 'check the path'),
+  fixFirst(/^EISDIR$/, 'it is a folder', 'name a file in it'),
+  fixFirst(
     /^(EACCES|EPERM)$/,
-    {
-      why: 'permission denied',
-      next: 'change its permissions, or run as the user that owns it',
-      exitCode: 2,
-    },
-  ],
-  [/^EROFS$/, { why: 'the file system is read-only', next: 'choose a writable path', exitCode: 2 }],
-  [
-    /^(ENOSPC|EDQUOT)$/,
-    { why: 'the disk is full', next: 'free some space, and try again', exitCode: 1 },
-  ],
-  [
-    /^EIO$/,
-    { why: 'the disk reported an error', next: 'check the disk, and try again', exitCode: 1 },
-  ],
-  [
+    'permission denied',
+    'change its permissions, or run as the user that owns it',
+  ),
+  fixFirst(/^EROFS$/, 'the file system is read-only', 'choose a writable path'),
+  tryAgain(/^(ENOSPC|EDQUOT)$/, 'the disk is full', 'free some space, and try again'),
+  tryAgain(/^EIO$/, 'the disk reported an error', 'check the disk, and try again'),
+  tryAgain(
     /^(EMFILE|ENFILE)$/,
-    { why: 'too many open files', next: 'raise the limit (ulimit -n), and try again', exitCode: 1 },
-  ],
-  [
+    'too many open files',
+    'raise the limit (ulimit -n), and try again',
+  ),
+  tryAgain(
     /^(ENOMEM|EAGAIN)$/,
-    {
-      why: 'memory or processes are exhausted',
-      next: 'try again when other processes have ended',
-      exitCode: 1,
-    },
-  ],
-  [/^EADDRINUSE$/, { why: 'the port is in use', next: 'choose another port', exitCode: 2 }],
-  [/^ENAMETOOLONG$/, { why: 'the name is too long', next: 'check the path', exitCode: 2 }],
+    'memory or processes are exhausted',
+    'try again when other processes have ended',
+  ),
+  fixFirst(/^EADDRINUSE$/, 'the port is in use', 'choose another port'),
+  fixFirst(/^ENAMETOOLONG$/, 'the name is too long', 'check the path'),
 ]
 
 /** Such as `/proc/kmsg`, which looks like a file. */
-const endless: SystemErrorText = {
+const endless: Explanation = {
   why: 'it gives no data, and has no end',
   next: 'name a regular file',
   exitCode: 2,
 }
 
-/** Of the system or a driver, such as `ENOENT`; an empty text if the error has none. */
-export function errorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
-}
-
 /** Undefined if it is not a system error, or not one of these. */
-export function systemErrorText(error: unknown): SystemErrorText | undefined {
+export function systemErrorText(error: unknown): Explanation | undefined {
   const code = errorCode(error)
   if (code === 'EAGAIN' && error instanceof Error && 'syscall' in error && error.syscall === 'read')
     return endless
-  return systemErrors.find(([pattern]) => pattern.test(code))?.[1]
+  return lookUpExplanation(systemErrors, code)
 }
 
-/** The message of anything that was thrown. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/** Of the system, a driver or a library, such as `ENOENT`; an empty text if the error has none. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : ''
 }

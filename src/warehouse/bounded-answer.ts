@@ -20,17 +20,23 @@ export type BoundedQuery = {
 
 /**
  * How large an answer may be. `valueLength`: of a single value, in characters, as a text that fills
- * the answer tells an assistant less than several rows.
+ * the answer tells an assistant less than several rows. `received`: from Postgres, in MB, where a
+ * single row arrives as a whole. `heap`: of the process that runs SQLite, in MB.
  */
-const limits = {
-  assistant: { rows: 500, bytes: 200_000, valueLength: 20_000 },
-  file: { rows: 100_000, bytes: 32_000_000, valueLength: Number.POSITIVE_INFINITY },
+export const answerLimits = {
+  assistant: { rows: 500, bytes: 200_000, valueLength: 20_000, received: 16, heap: 128 },
+  file: {
+    rows: 100_000,
+    bytes: 32_000_000,
+    valueLength: Number.POSITIVE_INFINITY,
+    received: 64,
+    heap: 384,
+  },
 } as const
-/** Who reads the answer. */
-export type AnswerReader = keyof typeof limits
+export type AnswerReader = keyof typeof answerLimits
 
 export function createRowCollector(reader: AnswerReader) {
-  const { rows: maxRows, bytes: maxBytes, valueLength: maxValueLength } = limits[reader]
+  const { rows: maxRows, bytes: maxBytes, valueLength: maxValueLength } = answerLimits[reader]
   const rows: ValueList[] = []
   const cut = new Set<string>()
   let bytes = 0
@@ -72,7 +78,6 @@ export function refusedStatement(why: string, next = 'ask with one SELECT'): Use
     what: 'the statement did not run',
     why: why.slice(0, 1000),
     next,
-    exitCode: 2,
   })
 }
 

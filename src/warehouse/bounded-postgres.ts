@@ -9,6 +9,7 @@ import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import {
   type AnswerReader,
+  answerLimits,
   type BoundedQuery,
   compareNames,
   createRowCollector,
@@ -17,12 +18,6 @@ import {
 } from './bounded-answer.ts'
 import { explainOpenError } from './explain-error.ts'
 import { PostgresClient, splitPostgresUrl, valueTypes } from './postgres.ts'
-
-/** A single row arrives as a whole. */
-const maxReceivedBytes: Readonly<Record<AnswerReader, number>> = {
-  assistant: 16 * 2 ** 20,
-  file: 64 * 2 ** 20,
-}
 
 const { BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
 const parsed: readonly number[] = [BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, TIMESTAMPTZ]
@@ -44,7 +39,8 @@ const types = {
 export function openBoundedPostgres(
   url: string,
   setting: string,
-  { limitMs, reader }: { readonly limitMs: Ms; readonly reader: AnswerReader },
+  limitMs: Ms,
+  reader: AnswerReader,
 ): BoundedQuery {
   const { connectionString, schema } = splitPostgresUrl(url)
   const run: BoundedQuery['run'] = async (statement) => {
@@ -59,9 +55,10 @@ export function openBoundedPostgres(
     client.on('error', () => {})
     const { promise: ended, reject: end } = Promise.withResolvers<never>()
     const deadline = setTimeout(() => end(tooLong(limitMs)), limitMs)
+    const { received } = answerLimits[reader]
     // With TLS the socket has no event for what arrives.
     const sizeCheck = setInterval(
-      () => socket.bytesRead > maxReceivedBytes[reader] && end(tooLarge[reader]),
+      () => socket.bytesRead > received * 2 ** 20 && end(tooLarge(reader)),
       20,
     )
     const answer = async () => {
@@ -71,7 +68,7 @@ export function openBoundedPostgres(
       await client.query(settingsOf(schema, limitMs))
       // A person who exports has these rights already, and the transaction only reads.
       if (reader === 'assistant') await refuseWriter(client, setting)
-      return fetchRows(client, statement, { limitMs, reader })
+      return fetchRows(client, statement, limitMs, reader)
     }
     try {
       return await Promise.race([ended, answer().finally(() => client.end())])
@@ -86,10 +83,10 @@ export function openBoundedPostgres(
   return { run, close: async () => {} }
 }
 
-const readFewer = 'read fewer columns, or left(content, 500)'
-const tooLarge: Readonly<Record<AnswerReader, UserError>> = {
-  assistant: refusedStatement('a row of it is larger than 16 MB', readFewer),
-  file: refusedStatement('its rows are larger than 64 MB', readFewer),
+function tooLarge(reader: AnswerReader): UserError {
+  const what = reader === 'assistant' ? 'a row of it is' : 'its rows are'
+  const why = `${what} larger than ${answerLimits[reader].received} MB`
+  return refusedStatement(why, 'read fewer columns, or left(content, 500)')
 }
 
 /** In the transaction, as a pooler accepts none for a connection. */
@@ -138,16 +135,11 @@ async function refuseWriter(client: pg.Client, setting: string): Promise<void> {
     next:
       "as a person: create role assistant login password '…'; deskmirror migrate --grant " +
       'assistant; and name it in DESKMIRROR_ANALYST_DATABASE_URL',
-    exitCode: 2,
   })
 }
 
 /** Twice as many rows each time. The time limit is set anew, as a statement could lift it. */
-async function fetchRows(
-  client: pg.Client,
-  statement: string,
-  { limitMs, reader }: { readonly limitMs: Ms; readonly reader: AnswerReader },
-) {
+async function fetchRows(client: pg.Client, statement: string, limitMs: Ms, reader: AnswerReader) {
   const collector = createRowCollector(reader)
   // With parameters the protocol is the extended one, which takes one statement.
   const text = `declare answer no scroll cursor for ${statement}`

@@ -22,10 +22,12 @@ export async function openBoundedQuery(
           limitMs,
           reader,
         )
-      : (await import('./bounded-postgres.ts')).openBoundedPostgres(location.url, setting, {
+      : (await import('./bounded-postgres.ts')).openBoundedPostgres(
+          location.url,
+          setting,
           limitMs,
           reader,
-        })
+        )
   let last: Promise<unknown> = Promise.resolve()
   return {
     ...query,

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { Ms } from '../values/time.ts'
 import {
   type AnswerReader,
+  answerLimits,
   type BoundedAnswer,
   type BoundedQuery,
   refusedStatement,
@@ -59,6 +60,6 @@ function start(path: string, reader: AnswerReader): ChildProcess {
     new URL(`./bounded-sqlite-main${extname(import.meta.url)}`, import.meta.url),
   )
   const stdio: StdioOptions = ['ignore', 'ignore', 'inherit', 'ipc']
-  const memory = `--max-old-space-size=${reader === 'file' ? 384 : 128}`
+  const memory = `--max-old-space-size=${answerLimits[reader].heap}`
   return spawn(process.execPath, [memory, file, path, reader], { env: {}, stdio })
 }

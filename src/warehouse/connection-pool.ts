@@ -49,8 +49,6 @@ export type DbConnection = {
 export type ConnectionPool = {
   readonly kind: DatabaseKind
   readonly acquire: () => Promise<DbConnection>
-  /** What these commit is never part of a transaction that is open here. */
-  readonly openSeparate: () => ConnectionPool
   readonly close: () => Promise<void>
 }
 
@@ -66,7 +64,6 @@ export function withExplainedErrors(
   }
   return {
     ...pool,
-    openSeparate: () => withExplainedErrors(pool.openSeparate(), location),
     acquire: async () => {
       const connection = await pool.acquire().catch(explain)
       const local = connection.local && withExplainedReads(connection.local, explain)
@@ -166,13 +163,8 @@ export function inPipeline<T>(db: Db, begin: string, work: (trx: Db) => Promise<
 
 /** For a connection that is held: all statements of the result run on it. */
 export function onConnection(kind: DatabaseKind, run: DbConnection['run']): Db {
-  const pool: ConnectionPool = {
-    kind,
-    acquire: async () => ({ run, release: () => {} }),
-    openSeparate: () => pool,
-    close: async () => {},
-  }
-  return openKysely(pool)
+  const acquire = async () => ({ run, release: () => {} })
+  return openKysely({ kind, acquire, close: async () => {} })
 }
 
 function createKyselyDriver(pool: ConnectionPool): Driver {

@@ -1,34 +1,16 @@
 /** What each error of a database means for people, by its code. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import {
+  type Explanation,
+  type ExplanationTable,
+  fixFirst,
+  lookUpExplanation,
+  tryAgain,
+} from '../values/user-error.ts'
 import type { DatabaseLocation } from './location.ts'
 
-/** What happened, and what a person should do. */
-export type DatabaseExplanation = {
-  readonly why: string
-  readonly next: string
-  readonly exitCode: 1 | 2
-}
-
-/** Explanations by code, or by the driver's message if it has no code; the first match counts. */
-type ExplanationTable = readonly (readonly [RegExp, DatabaseExplanation])[]
-
-/** Trying again may help. */
-const tryAgain = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
-  code,
-  { why, next, exitCode: 1 },
-]
-
-/** A person must change something first. */
-const fixFirst = (code: RegExp, why: string, next: string): ExplanationTable[number] => [
-  code,
-  { why, next, exitCode: 2 },
-]
-
-export function findExplanation(
-  location: DatabaseLocation,
-  code: string,
-): DatabaseExplanation | undefined {
+export function findExplanation(location: DatabaseLocation, code: string): Explanation | undefined {
   const { setting } = location
   if (location.kind === 'postgres')
     return lookUpExplanation(postgresExplanations(setting, sourcesOf(location)), code)
@@ -38,52 +20,33 @@ export function findExplanation(
   )
 }
 
-export function lookUpExplanation(
-  table: ExplanationTable,
-  code: string,
-): DatabaseExplanation | undefined {
-  return table.find(([pattern]) => pattern.test(code))?.[1]
-}
-
 /** The path itself, which says more than SQLite's code. `setting`: where it is from. */
-function explainSqlitePath(
-  path: string,
-  code: string,
-  setting: string,
-): DatabaseExplanation | undefined {
+function explainSqlitePath(path: string, code: string, setting: string): Explanation | undefined {
   const folder = dirname(resolve(path))
+  const explain = (why: string, next: string): Explanation => ({ why, next, exitCode: 2 })
   if (!existsSync(folder))
-    return {
-      why: `the folder ${folder} does not exist`,
-      next: `create the folder, or name another path in ${setting}`,
-      exitCode: 2,
-    }
-  if (existsSync(path) && statSync(path).isDirectory())
-    return {
-      why: 'it is a folder',
-      next: `name a file in it: sqlite:${path}/deskmirror.db`,
-      exitCode: 2,
-    }
-  if (
-    /CANTOPEN|READONLY|PERM|^E/.test(code) &&
-    existsSync(path) &&
-    !isAllowed(path, constants.R_OK)
-  )
-    return {
-      why: 'this user has no permission to read it',
-      next: `run as the user that owns the file, or name another path in ${setting}`,
-      exitCode: 2,
-    }
-  if (code === 'SQLITE_CANTOPEN' && !existsSync(path) && isAllowed(folder, constants.W_OK))
-    return {
-      why: 'the file does not exist, or cannot be created',
-      next: 'run `deskmirror sync`, or make the folder writable',
-      exitCode: 2,
-    }
+    return explain(
+      `the folder ${folder} does not exist`,
+      `create the folder, or name another path in ${setting}`,
+    )
+  const exists = existsSync(path)
+  if (exists && statSync(path).isDirectory())
+    return explain('it is a folder', `name a file in it: sqlite:${path}/deskmirror.db`)
+  const isRefused = /CANTOPEN|READONLY|PERM|^E/.test(code)
+  if (isRefused && exists && !isAllowed(path, constants.R_OK))
+    return explain(
+      'this user has no permission to read it',
+      `run as the user that owns the file, or name another path in ${setting}`,
+    )
+  if (code === 'SQLITE_CANTOPEN' && !exists && isAllowed(folder, constants.W_OK))
+    return explain(
+      'the file does not exist, or cannot be created',
+      'run `deskmirror sync`, or make the folder writable',
+    )
   return undefined
 }
 
-function isAllowed(path: string, mode: number): boolean {
+export function isAllowed(path: string, mode: number): boolean {
   try {
     accessSync(path, mode)
     return true
@@ -139,13 +102,6 @@ export const sqliteExplanations = (setting: string): ExplanationTable => [
   ),
   fixFirst(/TOOBIG/, 'a row is larger than SQLite can hold (1 GB)', 'please report this'),
 ]
-
-/** Errors of the disk, the file or another process, as opposed to errors of a statement. */
-export const sqliteExternalErrors =
-  /^no such table|^SQLITE_(FULL|IOERR|CORRUPT|READONLY|BUSY|LOCKED|NOTADB|CANTOPEN|PERM|AUTH|NOMEM|TOOBIG)|^FILE_/
-
-/** Errors that pass by waiting. */
-export const sqliteTransientErrors = /^SQLITE_(BUSY|LOCKED)/
 
 /** What the address leaves out, the driver takes from variables of Postgres. */
 function sourcesOf({ setting, url }: Extract<DatabaseLocation, { kind: 'postgres' }>) {
@@ -278,10 +234,20 @@ const postgresExplanations = (
   tryAgain(/^55P03|^40/, 'another process holds a lock that is needed', 'try again'),
 ]
 
-/** Errors of the connection, the server or its permissions, as opposed to errors of a statement. */
-export const postgresExternalErrors =
-  /^(57|08|53|58|XX|F0|28|3D000|3F000|42501|42P01|25006|25P0[34]|22P05|22021|55P03|40)|^E[A-Z_]{3,}$|^Connection |not queryable|SELF_SIGNED|UNABLE_TO|CERT_|SASL/
-
-/** Errors that pass by themselves: a restart, a failover, too many connections. */
-export const postgresTransientErrors =
-  /^(57P0|08|53300|25P0[34]|55P03|40)|^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_|ENOENT|EADDRNOTAVAIL)|^Connection |not queryable/
+/**
+ * `external`: errors of the disk, the server, the connection or its permissions, as opposed to
+ * errors of a statement. `transient`: those that pass by waiting, as a restart does.
+ */
+export const runtimeErrors = {
+  sqlite: {
+    external:
+      /^no such table|^SQLITE_(FULL|IOERR|CORRUPT|READONLY|BUSY|LOCKED|NOTADB|CANTOPEN|PERM|AUTH|NOMEM|TOOBIG)|^FILE_/,
+    transient: /^SQLITE_(BUSY|LOCKED)/,
+  },
+  postgres: {
+    external:
+      /^(57|08|53|58|XX|F0|28|3D000|3F000|42501|42P01|25006|25P0[34]|22P05|22021|55P03|40)|^E[A-Z_]{3,}$|^Connection |not queryable|SELF_SIGNED|UNABLE_TO|CERT_|SASL/,
+    transient:
+      /^(57P0|08|53300|25P0[34]|55P03|40)|^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_|ENOENT|EADDRNOTAVAIL)|^Connection |not queryable/,
+  },
+}

@@ -2,15 +2,8 @@
  * What people read if the database fails, without the driver's message: it may have secrets.
  */
 import { fenceMessage } from '../../schema/move-fence.ts'
-import { UserError } from '../values/user-error.ts'
-import {
-  type DatabaseExplanation,
-  findExplanation,
-  postgresExternalErrors,
-  postgresTransientErrors,
-  sqliteExternalErrors,
-  sqliteTransientErrors,
-} from './error-tables.ts'
+import { type Explanation, errorCode, UserError } from '../values/user-error.ts'
+import { findExplanation, runtimeErrors } from './error-tables.ts'
 import { type DatabaseLocation, locationLabel } from './location.ts'
 
 /**
@@ -22,12 +15,7 @@ export class WarehouseError extends UserError {
   readonly kind: 'unavailable' | 'unusable'
   /** The database's error code, if it has one. */
   readonly code: string
-  constructor(
-    what: string,
-    explanation: DatabaseExplanation,
-    kind: WarehouseError['kind'],
-    code: string,
-  ) {
+  constructor(what: string, explanation: Explanation, kind: WarehouseError['kind'], code: string) {
     super({ what, ...explanation })
     this.name = 'WarehouseError'
     this.kind = kind
@@ -41,7 +29,7 @@ export function isWarehouseUnavailable(error: unknown): error is WarehouseError 
 
 /** For an error that the driver threw on opening. */
 export function explainOpenError(location: DatabaseLocation, error: unknown): UserError {
-  const code = errorCode(error)
+  const code = codeOrMessage(error)
   const what = `cannot open the warehouse ${locationLabel(location)}`
   const why = `the database answered with an error${/^\w{1,40}$/.test(code) ? ` (${code})` : ''}`
   const unexpected = {
@@ -59,23 +47,20 @@ export function explainRuntimeError(
   error: unknown,
 ): WarehouseError | undefined {
   const code = runtimeErrorCode(error)
-  const [externalErrors, transientErrors] =
-    location.kind === 'sqlite'
-      ? [sqliteExternalErrors, sqliteTransientErrors]
-      : [postgresExternalErrors, postgresTransientErrors]
+  const { external, transient } = runtimeErrors[location.kind]
   const what = `cannot use the warehouse ${locationLabel(location)}`
   if (error instanceof Error && error.message === fenceMessage)
     return new WarehouseError(what, fenced, 'unusable', code)
-  const explanation = externalErrors.test(code) ? findExplanation(location, code) : undefined
+  const explanation = external.test(code) ? findExplanation(location, code) : undefined
   if (explanation === undefined) return undefined
   // The database was available before, so waiting may help, whatever the exit code says.
-  if (transientErrors.test(code))
+  if (transient.test(code))
     return new WarehouseError(what, { ...explanation, exitCode: 1 }, 'unavailable', code)
   return new WarehouseError(what, explanation, 'unusable', code)
 }
 
 /** It was opened before that. */
-const fenced: DatabaseExplanation = {
+const fenced: Explanation = {
   why: fenceMessage,
   next: '`deskmirror status` says which, and where it is',
   exitCode: 2,
@@ -83,22 +68,19 @@ const fenced: DatabaseExplanation = {
 
 /** SQLite has no code of its own for a missing table. */
 function runtimeErrorCode(error: unknown): string {
-  const code = errorCode(error)
+  const code = codeOrMessage(error)
   const isMissing =
     code === 'SQLITE_ERROR' && error instanceof Error && /^no such table/.test(error.message)
   return isMissing ? 'no such table' : code
 }
 
 /** The driver's code, or else its message. */
-function errorCode(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return errorCode(error.errors[0])
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
-    // A missing certificate file has the same code as a missing socket of the server.
-    return 'syscall' in error && error.syscall === 'open' ? `FILE_${error.code}` : error.code
-  }
-  return error instanceof Error
-    ? /timeout/i.test(error.message)
-      ? 'ETIMEDOUT'
-      : error.message
-    : String(error)
+function codeOrMessage(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return codeOrMessage(error.errors[0])
+  if (!(error instanceof Error)) return String(error)
+  const code = errorCode(error)
+  // A missing certificate file has the same code as a missing socket of the server.
+  if (code !== '') return 'syscall' in error && error.syscall === 'open' ? `FILE_${code}` : code
+  return /timeout/i.test(error.message) ? 'ETIMEDOUT' : error.message
 }

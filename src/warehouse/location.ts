@@ -8,6 +8,8 @@ export type DatabaseLocation = { readonly setting: string } & (
   | { readonly kind: 'postgres'; readonly url: string }
 )
 
+export type SqliteLocation = Extract<DatabaseLocation, { readonly kind: 'sqlite' }>
+
 export function parseDatabaseUrl(
   url: string,
   setting = 'DESKMIRROR_DATABASE_URL',
@@ -21,7 +23,6 @@ export function parseDatabaseUrl(
     what: 'cannot find the warehouse',
     why: `${setting} is neither sqlite:PATH nor a valid postgres:// URL`,
     next: 'write it like sqlite:deskmirror.db or postgres://user:password@host/database',
-    exitCode: 2,
   })
 }
 

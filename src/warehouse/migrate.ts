@@ -79,16 +79,19 @@ async function writeTableComments(trx: Db): Promise<void> {
   await writeComments(trx, objects)
 }
 
-type CommentedObject = {
-  readonly type: 'table' | 'view'
-  readonly name: string
-  readonly note: string
-  /** The note of each column. */
-  readonly columns: Readonly<Record<string, string>>
-}
-
-/** For BI tools; SQLite has none. One statement, as hundreds take far longer. */
-export async function writeComments(db: Db, objects: readonly CommentedObject[]): Promise<void> {
+/**
+ * For BI tools; SQLite has none. One statement, as hundreds take far longer. `columns`: the note of
+ * each.
+ */
+export async function writeComments(
+  db: Db,
+  objects: readonly {
+    readonly type: 'table' | 'view'
+    readonly name: string
+    readonly note: string
+    readonly columns: Readonly<Record<string, string>>
+  }[],
+): Promise<void> {
   const comments = objects.flatMap(({ type, name, note, columns }) => [
     sql`comment on ${sql.raw(type)} ${sql.table(name)} is ${sql.lit(note)};`,
     ...Object.entries(columns).map(
@@ -106,7 +109,6 @@ export class EmptyWarehouseError extends UserError {
       what: 'cannot read the warehouse',
       why: 'nothing has been mirrored into it yet',
       next: 'run `deskmirror sync` first',
-      exitCode: 2,
     })
     this.name = 'EmptyWarehouseError'
   }
@@ -139,7 +141,6 @@ export async function requireCurrentSchema(
     what: 'cannot read the warehouse',
     why: `its schema is from an older version (${applied.at(-1)})`,
     next: 'run `deskmirror migrate`',
-    exitCode: 2,
   })
 }
 
@@ -161,6 +162,5 @@ function rejectNewerSchema(applied: readonly string[], all: Migrations): void {
     what: 'cannot use the warehouse',
     why: `it was written by a newer version of deskmirror (its schema has ${unknown})`,
     next: 'install that version or a later one: an older one could damage the data',
-    exitCode: 2,
   })
 }

@@ -8,7 +8,7 @@ import { indexes, uniqueIndexes } from '../../schema/indexes.ts'
 import { fenceTrigger } from '../../schema/move-fence.ts'
 import { type TableSpec, tables } from '../../schema/tables.ts'
 import { triggerNames } from '../../schema/triggers.ts'
-import { UserError } from '../values/user-error.ts'
+import { type ErrorTexts, UserError } from '../values/user-error.ts'
 
 const specs = Object.entries<TableSpec>(tables)
 
@@ -32,7 +32,6 @@ export async function inspectSchema(
       next:
         'rename it, then run `deskmirror migrate`; or use another database, or another ' +
         'schema of it (?schema=NAME)',
-      exitCode: 2,
     })
   const found =
     findFault(kind, applied, objects) ??
@@ -44,11 +43,10 @@ export async function inspectSchema(
     next:
       'restore the dump into a new, empty database (docs/guide.md, Back ' +
       'up and restore), or use another one',
-    exitCode: 2,
   })
 }
 
-const mixed = (texts: ConstructorParameters<typeof UserError>[0]) => ({
+const mixed = (texts: ErrorTexts) => ({
   mixed: new UserError(texts),
   isFenced: false,
 })

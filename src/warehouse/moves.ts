@@ -58,6 +58,5 @@ export function movedError(move: Move, setting = 'DESKMIRROR_DATABASE_URL'): Use
     what: 'nothing is read or sent here',
     why: describeMove(move),
     next,
-    exitCode: 2,
   })
 }

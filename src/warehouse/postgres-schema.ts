@@ -6,7 +6,7 @@
  */
 import type pg from 'pg'
 import type { ProjectId } from '../values/project.ts'
-import { UserError } from '../values/user-error.ts'
+import { errorCode, UserError } from '../values/user-error.ts'
 import { quoteName } from './dialect.ts'
 
 /** For a query that reads more. */
@@ -61,7 +61,7 @@ async function withoutRows(client: pg.ClientBase, schema: string, projects: read
 
 /** No right to read it (42501), or tables of something else (class 42). */
 function isUnreadable(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && /^42/.test(String(error.code))
+  return /^42/.test(errorCode(error))
 }
 
 /** `isInBoth`: the schema that would be used has rows of it, too. */
@@ -81,6 +81,5 @@ function mirroredElsewhere(
       `the project ${project} is mirrored in the schema ${schema}` +
       (isInBoth ? ` and in ${chosen}` : instead),
     next: `add ?schema=${schema} to the address of the warehouse${other}`,
-    exitCode: 2,
   })
 }

@@ -10,16 +10,6 @@ import { quoteName } from './dialect.ts'
 import { chooseSchema, type FoundSchemas, schemaColumns } from './postgres-schema.ts'
 import { checkServerIdentity } from './server-identity.ts'
 
-/** Of types whose values need a parser. Source: `select oid, typname from pg_type`. */
-const typeOids = {
-  int8: 20,
-  jsonb: 3802,
-  json: 114,
-  date: 1082,
-  timestamptz: 1184,
-  numeric: 1700,
-} as const
-
 /** `2026-08-21 10:02:11.5+00`, as Postgres writes it, to `2026-08-21T10:02:11Z`. */
 export function parsePostgresTime(text: string): string {
   if (text[4] === '-' && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
@@ -52,13 +42,14 @@ function parsePostgresInteger(text: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(text)
 }
 
+const { INT8, NUMERIC, JSONB, JSON: JSON_TEXT, DATE, TIMESTAMPTZ } = pg.types.builtins
 const valueParsers: Readonly<Record<number, (text: string) => unknown>> = {
-  [typeOids.int8]: parsePostgresInteger,
-  [typeOids.numeric]: Number,
-  [typeOids.jsonb]: (text) => text,
-  [typeOids.json]: (text) => text,
-  [typeOids.date]: (text) => text,
-  [typeOids.timestamptz]: parsePostgresTime,
+  [INT8]: parsePostgresInteger,
+  [NUMERIC]: Number,
+  [JSONB]: String,
+  [JSON_TEXT]: String,
+  [DATE]: String,
+  [TIMESTAMPTZ]: parsePostgresTime,
 }
 
 export const valueTypes = {
@@ -134,15 +125,7 @@ async function openPool(
   }
   try {
     await inspect(pool)
-    const acquire = async () => toDbConnection(await pool.connect())
-    // Every user of the pool has a connection of its own.
-    const openSeparate = (): ConnectionPool => ({
-      kind: 'postgres',
-      acquire,
-      openSeparate,
-      close: async () => {},
-    })
-    return { kind: 'postgres', acquire, openSeparate, close }
+    return { kind: 'postgres', acquire: async () => toDbConnection(await pool.connect()), close }
   } catch (error) {
     await close()
     throw error
@@ -219,17 +202,18 @@ function areOptionsRejected(error: unknown): boolean {
   )
 }
 
-type Expected = {
-  readonly schema: string | null
-  readonly isWriter: boolean
-  readonly projects: readonly ProjectId[]
-}
-
 /**
  * The encoding, and the settings of a connection. If the URL names no schema, later connections get
  * the one of the warehouse: the search path may lead to another one by then.
  */
-async function inspectServer(pool: pg.Pool, expected: Expected): Promise<void> {
+async function inspectServer(
+  pool: pg.Pool,
+  expected: {
+    readonly schema: string | null
+    readonly isWriter: boolean
+    readonly projects: readonly ProjectId[]
+  },
+): Promise<void> {
   const client = await pool.connect()
   /** The schema that this connection has only by the search path of its role. */
   let unpinned: string | null = null
@@ -278,7 +262,6 @@ async function rejectClosedSchema(
     next:
       'let its owner run: grant usage, create on schema ' +
       `${write(closed.name)} to ${write(user)}`,
-    exitCode: 2,
   })
 }
 
@@ -288,7 +271,6 @@ function encodingError(encoding: string): UserError {
     what: 'cannot use this database as the warehouse',
     why: `its encoding is ${encoding}, which cannot hold all characters`,
     next: 'create one that can: createdb --encoding=UTF8 --template=template0 NAME',
-    exitCode: 2,
   })
 }
 
@@ -312,6 +294,5 @@ function lostSettings(setting: string, onServer: string): UserError {
       'a connection pooler (PgBouncer) in front of it does not keep the ' +
       `settings of a connection: ${setting}`,
     next: `connect to Postgres directly, or set it on the server: ${onServer}`,
-    exitCode: 2,
   })
 }

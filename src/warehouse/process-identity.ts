@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { EpochMs, Ms } from '../values/time.ts'
+import { errorCode } from '../values/user-error.ts'
 
 export type ProcessIdentity = {
   readonly host: string
@@ -57,7 +58,7 @@ function pidExists(pid: number): boolean {
     return true
   } catch (error) {
     // EPERM: it is alive and belongs to another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    return errorCode(error) === 'EPERM'
   }
 }
 

@@ -4,7 +4,6 @@
  * did not change meanwhile.
  */
 import {
-  accessSync,
   chmodSync,
   constants,
   copyFileSync,
@@ -16,11 +15,10 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
-import { systemErrorText, UserError } from '../values/user-error.ts'
-import { type DatabaseLocation, locationLabel } from './location.ts'
+import { type Explanation, errorCode, systemErrorText, UserError } from '../values/user-error.ts'
+import { isAllowed } from './error-tables.ts'
+import { locationLabel, type SqliteLocation } from './location.ts'
 import { isInMemory, resolveLinks, sideFile } from './warehouse-files.ts'
-
-type SqliteLocation = Extract<DatabaseLocation, { readonly kind: 'sqlite' }>
 
 /** Of this process, by the file and its state. */
 const copies = new Map<string, string>()
@@ -28,22 +26,18 @@ const copies = new Map<string, string>()
 /** The file, or a copy until this process ends. Throws UserError if neither can be read. */
 export function pathToRead(location: SqliteLocation): string {
   const { path } = location
-  if (isInMemory(path) || !existsSync(path) || isWritable(dirname(resolveLinks(path)))) return path
+  if (
+    isInMemory(path) ||
+    !existsSync(path) ||
+    isAllowed(dirname(resolveLinks(path)), constants.W_OK)
+  )
+    return path
   if (canBeOpened(path)) return path
   if (logSize(location) > 0) throw cannotRead(location, unreadableLog)
   const key = `${resolveLinks(path)} ${stateOf(path)}`
   const copy = copies.get(key) ?? copyOf(location)
   copies.set(key, copy)
   return copy
-}
-
-function isWritable(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** What else is wrong with the file is said when it is opened. */
@@ -57,11 +51,7 @@ function canBeOpened(path: string): boolean {
     }
     return true
   } catch (error) {
-    return !(
-      error instanceof Error &&
-      'code' in error &&
-      /READONLY|CANTOPEN/.test(String(error.code))
-    )
+    return !/READONLY|CANTOPEN/.test(errorCode(error))
   }
 }
 
@@ -109,10 +99,7 @@ const changedMeanwhile = {
   exitCode: 1,
 } as const
 
-function cannotRead(
-  location: SqliteLocation,
-  text: Omit<ConstructorParameters<typeof UserError>[0], 'what'>,
-): UserError {
+function cannotRead(location: SqliteLocation, text: Explanation): UserError {
   return new UserError({ what: `cannot read the warehouse ${locationLabel(location)}`, ...text })
 }
 

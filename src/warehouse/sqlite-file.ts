@@ -1,6 +1,7 @@
 /** The file of a database: who may read it, and whether it is the one that was opened. */
 import { chownSync, closeSync, openSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { errorCode } from '../values/user-error.ts'
 import { parseDatabaseUrl } from './location.ts'
 import { filesOfWarehouse, isInMemory, sideFile } from './warehouse-files.ts'
 
@@ -43,7 +44,7 @@ export function lockFile(path: string, beside: string): (() => void) | null {
     return () => file.close()
   } catch (error) {
     file.close()
-    if (error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY') return null
+    if (errorCode(error) === 'SQLITE_BUSY') return null
     throw error
   }
 }

@@ -1,6 +1,7 @@
 /** The thread behind `sqlite-thread.ts`: answers one statement after the other. */
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
+import { errorCode } from '../values/user-error.ts'
 import type { ValueList } from './connection-pool.ts'
 import {
   columnOrigins,
@@ -42,6 +43,6 @@ function answer(request: ThreadRequest): ThreadAnswer {
     return { id, rows: results[request.asks](request) }
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    return { id, message: error.message, code: 'code' in error ? String(error.code) : '' }
+    return { id, message: error.message, code: errorCode(error) }
   }
 }

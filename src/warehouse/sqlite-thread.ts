@@ -24,14 +24,12 @@ export type ThreadAnswer =
   | { readonly id: number; readonly rows: readonly unknown[] }
   | { readonly id: number; readonly message: string; readonly code: string }
 
-type Waiting = Omit<PromiseWithResolvers<readonly unknown[]>, 'promise'>
-
 /**
  * Starts with the first statement, and again after it failed. From `signal` on, no answer is waited
  * for, as a statement may never end and cannot be interrupted; nor does an ordinary exit end it.
  */
 export function openSqliteThread(path: string, signal?: AbortSignal): ConnectionPool {
-  const waiting = new Map<number, Waiting>()
+  const waiting = new Map<number, PromiseWithResolvers<readonly unknown[]>>()
   let [thread, lastId]: [Worker | null, number] = [null, 0]
   const rejectAll = (error: unknown) => {
     for (const { reject } of waiting.values()) reject(error)
@@ -58,15 +56,16 @@ export function openSqliteThread(path: string, signal?: AbortSignal): Connection
     started.on('exit', () => fail(new Error('the thread that reads the database has ended')))
     return started
   }
-  const ask = (asks: ThreadRequest['asks'], text: string, parameters: readonly unknown[]) =>
-    new Promise<readonly unknown[]>((resolve, reject) => {
-      signal?.throwIfAborted()
-      thread ??= start()
-      thread.ref()
-      lastId += 1
-      waiting.set(lastId, { resolve, reject })
-      thread.postMessage({ id: lastId, asks, text, parameters } satisfies ThreadRequest)
-    })
+  const ask = async (asks: ThreadRequest['asks'], text: string, parameters: readonly unknown[]) => {
+    signal?.throwIfAborted()
+    thread ??= start()
+    thread.ref()
+    lastId += 1
+    const asked = Promise.withResolvers<readonly unknown[]>()
+    waiting.set(lastId, asked)
+    thread.postMessage({ id: lastId, asks, text, parameters } satisfies ThreadRequest)
+    return asked.promise
+  }
   const run = async (text: string, parameters: readonly unknown[]): Promise<StatementResult> => {
     const rows = await ask('rows', text, parameters)
     return { rows, affectedRows: rows.length }
@@ -84,16 +83,14 @@ export function openSqliteThread(path: string, signal?: AbortSignal): Connection
     },
     columnOrigins: async (text) => (await ask('origins', text, [])) as ColumnOrigin[],
   }
-  const pool: ConnectionPool = {
+  return {
     kind: 'sqlite',
     // A snapshot keeps the connection, and other statements wait for its end.
     acquire: serializeAccess(run, local),
-    openSeparate: () => ({ ...pool, close: async () => {} }),
     close: async () => {
       const ended = thread?.terminate()
       if (!signal?.aborted) await ended
       thread?.unref()
     },
   }
-  return pool
 }

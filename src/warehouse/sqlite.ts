@@ -79,18 +79,11 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
     },
     columnOrigins: async (text) => columnOrigins(database, text),
   })
-  // No other statement runs amid a transaction; a second connection would compete for the file.
-  const openSeparate = (): ConnectionPool => ({
-    kind: 'sqlite',
-    acquire,
-    openSeparate,
-    close: async () => {},
-  })
   const close = async () => {
     if (!options.mustExist) optimizeOnClose(database)
     database.close()
   }
-  return { kind: 'sqlite', acquire, openSeparate, close }
+  return { kind: 'sqlite', acquire, close }
 }
 
 /**

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import pRetry from 'p-retry'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import type { EpochMs } from '../values/time.ts'
+import { errorCode } from '../values/user-error.ts'
 import { beginSnapshot, beginStatements, type Db, inPipeline } from './connection-pool.ts'
 import { quoteText, readClock } from './dialect.ts'
 import type { ProjectDb } from './project-db.ts'
@@ -72,8 +73,7 @@ export function inDurableTransactionOnce<C extends Context, T>(
 
 /** Work that Postgres ended because of a deadlock with other SQL (40P01). */
 export function retryOnDeadlock<T>(work: () => Promise<T>): Promise<T> {
-  const shouldRetry = ({ error }: { readonly error: Error }) =>
-    'code' in error && error.code === '40P01'
+  const shouldRetry = ({ error }: { readonly error: Error }) => errorCode(error) === '40P01'
   return pRetry(work, { retries: 10, minTimeout: 20, maxTimeout: 1000, shouldRetry })
 }
 

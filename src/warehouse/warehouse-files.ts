@@ -4,9 +4,8 @@
  */
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { DatabaseLocation } from './location.ts'
-
-type SqliteLocation = Extract<DatabaseLocation, { readonly kind: 'sqlite' }>
+import { errorCode } from '../values/user-error.ts'
+import type { DatabaseLocation, SqliteLocation } from './location.ts'
 
 /**
  * `sends`: what is known to be sent, outside of the warehouse. `worker`: the embedded queue's lock.
@@ -75,9 +74,8 @@ export function resolveLinks(path: string): string {
   try {
     return realpathSync.native(path)
   } catch (error) {
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
     const folder = dirname(path)
-    if (!isMissing || folder === path) return resolve(path)
+    if (errorCode(error) !== 'ENOENT' || folder === path) return resolve(path)
     const target = isLink(path) ? readlinkSync(path) : null
     const known =
       target === null

@@ -7,12 +7,11 @@ import { openMirror } from '../app/facts.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { auditedStreams } from '../mirror/core/audit.ts'
 import { canAudit, runAudit } from '../mirror/verify/audit.ts'
-import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import { withOpened } from '../values/with-opened.ts'
 import {
   currentPause,
+  endByFailure,
   openWorkerService,
-  pauseProject,
   serviceOptions,
   type WorkerResources,
 } from './resources.ts'
@@ -58,11 +57,9 @@ export async function runAuditJob(
       log.warn({ event: 'sync.noticed', project: project.name, stream, notice })
     return { kind: 'done', outcome: 'complete', changed: differing }
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
-    if (error.failure.kind !== 'aborted')
-      return { kind: 'failed', why: describeFailure(error.failure) }
-    log.info({ event: 'audit.interrupted', project: project.name, stream })
-    return { kind: 'interrupted' }
+    const end = await endByFailure(resources, project, error)
+    if (end.kind === 'interrupted')
+      log.info({ event: 'audit.interrupted', project: project.name, stream })
+    return end
   }
 }

@@ -27,12 +27,6 @@ type JobFailuresDeps = {
 }
 
 type FailureCause = WarehouseError['kind'] | 'other'
-type FailingEntry = {
-  readonly identity: JobIdentity
-  readonly failure: JobFailure
-  readonly cause: FailureCause
-  readonly isStored: boolean
-}
 
 /** Their success says nothing of the warehouse. */
 const withoutWarehouse: readonly JobKind[] = ['schedule', 'queue', 'write_ahead_log', 'notify']
@@ -45,7 +39,15 @@ const successKeptMs: Ms = 15 * 60_000
 
 export function createJobFailures(deps: JobFailuresDeps) {
   const { db, projects, log, metrics, now = Date.now, onFileLost = () => {} } = deps
-  const failing = new Map<string, FailingEntry>()
+  const failing = new Map<
+    string,
+    {
+      readonly identity: JobIdentity
+      readonly failure: JobFailure
+      readonly cause: FailureCause
+      readonly isStored: boolean
+    }
+  >()
   /**
    * When each job succeeded last. Another worker may have stored an earlier failure of it, or store
    * it later.
@@ -99,17 +101,13 @@ export function createJobFailures(deps: JobFailuresDeps) {
       succeededAt.delete(key)
       if (before === undefined && failing.size >= maxTracked) return false
       const cause: FailureCause = error instanceof WarehouseError ? error.kind : 'other'
-      const [since, failures] = [
-        before?.failure.since ?? now(),
-        (before?.failure.failures ?? 0) + 1,
-      ]
       const failure = {
         job,
         projectId,
         key: subject,
-        since,
+        since: before?.failure.since ?? now(),
         lastAt: now(),
-        failures,
+        failures: (before?.failure.failures ?? 0) + 1,
         reason: errorText(error),
       }
       failing.set(key, { identity, failure, cause, isStored: before?.isStored ?? false })
@@ -203,7 +201,6 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
       outage ??= { since: now(), why: errorText(error), failures: 0 }
       outage.failures += 1
     },
-    /** The warehouse answered a query. */
     responded: () => {
       isAway = false
     },

@@ -21,14 +21,11 @@ import { path } from '../values/address.ts'
 import { dateText } from '../values/days.ts'
 import type { ProjectId } from '../values/project.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
-import { parseDatabaseUrl } from '../warehouse/location.ts'
-import { readStorage } from '../warehouse/storage.ts'
+import { findMove, readMoves } from '../warehouse/moves.ts'
 import type { JobFailures } from './job-failures.ts'
+import { readWarehouseStorage } from './project-health.ts'
 import type { WorkerResources } from './resources.ts'
 
-type NotifierResources = Pick<WorkerResources, 'warehouse' | 'log' | 'connections'> & {
-  readonly metrics: Pick<Metrics, 'countNotification'>
-}
 type Listening = ProjectConfig & TextTarget
 
 /** How long an address that fails is not tried again, unless it asked for longer. */
@@ -37,7 +34,14 @@ const restMs: Ms = 5 * 60_000
 /** `tryAcquire`: false: another worker notifies. */
 export function createNotifier(
   config: Pick<Config, 'databaseUrl' | 'consoleUrl'>,
-  { warehouse, metrics, log, connections }: NotifierResources,
+  {
+    warehouse,
+    metrics,
+    log,
+    connections,
+  }: Pick<WorkerResources, 'warehouse' | 'log' | 'connections'> & {
+    readonly metrics: Pick<Metrics, 'countNotification'>
+  },
   tryAcquire: () => Promise<boolean>,
   now: () => EpochMs = Date.now,
 ) {
@@ -55,7 +59,6 @@ export function createNotifier(
     const context = warehouse.projectDb(projectId)
     const at = now()
     const conditions = await readConditions(context, at)
-    if (conditions === null) return
     const week = weekCondition(at, timeZone)
     const posted = unrecorded.get(projectId) ?? []
     const isPosted = new Set(posted.map(keyOf))
@@ -97,17 +100,24 @@ export function createNotifier(
     address: string | null,
     signal: AbortSignal,
   ): Promise<void> => {
-    const listening = projects.filter((project): project is Listening => project.notify !== null)
-    if (listening.length === 0 || !(await tryAcquire())) return
-    const freeBytes = await readFreeBytes(config, warehouse)
-    const channels = listening.map(({ notify }) => notify.reveal())
+    const named = projects.filter((project): project is Listening => project.notify !== null)
+    if (named.length === 0 || !(await tryAcquire())) return
+    // Of a project that has moved away, nothing is announced here.
+    const moves = await readMoves(warehouse.db)
+    const listening = named.filter(({ projectId }) => findMove(moves, projectId) === undefined)
+    const byChannel = Map.groupBy(listening, ({ notify }) => notify.reveal())
+    // Only of the file of SQLite; its size costs a query in Postgres.
+    const { freeBytes } =
+      warehouse.kind === 'sqlite'
+        ? await readWarehouseStorage(config, warehouse)
+        : { freeBytes: null }
     await Promise.all(
-      listening.map(async (project, index) => {
+      listening.map(async (project) => {
         const identity: JobIdentity = { job: 'notify', project, key: '', stream: null }
-        const channel = channels[index] ?? ''
+        const channel = project.notify.reveal()
         if ((restsUntil.get(channel) ?? 0) > now()) return
         // It concerns all projects: a channel gets it once.
-        const disk = channels.indexOf(channel) === index ? freeBytes : null
+        const disk = byChannel.get(channel)?.[0] === project ? freeBytes : null
         try {
           await notifyOf(project, disk, config.consoleUrl ?? address, signal)
           await failures.recordSuccess(identity)
@@ -122,13 +132,4 @@ export function createNotifier(
       }),
     )
   }
-}
-
-/** Only of the file of SQLite; its size costs a query in Postgres. */
-async function readFreeBytes(
-  config: Pick<Config, 'databaseUrl'>,
-  warehouse: NotifierResources['warehouse'],
-): Promise<number | null> {
-  if (warehouse.kind !== 'sqlite') return null
-  return (await readStorage(parseDatabaseUrl(config.databaseUrl), warehouse.db)).freeBytes
 }

@@ -18,7 +18,7 @@ import {
 import { maxConcurrentLanes, sendLane } from '../outbox/send/lane.ts'
 import { createOutbox } from '../outbox/sql/outbox.ts'
 import { countWithoutProject } from '../outbox/sql/sending.ts'
-import { ApiError, describeFailure } from '../service/core/api-failure.ts'
+import { describeFailure } from '../service/core/api-failure.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { commandHintFor } from '../values/user-error.ts'
 import { withOpened } from '../values/with-opened.ts'
@@ -26,23 +26,15 @@ import { readClock } from '../warehouse/dialect.ts'
 import {
   currentPause,
   type EarlySliceEnd,
+  endByFailure,
   openWorkerService,
-  pauseProject,
   type WorkerResources,
 } from './resources.ts'
-
-type LaneSliceOptions = {
-  readonly lane: string
-  readonly sliceMs: Ms
-  readonly signal: AbortSignal
-}
+import type { SliceOptions } from './sync-slice.ts'
 
 export type LaneSliceResult =
   /** Nothing in the lane can be sent now. */
-  | { readonly kind: 'done' }
-  /** It is retried later. */
-  | { readonly kind: 'failed'; readonly why: string }
-  | EarlySliceEnd
+  { readonly kind: 'done' } | EarlySliceEnd
 
 const blockedByLanes = (): EarlySliceEnd => ({
   kind: 'blocked',
@@ -56,15 +48,16 @@ const maxReadyLanes = 2 * maxConcurrentLanes
 /** After this time, or with another key, a missing scope is tried again. */
 const missingScopeTtlMs: Ms = 15 * 60_000
 
-type KnownScopes = {
-  readonly refusals: ReturnType<typeof createScopeRefusals>
-  readonly key: string
-  readonly until: EpochMs
-}
-
 export function createOutboxLanes(resources: WorkerResources) {
   const { warehouse, log, metrics, isNewMessage, sendRecordOf } = resources
-  const knownScopes = new Map<string, KnownScopes>()
+  const knownScopes = new Map<
+    string,
+    {
+      readonly refusals: ReturnType<typeof createScopeRefusals>
+      readonly key: string
+      readonly until: EpochMs
+    }
+  >()
   const loggedCircuits = new Map<string, string>()
   const runningSlices = new Map<string, number>()
   const revoked = new Set<string>()
@@ -115,9 +108,9 @@ export function createOutboxLanes(resources: WorkerResources) {
   }
   const runSlice = async (
     project: ProjectConfig,
-    options: LaneSliceOptions,
+    lane: string,
+    { sliceMs, signal }: Pick<SliceOptions, 'sliceMs' | 'signal'>,
   ): Promise<LaneSliceResult> => {
-    const { lane, sliceMs, signal } = options
     const outbox = createOutbox(warehouse.projectDb(project.projectId))
     const { pause } = await currentPause(resources, project)
     if (pause !== null) return pause
@@ -150,9 +143,7 @@ export function createOutboxLanes(resources: WorkerResources) {
         }
         return { kind: performance.now() < endsAt ? 'done' : 'more' }
       } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
-        return { kind: 'failed', why: describeFailure(error.failure) }
+        return endByFailure(resources, project, error)
       }
     })
   }
@@ -183,15 +174,12 @@ export function createOutboxLanes(resources: WorkerResources) {
         )
       ).flat()
     },
-    runSlice: async (
-      project: ProjectConfig,
-      options: LaneSliceOptions,
-    ): Promise<LaneSliceResult> => {
-      const { projectId } = project
+    runSlice: async (...slice: Parameters<typeof runSlice>): Promise<LaneSliceResult> => {
+      const [{ projectId }] = slice
       const count = runningSlices.get(projectId) ?? 0
       if (count >= maxConcurrentLanes) return blockedByLanes()
       runningSlices.set(projectId, count + 1)
-      return runSlice(project, options).finally(() =>
+      return runSlice(...slice).finally(() =>
         runningSlices.set(projectId, (runningSlices.get(projectId) ?? 1) - 1),
       )
     },

@@ -26,7 +26,6 @@ import { parseDatabaseUrl } from '../warehouse/location.ts'
 import { analyzeAllTables } from '../warehouse/statistics.ts'
 import { readStorage, type Storage } from '../warehouse/storage.ts'
 import type { WorkerResources } from './resources.ts'
-import type { WorkerContext } from './worker-context.ts'
 
 /**
  * Mirrored child streams of the project that have pending children now. The others are marked as
@@ -97,7 +96,6 @@ export async function readMirrorHealth(
     projects.map(async (project): Promise<ProjectHealth> => {
       const opened = budgets.ifOpened(project)
       const budget = opened && (await opened.view().catch(() => null))
-      const { writebacks } = states.get(project.projectId) ?? noSyncState
       const { streams, pendingChildren, ...counts } = states.get(project.projectId) ?? noSyncState
       return {
         project: project.name,
@@ -116,7 +114,11 @@ export async function readMirrorHealth(
         budget,
         isPaused: paused.has(project.projectId),
         isHeld: held.has(project.projectId),
-        isCircuitOpen: await isCircuitOpen(warehouse.projectDb(project.projectId), writebacks, now),
+        isCircuitOpen: await isCircuitOpen(
+          warehouse.projectDb(project.projectId),
+          counts.writebacks,
+          now,
+        ),
       }
     }),
   )
@@ -133,7 +135,10 @@ export function readWarehouseStorage(
 const maxExpiryMs = 10 * 60_000
 
 /** Deletes what has been kept long enough; updates table statistics. */
-export async function runHousekeeping({ warehouse, retention }: WorkerContext) {
+export async function runHousekeeping({
+  warehouse,
+  retention,
+}: Pick<WorkerResources, 'warehouse'> & Pick<Config, 'retention'>) {
   const { db, kind } = warehouse
   const deleted = await deleteOldRecords(db, Date.now())
   const until = performance.now() + maxExpiryMs

@@ -15,7 +15,7 @@ import type { ProjectConfig } from '../config/config.ts'
 import type { Metrics } from '../http/http.ts'
 import type { Logger } from '../log.ts'
 import { readPause, setPause } from '../maintenance/sql/projects.ts'
-import { type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
+import { ApiError, type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
 import type { Connections } from '../service/exchange.ts'
 import type { RequestPurpose } from '../service/sql/request-counts.ts'
 import type { EarlyEnd } from '../values/early-end.ts'
@@ -67,6 +67,8 @@ export function openWorkerService(
  * null: the next firing or poll is soon enough.
  */
 export type EarlySliceEnd =
+  /** A retry may help. */
+  | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: Exclude<EarlyEnd, 'blocked'> }
   | { readonly kind: 'blocked'; readonly why: string; readonly retryMs: Ms | null }
 
@@ -85,6 +87,20 @@ export async function currentPause(
   const stored = await readPause(warehouse.db, project.projectId)
   const isPaused = stored?.keyFingerprint === keyFingerprint(project) && stored.until > Date.now()
   return { pause: isPaused ? blockedByPause(stored.why) : null, isRecorded: stored !== null }
+}
+
+/** How a request's failure ends work on a project. Throws what is none. */
+export async function endByFailure(
+  resources: Pick<WorkerResources, 'warehouse' | 'log'>,
+  project: ProjectConfig,
+  error: unknown,
+): Promise<EarlySliceEnd> {
+  if (!(error instanceof ApiError)) throw error
+  const { failure } = error
+  if (failure.kind === 'denied') return pauseProject(resources, project, failure)
+  return failure.kind === 'aborted'
+    ? { kind: 'interrupted' }
+    : { kind: 'failed', why: describeFailure(failure) }
 }
 
 /** Call it only if the service denies the key, not one row: src/service/core/whose-refusal.ts. */

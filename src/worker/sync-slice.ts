@@ -14,24 +14,20 @@ import {
   type WorkerResources,
 } from './resources.ts'
 
-/** The modes that a worker schedules; only people request `full`. */
-type SyncSliceMode = 'incremental' | 'reconcile'
-
 /**
  * `sliceMs`: after this time the run ends as soon as it can be continued later. `signal`: ends it
  * after the current page.
  */
 export type SliceOptions = {
   readonly stream: StreamName
-  readonly mode: SyncSliceMode
+  /** Only people request `full`. */
+  readonly mode: 'incremental' | 'reconcile'
   readonly sliceMs: Ms
   readonly signal: AbortSignal
 }
 
 export type SyncSliceResult =
   | { readonly kind: 'done'; readonly outcome: SyncOutcome; readonly changed: number }
-  /** A retry may help. */
-  | { readonly kind: 'failed'; readonly why: string }
   | EarlySliceEnd
 
 /** Another process reads the stream now. */

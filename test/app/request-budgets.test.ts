@@ -4,7 +4,7 @@ import { createLog } from '../../src/log.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { createSharedStore } from '../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../src/service/rate-limit/request-budget.ts'
-import { createBudgetRecords } from '../../src/service/sql/budget-records.ts'
+import { createBudgetRecord, createKeyUse } from '../../src/service/sql/budget-records.ts'
 import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
 
@@ -54,8 +54,8 @@ test('a closed budget logs when it is open again', async () => {
   const opened: Promise<void>[] = []
   const store = createSharedStore({
     policy: { rate, writeRate: rate, reserve: 0, rateMargin: 0.02 },
-    record: createBudgetRecords(warehouse.pool).record('key'),
-    keyUse: createBudgetRecords(warehouse.pool).keyUse('key'),
+    record: createBudgetRecord(warehouse, 'key'),
+    keyUse: createKeyUse(warehouse, 'key'),
     maxDurationMs: 100,
     onClosed: () => void opened.push(logWhenBudgetOpens('shop', budget, log, () => false)),
   })

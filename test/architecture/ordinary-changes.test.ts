@@ -186,7 +186,7 @@ const changes: readonly Change[] = [
   {
     // A gauge of the warehouse.
     row: 'a metric with an alert',
-    edits: [['src/http/metrics.ts', "    open_gaps: '", "tagged: '', "]],
+    edits: [['src/http/metrics.ts', '  open_gaps: [', "tagged: [''], "]],
     named: ['src/http/metrics.ts'],
   },
   {

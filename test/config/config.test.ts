@@ -601,13 +601,15 @@ describe('there are several webhook secrets while one replaces another', () => {
 })
 
 describe('a command requires only what it needs', () => {
-  test('commands that only read the mirror need no key', () => {
+  test('commands that only read the mirror need no key, and no address of a channel', () => {
     const { DESKMIRROR_API_KEY: _, ...others } = needed
     const [project] = loadConfig('mirror', folder, others).projects
     expect(project?.projectId).toBe(needed.DESKMIRROR_PROJECT_ID)
     expect(() => project?.apiKey.reveal()).toThrow(
       /a secret is needed: its setting points to the variable DESKMIRROR_API_KEY/,
     )
+    write('deskmirror.yaml', 'notify: { env: MISSING }')
+    expect(() => loadConfig('mirror', folder, others)).not.toThrow()
   })
 
   test('commands that only prepare the database need no project', () => {

@@ -183,13 +183,18 @@ describe('a key in the wrong place is refused and not repeated', () => {
   )
 
   test('the address of `notify` is a secret as a whole, and must be https or of this machine', () => {
-    const load = (notify: string) => () =>
-      loadConfig('service', folder, { ...needed, DESKMIRROR_NOTIFY: notify })
+    const load =
+      (notify: string, needs: 'service' | 'mirror' = 'service') =>
+      () =>
+        loadConfig(needs, folder, { ...needed, DESKMIRROR_NOTIFY: notify })
     const address = 'https://hooks.example.com/T0/B0/hunter2X?sig=Tr0ub4dor'
     expect(collectSecrets(load(address)())).toContain(address)
     expect(load('http://127.0.0.1:8065/hooks/x')().projects[0]?.notify?.reveal()).toContain('8065')
     for (const wrong of ['http://hooks.example.com/x', 'hooks.example.com/x', 'https://a:b@h/x'])
-      expect(load(wrong)).toThrow(/DESKMIRROR_NOTIFY must (be an https address|have no user name)/)
+      for (const needs of ['service', 'mirror'] as const)
+        expect(load(wrong, needs)).toThrow(
+          /DESKMIRROR_NOTIFY must (be an https address|have no user name)/,
+        )
   })
 
   test('DESKMIRROR_API_KEY_FILE with the key itself explains the problem', () => {

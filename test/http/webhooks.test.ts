@@ -23,11 +23,15 @@ async function startReceiver(
   const counted: string[] = []
   const queue = { isAway: false }
   const projects = [
-    { name: 'shop', id: '11111111-1111-4111-8111-111111111111', secrets },
-    { name: 'quiet', id: '22222222-2222-4222-8222-222222222222', secrets: [] },
+    {
+      name: 'shop',
+      projectId: '11111111-1111-4111-8111-111111111111',
+      webhookSecrets: secrets,
+    },
+    { name: 'quiet', projectId: '22222222-2222-4222-8222-222222222222', webhookSecrets: [] },
   ]
   const receiver = webhookRoutes({
-    findProject: (named) => projects.find(({ name, id }) => name === named || id === named),
+    projects: () => projects,
     wake: async (project) => {
       if (queue.isAway) throw new Error('cannot use the queue')
       woken.push(project)

@@ -1,7 +1,7 @@
 /** Webhooks wake a project once for each delay, and a sync waits once, on each kind of queue. */
 import { expect, onTestFinished, test } from 'vitest'
 import { openJobQueues, type SchedulerJob, type SyncJob } from '../../jobs/queues.ts'
-import { incrementalSyncJobs, syncJobsOfSchedule, wokenSyncJobs } from '../../jobs/schedule-plan.ts'
+import { syncJobsOfSchedule, toSyncJobs, wokenSyncJobs } from '../../jobs/schedule-plan.ts'
 import { queueFixtures } from './queue-fixtures.ts'
 
 test.for(queueFixtures)(
@@ -39,13 +39,13 @@ test.for(queueFixtures)(
     onTestFinished(backend.close)
     const { enqueueSyncJobs } = openJobQueues(backend)
     const project = { name: 'shop', streams: ['conversations', 'visitors'] } as const
-    const last = incrementalSyncJobs('sync', { name: 'last' }, ['calls'])
+    const last = toSyncJobs('sync', { name: 'last' }, ['calls'])
     const isRead = Promise.withResolvers<void>()
     const ran: string[] = []
     for (const planned of [
       syncJobsOfSchedule('incremental', project),
       wokenSyncJobs(project),
-      incrementalSyncJobs('sync', project, ['visitors']),
+      toSyncJobs('sync', project, ['visitors']),
       last,
     ])
       await enqueueSyncJobs(planned)

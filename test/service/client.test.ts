@@ -17,7 +17,7 @@ import {
 
 test('a request carries the key, asks for gzip, and goes below the path of the base URL', async () => {
   const service = await startTestService(emptyListAnswer)
-  const client = createTestClient(service.url, { version: '1.2.3' })
+  const client = createTestClient(service.url)
   const query = { since: '2026-01-01T00:00:00Z', handled: false, limit: 200, to: undefined }
   await client.get('/public/things', query, 'fresh')
   const { method, url, headers } = service.lastRequest()
@@ -26,7 +26,7 @@ test('a request carries the key, asks for gzip, and goes below the path of the b
   expect(headers).toMatchObject({
     authorization: 'Bearer svc_live_Zq81-secret.value',
     'accept-encoding': 'gzip',
-    'user-agent': 'deskmirror/1.2.3',
+    'user-agent': 'deskmirror/0',
   })
   expect(client.requestCount()).toBe(1)
 })

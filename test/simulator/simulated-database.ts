@@ -155,13 +155,7 @@ function scheduledPool(
     }
     return { run, release: () => resolve() }
   }
-  const openSeparate = (): ConnectionPool => ({
-    kind: 'sqlite',
-    acquire,
-    openSeparate,
-    close: async () => {},
-  })
-  return { kind: 'sqlite', acquire, openSeparate, close: async () => {} }
+  return { kind: 'sqlite', acquire, close: async () => {} }
 }
 
 /** Mostly no time at all, so that the order is what varies; sometimes as long as on a busy disk. */

@@ -16,7 +16,7 @@ import {
 } from '../../src/maintenance/sql/workers.ts'
 import type { StreamReport } from '../../src/mirror/core/reports.ts'
 import { acquireStreamLocks, findLockHolder } from '../../src/mirror/sql/stream-locks.ts'
-import { createBudgetRecords } from '../../src/service/sql/budget-records.ts'
+import { createKeyUse } from '../../src/service/sql/budget-records.ts'
 import {
   addSample,
   type RequestSample,
@@ -183,10 +183,7 @@ for (const db of databases) {
 
     test('a key is unused until its first use, and again some time after', async () => {
       const { warehouse } = await openTestWarehouse(db)
-      const [ours, other] = [
-        createBudgetRecords(warehouse.pool).keyUse('ours'),
-        createBudgetRecords(warehouse.pool).keyUse('other'),
-      ]
+      const [ours, other] = [createKeyUse(warehouse, 'ours'), createKeyUse(warehouse, 'other')]
       expect(await ours.isUnusedFor(60_000)).toBe(true)
       await ours.recordUse()
       await ours.recordUse()

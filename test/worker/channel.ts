@@ -5,7 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { secret } from '../../src/values/secret.ts'
 
-type Answer = { readonly status: number; readonly headers?: Readonly<Record<string, string>> }
+type Answer = {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** When all of the text has arrived. */
+  readonly before?: () => void
+}
 
 export const channelPath = '/services/T0/B0/s3cr3t?sig=abc'
 
@@ -15,8 +20,9 @@ export async function startChannel(...answers: Answer[]) {
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const part of request) body += part
-    const { status, headers } = answers.shift() ?? { status: 200 }
+    const { status, headers, before } = answers.shift() ?? { status: 200 }
     if (request.url === channelPath && status === 200) texts.push(JSON.parse(body).text)
+    before?.()
     response.writeHead(status, headers).end('ok')
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')

@@ -5,6 +5,7 @@ import { defaultProject, type ProjectConfig } from '../../src/config/config.ts'
 import type { JobIdentity } from '../../src/maintenance/maintenance.ts'
 import { markSynced } from '../../src/maintenance/sql/gauges.ts'
 import { setPause } from '../../src/maintenance/sql/projects.ts'
+import { listNotified } from '../../src/maintenance/sql/status.ts'
 import { createOutbox } from '../../src/outbox/sql/outbox.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openConnections } from '../../src/service/exchange.ts'
@@ -18,12 +19,21 @@ import { databases } from '../support/databases.ts'
 import { channelPath, startChannel } from './channel.ts'
 import { useWorkerStores, workerStores } from './fixtures.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
+import { startWorkerProcess } from './worker-process.ts'
 
 /** A worker's notifier; another one over the same warehouse is another worker, or a restarted one. */
 function openNotifier(
   warehouse: Warehouse,
   over: Partial<ProjectConfig>,
-  now: () => number = Date.now,
+  {
+    now = Date.now,
+    projectIds = [over.projectId ?? project],
+    databaseUrl = 'sqlite:/tmp/x.db',
+  }: {
+    readonly now?: () => number
+    readonly projectIds?: readonly string[]
+    readonly databaseUrl?: string
+  } = {},
 ) {
   const connections = openConnections()
   onTestFinished(connections.close)
@@ -40,17 +50,19 @@ function openNotifier(
   const metrics = {
     countNotification: ({ outcome }: { outcome: string }) => void counted.push(outcome),
   }
-  const config = { databaseUrl: 'sqlite:/tmp/x.db', consoleUrl: 'https://desk.example.com' }
+  const config = { databaseUrl, consoleUrl: 'https://desk.example.com' }
   const resources = { warehouse, metrics, log, connections }
   const tick = createNotifier(config, resources, async () => true, now)
-  const own = defaultProject({
-    name: 'shop',
-    projectId: project,
-    baseUrl: new URL('https://api.example.com'),
-    apiKey: secret('k'),
-    ...over,
-  })
-  const run = () => tick([own], failures, null, new AbortController().signal)
+  const projects = projectIds.map((projectId) =>
+    defaultProject({
+      name: 'shop',
+      baseUrl: new URL('https://api.example.com'),
+      apiKey: secret('k'),
+      ...over,
+      projectId,
+    }),
+  )
+  const run = () => tick(projects, failures, null, new AbortController().signal)
   return { run, failed, counted, lines }
 }
 
@@ -91,6 +103,21 @@ for (const database of databases) {
   })
 }
 
+test('a full disk is announced once to a channel, by the first project that has not moved away', async () => {
+  const { warehouse } = await openOutbox(databases[0])
+  const { texts, notify } = await startChannel()
+  const moved = '00000000-0000-4000-8000-00000000000a'
+  await warehouse.query(`insert into sync_moves (project_id, move_id, state, other, since,
+    first_place) values ('${moved}', 'm', 'moved', 'sqlite:/tmp/y.db', '2026-01-01T00:00:00Z', '')`)
+  const projectIds = [moved, project, '00000000-0000-4000-8000-00000000000b']
+  // A file system that never has space.
+  const databaseUrl = 'sqlite:/proc/x.db'
+  const { run, failed } = openNotifier(warehouse, { notify }, { projectIds, databaseUrl })
+  await run()
+  await run()
+  expect([failed, texts]).toEqual([[], ['shop: The disk is nearly full: 0 bytes left.']])
+})
+
 describe('two workers', () => {
   const stores = useWorkerStores(workerStores.find(({ kind }) => kind === 'redis')!.make)
 
@@ -128,7 +155,7 @@ describe('the address of a channel', () => {
     const limited = { status: 429, headers: { 'retry-after': '0' } }
     const { texts, answers, notify } = await startChannel({ status: 404 })
     let now = Date.now()
-    const notifier = openNotifier(warehouse, { notify }, () => now)
+    const notifier = openNotifier(warehouse, { notify }, { now: () => now })
     await notifier.run()
     await notifier.run()
     expect(notifier.failed).toEqual(['notify: Error: the address of `notify` answers 404'])
@@ -144,7 +171,28 @@ describe('the address of a channel', () => {
     ])
   })
 
-  test('gets a text again if the worker dies before it records it, and not from one that lives', async () => {
+  test('gets a text again if the worker is killed before it records it, and then no more', async () => {
+    const stores = await workerStores[0]!.make()
+    onTestFinished(stores.drop)
+    const warehouse = await stores.open()
+    await queueFlags(createOutbox(warehouse.projectDb(project)), 1, { status: 'draft' })
+    const waits = /^(default|shop): A batch waits for approval\./
+    const { texts, answers, notify } = await startChannel()
+    const worker = startWorkerProcess(
+      stores,
+      { baseUrl: 'http://127.0.0.1:1', projectId: project, key: 'k' },
+      { DESKMIRROR_NOTIFY: notify.reveal(), DESKMIRROR_HTTP: 'off' },
+    )
+    answers.push({ status: 200, before: () => worker.child.kill('SIGKILL') })
+    expect(await worker.ended).toBe(null)
+    const next = openNotifier(warehouse, { notify })
+    await next.run()
+    await next.run()
+    await openNotifier(warehouse, { notify }).run()
+    expect([next.failed, texts]).toEqual([[], Array(2).fill(expect.stringMatching(waits))])
+  })
+
+  test('gets a text once from a worker that lives and cannot record it, as on a full disk', async () => {
     const { warehouse, admin } = await openOutbox(sqlite)
     await queueFlags(admin, 1, { status: 'draft' })
     const { texts, notify } = await startChannel()
@@ -168,22 +216,24 @@ test('on Monday at eight, the numbers of the week, as soon as all of it has been
   const { texts, notify } = await startChannel()
   const berlin = { notify, projectId: 'main', timeZone: 'Europe/Berlin' }
   let now = Date.parse('2025-11-03T06:59:00Z')
-  const { run, failed } = openNotifier(warehouse, berlin, () => now)
+  const { run, failed } = openNotifier(warehouse, berlin, { now: () => now })
   const synced = (at: string) =>
     markSynced(warehouse.db, 'main', ['conversations', 'messages'], Date.parse(at))
   await synced('2025-11-02T22:59:00Z')
+  // A worker that was set up in that week has nothing to say of the week before.
   await run()
+  expect([texts, await listNotified(warehouse.projectDb('main'))]).toEqual([[], []])
   now += 60_000
   await run()
   // Sunday had a minute left.
-  expect(texts.filter((text) => text.includes('2025-11-02'))).toEqual([])
+  expect(texts).toEqual([])
   await synced('2025-11-02T23:00:00Z')
   await run()
   await run()
   now += 24 * 3_600_000
-  await openNotifier(warehouse, berlin, () => now).run()
-  expect([failed, texts.length]).toEqual([[], 2])
-  expect(texts[1]?.split('\n')).toEqual([
+  await openNotifier(warehouse, berlin, { now: () => now }).run()
+  expect([failed, texts.length]).toEqual([[], 1])
+  expect(texts[0]?.split('\n')).toEqual([
     'shop: the week from 2025-10-27 to 2025-11-02 https://desk.example.com/console/p/shop/report',
     'Conversations started: 3, +1 (+50 %)',
     'Waits of visitors: 3; answered by a human 0, by the AI 1, closed without an answer 0',

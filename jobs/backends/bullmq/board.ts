@@ -12,7 +12,6 @@ const contentSecurityPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri " +
   "'self'; frame-ancestors 'none'"
 
-/** `queues`: of BullMQ. */
 export function bullBoardPlugin(queues: readonly Queue[]): RoutesPlugin {
   const server = new FastifyAdapter()
   createBullBoard({

@@ -4,7 +4,7 @@ import type { Logger } from '../../../src/log.ts'
 import { addressProblem, whatToStart } from '../../../src/service/redis-problems.ts'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
 import type { EpochMs, Ms } from '../../../src/values/time.ts'
-import { errorText, UserError } from '../../../src/values/user-error.ts'
+import { errorCode, errorText, UserError } from '../../../src/values/user-error.ts'
 import { createRepeatFilter } from '../../../src/worker/job-failures.ts'
 import { type Backend, QueueUnavailableError } from '../backend.ts'
 
@@ -18,7 +18,7 @@ function isConnectionError(error: unknown): boolean {
   if (error instanceof TypeError || error instanceof RangeError) return false
   return (
     error instanceof Error &&
-    (/^E[A-Z_]+$/.test(codeOf(error)) || connectionErrorText.test(error.message))
+    (/^E[A-Z_]+$/.test(errorCode(error)) || connectionErrorText.test(error.message))
   )
 }
 
@@ -39,9 +39,6 @@ export function nameServer(server: string, error: unknown): unknown {
 function reasonOf(error: Error): string {
   return error instanceof AggregateError ? error.errors.map(errorText).join(', ') : error.message
 }
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : ''
 
 /**
  * Redis cannot serve at present: out of memory, a replica, unable to save, starting, full. Waiting
@@ -86,7 +83,6 @@ export function createRedisErrorLog(
     outage.lastAt = Date.now()
   }
   return {
-    /** Takes every error that a queue or worker emits. */
     onError: (error: Error) => {
       // Connections that are being closed may report errors.
       if (stopped) return

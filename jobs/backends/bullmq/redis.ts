@@ -9,11 +9,7 @@ import {
   redisErrorOf,
 } from '../../../src/service/redis-client.ts'
 import { writeClusterAddress } from '../../../src/service/redis-problems.ts'
-import {
-  parseRedisAddress,
-  redisKeyPrefix,
-  userOfRedis,
-} from '../../../src/values/redis-address.ts'
+import { redisAddressOf, redisKeyPrefix, userOfRedis } from '../../../src/values/redis-address.ts'
 import { serverDisplayName } from '../../../src/values/server-address.ts'
 import type { Ms } from '../../../src/values/time.ts'
 import { errorText, UserError } from '../../../src/values/user-error.ts'
@@ -54,7 +50,6 @@ export async function openRedis(
   for (const client of [adding, running]) client.on('error', () => {})
   await Promise.all([adding.connect(), running.connect()])
   return {
-    /** Its address, for people. */
     server: serverDisplayName(url),
     warnings,
     prefix,
@@ -96,9 +91,9 @@ const isServerAnswer = (error: unknown): boolean =>
 
 /** How a person runs a command there. Never with the password. */
 function commandLineOf(url: string): string {
-  const parsed = parseRedisAddress(url)
-  if (!parsed.ok || parsed.address.kind === 'server') return 'redis-cli -u "$DESKMIRROR_QUEUE_URL"'
-  const { kind, hosts, isTls } = parsed.address
+  const address = redisAddressOf(url)
+  if (address.kind === 'server') return 'redis-cli -u "$DESKMIRROR_QUEUE_URL"'
+  const { kind, hosts, isTls } = address
   const where = kind === 'cluster' ? `-c -h ${hosts[0]?.host} -p ${hosts[0]?.port}` : '-h MASTER'
   return `redis-cli ${isTls ? '--tls ' : ''}${where} --user ${userOfRedis(url)} --askpass`
 }
@@ -165,8 +160,7 @@ function serverWarnings(server: RedisInfo | null, url: string): string[] {
       `Redis may evict jobs when its memory is full (maxmemory-policy ${server.policy}): ` +
         'set it to noeviction',
     )
-  const parsed = parseRedisAddress(url)
-  if (parsed.ok && parsed.address.kind === 'sentinel' && !server.needsReplica)
+  if (redisAddressOf(url).kind === 'sentinel' && !server.needsReplica)
     found.push(
       'a master that was cut off goes on accepting writes, so two could grant the whole ' +
         'rate: set min-replicas-to-write 1 and min-replicas-max-lag 10',
@@ -235,9 +229,8 @@ const isPermissionError = (why: string): boolean =>
 
 /** ioredis continues in database 0 if the one in the address does not exist. */
 async function requireDatabase(client: RedisClient, url: string): Promise<void> {
-  const parsed = parseRedisAddress(url)
-  if (client instanceof Cluster || !parsed.ok || parsed.address.kind === 'cluster') return
-  const { address } = parsed
+  const address = redisAddressOf(url)
+  if (client instanceof Cluster || address.kind === 'cluster') return
   const database =
     address.kind === 'sentinel' ? address.database : Number(new URL(url).pathname.slice(1) || 0)
   await client.select(database).catch((error: unknown) => {

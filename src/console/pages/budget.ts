@@ -1,7 +1,6 @@
 /** Where the request budget goes. */
 import { timeChart } from '../../document/chart.ts'
 import type { Priority } from '../../service/core/api-request.ts'
-import type { BudgetData } from '../../service/core/budget.ts'
 import { readBudget } from '../../service/sql/request-counts.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount, formatTime } from '../../values/format.ts'
@@ -37,7 +36,7 @@ export async function showBudget({
     ...(await readBudget(db, frame.now - ms, frame.now, stepMs)),
   }
   const { bars, pauses, limit } = data
-  const sum = (of: (bar: BudgetData['bars'][number]) => number) =>
+  const sum = (of: (bar: (typeof bars)[number]) => number) =>
     bars.reduce((total, bar) => total + of(bar), 0)
   const all = sum(({ requests }) =>
     Object.values(requests).reduce((total, count) => total + count, 0),
@@ -86,8 +85,16 @@ const series: readonly {
   { priority: 'reconcile', name: 'comparing', style: 'fourth' },
 ]
 
+/** `limit`: requests that the key allows in a minute; null: not known here. */
 export function budgetChart(
-  { limit, from, to, stepMs, bars, pauses }: BudgetData,
+  {
+    limit,
+    from,
+    to,
+    stepMs,
+    bars,
+    pauses,
+  }: Awaited<ReturnType<typeof readBudget>> & { readonly limit: number | null },
   { timeZone }: ProjectFrame,
 ): Html {
   const perBar = limit === null ? null : Math.round((limit * stepMs) / minuteMs)

@@ -3,9 +3,9 @@
  * write-ahead log, which they could not read there, and with the types that BI tools look at.
  */
 import Database from 'better-sqlite3'
-import { UserError } from '../../values/user-error.ts'
+import { lookUpExplanation, UserError } from '../../values/user-error.ts'
 import { quoteName } from '../../warehouse/dialect.ts'
-import { lookUpExplanation, sqliteExplanations } from '../../warehouse/error-tables.ts'
+import { sqliteExplanations } from '../../warehouse/error-tables.ts'
 import { optimizeAllTables } from '../../warehouse/sqlite.ts'
 import type { ExportSelection, ExportType, ExportValue, RowWriter } from '../core/selection.ts'
 

@@ -47,7 +47,7 @@ export type Condition = {
   readonly count: number
 }
 
-/** `level` 0: it no longer holds. */
+/** `level` 0: it no longer holds. `announcedAt` 0: it never was, and what follows it will be. */
 export type Announced = Pick<Condition, 'subject' | 'level'> & {
   readonly event: string
   readonly announcedAt: EpochMs
@@ -73,7 +73,10 @@ export function planNotifications(
   for (const condition of conditions) {
     const before = known.get(keyOf(condition))
     const isMore = condition.level > (before?.level ?? 0)
-    if (isMore && (before === undefined || !isQuiet(before))) news.push(condition)
+    // A worker that was just set up did not see the week before: it waits for its first Monday.
+    if (before === undefined && condition.event === 'week')
+      changed.push({ ...condition, announcedAt: 0 })
+    else if (isMore && (before === undefined || !isQuiet(before))) news.push(condition)
     else if (before !== undefined && condition.level < before.level)
       changed.push({ ...before, level: condition.level })
   }

@@ -12,14 +12,12 @@ import { readPause, readProjectIncidents } from './projects.ts'
 /** What failed earlier is no news. */
 const failedWithinMs: Ms = 7 * 86_400_000
 
-/** Null: the project has moved away, so nothing is announced here. */
 export async function readConditions(
   context: ProjectDb,
   now: EpochMs,
-): Promise<readonly Condition[] | null> {
+): Promise<readonly Condition[]> {
   const { db, project } = context
-  const { held, moved } = await readProjectIncidents(db, project, now)
-  if (moved !== null) return null
+  const { held } = await readProjectIncidents(db, project, now)
   const stop = held && (held.resumeBy === '--restored' ? 'held' : 'person')
   const rows = await createOutbox(context).countUndecided(now - failedWithinMs)
   const sumOf = (wanted: string) =>

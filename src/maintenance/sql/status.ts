@@ -6,7 +6,7 @@ import { countPendingConversations } from '../../analytics/sql/facts-state.ts'
 import type { AuditEstimate, GapReport, SyncMode, SyncOutcome } from '../../mirror/mirror.ts'
 import { readAuditEstimates, readMirrorState } from '../../mirror/sql/mirror-state.ts'
 import { createOutbox } from '../../outbox/sql/outbox.ts'
-import { estimateRequestsMs, steadyLimits } from '../../service/core/budget.ts'
+import { estimateMs, steadyLimits } from '../../service/core/budget.ts'
 import type { BudgetPolicy } from '../../service/core/budget-policy.ts'
 import { countRecentRequests, readOpenPause } from '../../service/sql/request-counts.ts'
 import type { ProjectId, ProjectName } from '../../values/project.ts'
@@ -56,7 +56,7 @@ export async function readStatus(
       usedInWindow: await countRecentRequests(db, project, rate.windowMs, now),
       limit: rate.requests,
       windowMs: rate.windowMs,
-      forecastMs: estimateRequestsMs(steadyLimits(policy), due) + pauseMs,
+      forecastMs: estimateMs(steadyLimits(policy).all, due) + pauseMs,
       pausedUntil: pausedUntil === null ? null : toTimestamp(pausedUntil),
       lost,
     },
@@ -119,7 +119,9 @@ export async function listGaps(db: Db, project: ProjectId): Promise<readonly Gap
 
 /** What was announced and still holds, the latest first. */
 export async function listNotified(context: ProjectDb): Promise<StatusReport['notifications']> {
-  const announced = (await listAnnounced(context)).filter(({ level }) => level > 0)
+  const announced = (await listAnnounced(context)).filter(
+    ({ level, announcedAt }) => level > 0 && announcedAt > 0,
+  )
   const latest = Map.groupBy(announced, ({ event }) => event)
   return [...latest].map(([event, [first]]) => {
     return { event, announcedAt: toTimestamp(first?.announcedAt ?? 0) }

@@ -1,6 +1,6 @@
 /** One sync run: what it needs from outside, and the state that its streams share. */
 import { childStreamNames, isChildStream, type StreamName } from '../../../schema/stream-specs.ts'
-import type { ClientLog, LogEvent } from '../../service/client.ts'
+import type { Logger } from '../../log.ts'
 import type { ApiFailure } from '../../service/core/api-failure.ts'
 import type { Priority } from '../../service/core/api-request.ts'
 import type { EarlyEnd } from '../../values/early-end.ts'
@@ -40,7 +40,7 @@ export type SyncDeps = RangeSettings & {
   /** Called only after progress was stored, so that a sequence of slices completes the work. */
   readonly isSliceOver?: (() => boolean) | undefined
   readonly onProgress: (progress: SyncProgress) => void
-  readonly log: ClientLog & { readonly info: LogEvent }
+  readonly log: Pick<Logger, 'debug' | 'info' | 'warn'>
 }
 
 /** Its members cannot be set, as each stream has a copy of them: what changes is within them. */

@@ -1,5 +1,5 @@
 /** Write-backs that were queued together, and what people see of them and decide as a whole. */
-import { estimateSendsMs, estimateWritesMs, type SlotLimits } from '../../service/core/budget.ts'
+import { estimateMs, estimateSendsMs, type SlotLimits } from '../../service/core/budget.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { SelectionDigest } from './decision-terms.ts'
@@ -139,7 +139,7 @@ export type SendEstimate = {
 
 /** `queuedEarlier`: write-backs queued earlier. `rows`: those queued after them. */
 export function estimateSends(pace: Pace, queuedEarlier: number, rows: number): SendEstimate {
-  const takesMs = estimateWritesMs(pace.limits, queuedEarlier + rows)
+  const takesMs = estimateMs(pace.limits.writes, queuedEarlier + rows)
   const pauseMs = takesMs === 0 || pace.pausedUntil === null ? 0 : pace.pausedUntil - pace.now
   return {
     queuedEarlier,

@@ -7,7 +7,6 @@ import {
   type BudgetState,
   isBehindOthers,
   removeWaiter,
-  type Slot,
   type SlotLimits,
   slotLimits,
 } from './budget.ts'
@@ -38,14 +37,10 @@ export const grantTtlMs: Ms = 1000
 export const defaultTimeoutMs: Ms = 30_000
 export const defaultMaxDurationMs: Ms = defaultTimeoutMs + grantTtlMs
 
-/** `granted`: an index of `pending`. `waitMs`: ask again then, or when something changes. */
-export type SlotDecision =
-  | { readonly granted: number; readonly slot: Slot }
-  | { readonly waitMs: Ms }
-
 /**
  * `pending`: most urgent first, each kind once. Reads do not wait for writes that have no write
- * slot; otherwise no request overtakes a more urgent or an older one.
+ * slot; otherwise no request overtakes a more urgent or an older one. Returns which one is granted
+ * a slot, by its index, or `waitMs`: ask again then, or when something changes.
  */
 export function acquireSlot(
   policy: BudgetPolicy,
@@ -66,7 +61,7 @@ const writeWaiterRank = priorities.length
 const writeWaiterId = (processId: string) => `${processId} w`
 
 function withWriteWaiter(
-  { state, decision }: { readonly state: BudgetState; readonly decision: SlotDecision },
+  { state, decision }: ReturnType<typeof decideSlot>,
   windowMs: Ms,
   processId: string,
   pending: readonly PendingRequest[],

@@ -94,26 +94,21 @@ export function isBudgetUnavailable(failure: ApiFailure): boolean {
   return failure.kind === 'transient' && failure.isBudgetFailure === true
 }
 
-/** The same request would get the same answer: a smaller one may be readable. */
-export function isUnreadable(error: unknown): boolean {
-  return (
-    error instanceof ApiError &&
-    error.failure.kind === 'transient' &&
-    error.failure.unreadable !== undefined
-  )
+/** What was thrown, if it is a failure of this kind; else null. */
+export function failureOfKind<Kind extends ApiFailure['kind']>(error: unknown, kind: Kind) {
+  return error instanceof ApiError && error.failure.kind === kind
+    ? (error.failure as Extract<ApiFailure, { readonly kind: Kind }>)
+    : null
 }
+
+/** The same request would get the same answer: a smaller one may be readable. */
+export const isUnreadable = (error: unknown): boolean =>
+  failureOfKind(error, 'transient')?.unreadable !== undefined
 
 /** Equal for equal answers that cannot be read; null: not known. */
 export function unreadableContent(error: unknown): string | null {
-  if (!(error instanceof ApiError) || error.failure.kind !== 'transient') return null
-  const { unreadable = tooLargeBody } = error.failure
+  const { unreadable = tooLargeBody } = failureOfKind(error, 'transient') ?? {}
   return unreadable === tooLargeBody ? null : unreadable
-}
-
-/** What can be read of an answer that is the same each time; null: nothing. */
-export function readablePart(error: unknown): ApiResponse | null {
-  if (!(error instanceof ApiError) || error.failure.kind !== 'transient') return null
-  return error.failure.readable ?? null
 }
 
 export const tooLargeBody = 'too large'
@@ -129,27 +124,24 @@ export function isRowRefused(failure: ApiFailure): boolean {
 }
 
 /** A refused request: retrying does not help. */
-export const isRefused = (error: unknown): boolean =>
-  error instanceof ApiError && error.failure.kind === 'refused'
+export const isRefused = (error: unknown): boolean => failureOfKind(error, 'refused') !== null
 
 /** `scope` if the response names none. Null for other errors. */
 export function missingScope(error: unknown, scope: string): string | null {
-  if (!(error instanceof ApiError) || error.failure.kind !== 'denied') return null
-  return error.failure.scope ?? (error.failure.code === 'api_key_scope_missing' ? scope : null)
+  const denied = failureOfKind(error, 'denied')
+  return denied && (denied.scope ?? (denied.code === 'api_key_scope_missing' ? scope : null))
 }
 
 /** No such row, or (410) no longer. A proxy's 404, without the envelope, says nothing. */
 export function isNotFound(error: unknown): boolean {
-  if (!(error instanceof ApiError) || error.failure.kind !== 'refused') return false
-  const { status, code } = error.failure
+  const { status, code } = failureOfKind(error, 'refused') ?? {}
   return (status === 404 || status === 410) && code !== `http_${status}`
 }
 
 /** Why a row that may exist cannot be read (its id, its size, a refusal); else null. */
 export function unreadableRowReason(error: unknown): string | null {
-  if (!(error instanceof ApiError) || error.failure.kind !== 'refused') return null
-  const { failure } = error
-  return failure.status < 300 || isRowRefused(failure) ? failure.why : null
+  const refused = failureOfKind(error, 'refused')
+  return refused !== null && (refused.status < 300 || isRowRefused(refused)) ? refused.why : null
 }
 
 export function throwIfAborted(signal: AbortSignal): void {

@@ -22,12 +22,11 @@ export type QueryParams = Readonly<Record<string, string | number | boolean | un
 /** Parsed in batches, as all may not fit into memory. Each call of `batches` starts anew. */
 export type ListItems<Item extends Json = Json> = {
   readonly count: number
-  readonly batches: () => Iterable<ItemBatch<Item>>
-}
-/** `rejectedRows`: rows that are too large to parse. */
-export type ItemBatch<Item extends Json = Json> = {
-  readonly items: readonly Item[]
-  readonly rejectedRows: readonly RejectedRow[]
+  /** `rejectedRows`: rows that are too large to parse. */
+  readonly batches: () => Iterable<{
+    readonly items: readonly Item[]
+    readonly rejectedRows: readonly RejectedRow[]
+  }>
 }
 
 /** `Item`: `Kept` in the mirror, which may not store all that the service sends. */

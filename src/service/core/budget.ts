@@ -27,7 +27,6 @@
  * that are killed and suspended.
  */
 import type { EpochMs, Ms, Rate } from '../../values/time.ts'
-import type { Priority } from './api-request.ts'
 import { type BudgetPolicy, marginMs, slotsWithin } from './budget-policy.ts'
 import {
   addSlots,
@@ -262,42 +261,11 @@ export function steadyLimits(policy: BudgetPolicy): SlotLimits {
 }
 
 /** At an even pace, if no other process sends any and the service throttles nothing. */
-export function estimateRequestsMs({ all }: Pick<SlotLimits, 'all'>, requests: number): Ms {
-  return Math.ceil((requests * all.windowMs) / all.slots)
-}
-
-/** The same for writes. */
-export function estimateWritesMs(
-  { writes: limit }: Pick<SlotLimits, 'writes'>,
-  writes: number,
-): Ms {
-  return estimateRequestsMs({ all: limit }, writes)
+export function estimateMs({ slots, windowMs }: SlotLimit, requests: number): Ms {
+  return Math.ceil((requests * windowMs) / slots)
 }
 
 /** The same for sends that also read before and after: the slower of the two rates decides. */
-export function estimateSendsMs(limits: SlotLimits, writes: number, reads: number): Ms {
-  return Math.max(estimateWritesMs(limits, writes), estimateRequestsMs(limits, writes + reads))
-}
-
-/** `limit`: requests that the key allows in a minute; null = not known here. */
-export type BudgetData = {
-  readonly limit: number | null
-  readonly from: EpochMs
-  readonly to: EpochMs
-  /** Length of one bar. */
-  readonly stepMs: Ms
-  readonly bars: readonly BudgetBar[]
-  readonly pauses: readonly BudgetPause[]
-}
-
-export type BudgetBar = {
-  readonly at: EpochMs
-  readonly requests: Readonly<Partial<Record<Priority, number>>>
-  readonly throttled: number
-}
-
-export type BudgetPause = {
-  readonly kind: 'throttled' | 'closed'
-  readonly from: EpochMs
-  readonly to: EpochMs
+export function estimateSendsMs({ all, writes: limit }: SlotLimits, writes: number, reads: number) {
+  return Math.max(estimateMs(limit, writes), estimateMs(all, writes + reads))
 }

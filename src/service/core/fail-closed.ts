@@ -9,6 +9,7 @@
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { type BudgetState, initialBudgetState, shiftClock } from './budget.ts'
 import type { BudgetPolicy } from './budget-policy.ts'
+import type { RecordReading } from './budget-record.ts'
 import { emptyUsage } from './slots.ts'
 
 /** `before`: the newest known state. A pause and a reduced share last as long as from then. */
@@ -38,23 +39,7 @@ export function startBudget(before: BudgetState, now: EpochMs): BudgetState {
 const nextGeneration = (before: BudgetState, now: EpochMs): number =>
   Math.max(before.generation + 1, Math.floor(now))
 
-/**
- * What a process last read, and how long ago by its own clock. `gainMs`: how far the store's clock
- * ran ahead since an earlier reading.
- */
-type LastObservation = {
-  readonly state: BudgetState
-  readonly now: EpochMs
-  readonly agoMs: Ms
-  readonly gainMs: Ms
-}
-
-/** `restarted`: the store restarted since this was written, and may have lost later writes. */
-type ObservedRecord = {
-  readonly state: BudgetState
-  readonly now: EpochMs
-  readonly restarted: boolean
-}
+type StateReading = { readonly state: BudgetState; readonly now: EpochMs }
 
 /** Tolerated difference of two clocks: a step of a time daemon, a slow response. */
 export const clockToleranceMs: Ms = 1000
@@ -63,14 +48,15 @@ const maxClockDrift = 1 / 1000
 
 /**
  * Why the record cannot be trusted, for a person; null: it can. A newer generation: another process
- * closed the budget since, for whatever reason we would find now.
+ * closed the budget since, for whatever reason we would find now. `last`: what this process last
+ * read, and how long ago by its own clock; `gainMs`: how far the store's clock ran ahead since an
+ * earlier reading.
  */
 export function invalidReason(
-  observed: ObservedRecord,
-  last: LastObservation | null,
+  { state, now, restarted }: StateReading & Pick<RecordReading, 'restarted'>,
+  last: (StateReading & { readonly agoMs: Ms; readonly gainMs: Ms }) | null,
   windowMs: Ms,
 ): string | null {
-  const { state, now, restarted } = observed
   if (restarted) return 'its store restarted, so recent requests may not be counted'
   const behindMs = state.at - now
   if (behindMs > clockToleranceMs)

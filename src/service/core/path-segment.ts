@@ -1,7 +1,7 @@
 /** Ids as segments of a path. One that would change the path is refused before anything is sent. */
 import { ApiError } from './api-failure.ts'
 
-const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+export const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /** Servers refuse request lines over about 8,000 bytes. The service's ids have 36 characters. */
 const maxIdLength = 256

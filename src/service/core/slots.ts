@@ -5,10 +5,11 @@
  */
 import type { EpochMs, Ms } from '../../values/time.ts'
 
-type SlotBatch = { readonly freeAt: EpochMs; readonly count: number }
-
 /** With those that are free for no longer than the margin. `batches`: by `freeAt`, each once. */
-type TakenSlots = { readonly total: number; readonly batches: readonly SlotBatch[] }
+type TakenSlots = {
+  readonly total: number
+  readonly batches: readonly { readonly freeAt: EpochMs; readonly count: number }[]
+}
 
 export const noTakenSlots: TakenSlots = { total: 0, batches: [] }
 
@@ -22,7 +23,7 @@ export function roundUpToGrain(at: EpochMs, windowMs: Ms): EpochMs {
 
 /** With `count` slots more that end at `freeAt`; -1: with one less, unchanged if there is none. */
 export function addSlots(taken: TakenSlots, freeAt: EpochMs, count = 1): TakenSlots {
-  const index = batchIndex(taken.batches, freeAt)
+  const index = batchIndex(taken, freeAt)
   const batch = taken.batches[index]
   const before = batch?.freeAt === freeAt ? batch.count : 0
   const after = before + count
@@ -50,7 +51,6 @@ export function expireSlots(taken: TakenSlots, until: EpochMs): TakenSlots {
   return ended === 0 ? taken : { total, batches: taken.batches.slice(ended) }
 }
 
-/** How many are still taken. */
 export const countTaken = (taken: TakenSlots, now: EpochMs): number => expireSlots(taken, now).total
 
 export function shiftSlots(taken: TakenSlots, by: Ms): TakenSlots {
@@ -66,7 +66,7 @@ function msUntilNextFree({ batches }: TakenSlots, now: EpochMs): Ms {
   return next === undefined ? 0 : next.freeAt - now
 }
 
-function batchIndex(batches: readonly SlotBatch[], freeAt: EpochMs): number {
+function batchIndex({ batches }: TakenSlots, freeAt: EpochMs): number {
   const index = batches.findIndex((batch) => batch.freeAt >= freeAt)
   return index === -1 ? batches.length : index
 }
@@ -86,7 +86,6 @@ export type SlotLimit = {
 
 export const emptyUsage: SlotUsage = { taken: noTakenSlots, pacedAt: 0 }
 
-/** How many slots may be taken without a pace, unless the service has refused some lately. */
 export const burstSlots = (slots: number): number => Math.max(1, Math.floor(slots / 5))
 
 /**

@@ -57,9 +57,9 @@ export function answerValidMs(failure: ApiFailure, { priority }: Request): Ms {
 export const scopeOf = (path: string): string | null =>
   /\/(conversations|visitors|calls)\b/.exec(path)?.[1] ?? null
 
-/** What is asked to find out whether the key lacks the scope for a request. */
-export const scopeRequest = (projectId: string, scope: string): string =>
-  `/public/projects/${encodeURIComponent(projectId)}/${scope}`
+/** Whether the key may read these rows at all. */
+export const listRequest = (projectId: string, list: string): string =>
+  `/public/projects/${encodeURIComponent(projectId)}/${list}`
 
 /** Whether a request that succeeded shows that the key is accepted for the project. */
 export const showsProject = (path: string): boolean => path.startsWith('/public/projects/')
@@ -73,7 +73,7 @@ export function projectRequests(
   const first = /\/visitors\//.test(path) ? 'visitors' : 'conversations'
   const ordered = [first, ...names.filter((name) => name !== first)]
   return ordered.map((name) => [
-    `/public/projects/${encodeURIComponent(projectId)}/${name}`,
+    listRequest(projectId, name),
     name === 'availability' ? {} : { limit: 1 },
   ])
 }

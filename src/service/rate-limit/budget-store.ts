@@ -39,19 +39,15 @@ export const uptimeMs = (): Ms => uptime() * 1000
 /** Decisions are made where the state is, by its clock; a process only waits. */
 export type BudgetStore = ReturnType<typeof createStateStore>
 
-type StateStep<T> = (
-  state: BudgetState,
-  now: EpochMs,
-) => { readonly state: BudgetState; readonly result: T }
-
 /** Atomically, and stores the state that `step` returns. `now` never decreases by itself. */
-type UpdateState = <T>(step: StateStep<T>) => Promise<T>
+type UpdateState = <T>(
+  step: (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly result: T },
+) => Promise<T>
 
 function createStateStore(policy: BudgetPolicy, update: UpdateState) {
   const changeState = (to: (state: BudgetState, now: EpochMs) => BudgetState): Promise<void> =>
     update((state, now) => ({ state: to(state, now), result: undefined }))
   return {
-    /** Requests one slot for the process named `processId`; see `acquireSlot`. */
     acquire: (processId: string, pending: readonly PendingRequest[]) =>
       update((before, now) => {
         const { state, decision } = acquireSlot(policy, before, now, processId, pending)
@@ -59,7 +55,6 @@ function createStateStore(policy: BudgetPolicy, update: UpdateState) {
       }),
     release: (slot: Slot, ending: SlotEnding) =>
       changeState((state, now) => releaseSlot(policy, state, now, slot, ending)),
-    /** The response to the slot's request was a 429. */
     recordThrottle: (slot: Slot, waitMs: Ms) =>
       changeState((state, now) => recordThrottle(policy, state, now, slot, waitMs)),
     view: () => update((state, now) => ({ state, result: budgetView(policy, state, now) })),
@@ -94,8 +89,6 @@ export type SharedStoreOptions = {
   readonly random?: () => number
 }
 
-type StateSnapshot = { readonly state: BudgetState; readonly now: EpochMs; readonly at: Ms }
-
 /** Each lost swap is another process's success: so many in a row mean something else. */
 const maxSwapAttempts = 100
 const storeTimeoutMs = 10_000
@@ -117,7 +110,9 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const { monotonic = uptimeMs } = options
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   const unusedAfterMs = maxDurationMs + windowMs + recordUseEveryMs
-  let lastSeen: StateSnapshot | null = null
+  /** `at`: by this process's clock. */
+  let lastSeen: { readonly state: BudgetState; readonly now: EpochMs; readonly at: Ms } | null =
+    null
   /** The last text and its state, as decoding takes longer than the rest of an update. */
   let decoded: { readonly text: string; readonly state: BudgetState | null } | null = null
   let clockReference: ClockReading | null = null

@@ -88,13 +88,13 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   const explain = (error: unknown) => {
     const why = lastError ?? redisErrorText(error)
     const ofAddress = addressProblem(why)
-    if (ofAddress?.exitCode === 2)
-      throw new UserError({
-        what: 'cannot share the request budget through Redis',
-        why,
-        ...ofAddress,
-      })
-    throw isDenied.test(why) ? deniedError(why) : new Error(`Redis: ${why}`)
+    if (ofAddress?.exitCode === 2) throw cannotShare(why, ofAddress.next)
+    throw isDenied.test(why)
+      ? cannotShare(
+          `it denies access: ${why}`,
+          'correct user and password in DESKMIRROR_QUEUE_URL, or the rights of this user in Redis',
+        )
+      : new Error(`Redis: ${why}`)
   }
   const explainToPeople = (error: unknown) => {
     throw new UserError({
@@ -136,13 +136,9 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
 const isDenied =
   /\b(WRONGPASS|NOAUTH|NOPERM)\b|invalid (username-password|password)|without any password configured/
 
-function deniedError(why: string): UserError {
-  return new UserError({
-    what: 'cannot share the request budget through Redis',
-    why: `it denies access: ${why}`,
-    next: 'correct user and password in DESKMIRROR_QUEUE_URL, or the rights of this user in Redis',
-    exitCode: 2,
-  })
+function cannotShare(why: string, next: string): UserError {
+  const what = 'cannot share the request budget through Redis'
+  return new UserError({ what, why, next })
 }
 
 type RunScript = (
@@ -192,12 +188,9 @@ function validRedisUrl(url: string): string {
   if (group.ok && group.address.kind !== 'server') return url
   if (/^rediss?:$/.test(parsed?.protocol ?? '') && /^\/?\d*$/.test(parsed?.pathname ?? ''))
     return url
-  throw new UserError({
-    what: 'cannot share the request budget through Redis',
-    why:
-      'its address is not a redis:// or rediss:// URL, or the part after ' +
+  throw cannotShare(
+    'its address is not a redis:// or rediss:// URL, or the part after ' +
       'the host is not a database number',
-    next: 'set DESKMIRROR_QUEUE_URL to one like redis://localhost:6379/0',
-    exitCode: 2,
-  })
+    'set DESKMIRROR_QUEUE_URL to one like redis://localhost:6379/0',
+  )
 }

@@ -1,9 +1,9 @@
 /** Request budgets in the warehouse, a row each, for processes that share no Redis. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { type ConnectionPool, type Db, openKysely } from '../../warehouse/connection-pool.ts'
 import { databaseNowMs } from '../../warehouse/dialect.ts'
 import { bootId } from '../../warehouse/process-identity.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
 import {
   type BudgetRecord,
   type KeyUse,
@@ -11,29 +11,9 @@ import {
   type RecordReading,
 } from '../core/budget-record.ts'
 
-/** On connections of their own, so that rolling back a page never rolls back a budget. */
-export function createBudgetRecords(pool: ConnectionPool) {
-  let separateDb: Db | undefined
-  const openDb = () => {
-    separateDb ??= openKysely(pool.openSeparate())
-    return separateDb
-  }
-  return {
-    record: (name: string) => createBudgetRecord(openDb, pool.kind, name),
-    keyUse: (name: string) => createKeyUse(openDb, pool.kind, name),
-    close: async () => separateDb?.destroy(),
-  }
-}
-
-type RecordRow = {
-  readonly version: string | null
-  readonly state: string | null
-  readonly now: number
-}
-
-function createBudgetRecord(
-  openDb: () => Db,
-  kind: ConnectionPool['kind'],
+/** `db`: not a transaction, as a budget is never rolled back. */
+export function createBudgetRecord(
+  { db, kind }: Pick<ProjectDb, 'db' | 'kind'>,
   name: string,
 ): BudgetRecord {
   const now = databaseNowMs(kind)
@@ -44,18 +24,12 @@ function createBudgetRecord(
     kind === 'sqlite' ? sql`` : sql`and set_config('synchronous_commit', 'on', true) is not null`
 
   async function read(): Promise<RecordReading> {
-    const { rows } = await sql<RecordRow>`
-      select version, state, ${now} as now
-      from (select 1 as one) as here left join sync_budgets on name = ${name}`.execute(openDb())
+    const { rows } = await sql<Omit<RecordReading, 'restarted'>>`
+      select version, state as text, ${now} as now
+      from (select 1 as one) as here left join sync_budgets on name = ${name}`.execute(db)
     const [row] = rows
     if (row === undefined) throw new Error('the query returned no row')
-    const { version, state, now: at } = row
-    return {
-      now: at,
-      version,
-      text: state,
-      restarted: version !== null && !version.startsWith(bootPrefix),
-    }
+    return { ...row, restarted: row.version !== null && !row.version.startsWith(bootPrefix) }
   }
 
   async function compareAndSet(seen: RecordReading, text: string) {
@@ -63,15 +37,15 @@ function createBudgetRecord(
     const inTime = sql`${now} <= cast(${seen.now + maxSwapDelayMs}
       as double precision) ${waitForDisk}`
     const { rows } = await (seen.version === null
-      ? sql<Pick<RecordRow, 'now'>>`
+      ? sql<Pick<RecordReading, 'now'>>`
           insert into sync_budgets (name, version, state)
           select cast(${name} as text), cast(${version} as text), cast(${text} as text)
           where ${inTime}
           on conflict (name) do nothing returning ${now} as now`
-      : sql<Pick<RecordRow, 'now'>>`
+      : sql<Pick<RecordReading, 'now'>>`
           update sync_budgets set version = ${version}, state = ${text}
           where name = ${name} and version = ${seen.version} and ${inTime} returning ${now} as now`
-    ).execute(openDb())
+    ).execute(db)
     const [written] = rows
     if (written !== undefined)
       return { swapped: true, reading: { now: written.now, version, text, restarted: false } }
@@ -83,17 +57,17 @@ function createBudgetRecord(
 }
 
 /** By the clock of the database. It outlives a budget that is kept elsewhere. */
-function createKeyUse(openDb: () => Db, kind: ConnectionPool['kind'], name: string): KeyUse {
+export function createKeyUse({ db, kind }: Pick<ProjectDb, 'db' | 'kind'>, name: string): KeyUse {
   const now = sql`cast(${databaseNowMs(kind)} as bigint)`
   return {
     isUnusedFor: async (withinMs) => {
       const { rows } = await sql`select 1 from sync_keys where name = ${name}
-          and used_at > ${now} - ${withinMs}`.execute(openDb())
+          and used_at > ${now} - ${withinMs}`.execute(db)
       return rows.length === 0
     },
     recordUse: async () => {
       await sql`insert into sync_keys (name, used_at) values (${name}, ${now})
-        on conflict (name) do update set used_at = excluded.used_at`.execute(openDb())
+        on conflict (name) do update set used_at = excluded.used_at`.execute(db)
     },
   }
 }

@@ -7,7 +7,6 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import { epochSeconds } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Priority } from '../core/api-request.ts'
-import type { BudgetBar, BudgetData, BudgetPause } from '../core/budget.ts'
 
 export type RequestPurpose = 'push' | 'writebacks' | 'audit'
 
@@ -112,6 +111,12 @@ export async function addMinutes(db: Db, minutes: readonly MinuteRequests[]): Pr
       .execute()
 }
 
+export type BudgetPause = {
+  readonly kind: 'throttled' | 'closed'
+  readonly from: EpochMs
+  readonly to: EpochMs
+}
+
 /** A pause that another process saw, too, or that is seen again, stays one. */
 export async function recordPause(
   db: Db,
@@ -151,12 +156,7 @@ export async function deleteBudgetHistory(db: Db, before: EpochMs): Promise<void
 }
 
 /** In bars of `stepMs`, which begin at multiples of it. */
-export async function readBudget(
-  context: ProjectDb,
-  from: EpochMs,
-  to: EpochMs,
-  stepMs: Ms,
-): Promise<Omit<BudgetData, 'limit'>> {
+export async function readBudget(context: ProjectDb, from: EpochMs, to: EpochMs, stepMs: Ms) {
   const { db, kind, project, typed } = context
   const start = Math.floor(from / stepMs) * stepMs
   const bar = sql`${epochSeconds(kind, 'minute')} / ${sql.lit(stepMs / 1000)}`
@@ -171,7 +171,14 @@ export async function readBudget(
     where project_id = ${project} and minute >= ${typed('time', toTimestamp(start))}
     and minute <= ${typed('time', toTimestamp(to))}
     group by 1, 2 order by 1`.execute(db)
-  const bars = new Map<number, BudgetBar>()
+  const bars = new Map<
+    EpochMs,
+    {
+      readonly at: EpochMs
+      readonly requests: Readonly<Partial<Record<Priority, number>>>
+      readonly throttled: number
+    }
+  >()
   for (const row of rows) {
     const at = Number(row.bar) * stepMs
     const { requests = {}, throttled = 0 } = bars.get(at) ?? {}

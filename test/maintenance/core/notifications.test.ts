@@ -63,3 +63,17 @@ test('a week is announced from Monday at eight in the time zone of the project',
   expect(mondayOf('2026-11-16T15:59:59Z', 'America/Los_Angeles')).toBe('2026-11-02')
   expect(mondayOf('2026-11-22T23:00:00Z', 'UTC')).toBe('2026-11-09')
 })
+
+test('the first week of a project is the one that ends while it is watched', () => {
+  const friday = Date.parse('2026-11-20T12:00:00Z')
+  const week = (at: number) => weekCondition(at, 'UTC')
+  const begun = planNotifications([], [week(friday)], friday)
+  expect([begun.news, begun.changed]).toEqual([[], [expect.objectContaining({ announcedAt: 0 })]])
+  const monday = Date.parse('2026-11-23T08:00:00Z')
+  for (const [at, news] of [
+    [monday - 1000, 0],
+    [monday, 1],
+    [monday + 86_400_000, 1],
+  ] as const)
+    expect(planNotifications(begun.changed, [week(at)], at).news).toHaveLength(news)
+})

@@ -18,7 +18,7 @@ import {
   type SharedStoreOptions,
 } from '../../../src/service/rate-limit/budget-store.ts'
 import { openRedisRecords } from '../../../src/service/rate-limit/redis-record.ts'
-import { createBudgetRecords } from '../../../src/service/sql/budget-records.ts'
+import { createBudgetRecord } from '../../../src/service/sql/budget-records.ts'
 import { databases } from '../../support/databases.ts'
 import type { Server } from '../../support/private-server.ts'
 import { startRedis } from '../../support/redis-server.ts'
@@ -58,8 +58,7 @@ async function inWarehouse(kind: 'sqlite' | 'postgres'): Promise<TestRecord> {
   const warehouses = [await location.open(), await location.open()]
   let next = 0
   return {
-    connect: async () =>
-      createBudgetRecords(warehouses[next++ % warehouses.length]!.pool).record('key'),
+    connect: async () => createBudgetRecord(warehouses[next++ % warehouses.length]!, 'key'),
     deleteRecord: async () => void (await warehouses[0]!.query('delete from sync_budgets')),
   }
 }

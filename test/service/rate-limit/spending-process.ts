@@ -10,7 +10,7 @@ import type { BudgetPolicy } from '../../../src/service/core/budget-policy.ts'
 import type { BudgetRecord } from '../../../src/service/core/budget-record.ts'
 import { createSharedStore } from '../../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../../src/service/rate-limit/request-budget.ts'
-import { createBudgetRecords } from '../../../src/service/sql/budget-records.ts'
+import { createBudgetRecord } from '../../../src/service/sql/budget-records.ts'
 
 export type SpendingTask = {
   /** URL of a Redis or of a warehouse. */
@@ -49,7 +49,7 @@ async function openRecord(url: string): Promise<BudgetRecord> {
     return openRedisRecords(url).record('spent')
   }
   const { openWarehouse } = await import('../../../src/app/open.ts')
-  return createBudgetRecords((await openWarehouse(url, { access: 'read' })).pool).record('spent')
+  return createBudgetRecord(await openWarehouse(url, { access: 'read' }), 'spent')
 }
 
 async function spend(): Promise<never> {

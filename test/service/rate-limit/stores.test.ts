@@ -4,11 +4,7 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  acquireSlot,
-  type PendingRequest,
-  type SlotDecision,
-} from '../../../src/service/core/acquire-slot.ts'
+import { acquireSlot, type PendingRequest } from '../../../src/service/core/acquire-slot.ts'
 import { priorities } from '../../../src/service/core/api-request.ts'
 import {
   budgetView,
@@ -88,7 +84,7 @@ async function compare(
   for (const [index, operation] of operations.entries()) {
     const store = stores[index % stores.length]!
     if (operation.do === 'acquire') {
-      const decision: SlotDecision = await store.acquire(operation.processId, operation.pending)
+      const decision = await store.acquire(operation.processId, operation.pending)
       const model = acquireSlot(testPolicy, state, now(), operation.processId, operation.pending)
       expect(decision).toEqual(model.decision)
       if ('slot' in decision) slots.push(decision.slot)
