@@ -223,7 +223,7 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
     isChosen: outcome === would,
   }))
   const against = review.counts.stands_against + review.counts.not_known
-  const note = html`<p>${pluralize(against, 'row')} would not go out, or the mirror does not know.
+  const note = html`<p>${pluralize(against, 'row')} would not be sent, or the mirror does not know.
     Every row is checked again just before it is sent.</p>`
   return kept(html`<p class="faint">What they would do, ${reviewAge(review, frame)}:</p>
 ${groupList(review.groups)}${against === 0 ? nothing : note}${outcomes.length < 2 ? nothing : choices('What rows would do', tabs)}

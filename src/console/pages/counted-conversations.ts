@@ -51,9 +51,8 @@ export async function showCountedConversations({
     })
   const listAt = (after: number) => addressWith({ after: after === 0 ? null : String(after) })
   const next = offset + conversationsPerPage
-  const download = html`<p>${downloadLinks(addressWith)}</p>`
+  const heading = html`<div class="title"><h2>${pluralize(found?.total ?? 0, 'conversation')}</h2><span>${downloadLinks(addressWith)}</span></div>`
   const content = html`${facts([
-    ['Found', found && pluralize(found.total, 'conversation')],
     ['Of', html`<a href="${keepPeriod(addressOf(frame, of), period)}">${title}</a>`],
     ['Counted', column && (columns[column] ?? column.replaceAll('_', ' '))],
     [on === null ? 'Days' : 'Day', html`<time>${on ?? `${range.from} to ${range.to}`}</time>`],
@@ -61,7 +60,7 @@ export async function showCountedConversations({
     ...chosen.map(([name, value]) => [columns[name] ?? name, keyText(name, value)] as const),
   ])}
 <p class="faint">${id === 'visitor_id' ? ofCallers : 'Each conversation is here once, also if the number counts it several times.'}</p>
-${found === null ? countingNotice(listAt(offset)) : html`${listOf(visibleTo(frame, found.rows), frame)}${found.total === 0 ? nothing : download}`}
+${found === null ? countingNotice(listAt(offset)) : html`${found.total === 0 ? nothing : heading}${listOf(visibleTo(frame, found.rows), frame)}`}
 ${older(found !== null && next < found.total ? listAt(next) : null)}`
   return { title: 'Conversations', section: title, content, kept: period.query }
 }

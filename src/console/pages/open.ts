@@ -87,13 +87,15 @@ export async function showOpen({
     to: to({ sort: name === 'age' ? null : name }),
     isChosen: name === filter.order,
   }))
-  const none = isKnown
+  const isCounted = isKnown || rows.length > 0
+  const none = isCounted
     ? 'No open conversation matches.'
     : 'What is open is known after the next sync.'
+  const count = pluralize(countOf(groups, filter), 'open conversation')
+  const title = html`<div class="title"><h2>${count}</h2><span>${downloadLinks(to)}</span></div>`
   const content = html`<div class="period"><form action="${address}">${filterFields(groups, filter, nameOf)}<button
   type="submit">Show</button></form></div>${choices('Sorted by', orders)}
-<div class="title"><h2>${pluralize(countOf(groups, filter), 'open conversation')}</h2><span>${downloadLinks(to)}</span></div>
-${openTable(rows, none, nameOf, frame)}
+${isCounted ? title : nothing}${openTable(rows, none, nameOf, frame)}
 ${pending === 0 ? nothing : html`<p class="faint">${pendingNote(pending)}</p>`}
 ${older(next === null ? null : to({ after: next }), 'More')}`
   return { title: 'Open now', section: 'Open now', content }

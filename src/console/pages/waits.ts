@@ -75,10 +75,16 @@ function listOf(rows: readonly ListedWait[], frame: ProjectFrame): Html {
       html`${formatSeconds(row.seconds)}${row.endedBy === 'nobody' ? ' so far' : ''}`,
       timeOf(row.startedAt, frame),
       endText(row, frame),
-      row.humanSeconds === null ? '–' : formatSeconds(row.humanSeconds),
+      untilHuman(row),
     ]),
     'No wait of this period matches.',
   )
+}
+
+/** Also of a wait whose answer ends an earlier one, too, and counts for that. */
+function untilHuman({ endedBy, seconds, humanSeconds }: ListedWait): string {
+  const known = endedBy === 'human' ? seconds : humanSeconds
+  return known === null ? '–' : formatSeconds(known)
 }
 
 function endText(

@@ -92,7 +92,7 @@ const aboutBefore = ['no period before', 'period before not whole', 'history bef
 function daysText({ period, uncertainties }: Report): string {
   const days =
     `${period.from} to ${period.to}, the last that are over and read to ` +
-    'their end, beside the 7 days before.'
+    'their end, beside the 7 days before. A late answer still changes a past median.'
   return [
     days,
     ...uncertainties.flatMap(({ what, text }) => (aboutBefore.includes(what) ? [text] : [])),

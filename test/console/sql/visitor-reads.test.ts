@@ -41,7 +41,7 @@ const conversations = [
   conversation(first, { visitor_id: 'v1', created_at: timeAt(10), assigned_agent_id: 'a1' }),
   conversation(second, { visitor_id: 'v1', created_at: timeAt(20), origin: 'email' }),
   conversation('c3', { visitor_id: 'unmirrored', created_at: timeAt(90_000) }),
-  conversation(fourth, { created_at: timeAt(20), origin: 'email' }),
+  conversation(fourth, { visitor_id: 'v2', created_at: timeAt(20), origin: 'email' }),
   conversation('thanks', { created_at: timeAt(30), handled_at: timeAt(500) }),
 ]
 const messages = [
@@ -66,7 +66,10 @@ for (const db of databases) {
     let drop = async () => {}
     beforeAll(async () => {
       const filled = await openFilledMirror(db, {
-        visitors: [visitor('v1', { plan: 'gold' }), visitor('v2')],
+        visitors: [
+          visitor('v1', { plan: 'gold' }),
+          visitor('v2', {}, { name: null, email: 'v2@example.com' }),
+        ],
         conversations,
         messages,
         visitor_activity: [activity('v1', 'h', 0, { url: '/cart' })],
@@ -164,6 +167,8 @@ for (const db of databases) {
       const { conversationIds } = await readVisitor(reads, 'v1')
       const entries = await outbox.listNewest({ target: ['v1', ...conversationIds] }, 10)
       expect(entries.map(({ conversationId }) => conversationId)).toEqual([first, second, first])
+      const named = await outbox.nameEntries(await outbox.list({}, 3))
+      expect(named.map(({ visitorName }) => visitorName)).toEqual(['Bo', 'Bo', 'v2@example.com'])
       const effects = await readShownEffects(reads, entries)
       const [ofFlag, ofSecond, ofFirst] = entries.map(({ id }) => effects.get(id))
       expect(ofFirst).toEqual({ at: timeAt(400), isDeleted: false, handled: null, times: 1 })
