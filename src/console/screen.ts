@@ -10,7 +10,8 @@ import type { ConsolePage, ProjectFrame } from './frame.ts'
 import type { ConsoleProject } from './project.ts'
 import type { ConsoleReads } from './reads.ts'
 
-export type ScreenRequest = {
+/** What every request about a project is answered with. */
+export type ProjectRequest = {
   readonly reads: ConsoleReads
   readonly warehouse: Warehouse
   /** Of the project, in this warehouse. */
@@ -18,6 +19,9 @@ export type ScreenRequest = {
   readonly outbox: Outbox
   readonly project: ConsoleProject
   readonly frame: ProjectFrame
+}
+
+export type ScreenRequest = ProjectRequest & {
   /**
    * Reads the messages of a conversation, or a visitor, from the service and stores them; `why`:
    * that did not work. Null: nothing can be read from the service here.

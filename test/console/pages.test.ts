@@ -73,6 +73,7 @@ const frame: ProjectFrame = {
   assets: '/a',
   isReadOnly: false,
   canDecide: true,
+  approveOwn: true,
 }
 
 test('a lake says which moment it shows, or why it cannot be written', () => {

@@ -14,6 +14,7 @@ import type {
   SendingFacts,
   WritebackStatus,
 } from '../../outbox/outbox.ts'
+import type { ProjectFrame } from '../frame.ts'
 
 /**
  * `createdBy`: of all of them; null = not known, or several people. `isByIds`: not a whole batch.
@@ -45,13 +46,7 @@ export function missingRole(
 /** Imports in the browser always become drafts. */
 export const draftRole: Role = 'operator'
 
-/** `approveOwn`: whether people may approve what they queued themselves. */
-type Deciding = {
-  readonly viewer: Pick<Viewer, 'name' | 'role'> | null
-  /** Whether anything can be decided here. */
-  readonly canDecide: boolean
-  readonly approveOwn: boolean
-}
+type Deciding = Pick<ProjectFrame, 'viewer' | 'canDecide' | 'approveOwn'>
 
 type OfferedReport = Pick<BatchReport, 'batch' | 'revertible'>
 

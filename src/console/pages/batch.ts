@@ -9,13 +9,7 @@ import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { errorText } from '../../values/user-error.ts'
-import {
-  batchProgress,
-  batchSentences,
-  offeredNow,
-  readBatchReport,
-  reviewAge,
-} from '../batch-state.ts'
+import { batchProgress, batchSentences, readBatchReport, reviewAge } from '../batch-state.ts'
 import {
   addressOf,
   choices,
@@ -27,6 +21,7 @@ import {
   sentences,
   table,
 } from '../blocks.ts'
+import { offeredForBatch } from '../core/permissions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { type ReviewedRow, reviewVersion } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
@@ -49,11 +44,10 @@ import {
 } from './writebacks.ts'
 
 export async function showBatch(request: ScreenRequest): Promise<ConsolePage | null> {
-  const { project, frame } = request
+  const { frame } = request
   const found = await readBatchData(request)
   if (found === null) return null
-  const deciding = { ...frame, approveOwn: project.approveOwn }
-  const offered = offeredNow(found, deciding)
+  const offered = offeredForBatch(found.report, found.undoUntil, frame)
   const data = visibleTo(frame, found)
   const { batch } = data.report
   const form = { project: frame.project, about: { batch: batch.id } }
@@ -64,7 +58,7 @@ ${livePart(
   ${describeBatch(data, frame)}</p>`,
 )}
 ${batch.note === null ? nothing : html`<p>${foreignText(batch.note)}</p>`}
-${emptyNote(Number(digitsOf(request.query('empty')) ?? 0))}${livePart('said', sentences(batchSentences(data, deciding), frame))}
+${emptyNote(Number(digitsOf(request.query('empty')) ?? 0))}${livePart('said', sentences(batchSentences(data, frame), frame))}
 ${livePart('progress', progress(data, frame))}
 ${livePart('actions', decisionButtons(offered, form))}
 ${rows(data, offered, frame)}
@@ -89,7 +83,7 @@ export async function readBatchData(
     readonly reads: Pick<ScreenRequest['reads'], 'reviews'>
   },
 ) {
-  const { reads, warehouse, outbox, project, query } = request
+  const { reads, outbox, project, query } = request
   const batch = await outbox.findBatch(request.id)
   if (batch === null) return null
   const { id, counts } = batch
@@ -99,7 +93,7 @@ export async function readBatchData(
   const isReviewed = hasRows && status === null && countOpen(counts) > 0
   const version = reviewVersion(counts)
   const [found, review] = await Promise.all([
-    readBatchReport({ outbox, warehouse }, project, batch),
+    readBatchReport(request, batch),
     isReviewed ? reads.reviews.ofBatch(project, id, version).catch(errorText) : null,
   ])
   const none = { ...found, status, would, hasRows, review, reviewed: [], entries: [], next: null }

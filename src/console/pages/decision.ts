@@ -67,13 +67,11 @@ export function backTo(
 
 /** About all sending of the project: what it means, and what is so now. */
 async function confirmSending(
-  { outbox, warehouse, project, frame }: ScreenRequest,
+  { outbox, warehouse, frame }: ScreenRequest,
   decision: ProjectDecision,
 ): Promise<ConsolePage> {
   const facts = await readSendingFacts(outbox, warehouse)
-  const isOffered = offeredForSending(facts, { ...frame, approveOwn: project.approveOwn }).includes(
-    decision,
-  )
+  const isOffered = offeredForSending(facts, frame).includes(decision)
   const { title, consequence } = decisions[decision]
   const form = html`<form method="post" action="${addressOf(frame, 'decide')}"
     class="stacked confirm">${hiddenFields({ decision })}
@@ -82,8 +80,7 @@ async function confirmSending(
   href="${addressOf(frame, 'writebacks')}">Back</a></div></form>`
   const content = isOffered
     ? html`${sentences(sendingSentences(facts, frame), frame)}<p>${consequence ?? ''}</p>${form}`
-    : html`<p>There is nothing to decide any
-      more.</p>${sendingNow(facts, { ...frame, approveOwn: project.approveOwn })}`
+    : html`<p>There is nothing to decide any more.</p>${sendingNow(facts, frame)}`
   return {
     title: isOffered ? `${title} of ${frame.project}` : 'Nothing to decide',
     section: 'Write-backs',
@@ -122,16 +119,15 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
       href="${back}">Back</a></p>`
     return { title: 'Not allowed', section: 'Write-backs', content }
   }
-  const asItIs = () => showNow({ outbox: request.outbox, warehouse }, project, { id: batch, frame })
-  if (isWithheld(decision, { ...frame, approveOwn: project.approveOwn }, subject)) {
+  if (isWithheld(decision, frame, subject)) {
     const content = html`<p class="problem">Nobody approves what they queued themselves, or sends it
       again where it may have arrived (approve_own: off).</p>
-${await asItIs()}<p><a class="button" href="${back}">Back</a></p>`
+${await showNow(request, batch)}<p><a class="button" href="${back}">Back</a></p>`
     return { title: 'Not allowed', section: 'Write-backs', content }
   }
   if (count === 0 || (decision === 'approve' && (whole?.stoppedAt ?? null) !== null)) {
     const content = html`<p>There is nothing to decide: no row of it is in a state that this would
-      change.</p>${await asItIs()}<p><a class="button" href="${back}">Back</a></p>`
+      change.</p>${await showNow(request, batch)}<p><a class="button" href="${back}">Back</a></p>`
     return { title: 'Nothing to decide', section: 'Write-backs', content }
   }
   const fields = hiddenFields({
@@ -145,7 +141,7 @@ ${await asItIs()}<p><a class="button" href="${back}">Back</a></p>`
   const candidates =
     single === undefined || more.length > 0 ? [] : await request.outbox.readCandidates(single)
   const again =
-    decision === 'retry' ? arrivedBefore(selection.mayHaveArrived, project.approveOwn) : []
+    decision === 'retry' ? arrivedBefore(selection.mayHaveArrived, frame.approveOwn) : []
   const said = [...again, ...consequences(decision, counts, takesMs, project.approveGraceMs)]
   const number = html`<label>Write the number of write-backs, ${formatCount(count)}${
     kinds === 1 ? nothing : html` (${operationsText(counts)})`

@@ -24,7 +24,7 @@ import { summarizeReplies } from '../core/reply-summary.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice } from '../period-blocks.ts'
 import { rulesOf, storedNote } from '../private-notes.ts'
-import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import { digitsOf, type ProjectRequest, type ScreenRequest, visibleTo } from '../screen.ts'
 import {
   maxListed,
   readShownEffects,
@@ -56,11 +56,8 @@ export async function showVisitor(request: ScreenRequest): Promise<ConsolePage |
   return visitorPage(request, { source: { why }, given: null, problem: null })
 }
 
-/** What the page is made of, for a request to look at it or to correct something. */
-type VisitorRequest = Pick<
-  ScreenRequest,
-  'db' | 'outbox' | 'reads' | 'project' | 'frame' | 'id' | 'query'
->
+/** To look at it, or to correct something. */
+type VisitorRequest = ProjectRequest & Pick<ScreenRequest, 'id' | 'query'>
 
 export async function visitorPage(
   request: VisitorRequest,

@@ -102,7 +102,7 @@ async function rowsWith(
 
 const batchesPerPage = 20
 
-async function batches({ outbox, warehouse, project, frame, query }: ScreenRequest): Promise<Html> {
+async function batches({ outbox, warehouse, frame, query }: ScreenRequest): Promise<Html> {
   const before = query('before')
   // Not by `requireBatch`, which compares a wrong name with all others; an address has whole ones.
   const from = before === null ? undefined : ((await outbox.findBatch(before)) ?? undefined)
@@ -128,7 +128,7 @@ async function batches({ outbox, warehouse, project, frame, query }: ScreenReque
     last === undefined ? null : withQuery(addressOf(frame, 'writebacks'), { before: last.id }),
   )
   const facts = await readSendingFacts(outbox, warehouse)
-  const offered = offeredForSending(facts, { ...frame, approveOwn: project.approveOwn })
+  const offered = offeredForSending(facts, frame)
   const buttons = decisionButtons(offered, { project: frame.project, about: {} })
   const aside = html`<div class="actions">${buttons}${mayImport ? importLink : nothing}</div>`
   const said = livePart('said', sentences(sendingSentences(facts, frame), frame))

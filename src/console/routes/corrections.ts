@@ -5,7 +5,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { OutboxEntry } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
-import type { ProjectName } from '../../values/project.ts'
 import type { Values } from '../decisions.ts'
 import { correctedFields, type PresentFields, presentFields } from '../pages/correction-form.ts'
 import type { DraftProblem } from '../pages/draft-form.ts'
@@ -23,12 +22,11 @@ import {
 import { type Site, valuesOf } from './site.ts'
 
 export function addCorrections(app: FastifyInstance, site: Site): void {
-  type Route = { Params: { project: ProjectName; id: string } }
-  app.post<Route>('/p/:project/visitors/:id', async (request, reply) => {
+  app.post<{ Params: { id: string } }>('/p/:project/visitors/:id', async (request, reply) => {
     const { id } = request.params
     const admitted = await admitDraft(request, reply, site, 'visitors')
     if (admitted === null) return reply
-    const { project, db, outbox, frame, address } = admitted
+    const { project, db, outbox, address } = admitted
     const posted = readForm(valuesOf(request.body))
     if (posted === null) return site.sendProblem(reply, 400, ...incompleteForm, address, project)
     const { key, given } = posted
@@ -41,10 +39,7 @@ export function addCorrections(app: FastifyInstance, site: Site): void {
     if (problem === null)
       return reply.redirect(`${withQuery(address, { drafted: key })}#correct`, 303)
     const query = () => null
-    const page = await visitorPage(
-      { db, outbox, reads: site.reads, project, frame, id, query },
-      { source: null, given, problem },
-    )
+    const page = await visitorPage({ ...admitted, id, query }, { source: null, given, problem })
     return page === null ? reply.callNotFound() : site.send(reply.code(422), page, project)
   })
 }

@@ -20,7 +20,6 @@ import type { ColumnMap } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { pluralize } from '../../values/format.ts'
 import { asJsonObject, tryParseJson } from '../../values/json.ts'
-import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { toSentences, UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
@@ -28,7 +27,7 @@ import { draftRole } from '../core/permissions.ts'
 import { settingsOf } from '../decisions.ts'
 import { type ImportView, importedPage, importPage } from '../pages/import.ts'
 import { fileTypes } from '../table-file.ts'
-import { type Site, valuesOf } from './site.ts'
+import { type OpenedToWrite, type Site, valuesOf } from './site.ts'
 
 const maxFileBytes = 20_000_000
 const maxNameLength = 200
@@ -37,39 +36,26 @@ const maxNameLength = 200
 const maxNamedColumns = 60
 
 export async function addImport(app: FastifyInstance, site: Site): Promise<void> {
-  const { now, requireRole, findProject } = site
+  const { now } = site
   const kept = createKeptFiles(now)
   await app.register(fastifyMultipart, {
     throwFileSizeLimit: true,
     limits: { fileSize: maxFileBytes, files: 1, fields: 10, fieldSize: 4000, parts: 12 },
   })
-  type Route = { Params: { project: ProjectName } }
-  /** Null: the answer has been sent. */
-  const open = async (request: FastifyRequest<Route>, reply: FastifyReply) => {
-    if (!(await requireRole(request, reply, draftRole))) return null
-    const [config, project, { viewer }] = [
-      site.config(),
-      await findProject(request.params.project),
-      request,
-    ]
-    if (viewer === null || project === null) reply.callNotFound()
-    else if (config === null) await reply.code(403).send('')
-    else return { config, project, viewer, frame: await site.projectFrame(viewer, project) }
-    return null
-  }
-  type Opened = NonNullable<Awaited<ReturnType<typeof open>>>
+  const open = (request: FastifyRequest, reply: FastifyReply) =>
+    site.openToWrite(request, reply, draftRole)
   const show = (
     reply: FastifyReply,
     status: 400 | 422,
     view: Partial<ImportView>,
-    { frame, project }: Opened,
+    { frame, project }: OpenedToWrite,
   ) => {
     const page = importPage({ ...view, texts: Object.keys(project.replies) }, frame)
     return site.send(reply.code(status), page, project)
   }
   const importFile = async (
     reply: FastifyReply,
-    opened: Opened,
+    opened: OpenedToWrite,
     form: ImportForm,
     file: KeptFile,
   ) => {
@@ -110,7 +96,7 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
     const mistakesAddress = key && addressOf(frame, 'import', 'mistakes', key)
     return show(reply, 422, { ...form, rejected: report, mistakesAddress, unnamed }, opened)
   }
-  app.post<Route>('/p/:project/import', async (request, reply) => {
+  app.post('/p/:project/import', async (request, reply) => {
     const opened = await open(request, reply)
     if (opened === null) return reply
     const part = await readPart(request)
@@ -125,7 +111,7 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
     })
   })
   /** The same file, when a person has said what its columns mean. */
-  app.post<Route & { Params: { key: string } }>(
+  app.post<{ Params: { key: string } }>(
     '/p/:project/import/columns/:key',
     async (request, reply) => {
       const opened = await open(request, reply)
@@ -142,7 +128,7 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
   app.get<{ Params: { key: string } }>(
     '/p/:project/import/mistakes/:key',
     async (request, reply) => {
-      if (!(await requireRole(request, reply, draftRole))) return reply
+      if (!(await site.requireRole(request, reply, draftRole))) return reply
       const file = kept.find(request.viewer?.name ?? '', request.params.key)
       if (file === null) return reply.callNotFound()
       return reply
