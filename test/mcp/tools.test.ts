@@ -287,7 +287,7 @@ for (const db of databases) {
           const batch = await outbox.findBatch(data.batch)
           const report = { batch: batch!, approval: { digest: '', count: 1 }, revertible: 0 }
           return offeredForBatch(report, null, {
-            viewer: { name, role: 'approver', hidesMessages: false },
+            viewer: { name, role: 'approver' },
             canDecide: true,
             approveOwn: false,
           })

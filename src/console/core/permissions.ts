@@ -14,7 +14,6 @@ import type {
   SendingFacts,
   WritebackStatus,
 } from '../../outbox/outbox.ts'
-import type { ProjectFrame } from '../frame.ts'
 
 /**
  * `createdBy`: of all of them; null = not known, or several people. `isByIds`: not a whole batch.
@@ -46,7 +45,10 @@ export function missingRole(
 /** Imports in the browser always become drafts. */
 export const draftRole: Role = 'operator'
 
-type Deciding = Pick<ProjectFrame, 'viewer' | 'canDecide' | 'approveOwn'>
+/** `canDecide`: whether anything can be decided here; `approveOwn`: by people about their own. */
+type Deciding = Readonly<Record<'canDecide' | 'approveOwn', boolean>> & {
+  readonly viewer: Pick<Viewer, 'name' | 'role'> | null
+}
 
 type OfferedReport = Pick<BatchReport, 'batch' | 'revertible'>
 

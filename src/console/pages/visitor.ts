@@ -67,7 +67,7 @@ export async function visitorPage(
   const read = await readVisitor(db, id)
   const [sent, calls] = await Promise.all([
     readSent(request, read.conversationIds),
-    reads.calls({ project, visitor: id }),
+    reads.callsOf(project, id),
   ])
   const isKnown = read.row !== null || read.conversationIds.length + sent.all.length > 0
   if (!isKnown && (calls ?? []).length === 0) return null

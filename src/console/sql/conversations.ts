@@ -23,7 +23,8 @@ type WaitingFilter = {
 type WaitingRow = Record<'id' | 'since', string> &
   Record<'name' | 'email' | 'lastWords' | 'agent' | 'sinceByService', string | null>
 
-const pageRows = 25
+/** Of each list of conversations: a phone shows each as a card. */
+export const conversationsPerPage = 25
 
 /** The longest first. `next`: where the following page begins; null = there is none. */
 export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now: EpochMs) {
@@ -47,7 +48,7 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
         service_waiting_since as "sinceByService" from ${waitingNow} and project_id = ${project}
         and waiting_since <= ${latest} and ${start}
         and ${filter.isUnassigned ? sql`assigned_agent_id is null` : sql`true`}
-      order by waiting_since, conversation_id limit ${pageRows + 1}) as found
+      order by waiting_since, conversation_id limit ${conversationsPerPage + 1}) as found
       left join visitors on visitors.project_id = ${project} and visitors.id = found.visitor_id
     order by found.since, found.id`.execute(db)
   const [{ rows }, more, buckets, pending, isKnown] = await Promise.all([
@@ -57,9 +58,9 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
     countPendingConversations(context),
     isDerived(context),
   ])
-  const shown = rows.slice(0, pageRows)
+  const shown = rows.slice(0, conversationsPerPage)
   const otherwise = shown.filter((row) => row.sinceByService !== row.since).length
-  const last = rows.length > pageRows ? shown.at(-1) : undefined
+  const last = rows.length > conversationsPerPage ? shown.at(-1) : undefined
   const next = last === undefined ? null : `${last.since} ${last.id}`
   return {
     rows: shown,

@@ -4,6 +4,7 @@ import { countPendingConversations, isDerived } from '../../analytics/sql/facts-
 import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import { allOf } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { conversationsPerPage } from './conversations.ts'
 
 /** The earliest of these times comes first; what has none comes last. */
 export const openOrders = {
@@ -37,15 +38,13 @@ export type OpenConversation = { readonly id: string } & Readonly<
   >
 >
 
-const openPerPage = 50
-
 /** `after`: the `next` of the page before; null = the first one. */
 export async function readOpen(
   { db, project, typed }: ProjectDb,
   { minAgeMs, isWaiting, agent, origin, order }: OpenFilter,
   after: string | null,
   now: EpochMs,
-  limit = openPerPage,
+  limit = conversationsPerPage,
 ) {
   const time = sql.ref(openOrders[order])
   const [, at = '', id = ''] = /^(\S*) (.+)$/s.exec(after ?? '') ?? []

@@ -10,9 +10,8 @@ import { lastMessageAt } from '../../analytics/sql/search-index.ts'
 import { type ColumnRules, isHash } from '../../values/column-rules.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { ConversationRow } from './conversations.ts'
+import { type ConversationRow, conversationsPerPage } from './conversations.ts'
 
-const pageRows = 25
 const idsPerRead = 500
 /** One more is read, which says that there are others. */
 export const maxPeople = 10
@@ -153,8 +152,8 @@ async function findConversations(
   before: string | null,
 ): Promise<Found> {
   if (query.words.length === 0) return { conversations: [], next: null }
-  const rows = await findEntries(context, query, before, pageRows + 1)
-  const shown = rows.slice(0, pageRows)
+  const rows = await findEntries(context, query, before, conversationsPerPage + 1)
+  const shown = rows.slice(0, conversationsPerPage)
   const ids = shown.map(({ id }) => id)
   const words = await findWords(context, ids, query)
   return {
@@ -165,7 +164,7 @@ async function findConversations(
       lastAt: lastMessageAt(Number(number)),
       words: words.get(row.id) ?? null,
     })),
-    next: rows.length > pageRows ? String(shown.at(-1)?.number ?? '') : null,
+    next: rows.length > conversationsPerPage ? String(shown.at(-1)?.number ?? '') : null,
   }
 }
 

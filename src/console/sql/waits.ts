@@ -5,6 +5,7 @@ import { sqlDialects } from '../../analytics/views/sql-dialect.ts'
 import type { EpochMs, Seconds } from '../../values/time.ts'
 import { allOf } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { conversationsPerPage } from './conversations.ts'
 
 export const waitEnds = ['human', 'ai', 'handled', 'nobody'] as const
 
@@ -21,12 +22,10 @@ export type ListedWait = Readonly<Record<'id' | 'startedAt', string>> &
     readonly seconds: Seconds
     /** Until a human answered; null also if an earlier wait has that answer. */
     readonly humanSeconds: Seconds | null
-    readonly isComplete: boolean | number
+    readonly isComplete: boolean
     /** Of all pages. */
     readonly total: number
   }
-
-const waitsPerPage = 50
 
 /**
  * `after`: the `next` of the page before; null = the first one. What goes on is as long on all
@@ -38,7 +37,7 @@ export async function readWaits(
   { from, to, agent, ended }: WaitFilter,
   after: string | null,
   now: EpochMs,
-  limit = waitsPerPage,
+  limit = conversationsPerPage,
 ) {
   const [, at, reached, number, id = ''] =
     /^(\d{1,11}) (\d{1,11}) (\d{1,9}) (.+)$/s.exec(after ?? '') ?? []
@@ -79,5 +78,6 @@ export async function readWaits(
     order by found.seconds desc, found.conversation_id, found.wait_number`.execute(db)
   const last = rows.length > limit ? rows[limit - 1] : undefined
   const next = last === undefined ? null : `${asOf} ${last.seconds} ${last.number} ${last.id}`
-  return { rows: rows.slice(0, limit), next, total: Number(rows[0]?.total ?? 0) }
+  const shown = rows.slice(0, limit).map((row) => ({ ...row, isComplete: Boolean(row.isComplete) }))
+  return { rows: shown, next, total: Number(rows[0]?.total ?? 0) }
 }

@@ -91,7 +91,7 @@ describe('a batch with', () => {
       createdBy: 'ann',
     } as BatchReport['batch']
     return offeredForBatch({ batch, revertible: revertible ?? succeeded }, undoUntil ?? null, {
-      viewer: { name: 'ann', role: 'approver', hidesMessages: false },
+      viewer: { name: 'ann', role: 'approver' },
       canDecide: true,
       approveOwn,
     })
@@ -135,7 +135,7 @@ test('who may not decide what people come for learns why, and what it takes', ()
     over: { canDecide?: boolean; approveOwn?: boolean } = {},
   ) =>
     withheldForBatch(report, null, {
-      viewer: { name, role, hidesMessages: false },
+      viewer: { name, role },
       canDecide: true,
       approveOwn: true,
       ...over,
@@ -157,7 +157,7 @@ test('who may not decide what people come for learns why, and what it takes', ()
 
 test('a write-back allows what its status allows', () => {
   const deciding = {
-    viewer: { name: 'ann', role: 'approver', hidesMessages: false },
+    viewer: { name: 'ann', role: 'approver' },
     canDecide: true,
     approveOwn: true,
   } as const

@@ -1,7 +1,6 @@
 /** What the page of a visitor reads, and the lists of what is open and of waits, on each database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { readAllPages } from '../../../src/console/list-reads.ts'
 import {
   countOpen,
   type OpenFilter,
@@ -15,6 +14,7 @@ import {
   readVisitorOf,
 } from '../../../src/console/sql/visitor.ts'
 import { readWaits, type WaitFilter } from '../../../src/console/sql/waits.ts'
+import { readAllPages } from '../../../src/console/table-file.ts'
 import { createOutbox } from '../../../src/outbox/sql/outbox.ts'
 import type { ProjectDb } from '../../../src/warehouse/project-db.ts'
 import { databases } from '../../support/databases.ts'
