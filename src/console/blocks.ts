@@ -3,6 +3,7 @@ import { type Cell, table as documentTable } from '../document/table.ts'
 import { path } from '../values/address.ts'
 import { attribute, type Html, html, nothing } from '../values/html.ts'
 import type { ProjectName } from '../values/project.ts'
+import { foreignText } from './text.ts'
 
 /** Where the sprite of icons is. */
 export type Assets = { readonly assets: string }
@@ -80,10 +81,14 @@ export function visitorLink(
   return html`<a href="${to}">${content}</a>`
 }
 
+type NamedConversation = { readonly id: string } & {
+  readonly [Field in 'name' | 'email']?: string | null
+}
+
 /** The conversation by the name of its visitor, and beside it a link to the visitor. */
-export function conversationCell(frame: OfProject, id: string, name: Html): Html {
+export function conversationCell(frame: OfProject, { id, name, email }: NamedConversation): Html {
   const visitor = visitorLink(frame, { conversationId: id, visitorId: null }, html`visitor`)
-  return html`${linkTo(frame, 'conversations', id, name)} <small>${visitor}</small>`
+  return html`${linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id))} <small>${visitor}</small>`
 }
 
 type Option = { readonly value: string; readonly label: string }

@@ -80,14 +80,13 @@ async function readReview({ outbox, at }: Reviewed, batch: string) {
 }
 
 function toReviewedRow(row: WritebackReview) {
-  const { position, place, id, action, outcome, target, visitorName, lastWords, marks } = row
+  const { position, place, id, action, outcome, visitorName, lastWords, marks } = row
   return {
     position,
     place,
     id: id ?? '',
     action,
     outcome,
-    target,
     visitorName,
     lastWords: lastWords?.text ?? null,
     marks,

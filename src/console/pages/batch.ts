@@ -35,8 +35,8 @@ import {
 } from '../writeback-blocks.ts'
 import { emptyNote } from './import.ts'
 import {
-  entryTable,
   listEntries,
+  queueTable,
   reviewedTable,
   rowsPerPage,
   statusChoices,
@@ -122,12 +122,14 @@ async function pageOfReview(
   const page = rows.slice(0, rowsPerPage)
   const ids = page.map(({ id }) => id)
   const entries = ids.length === 0 ? [] : await outbox.list({ ids }, ids.length)
-  const stored = new Map(entries.map(({ id, payload, foundBy }) => [id, { payload, foundBy }]))
+  const stored = new Map(entries.map((entry) => [entry.id, entry]))
   return {
-    reviewed: page.map((row) => ({
-      ...row,
-      ...(stored.get(row.id) ?? { payload: {}, foundBy: null }),
-    })),
+    reviewed: page.flatMap((row) => {
+      const entry = stored.get(row.id)
+      if (entry === undefined) return []
+      const { payload, foundBy, conversationId, visitorId } = entry
+      return [{ ...row, payload, foundBy, conversationId, visitorId }]
+    }),
     next: rows.length > page.length ? String(page.at(-1)?.place ?? '') : null,
   }
 }
@@ -196,7 +198,7 @@ function shownRows(data: BatchData, offered: readonly DecisionName[], frame: Pro
   const waiting = countOpen(counts)
   const version = status === null ? String(waiting) : String(counts[status] ?? 0)
   const kept = (content: Html) => livePart('rows', content, version)
-  if (status !== null) return kept(html`${entryTable(entries, frame)}${more}`)
+  if (status !== null) return kept(html`${queueTable(entries, frame)}${more}`)
   // Also in place of rows that a person reads: what they would do is over.
   if (waiting === 0)
     return livePart(

@@ -85,8 +85,8 @@ function listOf(
   const list = table(
     'Conversations, the newest first',
     ['Visitor', 'Last message', 'Status', 'Last agent', '#Messages'],
-    rows.map(({ id, name, email, lastAt, handledAt, agent, messages }) => [
-      conversationCell(frame, id, foreignText(name ?? email ?? id)),
+    rows.map(({ lastAt, handledAt, agent, messages, ...row }) => [
+      conversationCell(frame, row),
       timeOf(lastAt, frame),
       handledAt === null ? 'open' : 'handled',
       foreignText(agent),

@@ -22,7 +22,6 @@ import {
   sentences,
   smallPrint,
   table,
-  visitorLink,
 } from '../blocks.ts'
 import { isWithheld, missingRole, offeredForSending } from '../core/permissions.ts'
 import {
@@ -47,8 +46,9 @@ import {
   rankOf,
   statusWords,
 } from '../writeback-blocks.ts'
+import { answerPage } from './decided.ts'
 import { candidateList } from './writeback.ts'
-import { effectText, foundText, payloadText, quoted } from './writebacks.ts'
+import { aboutCell, effectText, entryCells, payloadText } from './writebacks.ts'
 
 /** More rows than a person counts at a glance: their number is typed. */
 export const typedOver = 50
@@ -115,20 +115,19 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   const subject = subjectOf(selection, ids)
   const role = frame.viewer && missingRole(frame.viewer, decision, subject)
   if (role !== null) {
-    const content = html`<p class="problem">This needs the role ${role}.</p><p><a class="button"
-      href="${back}">Back</a></p>`
-    return { title: 'Not allowed', section: 'Write-backs', content }
+    const content = html`<p class="problem">This needs the role ${role}.</p>`
+    return answerPage('Not allowed', content, back, 'Back')
   }
   if (isWithheld(decision, frame, subject)) {
     const content = html`<p class="problem">Nobody approves what they queued themselves, or sends it
       again where it may have arrived (approve_own: off).</p>
-${await showNow(request, batch)}<p><a class="button" href="${back}">Back</a></p>`
-    return { title: 'Not allowed', section: 'Write-backs', content }
+${await showNow(request, batch)}`
+    return answerPage('Not allowed', content, back, 'Back')
   }
   if (count === 0 || (decision === 'approve' && (whole?.stoppedAt ?? null) !== null)) {
     const content = html`<p>There is nothing to decide: no row of it is in a state that this would
-      change.</p>${await showNow(request, batch)}<p><a class="button" href="${back}">Back</a></p>`
-    return { title: 'Nothing to decide', section: 'Write-backs', content }
+      change.</p>${await showNow(request, batch)}`
+    return answerPage('Nothing to decide', content, back, 'Back')
   }
   const fields = hiddenFields({
     decision,
@@ -243,7 +242,7 @@ function rows(
   }))
   const after = entries.length < rowsShown ? null : String(entries.at(-1)?.seq ?? '')
   const next = after === null ? null : confirmAddress(frame, decision, target, { only, after })
-  const content = html`${present.length > 1 ? choices('Kinds of write-backs', kinds) : nothing}${entryTable(entries, review, frame)}${older(next, 'Next rows')}`
+  const content = html`${present.length > 1 ? choices('Kinds of write-backs', kinds) : nothing}${selectionTable(entries, review, frame)}${older(next, 'Next rows')}`
   return section('What it is about', content)
 }
 
@@ -287,7 +286,7 @@ function consequences(
   ]
 }
 
-function entryTable(
+function selectionTable(
   entries: Selection['entries'],
   review: Review | null,
   frame: ProjectFrame,
@@ -296,29 +295,17 @@ function entryTable(
   return table(
     'The write-backs that this is about',
     ['What', 'About', 'What is sent', review === null ? 'Status' : 'Effect'],
-    entries.map(
-      ({
-        id,
-        operation,
-        visitorName,
-        conversationId,
-        visitorId,
-        lastWords,
-        payload,
-        foundBy,
-        status,
-        ...terms
-      }) => {
-        const effect = reviewed.get(id)
-        return [
-          linkTo(frame, 'writebacks', id, operationTypes[operation].words[0]),
-          html`${visitorLink(frame, { conversationId, visitorId }, foreignText(visitorName ?? conversationId ?? visitorId))}${foundText(foundBy)}${quoted(lastWords)}`,
-          // The effect names its conditions.
-          html`${payloadText(payload)}${effect === undefined ? describeTerms(terms).map(smallPrint) : nothing}`,
-          effect === undefined ? statusWords[status].word : effectText(effect),
-        ]
-      },
-    ),
+    entries.map((entry) => {
+      const { id, payload, status } = entry
+      const effect = reviewed.get(id)
+      return [
+        entryCells.What(entry, frame),
+        aboutCell(entry, frame),
+        // The effect names its conditions.
+        html`${payloadText(payload)}${effect === undefined ? describeTerms(entry).map(smallPrint) : nothing}`,
+        effect === undefined ? statusWords[status].word : effectText(effect),
+      ]
+    }),
     'No row follows.',
   )
 }

@@ -14,6 +14,7 @@ import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { downloadLinks } from '../table-file.ts'
 import { foreignText, shortened } from '../text.ts'
 import { hiddenFields } from '../writeback-blocks.ts'
+import { answerPage } from './decided.ts'
 
 export type ImportView = {
   readonly title: string
@@ -209,18 +210,9 @@ ${emptyNote(emptyRows)}${
     : html`<p class="problem">What differs from what
   was queued is not sent. To send it all the same, empty the column ref in these rows.</p>`
 }
-${notices.length === 0 ? nothing : section('What to look at', kindTable(notices, 'Rows to look at, the most frequent first'))}
-<p><a class="button" href="${to}">Show it</a></p>`
-  return {
-    title:
-      queued === 0
-        ? 'Nothing was queued'
-        : alreadyQueued === 0
-          ? 'Queued as drafts'
-          : 'Queued in part',
-    section: 'Write-backs',
-    content,
-  }
+${notices.length === 0 ? nothing : section('What to look at', kindTable(notices, 'Rows to look at, the most frequent first'))}`
+  const done = alreadyQueued === 0 ? 'Queued as drafts' : 'Queued in part'
+  return answerPage(queued === 0 ? 'Nothing was queued' : done, content, to)
 }
 
 /** Of a sheet: what is still to be answered is no mistake, but a reply that was forgotten is. */

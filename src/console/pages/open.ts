@@ -123,8 +123,8 @@ function openTable(
   return table(
     'Open conversations',
     ['Visitor', '#Open for', '#Waits for', 'Last message', 'Assigned', 'Origin'],
-    rows.map(({ id, name, email, createdAt, waitingSince, lastAt, lastBy, agent, origin }) => [
-      conversationCell(frame, id, foreignText(name ?? email ?? id)),
+    rows.map(({ createdAt, waitingSince, lastAt, lastBy, agent, origin, ...row }) => [
+      conversationCell(frame, row),
       since(createdAt),
       since(waitingSince),
       html`${timeOf(lastAt, frame)}${lastBy === null ? nothing : ` by ${speakers[lastBy] ?? lastBy}`}`,

@@ -2,8 +2,6 @@
  * One visitor: whether anyone was answered twice, every write-back to this person, conversations,
  * calls, visits, and a form to correct the name or the address.
  */
-import { operationTypes } from '../../outbox/core/operations.ts'
-import { describeRequest } from '../../outbox/core/review/labels.ts'
 import type { NamedEntry } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import type { ColumnRules } from '../../values/column-rules.ts'
@@ -34,11 +32,11 @@ import {
   type VisitorCall,
   type VisitorData,
 } from '../sql/visitor.ts'
-import { ago, by, foreignText, shortened, spanText, timeOf } from '../text.ts'
-import { statusOf } from '../writeback-blocks.ts'
+import { by, foreignText, spanText, timeOf } from '../text.ts'
 import { type CorrectionForm, correctionForm } from './correction-form.ts'
 import { draftsTitle, whyNoDraft } from './draft-form.ts'
 import { sheetLink } from './sheet.ts'
+import { entryCells } from './writebacks.ts'
 
 /** Leads from a conversation to its visitor. */
 export async function findVisitor({ db, id, frame }: ScreenRequest) {
@@ -188,17 +186,15 @@ function sentRow(
   frame: ProjectFrame,
 ): Html[] {
   const { approvedBy, attempts, sentAt, requestId } = entry
-  const why = entry.error ?? entry.reason
+  const hasWhy = (entry.error ?? entry.reason) !== null
   return [
-    linkTo(frame, 'writebacks', entry.id, operationTypes[entry.operation].words[0]),
-    isStored
-      ? shortened(describeRequest({ ...entry, payload: entry.payload ?? {} }), 140)
-      : html`<span class="faint">not stored</span>`,
-    html`${ago(entry.createdAt, frame)}${by(entry.createdBy)}${approvedBy === null ? nothing : smallPrint(html`approved${by(approvedBy)}`)}`,
+    entryCells.What(entry, frame),
+    isStored ? entryCells['Asks for'](entry) : html`<span class="faint">not stored</span>`,
+    html`${entryCells.Queued(entry, frame)}${approvedBy === null ? nothing : smallPrint(html`approved${by(approvedBy)}`)}`,
     attempts === 0
       ? foreignText(null)
       : html`${timeOf(sentAt, frame)}${attempts === 1 ? nothing : ` (${pluralize(attempts, 'attempt')})`}${requestId === null ? nothing : smallPrint(html`request ${foreignText(requestId)}`)}`,
-    html`${statusOf(entry.status, frame)}${why === null ? nothing : smallPrint(shortened(why, 140))}`,
+    html`${entryCells.Status(entry, frame)}${hasWhy ? smallPrint(entryCells.Why(entry)) : nothing}`,
     effectOf(entry, effect, visitor, frame),
   ]
 }

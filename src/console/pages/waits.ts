@@ -86,7 +86,7 @@ function listOf(rows: readonly ListedWait[], frame: ProjectFrame): Html {
     'Waits, the longest first',
     ['Visitor', '#Waited', 'Asked', 'Ended', '#Until a human'],
     rows.map((row) => [
-      conversationCell(frame, row.id, foreignText(row.name ?? row.email ?? row.id)),
+      conversationCell(frame, row),
       html`${formatSeconds(row.seconds)}${row.endedBy === 'nobody' ? ' so far' : ''}`,
       timeOf(row.startedAt, frame),
       endText(row, frame),
