@@ -192,12 +192,10 @@ export function reviewAge(
     first`
 }
 
-type Zone = { readonly timeZone: string; readonly now: number }
-
 /** `412 of 707 settled · 295 to go, in about 2 min 50 s, at 14:32` */
 export function batchProgress(
   { report: { batch, estimate }, sending: { stop } }: Pick<ReadReport, 'report' | 'sending'>,
-  { timeZone, now }: Zone,
+  { timeZone, now }: Pick<ProjectFrame, 'timeZone' | 'now'>,
 ) {
   const { draft = 0, queued = 0, sending = 0, ...others } = batch.counts
   const settled = Object.values(others).reduce((sum, count) => sum + count, 0)

@@ -1,5 +1,6 @@
 /** The blocks that pages are made of, beside charts. */
 import { type Cell, table as documentTable } from '../document/table.ts'
+import type { NamedEntry } from '../outbox/outbox.ts'
 import { path } from '../values/address.ts'
 import { attribute, type Html, html, nothing } from '../values/html.ts'
 import type { ProjectName } from '../values/project.ts'
@@ -68,12 +69,10 @@ export function table(
   return documentTable({ caption, columns, rows, empty })
 }
 
-type AboutVisitor = Readonly<Record<'conversationId' | 'visitorId', string | null>>
-
 /** To all that is known of a visitor: one with an id, or whoever has the conversation. */
 export function visitorLink(
   frame: OfProject,
-  { conversationId, visitorId }: AboutVisitor,
+  { conversationId, visitorId }: Pick<NamedEntry, 'conversationId' | 'visitorId'>,
   content: Html,
 ): Html {
   if (visitorId !== null) return linkTo(frame, 'visitors', visitorId, content)
@@ -91,13 +90,11 @@ export function conversationCell(frame: OfProject, { id, name, email }: NamedCon
   return html`${linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id))} <small>${visitor}</small>`
 }
 
-type Option = { readonly value: string; readonly label: string }
-
 /** Of a form. `chosen` may be a value that the options lack; null: the empty one. */
 export function selectField(
   label: string,
   name: string,
-  options: readonly Option[],
+  options: readonly Readonly<Record<'value' | 'label', string>>[],
   chosen: string | null,
 ): Html {
   const isListed = chosen === null || options.some(({ value }) => value === chosen)

@@ -37,9 +37,7 @@ import { entryTable } from './writebacks.ts'
 
 export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<ConsolePage> {
   const { minAgeMs, isUnassigned } = parseWaiting(query)
-  const after = query('after')
-  const isCursor = after !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \S+$/.test(after)
-  const filter = { minAgeMs, isUnassigned, after: isCursor ? after : null }
+  const filter = { minAgeMs, isUnassigned, after: query('after') }
   const waits = visibleTo(frame, await readWaiting(db, filter, frame.now))
   const { rows, buckets, next, difference, pending, isKnown } = waits
   const asked = (age: Ms, unassigned: boolean) => ({

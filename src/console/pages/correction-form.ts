@@ -12,14 +12,13 @@ import type { DraftProblem } from './draft-form.ts'
 
 export const correctedFields = ['name', 'email'] as const
 type CorrectedField = (typeof correctedFields)[number]
+export type Corrected = Readonly<Record<CorrectedField, string>>
 
 /** As they are shown; null: there is none. One that is not stored, or not known, is absent. */
-export type PresentFields = { readonly [Field in CorrectedField]?: string | null }
-
 export function presentFields(
   { row }: Pick<VisitorData, 'row'>,
   rules: ColumnRules,
-): PresentFields {
+): { readonly [Field in CorrectedField]?: string | null } {
   const known = correctedFields.flatMap((field) => {
     const value = row?.[field] ?? null
     const isStored = rules.actionOf('visitors', field) === null && !isHash(value)
@@ -37,7 +36,7 @@ export type CorrectionForm = {
    */
   readonly source: { readonly why: string | null } | null
   /** What the person has written. */
-  readonly given: Readonly<Record<CorrectedField, string>> | null
+  readonly given: Corrected | null
   readonly problem: DraftProblem | null
 }
 

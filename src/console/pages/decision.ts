@@ -89,7 +89,7 @@ async function confirmSending(
 }
 
 export async function showConfirmation(request: ScreenRequest): Promise<ConsolePage | null> {
-  const { reads, warehouse, project, frame, all, query } = request
+  const { reads, project, frame, all, query } = request
   const decision = query('decision')
   const target = isDecision(decision) ? targetOf(all, decision) : null
   if (!isDecision(decision) || target === null) return null
@@ -98,11 +98,7 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   const filter = await filterOf(reads.reviews, project, decision, target)
   const only = operations.find((operation) => operation === query('only')) ?? null
   const after = Number(digitsOf(query('after')) ?? 0)
-  const selection = await readSelection(warehouse, project, filter, {
-    limit: rowsShown,
-    only,
-    after,
-  })
+  const selection = await readSelection(request, filter, rowsShown, { only, after })
   const { named, counts, takesMs, batch: whole } = selection
   const { count, digest } = named
   const { queued = 0, sending = 0 } = whole?.counts ?? {}

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import type { OutboxEntry } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import type { Values } from '../decisions.ts'
-import { correctedFields, type PresentFields, presentFields } from '../pages/correction-form.ts'
+import { type Corrected, correctedFields, presentFields } from '../pages/correction-form.ts'
 import type { DraftProblem } from '../pages/draft-form.ts'
 import { visitorPage } from '../pages/visitor.ts'
 import { rulesOf } from '../private-notes.ts'
@@ -44,9 +44,12 @@ export function addCorrections(app: FastifyInstance, site: Site): void {
   })
 }
 
-type Texts = Readonly<Record<(typeof correctedFields)[number], string>>
 /** `seen`: what the page showed; empty = nothing, or a field that is not stored. */
-type PostedCorrection = { readonly key: string; readonly given: Texts; readonly seen: Texts }
+type PostedCorrection = {
+  readonly key: string
+  readonly given: Corrected
+  readonly seen: Corrected
+}
 
 /** Null: it is not a form of ours. */
 function readForm(values: Values): PostedCorrection | null {
@@ -60,7 +63,10 @@ function readForm(values: Values): PostedCorrection | null {
 }
 
 /** A field that is empty now, and was not, is cleared. */
-function changesOf({ given, seen }: PostedCorrection): Partial<Record<keyof Texts, string | null>> {
+function changesOf({
+  given,
+  seen,
+}: PostedCorrection): Partial<Record<keyof Corrected, string | null>> {
   const changed = correctedFields.filter((field) => given[field] !== seen[field])
   return Object.fromEntries(changed.map((field) => [field, given[field] || null]))
 }
@@ -68,7 +74,7 @@ function changesOf({ given, seen }: PostedCorrection): Partial<Record<keyof Text
 /** What the person could not have seen, or has not done. */
 function findProblem(
   posted: PostedCorrection,
-  present: PresentFields,
+  present: ReturnType<typeof presentFields>,
   queued: readonly OutboxEntry[],
 ): DraftProblem | null {
   // This form was sent before, so what it did is what it does.

@@ -97,10 +97,8 @@ function readForm(values: Values): PostedDecision | null {
 type Refusal = readonly [status: 400 | 403 | 409, why: string, to?: string]
 
 /** By what it is about as it is now, not as the form says. */
-async function findRefusal(
-  { reads, warehouse, project, viewer, frame }: OpenedToWrite,
-  asked: PostedDecision,
-): Promise<Refusal | null> {
+async function findRefusal(opened: OpenedToWrite, asked: PostedDecision): Promise<Refusal | null> {
+  const { reads, project, viewer, frame } = opened
   const { decision, batch, ids, digest, typed } = asked
   const needed = isAboutProject(decision)
     ? missingRole(viewer, decision, { createdBy: null, statuses: [], isByIds: false })
@@ -108,11 +106,7 @@ async function findRefusal(
   if (needed !== null) return [403, `This needs the role ${needed}.`]
   if (isAboutProject(decision)) return null
   const filter = { ...(batch === null ? {} : { batch }), ...(ids === null ? {} : { ids }) }
-  const selection = await readSelection(warehouse, project, filter, {
-    limit: ids?.length ?? 0,
-    only: null,
-    after: 0,
-  })
+  const selection = await readSelection(opened, filter, ids?.length)
   const role = missingRole(viewer, decision, subjectOf(selection, ids))
   if (role !== null) return [403, `This needs the role ${role}.`]
   // The command line takes beginnings of ids, and they may be of rows that are not among these.
@@ -120,7 +114,7 @@ async function findRefusal(
     return [409, 'Not all of these write-backs are there.']
   if (digest === null || decisions[decision].taken !== 'confirmed') return null
   const changed = await filterOf(reads.reviews, project, decision, asked)
-  const { named } = await readSelection(warehouse, project, changed)
+  const { named } = await readSelection(opened, changed)
   // Many rows: the person has written how many.
   const isNumber = Number(typed.replace(/[\s,.]/g, '')) === named.count
   if (named.count <= typedOver || named.digest !== digest || isNumber) return null

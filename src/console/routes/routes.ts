@@ -115,12 +115,10 @@ function handleProblems(app: FastifyInstance, { log, sendProblem }: Site): void 
 }
 
 /** About all projects. */
-export const globalScreens: readonly GlobalScreen[] = [
+export const globalScreens = [
   { path: '/projects', role: 'viewer', show: showProjects },
   { path: '/log', role: 'approver', show: showAuditLog },
-]
-
-type GlobalScreen = Pick<Screen, 'path' | 'role'> & { readonly show: typeof showProjects }
+] as const satisfies readonly (Pick<Screen, 'path' | 'role'> & { show: typeof showProjects })[]
 
 function addGlobalScreens(app: FastifyInstance, site: Site): void {
   app.get('/', async (_, reply) => {

@@ -26,12 +26,10 @@ declare module 'fastify' {
   }
 }
 
-/** Its audit log, one-time links and ended sessions. */
-type ConsoleStore = Omit<AuditLog, 'storeLink'>
-
 export type ConsoleOptions = {
   readonly reads: ConsoleReads
-  readonly store: ConsoleStore
+  /** Its audit log, one-time links and ended sessions. */
+  readonly store: Omit<AuditLog, 'storeLink'>
   /**
    * Decisions are made with it; null: nothing can be decided here. Asked each time, as it can be
    * reloaded.

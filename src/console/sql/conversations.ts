@@ -94,21 +94,6 @@ async function countByAge({ db, project, typed }: ProjectDb, now: EpochMs) {
 const pageMessages = 200
 const maxChanges = 100
 
-type StoredConversation = { readonly id: string; readonly isComplete: boolean | null } & Readonly<
-  Record<
-    | 'visitorId'
-    | 'name'
-    | 'email'
-    | 'createdAt'
-    | 'handledAt'
-    | 'waitingSince'
-    | 'sinceByService'
-    | 'agent'
-    | 'origin',
-    string | null
-  >
-> & { readonly deletedAt: string | null }
-
 export type ConversationData = NonNullable<Awaited<ReturnType<typeof readConversation>>>
 
 /**
@@ -117,7 +102,22 @@ export type ConversationData = NonNullable<Awaited<ReturnType<typeof readConvers
  */
 export async function readConversation(context: ProjectDb, id: string, before: string | null) {
   const { db, project } = context
-  const { rows } = await sql<StoredConversation>`
+  const { rows } = await sql<
+    { readonly id: string; readonly isComplete: boolean | null } & Readonly<
+      Record<
+        | 'visitorId'
+        | 'name'
+        | 'email'
+        | 'createdAt'
+        | 'handledAt'
+        | 'waitingSince'
+        | 'sinceByService'
+        | 'agent'
+        | 'origin',
+        string | null
+      >
+    > & { readonly deletedAt: string | null }
+  >`
     select c.id, c.visitor_id as "visitorId", visitors.name, visitors.email, c.created_at
     as "createdAt",
       c.handled_at as "handledAt", w.waiting_since as "waitingSince", c.waiting_since
