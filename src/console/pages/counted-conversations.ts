@@ -54,7 +54,8 @@ export async function showCountedConversations({
   const content = html`${facts([
     ['Of', html`<a href="${keepPeriod(addressOf(frame, of), period)}">${title}</a>`],
     ['Counted', column && (columns[column] ?? column.replaceAll('_', ' '))],
-    [on === null ? 'Days' : 'Day', html`<time>${on ?? `${range.from} to ${range.to}`}</time>`],
+    ['Day', on && html`<time>${on}</time>`],
+    ['Days', on === null ? html`<time>${range.from}</time> to <time>${range.to}</time>` : null],
     ['Agent', period.agent && foreignText(period.agent)],
     ...chosen.map(([name, value]) => [columns[name] ?? name, keyText(name, value)] as const),
   ])}
