@@ -156,7 +156,7 @@ function decisionButton(
     return html`<a class="button${rank === null ? '' : ` ${rank}`}" href="${to}">${label}</a>`
   }
   return html`<form method="post"
-    action="${addressOf({ project }, 'decide')}">${hiddenFields({ decision, ...about, ...(digest === undefined ? {} : { digest }) })}
+    action="${addressOf({ project }, 'decide')}">${hiddenFields({ decision, ...about, digest: digest ?? null })}
 <button type="submit" ${attribute('class', rank)}>${label}</button></form>`
 }
 
@@ -167,11 +167,12 @@ function escapeBatch<F extends object>(fields: F): F {
     : fields
 }
 
-export function hiddenFields(fields: Readonly<Record<string, string | readonly string[]>>): Html {
-  const list = Object.entries(escapeBatch(fields)).flatMap(([name, value]) =>
-    (typeof value === 'string' ? [value] : value).map((one) => [name, one] as const),
+/** Null: the form has no such field. */
+export function hiddenFields(
+  fields: Readonly<Record<string, string | readonly string[] | null>>,
+): Html {
+  const inputs = Object.entries(escapeBatch(fields)).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one) => html`<input type="hidden" name="${name}" value="${one}">`),
   )
-  const input = ([name, value]: readonly [string, string]) =>
-    html`<input type="hidden" name="${name}" value="${value}">`
-  return html`${list.map(input)}`
+  return html`${inputs}`
 }

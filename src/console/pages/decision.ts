@@ -125,13 +125,7 @@ ${await showNow(request, batch)}`
       change.</p>${await showNow(request, batch)}`
     return answerPage('Nothing to decide', content, back, 'Back')
   }
-  const fields = hiddenFields({
-    decision,
-    ...(batch === null ? {} : { batch }),
-    ...(ids === null ? {} : { id: ids }),
-    ...(would === null ? {} : { would }),
-    ...(isMoving ? {} : { digest }),
-  })
+  const fields = hiddenFields({ decision, batch, id: ids, would, digest: isMoving ? null : digest })
   const [single, ...more] = decision === 'retry' ? (ids ?? []) : []
   const candidates =
     single === undefined || more.length > 0 ? [] : await request.outbox.readCandidates(single)

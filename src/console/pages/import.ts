@@ -124,7 +124,7 @@ function columnForm(
     (
       { title: header, key: name, meaning, example },
       n,
-    ) => html`<input type="hidden" name="header${String(n)}" value="${name}">
+    ) => html`${hiddenFields({ [`header${n}`]: name })}
 <label><span><b>${shortened(header, 60)}</b>${
       example === ''
         ? nothing

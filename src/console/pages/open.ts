@@ -178,7 +178,7 @@ function filterFields(
     option(origin, origin, { origin }),
   )
   return [
-    ...(asked.sort === null ? [] : [hiddenFields({ sort: asked.sort })]),
+    hiddenFields({ sort: asked.sort }),
     selectField('Open for', 'older', ages, asked.older),
     selectField('Visitor', 'waiting', waiting, asked.waiting),
     selectField(

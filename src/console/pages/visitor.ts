@@ -2,6 +2,8 @@
  * One visitor: whether anyone was answered twice, every write-back to this person, conversations,
  * calls, visits, and a form to correct the name or the address.
  */
+
+import type { Cell } from '../../document/table.ts'
 import type { NamedEntry } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import type { ColumnRules } from '../../values/column-rules.ts'
@@ -34,7 +36,7 @@ import {
 } from '../sql/visitor.ts'
 import { by, foreignText, spanText, timeOf } from '../text.ts'
 import { type CorrectionForm, correctionForm } from './correction-form.ts'
-import { draftsTitle, whyNoDraft } from './draft-form.ts'
+import { draftedNote, whyNoDraft } from './draft-form.ts'
 import { sheetLink } from './sheet.ts'
 import { entryCells } from './writebacks.ts'
 
@@ -90,7 +92,7 @@ ${knownFields(visitor, rules, frame)}${mayCorrect ? form : nothing}
 ${section('Write-backs to this visitor', html`${list}${next}`)}
 ${section('Conversations', conversations(visitor, frame))}
 ${section('Calls', calls === null ? countingNotice(address) : callTable(calls, frame))}
-${section('Visits', visits(visitor, frame))}
+${section('Visits', visitTable(visitor, frame))}
 ${section('Activity', activityTable(visitor, frame))}`
   return { title: 'Visitor', section: 'Search', content }
 }
@@ -121,10 +123,7 @@ function offerToCorrect(
   const key = query('drafted')
   const joined = key === null ? null : (all.find(({ ref }) => ref === key)?.batchId ?? null)
   const to = withQuery(addressOf(frame, 'visitors', id), { correct: 'yes' })
-  const drafted = html`<p class="fine" role="status">Added to
-    ${linkTo(frame, 'batches', joined ?? '', draftsTitle(frame))}: nothing changes before it is
-    approved.</p>`
-  return html`<div id="correct">${joined === null ? nothing : drafted}<p class="actions"><a
+  return html`<div id="correct">${draftedNote(joined, 'nothing changes', frame)}<p class="actions"><a
     class="button" href="${to}#correct">Correct the name or the address…</a></p></div>`
 }
 
@@ -221,15 +220,6 @@ function effectOf(
   return html`${message}, ${timeOf(effect.at, frame)}${effect.isDeleted ? ', deleted since' : ''}${words}`
 }
 
-function activityTable({ activity }: VisitorData, frame: ProjectFrame): Html {
-  return table(
-    'Activity, the newest first',
-    ['When', 'What'],
-    activity.map(({ at, text }) => [timeOf(at, frame), foreignText(text)]),
-    'No activity is known.',
-  )
-}
-
 function conversations(
   { id: visitor, conversations: rows, conversationIds }: VisitorData,
   frame: ProjectFrame,
@@ -246,45 +236,46 @@ function conversations(
     'There are no conversations.',
   )
   const sheet = rows.length === 0 ? nothing : sheetLink({ visitor }, frame)
-  return html`${sheet}${list}${andMore(rows.length, conversationIds.length)}`
+  const more = conversationIds.length - rows.length
+  const others = html`<p class="faint">And ${formatCount(more)} older ones.</p>`
+  return html`${sheet}${list}${more <= 0 ? nothing : others}`
 }
 
-function andMore(shown: number, all: number): Html {
-  return all <= shown
-    ? nothing
-    : html`<p class="faint">And ${formatCount(all - shown)} older ones.</p>`
-}
-
-function callTable(calls: readonly VisitorCall[], frame: ProjectFrame): Html {
-  const list = table(
-    'Calls, the newest first',
-    ['When', '#Length', 'Direction', 'Outcome', 'Agent'],
-    calls.map(({ id, startedAt, seconds, direction, outcome, agent }) => [
-      startedAt === null ? foreignText(id) : timeOf(startedAt, frame),
-      seconds === null ? '–' : formatSeconds(seconds),
-      foreignText(direction),
-      foreignText(outcome),
-      foreignText(agent),
-    ]),
-    'No call is known to be of this visitor.',
-  )
-  return html`${list}${calls.length < maxListed ? nothing : newestOnly}`
+/** What it says of the visitor, the newest first. */
+function newest(
+  what: string,
+  columns: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  none: string,
+): Html {
+  const list = table(`${what}, the newest first`, columns, rows, none)
+  return html`${list}${rows.length < maxListed ? nothing : newestOnly}`
 }
 
 const newestOnly = html`<p class="faint">These are the newest ${String(maxListed)}.</p>`
 
-function visits({ visits: rows }: VisitorData, frame: ProjectFrame): Html {
-  const list = table(
-    'Visits, the newest first',
-    ['Began', '#Length', '#Entries', 'First page', 'Last page'],
-    rows.map(({ startedAt, seconds, entries, firstPage, lastPage }) => [
-      timeOf(startedAt, frame),
-      formatSeconds(seconds),
-      formatCount(entries),
-      foreignText(firstPage),
-      foreignText(lastPage),
-    ]),
-    'No visit is known.',
-  )
-  return html`${list}${rows.length < maxListed ? nothing : newestOnly}`
+function callTable(calls: readonly VisitorCall[], frame: ProjectFrame): Html {
+  const rows = calls.map(({ id, startedAt, seconds, direction, outcome, agent }) => [
+    startedAt === null ? foreignText(id) : timeOf(startedAt, frame),
+    seconds === null ? '–' : formatSeconds(seconds),
+    ...[direction, outcome, agent].map(foreignText),
+  ])
+  const columns = ['When', '#Length', 'Direction', 'Outcome', 'Agent']
+  return newest('Calls', columns, rows, 'No call is known to be of this visitor.')
+}
+
+function visitTable({ visits }: VisitorData, frame: ProjectFrame): Html {
+  const rows = visits.map(({ startedAt, seconds, entries, firstPage, lastPage }) => [
+    timeOf(startedAt, frame),
+    formatSeconds(seconds),
+    formatCount(entries),
+    ...[firstPage, lastPage].map(foreignText),
+  ])
+  const columns = ['Began', '#Length', '#Entries', 'First page', 'Last page']
+  return newest('Visits', columns, rows, 'No visit is known.')
+}
+
+function activityTable({ activity }: VisitorData, frame: ProjectFrame): Html {
+  const rows = activity.map(({ at, text }) => [timeOf(at, frame), foreignText(text)])
+  return newest('Activity', ['When', 'What'], rows, 'No activity is known.')
 }
