@@ -55,16 +55,6 @@ export type Screen = {
   ) => Promise<ConsolePage | FileAnswer | { readonly redirect: string } | null>
 }
 
-/**
- * A number of digits that the databases hold, such as the place where a list goes on; null if the
- * address has another text there.
- */
-export function digitsOf(text: string | null): string | null {
-  return text !== null && /^\d{1,19}$/.test(text) && BigInt(text) <= maxInteger ? text : null
-}
-
-const maxInteger = 2n ** 63n - 1n
-
 /** Fields with what customers said and who they are, on whatever page. */
 const personal = [
   'content',

@@ -21,10 +21,11 @@ import {
   sentences,
   table,
 } from '../blocks.ts'
+import { placeIn, rowsPerPage, toPage } from '../core/list-page.ts'
 import { offeredForBatch } from '../core/permissions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { type ReviewedRow, reviewVersion } from '../reviews.ts'
-import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, foreignText } from '../text.ts'
 import {
   batchStateOf,
@@ -34,14 +35,7 @@ import {
   statusWords,
 } from '../writeback-blocks.ts'
 import { emptyNote } from './import.ts'
-import {
-  listEntries,
-  queueTable,
-  reviewedTable,
-  rowsPerPage,
-  statusChoices,
-  statusNamed,
-} from './writebacks.ts'
+import { listEntries, queueTable, reviewedTable, statusChoices, statusNamed } from './writebacks.ts'
 
 export async function showBatch(request: ScreenRequest): Promise<ConsolePage | null> {
   const { frame } = request
@@ -58,7 +52,7 @@ ${livePart(
   ${describeBatch(data, frame)}</p>`,
 )}
 ${batch.note === null ? nothing : html`<p>${foreignText(batch.note)}</p>`}
-${emptyNote(Number(digitsOf(request.query('empty')) ?? 0))}${livePart('said', sentences(batchSentences(data, frame), frame))}
+${emptyNote(placeIn(request.query('empty')))}${livePart('said', sentences(batchSentences(data, frame), frame))}
 ${livePart('progress', progress(data, frame))}
 ${livePart('actions', decisionButtons(offered, form))}
 ${rows(data, offered, frame)}
@@ -114,23 +108,25 @@ function countOpen({ draft = 0, queued = 0 }: StatusCounts): number {
 /** The rows with what they would send, which the review itself does not keep. */
 async function pageOfReview(
   { outbox, query }: Pick<ScreenRequest, 'outbox' | 'query'>,
-  all: readonly ReviewedRow[],
+  reviewed: readonly ReviewedRow[],
   would: ReviewOutcome | null,
 ) {
-  const from = Number(digitsOf(query('after')) ?? 0)
-  const rows = all.filter((row) => row.place > from && (would === null || row.outcome === would))
-  const page = rows.slice(0, rowsPerPage)
-  const ids = page.map(({ id }) => id)
+  const from = placeIn(query('after'))
+  const all = reviewed.filter(
+    (row) => row.place > from && (would === null || row.outcome === would),
+  )
+  const { rows, next } = toPage(all, rowsPerPage, ({ place }) => place)
+  const ids = rows.map(({ id }) => id)
   const entries = ids.length === 0 ? [] : await outbox.list({ ids }, ids.length)
   const stored = new Map(entries.map((entry) => [entry.id, entry]))
   return {
-    reviewed: page.flatMap((row) => {
+    next,
+    reviewed: rows.flatMap((row) => {
       const entry = stored.get(row.id)
       if (entry === undefined) return []
       const { payload, foundBy, conversationId, visitorId } = entry
       return [{ ...row, payload, foundBy, conversationId, visitorId }]
     }),
-    next: rows.length > page.length ? String(page.at(-1)?.place ?? '') : null,
   }
 }
 

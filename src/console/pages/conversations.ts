@@ -20,9 +20,10 @@ import {
   section,
   table,
 } from '../blocks.ts'
+import { digitsOf } from '../core/list-page.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { rulesOf, searchNote, storedNote } from '../private-notes.ts'
-import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import { type ScreenRequest, visibleTo } from '../screen.ts'
 import {
   type ConversationData,
   type ConversationRow,

@@ -23,6 +23,7 @@ import {
   smallPrint,
   table,
 } from '../blocks.ts'
+import { placeIn, rowsPerPage, toPage } from '../core/list-page.ts'
 import { isWithheld, missingRole, offeredForSending } from '../core/permissions.ts'
 import {
   confirmAddress,
@@ -36,7 +37,7 @@ import {
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { ConsoleReads } from '../reads.ts'
 import { reviewVersion } from '../reviews.ts'
-import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { foreignText, spanText } from '../text.ts'
 import {
   countedText,
@@ -52,8 +53,6 @@ import { aboutCell, effectText, entryCells, payloadText } from './writebacks.ts'
 
 /** More rows than a person counts at a glance: their number is typed. */
 export const typedOver = 50
-/** Rows that a person sees before they confirm. */
-const rowsShown = 50
 
 /** The page about what is decided. */
 export function backTo(
@@ -97,8 +96,8 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   const { batch, ids, would } = target
   const filter = await filterOf(reads.reviews, project, decision, target)
   const only = operations.find((operation) => operation === query('only')) ?? null
-  const after = Number(digitsOf(query('after')) ?? 0)
-  const selection = await readSelection(request, filter, rowsShown, { only, after })
+  const after = placeIn(query('after'))
+  const selection = await readSelection(request, filter, rowsPerPage + 1, { only, after })
   const { named, counts, takesMs, batch: whole } = selection
   const { count, digest } = named
   const { queued = 0, sending = 0 } = whole?.counts ?? {}
@@ -230,9 +229,9 @@ function rows(
     to: confirmAddress(frame, decision, target, { only: operation }),
     isChosen: operation === only,
   }))
-  const after = entries.length < rowsShown ? null : String(entries.at(-1)?.seq ?? '')
+  const { rows, next: after } = toPage(entries, rowsPerPage, ({ seq }) => seq)
   const next = after === null ? null : confirmAddress(frame, decision, target, { only, after })
-  const content = html`${present.length > 1 ? choices('Kinds of write-backs', kinds) : nothing}${selectionTable(entries, review, frame)}${older(next, 'Next rows')}`
+  const content = html`${present.length > 1 ? choices('Kinds of write-backs', kinds) : nothing}${selectionTable(rows, review, frame)}${older(next, 'Next rows')}`
   return section('What it is about', content)
 }
 

@@ -20,11 +20,12 @@ import {
   smallPrint,
   table,
 } from '../blocks.ts'
+import { digitsOf, toPage } from '../core/list-page.ts'
 import { summarizeReplies } from '../core/reply-summary.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import { countingNotice } from '../period-blocks.ts'
 import { rulesOf, storedNote } from '../private-notes.ts'
-import { digitsOf, type ProjectRequest, type ScreenRequest, visibleTo } from '../screen.ts'
+import { type ProjectRequest, type ScreenRequest, visibleTo } from '../screen.ts'
 import {
   maxListed,
   readShownEffects,
@@ -152,8 +153,8 @@ async function readSent(
     listedWritebacks + 1,
     ...(before === null ? [] : [Number(before)]),
   )
-  const all = await outbox.nameEntries(found.slice(0, listedWritebacks))
-  const last = found.length > listedWritebacks ? all.at(-1) : undefined
+  const { rows, next } = toPage(found, listedWritebacks, ({ seq }) => seq)
+  const all = await outbox.nameEntries(rows)
   const effects = await readShownEffects(db, all)
   const replies = all.filter(({ operation }) => operation === 'message')
   const inDoubt = await outbox.listInDoubt(replies.map((entry) => entry.id))
@@ -167,7 +168,7 @@ async function readSent(
       shownTimes: effects.get(entry.id)?.times ?? 0,
     })),
   )
-  return { all, effects, summary, older: last === undefined ? null : String(last.seq) }
+  return { all, effects, summary, older: next }
 }
 
 const columns = ['What', 'Asks for', 'Queued', 'Left', 'Status', 'What the mirror shows now']

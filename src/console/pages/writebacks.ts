@@ -35,10 +35,11 @@ import {
   table,
   visitorLink,
 } from '../blocks.ts'
+import { placeIn, rowsPerPage, toPage } from '../core/list-page.ts'
 import { draftRole, offeredForSending } from '../core/permissions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
 import type { ReviewedRow } from '../reviews.ts'
-import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, exactText, foreignText, shortened } from '../text.ts'
 import {
   batchStateOf,
@@ -107,12 +108,11 @@ async function batches({ outbox, warehouse, frame, query }: ScreenRequest): Prom
   // Not by `requireBatch`, which compares a wrong name with all others; an address has whole ones.
   const from = before === null ? undefined : ((await outbox.findBatch(before)) ?? undefined)
   const found = await outbox.listBatches(batchesPerPage + 1, from)
-  const shown = found.slice(0, batchesPerPage)
-  const last = found.length > shown.length ? shown.at(-1) : undefined
+  const { rows, next } = toPage(found, batchesPerPage, ({ id }) => id)
   const list = table(
     'Batches, the newest first',
     ['Batch', 'State', '#Rows', 'Their statuses', 'Queued'],
-    shown.map((batch) => [
+    rows.map((batch) => [
       linkTo(frame, 'batches', batch.id, foreignText(batch.title ?? batch.id)),
       batchStateOf(batch, frame),
       batch.rows,
@@ -125,7 +125,7 @@ async function batches({ outbox, warehouse, frame, query }: ScreenRequest): Prom
     frame.canDecide && frame.viewer !== null && hasRole(frame.viewer.role, draftRole)
   const importLink = html`<a class="button" href="${addressOf(frame, 'import')}">Import a file…</a>`
   const more = older(
-    last === undefined ? null : withQuery(addressOf(frame, 'writebacks'), { before: last.id }),
+    next === null ? null : withQuery(addressOf(frame, 'writebacks'), { before: next }),
   )
   const facts = await readSendingFacts(outbox, warehouse)
   const offered = offeredForSending(facts, frame)
@@ -135,13 +135,11 @@ async function batches({ outbox, warehouse, frame, query }: ScreenRequest): Prom
   return html`${said}${livePart('batches', section('Batches', html`${list}${more}`, aside))}`
 }
 
-export const rowsPerPage = 50
-
 /** In the order of the queue. `after`: the `next` of the page before. */
 export async function listEntries(outbox: Outbox, filter: OutboxFilter, after: string | null) {
-  const entries = await outbox.list(filter, rowsPerPage, Number(digitsOf(after) ?? 0))
-  const next = entries.length < rowsPerPage ? null : String(entries.at(-1)?.seq ?? '')
-  return { entries: await outbox.nameEntries(entries), next }
+  const entries = await outbox.list(filter, rowsPerPage + 1, placeIn(after))
+  const { rows, next } = toPage(entries, rowsPerPage, ({ seq }) => seq)
+  return { entries: await outbox.nameEntries(rows), next }
 }
 
 type EntryCell = (entry: NamedEntry, frame: ProjectFrame) => Html

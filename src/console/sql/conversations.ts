@@ -9,6 +9,7 @@ import {
 } from '../../analytics/sql/waiting.ts'
 import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { conversationsPerPage, toPage } from '../core/list-page.ts'
 
 type WaitingFilter = {
   /** Who waits for at least that long. */
@@ -22,9 +23,6 @@ type WaitingFilter = {
 /** `sinceByService`: null = it does not wait by the service's own field. */
 type WaitingRow = Record<'id' | 'since', string> &
   Record<'name' | 'email' | 'lastWords' | 'agent' | 'sinceByService', string | null>
-
-/** Of each list of conversations: a phone shows each as a card. */
-export const conversationsPerPage = 25
 
 /** The longest first. `next`: where the following page begins; null = there is none. */
 export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now: EpochMs) {
@@ -58,13 +56,10 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
     countPendingConversations(context),
     isDerived(context),
   ])
-  const shown = rows.slice(0, conversationsPerPage)
-  const otherwise = shown.filter((row) => row.sinceByService !== row.since).length
-  const last = rows.length > conversationsPerPage ? shown.at(-1) : undefined
-  const next = last === undefined ? null : `${last.since} ${last.id}`
+  const page = toPage(rows, conversationsPerPage, ({ since, id }) => `${since} ${id}`)
+  const otherwise = page.rows.filter((row) => row.sinceByService !== row.since).length
   return {
-    rows: shown,
-    next,
+    ...page,
     buckets,
     isKnown,
     /** Of the rows of this page, and all that wait by the service alone. */
@@ -131,7 +126,7 @@ export async function readConversation(context: ProjectDb, id: string, before: s
   const [conversation] = rows
   if (conversation === undefined) return null
   const found = await readMessages(context, id, before)
-  const shown = found.slice(0, pageMessages)
+  const newest = toPage(found, pageMessages, (message) => message.id)
   const changes = await sql<
     Record<'field' | 'at', string> & Record<'before' | 'after', string | null>
   >`
@@ -141,9 +136,9 @@ export async function readConversation(context: ProjectDb, id: string, before: s
   return {
     ...conversation,
     isComplete: conversation.isComplete === null ? null : Boolean(conversation.isComplete),
-    messages: shown.toReversed(),
+    messages: newest.rows.toReversed(),
     isNewest: before === null,
-    older: found.length > pageMessages ? (shown.at(-1)?.id ?? null) : null,
+    older: newest.next,
     changes: changes.rows,
   }
 }

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { FactFilter } from '../../analytics/analytics.ts'
 import { conversationsOf } from '../../analytics/sql/read-period-table.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { conversationsPerPage } from './conversations.ts'
+import { conversationsPerPage } from '../core/list-page.ts'
 
 export type CountedConversation = {
   readonly id: string

@@ -5,7 +5,7 @@ import { sqlDialects } from '../../analytics/views/sql-dialect.ts'
 import type { EpochMs, Seconds } from '../../values/time.ts'
 import { allOf } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { conversationsPerPage } from './conversations.ts'
+import { conversationsPerPage, toPage } from '../core/list-page.ts'
 
 export const waitEnds = ['human', 'ai', 'handled', 'nobody'] as const
 
@@ -76,8 +76,7 @@ export async function readWaits(
         and c.conversation_id = found.conversation_id
       left join visitors v on v.project_id = ${project} and v.id = c.visitor_id
     order by found.seconds desc, found.conversation_id, found.wait_number`.execute(db)
-  const last = rows.length > limit ? rows[limit - 1] : undefined
-  const next = last === undefined ? null : `${asOf} ${last.seconds} ${last.number} ${last.id}`
-  const shown = rows.slice(0, limit).map((row) => ({ ...row, isComplete: Boolean(row.isComplete) }))
-  return { rows: shown, next, total: Number(rows[0]?.total ?? 0) }
+  const listed = rows.map((row) => ({ ...row, isComplete: Boolean(row.isComplete) }))
+  const placeOf = (last: ListedWait) => `${asOf} ${last.seconds} ${last.number} ${last.id}`
+  return { ...toPage(listed, limit, placeOf), total: Number(rows[0]?.total ?? 0) }
 }
