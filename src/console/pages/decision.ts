@@ -153,7 +153,7 @@ ${count > typedOver ? number : nothing}
 <div class="actions"><button type="submit"
   class="${rankOf(decision) ?? 'primary'}">${title}</button><a class="button"
   href="${back}">Back</a></div>
-<p class="faint">${isMoving ? 'Rows are leaving at this moment: what has left by then stays.' : exactly}</p></form>
+<p class="faint">${isMoving ? 'Rows may leave before that: what has left by then stays.' : exactly}</p></form>
 ${rows({ decision, target, only, selection: visibleTo(frame, selection), review }, frame)}`
   return { title, section: 'Write-backs', content }
 }
