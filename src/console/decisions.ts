@@ -27,7 +27,7 @@ import { addressOf } from './blocks.ts'
 import type { DecisionSubject } from './core/permissions.ts'
 import type { ConsoleProject } from './project.ts'
 import type { Reviews } from './reviews.ts'
-import type { ProjectRequest } from './screen.ts'
+import type { ProjectRequest, Values } from './screen.ts'
 
 /** What is decided about: a whole batch, rows of it, or write-backs by their ids. */
 export type DecisionTarget = {
@@ -37,9 +37,6 @@ export type DecisionTarget = {
   /** Those rows of the batch that would do this. */
   readonly would: ReviewOutcome | null
 }
-
-/** All values that a form or an address gives by this name. */
-export type Values = (name: string) => readonly string[]
 
 /**
  * The page before a decision. `only`: of the rows, those of one operation; `after`: behind the last

@@ -5,10 +5,12 @@ import type { ReadableNow } from '../app/read-now.ts'
 import type { Role } from '../config/people.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
-import type { Values } from './decisions.ts'
 import type { ConsolePage, ProjectFrame } from './frame.ts'
 import type { ConsoleProject } from './project.ts'
 import type { ConsoleReads } from './reads.ts'
+
+/** All values that a form or an address gives by this name. */
+export type Values = (name: string) => readonly string[]
 
 /** What every request about a project is answered with. */
 export type ProjectRequest = {

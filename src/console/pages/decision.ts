@@ -11,7 +11,6 @@ import type {
 } from '../../outbox/outbox.ts'
 import { capitalize, formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
-import type { Ms } from '../../values/time.ts'
 import { reviewAge, sendingNow, sendingSentences, showNow } from '../batch-state.ts'
 import {
   addressOf,
@@ -35,7 +34,6 @@ import {
   targetOf,
 } from '../decisions.ts'
 import type { ConsolePage, ProjectFrame } from '../frame.ts'
-import type { ConsoleReads } from '../reads.ts'
 import { reviewVersion } from '../reviews.ts'
 import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { foreignText, spanText } from '../text.ts'
@@ -98,7 +96,7 @@ export async function showConfirmation(request: ScreenRequest): Promise<ConsoleP
   const only = operations.find((operation) => operation === query('only')) ?? null
   const after = placeIn(query('after'))
   const selection = await readSelection(request, filter, rowsPerPage + 1, { only, after })
-  const { named, counts, takesMs, batch: whole } = selection
+  const { named, counts, batch: whole } = selection
   const { count, digest } = named
   const { queued = 0, sending = 0 } = whole?.counts ?? {}
   // Rows are leaving meanwhile, so the digest cannot name them.
@@ -130,7 +128,7 @@ ${await showNow(request, batch)}`
     single === undefined || more.length > 0 ? [] : await request.outbox.readCandidates(single)
   const again =
     decision === 'retry' ? arrivedBefore(selection.mayHaveArrived, frame.approveOwn) : []
-  const said = [...again, ...consequences(decision, counts, takesMs, project.approveGraceMs)]
+  const said = [...again, ...consequences(decision, selection, project)]
   const number = html`<label>Write the number of write-backs, ${formatCount(count)}${
     kinds === 1 ? nothing : html` (${operationsText(counts)})`
   }
@@ -172,7 +170,7 @@ function arrivedBefore(count: number, approveOwn: boolean): readonly string[] {
     : [`${which} Nobody sends their own again (approve_own: off).`, looks]
 }
 
-type Review = NonNullable<Awaited<ReturnType<ConsoleReads['reviews']['ofBatch']>>>
+type Review = NonNullable<Awaited<ReturnType<ScreenRequest['reads']['reviews']['ofBatch']>>>
 
 /**
  * What the rows of the batch would do that have not left: as its page says. Null: it is still being
@@ -237,9 +235,8 @@ function rows(
 
 function consequences(
   decision: DecisionName,
-  counts: Selection['counts'],
-  takesMs: Ms,
-  graceMs: Ms,
+  { counts, takesMs }: Selection,
+  { approveGraceMs }: ScreenRequest['project'],
 ): readonly (string | Html)[] {
   if (decision === 'cancel')
     return [
@@ -260,9 +257,9 @@ function consequences(
   const begins =
     decision !== 'approve'
       ? 'Sending begins at once.'
-      : graceMs === 0
+      : approveGraceMs === 0
         ? 'Sending begins at once, as no grace is configured.'
-        : `Nothing leaves for ${spanText(graceMs)} after that, and until then you can undo it.`
+        : `Nothing leaves for ${spanText(approveGraceMs)} after that, and until then you can undo it.`
   const seen = 'The mirror as it is now counts as what you saw, so look at the conversations first.'
   return [
     ...toCustomers.map((it) => html`<b>${named(it)} ${goes(it)}</b> and cannot be taken back.`),

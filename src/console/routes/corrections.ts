@@ -5,11 +5,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { OutboxEntry } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
-import type { Values } from '../decisions.ts'
 import { type Corrected, correctedFields, presentFields } from '../pages/correction-form.ts'
 import type { DraftProblem } from '../pages/draft-form.ts'
 import { visitorPage } from '../pages/visitor.ts'
 import { rulesOf } from '../private-notes.ts'
+import type { Values } from '../screen.ts'
 import { readVisitor } from '../sql/visitor.ts'
 import {
   admitDraft,

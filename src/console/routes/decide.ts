@@ -19,10 +19,10 @@ import {
   readSelection,
   subjectOf,
   targetOf,
-  type Values,
 } from '../decisions.ts'
 import { movedPage, resultPage, unchangedPage } from '../pages/decided.ts'
 import { backTo, typedOver } from '../pages/decision.ts'
+import type { Values } from '../screen.ts'
 import { type OpenedToWrite, prefix, type Site, valuesOf } from './site.ts'
 
 type PostedDecision = DecisionTarget & {

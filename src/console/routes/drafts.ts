@@ -7,9 +7,9 @@ import type { NamedEntry } from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { digitsOf } from '../core/list-page.ts'
-import type { Values } from '../decisions.ts'
 import { conversationPage, listWritebacksTo } from '../pages/conversations.ts'
 import { beginDraft, type Draft, describeUnfilled, draftKinds } from '../pages/draft-form.ts'
+import type { Values } from '../screen.ts'
 import { type ConversationData, readConversation } from '../sql/conversations.ts'
 import {
   admitDraft,
