@@ -173,7 +173,7 @@ function withheldText({ decision, why, role }: Withheld, { people, viewer }: Pro
     ${viewer?.role ?? ''}.`
 }
 
-export function timeWithSeconds(at: string, { timeZone }: ProjectFrame): Html {
+function timeWithSeconds(at: string, { timeZone }: ProjectFrame): Html {
   const text = new Date(at).toLocaleTimeString('sv-SE', { timeZone, hourCycle: 'h23' })
   return html`<time datetime="${at}" title="${at}">${text}</time>`
 }

@@ -5,12 +5,6 @@ import { conversationsOf } from '../../analytics/sql/read-period-table.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { conversationsPerPage } from '../core/list-page.ts'
 
-export type CountedConversation = {
-  readonly id: string
-  readonly total: number
-  readonly messages: number
-} & Readonly<Record<'name' | 'email' | 'lastAt' | 'handledAt' | 'agent', string | null>>
-
 /**
  * Those that were written in last come first. `after`: the `next` of the page before; null = the
  * first one. Reads the facts from end to end.
@@ -24,7 +18,12 @@ export async function readCountedConversations(
   const offset = Number(after ?? 0)
   const { db, project } = context
   const counted = conversationsOf(project, filter)
-  const { rows } = await sql<CountedConversation>`
+  const { rows } = await sql<
+    { id: string; total: number; messages: number } & Record<
+      'name' | 'email' | 'lastAt' | 'handledAt' | 'agent',
+      string | null
+    >
+  >`
     select found.*, v.name, v.email from (
       select c.conversation_id as id, c.visitor_id as visitor, c.last_utterance_at
       as "lastAt", c.handled_at as "handledAt",
