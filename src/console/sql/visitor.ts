@@ -57,13 +57,16 @@ export async function readVisitor({ db, project }: ProjectDb, id: string) {
   return {
     id,
     row: syncedAt === null ? null : { name, email, deletedAt, syncedAt },
-    fields: fieldsOf(raw).filter(({ name }) => !['id', 'name', 'email'].includes(name)),
+    fields: fieldsOf(raw).filter(
+      ({ name }) => !['id', 'name', 'email', 'projectId'].includes(name),
+    ),
     conversationIds: all.map((one) => one.id),
     conversations: conversations.rows,
     visits: visits.rows,
     activity: activity.rows.map((entry) => {
-      const texts = fieldsOf(entry.raw).map(({ name, value }) => `${name}: ${value}`)
-      return { at: entry.at, text: texts.join(' · ') }
+      const fields = fieldsOf(entry.raw).filter(({ value }) => value !== entry.at)
+      const text = fields.map(({ name, value }) => `${name}: ${value}`).join(' · ')
+      return { at: entry.at, text }
     }),
   }
 }

@@ -140,6 +140,10 @@ for (const db of databases) {
       const found = await readVisitor(reads, 'v1')
       expect(found.row).toMatchObject({ name: 'Bo', email: null, deletedAt: null })
       expect(found.conversationIds.toSorted()).toEqual([first, second])
+      // Its time is not said twice.
+      expect(found.activity).toEqual([
+        { at: timeAt(3), text: expect.not.stringContaining(timeAt(3)) },
+      ])
       expect(found.visits).toMatchObject([{ startedAt: timeAt(3), entries: 1 }])
       expect(await readVisitorCalls(reads, 'v1')).toMatchObject([{ id: 'k1', outcome: 'missed' }])
       const unmirrored = await readVisitor(reads, 'unmirrored')
